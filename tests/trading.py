@@ -3,10 +3,10 @@
 import asyncio
 import random
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Generator
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from decimal import Decimal
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import attrs
 import pytest
@@ -263,35 +263,3 @@ STATE_OF = {
     Outcome.NOT_SENT: EntryState.NOT_SENT,
     Outcome.UNKNOWN: EntryState.OPEN,
 }
-
-
-class CancelledAt(Generic[T]):
-    """Awaits ``work`` and cancels the task at its n-th suspension (from 1); ``reached`` counts them."""
-
-    def __init__(self, work: Awaitable[T], suspension: int) -> None:
-        self._work = work
-        self._suspension = suspension
-        self.reached = 0
-
-    def __await__(self) -> Generator[Any, Any, T]:
-        steps = self._work.__await__()
-        while True:
-            try:
-                waited_for = next(steps)
-            except StopIteration as end:
-                result: T = end.value
-                return result
-            self.reached += 1
-            if self.reached == self._suspension:
-                task = asyncio.current_task()
-                task.cancel()
-            try:
-                yield waited_for
-            except BaseException as error:  # the cancellation arrives here and goes to the waiting coroutine
-                try:
-                    waited_for = steps.throw(error)
-                except StopIteration as end:
-                    result = end.value
-                    return result
-                # It tidies up before it leaves: let it, to the end.
-                yield waited_for

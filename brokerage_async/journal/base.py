@@ -21,8 +21,6 @@ import attrs
 from ..errors import BrokerageError
 from .caps import Usage
 
-__all__ = ["EntryKey", "EntryState", "Halt", "Journal", "JournalEntry", "JournalError", "renew_claims"]
-
 
 class JournalError(BrokerageError):
     """The journal cannot be read or written (disk full, read-only, no database). The message says why.

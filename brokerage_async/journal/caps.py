@@ -10,8 +10,6 @@ import attrs
 
 from ..errors import ErrorDetail
 
-__all__ = ["DAY", "MINUTE", "SCALE", "Cap", "Usage", "objections", "stored"]
-
 MINUTE, DAY = 60.0, 86_400.0
 SCALE = 1_000_000
 LARGEST = 10**17

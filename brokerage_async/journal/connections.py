@@ -19,8 +19,6 @@ from .base import JournalError
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["ConnectionPool"]
-
 Connection: TypeAlias = "psycopg.AsyncConnection[Any]"
 Rows: TypeAlias = list[tuple[Any, ...]]
 

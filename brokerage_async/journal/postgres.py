@@ -21,8 +21,6 @@ from .sql import VERSION, SqlJournal, creation, is_created, text_of
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["PostgresJournal"]
-
 NOW = "EXTRACT(EPOCH FROM statement_timestamp())::float8"
 SCHEMA_LOCK = 0x6A6F75726E616C
 """Advisory lock under which one worker at a time creates the table."""

@@ -19,8 +19,6 @@ from ..errors import InvalidRequestError, OrderRefusedError
 from .base import EntryKey, EntryState, Halt, JournalEntry, JournalError
 from .caps import DAY, MINUTE, MOST, SCALE, Usage, objections, stored
 
-__all__ = ["COLUMNS", "VERSION", "SqlJournal", "creation", "is_created", "text_of"]
-
 J = TypeVar("J", bound="SqlJournal")
 
 VERSION = 4

@@ -15,8 +15,6 @@ from ..storage.subject import Subject
 from .base import JournalError
 from .sql import VERSION, SqlJournal, creation, is_created, text_of
 
-__all__ = ["MemoryJournal", "SqliteJournal"]
-
 TABLE = "entries"
 LOSS = ", whose orders may have been placed"
 

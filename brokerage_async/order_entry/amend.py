@@ -9,11 +9,10 @@ still on its way to the exchange. It has changed nothing, and the order shows wh
 from __future__ import annotations
 
 import asyncio
-from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import attrs
 
@@ -26,6 +25,7 @@ from .._generated.operations import (
     ORDERS_EDIT_DRY_RUN,
     ORDERS_GET,
 )
+from ..config.random_values import new_identifier
 from ..errors import (
     BrokerageError,
     ConfigurationError,
@@ -34,11 +34,14 @@ from ..errors import (
     OrderRefusedError,
     PreflightError,
 )
-from ..journal.base import JournalEntry
+from ..journal.base import EntryState, JournalEntry
+from ..journal.caps import Usage
 from ..operation import Operation
 from ..protocol.order_status import TERMINAL, is_complete
+from .attempts import finished
 from .context import Context
 from .decisions import (
+    Delivery,
     DeliveryOutcome,
     ReconcilePolicy,
     SearchResult,
@@ -46,24 +49,17 @@ from .decisions import (
     complex_cancel_shown,
     delivery_of,
     pairs_shown,
-    preflight_outcome,
     replace_shown,
     replacement_shown,
 )
-from .doorbell import early_looks
-from .journaled_change import JournaledChange
-from .lists import START, OrderLists, Sighting, Window
-from .matching import parts_of, successor_differs_in, terms_of
-from .preflight import Rejection, is_blank, listed_errors, rejection
-from .results import ChangeOutcome, OrderChange, Outcome
-from .search import poll_until
-
-__all__ = ["cancel", "cancel_complex", "edit_pairs", "find_replacement", "read_original", "replace"]
+from .lists import START, OrderLists, Sighting, Window, early_looks, poll_until
+from .orders import PlacedOrder, parts_of, successor_differs_in, terms_of
+from .preflight import dry_run, is_blank, listed_errors
+from .results import ChangeOutcome, OrderChange, put_on
 
 NOT_SENT, NOT_APPLIED = "was not sent", "was refused for now and is not applied"
 MAY_BE_APPLIED = "may have been applied: the order shows it"
 
-OrderT = TypeVar("OrderT", bound=Order | ComplexOrder)
 JudgementT = TypeVar("JudgementT")
 
 CHANGE_OUTCOMES = {
@@ -73,36 +69,63 @@ CHANGE_OUTCOMES = {
     DeliveryOutcome.NOT_SENT: ChangeOutcome.NOT_SENT,
     DeliveryOutcome.UNKNOWN: ChangeOutcome.UNKNOWN,
 }
-STOPPED = {Outcome.REFUSED: DeliveryOutcome.REFUSED, Outcome.NOT_SENT: DeliveryOutcome.NOT_SENT}
 UNCERTAIN = (DeliveryOutcome.UNKNOWN, DeliveryOutcome.ACCEPTED)
 
+STATES = {
+    ChangeOutcome.APPLIED: EntryState.PLACED,
+    ChangeOutcome.FILLED: EntryState.REFUSED,
+    ChangeOutcome.REFUSED: EntryState.REFUSED,
+    ChangeOutcome.NOT_SENT: EntryState.NOT_SENT,
+}
+"""States of an entry after a replacement, but for an unknown one, which stays open."""
 
-@attrs.frozen
-class _Attempt:
-    """The end of a change that was sent once: its outcome, the answer if it shows the result, and the error."""
 
-    delivery: DeliveryOutcome
-    answer: Any = None
-    error: BrokerageError | None = None
+class Reader:
+    """Reads the order of a change back: a single order from the lists, a complex one by its id.
 
+    Attributes:
+        order: the order as last seen.
+        original: the order that it replaces, if that is given, as last seen.
+        fate: what has become of the change, for a caller that is cancelled.
+    """
 
-class _Reader(ABC, Generic[OrderT]):
-    """Reads the order of a change back; ``order`` is the order as last seen."""
+    def __init__(
+        self, context: Context, account_number: str, order_id: str, *, is_complex: bool = False, original: str = ""
+    ) -> None:
+        self.context: Context = context
+        self.path: dict[str, str] = {"account_number": account_number, "id": order_id}
+        self.is_complex: bool = is_complex
+        self.order: Any = None
+        self.original: Order | None = None
+        self.fate: str = NOT_SENT
+        self._original = original
 
-    def __init__(self, context: Context, account_number: str, order_id: str) -> None:
-        self.context = context
-        self.path = {"account_number": account_number, "id": order_id}
-        self.order: OrderT | None = None
-        self.fate = NOT_SENT
-
-    @abstractmethod
     async def read(self, *, back: timedelta = timedelta(0)) -> Sighting[Any]:
         """Read it once, as far ``back`` as given. A change makes even an old order part of today's list."""
+        if self.is_complex:
+            return await self._read_complex()
+        now, account_number = self.context.now(), self.path["account_number"]
+        wanted, window = {self.path["id"], self._original} - {""}, Window.since(now - back, now)
+        lists = OrderLists(self.context.executor)
+        sighting = await lists.poll(account_number, wanted, window, by=lambda order: order.id)
+        self.order = sighting.orders.get(self.path["id"], self.order)
+        self.original = sighting.orders.get(self._original, self.original)
+        return sighting
+
+    async def _read_complex(self) -> Sighting[ComplexOrder]:
+        try:
+            seen: ComplexOrder = await self.context.executor.execute(COMPLEX_ORDERS_GET.bind(**self.path))
+        except BrokerageError as failure:
+            return Sighting(orders={}, complete=False, error=failure)
+        if not self.is_of(seen):
+            return Sighting(orders={}, complete=False)
+        self.order = seen
+        return Sighting(orders={self.path["id"]: seen}, complete=True)
 
     def change(self, outcome: ChangeOutcome, error: BrokerageError | None) -> OrderChange:
         """Build the result of a change to this order."""
         order_id = (self.order.id if self.order is not None else None) or self.path["id"]
-        shown: dict[str, Any] = {"complex_order" if isinstance(self, _ComplexReader) else "order": self.order}
+        shown: dict[str, Any] = {"complex_order" if self.is_complex else "order": self.order}
         return OrderChange(outcome=outcome, order_id=order_id, error=error, **shown)
 
     @contextmanager
@@ -112,12 +135,11 @@ class _Reader(ABC, Generic[OrderT]):
             yield
         except asyncio.CancelledError as cancelled:
             account_number, order_id = self.path["account_number"], self.path["id"]
-            cancelled.account_number = account_number  # type: ignore[attr-defined]
-            cancelled.order_id = order_id  # type: ignore[attr-defined]
-            cancelled.add_note(f"the change of order {order_id} of account {account_number} {self.fate}")
+            note = f"the change of order {order_id} of account {account_number} {self.fate}"
+            put_on(cancelled, note, account_number=account_number, order_id=order_id)
             raise
 
-    def is_of(self, seen: Any) -> bool:
+    def is_of(self, seen: PlacedOrder) -> bool:
         """Return True unless an answer shows another order."""
         return seen.id in (None, self.path["id"]) and seen.account_number in (None, self.path["account_number"])
 
@@ -137,7 +159,7 @@ class _Reader(ABC, Generic[OrderT]):
         *,
         shows: Callable[[Any], bool],
         guard: Callable[[], str | None] | None = None,
-    ) -> _Attempt:
+    ) -> Delivery:
         """Send a change once, unless ``guard`` objects. Read the order if it is refused."""
         self.fate = MAY_BE_APPLIED
         try:
@@ -148,15 +170,15 @@ class _Reader(ABC, Generic[OrderT]):
             if (delivery := delivery_of(error)) is DeliveryOutcome.REFUSED:
                 self.fate = NOT_APPLIED
                 await self.read()
-            return _Attempt(delivery, error=error)
-        return _Attempt(DeliveryOutcome.CONFIRMED, answer) if shows(answer) else _Attempt(DeliveryOutcome.ACCEPTED)
+            return Delivery(delivery, error=error)
+        return Delivery(DeliveryOutcome.CONFIRMED, answer) if shows(answer) else Delivery(DeliveryOutcome.ACCEPTED)
 
     async def repeated(
         self,
         policy: ReconcilePolicy,
-        attempt: Callable[[], Awaitable[_Attempt]],
+        attempt: Callable[[], Awaitable[Delivery]],
         is_done: Callable[[], bool] = lambda: False,
-    ) -> _Attempt:
+    ) -> Delivery:
         """Make an attempt, and again while the service refuses it for now, until the bound of the policy.
 
         ``is_done`` returns True if the order shows that an earlier request has done it.
@@ -165,7 +187,7 @@ class _Reader(ABC, Generic[OrderT]):
         end, pause = loop.time() + policy.give_up, policy.first
 
         def is_for_now() -> bool:
-            is_refused = made.delivery is DeliveryOutcome.REFUSED and isinstance(made.error, OrderNotCancellableError)
+            is_refused = made.outcome is DeliveryOutcome.REFUSED and isinstance(made.error, OrderNotCancellableError)
             return is_refused and not self.is_over() and not is_done() and loop.time() + pause <= end
 
         bell = self.context.bell(self.path["account_number"]) if is_for_now() else None
@@ -186,7 +208,7 @@ class _Reader(ABC, Generic[OrderT]):
         back: it was not changed for days, or has left the list of live orders.
         """
         judgement: JudgementT | None = None
-        latest: OrderT | None = None
+        latest: PlacedOrder | None = None
 
         async def poll(**back: timedelta) -> tuple[bool, Sighting[Any]]:
             nonlocal judgement, latest
@@ -196,50 +218,22 @@ class _Reader(ABC, Generic[OrderT]):
             return judgement is not None, sighting
 
         result = await poll_until(policy, poll, self.context.bell(self.path["account_number"]))
-        if latest is None and isinstance(self, _OrderReader):
+        if latest is None and not self.is_complex:
             await poll(back=START)
         if judgement is None and at_end and latest is not None and result is SearchResult.ABSENT:
             judgement = judge(latest, **at_end)
         return judgement
 
-
-class _OrderReader(_Reader[Order]):
-    """Reads one order of an account back from the lists; ``original`` is the one that it replaces, if given."""
-
-    def __init__(self, context: Context, account_number: str, order_id: str, original: str = "") -> None:
-        super().__init__(context, account_number, order_id)
-        self._original = original
-        self.original: Order | None = None
-
-    async def read(self, *, back: timedelta = timedelta(0)) -> Sighting[Order]:
-        now, account_number = self.context.now(), self.path["account_number"]
-        wanted, window = {self.path["id"], self._original} - {""}, Window.since(now - back, now)
-        lists = OrderLists(self.context.executor)
-        sighting = await lists.poll(account_number, wanted, window, by=lambda order: order.id)
-        self.order = sighting.orders.get(self.path["id"], self.order)
-        self.original = sighting.orders.get(self._original, self.original)
-        return sighting
-
-
-class _ComplexReader(_Reader[ComplexOrder]):
-    """Reads a complex order back by its id."""
-
-    async def read(self, *, back: timedelta = timedelta(0)) -> Sighting[Any]:
-        try:
-            seen: ComplexOrder = await self.context.executor.execute(COMPLEX_ORDERS_GET.bind(**self.path))
-        except BrokerageError as failure:
-            return Sighting(orders={}, complete=False, error=failure)
-        if not self.is_of(seen):
-            return Sighting(orders={}, complete=False)
-        self.order = seen
-        return Sighting(orders={self.path["id"]: seen}, complete=True)
+    async def read_to_the_end(self, policy: ReconcilePolicy) -> None:
+        """Poll until the order has ended and shows all its fills, at most until ``give_up``."""
+        await self.read_until(_unsettled(policy), lambda _: self.is_complete() or None)
 
 
 async def cancel(
     context: Context, account_number: str, order_id: str, policy: ReconcilePolicy, *, wait: bool = False
 ) -> OrderChange:
     """Request the cancellation of an order. See `OrderEntry.cancel`."""
-    reader = _OrderReader(context, account_number, order_id)
+    reader = Reader(context, account_number, order_id)
     with reader.describing():
         return await _cancel(reader, ORDERS_CANCEL, cancel_shown, policy, wait=wait)
 
@@ -248,7 +242,7 @@ async def cancel_complex(
     context: Context, account_number: str, complex_order_id: str, policy: ReconcilePolicy, *, wait: bool = False
 ) -> OrderChange:
     """Request the cancellation of a complex order. See `OrderEntry.cancel_complex`."""
-    reader = _ComplexReader(context, account_number, complex_order_id)
+    reader = Reader(context, account_number, complex_order_id, is_complex=True)
     with reader.describing():
         if wait:  # a component that was filled before does not come first
             await reader.read()
@@ -256,7 +250,7 @@ async def cancel_complex(
 
 
 async def _cancel(
-    reader: _Reader[Any],
+    reader: Reader,
     operation: Operation[Any],
     judge: Callable[..., DeliveryOutcome | None],
     policy: ReconcilePolicy,
@@ -270,30 +264,30 @@ async def _cancel(
         seen = reader.order
         return seen is not None and not reader.is_over() and judge(seen) is DeliveryOutcome.CONFIRMED
 
-    was_read = reader.order is not None or not isinstance(reader, _ComplexReader)  # else a fill may be an earlier one
+    was_read = reader.order is not None or not reader.is_complex  # else a fill may be an earlier one
     filled = _filled(reader)
     made = await reader.repeated(policy, lambda: reader.send(operation, None, shows=shows), is_under_way)
-    delivery, reader.order = made.delivery, made.answer or reader.order
+    delivery, reader.order = made.outcome, made.shown or reader.order
     if delivery is DeliveryOutcome.REFUSED and is_under_way():
         delivery = DeliveryOutcome.CONFIRMED
     if delivery in UNCERTAIN:
         delivery = await reader.read_until(policy, judge, settled=True) or delivery
-    is_open = made.delivery is not DeliveryOutcome.NOT_SENT and delivery is not DeliveryOutcome.REFUSED
+    is_open = made.outcome is not DeliveryOutcome.NOT_SENT and delivery is not DeliveryOutcome.REFUSED
     if wait and (is_open or reader.is_over()):
-        if made.answer is not None or not reader.is_complete():  # an answer need not show the fills
-            await reader.read_until(_unsettled(policy), lambda _: reader.is_complete() or None)
+        if made.shown is not None or not reader.is_complete():  # an answer need not show the fills
+            await reader.read_to_the_end(policy)
         if was_read and _filled(reader) - filled and reader.is_over():
             return reader.change(ChangeOutcome.FILLED, made.error)
         if not reader.is_over():
             delivery = DeliveryOutcome.UNKNOWN
-        elif made.delivery in UNCERTAIN:  # an order that was replaced reads `Cancelled` before it names the new one
+        elif made.outcome in UNCERTAIN:  # an order that was replaced reads `Cancelled` before it names the new one
             delivery = await reader.read_until(policy, judge, settled=True) or DeliveryOutcome.UNKNOWN
         elif is_open:
             delivery = judge(reader.order, settled=True) or delivery
     return reader.change(CHANGE_OUTCOMES[delivery], made.error)
 
 
-def _filled(reader: _Reader[Any]) -> set[str | None]:
+def _filled(reader: Reader) -> set[str | None]:
     return {each.id for each in parts_of(reader.order) if each.status == OrderStatus.FILLED}
 
 
@@ -306,63 +300,78 @@ async def replace(
     context: Context,
     operation: Operation[Order],
     path: dict[str, str],
-    body: bytes,
-    dry_run: bytes,
+    bodies: tuple[bytes, bytes],
     policy: ReconcilePolicy,
     allow_warnings: bool | Collection[str],
-    fills: int,
-    journaled: JournaledChange,
+    *,
+    fills: int = 0,
+    label: str = "",
+    usage: Usage | None = None,
 ) -> OrderChange:
     """Dry-run a replacement or an edit, then send it once. See `OrderEntry.replace`.
 
-    ``fills`` is how many fills the original had before. Each request is ``journaled`` before it is sent.
-    """
-    reader, edit = _OrderReader(context, path["account_number"], path["id"]), terms_of(body, OrderEdit)
-    preview: PlacedOrderResponse | None = None
+    ``bodies`` are those of the edit and of its dry-run. ``fills`` is how many fills the original had before.
 
-    async def attempt() -> _Attempt:
-        nonlocal preview
-        try:
-            preview = await context.executor.execute(ORDERS_EDIT_DRY_RUN.bind(**path, body=dry_run))
-            stopped = rejection(preview, allow_warnings)
-        except (ConfigurationError, InvalidRequestError):
-            raise
-        except BrokerageError as error:
-            shown = getattr(error, "data", None)
-            preview = shown if isinstance(shown, PlacedOrderResponse) else None
-            stopped = Rejection(preflight_outcome(error), error)
-            if isinstance(error, OrderNotCancellableError):
-                await reader.read()
+    Each request is journaled before it is sent, so that a halt and the guard of ``usage`` stop it, and `recover` finds
+    it after a crash. The entry has another identifier than the order, which keeps its name.
+    """
+    (body, dry_body), edit = bodies, terms_of(bodies[0], OrderEdit)
+    reader = Reader(context, path["account_number"], path["id"])
+    journaled = context.attempt(context.key_of(path["account_number"], new_identifier()))
+    preview: PlacedOrderResponse | None = None
+    sends = 0
+
+    async def attempt() -> Delivery:
+        nonlocal preview, sends
+        call = ORDERS_EDIT_DRY_RUN.bind(**path, body=dry_body)
+        preview, stopped = await dry_run(context.executor, call, allow_warnings)
         if stopped is not None:
-            return _Attempt(STOPPED[stopped.outcome], error=stopped.error)
+            if isinstance(stopped.error, OrderNotCancellableError):
+                await reader.read()
+            return stopped
         try:
-            await journaled.attempt()
+            if sends:
+                await journaled.repeat(sends + 1)
+            else:
+                await journaled.open(body, label=label, replaces=path["id"], usage=usage)
         except OrderRefusedError as error:
-            return _Attempt(DeliveryOutcome.REFUSED, error=error)
+            return Delivery(DeliveryOutcome.REFUSED, error=error)
+        sends += 1
         return await reader.send(
             operation, body, shows=lambda answer: _shows_replacement(answer, reader, edit), guard=journaled.objection
         )
+
+    async def end(note: str, state: EntryState | None, order_id: str | None = None) -> None:
+        if state is None:
+            await journaled.release(note, looked=True)
+        else:
+            await journaled.close(state, order_id=order_id, note=note)
 
     with reader.describing():
         try:
             made = await reader.repeated(policy, attempt)
             change = await _replaced(reader, made, edit, policy, fills)
         except BaseException:
-            await journaled.leave(reader.fate, may_be_applied=reader.fate is MAY_BE_APPLIED)
+            if sends:
+                state = None if reader.fate is MAY_BE_APPLIED else EntryState.NOT_SENT
+                await finished(lambda: end(reader.fate, state))
             raise
-        await journaled.close(change)
+        if sends:
+            note = "found no outcome" if change.outcome is ChangeOutcome.UNKNOWN else str(change.error or "")
+            order_id = change.order_id if change.outcome is ChangeOutcome.APPLIED else None
+            await finished(lambda: end(note, STATES.get(change.outcome), order_id))
     return attrs.evolve(change, preview=preview, warnings=(preview and preview.warnings) or ())
 
 
 async def find_replacement(context: Context, entry: JournalEntry, policy: ReconcilePolicy) -> OrderChange:
     """Return the outcome of a journaled replacement that a crash has interrupted, as both orders show it."""
-    reader = _OrderReader(context, entry.key.account_number, entry.replaces)
-    return await _replaced(reader, _Attempt(DeliveryOutcome.UNKNOWN), terms_of(entry.body, OrderEdit), policy, 0)
+    reader = Reader(context, entry.key.account_number, entry.replaces)
+    return await _replaced(reader, Delivery(DeliveryOutcome.UNKNOWN), terms_of(entry.body, OrderEdit), policy, 0)
 
 
 async def read_original(context: Context, path: dict[str, str]) -> tuple[Order | None, str]:
     """Return the order to replace, or None and why it cannot be read."""
-    reader = _OrderReader(context, path["account_number"], path["id"])
+    reader = Reader(context, path["account_number"], path["id"])
     with reader.describing():
         try:
             seen = await context.executor.execute(ORDERS_GET.bind(**path))
@@ -371,29 +380,27 @@ async def read_original(context: Context, path: dict[str, str]) -> tuple[Order |
         return (seen, "") if reader.is_of(seen) else (None, f"the answer shows order {seen.id}")
 
 
-def _shows_replacement(answer: Order, reader: _OrderReader, edit: OrderEdit | None) -> bool:
+def _shows_replacement(answer: Order, reader: Reader, edit: OrderEdit | None) -> bool:
     """Return True if the answer is the new order, or this one edited in place, with its new terms."""
     order_id = reader.path["id"]
     if answer.account_number not in (None, reader.path["account_number"]):
         return False
-    if edit is not None and (successor_differs_in(edit, answer) is not None or _has_another_day(edit, answer)):
-        return False
+    if edit is not None:
+        has_another_day = edit.gtc_date is not None and answer.gtc_date not in (None, edit.gtc_date)
+        if has_another_day or successor_differs_in(edit, answer) is not None:
+            return False
     if answer.id == order_id:
         return not answer.replacing_order_id
     is_named = edit is not None and answer.external_identifier == edit.external_identifier is not None
     return bool(answer.id) and (answer.replaces_order_id == order_id or (answer.replaces_order_id is None and is_named))
 
 
-def _has_another_day(edit: OrderEdit, answer: Order) -> bool:
-    return edit.gtc_date is not None and answer.gtc_date not in (None, edit.gtc_date)
-
-
 async def _replaced(
-    reader: _OrderReader, made: _Attempt, edit: OrderEdit | None, policy: ReconcilePolicy, fills: int
+    reader: Reader, made: Delivery, edit: OrderEdit | None, policy: ReconcilePolicy, fills: int
 ) -> OrderChange:
     """Return the result of a replacement, as the answer or both orders show it."""
     order_id, account_number = reader.path["id"], reader.path["account_number"]
-    delivery, answer = made.delivery, made.answer
+    delivery, answer = made.outcome, made.shown
     new_id: str | None = None
     if (
         answer is not None
@@ -407,7 +414,7 @@ async def _replaced(
     if not new_id:
         reader.order = answer or reader.order
         return reader.change(CHANGE_OUTCOMES[delivery], made.error)
-    new = _OrderReader(reader.context, account_number, new_id, original=order_id)
+    new = Reader(reader.context, account_number, new_id, original=order_id)
     new.order, new.original = answer, reader.order
     outcome = await new.read_until(
         _unsettled(policy),
@@ -420,7 +427,7 @@ async def _replaced(
     if edit is not None and successor_differs_in(edit, new.order) is not None and not _filled(reader):
         return new.change(ChangeOutcome.UNKNOWN, made.error)  # replaced by someone else, it seems: ours may follow
     if outcome is ChangeOutcome.FILLED and reader.is_over() and not reader.is_complete():
-        await reader.read_until(_unsettled(policy), lambda _: reader.is_complete() or None)
+        await reader.read_to_the_end(policy)
     if outcome is ChangeOutcome.FILLED or (outcome is ChangeOutcome.REFUSED and not reader.is_over()):
         return reader.change(outcome, made.error)
     return new.change(outcome or ChangeOutcome.UNKNOWN, made.error)
@@ -431,31 +438,31 @@ async def edit_pairs(
 ) -> OrderChange:
     """Edit a PAIRS order once. See `OrderEntry.edit_pairs`."""
     wanted, name = (edit.ratio_price_comparator, edit.ratio_price_threshold), COMPLEX_ORDERS_EDIT_PAIRS.name
-    reader = _ComplexReader(context, account_number, complex_order_id)
+    reader = Reader(context, account_number, complex_order_id, is_complex=True)
     preview: PlacedOrderResponse | None = None
 
     def judge(seen: ComplexOrder) -> DeliveryOutcome | None:
         found = (seen.ratio_price_comparator, seen.ratio_price_threshold)
         return pairs_shown(wanted, found, terminal=bool(seen.terminal_at))
 
-    async def attempt() -> _Attempt:
+    async def attempt() -> Delivery:
         nonlocal preview
         made = await reader.send(COMPLEX_ORDERS_EDIT_PAIRS, edit, shows=lambda answer: not is_blank(answer))
-        preview = made.answer
+        preview = made.shown
         listed = None if preview is None else listed_errors(preview, "the edit found errors", name)
         if listed is not None:
             await reader.read()
             is_done = reader.order is not None and judge(reader.order) is DeliveryOutcome.CONFIRMED
             delivery = DeliveryOutcome.UNKNOWN if is_done else DeliveryOutcome.REFUSED  # errors, and yet it is done
-            return _Attempt(delivery, error=listed)
+            return Delivery(delivery, error=listed)
         seen = preview and preview.complex_order
         if preview and not (seen and reader.is_of(seen) and judge(seen) is DeliveryOutcome.CONFIRMED):
-            return attrs.evolve(made, delivery=DeliveryOutcome.ACCEPTED)
+            return attrs.evolve(made, outcome=DeliveryOutcome.ACCEPTED)
         return made
 
     with reader.describing():
         made = await reader.repeated(policy, attempt)
-        delivery = made.delivery
+        delivery = made.outcome
         if delivery in UNCERTAIN and not isinstance(made.error, PreflightError):
             delivery = await reader.read_until(policy, judge) or delivery
     return attrs.evolve(reader.change(CHANGE_OUTCOMES[delivery], made.error), preview=preview)

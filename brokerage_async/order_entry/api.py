@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterable, Awaitable, Callable, Collection, Iterable
+from collections.abc import AsyncIterable, Callable, Collection, Iterable
 from datetime import datetime
 from decimal import Decimal
 from typing import Literal
@@ -21,20 +21,17 @@ from ..operation import Operation
 from ..tickets.ticks import check_ticks
 from . import amend, recovery
 from .arguments import check_options, checked_label, checked_policy, edit_bodies, named_complex_order, named_order
+from .attempts import quietly
 from .cancel_all import CancelAll
-from .claims import quietly
+from .cancel_all import flatten as close_positions
 from .context import TradingClient, context_of
 from .decisions import ReconcilePolicy
 from .exposure import usage_of_replacement
-from .flatten import flatten as close_positions
 from .guard import OrderGuard
-from .journaled_change import JournaledChange
-from .matching import fills_of
-from .place import IN_PROGRESS, PlaceOrder
+from .orders import AskedOrder, fills_of
+from .place import IN_PROGRESS, Followed, PlaceOrder
 from .results import Cancellations, ChangeOutcome, JournalStatus, OrderChange, Outcome, Placement, placement_of
 from .work import Ladder, Prices, end_of, first_order
-
-__all__ = ["OrderEntry"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
@@ -139,13 +136,10 @@ class OrderEntry:
         """
         policy = self._policy_for(visibility_delay, reconcile)
         check_options(allow_warnings, resubmit)
-        asked, named = named_order(account_number, order, self._identifiers)
+        asked = named_order(account_number, order, self._identifiers)
         if tick_sizes is not None:
             check_ticks(order, tick_sizes)
-        key = self._context.key_of(account_number, asked.name)
-        name = checked_label(label)
-        placing = PlaceOrder(self._context, key, asked, policy, resubmit, named=named, label=name)
-        return await self._counted(placing.run(allow_warnings))
+        return await self._place(account_number, asked, policy, allow_warnings, resubmits=resubmit, label=label)
 
     async def place_complex(
         self,
@@ -173,11 +167,8 @@ class OrderEntry:
         """
         policy = self._policy_for(visibility_delay, reconcile)
         check_options(allow_warnings, resubmit)
-        asked, named = named_complex_order(account_number, complex_order, self._identifiers)
-        key = self._context.key_of(account_number, asked.name)
-        name = checked_label(label)
-        placing = PlaceOrder(self._context, key, asked, policy, resubmit, named=named, label=name)
-        return await self._counted(placing.run(allow_warnings))
+        asked = named_complex_order(account_number, complex_order, self._identifiers)
+        return await self._place(account_number, asked, policy, allow_warnings, resubmits=resubmit, label=label)
 
     async def halt(
         self, reason: str, *, account_number: str | None = None, label: str | None = None
@@ -275,8 +266,7 @@ class OrderEntry:
         ladder_prices = Prices(order, prices, tick_sizes)
         end = await end_of(self._context, order, until)
         first = await first_order(self._context, account_number, order, ladder_prices)
-        asked, named = named_order(account_number, first, self._identifiers)
-        key = self._context.key_of(account_number, asked.name)
+        asked = named_order(account_number, first, self._identifiers)
 
         async def replace(working: Order, price: Decimal) -> OrderChange:
             edit = OrderEdit.of(first, price=price, external_identifier=asked.name)
@@ -286,9 +276,7 @@ class OrderEntry:
             )
 
         ladder = Ladder(self._context, first, ladder_prices, every, end, policy, replace)
-        name = checked_label(label)
-        placing = PlaceOrder(self._context, key, asked, policy, 0, named=named, label=name, followed=ladder.climb)
-        placement = await self._counted(placing.run(allow_warnings))
+        placement = await self._place(account_number, asked, policy, allow_warnings, label=label, followed=ladder.climb)
         if ladder.has_begun or placement.outcome is not Outcome.PLACED:
             return placement
         return await ladder.climb(placement)  # `recover` has closed the entry of an order that still works
@@ -377,7 +365,8 @@ class OrderEntry:
         ``origin`` names the address that it was journaled for, if not this client's. Returns False if no such entry is
         open.
         """
-        return await self._context.journal.abandon(self._key(account_number, external_identifier, origin), note=note)
+        key = self._context.key_of(account_number, external_identifier)
+        return await self._context.journal.abandon(attrs.evolve(key, origin=origin) if origin else key, note=note)
 
     async def adopt(self, account_number: str, external_identifier: str, *, origin: str) -> bool:
         """Move an open entry of another ``origin`` to this client's service, which has changed its address.
@@ -557,23 +546,42 @@ class OrderEntry:
         except OrderRefusedError as error:
             change = OrderChange(outcome=ChangeOutcome.REFUSED, order=original, order_id=path["id"], error=error)
         else:
-            journaled = JournaledChange(context, account_number, path["id"], bodies[0], label=name, usage=usage)
             fills = len(fills_of(original))
-            change = await amend.replace(context, operation, path, *bodies, policy, allow_warnings, fills, journaled)
+            change = await amend.replace(
+                context, operation, path, bodies, policy, allow_warnings, fills=fills, label=name, usage=usage
+            )
         code = change.error.code if change.error is not None else None
         await self._count(change.outcome.value, code, new_identifier())
         return change
 
-    async def _counted(self, placing: Awaitable[Placement]) -> Placement:
-        """Return a placement, and count its outcome for observers and automatic halts."""
+    async def _place(
+        self,
+        account_number: str,
+        asked: AskedOrder,
+        policy: ReconcilePolicy,
+        allow_warnings: bool | Collection[str],
+        *,
+        resubmits: int = 0,
+        label: str | None,
+        followed: Followed | None = None,
+    ) -> Placement:
+        """Place an order, and count its outcome for observers and automatic halts."""
+        placing = PlaceOrder(
+            context=self._context,
+            key=self._context.key_of(account_number, asked.name),
+            asked=asked,
+            policy=policy,
+            allow_warnings=allow_warnings,
+            resubmits=resubmits,
+            label=checked_label(label),
+            followed=followed,
+        )
+        name = f"{account_number} {asked.name}"
         try:
-            placement = await placing
+            placement = await placing.run()
         except OrderOutcomeUnknownError as unknown:
-            await self._count(
-                Outcome.UNKNOWN.value, unknown.code, f"{unknown.account_number} {unknown.external_identifier}"
-            )
+            await self._count(Outcome.UNKNOWN.value, unknown.code, name)
             raise
-        name = f"{placement.account_number} {placement.external_identifier}"
         await self._count(placement.outcome.value, placement.error.code if placement.error is not None else None, name)
         return placement
 
@@ -598,10 +606,6 @@ class OrderEntry:
     def _policy_for(self, visibility_delay: float | None, reconcile: ReconcilePolicy | None) -> ReconcilePolicy:
         policy = self._policy if reconcile is None else checked_policy(reconcile)
         return policy if visibility_delay is None else attrs.evolve(policy, visibility_delay=visibility_delay)
-
-    def _key(self, account_number: str, external_identifier: str, origin: str) -> EntryKey:
-        key = self._context.key_of(account_number, external_identifier)
-        return attrs.evolve(key, origin=origin) if origin else key
 
 
 def _scope(account_number: str | None, label: str | None) -> dict[str, str | None]:

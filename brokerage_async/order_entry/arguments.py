@@ -16,19 +16,7 @@ from ..operation import Operation
 from ..protocol.request import encode_body
 from ..protocol.validation import requests as validation
 from .decisions import ReconcilePolicy
-from .kinds import AskedOrder, asked_complex, asked_single
-from .matching import asked_components
-
-__all__ = [
-    "MAX_IDENTIFIER",
-    "check_options",
-    "checked_bytes",
-    "checked_label",
-    "checked_policy",
-    "edit_bodies",
-    "named_complex_order",
-    "named_order",
-]
+from .orders import AskedOrder, asked_components
 
 logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
@@ -84,8 +72,8 @@ def edit_bodies(operation: Operation[Any], path: dict[str, str], edit: OrderEdit
     return checked_bytes(operation, path, edit), checked_bytes(ORDERS_EDIT_DRY_RUN, path, dry_run)
 
 
-def named_order(account_number: str, order: NewOrder, identifiers: Callable[[], str]) -> tuple[AskedOrder, bool]:
-    """Check an order, and name it unless it has a name. Return it, and whether it had one."""
+def named_order(account_number: str, order: NewOrder, identifiers: Callable[[], str]) -> AskedOrder:
+    """Check an order, and name it unless it has a name."""
     if not isinstance(order, NewOrder):
         raise InvalidRequestError(f"order must be a NewOrder, got {type(order).__name__}")
     was_named = _is_named(order)
@@ -93,13 +81,11 @@ def named_order(account_number: str, order: NewOrder, identifiers: Callable[[], 
         order = attrs.evolve(order, external_identifier=identifiers())
     name = _checked_identifier(order.external_identifier)
     body = checked_bytes(ORDERS_SUBMIT, {"account_number": account_number}, order)
-    return asked_single(name, body), was_named
+    return AskedOrder(name, body, is_complex=False, was_named=was_named)
 
 
-def named_complex_order(
-    account_number: str, order: NewComplexOrder, identifiers: Callable[[], str]
-) -> tuple[AskedOrder, bool]:
-    """Check a complex order, and name all its components. Return it, and whether it had a name.
+def named_complex_order(account_number: str, order: NewComplexOrder, identifiers: Callable[[], str]) -> AskedOrder:
+    """Check a complex order, and name all its components.
 
     It has the name of its first component: the trigger order, or the first of ``orders``. The others are ``name.1``
     and so on unless they have names: the same order has the same bytes each time.
@@ -118,27 +104,22 @@ def named_complex_order(
     name = _checked_identifier(first.external_identifier if was_named else identifiers())
     named = [attrs.evolve(first, external_identifier=name)]
     for number, each in enumerate(rest, start=1):
-        identifier = each.external_identifier if _is_named(each) else f"{name}.{number}"
-        named.append(attrs.evolve(each, external_identifier=_checked_identifier(identifier)))
-    _check_distinct(named)
+        own = each.external_identifier if _is_named(each) else f"{name}.{number}"
+        named.append(attrs.evolve(each, external_identifier=_checked_identifier(own)))
+    names = [each.external_identifier for each in named]
+    for identifier in names:  # each component is found by its own
+        if names.count(identifier) > 1:
+            raise InvalidRequestError(
+                f"external_identifier must differ between the components of a complex order, got {identifier!r} twice"
+            )
     if trigger is not None:
         order = attrs.evolve(order, trigger_order=named.pop(0))
     body = encode_body(COMPLEX_ORDERS_SUBMIT, attrs.evolve(order, orders=tuple(named)))
-    return asked_complex(name, body), was_named
+    return AskedOrder(name, body, is_complex=True, was_named=was_named)
 
 
 def _is_named(order: NewOrder) -> bool:
-    return order.external_identifier is not None and order.external_identifier != ""
-
-
-def _check_distinct(components: list[NewOrder]) -> None:
-    """Reject components that share an identifier: each is found by its own."""
-    names = [order.external_identifier for order in components]
-    for name in names:
-        if names.count(name) > 1:
-            raise InvalidRequestError(
-                f"external_identifier must differ between the components of a complex order, got {name!r} twice"
-            )
+    return order.external_identifier not in (None, "")
 
 
 def _checked_identifier(name: object) -> str:

@@ -19,11 +19,9 @@ from ..errors import BrokerageError, ConfigurationError
 from ..journal.base import EntryKey, Journal
 from ..observers.records import Event
 from ..operation import Executor
-from .claims import ClaimKeeper
-from .doorbell import ORDER_EVENTS, Doorbell, Doorbells
+from ..protocol.streams.timing import Doorbell, Doorbells
+from .attempts import Attempt, Attempts
 from .guard import OrderGuard
-
-__all__ = ["Context", "TradingClient", "context_of"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
@@ -31,6 +29,8 @@ JOURNAL_METHODS = (
     "now", "open", "find", "entries", "claim", "renew", "release", "close", "abandon", "adopt", "halt", "resume",
     "halts", "trip",
 )  # fmt: skip
+
+ORDER_EVENTS = frozenset({"Order", "ComplexOrder"})
 
 _MEMORIES: WeakKeyDictionary[object, Journal] = WeakKeyDictionary()
 
@@ -49,9 +49,17 @@ class TradingClient(Protocol):
         ...
 
 
+class Streams(Doorbells, Protocol):
+    """The streams of a client."""
+
+    def check_account(self) -> None:
+        """Raise ConfigurationError if the client cannot stream."""
+        ...
+
+
 @attrs.frozen(kw_only=True)
 class Context:
-    """Everything that placing, changing and recovering orders needs: client, journal, claims and clock.
+    """Everything that placing, changing and recovering orders needs: client, journal, attempts and clock.
 
     ``service_now`` returns the time by the service's clock, or None while it is not known. ``doorbells`` is the source
     of events that bring looks forward, None without push. ``guard`` limits what is placed. ``contracts`` keeps the
@@ -61,7 +69,7 @@ class Context:
 
     executor: Executor
     journal: Journal
-    claims: ClaimKeeper
+    attempts: Attempts
     origin: str
     environment: str
     service_now: Callable[[], datetime | None]
@@ -81,14 +89,13 @@ class Context:
         """Return the time by the service's clock. By this machine's until an answer has shown it."""
         return self.service_now() or datetime.now(UTC)
 
-    @property
-    def lease(self) -> float:
-        """Seconds that a claim holds unless it is renewed."""
-        return self.claims.lease
-
     def key_of(self, account_number: str, external_identifier: str) -> EntryKey:
         """Return the journal key of an order at this service."""
         return EntryKey(self.origin, self.environment, account_number, external_identifier)
+
+    def attempt(self, key: EntryKey) -> Attempt:
+        """Return a new attempt at an entry, which it does not hold yet."""
+        return Attempt(self.attempts, key)
 
 
 def context_of(
@@ -102,7 +109,12 @@ def context_of(
     """Build the context of an `OrderEntry`. Raise ConfigurationError for a journal or a lease that cannot be used."""
     if guard is not None and not isinstance(guard, OrderGuard):
         raise ConfigurationError(f"guard must be an OrderGuard, got {type(guard).__name__}")
-    doorbells = _doorbells_of(client) if check_flag("push", push) else None
+    streams: Streams | None = None
+    if check_flag("push", push):
+        streams = getattr(client, "stream", None)
+        if streams is None:
+            raise ConfigurationError("push must be False: the client has no streams")
+        streams.check_account()
     if journal is None:
         journal = _memory_of(client)
     if isinstance(journal, str | PathLike):
@@ -113,23 +125,14 @@ def context_of(
     return Context(
         executor=client.session,
         journal=journal,
-        claims=ClaimKeeper(journal, lease),
+        attempts=Attempts(journal, lease),
         origin=client.environment.origin,
         environment=client.environment.name,
         service_now=getattr(client.session, "service_now", lambda: None),
-        doorbells=doorbells,
+        doorbells=streams,
         guard=guard,
         report=getattr(client.session, "on_event", lambda event: None),
     )
-
-
-def _doorbells_of(client: TradingClient) -> Doorbells:
-    """Return the streams of a client. Raise ConfigurationError if it cannot stream."""
-    doorbells: Doorbells | None = getattr(client, "stream", None)
-    if doorbells is None:
-        raise ConfigurationError("push must be False: the client has no streams")
-    doorbells.check_account()
-    return doorbells
 
 
 def _memory_of(client: TradingClient) -> Journal:

@@ -3,7 +3,7 @@
 The service does not recognise a repeated order, so a missing answer proves nothing. Three tables answer, and the tests
 read them line by line:
 
-- `delivery_of`: what the end of one submit proves.
+- `delivery_of`: what the end of one submit proves, by the verdict of `protocol.retry`.
 - `next_poll`: whether to poll the order lists again and when, or what the polls have shown.
 - `decide`: from both, the outcome of the order or the next step.
 
@@ -31,38 +31,13 @@ from ..errors import (
     ConfigurationError,
     InvalidRequestError,
     RateLimitError,
-    ResponseDecodeError,
     ServerError,
     TokenError,
-    TransportError,
 )
 from ..protocol.order_status import TERMINAL
-from .matching import fills_of
+from ..protocol.retry import Fault, Processed, verdict_of
+from .orders import fills_of
 from .results import ChangeOutcome, Outcome
-
-__all__ = [
-    "DeliveryOutcome",
-    "Poll",
-    "ReconcilePolicy",
-    "SearchResult",
-    "Step",
-    "cancel_shown",
-    "complex_cancel_shown",
-    "decide",
-    "delivery_of",
-    "is_permanent",
-    "next_poll",
-    "pairs_shown",
-    "poll_timeout",
-    "predates",
-    "preflight_outcome",
-    "replace_shown",
-    "replacement_shown",
-    "search_bounds",
-]
-
-UNPROCESSED = frozenset({401, 429})
-"""Statuses with which the service rejects a request before processing."""
 
 MAX_FACTOR = 1000.0
 """Beyond it, growing intervals overflow to infinity."""
@@ -148,19 +123,26 @@ class ReconcilePolicy:
     give_up: float = attrs.field(default=120.0, validator=_number(0))
 
 
+@attrs.frozen
+class Delivery:
+    """The end of one request: what it proves, what its answer shows, and the error."""
+
+    outcome: DeliveryOutcome
+    shown: Any = None
+    error: BrokerageError | None = None
+
+
 @attrs.frozen(kw_only=True)
 class Poll:
     """One poll of the order lists: its start, and its findings.
 
     ``complete``: every page could be read. ``permanent``: polling again fails in the same way (see `is_permanent`).
-    ``conflict``: another order carries the identifier.
     """
 
     at: float
     complete: bool = True
     found: bool = False
     permanent: bool = False
-    conflict: bool = False
 
 
 def delivery_of(error: BrokerageError) -> DeliveryOutcome:
@@ -170,35 +152,26 @@ def delivery_of(error: BrokerageError) -> DeliveryOutcome:
     envelope. An error page of a proxy proves nothing, because the service may have processed the request behind it. A
     429, or a 401 of the service, rejects a request before processing: that counts as not sent.
     """
-    if isinstance(error, ResponseDecodeError):
-        return DeliveryOutcome.ACCEPTED
-    if isinstance(error, TransportError):
-        return DeliveryOutcome.UNKNOWN if error.maybe_processed else DeliveryOutcome.NOT_SENT
-    if isinstance(error, APIError):
-        if error.status is not None and 200 <= error.status < 300:
-            return DeliveryOutcome.ACCEPTED  # an error beside the data of a success
-        if error.maybe_processed:
-            return DeliveryOutcome.UNKNOWN
-        return DeliveryOutcome.NOT_SENT if error.status in UNPROCESSED else DeliveryOutcome.REFUSED
-    return DeliveryOutcome.NOT_SENT  # no token, wrong configuration, broken rules: all found before sending
+    processed = verdict_of(error).processed
+    if processed is not Processed.NO:
+        return DeliveryOutcome.ACCEPTED if processed is Processed.YES else DeliveryOutcome.UNKNOWN
+    is_refusal = isinstance(error, APIError) and error.status not in (401, 429)
+    return DeliveryOutcome.REFUSED if is_refusal else DeliveryOutcome.NOT_SENT
 
 
-def preflight_outcome(error: BrokerageError) -> Outcome:
-    """Return the outcome of an order whose dry-run failed: refused by the service, or just not sent."""
+def preflight_outcome(error: BrokerageError) -> DeliveryOutcome:
+    """Return the delivery of an order whose dry-run failed: refused by the service, or just not sent."""
     if not isinstance(error, APIError) or isinstance(error, RateLimitError | AuthenticationError | ServerError):
-        return Outcome.NOT_SENT
+        return DeliveryOutcome.NOT_SENT
     judged = (DeliveryOutcome.REFUSED, DeliveryOutcome.ACCEPTED)  # accepted: the error came beside the preview
-    return Outcome.REFUSED if delivery_of(error) in judged else Outcome.NOT_SENT
+    return DeliveryOutcome.REFUSED if delivery_of(error) in judged else DeliveryOutcome.NOT_SENT
 
 
 def is_permanent(error: BrokerageError) -> bool:
     """Return True if a read that failed like this fails again: rejected for its content or its caller."""
-    if isinstance(error, TokenError):
-        return not error.transient
-    if isinstance(error, APIError):
-        settled = (DeliveryOutcome.REFUSED, DeliveryOutcome.NOT_SENT)
-        return delivery_of(error) in settled and not isinstance(error, RateLimitError)
-    return isinstance(error, ConfigurationError | InvalidRequestError)
+    verdict, judged = verdict_of(error), APIError | TokenError | ConfigurationError | InvalidRequestError
+    is_settled = isinstance(error, judged) and verdict.processed is Processed.NO
+    return is_settled and (verdict.lasts or verdict.fault is Fault.CREDENTIALS)
 
 
 def next_poll(policy: ReconcilePolicy, polls: Sequence[Poll]) -> float | SearchResult:
@@ -206,14 +179,13 @@ def next_poll(policy: ReconcilePolicy, polls: Sequence[Poll]) -> float | SearchR
     if any(poll.found for poll in polls):
         return SearchResult.FOUND
     settled = [poll for poll in polls if poll.complete and poll.at >= policy.visibility_delay]
-    conflict = SearchResult.CONFLICT if any(poll.conflict for poll in polls) else None
     if len(settled) >= policy.confirmations:
-        return conflict or SearchResult.ABSENT
+        return SearchResult.ABSENT
     if not polls:
         return policy.first
     last = polls[-1]
     if last.permanent or (last.at >= _end(policy) and not last.complete):
-        return conflict or SearchResult.UNDETERMINED
+        return SearchResult.UNDETERMINED
     pause = min(policy.first * policy.factor ** min(len(polls), 64), policy.max_interval)
     # One poll falls on the visibility delay itself instead of somewhat later.
     delay = policy.visibility_delay

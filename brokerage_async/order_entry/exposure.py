@@ -34,9 +34,7 @@ from .guard import (
     value_of,
 )
 from .lists import OrderLists
-from .matching import asked_components
-
-__all__ = ["shows_quantity", "usage_of", "usage_of_replacement"]
+from .orders import asked_components
 
 ONE = Decimal(1)
 MAX_CONTRACTS = 10_000

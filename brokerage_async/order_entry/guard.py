@@ -14,18 +14,7 @@ from .._generated.models import NewComplexOrder, NewOrder, NewOrderLeg, Order, O
 from .._terms import Amount, exact
 from ..errors import ConfigurationError, ErrorDetail, InvalidRequestError
 from ..journal.caps import DAY
-from .matching import asked_components
-
-__all__ = [
-    "OrderGuard",
-    "at_risk",
-    "net_of",
-    "priced_by_quote",
-    "quantity_of",
-    "refused_by",
-    "underlying_of",
-    "value_of",
-]
+from .orders import asked_components
 
 CLOSING = ("Buy to Close", "Sell to Close")
 

@@ -1,26 +1,33 @@
-"""Read the order lists of an account to their end, as far back as is needed."""
+"""Read the order lists of an account to their end, as far back as is needed, and as often as the policy says.
+
+Push brings the next look forward, and decides nothing: an early look may find an order. If it does not, it counts for
+nothing. The polls of the policy come at their times, and absence follows from them alone.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, nullcontext, suppress
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 import attrs
 
-from .._generated.models import ComplexOrder, Order, SortOrder
+from .._generated.models import Order, SortOrder
 from .._generated.operations import COMPLEX_ORDERS_LIST, ORDERS_LIST, ORDERS_LIST_LIVE
 from ..errors import BrokerageError, ResponseDecodeError, ResponseLostError
-from ..operation import Executor, Operation, Page
-from .claims import Instant
-from .decisions import is_permanent
-from .matching import components_of
-
-__all__ = ["START", "OrderLists", "Sighting", "Window"]
+from ..operation import BoundCall, Executor, Operation, Page
+from ..protocol.streams.timing import Doorbell, LookBudget
+from .attempts import Instant
+from .decisions import Poll, ReconcilePolicy, SearchResult, is_permanent, next_poll, poll_timeout
+from .orders import components_of
 
 FoundT = TypeVar("FoundT")
+ItemT = TypeVar("ItemT")
+
+MIN_EARLY = 0.05
+"""Seconds by which a look must come earlier than the next poll, which ends it: a later one could not finish."""
 
 PER_PAGE = 200
 FULL_PAGES = frozenset({100, PER_PAGE})
@@ -90,13 +97,12 @@ class Window:
 class Sighting(Generic[FoundT]):
     """The result of one poll: the orders found, by the name searched for, and whether the lists were read to their end.
 
-    ``error`` says why not, where known. ``conflict``: another order carries an identifier that was searched for.
+    ``error`` says why not, where known.
     """
 
     orders: Mapping[str, FoundT]
     complete: bool
     error: BrokerageError | None = None
-    conflict: bool = False
 
     @property
     def permanent(self) -> bool:
@@ -167,45 +173,45 @@ class OrderLists:
         """Return the orders of today, and older ones that work. Raise BrokerageError if they could not all be read."""
         return [order async for orders in self._live(account_number) for order in orders]
 
-    async def _live(self, account_number: str) -> AsyncGenerator[tuple[Order, ...], None]:
-        pager = self._executor.paginate(ORDERS_LIST_LIVE.bind(account_number=account_number, per_page=PER_PAGE))
-        check = _CompletenessCheck(ORDERS_LIST_LIVE)
-        async with aclosing(pager.pages()) as pages:  # type: ignore[type-var]
-            async for page in pages:
-                yield page.items
-                check.add(page)
-        check.raise_if_incomplete()
+    def _live(self, account_number: str) -> AsyncGenerator[tuple[Order, ...], None]:
+        return self._pages(ORDERS_LIST_LIVE.bind(account_number=account_number, per_page=PER_PAGE))
 
-    async def _all(self, account_number: str, window: Window) -> AsyncGenerator[tuple[Order, ...], None]:
+    def _all(self, account_number: str, window: Window) -> AsyncGenerator[tuple[Order, ...], None]:
         start = (window.opened_at - START - DAY).date()
-        call = ORDERS_LIST.bind(account_number=account_number, per_page=PER_PAGE, sort=SortOrder.DESC, start_date=start)
         newest: datetime | None = None
-        pager = self._executor.paginate(call)
-        check = _CompletenessCheck(ORDERS_LIST)
-        async with aclosing(pager.pages()) as pages:  # type: ignore[type-var]
-            async for page in pages:
-                yield page.items
-                check.add(page)
-                times = [order.received_at for order in page.items if order.received_at is not None]
-                newest = max(times + ([newest] if newest else []), default=None)
-                if newest is not None and page.items and all(window.is_past(order, newest) for order in page.items):
-                    break
-        check.raise_if_incomplete()
+
+        def is_past(orders: Sequence[Order]) -> bool:
+            nonlocal newest
+            times = [order.received_at for order in orders if order.received_at is not None]
+            newest = max(times + ([newest] if newest else []), default=None)
+            return newest is not None and bool(orders) and all(window.is_past(order, newest) for order in orders)
+
+        call = ORDERS_LIST.bind(account_number=account_number, per_page=PER_PAGE, sort=SortOrder.DESC, start_date=start)
+        return self._pages(call, is_past)
 
     async def _components(self, account_number: str) -> AsyncGenerator[tuple[Order, ...], None]:
         """Read the whole list of complex orders: the service does not say how it sorts them."""
-        pager = self._executor.paginate(COMPLEX_ORDERS_LIST.bind(account_number=account_number, per_page=PER_PAGE))
-        check = _CompletenessCheck(COMPLEX_ORDERS_LIST)
-        async with aclosing(pager.pages()) as pages:  # type: ignore[type-var]
+        call = COMPLEX_ORDERS_LIST.bind(account_number=account_number, per_page=PER_PAGE)
+        async with aclosing(self._pages(call)) as pages:
+            async for items in pages:
+                yield tuple(
+                    order
+                    for each in items  # one without components stands for itself: it was received before it ended
+                    for order in components_of(each) or [Order(complex_order_id=each.id, received_at=each.terminal_at)]
+                )
+
+    async def _pages(
+        self, call: BoundCall[list[ItemT]], is_last: Callable[[Sequence[ItemT]], bool] = lambda items: False
+    ) -> AsyncGenerator[tuple[ItemT, ...], None]:
+        """Yield the pages of a list. Raise ResponseDecodeError at its end if it cannot be complete."""
+        check = _CompletenessCheck(call.operation)
+        async with aclosing(self._executor.paginate(call).pages()) as pages:  # type: ignore[type-var]
             async for page in pages:
-                yield tuple(order for each in page.items for order in components_of(each) or [_unshown(each)])
+                yield page.items
                 check.add(page)
+                if is_last(page.items):
+                    break
         check.raise_if_incomplete()
-
-
-def _unshown(seen: ComplexOrder) -> Order:
-    """Return a component that shows nothing but its complex order, which was received before it ended."""
-    return Order(complex_order_id=seen.id, received_at=seen.terminal_at)
 
 
 class _CompletenessCheck:
@@ -252,3 +258,81 @@ class _CompletenessCheck:
         if total is not None and block.total_items is not None and total != block.total_items:
             return f"the list changed while it was read: {block.total_items} orders instead of {total}"
         return None
+
+
+class EarlyLooks:
+    """Looks that events bring forward in one search: one for each burst, and few in the long run."""
+
+    def __init__(self) -> None:
+        self._budget = LookBudget(rate=0.5)
+        self._rung = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def ring(self) -> None:
+        """Look soon, because of an event."""
+        loop = asyncio.get_running_loop()
+        if (when := self._budget.ring(loop.time())) is not None:
+            self._timer = loop.call_at(when, self._rung.set)
+
+    async def before(self, due: float) -> bool:
+        """Wait until ``due``, or less if an event calls for a look. Return whether one does."""
+        loop = asyncio.get_running_loop()
+        called = False
+        if loop.time() < due - MIN_EARLY:
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(due - MIN_EARLY):
+                    called = await self._rung.wait()
+        if not called:
+            await asyncio.sleep(max(0.0, due - loop.time()))
+        self.reset()
+        return called
+
+    def reset(self) -> None:
+        """Note that a look begins: it comes after all events so far."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._rung.clear()
+        self._budget.polled()
+
+
+@asynccontextmanager
+async def early_looks(bell: Doorbell | None) -> AsyncIterator[EarlyLooks]:
+    """Yield the early looks of a search. Without a bell none is ever called for."""
+    looks = EarlyLooks()
+    try:
+        async with nullcontext() if bell is None else bell(looks.ring):
+            yield looks
+    finally:
+        looks.reset()
+
+
+async def poll_until(
+    policy: ReconcilePolicy, poll: Callable[[], Awaitable[tuple[bool, Sighting[Any]]]], bell: Doorbell | None = None
+) -> SearchResult:
+    """Poll as often and as long as ``policy`` says, and early for each burst of events that ``bell`` reports.
+
+    ``poll`` returns whether everything was found, and the sighting. A poll that takes too long is cut off, and counts
+    as incomplete. An early one ends when the next poll is due, and counts only if it finds everything.
+    """
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    polls = list[Poll]()
+
+    async def timed(seconds: float) -> tuple[bool, Sighting[Any]]:
+        try:
+            async with asyncio.timeout(seconds):
+                return await poll()
+        except TimeoutError:
+            error = ResponseLostError(f"the lists could not be read within {seconds:g} s")
+            return False, Sighting(orders={}, complete=False, error=error)
+
+    async with early_looks(bell) as looks:
+        while not isinstance(step := next_poll(policy, polls), SearchResult):
+            while await looks.before(began + step):
+                if (await timed(began + step - loop.time()))[0]:
+                    return SearchResult.FOUND
+            at = max(step, loop.time() - began)  # a loop may wake up a rounding error early
+            found, sighting = await timed(poll_timeout(policy, at))
+            polls.append(Poll(at=at, complete=sighting.complete, found=found, permanent=sighting.permanent))
+    return step

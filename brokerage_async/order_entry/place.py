@@ -1,6 +1,7 @@
 """Place one order: preflight, journal, submit, reconcile, close. Or answer for one that is journaled already.
 
-Single and complex orders take the same steps; `kinds` has what differs.
+The service does not recognise a repeated order, so every step is in the journal before it is taken, and every decision
+is taken in `decisions`.
 """
 
 from __future__ import annotations
@@ -16,34 +17,32 @@ from .._generated.models import PlacedOrderResponse
 from ..errors import BrokerageError, ConfigurationError, InvalidRequestError, OrderRefusedError
 from ..journal.base import EntryKey, EntryState, JournalEntry
 from ..journal.caps import Usage
-from .claims import Claim, Instant, finish, new_owner, quietly, result_of, settled
+from .attempts import Attempt, finished, outlasting, reason_of
 from .context import Context
-from .decisions import ReconcilePolicy, preflight_outcome
+from .decisions import Delivery, DeliveryOutcome, ReconcilePolicy, SearchResult, Step, decide, delivery_of
 from .exposure import usage_of
-from .kinds import AskedOrder
 from .lists import Window
-from .preflight import rejection
-from .results import Outcome, Placement, joined, placement_of, unknown_error
-from .search import IdentifierSearch
-from .submit import ABSENT, CONFLICT, Submission
-
-__all__ = ["IN_PROGRESS", "PlaceOrder", "close", "describe"]
+from .orders import AskedOrder, PlacedOrder
+from .preflight import dry_run
+from .results import Outcome, Placement, joined, placement_of, put_on, unknown_error
+from .search import Finding, IdentifierSearch
 
 logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
 IN_PROGRESS, CLAIM_LOST = "in_progress", "claim_lost"
 """Codes of an unknown outcome: another worker holds the entry; this one cannot prove that it does."""
-Followed = Callable[[Placement, Claim], Awaitable[Placement]]
+UNDETERMINED = "undetermined"
+CODES: dict[SearchResult | None, str] = {SearchResult.ABSENT: "absent", SearchResult.CONFLICT: "identifier_conflict"}
+"""Codes of an unknown outcome after a search, `UNDETERMINED` for others. These two are conclusive."""
+Followed = Callable[[Placement, Attempt], Awaitable[Placement]]
 """What goes on with an order once it is placed, while its entry is still open and claimed."""
-MAY_EXIST = "may have been placed: recover() will look for it"
-WORKS_ON = "was placed, and is left as it is: recover() will find it"
 
 STATES = {
     Outcome.PLACED: EntryState.PLACED,
     Outcome.REFUSED: EntryState.REFUSED,
     Outcome.NOT_SENT: EntryState.NOT_SENT,
 }
-OUTCOMES = {state: outcome for outcome, state in STATES.items()}
+MAY_EXIST = "may have been placed: recover() will look for it"
 SUMMARY = {
     Outcome.PLACED: "was placed",
     Outcome.REFUSED: "was refused",
@@ -53,69 +52,49 @@ SUMMARY = {
 GONE = "this worker no longer holds the journal entry"
 
 
+@attrs.define(kw_only=True)
 class PlaceOrder:
-    """One call of `OrderEntry.place`: this order under this key, which the caller has ``named`` or not.
+    """One call of `OrderEntry.place`: this order under this key.
 
     The entry stays open while ``followed`` goes on with the order: after a crash, `recover` finds it.
     An ``exempt`` order is placed without the guard, and during a halt: it only closes positions. It has no
     ``resubmits``.
     """
 
-    def __init__(
-        self,
-        context: Context,
-        key: EntryKey,
-        asked: AskedOrder,
-        policy: ReconcilePolicy,
-        resubmits: int,
-        *,
-        named: bool = True,
-        label: str = "",
-        exempt: bool = False,
-        followed: Followed | None = None,
-    ) -> None:
-        self._context = context
-        self._key = key
-        self._asked = asked
-        self._body = asked.body
-        self._policy = policy
-        self._resubmits = resubmits
-        self._named = named
-        self._label = label
-        self._exempt = exempt
-        self._followed = followed
+    context: Context
+    key: EntryKey
+    asked: AskedOrder
+    policy: ReconcilePolicy
+    allow_warnings: bool | Collection[str]
+    resubmits: int = 0
+    label: str = ""
+    exempt: bool = False
+    followed: Followed | None = None
 
-    async def run(self, allow_warnings: bool | Collection[str]) -> Placement:
+    async def run(self) -> Placement:
         """Take every step; `OrderEntry.place` documents its results and errors."""
         known = await self._find()
         if known is not None:
             return await self._resume(known)
-        with _describing(self._key, "was not sent"):
+        usage, key = None, self.key
+        with _describing(key, "was not sent"):
             try:
-                usage = await self._usage()
+                if not self.exempt:
+                    usage = await usage_of(self.context, key.account_number, key.external_identifier, self.asked.terms)
             except OrderRefusedError as refused:
-                return self._stopped(Outcome.REFUSED, refused, None)
-            preview, stopped = await self._preflight(allow_warnings)
+                return self._stopped(Delivery(DeliveryOutcome.REFUSED, error=refused), None)
+            call = self.asked.dry_run.bind(account_number=key.account_number, body=self.asked.body)
+            preview, stopped = await dry_run(self.context.executor, call, self.allow_warnings)
         if stopped is not None:  # unless another worker has sent this very order in the meantime
             known = await self._find()
-            return stopped if known is None else await self._resume(known)
-        claim = Claim(self._key, new_owner(), Instant(), self._context.lease)
+            return self._stopped(stopped, preview) if known is None else await self._resume(known)
         try:
-            entry, fresh = await self._journal(claim, usage)
+            attempt, entry, is_new = await self._journal(usage)
         except OrderRefusedError as refused:
-            return self._stopped(Outcome.REFUSED, refused, preview)
-        if fresh:
-            placement = await self._submit(entry, claim)
-        else:
-            placement = await self._resume(entry)
+            return self._stopped(Delivery(DeliveryOutcome.REFUSED, error=refused), preview)
+        placement = await (self._complete(entry, attempt) if is_new else self._resume(entry))
         warnings = (preview and preview.warnings) or ()
         return attrs.evolve(placement, preview=preview, warnings=(*warnings, *placement.warnings))
-
-    async def _usage(self) -> Usage | None:
-        """Measure the order for the guard. Raise OrderRefusedError if it alone passes a cap."""
-        if self._exempt:
-            return None
-        return await usage_of(self._context, self._key.account_number, self._key.external_identifier, self._asked.terms)
 
     async def _find(self) -> JournalEntry | None:
         """Return the entry of this order, unless these bytes may be sent.
@@ -123,213 +102,249 @@ class PlaceOrder:
         Raises:
             InvalidRequestError: the identifier is open under another address of the service.
         """
-        with _describing(self._key, "was not sent by this call"):
-            known = await self._context.journal.find(self._key, any_origin=self._named)
-        if known is not None and known.key != self._key:
+        with _describing(self.key, "was not sent by this call"):
+            known = await self.context.journal.find(self.key, any_origin=self.asked.was_named)
+        if known is not None and known.key != self.key:
             origin = known.key.origin
             self._refuse(f"this identifier is open in the journal for {origin}: adopt or abandon that entry first")
-        may_be_sent = known is not None and known.state is EntryState.NOT_SENT and known.body == self._body
+        may_be_sent = known is not None and known.state is EntryState.NOT_SENT and known.body == self.asked.body
         return None if may_be_sent else known
 
-    async def _preflight(
-        self, allow_warnings: bool | Collection[str]
-    ) -> tuple[PlacedOrderResponse | None, Placement | None]:
-        """Dry-run the order. Return the preview, and the placement if the order goes no further."""
-        call = self._asked.dry_run.bind(account_number=self._key.account_number, body=self._body)
-        try:
-            preview = await self._context.executor.execute(call)
-        except (ConfigurationError, InvalidRequestError):
-            raise
-        except BrokerageError as error:
-            data = getattr(error, "data", None)
-            shown = data if isinstance(data, PlacedOrderResponse) else None
-            return shown, self._stopped(preflight_outcome(error), error, shown)
-        stopped = rejection(preview, allow_warnings, self._asked.dry_run.name)
-        if stopped is None:
-            return preview, None
-        return preview, self._stopped(stopped.outcome, stopped.error, preview)
-
-    async def _journal(self, claim: Claim, usage: Usage | None) -> tuple[JournalEntry, bool]:
+    async def _journal(self, usage: Usage | None) -> tuple[Attempt, JournalEntry, bool]:
         """Journal the order. A caller that is cancelled here leaves no open entry: nothing was sent.
 
         Raises:
             OrderRefusedError: a halt or a cap forbids it.
         """
-        journal = self._context.journal
-
-        async def start() -> tuple[JournalEntry, bool]:
-            return await journal.open(
-                claim.key, self._body, owner=claim.owner, lease=claim.lease, label=self._label, usage=usage,
-                exempt=self._exempt,
-            )  # fmt: skip
-
-        opening = asyncio.ensure_future(start())
-
-        async def withdraw() -> bool:
-            _, fresh = await settled(opening, start)
-            state, note = EntryState.NOT_SENT, "cancelled before sending"
-            return fresh and await journal.close(claim.key, owner=claim.owner, state=state, note=note)
-
-        try:
-            return await result_of(opening)
-        except asyncio.CancelledError as cancelled:
-            describe(cancelled, self._key, "was not sent")
-            await finish(asyncio.ensure_future(quietly("withdraw a journal entry", withdraw())))
-            raise
-
-    async def _submit(
-        self, entry: JournalEntry, claim: Claim, *, sent: bool = False, taken_over: bool = False
-    ) -> Placement:
-        """Submit the order, or search for one ``sent`` before, until it has an outcome. And record that."""
-        policy = self._policy
-        if taken_over and self._resubmits:
-            # Its last worker may believe in its claim for one more lease, should its clock disagree with the journal's.
-            policy = attrs.evolve(policy, visibility_delay=policy.visibility_delay + claim.lease)
-        with self._context.claims.keep(claim):
-            try:
-                opened_at = entry.opened_at
-                window = (
-                    Window.since(opened_at, await self._context.journal.now()) if sent else Window.from_now(opened_at)
-                )
-                submission = Submission(self._context, self._asked, entry, claim, policy, window)
-                placement = await submission.run(resubmits=self._resubmits, sent=sent)
-                if self._followed is not None and placement.outcome is Outcome.PLACED:
-                    placement = await self._followed(placement, claim)
-            except BaseException as gone:
-                seen: Placement | None = getattr(gone, "placement", None)
-                describe(gone, entry.key, MAY_EXIST if seen is None else WORKS_ON, seen)
-                releasing = asyncio.ensure_future(_release(self._context, claim, f"ended by {type(gone).__name__}"))
-                if not await finish(releasing) and not isinstance(gone, asyncio.CancelledError):
-                    cancelled = asyncio.CancelledError()
-                    describe(cancelled, entry.key, MAY_EXIST)
-                    raise cancelled from gone
-                raise
-            placement = await close(self._context, claim, placement)
-        if placement.outcome is Outcome.UNKNOWN:
-            raise unknown_error(placement) from placement.error
-        if placement.outcome is Outcome.NOT_SENT and isinstance(
-            placement.error, ConfigurationError | InvalidRequestError
-        ):
-            raise placement.error  # only then: it says that nothing was sent, and an earlier submit may have been
-        return placement
+        attempt = self.context.attempt(self.key)
+        with _describing(self.key, "was not sent"):
+            opened = await attempt.open(self.asked.body, label=self.label, usage=usage, exempt=self.exempt)
+        return attempt, *opened
 
     async def _resume(self, entry: JournalEntry) -> Placement:
         """Answer for an order that the journal knows. Send it only if it is absent and may be sent again."""
-        if not self._named:
+        if not self.asked.was_named:
             self._refuse("the identifier made for this order is that of an earlier one: identifiers must never repeat")
         if entry.state is EntryState.PRUNED:
             self._refuse("this external identifier belongs to an order that was pruned: take a new one")
-        if entry.body != self._body:
+        if entry.body != self.asked.body:
             self._refuse("this external identifier belongs to another order in the journal: take a new one")
         if entry.state is EntryState.ABANDONED:
             self._refuse(f"this order was abandoned ({entry.note}): take a new external identifier to place it again")
         if entry.state is not EntryState.OPEN:
             with _describing(entry.key, f"is in the journal as {entry.state.value}"):
                 return await self._answer(entry)
-        claimed, claim = await self._claim(entry.key)
+        attempt = self.context.attempt(entry.key)
+        with _describing(entry.key, MAY_EXIST):
+            claimed = await attempt.claim()
         if claimed is None:
             note = "another worker is placing this order right now"
             raise unknown_error(placement_of(entry, Outcome.UNKNOWN, code=IN_PROGRESS, note=note))
-        return await self._submit(claimed, claim, sent=True, taken_over=entry.owner is not None)
-
-    async def _claim(self, key: EntryKey) -> tuple[JournalEntry | None, Claim]:
-        """Claim an open entry. A caller that is cancelled here leaves no claim behind."""
-        claim = Claim(key, new_owner(), Instant(), self._context.lease)
-        journal = self._context.journal
-
-        async def start() -> JournalEntry | None:
-            return await journal.claim(key, owner=claim.owner, lease=claim.lease)
-
-        claiming = asyncio.ensure_future(start())
-
-        async def withdraw() -> bool:
-            held, note = await settled(claiming, start), "cancelled before searching"
-            return held is not None and await journal.release(key, owner=claim.owner, note=note, looked=False)
-
-        try:
-            return await result_of(claiming), claim
-        except asyncio.CancelledError as cancelled:
-            describe(cancelled, key, MAY_EXIST)
-            await finish(asyncio.ensure_future(quietly("release a journal entry", withdraw())))
-            raise
+        return await self._complete(claimed, attempt, sent=True, taken_over=entry.owner is not None)
 
     def _refuse(self, reason: str) -> None:
-        raise InvalidRequestError(reason, operation=self._asked.submit.name, code="identifier_in_use")
+        raise InvalidRequestError(reason, operation=self.asked.submit.name, code="identifier_in_use")
 
     async def _answer(self, entry: JournalEntry) -> Placement:
         """Return the placement of a closed entry, with the current order if one poll shows it."""
         name, order = entry.key.external_identifier, None
         note = f"journaled before: {entry.note or entry.state.value}"
         if entry.state is EntryState.PLACED:
-            window = Window.since(entry.opened_at, await self._context.journal.now())
-            search = IdentifierSearch(self._context, entry.key.account_number, window, {name: entry})
+            window = Window.since(entry.opened_at, await self.context.journal.now())
+            search = IdentifierSearch(self.context, entry.key.account_number, window, {name: entry})
             sighting = await search.poll([name])
             order = sighting.orders.get(name)
             if order is None:
                 note = joined(note, "not listed any more" if sighting.complete else "could not be read back")
-        return placement_of(entry, OUTCOMES[entry.state], order=order, note=note)
+        return placement_of(entry, Outcome(entry.state.value), order=order, note=note)
 
-    def _stopped(self, outcome: Outcome, error: BrokerageError, preview: PlacedOrderResponse | None) -> Placement:
+    def _stopped(self, delivery: Delivery, preview: PlacedOrderResponse | None) -> Placement:
         return Placement(
-            outcome=outcome,
-            account_number=self._key.account_number,
-            external_identifier=self._key.external_identifier,
+            outcome=Outcome(delivery.outcome.value),
+            account_number=self.key.account_number,
+            external_identifier=self.key.external_identifier,
             preview=preview,
             warnings=(preview and preview.warnings) or (),
-            error=error,
-            note=str(error),
-            body=self._body,
+            error=delivery.error,
+            note=str(delivery.error),
+            body=self.asked.body,
         )
 
+    async def _complete(
+        self, entry: JournalEntry, attempt: Attempt, *, sent: bool = False, taken_over: bool = False
+    ) -> Placement:
+        """Submit the order, or search for one ``sent`` before, until it has an outcome. And record that."""
+        policy = self.policy
+        if taken_over and self.resubmits:
+            # Its last worker may believe in its claim for one more lease, should its clock disagree with the journal's.
+            policy = attrs.evolve(policy, visibility_delay=policy.visibility_delay + attempt.lease)
+        try:
+            window = Window.from_now(entry.opened_at)
+            if sent:
+                window = Window.since(entry.opened_at, await self.context.journal.now())
+            submission = Submission(self.context, self.asked, entry, attempt, policy, window)
+            placement = await submission.run(resubmits=self.resubmits, sent=sent)
+            if self.followed is not None and placement.outcome is Outcome.PLACED:
+                placement = await self.followed(placement, attempt)
+        except BaseException as gone:
+            seen: Placement | None = getattr(gone, "placement", None)
+            fate = MAY_EXIST if seen is None else "was placed, and is left as it is: recover() will find it"
+            _describe(gone, entry.key, fate, seen)
+            releasing = _release(attempt, f"ended by {type(gone).__name__}")
+            if not await outlasting(releasing) and not isinstance(gone, asyncio.CancelledError):
+                cancelled = asyncio.CancelledError()
+                _describe(cancelled, entry.key, MAY_EXIST)
+                raise cancelled from gone
+            raise
+        placement = await close(attempt, placement)
+        if placement.outcome is Outcome.UNKNOWN:
+            raise unknown_error(placement) from placement.error
+        is_ours = isinstance(placement.error, ConfigurationError | InvalidRequestError)
+        if placement.outcome is Outcome.NOT_SENT and is_ours and placement.error is not None:
+            raise placement.error  # only then: it says that nothing was sent, and an earlier submit may have been
+        return placement
 
-async def close(context: Context, claim: Claim, placement: Placement) -> Placement:
+
+@attrs.define
+class Submission:
+    """Carries one journaled order to its outcome. Its ``attempt`` holds the entry all the while."""
+
+    _context: Context
+    _asked: AskedOrder
+    _entry: JournalEntry
+    _attempt: Attempt
+    _policy: ReconcilePolicy
+    _window: Window
+
+    async def run(self, *, resubmits: int, sent: bool = False) -> Placement:
+        """Submit the order, unless an earlier run has ``sent`` it, and find its outcome.
+
+        ``resubmits`` is how many times it may be sent again when it is absent.
+        """
+        delivery = Delivery(DeliveryOutcome.UNKNOWN) if sent else await self._submit()
+        doubt = False
+        while True:
+            search, note = None, str(delivery.error or "")
+            order = delivery.shown if delivery.outcome is DeliveryOutcome.CONFIRMED else None
+            step = decide(delivery.outcome, doubt=doubt, resubmits_left=resubmits)
+            if step is Step.SEARCH:
+                found = await self._search(hint=delivery.shown)
+                search, order, note = found.result, found.order, joined(note, found.note)
+                step = decide(delivery.outcome, search, doubt=doubt, resubmits_left=resubmits)
+            if step is Step.RESUBMIT and (objection := await self._journal_attempt()) is not None:
+                step, note = Outcome.UNKNOWN, joined(note, f"not sent again: {objection}")
+            if isinstance(step, Outcome):
+                if doubt and delivery.outcome is DeliveryOutcome.CONFIRMED:
+                    note = await self._duplicates(order)
+                code = CODES.get(search, UNDETERMINED) if step is Outcome.UNKNOWN else None
+                return placement_of(self._entry, step, code=code, order=order, error=delivery.error, note=note)
+            resubmits, doubt = resubmits - 1, True
+            delivery = await self._submit()
+
+    async def _submit(self) -> Delivery:
+        """Send the journaled bytes once. The session repeats them only if they provably did not arrive.
+
+        The claim is checked at the last moment before each send.
+        """
+        account_number = self._entry.key.account_number
+        call = self._asked.submit.bind(account_number=account_number, body=self._entry.body)
+        try:
+            answer = await self._context.executor.execute(call, guard=self._attempt.objection)
+        except BrokerageError as error:
+            return Delivery(delivery_of(error), error=error)
+        order = answer.complex_order if self._asked.is_complex else answer.order
+        if order is None or not order.id or order.account_number not in (None, account_number):
+            return Delivery(DeliveryOutcome.ACCEPTED)
+        if self._asked.is_named_by(order) and not self._asked.is_another(order):
+            return Delivery(DeliveryOutcome.CONFIRMED, order)
+        return Delivery(DeliveryOutcome.ACCEPTED, order)  # perhaps the answer to another request
+
+    async def _search(self, hint: PlacedOrder | None) -> Finding:
+        """Search as the policy says. The order that an answer ``hint``s at is read by its id, too."""
+        search, findings = self._new_search(), list[Finding]()
+        if hint is not None:
+            search.follow(hint)
+
+        async def keep(_: str, finding: Finding) -> None:
+            findings.append(finding)
+
+        await search.run(self._policy, keep)
+        return findings[0]
+
+    async def _duplicates(self, order: PlacedOrder | None) -> str:
+        """Return a note if the copy that was absent is listed after all, beside ``order``, the one sent again."""
+        name, search = self._entry.key.external_identifier, self._new_search()
+        await search.poll([name])
+        if order is not None:
+            search.add(name, order)
+        return search.duplicates(name)
+
+    def _new_search(self) -> IdentifierSearch:
+        key = self._entry.key
+        return IdentifierSearch(self._context, key.account_number, self._window, {key.external_identifier: self._entry})
+
+    async def _journal_attempt(self) -> str | None:
+        """Journal one more attempt. Return why nothing may be sent, or None."""
+        number = self._entry.attempts + 1
+        try:
+            await self._attempt.repeat(number)
+        except Exception as error:
+            logger.warning("not sent again: %s", reason_of(error))
+            return f"the journal could not record another attempt: {reason_of(error)}"
+        if self._attempt.lost:
+            return self._attempt.objection()
+        self._entry = attrs.evolve(self._entry, attempts=number)
+        return None
+
+
+async def close(attempt: Attempt, placement: Placement) -> Placement:
     """Record the outcome of an order, and return the placement to report.
 
     The write is finished even if the caller is cancelled just now. The cancellation carries the placement then.
     """
     for warning in placement.warnings:
-        logger.warning("order %s: %s (%s)", claim.key.external_identifier, warning.message, warning.code)
-    recording = asyncio.ensure_future(_record(context, claim, placement))
+        logger.warning("order %s: %s (%s)", attempt.key.external_identifier, warning.message, warning.code)
+    recorded = placement
+
+    async def keep(qualified: Placement) -> None:
+        nonlocal recorded
+        recorded = qualified
+
     try:
-        return await result_of(recording)
+        return await finished(lambda: _record(attempt, placement), keep)
     except asyncio.CancelledError as cancelled:
-        recorded = asyncio.ensure_future(settled(recording, lambda: _record(context, claim, placement)))
-        if await finish(recorded):
-            placement = recorded.result()
-        describe(cancelled, claim.key, SUMMARY[placement.outcome], placement)
+        _describe(cancelled, attempt.key, SUMMARY[recorded.outcome], recorded)
         raise
 
 
-async def _record(context: Context, claim: Claim, placement: Placement) -> Placement:
+async def _record(attempt: Attempt, placement: Placement) -> Placement:
     """Write an outcome to the journal, and qualify it if that fails.
 
     A journal that fails here loses nothing: the entry stays open and is recovered. An entry that this worker no longer
     holds is never ignored: another worker may have sent the order since, so "no such order exists" cannot be said.
     """
-    journal, key, note = context.journal, claim.key, placement.note
+    note = placement.note
     if placement.outcome is Outcome.UNKNOWN:
         # Only a conclusive search counts as one: another worker may be able to read what this one could not.
-        await _release(context, claim, note, looked=placement.code in (ABSENT, CONFLICT))
+        await _release(attempt, note, looked=placement.code in CODES.values())
         return placement
-    state, order_id = STATES[placement.outcome], placement.order_id or None
-    closing = journal.close(key, owner=claim.owner, state=state, order_id=order_id, note=note)
-    recorded = await quietly("record an outcome", closing)
-    if recorded:
+    state = STATES[placement.outcome]
+    is_recorded = await attempt.close(state, order_id=placement.order_id or None, note=note)
+    if is_recorded:
         return placement
-    if recorded is None:
-        reason, code, certain = "the journal did not acknowledge this outcome", CLAIM_LOST, claim.holds()
+    if is_recorded is None:
+        reason, code, certain = "the journal did not acknowledge this outcome", CLAIM_LOST, attempt.holds()
     else:
         reason, code, certain = GONE, IN_PROGRESS, False
-        logger.warning("outcome %s of order %s was not recorded: %s", state, key.external_identifier, GONE)
+        logger.warning("outcome %s of order %s was not recorded: %s", state, attempt.key.external_identifier, GONE)
     if placement.outcome is Outcome.PLACED or certain:
         return attrs.evolve(placement, note=joined(note, reason))
     return attrs.evolve(placement, outcome=Outcome.UNKNOWN, code=code, note=joined(note, reason))
 
 
-async def _release(context: Context, claim: Claim, note: str, *, looked: bool = False) -> None:
-    releasing = context.journal.release(claim.key, owner=claim.owner, note=note, looked=looked)
-    if await quietly("release a journal entry", releasing) is False:
-        logger.warning("order %s: %s", claim.key.external_identifier, GONE)
+async def _release(attempt: Attempt, note: str, *, looked: bool = False) -> None:
+    if await attempt.release(note, looked=looked) is False:
+        logger.warning("order %s: %s", attempt.key.external_identifier, GONE)
 
 
 @contextmanager
@@ -338,13 +353,12 @@ def _describing(key: EntryKey, fate: str) -> Iterator[None]:
     try:
         yield
     except asyncio.CancelledError as cancelled:
-        describe(cancelled, key, fate)
+        _describe(cancelled, key, fate)
         raise
 
 
-def describe(gone: BaseException, key: EntryKey, fate: str, placement: Placement | None = None) -> None:
+def _describe(gone: BaseException, key: EntryKey, fate: str, placement: Placement | None = None) -> None:
     """Put on a cancellation or an unexpected error the names of the order, and its placement where known."""
-    gone.account_number = key.account_number  # type: ignore[attr-defined]
-    gone.external_identifier = key.external_identifier  # type: ignore[attr-defined]
-    gone.placement = placement  # type: ignore[attr-defined]
-    gone.add_note(f"order {key.external_identifier} of account {key.account_number} {fate}")
+    name, account_number = key.external_identifier, key.account_number
+    note = f"order {name} of account {account_number} {fate}"
+    put_on(gone, note, account_number=account_number, external_identifier=name, placement=placement)

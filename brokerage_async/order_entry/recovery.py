@@ -10,21 +10,16 @@ from datetime import datetime, timedelta
 
 import attrs
 
-from ..errors import BrokerageError
 from ..journal.base import EntryKey, EntryState, JournalEntry
 from ..observers.records import OpenEntries
 from .amend import find_replacement
-from .claims import Claim, Instant, finish, new_owner, quietly
+from .attempts import Attempt, outlasting
 from .context import Context
 from .decisions import ReconcilePolicy, SearchResult, search_bounds
-from .kinds import PlacedOrder
-from .lists import Sighting, Window
-from .place import close
-from .results import ChangeOutcome, Outcome, Placement, joined, placement_of
-from .search import IdentifierSearch, poll_until
-from .submit import CODES, UNDETERMINED, finding
-
-__all__ = ["OTHER_ORIGIN", "recover"]
+from .lists import Window
+from .place import CODES, UNDETERMINED, close
+from .results import ChangeOutcome, Outcome, Placement, joined, placement_of, put_on
+from .search import Finding, IdentifierSearch
 
 logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
@@ -47,7 +42,7 @@ async def recover(
     try:
         await _recover(context, policy, placements, report)
     except BaseException as gone:
-        gone.placements = _in_order(placements)  # type: ignore[attr-defined]
+        put_on(gone, placements=_in_order(placements))
         raise
     return _in_order(placements)
 
@@ -73,10 +68,10 @@ async def _recover(
                 report(text)
 
     now = await context.journal.now()
-    left = {entry.key: entry for entry in await _open_entries(context)}
+    left = await _open_entries(context)
     placements += _of_other_origins(context, left)
     while left:
-        now_open = {entry.key: entry for entry in await _open_entries(context)}
+        now_open = await _open_entries(context)
         for key, before in tuple(left.items()):
             if key not in now_open or _is_handled(now_open[key], before):
                 del left[key]
@@ -96,7 +91,8 @@ async def _recover(
         if left and len(placements) == handled:
             wait = min(ends[key] for key in left) - now
             await asyncio.sleep(min(max(wait.total_seconds(), MIN_WAIT), MAX_WAIT))
-    ages = [(now - each.opened_at).total_seconds() for each in placements if each.opened_at and _is_unknown(each)]
+    opened = [each.opened_at for each in placements if each.outcome is Outcome.UNKNOWN]
+    ages = [(now - at).total_seconds() for at in opened if at is not None]
     context.report(OpenEntries(count=len(ages), oldest=max(ages, default=0.0)))
 
 
@@ -116,12 +112,8 @@ def _in_order(placements: Iterable[Placement]) -> list[Placement]:
     return sorted(placements, key=lambda placement: placement.opened_at.timestamp() if placement.opened_at else 0.0)
 
 
-async def _open_entries(context: Context) -> list[JournalEntry]:
-    return await context.journal.entries(context.environment, state=EntryState.OPEN)
-
-
-def _is_unknown(placement: Placement) -> bool:
-    return placement.outcome is Outcome.UNKNOWN
+async def _open_entries(context: Context) -> dict[EntryKey, JournalEntry]:
+    return {each.key: each for each in await context.journal.entries(context.environment, state=EntryState.OPEN)}
 
 
 def _is_handled(entry: JournalEntry, before: JournalEntry) -> bool:
@@ -135,9 +127,7 @@ class _Sweep:
     def __init__(self, context: Context, policy: ReconcilePolicy, placements: list[Placement]) -> None:
         self._context = context
         self._policy = policy
-        self._owner = new_owner()
-        self._held = dict[EntryKey, tuple[JournalEntry, Claim]]()
-        self._accounts: defaultdict[str, dict[str, JournalEntry]] = defaultdict(dict)
+        self._held = dict[EntryKey, tuple[JournalEntry, Attempt]]()
         self._placements = placements
 
     async def run(self, left: dict[EntryKey, JournalEntry], free: Iterable[EntryKey], now: datetime) -> None:
@@ -149,10 +139,13 @@ class _Sweep:
         try:
             for key in free:
                 await self._claim(key, left)
-            searches = [self._recover_account(account, wanted, now) for account, wanted in self._accounts.items()]
+            accounts = defaultdict[str, dict[str, JournalEntry]](dict)
+            for key, (entry, _) in self._held.items():
+                accounts[key.account_number][key.external_identifier] = entry
+            searches = [self._recover_account(account, wanted, now) for account, wanted in accounts.items()]
             errors = [error for error in await _gather(searches) if error is not None]
         finally:
-            if not await finish(asyncio.ensure_future(self._release_rest())):
+            if not await outlasting(self._release_rest()):
                 raise asyncio.CancelledError  # it came here first: nothing else would say so
         if errors:
             for other in errors[1:]:
@@ -161,33 +154,23 @@ class _Sweep:
 
     async def _claim(self, key: EntryKey, left: dict[EntryKey, JournalEntry]) -> None:
         """Claim an entry, unless another worker has claimed or handled it in the meantime."""
-        before = left[key]
-        claim = Claim(key, self._owner, Instant(), self._context.lease)
-        self._held[key] = before, claim  # before the claim is known: a cancelled statement may have made it
-        self._context.claims.add(claim)
-        entry = await self._context.journal.claim(key, owner=self._owner, lease=self._context.lease)
+        before, attempt = left[key], self._context.attempt(key)
+        self._held[key] = before, attempt  # before it is known: a statement that fails may have taken effect
+        entry = await attempt.claim()
         if entry is None:
-            self._drop(key)
+            del self._held[key]
             return
+        self._held[key] = entry, attempt
         del left[key]
         if _is_handled(entry, before):
-            await self._context.journal.release(key, owner=self._owner, note=entry.note, looked=False)
-            self._drop(key)
-            return
-        self._held[key] = entry, claim
-        self._accounts[key.account_number][key.external_identifier] = entry
-
-    def _drop(self, key: EntryKey) -> Claim:
-        claim = self._held.pop(key)[1]
-        self._context.claims.drop(claim)
-        return claim
+            await attempt.release(entry.note, looked=False)
+            del self._held[key]
 
     async def _release_rest(self) -> None:
         """Release unhandled entries, unchanged, to the next worker."""
-        for key, (entry, _) in tuple(self._held.items()):
-            release = self._context.journal.release(key, owner=self._owner, note=entry.note, looked=False)
-            await quietly("release a journal entry", release)
-            self._drop(key)
+        while self._held:
+            _, (entry, attempt) = self._held.popitem()
+            await attempt.release(entry.note, looked=False)
 
     async def _recover_account(self, account: str, wanted: dict[str, JournalEntry], now: datetime) -> None:
         replacements = [wanted.pop(name) for name, entry in tuple(wanted.items()) if entry.replaces]
@@ -210,33 +193,17 @@ class _Sweep:
     async def _recover_orders(self, account: str, wanted: dict[str, JournalEntry], now: datetime) -> None:
         windows = [Window.since(entry.opened_at, now) for entry in wanted.values()]
         widest = min(windows, key=lambda window: window.opened_at)
-        search = IdentifierSearch(self._context, account, widest, wanted)
-        count = 0
-        failure: BrokerageError | None = None
 
-        async def poll() -> tuple[bool, Sighting[PlacedOrder]]:
-            nonlocal count, failure
-            if not wanted:  # a poll that was cut off has recorded the last one
-                return True, Sighting(orders={}, complete=True)
-            sighting = await search.poll(wanted.keys())
-            count, failure = count + 1, sighting.error
-            for name, order in sighting.orders.items():
-                note = joined("found by recover()", search.duplicates(name))
-                await self._close(placement_of(wanted.pop(name), Outcome.PLACED, order=order, note=note))
-            return not wanted, attrs.evolve(sighting, conflict=False)  # a conflict is about one name: see below
+        async def settle(name: str, finding: Finding) -> None:
+            if finding.result is SearchResult.FOUND:
+                note = joined("found by recover()", finding.note)
+                placement = placement_of(wanted[name], Outcome.PLACED, order=finding.order, note=note)
+            else:
+                code, error = CODES.get(finding.result, UNDETERMINED), finding.error
+                placement = placement_of(wanted[name], Outcome.UNKNOWN, code=code, error=error, note=finding.note)
+            await self._close(placement)
 
-        result = await poll_until(self._policy, poll, self._context.bell(account))
-        for name, entry in wanted.items():
-            conflict = search.conflict(name)
-            if result is SearchResult.ABSENT and not conflict:
-                order, conflict = await search.nameless(name)
-                if order is not None:
-                    await self._close(placement_of(entry, Outcome.PLACED, order=order, note="found by recover()"))
-                    continue
-            note = finding(result, conflict, count, self._policy, failure)
-            code = CODES.get(SearchResult.CONFLICT if conflict else result, UNDETERMINED)
-            note = joined(note, search.duplicates(name))
-            await self._close(placement_of(entry, Outcome.UNKNOWN, code=code, error=failure, note=note))
+        await IdentifierSearch(self._context, account, widest, wanted).run(self._policy, settle)
 
     async def _close(self, placement: Placement) -> None:
         """Record an outcome. It joins the results first: a cancelled write may have taken effect."""
@@ -244,12 +211,10 @@ class _Sweep:
         place = len(self._placements)
         self._placements.append(placement)
         try:
-            self._placements[place] = await close(self._context, self._held[key][1], placement)
+            self._placements[place] = await close(self._held.pop(key)[1], placement)
         except asyncio.CancelledError as cancelled:
             self._placements[place] = getattr(cancelled, "placement", None) or placement
             raise
-        finally:
-            self._drop(key)
 
 
 async def _gather(searches: Iterable[Awaitable[None]]) -> list[Exception | None]:

@@ -12,22 +12,7 @@ import attrs
 from .._generated.models import ComplexOrder, Fill, Order, PlacedOrderResponse, PreflightCode, PreflightMessage
 from ..errors import BrokerageError, OrderNotSentError, OrderOutcomeUnknownError, OrderRefusedError
 from ..journal.base import Halt, JournalEntry
-from .kinds import asked_in, submit_of
-from .matching import fills_of
-
-__all__ = [
-    "CancelOutcome",
-    "Cancellation",
-    "Cancellations",
-    "ChangeOutcome",
-    "JournalStatus",
-    "OrderChange",
-    "Outcome",
-    "Placement",
-    "joined",
-    "placement_of",
-    "unknown_error",
-]
+from .orders import AskedOrder, asked_in, fills_of
 
 EFFECT_CHANGED = "position_effect_changed"
 """Code of the warning that a leg opens where it was sent to close, or closes where it was sent to open."""
@@ -278,6 +263,14 @@ def placement_of(
     )
 
 
+def put_on(gone: BaseException, note: str = "", **values: object) -> None:
+    """Put attributes and a note on an error or a cancellation that ends a call: what the call would have returned."""
+    for name, value in values.items():
+        setattr(gone, name, value)
+    if note:
+        gone.add_note(note)
+
+
 def joined(*notes: str) -> str:
     """Join the notes that are not empty."""
     return "; ".join(filter(None, notes))
@@ -290,7 +283,7 @@ def unknown_error(placement: Placement) -> OrderOutcomeUnknownError:
         f"{placement.note}",
         account_number=placement.account_number,
         external_identifier=placement.external_identifier,
-        operation=submit_of(placement.body).name,
+        operation=AskedOrder(placement.external_identifier, placement.body).submit.name,
         attempts=placement.attempts,
         code=placement.code,
     )

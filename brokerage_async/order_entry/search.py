@@ -2,74 +2,38 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
-from typing import Any
+
+import attrs
 
 from .._generated.models import Order
-from ..errors import BrokerageError, NotFoundError, ResponseLostError
+from ..errors import BrokerageError, NotFoundError
 from ..journal.base import EntryState, JournalEntry
 from ..protocol.order_status import TERMINAL
 from .context import Context
-from .decisions import Poll, ReconcilePolicy, SearchResult, next_poll, poll_timeout, predates
-from .doorbell import Doorbell, early_looks
-from .kinds import PlacedOrder, asked_in
-from .lists import OrderLists, Sighting, Window
-from .matching import differs_in, fills_of, is_edited, parts_of
-
-__all__ = ["CLOCK_PRECISION", "IdentifierSearch", "poll_until"]
+from .decisions import ReconcilePolicy, SearchResult, predates
+from .lists import OrderLists, Sighting, Window, poll_until
+from .orders import PlacedOrder, asked_in, differs_in, fills_of, is_edited, parts_of
+from .results import joined
 
 logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
 CLOCK_PRECISION = 2.0
 """Seconds within which the service's time is known: its answers show whole ones."""
 
-
-async def poll_until(
-    policy: ReconcilePolicy, poll: Callable[[], Awaitable[tuple[bool, Sighting[Any]]]], bell: Doorbell | None = None
-) -> SearchResult:
-    """Poll as often and as long as ``policy`` says, and early for each burst of events that ``bell`` reports.
-
-    ``poll`` returns whether everything was found, and the sighting. A poll that takes too long is cut off, and counts
-    as incomplete. An early one ends when the next poll is due, and counts only if it finds everything.
-    """
-    loop = asyncio.get_running_loop()
-    began = loop.time()
-    polls: list[Poll] = []
-    async with early_looks(bell) as looks:
-        while not isinstance(step := next_poll(policy, polls), SearchResult):
-            while await looks.before(began + step):
-                if (await _timed(poll, began + step - loop.time()))[0]:
-                    return SearchResult.FOUND
-            at = max(step, loop.time() - began)  # a loop may wake up a rounding error early
-            found, sighting = await _timed(poll, poll_timeout(policy, at))
-            polls.append(
-                Poll(
-                    at=at,
-                    complete=sighting.complete,
-                    found=found,
-                    permanent=sighting.permanent,
-                    conflict=sighting.conflict,
-                )
-            )
-    return step
-
-
-async def _timed(
-    poll: Callable[[], Awaitable[tuple[bool, Sighting[Any]]]], seconds: float
-) -> tuple[bool, Sighting[Any]]:
-    """Poll for at most ``seconds``."""
-    try:
-        async with asyncio.timeout(seconds):
-            return await poll()
-    except TimeoutError:
-        error = ResponseLostError(f"the lists could not be read within {seconds:g} s")
-        return False, Sighting(orders={}, complete=False, error=error)
-
-
 UNSETTLED = (EntryState.OPEN, EntryState.ABANDONED)
+
+
+@attrs.frozen
+class Finding:
+    """What the search for one order has come to: the result, the order if it was found, and both in words."""
+
+    result: SearchResult
+    order: PlacedOrder | None
+    note: str
+    error: BrokerageError | None = None
 
 
 class IdentifierSearch:
@@ -103,6 +67,36 @@ class IdentifierSearch:
         self._numbers = {(self._asked[name].is_complex, entry.order_id): name for name, entry in wanted.items()}
         self._is_echoed = False
         self._hint = ""
+        self._conflicts: dict[str, str] = {}
+
+    async def run(self, policy: ReconcilePolicy, settle: Callable[[str, Finding], Awaitable[None]]) -> None:
+        """Search as the policy says, and ``settle`` each name once: as soon as its order is found, or at the end."""
+        left, count = list(self._entries), 0
+        failure: BrokerageError | None = None
+
+        async def poll() -> tuple[bool, Sighting[PlacedOrder]]:
+            nonlocal count, failure
+            if not left:  # a poll that was cut off has settled the last one
+                return True, Sighting(orders={}, complete=True)
+            sighting = await self.poll(tuple(left))
+            count, failure = count + 1, sighting.error
+            for name, order in sighting.orders.items():
+                left.remove(name)
+                await settle(name, Finding(SearchResult.FOUND, order, self.duplicates(name)))
+            return not left, sighting
+
+        result = await poll_until(policy, poll, self._context.bell(self._account_number))
+        for name in left:
+            order, conflict = None, self._conflicts.get(name, "")
+            if result is SearchResult.ABSENT and not conflict:
+                order, conflict = await self.nameless(name)
+            note = conflict
+            if result is SearchResult.ABSENT:
+                note = note or f"not listed in {count} polls over more than {policy.visibility_delay:g} s"
+            note = note or f"the order lists could not be read: {failure or 'they changed or ended too late'}"
+            found = SearchResult.FOUND if order is not None else SearchResult.CONFLICT if conflict else result
+            note = joined("" if order is not None else note, self.duplicates(name))
+            await settle(name, Finding(found, order, note, None if order is not None else failure))
 
     async def poll(self, names: Collection[str]) -> Sighting[PlacedOrder]:
         """Poll once for the orders of these names."""
@@ -131,8 +125,10 @@ class IdentifierSearch:
                 return Sighting(orders={name: whole}, complete=True)
         # A closer look may have ruled out a listed order: the reading ended too early then.
         complete = sighting.complete and len(orders) == len(sighting.orders)
-        conflict = any(self.conflict(name) for name in names if name not in orders)
-        return Sighting(orders=orders, complete=complete, error=error, conflict=conflict)
+        for name in names:
+            if name not in orders and (conflict := self.conflict(name)):
+                self._conflicts[name] = conflict
+        return Sighting(orders=orders, complete=complete, error=error)
 
     async def _whole_of(self, name: str, order: Order) -> PlacedOrder | None:
         """Return the whole order that a listed one belongs to, or None if it is not ours."""

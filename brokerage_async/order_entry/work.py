@@ -23,16 +23,12 @@ from .._generated.operations import MARKET_TIME_EQUITY_SESSION, ORDERS_CANCEL
 from ..errors import BrokerageError, InvalidRequestError
 from ..protocol.order_status import TERMINAL, is_complete
 from ..tickets.ticks import check_ticks
-from .claims import Claim
+from .attempts import Attempt
 from .context import Context
 from .decisions import ReconcilePolicy
-from .doorbell import early_looks
-from .lists import OrderLists, Sighting, Window
-from .matching import fills_of, terms_of
-from .results import ChangeOutcome, OrderChange, Placement, joined
-from .search import poll_until
-
-__all__ = ["Ladder", "Prices", "end_of", "first_order"]
+from .lists import OrderLists, Sighting, Window, early_looks, poll_until
+from .orders import fills_of, terms_of
+from .results import ChangeOutcome, OrderChange, Placement, joined, put_on
 
 MOST_PRICES = 1000
 MOST_NOTES = 5
@@ -147,8 +143,8 @@ class Ladder:
         self._orders = dict[str, Order]()
         self._notes = deque[str](maxlen=MOST_NOTES)
 
-    async def climb(self, placement: Placement, claim: Claim | None = None) -> Placement:
-        """Take every step, and return the last order. Without a ``claim``, the entry is closed already."""
+    async def climb(self, placement: Placement, attempt: Attempt | None = None) -> Placement:
+        """Take every step, and return the last order. Without an ``attempt``, the entry is closed already."""
         self.has_begun = True
         self._placement = placement
         self._note(placement.order)
@@ -163,7 +159,7 @@ class Ladder:
                 if self._is_late():
                     break
                 if (price := await self._due()) is not None:
-                    if claim is not None and (objection := claim.objection()) is not None:
+                    if attempt is not None and (objection := attempt.objection()) is not None:
                         self._notes.append(f"left as it is: {objection}")
                         return self._result()
                     await self._step(price)
@@ -171,7 +167,7 @@ class Ladder:
                 await self._rest(self._seconds_left())
             await self._cancel()
         except BaseException as gone:
-            gone.placement = self._result() if self._orders else placement  # type: ignore[attr-defined]
+            put_on(gone, placement=self._result() if self._orders else placement)
             raise
         return self._result()
 

@@ -20,8 +20,6 @@ from .._arguments import running_loop
 from .subject import ProcessGuard, Subject
 from .wal import check_log
 
-__all__ = ["FileIdentity", "FileThread", "SqliteFile"]
-
 logger: logging.Logger = logging.getLogger("brokerage_async.storage")
 
 SIDE_FILES = ("-wal", "-shm")

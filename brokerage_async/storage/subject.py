@@ -8,8 +8,6 @@ import attrs
 
 from ..errors import BrokerageError
 
-__all__ = ["ProcessGuard", "Subject"]
-
 
 @attrs.frozen(kw_only=True)
 class Subject:

@@ -20,8 +20,6 @@ from pathlib import Path
 
 from .subject import Subject
 
-__all__ = ["check_log", "damaged_frame"]
-
 HEADER = struct.Struct(">8I")
 FRAME = struct.Struct(">6I")
 ORDERS = {0x377F0682: "<", 0x377F0683: ">"}

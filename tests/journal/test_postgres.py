@@ -19,6 +19,7 @@ from brokerage_async.errors import ConfigurationError
 from brokerage_async.journal.base import EntryKey, JournalError
 from brokerage_async.journal.postgres import PostgresJournal
 from tests.loops import on_real_time
+from tests.tables import for_each
 
 pytestmark = [
     pytest.mark.postgres,
@@ -62,14 +63,14 @@ def check_hidden(shown: str) -> None:
         assert part not in shown
 
 
-@pytest.mark.parametrize("table", ["", "Orders", "a b", "a;b", "1a", "a" * 60, 'a"', "schema.table", 'x"; DROP y; --'])
+@for_each("table", ["", "Orders", "a b", "a;b", "1a", "a" * 60, 'a"', "schema.table", 'x"; DROP y; --'])
 def test_a_table_has_a_plain_name(table: str) -> None:
     with pytest.raises(ConfigurationError, match="table must be a plain lower-case name") as caught:
         PostgresJournal(DSN, table=table)
     check_hidden(shown_in(without_own_frame(caught.value)))
 
 
-@pytest.mark.parametrize("options", [{"timeout": None}, {"timeout": 0}, {"connections": 0}, {"connections": 1.5}])
+@for_each("options", [{"timeout": None}, {"timeout": 0}, {"connections": 0}, {"connections": 1.5}])
 def test_options_that_would_never_end_or_never_begin_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(ConfigurationError, match=next(iter(options))):
         PostgresJournal(DSN, **options)  # type: ignore[arg-type]
@@ -81,9 +82,7 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
         PostgresJournal(DSN)
 
 
-@pytest.mark.parametrize(
-    "dsn", ["host=x password=hunter2 hunter3", "postgresql://u:hunter2@h/d?x%ZZ", "hunter2", "passwrd=hunter2"]
-)
+@for_each("dsn", ["host=x password=hunter2 hunter3", "postgresql://u:hunter2@h/d?x%ZZ", "hunter2", "passwrd=hunter2"])
 def test_an_invalid_connection_string_is_refused_without_showing_it(dsn: str) -> None:
     """libpq quotes the part that it cannot read."""
     with pytest.raises(ConfigurationError, match="dsn must be a libpq connection string or URL") as caught:

@@ -11,6 +11,7 @@ import pytest
 from brokerage_async.journal import sql as journal_sql
 from brokerage_async.journal.base import EntryKey, EntryState, JournalError
 from brokerage_async.journal.sql import SqlJournal, creation, text_of
+from tests.tables import for_each
 
 ORIGIN = "https://api.example.com"
 KEY = EntryKey(ORIGIN, "sandbox", "A1", "one")
@@ -43,7 +44,7 @@ class InMemory(SqlJournal):
         self.connection.close()
 
 
-@pytest.mark.parametrize("name", STATEMENTS)
+@for_each("name", STATEMENTS)
 def test_nothing_is_left_to_fill_in_but_values(name: str) -> None:
     text = text_of(getattr(journal_sql, name), table="orders", now="clock()")
     assert "{" not in text

@@ -23,7 +23,6 @@ from brokerage_async.order_entry.amend import cancel, cancel_complex, edit_pairs
 from brokerage_async.order_entry.amend import replace as replace_journaled
 from brokerage_async.order_entry.context import Context
 from brokerage_async.order_entry.decisions import ReconcilePolicy
-from brokerage_async.order_entry.journaled_change import JournaledChange
 from brokerage_async.order_entry.results import ChangeOutcome, OrderChange
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
@@ -56,8 +55,7 @@ def context_of(client: Client) -> Context:
 
 async def replace(context: Context, policy: ReconcilePolicy, *, allow_warnings: Any) -> OrderChange:
     """Replace an order that had no fills, over a journal that takes the entry."""
-    journaled = JournaledChange(context, "A1", "1", BODY, label="", usage=None)
-    return await replace_journaled(context, ORDERS_REPLACE, PATH, BODY, BODY, policy, allow_warnings, 0, journaled)
+    return await replace_journaled(context, ORDERS_REPLACE, PATH, (BODY, BODY), policy, allow_warnings)
 
 
 class Desk:

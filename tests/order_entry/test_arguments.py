@@ -1,24 +1,28 @@
 """Invalid arguments of order entry are rejected before anything is sent or journaled."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Awaitable, Callable
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import attrs
 import pytest
 
 from brokerage_async._generated.models import NewComplexOrder, OrderEdit, OrderType, TimeInForce
+from brokerage_async.config import Environment
 from brokerage_async.errors import BrokerageError, ConfigurationError, InvalidRequestError
 from brokerage_async.journal import MemoryJournal
 from brokerage_async.order_entry import OrderEntry
 from brokerage_async.order_entry.arguments import check_options, named_complex_order
+from tests.tables import for_each
 from tests.trading import Floor, bracket_order, exclusive_orders, order
 
 pytestmark = pytest.mark.virtual_time
 
 EDIT = OrderEdit(order_type=OrderType.LIMIT, time_in_force=TimeInForce.DAY, price=Decimal(1))
-NO_IDS: list[Any] = [None, 1.5, True, [], b"7"]
 OPTIONS: list[dict[str, Any]] = [
     {"resubmit": "1"},
     {"resubmit": None},
@@ -35,86 +39,60 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
-def untouched(here: Floor) -> bool:
-    return not here.wire.bodies
+NAMES = ["  ", 7, b"x", " mine", "mine\n", "mi\0ne", "mi\u200bne", "\ud800", "x" * 65, "e\N{COMBINING ACUTE ACCENT}"]
+"""Names by which no order can be found again: a service may keep them without blanks and invisible characters."""
+SETTINGS: list[tuple[dict[str, Any], str]] = [
+    *(({"journal": each}, "journal must be an object with now, open, find") for each in (b"x", MemoryJournal, 5)),
+    *(({"journal": kind("x.db")}, r"got a path: open SqliteJournal\('x.db'\)") for kind in (str, Path)),
+    *(({"identifiers": each}, "identifiers must be a function") for each in ("order-1", 5, None)),
+    *(({"lease": each}, "lease must") for each in (None, 0, -1, "30", float("nan"), float("inf"))),
+]
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-async def test_options_of_place(here: Floor, options: dict[str, Any]) -> None:
-    with pytest.raises(BrokerageError):
-        await here.entry.place(here.account, order("mine"), **options)
-    assert untouched(here)
+async def test_invalid_argument_is_refused_before_anything_is_sent(here: Floor) -> None:
+    entry, account = here.entry, here.account
+    calls: list[tuple[Callable[[], Awaitable[object]], str]] = []
+    for options in OPTIONS:
+        calls.append((partial(entry.place, account, order("mine"), **options), next(iter(options))))
+    for wrong in (None, 1, {"order-type": "Limit"}, b"{}", EDIT):
+        calls.append((partial(entry.place, account, wrong), "order must be a NewOrder"))  # type: ignore[arg-type]
+    for extra in ({"external-identifier": "another"}, {"price": "9"}, {"note": 1j}):
+        calls.append((partial(entry.place, account, attrs.evolve(order("mine"), extra=extra)), ""))
+    for name in NAMES:
+        naming = OrderEntry(here.client, MemoryJournal(), identifiers=lambda name=name: name)
+        calls.append((partial(entry.place, account, order(name)), "external_identifier|external-identifier"))  # type: ignore[arg-type]
+        calls.append((partial(naming.place, account, order(None)), "external_identifier|external-identifier"))
+    naming = OrderEntry(here.client, MemoryJournal(), identifiers=lambda: "")
+    calls.append((partial(naming.place, account, order("")), "external_identifier"))
+    for wrong_id in (None, 1.5, True, [], b"7", ""):
+        number: Any = wrong_id
+        edits = partial(entry.replace, account, number, EDIT), partial(entry.edit, account, number, EDIT)
+        calls += [(call, "^order_id must ") for call in (partial(entry.cancel, account, number), *edits)]
+        pairs = partial(entry.edit_pairs, account, number, ratio_price_threshold=EDIT.price)
+        wholes = pairs, partial(entry.cancel_complex, account, number)
+        calls += [(call, "^complex_order_id must ") for call in wholes]
+    missed = []
+    for call, words in calls:
+        try:
+            await call()
+        except BrokerageError as error:
+            if not re.search(words, str(error)):
+                missed.append((call, str(error)))
+        else:
+            missed.append((call, "not refused"))
+    assert missed == []
+    assert not here.wire.bodies
     assert await here.entry.journal.entries() == []
 
 
-@pytest.mark.parametrize("wrong", [None, 1, {"order-type": "Limit"}, b"{}", EDIT], ids=str)
-async def test_what_is_no_order(here: Floor, wrong: Any) -> None:
-    with pytest.raises(InvalidRequestError, match="NewOrder"):
-        await here.entry.place(here.account, wrong)
-    assert untouched(here)
+@for_each("settings, words", SETTINGS)
+def test_order_entry_with_an_invalid_setting_is_refused(settings: dict[str, Any], words: str) -> None:
+    client: Any = SimpleNamespace(session=None, environment=Environment.sandbox("https://a.example"))
+    with pytest.raises(ConfigurationError, match=words):
+        OrderEntry(client, **{"journal": MemoryJournal(), **settings})
 
 
-@pytest.mark.parametrize("extra", [{"external-identifier": "another"}, {"price": "9"}, {"note": 1j}], ids=str)
-async def test_extra_fields_that_cannot_be_sent(here: Floor, extra: Any) -> None:
-    with pytest.raises(InvalidRequestError):
-        await here.entry.place(here.account, attrs.evolve(order("mine"), extra=extra))
-    assert untouched(here)
-
-
-@pytest.mark.parametrize("name", ["  ", 7, b"x", " mine", "mine\n", "mi\0ne", "mi\u200bne", "\ud800"])
-async def test_a_name_by_which_no_order_can_be_found_again(here: Floor, name: Any) -> None:
-    """Also one that a service would keep without its blanks and invisible characters."""
-    with pytest.raises(InvalidRequestError):
-        await here.entry.place(here.account, order(name))
-    entry = OrderEntry(here.client, MemoryJournal(), identifiers=lambda: name)
-    with pytest.raises(InvalidRequestError):
-        await entry.place(here.account, order(None))
-    entry = OrderEntry(here.client, MemoryJournal(), identifiers=lambda: "")
-    with pytest.raises(InvalidRequestError):
-        await entry.place(here.account, order(""))
-    assert untouched(here)
-
-
-@pytest.mark.parametrize("wrong", NO_IDS, ids=str)
-async def test_what_is_no_order_id_is_not_taken_for_one(here: Floor, wrong: Any) -> None:
-    for call in (
-        here.entry.cancel(here.account, wrong),
-        here.entry.replace(here.account, wrong, EDIT),
-        here.entry.edit(here.account, wrong, EDIT),
-        here.entry.edit_pairs(here.account, wrong, ratio_price_threshold=EDIT.price),
-    ):
-        with pytest.raises(InvalidRequestError):
-            await call
-    assert untouched(here)
-
-
-@pytest.mark.parametrize(
-    "wrong", [b"orders.journal", MemoryJournal, 5, object()], ids=["bytes", "class", "int", "object"]
-)
-async def test_what_is_no_journal(here: Floor, wrong: Any) -> None:
-    with pytest.raises(ConfigurationError, match="journal must be an object with now, open, find"):
-        here.client.order_entry(wrong)
-
-
-@pytest.mark.parametrize("path", ["orders.journal", Path("orders.journal")], ids=["text", "path"])
-async def test_a_path_is_no_journal_but_names_one(here: Floor, path: Any) -> None:
-    with pytest.raises(ConfigurationError, match=r"SqliteJournal\('orders.journal'\)"):
-        here.client.order_entry(path)
-
-
-@pytest.mark.parametrize("wrong", ["order-1", 5, None])
-async def test_what_makes_no_identifiers(here: Floor, wrong: Any) -> None:
-    with pytest.raises(ConfigurationError, match="identifiers must be a function"):
-        OrderEntry(here.client, MemoryJournal(), identifiers=wrong)
-
-
-@pytest.mark.parametrize("lease", [None, 0, -1, "30", float("nan"), float("inf")])
-async def test_a_lease_is_a_number_of_seconds(here: Floor, lease: Any) -> None:
-    with pytest.raises(ConfigurationError):
-        OrderEntry(here.client, MemoryJournal(), lease=lease)
-
-
-@pytest.mark.parametrize(("make", "place"), [(bracket_order, "trigger_order"), (exclusive_orders, r"orders\[0\]")])
+@for_each("make, place", [(bracket_order, "trigger_order"), (exclusive_orders, r"orders\[0\]")])
 def test_component_with_a_name_needs_one_on_the_first(make: Callable[[], NewComplexOrder], place: str) -> None:
     """The first component names the whole: made up, the next call with the same order would get another name."""
     whole = make()
@@ -127,10 +105,10 @@ def test_component_with_a_name_needs_one_on_the_first(make: Callable[[], NewComp
 
 def test_names_of_components_follow_from_the_first_and_differ() -> None:
     for make, names in ((bracket_order, ["n", "n.1", "n.2"]), (exclusive_orders, ["n", "n.1"])):
-        asked, was_named = named_complex_order("A", make(), lambda: "n")
-        assert (list(asked.components), was_named, asked.name) == (names, False, "n")
-        again, was_named = named_complex_order("A", make("n"), str)
-        assert (again.body, was_named) == (asked.body, True)
+        asked = named_complex_order("A", make(), lambda: "n")
+        assert (list(asked.components), asked.was_named, asked.name) == (names, False, "n")
+        again = named_complex_order("A", make("n"), str)
+        assert (again.body, again.was_named) == (asked.body, True)
     twice = exclusive_orders("n")
     same = tuple(attrs.evolve(each, external_identifier="n") for each in twice.orders or ())
     with pytest.raises(InvalidRequestError, match=r"must differ between the components of .*, got 'n' twice"):

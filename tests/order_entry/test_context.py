@@ -10,6 +10,7 @@ from brokerage_async.config import Environment
 from brokerage_async.errors import ConfigurationError, InvalidRequestError
 from brokerage_async.journal import MemoryJournal
 from brokerage_async.order_entry.context import context_of
+from tests.tables import for_each
 
 THERE = datetime(2026, 6, 10, 14, tzinfo=UTC)
 
@@ -32,22 +33,12 @@ def test_context_has_key_time_and_lease() -> None:
     known.pop(0)
     assert context.now() == THERE
     context = context_of(client_of(), MemoryJournal(), 12.5)
-    assert context.lease == context.claims.lease == 12.5
+    assert context.attempts.lease == 12.5
     with pytest.raises(ConfigurationError, match="a crashed worker would hold its claims forever"):
         context_of(client_of(), MemoryJournal(), None)  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match="journal"):
-        context_of(client_of(), object(), 30.0)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("path", ["orders.db", "/var/lib/orders.db"])
-def test_path_in_place_of_a_journal_says_how_to_open_it(path: str) -> None:
-    with pytest.raises(ConfigurationError, match=rf"got a path: open SqliteJournal\('{path}'\)"):
-        context_of(client_of(), path, 30.0)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    "name", ["now", "open", "find", "entries", "claim", "renew", "release", "close", "abandon", "adopt"]
-)
+@for_each("name", ["now", "open", "find", "entries", "claim", "renew", "release", "close", "abandon", "adopt"])
 def test_journal_without_one_of_its_methods_is_rejected(name: str) -> None:
     """A method that is missed in the middle of placing an order would be missed too late."""
     journal = MemoryJournal()

@@ -46,6 +46,7 @@ from brokerage_async.order_entry.decisions import (
 )
 from brokerage_async.order_entry.results import Outcome
 from brokerage_async.protocol.order_status import TERMINAL
+from tests.tables import for_each
 
 FATES = [
     (ResponseDecodeError("x", status=201), DeliveryOutcome.ACCEPTED),
@@ -87,21 +88,21 @@ FATES = [
 ]
 
 
-@pytest.mark.parametrize(("error", "fate"), FATES, ids=lambda value: str(getattr(value, "status", None) or ""))
+@for_each("error, fate", FATES)
 def test_what_each_end_of_a_submit_proves(error: BrokerageError, fate: DeliveryOutcome) -> None:
     assert delivery_of(error) is fate
 
 
-@pytest.mark.parametrize("error", [error for error, _ in FATES])
+@for_each("error", [error for error, _ in FATES])
 def test_a_failed_dry_run_never_leaves_doubt(error: BrokerageError) -> None:
     judged = (
         isinstance(error, APIError) and delivery_of(error) is DeliveryOutcome.REFUSED and error.status not in (401, 429)
     )
     judged |= isinstance(error, PreflightError) and delivery_of(error) is DeliveryOutcome.ACCEPTED
-    assert preflight_outcome(error) is (Outcome.REFUSED if judged else Outcome.NOT_SENT)
+    assert preflight_outcome(error) is (DeliveryOutcome.REFUSED if judged else DeliveryOutcome.NOT_SENT)
 
 
-@pytest.mark.parametrize("error", [error for error, _ in FATES])
+@for_each("error", [error for error, _ in FATES])
 def test_reading_again_is_hopeless_where_the_question_or_the_asker_was_refused(error: BrokerageError) -> None:
     lasting = (400, 401, 403, 404, 406, 422)
     settings = isinstance(error, ConfigurationError | InvalidRequestError)
@@ -147,7 +148,7 @@ COLUMNS = [
 ]
 
 
-@pytest.mark.parametrize(("fate", "doubt"), list(itertools.product(DeliveryOutcome, (False, True))))
+@for_each("fate, doubt", list(itertools.product(DeliveryOutcome, (False, True))))
 def test_every_line_of_the_decision_table(fate: DeliveryOutcome, doubt: bool) -> None:
     row = tuple(decide(fate, finding, doubt=doubt, resubmits_left=left) for finding, left in COLUMNS)
     assert row == TABLE[fate, doubt]
@@ -230,28 +231,20 @@ def test_the_usual_plan_looks_at_these_times() -> None:
     assert step is SearchResult.ABSENT
 
 
-def test_another_order_under_the_identifier_is_told_in_the_end_only() -> None:
-    plan = ReconcilePolicy(visibility_delay=1, first=1, confirmations=2, give_up=3)
-    assert next_poll(plan, [Poll(at=1, conflict=True)]) == 3
-    assert next_poll(plan, [Poll(at=1, conflict=True), Poll(at=3)]) is SearchResult.CONFLICT
-    assert next_poll(plan, [Poll(at=1, conflict=True), Poll(at=3, complete=False)]) is SearchResult.CONFLICT
-    assert next_poll(plan, [Poll(at=1, conflict=True), Poll(at=3, found=True)]) is SearchResult.FOUND
-
-
-@pytest.mark.parametrize("name", ["visibility_delay", "first", "factor", "max_interval", "confirmations", "give_up"])
+@for_each("name", ["visibility_delay", "first", "factor", "max_interval", "confirmations", "give_up"])
 def test_a_plan_takes_no_nonsense(name: str) -> None:
     for value in (-1, float("nan"), None, "1", True, Decimal(1)):
         with pytest.raises(ConfigurationError, match=name):
             ReconcilePolicy(**{name: value})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", ["visibility_delay", "first", "factor", "max_interval", "confirmations", "give_up"])
+@for_each("name", ["visibility_delay", "first", "factor", "max_interval", "confirmations", "give_up"])
 def test_a_plan_has_an_end(name: str) -> None:
     with pytest.raises(ConfigurationError, match=rf"ReconcilePolicy\.{name}"):
         ReconcilePolicy(**{name: float("inf")})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", ["visibility_delay", "first", "factor", "max_interval", "give_up"])
+@for_each("name", ["visibility_delay", "first", "factor", "max_interval", "give_up"])
 def test_a_plan_takes_no_number_that_no_clock_can_reach(name: str) -> None:
     with pytest.raises(ConfigurationError, match=rf"ReconcilePolicy\.{name}"):
         ReconcilePolicy(**{name: 10**400})  # type: ignore[arg-type]
@@ -270,8 +263,8 @@ def of(status: str | None, replacing_order_id: str | None = None) -> Order:
     return Order(status=OrderStatus(status) if status else None, replacing_order_id=replacing_order_id)
 
 
-@pytest.mark.parametrize(
-    ("status", "fate"),
+@for_each(
+    "status, fate",
     [
         ("Cancelled", None),  # a replaced order may read so before it names the new one
         ("Cancel Requested", DeliveryOutcome.CONFIRMED),
@@ -294,8 +287,8 @@ def test_a_settled_poll_shows_that_no_order_replaces_a_cancelled_one() -> None:
     assert cancel_shown(of("Live"), settled=True) is None
 
 
-@pytest.mark.parametrize(
-    ("status", "fate"),
+@for_each(
+    "status, fate",
     [
         ("Cancelled", DeliveryOutcome.REFUSED),
         ("Filled", DeliveryOutcome.REFUSED),
@@ -333,8 +326,8 @@ def complex_order(kind: str, trigger: str | None, *statuses: str | None) -> Comp
     return ComplexOrder(type=ComplexOrderType(kind), trigger_order=trigger_order, orders=orders)
 
 
-@pytest.mark.parametrize(
-    ("kind", "statuses", "shown"),
+@for_each(
+    "kind, statuses, shown",
     [
         ("OTOCO", ("Cancelled", "Cancelled", "Cancelled"), DeliveryOutcome.CONFIRMED),
         ("OTOCO", ("Cancel Requested", "Cancelled", "Cancelled"), DeliveryOutcome.CONFIRMED),

@@ -12,11 +12,11 @@ from brokerage_async.errors import BrokerageError, ConfigurationError, ResponseL
 from brokerage_async.journal import MemoryJournal
 from brokerage_async.order_entry import OrderEntry, ReconcilePolicy
 from brokerage_async.order_entry.decisions import SearchResult
-from brokerage_async.order_entry.doorbell import Doorbell, EarlyLooks
-from brokerage_async.order_entry.lists import Sighting
-from brokerage_async.order_entry.search import poll_until
+from brokerage_async.order_entry.lists import EarlyLooks, Sighting, poll_until
+from brokerage_async.protocol.streams.timing import Doorbell
 from tests.fake_transport import FakeTransport
 from tests.loops import on_virtual_time
+from tests.tables import for_each
 
 pytestmark = pytest.mark.virtual_time
 
@@ -73,8 +73,8 @@ async def test_event_of_another_order_costs_one_look_and_changes_no_other() -> N
     assert lists.polls == [0.5, 0.71, 1.5, 3.5]
 
 
-@pytest.mark.parametrize("error", [None, ResponseLostError("lost")])
-@pytest.mark.parametrize("seconds", [0.01, 0.3, 1.0, 7.0])
+@for_each("error", [None, ResponseLostError("lost")])
+@for_each("seconds", [0.01, 0.3, 1.0, 7.0])
 def test_raining_events_leave_the_conclusion_and_its_time_as_they_are(
     seconds: float, error: BrokerageError | None
 ) -> None:

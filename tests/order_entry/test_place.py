@@ -44,7 +44,6 @@ from tests.trading import (
     POLICY,
     SUBMIT,
     TIMEOUT,
-    CancelledAt,
     FailingJournal,
     Floor,
     SlowJournal,
@@ -585,28 +584,6 @@ async def test_place_cancelled_with_every_task_while_it_claims_an_entry_leaves_n
     assert (after.owner, after.looked_at) == (None, before.looked_at)  # this one has not looked for it
 
 
-async def test_place_cancelled_at_its_very_end_ends_cancelled(here: Floor) -> None:
-    """A renewal under way must not swallow the cancellation."""
-    for suspension in range(1, 60):
-        work = CancelledAt(here.entry.place(here.account, order(f"mine-{suspension}")), suspension)
-        placing = asyncio.create_task(_await(work))
-        try:
-            await placing
-        except asyncio.CancelledError:
-            assert work.reached >= suspension
-            continue
-        assert work.reached < suspension
-        break
-    else:
-        pytest.fail("place() never ended before its 60th suspension")
-
-
-async def _await(work: CancelledAt[Any]) -> None:
-    await work
-    task = asyncio.current_task()
-    assert not task.cancelling(), "the cancellation was swallowed"
-
-
 async def test_place_of_an_identifier_that_is_open_for_another_address_is_rejected(here: Floor) -> None:
     elsewhere = attrs.evolve(here.key("mine"), origin="https://old.example.com")
     await here.journal.open(elsewhere, b"{}", owner="dead", lease=1)
@@ -615,15 +592,6 @@ async def test_place_of_an_identifier_that_is_open_for_another_address_is_reject
     ) as caught:
         await here.entry.place(here.account, order("mine"))
     assert caught.value.code == "identifier_in_use"
-    assert not here.sim.ledger.requests
-
-
-@pytest.mark.parametrize(
-    "name", ["e\N{COMBINING ACUTE ACCENT}", "x" * 65, "a\nb", " a", "a\N{ZERO WIDTH SPACE}b", "\ud800"]
-)
-async def test_place_of_an_identifier_that_a_service_may_change_is_rejected(here: Floor, name: str) -> None:
-    with pytest.raises(InvalidRequestError, match="external_identifier must be a printable string of at most 64"):
-        await here.entry.place(here.account, order(name))
     assert not here.sim.ledger.requests
 
 

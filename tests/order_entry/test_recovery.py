@@ -18,7 +18,6 @@ from tests.trading import (
     LISTS,
     POLICY,
     SUBMIT,
-    CancelledAt,
     FailingJournal,
     Floor,
     SlowJournal,
@@ -416,30 +415,6 @@ async def test_recover_names_the_orders_of_other_origins_and_adopt_brings_them_o
         assert await here.entry.adopt(here.account, "mine", origin=origin)
         (found,) = await here.entry.recover()
         assert found.outcome is Outcome.PLACED
-
-
-async def test_recover_cancelled_at_any_suspension_ends_cancelled(here: Floor) -> None:
-    """Even during the final clean-up, the last point where a cancellation can arrive."""
-    await here.client.authorize()
-    for suspension in range(1, 80):
-        name = f"mine-{suspension}"
-        await here.client.orders.submit(here.account, order(name))
-        await here.journal.open(here.key(name), b"{}", owner="dead", lease=0)
-        work = CancelledAt(here.another_entry().recover(), suspension)
-        recovering = asyncio.create_task(_await(work))
-        try:
-            await recovering
-        except asyncio.CancelledError:
-            await here.another_entry().recover()
-            continue
-        assert work.reached < suspension, "the cancellation was swallowed"
-        break
-    else:
-        pytest.fail("recover() never ended before its 80th suspension")
-
-
-async def _await(work: CancelledAt[Any]) -> None:
-    await work
 
 
 class BrokenRelease(MemoryJournal):

@@ -17,6 +17,7 @@ from brokerage_async.errors import (
 )
 from brokerage_async.journal import EntryKey, JournalEntry
 from brokerage_async.order_entry.results import ChangeOutcome, OrderChange, Outcome, Placement, placement_of
+from tests.tables import for_each
 
 PLACEMENT = Placement(outcome=Outcome.PLACED, account_number="A1", external_identifier="x", body=b'{"price":"1"}')
 
@@ -48,9 +49,7 @@ def test_answers_stay_as_they_are() -> None:
         assert attrs.evolve(answer) == answer
 
 
-@pytest.mark.parametrize(
-    ("outcome", "error"), [(Outcome.REFUSED, OrderRefusedError), (Outcome.NOT_SENT, OrderNotSentError)]
-)
+@for_each("outcome, error", [(Outcome.REFUSED, OrderRefusedError), (Outcome.NOT_SENT, OrderNotSentError)])
 def test_require_raises_what_the_service_said(outcome: Outcome, error: type[BrokerageError]) -> None:
     cause = PreflightError("no money", code="margin", status=422, errors=(ErrorDetail("margin", "no money"),))
     with pytest.raises(error, match=r"order x of account A1 was .*: no money") as caught:

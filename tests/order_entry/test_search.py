@@ -14,13 +14,13 @@ from brokerage_async._generated.models import ComplexOrder, LegAction, NewOrder,
 from brokerage_async.errors import BrokerageError, PermissionDeniedError, ServerError
 from brokerage_async.journal import EntryKey, JournalEntry, MemoryJournal
 from brokerage_async.operation import BoundCall, Page
-from brokerage_async.order_entry import claims
-from brokerage_async.order_entry.claims import ClaimKeeper
+from brokerage_async.order_entry import attempts as module
+from brokerage_async.order_entry.attempts import Attempts
 from brokerage_async.order_entry.context import Context
 from brokerage_async.order_entry.decisions import ReconcilePolicy, SearchResult
-from brokerage_async.order_entry.lists import Sighting, Window
-from brokerage_async.order_entry.matching import terms_of
-from brokerage_async.order_entry.search import IdentifierSearch, poll_until
+from brokerage_async.order_entry.lists import Sighting, Window, poll_until
+from brokerage_async.order_entry.orders import terms_of
+from brokerage_async.order_entry.search import IdentifierSearch
 from tests.loops import on_virtual_time
 from tests.order_entry.accounts import NOW, Account, order, poll
 from tests.tables import for_each
@@ -49,7 +49,7 @@ def context_of(account: Account, now: datetime | None = None) -> Context:
     return Context(
         executor=account,  # type: ignore[arg-type]
         journal=journal,
-        claims=ClaimKeeper(journal, 30.0),
+        attempts=Attempts(journal, 30.0),
         origin="https://api.example.com",
         environment="sandbox",
         service_now=lambda: now,
@@ -87,11 +87,11 @@ async def test_what_turns_out_to_be_another_order_does_not_end_the_reading() -> 
     other = [carrier(3, replaces_order_id="2"), carrier(2, price=Decimal(9))]
     search = searching(Account([[]], [other, [carrier(1, price=Decimal(10))]]), attempts=1)
     first, second = await search.poll(["a"]), await search.poll(["a"])
-    assert (dict(first.orders), first.complete, first.conflict) == ({}, False, True)
+    assert (dict(first.orders), first.complete) == ({}, False)
     assert second.orders["a"].id == "1"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "body",
     [
         b"",
@@ -103,7 +103,6 @@ async def test_what_turns_out_to_be_another_order_does_not_end_the_reading() -> 
         b'{"price": []}',
         b'{"price": 1e99999999999999999999}',
     ],
-    ids=repr,
 )
 def test_bytes_of_no_order_prove_nothing(body: bytes) -> None:
     assert terms_of(body, NewOrder) is None
@@ -152,7 +151,7 @@ async def test_poll_takes_no_order_for_ours_that_was_received_before_it_was_jour
     for now, ours in ((NOW, True), (NOW + timedelta(hours=1), False), (None, True)):
         search = searching(Account([[earlier]], [[]]), attempts=1, now=now)
         sighting = await search.poll(["a"])
-        assert (list(sighting.orders), sighting.conflict) == ((["a"], False) if ours else ([], True))
+        assert list(sighting.orders) == (["a"] if ours else [])
         assert ("was received before this one was journaled" in search.conflict("a")) is not ours
 
 
@@ -160,9 +159,9 @@ async def test_poll_after_a_suspension_of_the_machine_takes_our_order_for_ours(m
     """The event loop's clock stood still for an hour, the service's went on."""
     search = searching(Account([[carrier(1)]], [[]]), attempts=1, now=NOW + timedelta(hours=1))
     suspended_until = time.time() + 3600
-    monkeypatch.setattr(claims.time, "time", lambda: suspended_until)
+    monkeypatch.setattr(module.time, "time", lambda: suspended_until)
     sighting = await search.poll(["a"])
-    assert (list(sighting.orders), sighting.conflict) == (["a"], False)
+    assert list(sighting.orders) == ["a"]
 
 
 @pytest.mark.parametrize("year", [1, 9999])
@@ -234,7 +233,7 @@ async def test_complex_order_without_identifiers_is_neither_ours_nor_nothing(
     account._lists["complex_orders.list"] = [[ComplexOrder(id="7", orders=(nameless,))]]
     search = IdentifierSearch(context_of(account), "A1", Window.from_now(NOW), {"a": entry})
     sighting = await search.poll(["a"])
-    assert (dict(sighting.orders), sighting.conflict, sighting.complete) == ({}, False, True)
+    assert (dict(sighting.orders), search.conflict("a"), sighting.complete) == ({}, "", True)
     found, problem = await search.nameless("a")
     assert (found, "order 7 shows no identifier" in problem) == (None, fits)
 

@@ -132,7 +132,7 @@ async def test_order_seen_only_before_the_delay_settles_no_cancellation(here: Fl
 def lingering() -> list[str]:
     """Return the tasks and timers of searches that are still there."""
     loop: Any = asyncio.get_running_loop()
-    tasks = [task.get_name() for task in asyncio.all_tasks() if task.get_name() == "doorbell"]
+    tasks = [task.get_name() for task in asyncio.all_tasks() if "doorbell" in task.get_name()]
     timers = [repr(timer) for timer in loop._scheduled if not timer.cancelled() and "Event.set" in repr(timer)]
     return tasks + timers
 

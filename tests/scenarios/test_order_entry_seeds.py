@@ -14,11 +14,9 @@ from typing import Any
 
 import pytest
 
-from brokerage_async.errors import OrderOutcomeUnknownError, ServerError
+from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.journal import EntryState, JournalError, MemoryJournal
-from brokerage_async.order_entry import OrderEntry, Outcome, Placement, decisions
-from brokerage_async.order_entry import submit as placing
-from brokerage_async.order_entry.decisions import DeliveryOutcome, SearchResult, Step
+from brokerage_async.order_entry import OrderEntry, Outcome, Placement
 from brokerage_async.simulator import faults
 from tests.loops import VirtualLoop, run_in
 from tests.partial_listings import hiding, unlinked, unnamed
@@ -214,24 +212,6 @@ def test_no_order_is_doubled_lost_or_misreported(seed: int) -> None:
 
 def test_the_same_seed_has_the_same_history() -> None:
     assert run_seed(7) == run_seed(7)
-
-
-def hasty(fate: DeliveryOutcome, finding: SearchResult | None = None, **rest: Any) -> Outcome | Step:
-    """Sends again without looking first."""
-    again = fate is DeliveryOutcome.UNKNOWN and rest.get("resubmits_left", 0) > 0
-    return Step.RESUBMIT if again else decisions.decide(fate, finding, **rest)
-
-
-def trusting(error: Any, **rest: Any) -> DeliveryOutcome:
-    """Takes a server error for a refusal."""
-    return DeliveryOutcome.REFUSED if isinstance(error, ServerError) else decisions.delivery_of(error, **rest)
-
-
-@pytest.mark.parametrize(("name", "mistake"), [("decide", hasty), ("delivery_of", trusting)])
-def test_these_histories_would_show_a_mistake(monkeypatch: pytest.MonkeyPatch, name: str, mistake: Any) -> None:
-    monkeypatch.setattr(placing, name, mistake)
-    with pytest.raises(AssertionError, match=r"placed 2 times|but the brokerage has it|the journal says"):
-        sum((run_seed(seed) for seed in range(40)), Counter())
 
 
 if __name__ == "__main__":

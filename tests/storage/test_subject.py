@@ -9,10 +9,11 @@ from brokerage_async.errors import BrokerageError
 from brokerage_async.journal import JournalError
 from brokerage_async.storage.subject import ProcessGuard, Subject
 from brokerage_async.watch import WatchStateError
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "expected"),
+@for_each(
+    "kind, name, expected",
     [
         ("journal", "orders.db", "the journal orders.db"),
         ("journal", Path("desk") / "orders.db", f"the journal {Path('desk', 'orders.db')}"),
@@ -24,8 +25,8 @@ def test_subject_as_str_is_kind_and_name(kind: str, name: str | Path, expected: 
     assert str(Subject(kind=kind, name=name, error=BrokerageError)) == expected
 
 
-@pytest.mark.parametrize("error", [JournalError, WatchStateError])
-@pytest.mark.parametrize("reason", ["it is a folder", OSError("it is a folder")], ids=["str", "exception"])
+@for_each("error", [JournalError, WatchStateError])
+@for_each("reason", ["it is a folder", OSError("it is a folder")])
 def test_unusable_returns_the_error_of_the_subject(error: type[BrokerageError], reason: object) -> None:
     found = Subject(kind="journal", name="j", error=error).unusable(reason)
     assert type(found) is error

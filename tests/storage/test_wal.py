@@ -11,6 +11,7 @@ import pytest
 from brokerage_async.journal import EntryKey, JournalError, SqliteJournal
 from brokerage_async.storage.subject import Subject
 from brokerage_async.storage.wal import FRAME, HEADER, check_log, damaged_frame
+from tests.tables import for_each
 
 ENTRIES = 20
 PAGE = 4096
@@ -164,7 +165,7 @@ async def test_a_log_that_changes_while_it_is_read_is_no_damage(crashed: Path, m
         check_log(crashed, SUBJECT)
 
 
-@pytest.mark.parametrize("content", [b"", b"\0" * 31, b"\0" * 32, b"\0" * 3 * SIZE, b"\xff" * 3 * SIZE])
+@for_each("content", [b"", b"\0" * 31, b"\0" * 32, b"\0" * 3 * SIZE, b"\xff" * 3 * SIZE])
 def test_what_is_not_a_log_hides_nothing(content: bytes) -> None:
     assert damaged_frame(content) is None
 

@@ -26,6 +26,7 @@ from brokerage_async.tickets import (
     stop_limit,
     vertical,
 )
+from tests.tables import for_each
 
 ENTRY = limit(buy_to_open("AAPL", 100), price="187.50")
 PROFIT = limit(*closing_legs(ENTRY), price=195)
@@ -37,8 +38,8 @@ SPREAD = vertical("AAPL", date(2026, 6, 12), "C", long=110, short=115, debit="1.
 FUTURE = limit(buy("/ESZ6", 2), price=6800)
 
 
-@pytest.mark.parametrize(
-    ("entry", "profit", "loss"),
+@for_each(
+    "entry, profit, loss",
     [
         (ENTRY, PROFIT, LOSS),
         (ENTRY, PROFIT, stop_limit(*closing_legs(ENTRY), trigger=180, price="179.50")),
@@ -51,7 +52,6 @@ FUTURE = limit(buy("/ESZ6", 2), price=6800)
             stop_limit(*closing_legs(SPREAD), trigger="0.90", credit="0.80"),
         ),
     ],
-    ids=["stop", "stop limit", "market", "half", "future", "spread"],
 )
 def test_bracket_is_an_otoco_order_that_keeps_the_rules(entry: NewOrder, profit: NewOrder, loss: NewOrder) -> None:
     made = bracket(entry, profit=profit, loss=loss)
@@ -60,8 +60,8 @@ def test_bracket_is_an_otoco_order_that_keeps_the_rules(entry: NewOrder, profit:
     assert problems_of(made, strict=True) == ()
 
 
-@pytest.mark.parametrize(
-    ("change", "problem"),
+@for_each(
+    "change, problem",
     [
         ({"profit": LOSS}, "profit must be a Limit order, got Stop"),
         ({"loss": PROFIT}, "loss must be a Stop or Stop Limit order, got Limit"),
@@ -73,7 +73,6 @@ def test_bracket_is_an_otoco_order_that_keeps_the_rules(entry: NewOrder, profit:
         ({"profit": "limit"}, "profit must be a NewOrder, got str"),
         ({"loss": 180}, "loss must be a NewOrder, got int"),
     ],
-    ids=str,
 )
 def test_bracket_of_orders_that_do_not_fit_is_rejected(change: dict[str, Any], problem: str) -> None:
     with pytest.raises(InvalidRequestError, match=problem):
@@ -84,8 +83,8 @@ SHORT = limit(sell_to_open("AAPL", 100), price=200)
 COVER = closing_legs(SHORT)
 
 
-@pytest.mark.parametrize(
-    ("entry", "profit", "loss", "problem"),
+@for_each(
+    "entry, profit, loss, problem",
     [
         (ENTRY, 180, 180, "profit of a long position must be above the trigger of loss, got 180 and 180"),
         (ENTRY, "175.50", 180, "profit of a long position must be above the trigger of loss, got 175.50 and 180"),
@@ -106,8 +105,8 @@ def test_bracket_of_one_leg_with_prices_the_wrong_way_round_is_rejected(
             bracket(entry, profit=limit(*legs, price=profit), loss=stopped)
 
 
-@pytest.mark.parametrize(
-    ("entry", "profit", "loss"),
+@for_each(
+    "entry, profit, loss",
     [
         (SHORT, 190, 210),
         (market(sell_to_open("AAPL", 100)), 190, 195),
@@ -125,7 +124,7 @@ COLA, PEPSI = limit(buy_to_open("KO", 100), price=70), limit(sell_to_open("PEP",
 COUNTERPART = limit(buy_to_open("PEP", 40), price=160)
 
 
-@pytest.mark.parametrize(("side", "comparator"), [("at_least", "gte"), ("at_most", "lte")])
+@for_each("side, comparator", [("at_least", "gte"), ("at_most", "lte")])
 def test_pair_states_the_ratio_that_releases_both_orders(side: str, comparator: str) -> None:
     made = pair(COLA, PEPSI, **{side: "0.4375"})
     assert (made.type, made.trigger_order, made.orders) == (ComplexOrderType.PAIRS, None, (COLA, PEPSI))
@@ -145,8 +144,8 @@ def test_pair_by_value_or_of_several_legs_is_not_held_to_opposite_sides() -> Non
     assert problems_of(made, strict=True) == ()
 
 
-@pytest.mark.parametrize(
-    ("orders", "ratio", "problem"),
+@for_each(
+    "orders, ratio, problem",
     [
         ((COLA, PEPSI), {}, "exactly one of at_least and at_most must be given, got 0"),
         ((COLA, PEPSI), {"at_least": 1, "at_most": 2}, "exactly one of at_least and at_most must be given, got 2"),
@@ -157,14 +156,13 @@ def test_pair_by_value_or_of_several_legs_is_not_held_to_opposite_sides() -> Non
         ((COLA, None), {"at_least": 1}, "second must be a NewOrder, got NoneType"),
         ((UNPRICED, PEPSI), {"at_least": 1}, "invalid PAIRS order"),
     ],
-    ids=str,
-)  # fmt: skip
+)
 def test_pair_of_orders_that_do_not_fit_is_rejected(orders: Any, ratio: Any, problem: str) -> None:
     with pytest.raises(InvalidRequestError, match=problem):
         pair(*orders, **ratio)
 
 
-@pytest.mark.parametrize("count", [1, 2, 3])
+@for_each("count", [1, 2, 3])
 def test_one_triggers_other_takes_one_to_three_orders(count: int) -> None:
     made = one_triggers_other(ENTRY, *[PROFIT] * count)
     unvalidated = attrs.evolve(PROFIT, advanced_instructions=None)
@@ -172,15 +170,15 @@ def test_one_triggers_other_takes_one_to_three_orders(count: int) -> None:
     assert problems_of(made, strict=True) == ()
 
 
-@pytest.mark.parametrize("count", [0, 4])
+@for_each("count", [0, 4])
 def test_one_triggers_other_of_another_number_is_rejected(count: int) -> None:
     with pytest.raises(InvalidRequestError, match="invalid OTO order") as caught:
         one_triggers_other(ENTRY, *[PROFIT] * count)
     assert [problem.domain for problem in caught.value.errors] == ["orders"]
 
 
-@pytest.mark.parametrize(
-    ("make", "domain"),
+@for_each(
+    "make, domain",
     [
         (lambda: bracket(UNPRICED, profit=PROFIT, loss=LOSS), "trigger-order.price"),
         (lambda: bracket(ENTRY, profit=attrs.evolve(PROFIT, price=None), loss=LOSS), "orders[0].price"),
@@ -196,7 +194,7 @@ def test_component_that_breaks_a_rule_is_named(make: Any, domain: str) -> None:
     assert domain in [problem.domain for problem in caught.value.errors]
 
 
-@pytest.mark.parametrize("wrong", [None, "AAPL", 1], ids=str)
+@for_each("wrong", [None, "AAPL", 1])
 def test_component_of_another_type_is_rejected(wrong: Any) -> None:
     for make in (
         lambda: one_cancels_other(wrong, LOSS),

@@ -19,17 +19,17 @@ from brokerage_async.tickets import (
     sell_to_open,
     vertical,
 )
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(
-    ("opening", "closing"),
+@for_each(
+    "opening, closing",
     [
         (buy_to_open("AAPL", 100), sell_to_close("AAPL", 100)),
         (sell_to_open("AAPL", "1.5"), buy_to_close("AAPL", "1.5")),
         (buy("/ESZ6", 2), sell("/ESZ6", 2)),
         (sell("/ESZ6", 2), buy("/ESZ6", 2)),
     ],
-    ids=str,
 )
 def test_closing_legs_reverse_the_action(opening: Any, closing: Any) -> None:
     assert closing_legs(market(opening)) == (closing,)
@@ -43,15 +43,14 @@ def test_closing_legs_of_a_spread_keep_symbols_quantities_and_kinds() -> None:
     assert {(leg.quantity, leg.instrument_type) for leg in legs} == {(Decimal(3), InstrumentType.EQUITY_OPTION)}
 
 
-@pytest.mark.parametrize(
-    ("order", "problem"),
+@for_each(
+    "order, problem",
     [
         (limit(sell_to_close("AAPL", 1), price=1), "must open a position, got Sell to Close of AAPL"),
         (limit(buy_to_close("AAPL", 1), price=1), "must open a position, got Buy to Close of AAPL"),
         (notional(buy_to_open("AAPL"), value=500), "must have a quantity, got none for AAPL"),
         (None, "order must be a NewOrder, got NoneType"),
     ],
-    ids=str,
 )
 def test_closing_legs_of_an_order_that_opens_nothing_are_rejected(order: NewOrder, problem: str) -> None:
     with pytest.raises(InvalidRequestError, match=problem):

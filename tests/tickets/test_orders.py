@@ -23,6 +23,7 @@ from brokerage_async.tickets import (
     stop_limit,
     vertical,
 )
+from tests.tables import for_each
 
 JUNE = date(2026, 6, 12)
 CALL = "AAPL  260612C00110000"
@@ -101,7 +102,7 @@ USUAL = {
 }
 
 
-@pytest.mark.parametrize("name", USUAL)
+@for_each("name", USUAL)
 def test_the_usual_orders(name: str) -> None:
     order, expected = USUAL[name]
     assert shape(order) == expected
@@ -127,8 +128,8 @@ def test_stops_and_notional_orders_have_their_terms() -> None:
     assert (leg.instrument_type, leg.action) == (InstrumentType.FIXED_INCOME_SECURITY, LegAction.BUY_TO_OPEN)
 
 
-@pytest.mark.parametrize(
-    ("make", "said"),
+@for_each(
+    "make, said",
     [
         (lambda: limit(buy_to_open("AAPL", 1)), "exactly one of"),
         (lambda: limit(buy_to_open("AAPL", 1), price=1, credit=1), "exactly one of"),
@@ -176,37 +177,35 @@ MAKERS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", MAKERS)
-@pytest.mark.parametrize(
-    "amount", [*NOT_PLAIN, "1e9999999999999999999", Decimal("NaN"), Decimal("Infinity"), 1.5, b"1"]
-)
+@for_each("name", MAKERS)
+@for_each("amount", [*NOT_PLAIN, "1e9999999999999999999", Decimal("NaN"), Decimal("Infinity"), 1.5, b"1"])
 def test_amount_that_is_not_a_plain_finite_number_is_rejected(name: str, amount: Any) -> None:
     with pytest.raises(InvalidRequestError, match=r"must be .*, got "):
         MAKERS[name](amount)
 
 
-@pytest.mark.parametrize("name", MAKERS)
-@pytest.mark.parametrize("amount", ["-1", -1, Decimal("-0.01"), "-0", "-1e-9"])
+@for_each("name", MAKERS)
+@for_each("amount", ["-1", -1, Decimal("-0.01"), "-0", "-1e-9"])
 def test_negative_amount_is_rejected(name: str, amount: Any) -> None:
     with pytest.raises(InvalidRequestError, match=r"(greater than zero|not be negative), got "):
         MAKERS[name](amount)
 
 
-@pytest.mark.parametrize("name", ["quantity", "value"])
-@pytest.mark.parametrize("amount", ["0", 0, "0.00", "0e5"])
+@for_each("name", ["quantity", "value"])
+@for_each("amount", ["0", 0, "0.00", "0e5"])
 def test_quantity_or_value_of_zero_is_rejected(name: str, amount: Any) -> None:
     with pytest.raises(InvalidRequestError, match="greater than zero"):
         MAKERS[name](amount)
 
 
-@pytest.mark.parametrize("amount", ["0", 0, "0.00"])
+@for_each("amount", ["0", 0, "0.00"])
 def test_net_price_of_zero_is_accepted(amount: Any) -> None:
     order = vertical("AAPL", JUNE, "C", long=110, short=115, debit=amount)
     assert order.price == 0
     assert problems_of(order, strict=True) == ()
 
 
-@pytest.mark.parametrize("amount", ["1", "+1", "1.", ".5", "1e3", "1E-2", "0.10", Decimal("2.5"), 10**20])
+@for_each("amount", ["1", "+1", "1.", ".5", "1e3", "1E-2", "0.10", Decimal("2.5"), 10**20])
 def test_plain_number_is_taken_exactly(amount: Any) -> None:
     assert buy_to_open("AAPL", amount).quantity == Decimal(amount)
     assert str(limit(SHARE, price=amount).price) == str(Decimal(amount))
@@ -216,7 +215,7 @@ def test_every_public_name_is_there() -> None:
     assert all(callable(getattr(tickets, name)) for name in tickets.__all__)
 
 
-@pytest.mark.parametrize("wrong", [None, 1, "AAPL", [], b"x"], ids=str)
+@for_each("wrong", [None, 1, "AAPL", [], b"x"])
 def test_what_is_no_leg_and_what_is_no_pair_of_strikes(wrong: Any) -> None:
     day = date(2026, 6, 12)
     for make in (

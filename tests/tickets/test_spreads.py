@@ -8,6 +8,7 @@ from brokerage_async._generated.models import LegAction
 from brokerage_async.errors import InvalidRequestError
 from brokerage_async.protocol.validation.requests import problems_of
 from brokerage_async.tickets import iron_condor, spread, vertical
+from tests.tables import for_each
 
 JUNE = date(2026, 6, 12)
 CALL, HIGHER, PUT = "AAPL  260612C00110000", "AAPL  260612C00115000", "AAPL  260612P00110000"
@@ -34,8 +35,8 @@ def test_spread_of_symbols_has_the_legs_of_their_strikes() -> None:
         spread(long=CALL, short=HIGHER)
 
 
-@pytest.mark.parametrize(
-    ("legs", "problem"),
+@for_each(
+    "legs, problem",
     [
         ({}, "two or more different options"),
         ({"long": CALL}, "two or more different options"),
@@ -49,14 +50,13 @@ def test_spread_of_symbols_has_the_legs_of_their_strikes() -> None:
         ({"long": "AAPL", "short": CALL}, r"must be options, got 'AAPL' \(Equity\)"),
         ({"long": "/ESZ6", "short": FUTURE_PUT}, r"must be options, got '/ESZ6' \(Future\)"),
     ],
-    ids=str,
 )
 def test_spread_of_anything_but_different_options_is_rejected(legs: dict[str, Any], problem: str) -> None:
     with pytest.raises(InvalidRequestError, match=problem):
         spread(**legs, debit=1)
 
 
-@pytest.mark.parametrize("wrong", [None, 1, (1, 2), (CALL, None)], ids=str)
+@for_each("wrong", [None, 1, (1, 2), (CALL, None)])
 def test_spread_of_another_type_is_rejected(wrong: Any) -> None:
     with pytest.raises(InvalidRequestError, match="must be"):
         spread(long=wrong, debit=1)

@@ -11,26 +11,15 @@ from brokerage_async.errors import APIError, AuthenticationError, OrderRefusedEr
 from brokerage_async.http import call
 from brokerage_async.journal import sql
 from brokerage_async.operation import Effect
-from brokerage_async.order_entry import (
-    amend,
-    decisions,
-    journaled_change,
-    kinds,
-    lists,
-    matching,
-    place,
-    recovery,
-    search,
-    submit,
-)
-from brokerage_async.order_entry.claims import Claim, Instant
+from brokerage_async.order_entry import amend, decisions, lists, orders, place, search
+from brokerage_async.order_entry.attempts import Attempt, Instant
 from brokerage_async.order_entry.decisions import DeliveryOutcome, SearchResult, Step
 from brokerage_async.protocol import retry
 from brokerage_async.storage.sqlite_file import FileIdentity
 
 __all__ = [
     "APIError",
-    "Claim",
+    "Attempt",
     "FileIdentity",
     "Instant",
     "age_by_loop",
@@ -46,28 +35,25 @@ __all__ = [
     "hasty",
     "is_past_as_datetime",
     "journal_after_reading",
-    "journaled_change",
-    "kinds",
     "lists",
-    "matching",
+    "open_unless_replacing",
+    "orders",
     "other_action_differs",
     "outcome_by_code",
     "place",
     "poll_counting_early_looks",
     "read_complex_orders_only",
     "read_orders_only",
-    "recovery",
     "release_as_looked",
     "search",
     "side_ignored",
     "sql",
-    "submit",
     "table_with",
     "trusting",
 ]
 
-ORIGINAL_LEG_DIFFERS = matching._leg_differs
-ORIGINAL_POLL = lists.OrderLists.poll
+ORIGINAL_LEG_DIFFERS = orders._leg_differs
+ORIGINAL_OPEN, ORIGINAL_POLL = Attempt.open, lists.OrderLists.poll
 ORIGINAL_CLOSE, ORIGINAL_OUTCOME_OF, ORIGINAL_RELEASE = place.close, retry.outcome_of, place._release
 
 
@@ -101,22 +87,26 @@ def age_by_loop(self: Instant) -> float:
 def journal_after_reading(*, guard: bool) -> Any:
     """Return a patch that reads the caps or the halts before the transaction that records an attempt."""
 
-    async def journal(self: place.PlaceOrder, claim: Claim, usage: Any) -> Any:
-        shared, names = self._context.journal, {"owner": claim.owner, "lease": claim.lease}
+    async def journal(self: place.PlaceOrder, usage: Any) -> Any:
+        shared, attempt = self.context.journal, self.context.attempt(self.key)
         if not guard and await shared.halts():
             raise OrderRefusedError("halted", code="halted")
         if guard and usage is not None and len(await shared.entries()) * usage.value >= usage.max_value_per_day:
             raise OrderRefusedError("refused", code="guard_refused")
-        return await shared.open(claim.key, self._body, **names, exempt=not guard)
+        return attempt, *await attempt.open(self.asked.body, exempt=not guard)
 
     return patch.object(place.PlaceOrder, "_journal", journal)
 
 
-async def attempt_unclaimed(self: submit.Submission) -> None:
+async def attempt_unclaimed(self: place.Submission) -> None:
     """Count one more attempt without asking the journal, and take the claim for renewed."""
-    self._claim.lost = False
-    self._claim.renewed(Instant())
-    self._attempts += 1
+    self._attempt.lost, self._attempt.since = False, Instant()
+    self._entry = attrs.evolve(self._entry, attempts=self._entry.attempts + 1)
+
+
+async def open_unless_replacing(self: Attempt, body: bytes, **terms: Any) -> Any:
+    """Record nothing of a replacement."""
+    return None if terms.get("replaces") else await ORIGINAL_OPEN(self, body, **terms)
 
 
 def is_past_as_datetime(self: lists.Window, order: Any, newest: Any) -> bool:
@@ -151,29 +141,29 @@ async def poll_counting_early_looks(policy: Any, poll: Any, bell: Any = None) ->
     """Count an early look as the poll that it comes before."""
     loop, polls = asyncio.get_running_loop(), list[decisions.Poll]()
     began = loop.time()
-    async with search.early_looks(bell) as looks:
+    async with lists.early_looks(bell) as looks:
         while not isinstance(step := decisions.next_poll(policy, polls), SearchResult):
             await looks.before(began + step)
             found, sighting = await poll()
-            polls.append(decisions.Poll(at=step, complete=sighting.complete, found=found, conflict=sighting.conflict))
+            polls.append(decisions.Poll(at=step, complete=sighting.complete, found=found))
     return step
 
 
-async def release_as_looked(context: Any, claim: Claim, note: str, *, looked: bool = False) -> None:
+async def release_as_looked(attempt: Attempt, note: str, *, looked: bool = False) -> None:
     """Count every look, also one that could not read the lists."""
-    await ORIGINAL_RELEASE(context, claim, note, looked=True)
+    await ORIGINAL_RELEASE(attempt, note, looked=True)
 
 
-async def close_hastily(context: Any, claim: Claim, placement: Any) -> Any:
+async def close_hastily(attempt: Attempt, placement: Any) -> Any:
     """Leave a cancelled caller without its placement."""
     try:
-        return await asyncio.shield(asyncio.ensure_future(place._record(context, claim, placement)))
+        return await asyncio.shield(asyncio.ensure_future(place._record(attempt, placement)))
     except asyncio.CancelledError as cancelled:
-        place.describe(cancelled, claim.key, place.MAY_EXIST)
+        place._describe(cancelled, attempt.key, place.MAY_EXIST)
         raise
 
 
-async def close_with_waiting(context: Any, claim: Claim, placement: Any) -> Any:
+async def close_with_waiting(attempt: Attempt, placement: Any) -> Any:
     """Wait for a helper that ends itself when it is cancelled at its end, as `asyncio.wait_for` did until 3.11."""
     done = asyncio.Event()
 
@@ -188,7 +178,7 @@ async def close_with_waiting(context: Any, claim: Claim, placement: Any) -> Any:
     await asyncio.sleep(0)
     done.set()
     await helping
-    return await ORIGINAL_CLOSE(context, claim, placement)
+    return await ORIGINAL_CLOSE(attempt, placement)
 
 
 async def attempt_once(self: Any, policy: Any, attempt: Any) -> Any:
@@ -199,7 +189,7 @@ async def attempt_once(self: Any, policy: Any, attempt: Any) -> Any:
 async def attempt_until_answered(self: Any, policy: Any, attempt: Any) -> Any:
     """Send a change again when its answer was lost."""
     made = await attempt()
-    return await attempt() if made.delivery is DeliveryOutcome.UNKNOWN else made
+    return await attempt() if made.outcome is DeliveryOutcome.UNKNOWN else made
 
 
 def side_ignored(asked: Any, seen: Any, *, edited: bool) -> bool:
@@ -216,4 +206,4 @@ def another_by_terms(self: Any, seen: Any) -> bool:
     """Judge an answer without an identifier by its terms."""
     if seen.external_identifier:
         return bool(seen.external_identifier != self.name)
-    return matching.differs_in(self.components[self.name], seen) is not None
+    return orders.differs_in(self.components[self.name], seen) is not None

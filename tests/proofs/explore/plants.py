@@ -4,6 +4,7 @@ Each is a small change of the library while it lasts, with the scope that it is 
 that finding it may take.
 """
 
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -88,7 +89,7 @@ def outcome_unfenced() -> Patches:
 @plant("machines", 2000)
 def sent_without_claim() -> Patches:
     """An order is sent by a worker whose claim has ended."""
-    return [patch.object(internals.Claim, "objection", lambda self: None)]
+    return [patch.object(internals.Attempt, "objection", lambda self: None)]
 
 
 @plant("machines", 2000)
@@ -149,25 +150,25 @@ def moved_journal_unnoticed() -> Patches:
 @plant("push", 500, "listed-late", "lost", faults=2)
 def early_look_counts() -> Patches:
     """An early look counts towards absence, as the poll that it comes before."""
-    return [patch.object(internals.submit, "poll_until", internals.poll_counting_early_looks)]
+    return [patch.object(internals.search, "poll_until", internals.poll_counting_early_looks)]
 
 
 @plant("one-place", 500, "html-502")
 def server_error_taken_for_refusal() -> Patches:
     """A 5xx answer counts as a refusal."""
-    return [patch.object(internals.submit, "delivery_of", internals.trusting)]
+    return [patch.object(internals.place, "delivery_of", internals.trusting)]
 
 
 @plant("one-place", 500, "lost")
 def resubmitted_without_searching() -> Patches:
     """An order of unknown outcome is sent again before it was searched for."""
-    return [patch.object(internals.submit, "decide", internals.hasty)]
+    return [patch.object(internals.place, "decide", internals.hasty)]
 
 
 @plant("heirs", 2000, "freeze")
 def resubmitted_without_claim() -> Patches:
     """An order is sent again without renewing the claim."""
-    return [patch.object(internals.submit.Submission, "_journal_attempt", internals.attempt_unclaimed)]
+    return [patch.object(internals.place.Submission, "_journal_attempt", internals.attempt_unclaimed)]
 
 
 @plant("one-place", 500, "lost")
@@ -179,7 +180,7 @@ def lost_answer_repeated() -> Patches:
 @plant("complex-shared", 500, "vanished")
 def complex_order_matched_by_one_component() -> Patches:
     """A complex order that shares one component with ours is taken for it."""
-    return [patch.object(internals.kinds, "complex_differs_in", lambda asked, seen: None)]
+    return [patch.object(internals.orders, "complex_differs_in", lambda asked, seen: None)]
 
 
 @plant("complex-alone", 500, "half-listed")
@@ -197,26 +198,26 @@ def order_lists_unread() -> Patches:
 @plant("complex-recover", 1000, "lost")
 def complex_order_recovered_as_single() -> Patches:
     """A journaled complex order is searched for as a single one."""
-    single = internals.kinds.asked_single
+    single = functools.partial(internals.orders.AskedOrder, is_complex=False)
     return [patch.object(internals.search, "asked_in", lambda e: single(e.key.external_identifier, e.body))]
 
 
 @plant("complex-alone", 500, "lost")
 def complex_order_resubmitted_without_searching() -> Patches:
     """A complex order of unknown outcome is sent again before it was searched for."""
-    return [patch.object(internals.submit, "decide", internals.hasty)]
+    return [patch.object(internals.place, "decide", internals.hasty)]
 
 
 @plant("opposite-adversary", 500, "vanished")
 def another_side_taken() -> Patches:
     """An order on the other side under our identifier is taken for ours."""
-    return [patch.object(internals.matching, "_leg_differs", internals.side_ignored)]
+    return [patch.object(internals.orders, "_leg_differs", internals.side_ignored)]
 
 
 @plant("one-place-adversary", 500, "lost")
 def relabelled_order_disowned() -> Patches:
     """An order that opens instead of closing is taken for someone else's."""
-    return [patch.object(internals.matching, "_leg_differs", internals.other_action_differs)]
+    return [patch.object(internals.orders, "_leg_differs", internals.other_action_differs)]
 
 
 @plant("one-place-adversary", 500, "lost")
@@ -233,8 +234,8 @@ def version_not_sent() -> Patches:
 def answer_taken_by_its_terms() -> Patches:
     """An answer without an identifier is taken for ours if its terms are."""
     return [
-        patch.object(internals.kinds.AskedOrder, "is_named_by", lambda *_: True),
-        patch.object(internals.kinds._Single, "is_another", internals.another_by_terms),
+        patch.object(internals.orders.AskedOrder, "is_named_by", lambda *_: True),
+        patch.object(internals.orders.AskedOrder, "is_another", internals.another_by_terms),
     ]
 
 
@@ -257,7 +258,7 @@ def order_of_the_future_taken() -> Patches:
 @plant("cancel-at-once", 200)
 def refusal_for_now_taken_for_the_end() -> Patches:
     """A refusal is final although the order is just not live yet."""
-    return [patch.object(internals.amend._Reader, "repeated", internals.attempt_once)]
+    return [patch.object(internals.amend.Reader, "repeated", internals.attempt_once)]
 
 
 @plant("cancel-filled", 200)
@@ -277,7 +278,7 @@ def filled_component_overlooked() -> Patches:
 @plant("replace-filled", 200, "lost")
 def unanswered_replacement_repeated() -> Patches:
     """A replacement is sent again after its answer was lost."""
-    return [patch.object(internals.amend._Reader, "repeated", internals.attempt_until_answered)]
+    return [patch.object(internals.amend.Reader, "repeated", internals.attempt_until_answered)]
 
 
 @plant("cancel-filled", 200)
@@ -328,8 +329,4 @@ def open_attempts_not_returned() -> Patches:
 @plant("halt-replace", 1000)
 def replacement_not_journaled() -> Patches:
     """A replacement is sent without a journal entry, and so without reading halts."""
-
-    async def nothing(self: object) -> None:
-        """Record nothing."""
-
-    return [patch.object(internals.journaled_change.JournaledChange, "attempt", nothing)]
+    return [patch.object(internals.Attempt, "open", internals.open_unless_replacing)]

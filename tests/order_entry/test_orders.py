@@ -1,5 +1,7 @@
-"""Evidence that a listed order is not the requested one."""
+"""The body of a journaled order decides its kind; and evidence that a listed order is not the requested one."""
 
+import dataclasses
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -20,16 +22,24 @@ from brokerage_async._generated.models import (
     PriceEffect,
     TimeInForce,
 )
+from brokerage_async.errors import ResponseDecodeError
+from brokerage_async.journal import EntryKey, JournalEntry
 from brokerage_async.models import converter
-from brokerage_async.order_entry.matching import (
+from brokerage_async.operation import BoundCall
+from brokerage_async.order_entry.arguments import named_complex_order, named_order
+from brokerage_async.order_entry.orders import (
+    AskedOrder,
+    asked_in,
     complex_differs_in,
-    complex_effect_changes,
     components_of,
     differs_in,
     effect_changes,
     successor_differs_in,
 )
-from tests.trading import bracket_order
+from tests.tables import for_each
+from tests.trading import bracket_order, order
+
+pytestmark = pytest.mark.virtual_time
 
 ASKED = NewOrder(
     order_type=OrderType.STOP_LIMIT,
@@ -72,8 +82,8 @@ PLAIN = OrderLeg(action=LegAction.BUY, symbol="SPY 260612C00500000", quantity=De
 SOLD = OrderLeg(action=LegAction.SELL_TO_CLOSE, symbol="SPY 260612C00500000", quantity=Decimal(10))
 
 
-@pytest.mark.parametrize(
-    ("change", "term"),
+@for_each(
+    "change, term",
     [
         ({}, None),
         ({"order_type": OrderType.LIMIT}, "order type"),
@@ -106,7 +116,7 @@ def test_what_proves_that_an_order_is_another_one(change: dict[str, Any], term: 
     assert differs_in(converter.structure({}, NewOrder), attrs.evolve(SHOWN, **change)) is None
 
 
-@pytest.mark.parametrize("nonsense", [None, "x", [], {}, True, "NaN"])
+@for_each("nonsense", [None, "x", [], {}, True, "NaN"])
 def test_a_body_that_makes_no_sense_proves_nothing_about_amounts(nonsense: Any) -> None:
     body = {"price": nonsense, "value": nonsense, "stop-trigger": nonsense}
     assert differs_in(converter.structure(body, NewOrder), SHOWN) is None
@@ -121,7 +131,7 @@ def test_the_value_of_a_notional_order_tells_it_apart() -> None:
     assert differs_in(asking(value=Decimal(0), value_effect=PriceEffect.CREDIT), nothing) is None
 
 
-@pytest.mark.parametrize("amount", ["1E+9999999", "1E-9999999", "NaN", "-Infinity", "9" * 60])
+@for_each("amount", ["1E+9999999", "1E-9999999", "NaN", "-Infinity", "9" * 60])
 def test_amounts_of_any_size_are_compared(amount: str) -> None:
     seen = Order(price=Decimal(amount))
     assert differs_in(asking(price=Decimal(10)), seen) == ("price" if Decimal(amount).is_finite() else None)
@@ -180,8 +190,8 @@ WHOLE = ComplexOrder(id="7", type=BRACKET.type, trigger_order=TRIGGER, orders=(P
 NAMELESS = {"external_identifier": None}
 
 
-@pytest.mark.parametrize(
-    ("change", "term"),
+@for_each(
+    "change, term",
     [
         ({}, None),
         ({"type": None}, None),
@@ -261,9 +271,94 @@ def test_complex_effect_changes_name_each_component() -> None:
     exits = tuple(seen(order, LegAction.SELL_TO_OPEN) for order in asked.orders)
     shown = ComplexOrder(id="9", trigger_order=attrs.evolve(seen(trigger, LegAction.BUY_TO_OPEN), id="1"), orders=exits)
     assert complex_differs_in(asked, shown) is None
-    assert (
-        complex_effect_changes(asked, shown) == ["AAPL was sent as Sell to Close and the service has Sell to Open"] * 2
-    )
+    whole = named_complex_order("A", asked, str)
+    assert whole.effect_changes(shown) == ["AAPL was sent as Sell to Close and the service has Sell to Open"] * 2
     sold = attrs.evolve(shown, trigger_order=attrs.evolve(seen(trigger, LegAction.SELL_TO_OPEN), id="1"))
     assert complex_differs_in(asked, sold) == "components"
-    assert complex_effect_changes(asked, sold) == []
+    assert whole.effect_changes(sold) == []
+
+
+COMPLEX = named_complex_order("A", bracket_order("mine"), str)
+SINGLE = named_order("A", order("mine"), str)
+
+
+def entry(body: bytes) -> JournalEntry:
+    return JournalEntry(
+        key=EntryKey("", "sandbox", "A", "mine"), body=body, opened_at=datetime(2026, 6, 10, tzinfo=UTC)
+    )
+
+
+def test_kind_is_that_of_the_body() -> None:
+    assert [asked_in(entry(asked.body)).is_complex for asked in (COMPLEX, SINGLE)] == [True, False]
+    assert [asked_in(entry(asked.body)).submit.name for asked in (COMPLEX, SINGLE)] == [
+        "complex_orders.submit",
+        "orders.submit",
+    ]
+
+
+@for_each("body", [b"", b"\xff", b"[]", b'"orders"', b'{"legs": [], "orders": []}', b"null"])
+def test_body_of_neither_kind_counts_as_single(body: bytes) -> None:
+    asked = asked_in(entry(body))
+    assert not asked.is_complex
+    assert list(asked.components) == ["mine"]
+
+
+def test_complex_order_is_found_by_every_component() -> None:
+    assert list(COMPLEX.components) == ["mine", "mine.1", "mine.2"]
+    assert list(AskedOrder("mine", is_complex=True, body=b'{"orders": 1}').components) == ["mine"]
+
+
+def test_single_order_is_no_component_and_a_component_no_single_order() -> None:
+    alone, component = Order(id="1"), Order(id="1", complex_order_id="7")
+    assert (SINGLE.misfit(alone), bool(SINGLE.misfit(component))) == ("", True)
+    assert (bool(COMPLEX.misfit(alone)), COMPLEX.misfit(component)) == (True, "")
+    assert (SINGLE.id_of(component), COMPLEX.id_of(component)) == ("1", "7")
+
+
+def test_answer_of_the_other_kind_is_another_order() -> None:
+    assert SINGLE.is_another(ComplexOrder(id="7"))
+    assert COMPLEX.is_another(Order(id="7", external_identifier="mine"))
+
+
+def test_complex_order_differs_by_kind_and_by_terms() -> None:
+    same = structure_like(bracket_order("mine"))
+    assert not COMPLEX.is_another(same)
+    assert COMPLEX.is_another(structure_like(bracket_order("mine", 11)))
+    assert COMPLEX.is_another(Order(id="7"))
+    unreadable = AskedOrder("mine", is_complex=True, body=b'{"orders": 1}')
+    assert not unreadable.is_another(same)  # nothing is known of the terms, and nothing is proven
+
+
+def structure_like(asked: NewComplexOrder) -> ComplexOrder:
+    """A complex order as the service shows one of these terms."""
+    shown: ComplexOrder = converter.structure({**converter.unstructure(asked), "id": "7"}, ComplexOrder)
+    return shown
+
+
+@dataclasses.dataclass
+class Answers:
+    """An executor with one answer; ``calls`` are those that were made."""
+
+    answer: ComplexOrder
+    calls: list[tuple[str, Any]] = dataclasses.field(default_factory=list)
+
+    async def execute(self, call: BoundCall[Any]) -> ComplexOrder:
+        self.calls.append((call.operation.name, call.path))
+        return self.answer
+
+
+async def test_whole_of_a_component_is_its_complex_order() -> None:
+    listed = Order(id="1", complex_order_id="7")
+    for quantity, differs in ((10, False), (11, True)):
+        executor: Any = Answers(structure_like(bracket_order("mine", quantity)))
+        whole, difference = await COMPLEX.whole_of(executor, "A1", listed)
+        assert (whole, bool(difference)) == (executor.answer, differs)
+        assert executor.calls == [("complex_orders.get", {"account_number": "A1", "id": "7"})]
+    assert await SINGLE.whole_of(executor, "A1", listed) == (listed, "")
+
+
+async def test_whole_that_shows_another_id_is_not_taken() -> None:
+    executor: Any = Answers(ComplexOrder(id="8"))
+    with pytest.raises(ResponseDecodeError, match="id must be 7, got 8") as caught:
+        await COMPLEX.whole_of(executor, "A1", Order(id="1", complex_order_id="7"))
+    assert caught.value.operation == "complex_orders.get"

@@ -9,8 +9,8 @@ import pytest
 from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.journal import EntryKey, EntryState, JournalError, MemoryJournal
 from brokerage_async.order_entry import OrderEntry, Outcome
-from brokerage_async.order_entry import claims as module
-from brokerage_async.order_entry.claims import Claim, ClaimKeeper, Instant, finish, new_owner, result_of
+from brokerage_async.order_entry import attempts as module
+from brokerage_async.order_entry.attempts import Attempt, Attempts, finished, outlasting
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
 from tests.loops import VirtualLoop
@@ -37,82 +37,78 @@ class Counting(MemoryJournal):
         return {key for key, owner in claims.items() if await self.renew(key, owner=owner, lease=lease)}
 
 
-async def opened(journal: MemoryJournal, owner: str = "me") -> Claim:
-    claim = Claim(KEY, owner, Instant(), LEASE)
-    await journal.open(KEY, b"{}", owner=owner, lease=LEASE)
-    return claim
+async def opened(journal: MemoryJournal, *, renewed: bool = True) -> Attempt:
+    attempt = Attempt(Attempts(journal, LEASE), KEY)
+    await attempt.open(b"{}")
+    if not renewed:
+        attempt._attempts.drop(attempt)
+    return attempt
 
 
 async def test_claim_holds_until_a_tenth_of_the_lease_is_left() -> None:
-    claim = await opened(MemoryJournal())
+    attempt = await opened(MemoryJournal(), renewed=False)
     await asyncio.sleep(26.9)
-    assert claim.holds()
-    assert claim.objection() is None
+    assert attempt.holds()
+    assert attempt.objection() is None
     await asyncio.sleep(0.2)
-    assert not claim.holds()
-    assert claim.objection() == "the claim on the journal entry could not be renewed for 27 s"
+    assert not attempt.holds()
+    assert attempt.objection() == "the claim on the journal entry could not be renewed for 27 s"
 
 
 async def test_claim_counts_the_wall_clock_while_the_machine_was_suspended(monkeypatch: pytest.MonkeyPatch) -> None:
     """The event loop's clock stands still then. The workers of other machines go on."""
     wall = 1_000.0
     monkeypatch.setattr(module.time, "time", lambda: wall)
-    claim = await opened(MemoryJournal())
+    attempt = await opened(MemoryJournal(clock=lambda: 0.0), renewed=False)
     wall += 60
-    assert not claim.holds()
+    assert not attempt.holds()
     wall -= 3600  # set back: the loop's clock counts
-    assert claim.holds()
+    assert attempt.holds()
 
 
-async def test_keeper_within_a_third_of_the_lease_makes_no_statement_and_no_task() -> None:
+async def test_attempt_within_a_third_of_the_lease_makes_no_statement_and_no_task() -> None:
     journal = Counting()
-    keeper = ClaimKeeper(journal, LEASE)
-    claim = await opened(journal)
-    with keeper.keep(claim):
-        await asyncio.sleep(9)
-        assert len(asyncio.all_tasks()) == 1
+    attempt = await opened(journal)
+    await asyncio.sleep(9)
+    assert len(asyncio.all_tasks()) == 1
+    await attempt.close(EntryState.PLACED)
     await asyncio.sleep(60)
     assert journal.renewals == []
 
 
-async def test_keeper_renews_all_claims_in_one_statement() -> None:
+async def test_attempts_are_renewed_all_in_one_statement() -> None:
     journal = Counting()
-    keeper = ClaimKeeper(journal, LEASE)
-    claims = []
-    for number in range(200):
-        key = EntryKey("https://api.example.com", "sandbox", "A1", str(number))
-        claims.append(Claim(key, new_owner(), Instant(), LEASE))
-        await journal.open(key, b"{}", owner=claims[-1].owner, lease=LEASE)
-        keeper.add(claims[-1])
+    attempts = Attempts(journal, LEASE)
+    held = [Attempt(attempts, attrs.evolve(KEY, external_identifier=str(number))) for number in range(200)]
+    for attempt in held:
+        await attempt.open(b"{}")
     await asyncio.sleep(101)
     assert journal.renewals == [10.0 * number for number in range(1, 11)]
-    assert all(claim.holds() for claim in claims)
-    for claim in claims:
-        keeper.drop(claim)
+    assert all(attempt.holds() for attempt in held)
+    for attempt in held:
+        await attempt.close(EntryState.PLACED)
 
 
-async def test_keeper_retries_a_failed_renewal_before_the_claim_ends() -> None:
+async def test_failed_renewal_is_retried_before_the_claim_ends() -> None:
     journal = Counting()
-    keeper = ClaimKeeper(journal, LEASE)
-    claim = await opened(journal)
-    with keeper.keep(claim):
-        journal.reachable = False
-        await asyncio.sleep(20)
-        assert journal.renewals == [10.0, 13.0, 16.0, 19.0]
-        journal.reachable = True
-        await asyncio.sleep(10)
-        assert claim.holds()
+    attempt = await opened(journal)
+    journal.reachable = False
+    await asyncio.sleep(20)
+    assert journal.renewals == [10.0, 13.0, 16.0, 19.0]
+    journal.reachable = True
+    await asyncio.sleep(10)
+    assert attempt.holds()
+    await attempt.close(EntryState.PLACED)
 
 
 async def test_claim_that_another_worker_took_is_lost_at_the_next_renewal() -> None:
     journal = Counting()
-    keeper = ClaimKeeper(journal, LEASE)
-    claim = await opened(journal)
-    with keeper.keep(claim):
-        await journal.release(KEY, owner="me", note="")  # as if the journal's clock had been set ahead
-        await journal.claim(KEY, owner="another", lease=LEASE)
-        await asyncio.sleep(11)
-        assert claim.objection() == "another worker has taken the journal entry over"
+    attempt = await opened(journal)
+    await journal.release(KEY, owner=attempt.owner, note="")  # as if the journal's clock had been set ahead
+    await journal.claim(KEY, owner="another", lease=LEASE)
+    await asyncio.sleep(11)
+    assert attempt.objection() == "another worker has taken the journal entry over"
+    assert await attempt.close(EntryState.PLACED) is False
 
 
 class Slow(Counting):
@@ -138,13 +134,12 @@ class Slow(Counting):
 async def test_claims_renewed_by_a_slow_statement_count_from_its_beginning() -> None:
     """Another worker may take an entry a lease after the journal renewed it, which may be right at the beginning."""
     journal = Slow(seconds=8, renewals=1)
-    keeper = ClaimKeeper(journal, LEASE)
-    claim = await opened(journal)
-    with keeper.keep(claim):
-        await asyncio.sleep(10 + 0.9 * LEASE - 0.1)
-        assert claim.holds()
-        await asyncio.sleep(0.2)
-        assert not claim.holds()
+    attempt = await opened(journal)
+    await asyncio.sleep(10 + 0.9 * LEASE - 0.1)
+    assert attempt.holds()
+    await asyncio.sleep(0.2)
+    assert not attempt.holds()
+    await attempt.release("", looked=False)
 
 
 class Hanging(Counting):
@@ -156,24 +151,24 @@ class Hanging(Counting):
         raise AssertionError
 
 
-async def test_keeper_with_a_renewal_under_way_ends_at_once() -> None:
+async def test_attempt_with_a_renewal_under_way_ends_at_once() -> None:
     journal = Hanging()
-    keeper = ClaimKeeper(journal, LEASE)
-    with keeper.keep(await opened(journal)):
-        await asyncio.sleep(25)
-        assert len(journal.renewals) == 1
+    attempt = await opened(journal)
+    await asyncio.sleep(25)
+    assert len(journal.renewals) == 1
+    await attempt.close(EntryState.PLACED)
     await asyncio.sleep(0)
     assert len(asyncio.all_tasks()) == 1
 
 
-async def test_finish_waits_through_one_cancellation_and_no_second() -> None:
+async def test_outlasting_waits_through_one_cancellation_and_no_second() -> None:
     work = asyncio.ensure_future(asyncio.sleep(10))
 
     async def waiting() -> bool:
         try:
             await asyncio.shield(work)
         except asyncio.CancelledError:
-            return await finish(work)
+            return await outlasting(work)
         return True
 
     waits = asyncio.create_task(waiting())
@@ -298,20 +293,22 @@ async def test_loop_that_was_blocked_past_the_claim_sends_nothing(here: Floor) -
     assert here.sim.ledger.count("orders.submit") == 1
 
 
-async def test_result_of_work_that_fails_after_its_waiter_was_cancelled_reports_no_unhandled_error() -> None:
+async def test_statement_that_fails_after_its_caller_was_cancelled_is_logged_and_no_unhandled_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async def failing() -> None:
         await asyncio.sleep(2)
         raise JournalError("no connection")
 
     reported: list[dict[str, object]] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: reported.append(context))
-    work = asyncio.ensure_future(failing())
-    waiting = asyncio.create_task(result_of(work))
+    waiting = asyncio.create_task(finished(failing))
     await asyncio.sleep(1)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    assert not work.done()
+    assert asyncio.get_running_loop().time() == 2
+    assert "could not finish a statement of the journal: no connection" in caplog.text
     with pytest.raises(JournalError):
-        await result_of(work)
+        await finished(failing)
     assert reported == []

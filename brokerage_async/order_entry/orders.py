@@ -1,10 +1,15 @@
-"""Compare a listed order with the one asked for: pure functions over models."""
+"""Orders as they were asked for and as the service shows them, and whether both are the same.
+
+A single order is found by its external identifier. A complex order has none: its name is the identifier of its first
+component, the trigger order if there is one, and it is found by the identifiers of all its components.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import TypeVar
+from functools import cached_property
+from typing import Any, TypeAlias, TypeVar
 
 import attrs
 
@@ -17,30 +22,126 @@ from .._generated.models import (
     Order,
     OrderEdit,
     OrderLeg,
+    PlacedOrderResponse,
     PriceEffect,
 )
+from .._generated.operations import (
+    COMPLEX_ORDERS_DRY_RUN,
+    COMPLEX_ORDERS_GET,
+    COMPLEX_ORDERS_SUBMIT,
+    ORDERS_DRY_RUN,
+    ORDERS_GET,
+    ORDERS_SUBMIT,
+)
 from ..errors import ResponseDecodeError
+from ..journal.base import JournalEntry
+from ..operation import Executor, Operation
 from ..protocol.decoding.issues import Issues
 from ..protocol.decoding.lenient import parse, structure_one
 
-__all__ = [
-    "asked_components",
-    "complex_differs_in",
-    "complex_effect_changes",
-    "components_of",
-    "differs_in",
-    "effect_changes",
-    "fills_of",
-    "is_edited",
-    "parts_of",
-    "successor_differs_in",
-    "terms_of",
-]
+PlacedOrder: TypeAlias = Order | ComplexOrder
 
 T = TypeVar("T")
 
 REPORTED_TYPES = frozenset({"Marketable Limit", "Liquidity Allocation"})
 """Order types that the service may report in place of the requested one."""
+
+
+class AskedOrder:
+    """An order to submit: its name, the exact bytes of its body, and its kind, which the body shows.
+
+    Attributes:
+        was_named: whether the caller has named it.
+        dry_run, submit: its operations.
+    """
+
+    def __init__(self, name: str, body: bytes, *, is_complex: bool | None = None, was_named: bool = True) -> None:
+        self.name: str = name
+        self.body: bytes = body
+        self.is_complex: bool = _is_complex(body) if is_complex is None else is_complex
+        self.was_named: bool = was_named
+        self.dry_run: Operation[PlacedOrderResponse] = COMPLEX_ORDERS_DRY_RUN if self.is_complex else ORDERS_DRY_RUN
+        self.submit: Operation[PlacedOrderResponse] = COMPLEX_ORDERS_SUBMIT if self.is_complex else ORDERS_SUBMIT
+
+    @cached_property
+    def terms(self) -> NewOrder | NewComplexOrder | None:
+        """Its terms, None where the body cannot be decoded."""
+        return terms_of(self.body, NewComplexOrder) if self.is_complex else terms_of(self.body, NewOrder)
+
+    @cached_property
+    def components(self) -> Mapping[str, NewOrder | None]:
+        """Its terms by external identifier, None where the body cannot be decoded."""
+        if not isinstance(self.terms, NewComplexOrder):
+            return {self.name: self.terms}
+        return {each.external_identifier: each for each in asked_components(self.terms) if each.external_identifier}
+
+    def is_named_by(self, seen: PlacedOrder) -> bool:
+        """Return True if a whole order carries an identifier of this one."""
+        return any(order.external_identifier in self.components for order in parts_of(seen))
+
+    def is_another(self, seen: PlacedOrder) -> bool:
+        """Return True if the answer to a submit shows another order, by its identifiers or terms."""
+        if self.is_complex:
+            return bool(self._difference(seen))
+        return not isinstance(seen, Order) or seen.external_identifier != self.name
+
+    def effect_changes(self, seen: PlacedOrder) -> list[str]:
+        """Return, in words, which legs the service opens instead of closing, or the other way round."""
+        pairs: Sequence[tuple[NewOrder, Order]] = ()
+        if isinstance(self.terms, NewOrder) and isinstance(seen, Order):
+            pairs = [(self.terms, seen)]
+        elif isinstance(self.terms, NewComplexOrder) and isinstance(seen, ComplexOrder):
+            pairs = _component_pairs(asked_components(self.terms), components_of(seen)) or ()
+        return [change for component, shown in pairs for change in effect_changes(component, shown)]
+
+    def id_of(self, listed: Order) -> str | None:
+        """Return the id of the whole order that ``listed`` is a component of."""
+        return listed.complex_order_id if self.is_complex else listed.id
+
+    def misfit(self, listed: Order) -> str:
+        """Return why a listed order cannot be of this kind. Empty if it can."""
+        if self.is_complex:
+            return "" if listed.complex_order_id else "belongs to no complex order"
+        return f"belongs to the complex order {listed.complex_order_id}" if listed.complex_order_id else ""
+
+    async def read(self, executor: Executor, account_number: str, order_id: str) -> PlacedOrder:
+        """Read a whole order by its id. Raise BrokerageError if it could not be read."""
+        operation: Operation[Any] = COMPLEX_ORDERS_GET if self.is_complex else ORDERS_GET
+        seen: PlacedOrder = await executor.execute(operation.bind(account_number=account_number, id=order_id))
+        if seen.id != order_id:
+            reason = f"id must be {order_id}, got {seen.id}: read the order again"
+            raise ResponseDecodeError(reason, operation=operation.name)
+        return seen
+
+    async def whole_of(self, executor: Executor, account_number: str, listed: Order) -> tuple[PlacedOrder, str]:
+        """Return the whole order that ``listed`` is a component of, and how it provably differs, or "".
+
+        Raises:
+            BrokerageError: it could not be read.
+        """
+        if not self.is_complex:
+            return listed, ""
+        seen = await self.read(executor, account_number, str(listed.complex_order_id))
+        return seen, self._difference(seen)
+
+    def _difference(self, seen: PlacedOrder) -> str:
+        if not isinstance(seen, ComplexOrder):
+            return "is not a complex order"
+        term = complex_differs_in(self.terms, seen) if isinstance(self.terms, NewComplexOrder) else None
+        return "" if term is None else f"belongs to a complex order that differs in its {term}"
+
+
+def _is_complex(body: bytes) -> bool:
+    try:
+        raw = parse(body)
+    except ValueError:
+        return False
+    return isinstance(raw, dict) and "orders" in raw and "legs" not in raw
+
+
+def asked_in(entry: JournalEntry) -> AskedOrder:
+    """Return the order of a journal entry."""
+    return AskedOrder(entry.key.external_identifier, entry.body)
 
 
 def terms_of(body: bytes, model: type[T]) -> T | None:
@@ -113,12 +214,6 @@ def complex_differs_in(asked: NewComplexOrder, seen: ComplexOrder) -> str | None
     if _differ(asked.type, seen.type):
         return "type"
     return None if _component_pairs(asked_components(asked), components_of(seen)) is not None else "components"
-
-
-def complex_effect_changes(asked: NewComplexOrder, seen: ComplexOrder) -> list[str]:
-    """Return what `effect_changes` returns for each component that is shown."""
-    pairs = _component_pairs(asked_components(asked), components_of(seen)) or ()
-    return [change for component, shown in pairs for change in effect_changes(component, shown)]
 
 
 def _component_pairs(asked: list[NewOrder], seen: list[Order]) -> list[tuple[NewOrder, Order]] | None:
