@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "5de03db1f2e0604dfdc0ddc3edfe292c911901b8456402b9d2aa3315338f5b7f"
+SCHEMA: str = "9b8cdcaa7833c0ab6026c978e90a939cbd0329e575b10081f61f1fec61a85043"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""
