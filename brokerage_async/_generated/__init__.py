@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA: str = "8e51d2eb824f44022b9e2ddc5b8b39357eb00fccf061d1b47fd37e14b90911e7"
+SCHEMA: str = "ccd75543ca31034f2c6849ac9551618cfb1d0d6eb66f0e7608f1a7093435f439"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""
 
 

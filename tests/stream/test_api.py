@@ -1,14 +1,21 @@
-"""Arguments of the streams."""
+"""Arguments, addresses, symbols and caps of the streams of one client."""
 
-from datetime import datetime
+import asyncio
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from brokerage_async import Client, Environment, StaticToken, models
+from brokerage_async import Client, Environment, StaticToken, errors, models
 from brokerage_async.errors import ConfigurationError, InvalidRequestError
-from brokerage_async.stream import Conflate, Snapshot
+from brokerage_async.simulator import Simulator
+from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
+from brokerage_async.stream import Conflate, DropOldest, Gap, Snapshot, UnknownEvent
+from brokerage_async.stream.access import StreamAccess
+from brokerage_async.stream.api import candle_symbol, streamer_symbols
 from tests.fake_transport import FakeTransport
+from tests.loops import on_virtual_time
+from tests.stream.world import drain, in_world, world
 
 pytestmark = pytest.mark.virtual_time
 
@@ -70,3 +77,149 @@ async def test_transport_without_sockets_cannot_stream() -> None:
     async with Client(environment, StaticToken("t"), transport=FakeTransport()) as client:
         with pytest.raises(ConfigurationError, match="transport must have a method open_socket"):
             await anext(client.stream.account(["A"]))
+
+
+def access(base_url: str, streamer_url: str | None) -> StreamAccess:
+    environment = Environment.sandbox(base_url, streamer_url=streamer_url)
+    client = Client(environment, StaticToken("t"), transport=FakeTransport(), allow_http=True)
+    return StreamAccess(client.session)
+
+
+@pytest.mark.parametrize(
+    ("base_url", "streamer_url"),
+    [("https://api.example.com", "wss://streamer.example.com"), ("http://127.0.0.1:1", "ws://127.0.0.1:1/streams"),
+     ("http://proxy.internal", "ws://proxy.internal/streams")],
+)  # fmt: skip
+def test_address_is_used_as_configured(base_url: str, streamer_url: str) -> None:
+    assert access(base_url, streamer_url).account_url() == streamer_url
+
+
+@pytest.mark.parametrize("base_url", ["https://api.example.com", "http://127.0.0.1:1", "http://localhost:1"])
+def test_plain_address_beyond_loopback_is_refused_where_base_url_shows_no_token_either(base_url: str) -> None:
+    with pytest.raises(ConfigurationError, match="ws shows the token to anyone on the way"):
+        access(base_url, "ws://streamer.example.com").account_url()
+
+
+@pytest.mark.parametrize("url", ["", "https://quotes.example.com", "wss://", "wss://[x", "ws://[::1]evil.com"])
+def test_address_that_is_not_of_a_websocket_is_refused(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="must be a wss address, got"):
+        access("https://api.example.com", None).checked(url)
+
+
+@pytest.mark.parametrize("url", ["https://x.example", "wss://user@x.example", "wss://", "wss://a b", 7])
+def test_environment_rejects_other_addresses(url: object) -> None:
+    with pytest.raises(ConfigurationError, match="streamer_url must be"):
+        Environment.sandbox("https://api.example.com", streamer_url=url)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("period", "symbol"),
+    [("5m", "ACME{=5m}"), ("1d", "ACME{=d}"), ("d", "ACME{=d}"), ("1mo", "ACME{=mo}"), ("12h", "ACME{=12h}")],
+)
+def test_candle_symbol_is_in_the_form_of_the_service(period: str, symbol: str) -> None:
+    assert candle_symbol("ACME", period) == symbol
+
+
+def test_candle_symbol_of_regular_hours() -> None:
+    assert candle_symbol("ACME", "5m", regular_hours=True) == "ACME{=5m,tho=true}"
+
+
+@pytest.mark.parametrize("period", ["", "0m", "5", "5x", "05m", "5 m", 5, None])
+def test_invalid_period_is_rejected(period: Any) -> None:
+    with pytest.raises(ConfigurationError, match="period must be a number and a unit such as '5m'"):
+        candle_symbol("ACME", period)
+
+
+async def test_symbols_that_need_no_lookup() -> None:
+    given = ["BRK/B", "AAPL  260612C00110000", ".AAPL260612C110", "/ESU26:XCME", "./OGN26P2095:XCEC", "BTC/USD:CXTALP"]
+    found = await streamer_symbols(None, [*given, "/ESU6"], {"/ESU6": "/ESU26:XCME"})  # type: ignore[arg-type]
+    assert list(found.values()) == ["BRK/B", ".AAPL260612C110", *given[2:], "/ESU26:XCME"]
+
+
+async def test_a_single_str_is_rejected() -> None:
+    with pytest.raises(InvalidRequestError, match="symbols must be a list of symbols, got the str 'AAPL'"):
+        await streamer_symbols(None, "AAPL", {})  # type: ignore[arg-type]
+
+
+@on_virtual_time
+async def test_events_lead_back_to_the_symbols_that_were_given() -> None:
+    given = ["AAPL", "AAPL  260619C00200000", ".AAPL260619C200", "/ESU6", "BTC/USD"]
+    async with world() as (sim, client):
+        start = sim.clock.time - timedelta(minutes=5)
+        async with client.stream.quotes(given, ["Quote", "Candle"], period="5m", start=start) as stream:
+            found = {stream.symbol_of(event) for event in await drain(stream)}
+            await stream.remove(["AAPL"])
+            assert stream.symbol_of(models.Quote(event_symbol="AAPL")) == "AAPL"
+        assert found == {"AAPL", "AAPL  260619C00200000", "/ESU6", "BTC/USD"}
+        assert stream.symbol_of(UnknownEvent(type="New", fields={"eventSymbol": "/ESU26:XCME"})) == "/ESU6"
+        assert stream.symbol_of(models.Quote(event_symbol="SPY")) == "SPY"
+        assert stream.symbol_of(Gap(since=None, reason="lost")) is None
+
+
+KEEP = DropOldest()
+
+
+@in_world
+async def test_sixth_session_of_a_login_is_named(sim: Simulator, client: Client) -> None:
+    clients = [sim.client() for _ in range(6)]
+    streams: list[Any] = []
+    for client in clients:
+        await client.__aenter__()
+        streams.append(client.stream.quotes(["SPY"]))
+    for stream in streams[:5]:
+        await stream.ready()
+    with pytest.raises(errors.StreamRefusedError, match="BAD_ACTION: simulated: a login has at most 5 sessions"):
+        await asyncio.wait_for(streams[5].ready(), 60)
+    await streams[0].aclose()
+    async with clients[5].stream.quotes(["SPY"]) as again:
+        await again.ready()
+    for client in clients:
+        await client.aclose()
+
+
+@in_world
+async def test_subscriptions_beyond_the_caps_are_queued_and_none_is_refused(sim: Simulator, client: Client) -> None:
+    names = [f"S{number}" for number in range(11_000)]
+    stream = client.stream.quotes(names)
+    started = asyncio.get_running_loop().time()
+    await asyncio.wait_for(stream.ready(), 600)
+    assert 60 <= asyncio.get_running_loop().time() - started < 70
+    candles = client.stream.quotes(names[:150], [models.Candle])
+    await candles.ready()
+    [session] = sim.streams.sessions
+    assert isinstance(session, DxLinkSession)
+    kinds = [kind for channel in session._channels.values() for kind, _ in channel.subscriptions]
+    assert (kinds.count("Quote"), kinds.count("Candle")) == (11_000, 100)
+    await candles.remove(names[:100])
+    await asyncio.sleep(70)
+    assert await drain(candles) == await drain(stream) == []  # nothing was refused, and no symbol is known
+    symbols = {symbol for channel in session._channels.values() for kind, symbol in channel.subscriptions
+               if kind == "Candle"}  # fmt: skip
+    assert symbols == {f"{name}{{=d}}" for name in names[100:150]}
+    await stream.aclose()
+    await candles.aclose()
+
+
+@in_world
+async def test_contract_and_aggregation_period_are_the_choice_of_the_caller(sim: Simulator, client: Client) -> None:
+    slow = client.stream.quotes(["SPY"], aggregation_period=5, policies={models.Quote: KEEP})
+    every = client.stream.quotes(["SPY"], contract="STREAM", aggregation_period=0, policies={models.Quote: KEEP})
+    await slow.ready()
+    await every.ready()
+    await drain(slow, 10)
+    await drain(every, 10)
+    for price in range(101, 111):
+        sim.set_price("SPY", price)
+        await asyncio.sleep(0.5)
+    bids = [[round(event.bid_price) for event in await drain(stream, 10)] for stream in (slow, every)]
+    assert (bids[0][0], bids[0][-1], len(bids[0])) == (101, 110, 2)
+    assert bids[1][:10] == list(range(101, 111))
+    await slow.aclose()
+    await every.aclose()
+
+
+async def test_contract_and_aggregation_period_are_checked() -> None:
+    async with world() as (_, client):
+        for arguments in ({"contract": "HISTORY"}, {"aggregation_period": -1}, {"aggregation_period": "0"}):
+            with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError), match=next(iter(arguments))):
+                client.stream.quotes(["SPY"], **arguments)  # type: ignore[arg-type]

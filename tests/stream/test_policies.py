@@ -1,6 +1,8 @@
-"""Buffers of slow consumers."""
+"""Buffers and sinks: policies for slow consumers, order of events, gaps, errors and the end."""
 
 from collections import deque
+from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -8,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import models
-from brokerage_async.errors import ConfigurationError
+from brokerage_async.errors import ConfigurationError, SlowConsumerError
 from brokerage_async.protocol.streams.events import MARKET_EVENTS, AccountEvent, Gap, Snapshot
+from brokerage_async.stream.consumer import Sink
 from brokerage_async.stream.policies import (
     MARKET_POLICIES,
     BufferFullError,
@@ -157,3 +160,53 @@ def test_buffer_is_bounded_and_every_event_on_its_side_of_each_gap(steps: list[t
             assert passed > side or each.sequence // 1000 == side, "events of two sides without a gap between them"
             side = each.sequence // 1000
             assert passed <= side
+
+
+NOW = datetime(2026, 6, 10, tzinfo=UTC)
+
+
+def event(number: int) -> AccountEvent:
+    return AccountEvent(type="Order", data=number)
+
+
+def test_first_loss_counts_until_the_connection_is_up_again() -> None:
+    sink = Sink({AccountEvent: Fail(limit=10)})
+    sink.resume()
+    sink.put(event(1))
+    sink.lose(NOW, "first")
+    sink.lose(None, "second")
+    sink.resume()
+    sink.resume()
+    assert [sink.buffer.get() for _ in range(len(sink.buffer))] == [event(1), Gap(since=NOW, reason="first")]
+
+
+def test_full_sink_keeps_its_events_and_its_first_error() -> None:
+    sink = Sink({AccountEvent: Fail(limit=1)})
+    sink.now = lambda: NOW
+    for number in range(3):
+        sink.put(event(number))
+    sink.fail(ValueError("later"))
+    assert isinstance(sink.error, SlowConsumerError)
+    assert sink.error.since == NOW
+    assert sink.buffer.get() == event(0)
+
+
+def test_held_gap_is_released_by_the_end_of_the_subscriptions_or_of_the_stream() -> None:
+    releases: list[Callable[[Sink], None]] = [
+        lambda sink: sink.release(), lambda sink: sink.lose(NOW, "again"), lambda sink: sink.fail(ValueError()),
+        lambda sink: sink.close(),
+    ]  # fmt: skip
+    for release in releases:
+        sink = Sink({AccountEvent: Fail(limit=10)})
+        sink.lose(NOW, "first")
+        sink.resume(held=True)
+        assert (sink.is_held, len(sink.buffer)) == (True, 1)
+        release(sink)
+        assert not sink.is_held
+
+
+def test_closed_sink_is_empty() -> None:
+    sink = Sink({AccountEvent: Fail(limit=1)})
+    sink.put(event(1))
+    sink.close()
+    assert (sink.is_closed, len(sink.buffer)) == (True, 0)
