@@ -29,13 +29,13 @@ from brokerage_async.models import (
 from brokerage_async.operation import BoundCall, Effect, Operation, Parameter, Rule, Shape
 from brokerage_async.protocol.request import (
     Request,
-    Response,
     build,
     encode_path,
     encode_query,
     validate_accept_version,
     validate_user_agent,
 )
+from brokerage_async.protocol.response import Response
 from tests.tables import for_each
 
 BASE = "https://api.example.com"

@@ -111,22 +111,18 @@ class DecoderRegistry:
         """Return how a generated wire struct is decoded at present."""
         return self._plans.get(wire) or self._make_plan(wire)
 
-    def adapt(self, wire: type[Wire], rows: Iterable[Any]) -> bool:
-        """Learn the unknown keys of raw rows, and widen the fields whose values do not fit.
-
-        Return False if that changes nothing.
-        """
+    def learn(self, wire: type[Wire], rows: Iterable[dict[str, Any]]) -> bool:
+        """Learn the unknown keys of raw rows and everything nested in them. Return False if there were none."""
         with self._lock:
-            before = len(self._widened), sum(map(len, self._learned.values()))
+            before = sum(map(len, self._learned.values()))
             for row in rows:
-                self._adapt_to(wire, row)
-            changed = before != (len(self._widened), sum(map(len, self._learned.values())))
-            if changed:
+                self._learn_keys(wire, row)
+            grown = sum(map(len, self._learned.values())) > before
+            if grown:
                 self._plans.clear()
-        return changed
+        return grown
 
-    def _adapt_to(self, wire: type[Wire], row: dict[str, Any]) -> None:
-        """Adapt to one row and everything nested in it."""
+    def _learn_keys(self, wire: type[Wire], row: dict[str, Any]) -> None:
         fields, learned = wire_fields(wire), self._learned.setdefault(wire, {})
         for key, value in row.items():
             field = fields.get(key)
@@ -134,14 +130,33 @@ class DecoderRegistry:
                 if key not in learned:
                     fitting = key != SPARE and len(key) <= MAX_KEY_LENGTH and not _UNNAMEABLE.search(key)
                     learned[key if fitting and len(learned) < MAX_KEYS else SPARE] = None
-            elif value is not None:
-                for child in value if field.many and isinstance(value, list) else (value,):
-                    if field.child is not None and isinstance(child, dict):
-                        self._adapt_to(field.child, child)
-                is_doubled = field.alias_of is not None and row.get(field.alias_of) is not None
-                has_spare = field.child is not None and SPARE in self._learned.get(field.child, ())
-                if field not in self._widened and (is_doubled or has_spare or not fits(field, value)):
-                    self._widened.add(field)
+            elif field.child is not None:
+                for child in _nested_rows(field, value):
+                    self._learn_keys(field.child, child)
+
+    def widen(self, wire: type[Wire], row: dict[str, Any]) -> bool:
+        """Widen the fields whose values in a raw row do not fit. Return False if there were none."""
+        with self._lock:
+            before = len(self._widened)
+            self._widen_fields(wire, row)
+            grown = len(self._widened) > before
+            if grown:
+                self._plans.clear()
+        return grown
+
+    def _widen_fields(self, wire: type[Wire], row: dict[str, Any]) -> None:
+        fields = wire_fields(wire)
+        for key, value in row.items():
+            field = fields.get(key)
+            if field is None or value is None:
+                continue
+            is_doubled = field.alias_of is not None and row.get(field.alias_of) is not None
+            has_spare = field.child is not None and SPARE in self._learned.get(field.child, ())
+            if field not in self._widened and (is_doubled or has_spare or not fits(field, value)):
+                self._widened.add(field)
+            if field.child is not None:
+                for child in _nested_rows(field, value):
+                    self._widen_fields(field.child, child)
 
     def is_first_warning(self, operation: str, path: str) -> bool:
         """Return whether this warning has not been given yet, and remember it."""
@@ -183,6 +198,11 @@ REGISTRY = DecoderRegistry()
 def _is_shared(wire: type[Wire]) -> bool:
     """Return whether rows with the same values share one model."""
     return "build_new" in vars(wire)
+
+
+def _nested_rows(field: WireField, value: Any) -> list[dict[str, Any]]:
+    """Return the raw rows in the value of a field."""
+    return [item for item in (value if field.many and isinstance(value, list) else (value,)) if isinstance(item, dict)]
 
 
 def _annotation(field: WireField, plan: Plan | None) -> Any:

@@ -197,10 +197,23 @@ def structure_one(model: type[Any], raw: Any, path: str, issues: Issues) -> Any:
 
 def _structure(wire: type[Wire], rows: list[Any], path: str, issues: Issues) -> list[Any]:
     """Return the models of raw objects, converted in C by a struct that was adapted to them."""
+    registry = issues.registry
     while True:
-        plan = issues.registry.plan(wire)
+        plan = registry.plan(wire)
         try:
             return build_rows(plan, plan.convert(rows), path, issues)
         except UNREADABLE:
-            if not issues.registry.adapt(wire, rows):
+            if not registry.learn(wire, rows) and not any(_widen_for(plan, row, path, issues) for row in rows):
                 raise
+
+
+def _widen_for(plan: Plan, row: dict[str, Any], path: str, issues: Issues) -> bool:
+    """Widen the odd fields of a row if it does not fit: to look for them takes ten times as long as to convert it.
+
+    Return False if there were none.
+    """
+    try:
+        build_rows(plan, plan.convert([row]), path, issues)
+    except UNREADABLE:
+        return issues.registry.widen(plan.wire, row)
+    return False

@@ -211,7 +211,7 @@ def test_a_list_of_strings_is_read_alike_before_and_after_it_was_widened(months:
 
 def test_one_object_that_fits_is_not_searched_for_new_keys() -> None:
     class Settled(DecoderRegistry):
-        def adapt(self, *_: Any) -> bool:
+        def learn(self, *_: Any) -> bool:
             raise AssertionError("nothing is new in an object that fits")
 
     order = structure_one(models.Order, {"price": "1.5", "legs": [{"symbol": "A"}]}, "$", Issues("x", True, Settled()))
