@@ -80,7 +80,7 @@ class Accounts(Handlers):
 
     def customer(self, request: ParsedRequest) -> Response:
         """Return the record of the customer, who is invented."""
-        self._access.customer(request)
+        self._own_accounts(request)
         record = msgspec.json.decode(_CUSTOMER, type=CustomerWire)
         record.id = "me" if self._has("customer_is_me") else str(request.customer.number)
         record.email = f"{request.customer.username}@example.com"
@@ -88,12 +88,12 @@ class Accounts(Handlers):
         return item(record, request.context)
 
     def get(self, request: ParsedRequest) -> Response:
-        self._access.customer(request)
-        return item(self._account(self._access.account(request)), request.context)
+        self._own_accounts(request)
+        return item(self._account(self._account_of(request)), request.context)
 
     def trading_status(self, request: ParsedRequest) -> Response:
         """Return the restrictions of an account: those that the simulator enforces."""
-        return item(self.status(self._access.account(request), request.now), request.context)
+        return item(self.status(self._account_of(request), request.now), request.context)
 
     def status(self, account: books.Account, now: float) -> TradingStatusWire:
         """Return the restrictions of an account as a wire struct."""
@@ -138,7 +138,7 @@ class Accounts(Handlers):
     def list(self, request: ParsedRequest) -> Response:
         rows = (
             CustomerAccountWire(account=self._account(account), authority_level=AuthorityLevel.OWNER)
-            for account in self._access.customer(request)
+            for account in self._own_accounts(request)
         )
         return items(map(dumps, rows), request.context)
 
@@ -195,7 +195,7 @@ class Positions(Handlers):
 
     def list(self, request: ParsedRequest) -> Response:
         """Return the positions of an account that pass every filter of the query, with marks if asked for."""
-        account, query = self._access.account(request), request.query
+        account, query = self._account_of(request), request.query
         with_mark = query.get("include_marks", False)
         underlyings, product = query.get("underlying_symbols"), query.get("underlying_product_code")
         rows = (
@@ -218,7 +218,7 @@ class Transactions(Handlers):
     """Serves the transactions of an account."""
 
     def get(self, request: ParsedRequest) -> Response:
-        for transaction in self._access.account(request).transactions:
+        for transaction in self._account_of(request).transactions:
             if str(transaction.wire.id) == request.path["id"]:
                 return item(transaction.row, request.context)
         raise RefusedError.not_found("transaction")
@@ -227,7 +227,7 @@ class Transactions(Handlers):
         """Return the fees of one day, by default today."""
         day = request.query.get("date", local_date(request.now))
         paid = Decimal(0)  # the differences between the amounts of bookings before and after fees
-        for each in self._access.account(request).transactions:
+        for each in self._account_of(request).transactions:
             wire = each.wire
             if wire.transaction_date == day:
                 for sign, amount, effect in (
@@ -242,7 +242,7 @@ class Transactions(Handlers):
         query = request.query
         types = frozenset(query.get("types", ())) | ({query["type"]} if "type" in query else frozenset())
         chosen = []
-        for transaction in self._access.account(request).transactions:
+        for transaction in self._account_of(request).transactions:
             wire, at, day = transaction.wire, transaction.executed_at, transaction.wire.transaction_date
             futures = [each for each in (wire.symbol, wire.underlying_symbol) if each and each.startswith("/")]
             if (
@@ -358,14 +358,14 @@ class Balances(Handlers):
 
     def get(self, request: ParsedRequest) -> Response:
         """Return the balance in one currency. Only dollars are held."""
-        account = self._access.account(request)
+        account = self._account_of(request)
         if request.path["currency"] != _CURRENCY:
             raise RefusedError.not_found("balance")
         return item(self.balance(account, request.now), request.context)
 
     def snapshots(self, request: ParsedRequest) -> Response:
         """Return a page of snapshots, oldest first: by default the newest one and the current balance."""
-        account, query, now = self._access.account(request), request.query, request.now
+        account, query, now = self._account_of(request), request.query, request.now
         in_dollars = query.get("currency", _CURRENCY) == _CURRENCY
         if in_dollars and "snapshot_date" in query and "time_of_day" not in query:
             raise RefusedError.invalid([request.problem("time_of_day", "time-of-day is required with snapshot-date")])
@@ -388,7 +388,7 @@ class Balances(Handlers):
 
     def net_liq_history(self, request: ParsedRequest) -> Response:
         """Return the net liquidating value of the past, from the bookings and the prices of those times."""
-        account = self._access.account(request)
+        account = self._account_of(request)
         chosen = intervals(request.query, opened_at(account), request.now)
         looks = [(interval.start, at) for interval in chosen for at in interval.times()]
         states = replay(account, [at for _, at in looks])
@@ -453,7 +453,7 @@ class Balances(Handlers):
 
     def list(self, request: ParsedRequest) -> Response:
         """Return the balance: one object if no version was asked for, a list in dated versions."""
-        balance = self.balance(self._access.account(request), request.now)
+        balance = self.balance(self._account_of(request), request.now)
         if request.asked_version is not None and "balances_are_a_list" in request.behaviours:
             return items([dumps(balance)], request.context)
         return item(balance, request.context)

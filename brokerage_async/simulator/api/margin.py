@@ -36,7 +36,7 @@ class Margin(Handlers):
 
     def effective_requirement(self, request: ParsedRequest) -> Response:
         """Return the rules of the margin calculator for an underlying, as fractions."""
-        account, symbol = self._access.account(request), request.path["underlying_symbol"]
+        account, symbol = self._account_of(request), request.path["underlying_symbol"]
         if not self._prices.is_known(symbol):
             raise RefusedError.not_found("underlying")
         initial = account.equity_rate
@@ -59,7 +59,7 @@ class Margin(Handlers):
 
     def requirements(self, request: ParsedRequest) -> Response:
         """Return the requirements of an account, in total and per underlying."""
-        account, now = self._access.account(request), request.now
+        account, now = self._account_of(request), request.now
         held = self._calculator.by_underlying(account)
         groups = [self._group(account, underlying, holdings, now) for underlying, holdings in held.items()]
         equity, required = self._calculator.equity(account, now), self._calculator.total_required(account, now)
@@ -87,7 +87,7 @@ class Margin(Handlers):
 
     def dry_run(self, request: ParsedRequest) -> Response:
         """Return the margin before and after an order. Nothing is created."""
-        account, now = self._access.account(request), request.now
+        account, now = self._account_of(request), request.now
         requested: MarginOrder = request.body
         if requested.account_number != account.number:
             problem = self._dialect.problem("invalid", "account-number differs from the path", "account-number")
@@ -200,7 +200,7 @@ class Risk(Handlers):
     def position_limit(self, request: ParsedRequest) -> Response:
         """Return the limits of an account, the same for every one."""
         limits = PositionLimitWire(
-            account_number=self._access.account(request).number,
+            account_number=self._account_of(request).number,
             equity_option_order_size=LIMITS[InstrumentType.EQUITY_OPTION].order,
             equity_order_size=LIMITS[InstrumentType.EQUITY].order,
             future_option_order_size=LIMITS[InstrumentType.FUTURE_OPTION].order,

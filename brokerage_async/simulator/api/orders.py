@@ -39,11 +39,11 @@ class Orders(Handlers):
 
     def dry_run(self, request: ParsedRequest) -> Response:
         """Check an order. Nothing is created."""
-        result = self._order_desk.dry_run(self._access.account(request), request.body, request.now)
+        result = self._order_desk.dry_run(self._account_of(request), request.body, request.now)
         return item(result.wire(self._dialect), request.context, 201)
 
     def submit(self, request: ParsedRequest) -> Response:
-        result = self._order_desk.submit(self._access.account(request), request.body, request.now)
+        result = self._order_desk.submit(self._account_of(request), request.body, request.now)
         _record(request, result.order)
         return item(result.wire(self._dialect), request.context, 201)
 
@@ -72,12 +72,12 @@ class Orders(Handlers):
     def search(self, request: ParsedRequest) -> Response:
         """Return orders of several accounts, of any age and status."""
         _require_start(request)
-        accounts = self._access.accounts(request, request.query["account_numbers"])
+        accounts = self._accounts_of(request, request.query["account_numbers"])
         return self._page(request, self._matching(request, self._order_store.of(accounts)))
 
     def live(self, request: ParsedRequest) -> Response:
         """Return the orders of several accounts that work or are of today."""
-        accounts = self._access.accounts(request, request.query["account_numbers"])
+        accounts = self._accounts_of(request, request.query["account_numbers"])
         # Pollers repeat the request while nothing changes: each page is kept until something does.
         paged = "customer_live_list_in_pages" in request.behaviours
         state = (self._order_store.version, local_date(request.now))
@@ -91,14 +91,14 @@ class Orders(Handlers):
     def list_live(self, request: ParsedRequest) -> Response:
         """Return the orders of one account that work or are of today."""
         paged = "account_live_list_in_pages" in request.behaviours
-        return self._live(request, [self._access.account(request)], paged=paged)
+        return self._live(request, [self._account_of(request)], paged=paged)
 
     def _live(self, request: ParsedRequest, accounts: Iterable[Account], *, paged: bool) -> Response:
         orders = self._order_store.live(accounts, request.now)
         return self._page(request, self._matching(request, orders), paged=paged)
 
     def _order(self, request: ParsedRequest) -> Order:
-        order = self._order_store.get(self._access.account(request), request.path["id"])
+        order = self._order_store.get(self._account_of(request), request.path["id"])
         if order is None:
             raise RefusedError.not_found("order")
         return order
@@ -146,7 +146,7 @@ class Orders(Handlers):
     def list(self, request: ParsedRequest) -> Response:
         """Return orders of one account, of any age and status."""
         _require_start(request)
-        account = self._access.account(request)
+        account = self._account_of(request)
         return self._page(request, self._matching(request, self._order_store.of([account])))
 
 
@@ -176,11 +176,11 @@ class ComplexOrders(Handlers):
 
     def dry_run(self, request: ParsedRequest) -> Response:
         """Check a complex order. Nothing is created."""
-        result = self._desk.dry_run(self._access.account(request), request.body, request.now)
+        result = self._desk.dry_run(self._account_of(request), request.body, request.now)
         return item(result.wire(self._dialect), request.context, 201)
 
     def submit(self, request: ParsedRequest) -> Response:
-        result = self._desk.dry_run(self._access.account(request), request.body, request.now)
+        result = self._desk.dry_run(self._account_of(request), request.body, request.now)
         wire = result.wire(self._dialect)
         accepted = self._desk.accept(result, request.now)
         wire.complex_order = accepted.wire(self._dialect)
@@ -217,20 +217,20 @@ class ComplexOrders(Handlers):
         today = local_date(request.now)
         found = [
             each
-            for each in self._desk.of(self._access.account(request))
+            for each in self._desk.of(self._account_of(request))
             if any(order.updated_at is not None and local_date(order.updated_at) == today for order in each.members)
         ]
         return items((dumps(each.wire(self._dialect)) for each in found), request.context)
 
     def _found(self, request: ParsedRequest) -> ComplexOrder:
-        found = self._desk.get(self._access.account(request), request.path["id"])
+        found = self._desk.get(self._account_of(request), request.path["id"])
         if found is None:
             raise RefusedError.not_found("complex order")
         return found
 
     def list(self, request: ParsedRequest) -> Response:
         """Return a page of the complex orders of an account, newest first."""
-        found = self._desk.of(self._access.account(request))
+        found = self._desk.of(self._account_of(request))
         page = request.slice(len(found))
         rows = (dumps(each.wire(self._dialect)) for each in found[page.start : page.stop])
         return items(rows, request.context, page)

@@ -25,7 +25,7 @@ from ..._values import aware
 from ...models import converter
 from ...operation import BodyField, Operation, Parameter, RequestModel, Rule, Shape
 from ...protocol.validation.rules import CompiledRule
-from ..accounts.accounts import Account, Accounts, Customer
+from ..accounts.accounts import Account, Customer
 from ..ledger import RequestRecord
 from ..state import State
 from .wire import Dialect, RefusedError, Slice, loads
@@ -384,40 +384,6 @@ class ParsedRequest:
         return str(self.query.get("sort", "Desc")).lower() == "asc"
 
 
-class Access:
-    """Looks up accounts for a request: 404 for unknown accounts, 403 for another customer's.
-
-    ``numbers``: whether a customer may be named by number, beside ``me``.
-    """
-
-    def __init__(self, accounts: Accounts, *, numbers: bool) -> None:
-        self._accounts = accounts
-        self._numbers = numbers
-
-    def account(self, request: ParsedRequest, number: str | None = None) -> Account:
-        """Return the account of the path, or the one of ``number``."""
-        account = self._accounts.get(request.path["account_number"] if number is None else number)
-        if account is None:
-            raise RefusedError.not_found("account")
-        if account.customer != request.customer:
-            raise RefusedError.not_permitted()
-        return account
-
-    def customer(self, request: ParsedRequest) -> tuple[Account, ...]:
-        """Return all accounts of the customer in the path, who must be the one of the token."""
-        self.accounts(request, ())
-        return self._accounts.of(request.customer)
-
-    def accounts(self, request: ParsedRequest, numbers: Iterable[str]) -> list[Account]:
-        """Return the accounts of ``numbers``, which must belong to the customer in the path."""
-        customer = request.path["customer_id"]
-        if customer != "me" and not (self._numbers and customer == str(request.customer.number)):
-            if customer != str(request.customer.number) and self._accounts.has_customer(customer):
-                raise RefusedError.not_permitted()
-            raise RefusedError.not_found("customer")
-        return [self.account(request, number) for number in dict.fromkeys(numbers)]
-
-
 class Handlers:
     """Handlers of one namespace: a method for each operation, with the state that they share.
 
@@ -427,8 +393,30 @@ class Handlers:
     def __init__(self, state: State) -> None:
         self._state = state
         self._has = state.settings.has
-        self._access = Access(state.accounts, numbers=not self._has("customer_is_me"))
         self._dialect = state.dialect
         self._catalogue = state.catalogue
         self._prices = state.prices
         self._calculator = state.margin_calculator
+
+    def _account_of(self, request: ParsedRequest, number: str | None = None) -> Account:
+        """Return the account of the path, or the one of ``number``: 404 if unknown, 403 if another customer's."""
+        account = self._state.accounts.get(request.path["account_number"] if number is None else number)
+        if account is None:
+            raise RefusedError.not_found("account")
+        if account.customer != request.customer:
+            raise RefusedError.not_permitted()
+        return account
+
+    def _own_accounts(self, request: ParsedRequest) -> tuple[Account, ...]:
+        """Return all accounts of the customer in the path, who must be the one of the token."""
+        self._accounts_of(request, ())
+        return self._state.accounts.of(request.customer)
+
+    def _accounts_of(self, request: ParsedRequest, numbers: Iterable[str]) -> list[Account]:
+        """Return the accounts of ``numbers``, which must belong to the customer in the path: ``me`` or its number."""
+        customer, own = request.path["customer_id"], str(request.customer.number)
+        if customer != "me" and (customer != own or self._has("customer_is_me")):
+            if customer != own and self._state.accounts.has_customer(customer):
+                raise RefusedError.not_permitted()
+            raise RefusedError.not_found("customer")
+        return [self._account_of(request, number) for number in dict.fromkeys(numbers)]
