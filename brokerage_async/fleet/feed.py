@@ -14,6 +14,7 @@ import attrs
 
 from .._arguments import check_count, check_function, running_loop
 from ..errors import ConfigurationError
+from ..http.concurrency import end
 from ..watch.market import MarketWatcher
 from ..watch.poll import Watcher
 from ..watch.state import ItemCodec, Standing, StoredChange, WatchState, WatchStateError
@@ -171,10 +172,10 @@ class RedisFeed(Generic[T]):
             await asyncio.wait({polling, keeping}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._is_elected = False
-            keeping.cancel()
-            polling.cancel()
-            await asyncio.wait({polling, keeping})
-            await turn.resign()
+            try:
+                await end(polling, keeping)
+            finally:
+                await turn.resign()
         if not polling.cancelled():
             polling.result()
 

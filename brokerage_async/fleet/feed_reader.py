@@ -14,7 +14,7 @@ from typing import Any, Generic, Self, TypeVar
 import attrs
 
 from .._arguments import running_loop
-from ..http.concurrency import GroupCommit
+from ..http.concurrency import GroupCommit, end
 from ..observers import FeedLag
 from ..watch.diff import Change
 from ..watch.state import ItemCodec, StoredChange
@@ -209,8 +209,7 @@ class GroupReader(FeedReader[T]):
         await super().aclose()
         await self._acknowledgements.finish()
         if self._keeping is not None:
-            self._keeping.cancel()
-            await asyncio.wait({self._keeping})
+            await end(self._keeping)
 
     async def _fetch(self) -> tuple[int, int, list[Entry]]:
         if self._keeping is None:

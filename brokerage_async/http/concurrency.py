@@ -2,7 +2,7 @@
 
 `ConcurrentMap` yields results as they complete; `map_in_order` returns them as a list in the order of the source.
 `outliving` begins work that must not end halfway, `result_of` waits for it, and `GroupCommit` lets many callers share
-it.
+it. `end` cancels tasks and leaves none behind.
 """
 
 from __future__ import annotations
@@ -122,6 +122,20 @@ async def result_of(work: asyncio.Task[R]) -> R:
     """
     await asyncio.wait({work})
     return work.result()
+
+
+async def end(*tasks: asyncio.Task[Any]) -> None:
+    """Cancel tasks and wait for their end, even if this is cancelled as well: then it raises that afterwards."""
+    cancellation: asyncio.CancelledError | None = None
+    for task in tasks:
+        task.cancel()
+    while running := [task for task in tasks if not task.done()]:
+        try:
+            await asyncio.wait(running)
+        except asyncio.CancelledError as error:
+            cancellation = error
+    if cancellation is not None:
+        raise cancellation
 
 
 class GroupCommit:

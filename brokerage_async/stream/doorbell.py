@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
 from ..errors import BrokerageError, ConfigurationError, InvalidRequestError, SlowConsumerError
+from ..http.concurrency import end
 from ..protocol.streams.events import AccountEvent, Gap
 from ..protocol.streams.timing import Found
 from .access import StreamAccess
@@ -73,8 +74,7 @@ async def ringing(
     finally:
         for timer in timers:
             timer.cancel()
-        task.cancel()
-        await asyncio.wait({task})
+        await end(task)
 
 
 async def _listen(

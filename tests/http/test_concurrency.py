@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 import pytest
 
-from brokerage_async.http.concurrency import ConcurrentMap, map_in_order
+from brokerage_async.http.concurrency import ConcurrentMap, end, map_in_order
 from tests.loops import on_virtual_time
 from tests.tables import for_each
 
@@ -142,3 +142,22 @@ async def test_cancellation_at_any_suspension_is_raised_and_leaves_no_task(turns
         await task
     assert calls.in_flight == 0
     assert now() == 0
+
+
+@pytest.mark.virtual_time
+async def test_end_cancelled_while_it_waits_leaves_no_task_and_raises_afterwards() -> None:
+    async def slow_to_leave() -> None:
+        try:
+            await asyncio.sleep(100)
+        finally:
+            await asyncio.sleep(1)
+
+    tasks = [asyncio.create_task(slow_to_leave()) for _ in range(2)]
+    await asyncio.sleep(0)
+    ending = asyncio.create_task(end(*tasks))
+    await asyncio.sleep(0.5)
+    ending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await ending
+    assert [task.cancelled() for task in tasks] == [True, True]
+    assert asyncio.get_running_loop().time() == 1
