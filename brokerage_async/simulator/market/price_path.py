@@ -7,7 +7,7 @@ import csv
 import json
 import os
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
@@ -29,7 +29,8 @@ class _HeldRows:
     Times are in seconds from the start of the simulation or, unless they are ``relative``, in epoch seconds.
     """
 
-    _times: Sequence[float]
+    _times: Any
+    """A list or an array of numbers, in order."""
     _is_relative = True
 
     def __len__(self) -> int:
