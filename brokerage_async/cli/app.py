@@ -17,8 +17,8 @@ from typer.main import get_command
 
 from .._version import __version__
 from . import accounts, call, completion, conformance, demo, doctor, fetch, market, orders, serve, stream, watch
-from .console import PlainFormatter, printable
 from .options import add
+from .terminal import PlainFormatter, printable
 
 app: typer.Typer = typer.Typer(
     name="brokerage-async",

@@ -1,4 +1,4 @@
-"""Printing, prompts, and running a command to its end: strings of the service are shown, never obeyed.
+"""Printing, prompts, and running a command to its end.
 
 Modules of commands import it for ``--help`` as well, so whatever takes time to import is imported inside.
 """
@@ -6,22 +6,18 @@ Modules of commands import it for ``--help`` as well, so whatever takes time to 
 from __future__ import annotations
 
 import json
-import logging
 import os
-import re
 import sys
-import unicodedata
 from collections.abc import AsyncIterable, Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
 from .lazy import asyncio, errors
+from .terminal import printable, printable_json
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-    from .options import Lines
 
 T = TypeVar("T")
 
@@ -33,36 +29,6 @@ INTERRUPTED = 130
 
 ROWS = 30
 """Most rows of a live table."""
-
-OBEYED = re.compile(r"[^\t\n -~]")
-"""Candidates; whether a character is shown after all is asked one by one."""
-
-
-def printable(content: str) -> str:
-    """Return ``content`` with everything written out that a terminal would obey instead of show.
-
-    These are control characters and escape sequences, and invisible characters such as those that turn the direction
-    of writing around. Line breaks and tabs stay.
-    """
-    if content.isprintable():
-        return content
-    return OBEYED.sub(lambda m: m[0] if _is_shown(m[0]) else m[0].encode("unicode_escape").decode(), content)
-
-
-def printable_json(content: str) -> str:
-    r"""Return the same JSON with such characters written as ``\uXXXX``."""
-    return OBEYED.sub(lambda match: match[0] if _is_shown(match[0]) else json.dumps(match[0])[1:-1], content)
-
-
-def _is_shown(character: str) -> bool:
-    return character.isprintable() or unicodedata.category(character) == "Zs"
-
-
-class PlainFormatter(logging.Formatter):
-    """Formatter of log records for a terminal, tracebacks included."""
-
-    def format(self, record: logging.LogRecord) -> str:  # noqa: D102
-        return printable(super().format(record))
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
@@ -160,11 +126,11 @@ def show_items(
         say(empty)
 
 
-def is_live(lines: Lines) -> bool:
+def is_live(*, as_json: bool) -> bool:
     """Return whether `follow` draws a table."""
     from .screen import out
 
-    return out.is_terminal and not lines.as_json
+    return out.is_terminal and not as_json
 
 
 async def follow(
@@ -172,8 +138,9 @@ async def follow(
     items: AsyncIterable[T],
     row: Callable[[T], tuple[object, dict[str, str], str | None]],
     record: Callable[[T], dict[str, Any]],
-    lines: Lines,
     *,
+    as_json: bool,
+    count: int | None,
     in_order: bool = False,
     **layout: Any,
 ) -> None:
@@ -185,7 +152,8 @@ async def follow(
         row: returns the key of an item, its cells by heading, and their style. The table shows the keys that came last,
             each with all the cells that it got.
         record: returns an item as JSON values.
-        lines: options of the command.
+        as_json: print lines of JSON.
+        count: leave after this number of items.
         in_order: sort the rows by their keys, instead of by time.
         layout: options of `table_of`.
     """
@@ -206,12 +174,12 @@ async def follow(
             box=box.SIMPLE_HEAD, **layout,
         )  # fmt: skip
 
-    live = is_live(lines)
+    live = is_live(as_json=as_json)
     drawn = Live(get_renderable=table, console=out, refresh_per_second=8, vertical_overflow="crop") if live else None
     with drawn or nullcontext():
         seen = 0
         async for item in items:
-            if lines.as_json:
+            if as_json:
                 echo_json(record(item), indent=None)
             else:
                 key, cells, style = row(item)
@@ -222,5 +190,5 @@ async def follow(
                 if not live:
                     say("  ".join(filter(None, cells.values())).replace("\n", ", "))
             seen += 1
-            if seen == lines.count:
+            if seen == count:
                 return

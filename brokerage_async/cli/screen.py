@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from .console import printable
+from .terminal import printable
 
 
 class PlainConsole(Console):

@@ -46,9 +46,9 @@ async def quotes(
         service.client.stream.quotes(symbols, event or ["Quote"], period=period) as stream,
     ):
         headings: dict[str, str] = {}
-        row = partial(figures_of, headings) if is_live(lines) else row_of
+        row = partial(figures_of, headings) if is_live(as_json=lines.as_json) else row_of
         await follow(
-            "Market", stream, row, record_of, lines, in_order=True,
+            "Market", stream, row, record_of, as_json=lines.as_json, count=lines.count, in_order=True,
             numbers=headings, whole=("symbol",),
         )  # fmt: skip
 
@@ -64,7 +64,7 @@ async def account(
         connect(simulated=lines.simulated) as service,
         service.client.stream.account(account or [service.account(None)], alerts=alerts) as stream,
     ):
-        await follow("Account", stream, row_of, record_of, lines, in_order=True)
+        await follow("Account", stream, row_of, record_of, as_json=lines.as_json, count=lines.count, in_order=True)
 
 
 async def record(

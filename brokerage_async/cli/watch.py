@@ -144,7 +144,7 @@ async def show(
 
     async with aclosing(watcher) as changes:
         await follow(
-            title, changes, row, record, lines,
+            title, changes, row, record, as_json=lines.as_json, count=lines.count,
             numbers=NUMBERS, whole=("at", "order", "status", "price", "symbol"), dispensable=dispensable,
         )  # fmt: skip
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from brokerage_async.cli import console, screen
-from brokerage_async.cli.console import PlainFormatter, printable, printable_json
+from brokerage_async.cli.terminal import PlainFormatter, printable, printable_json
 from brokerage_async.errors import NotFoundError
 
 

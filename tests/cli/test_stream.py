@@ -16,7 +16,6 @@ from brokerage_async.cli import screen
 from brokerage_async.cli import stream as command
 from brokerage_async.cli.app import app
 from brokerage_async.cli.console import follow
-from brokerage_async.cli.options import Lines
 from brokerage_async.stream import AccountEvent, Gap, Snapshot, UnknownEvent
 
 
@@ -77,8 +76,8 @@ async def test_table_has_a_row_for_each_symbol_in_order_with_its_latest_numbers(
     monkeypatch.setattr(screen, "out", Console(file=file, force_terminal=True, width=100))
     names: dict[str, str] = {}
     await follow(
-        "Market", events(), partial(command.figures_of, names), command.record_of, Lines(), in_order=True,
-        numbers=names, whole=("symbol",),
+        "Market", events(), partial(command.figures_of, names), command.record_of, as_json=False, count=None,
+        in_order=True, numbers=names, whole=("symbol",),
     )  # fmt: skip
     lines = [line.split() for line in re.sub(r"\x1b\[[0-9;?]*\w", "", file.getvalue()).splitlines()]
     last = lines[len(lines) - lines[::-1].index(next(line for line in lines if line[:1] == ["symbol"])) - 1 :]
