@@ -26,9 +26,7 @@ from ..accounts.accounts import Account, Execution, Position, Transaction
 from ..api.accounts import Positions
 from ..api.wire import money, timestamp
 from ..market.calendar import local_date
-from ..market.instrument import Instrument
 from ..trading.fees import Fees, amounts
-from ..trading.orders import Order
 
 
 def year_gains(account: Account, underlying: str, now: float) -> UnderlyingYearGainSummaryWire | None:
@@ -201,15 +199,14 @@ def _time(at: float) -> Any:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%S}.{round(at % 1 * 1000):03d}+0000"
 
 
-def position_row(
-    positions: Positions, account: Account, instrument: Instrument, order: Order, now: float
-) -> PositionWire:
-    """Return the position in an instrument after a fill. A closed one has quantity 0 and direction ``Zero``."""
+def position_row(positions: Positions, account: Account, execution: Execution, now: float) -> PositionWire:
+    """Return the position after an execution. A closed one has quantity 0 and direction ``Zero``."""
+    instrument = execution.instrument
     held = account.positions.get(instrument.symbol)
     row = positions.row(held or Position(instrument, _ZERO, Fraction(0), now), account, now, with_mark=False)
     if held is None:
         row.quantity_direction = QuantityDirection.ZERO
-    row.order_id = str(order.number)
+    row.order_id = None if execution.order_number is None else str(execution.order_number)
     return row
 
 

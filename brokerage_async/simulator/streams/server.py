@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ..accounts.accounts import Account, Customer, Transaction, day_trade_count
+from ..accounts.accounts import Account, Customer, Execution, Transaction, day_trade_count
 from ..api.accounts import Accounts as AccountHandlers
 from ..api.accounts import Balances, Positions
 from ..api.watchlists import public_row
@@ -66,7 +66,7 @@ class StreamServer:
         self.delays: dict[str, float] = dict(DELAYS)
         self.sessions: list[Session] = []
         state.order_store.on_change(self._order_changed)
-        state.exchange.on_fill(self._order_filled)
+        state.bookkeeping.on_execution(self._executed)
         state.prices.on_price(self._price_changed)
         state.alert_monitor.on_change(self._alert_changed)
         state.bookkeeping.on_cash(self._cash_moved)
@@ -194,20 +194,20 @@ class StreamServer:
             self._once("ComplexOrder", order.account, parent.number, now, lambda _: parent.wire(self._state.dialect))
         self._balance_changed(order.account, now)
 
-    def _order_filled(self, order: Order, now: float) -> None:
-        account = order.account
+    def _executed(self, account: Account, execution: Execution, now: float) -> None:
+        """Push what an execution changes: of an order, or at an expiration."""
         if not self._listens(account.number):
             return
-        for leg in order.legs:
-            position = partial(position_row, self._positions, account, leg.instrument, order)
-            self._later("CurrentPosition", now, partial(self._send, account, "CurrentPosition", position))
-        for underlying in dict.fromkeys(leg.instrument.underlying for leg in order.legs):
-            for kind, view in (("OrderChain", order_chain), ("UnderlyingYearGainSummary", year_gains)):
-                self._once(kind, account, underlying, now, partial(view, account, underlying))
+        position = partial(position_row, self._positions, account, execution)
+        self._later("CurrentPosition", now, partial(self._send, account, "CurrentPosition", position))
+        underlying = execution.instrument.underlying
+        for kind, view in (("OrderChain", order_chain), ("UnderlyingYearGainSummary", year_gains)):
+            self._once(kind, account, underlying, now, partial(view, account, underlying))
         count = day_trade_count(account, now)
         if count != self._day_trades.get(account.number, 0):
             self._once("TradingStatus", account, "", now, partial(self._accounts.status, account))
         self._day_trades[account.number] = count
+        self._balance_changed(account, now)
 
     def _balance_changed(self, account: Account, now: float) -> None:
         self._once("AccountBalance", account, "", now, partial(self._balances.balance, account))

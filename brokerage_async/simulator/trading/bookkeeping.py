@@ -34,7 +34,7 @@ class Bookkeeping:
         self._dialect = dialect
         self._last_number = _FIRST_NUMBER
         self.on_cash: Signal[Account, Transaction] = Signal()
-        self.on_execution: Signal[Instrument, float] = Signal()
+        self.on_execution: Signal[Account, Execution, float] = Signal()
 
     def execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> FillWire:
         """Book one execution of one leg and return its fill."""
@@ -124,7 +124,7 @@ class Bookkeeping:
             **fees.by_kind(),
         )
         self._append(account, execution, wire, now)
-        self.on_execution.emit(instrument, now)
+        self.on_execution.emit(account, execution, now)
 
     def move_cash(self, account: Account, kind: str, amount: Decimal, now: float) -> None:
         """Book a deposit or, if negative, a withdrawal. It has no symbol, action, quantity or price."""
@@ -173,7 +173,8 @@ class Expirations:
         self._awaited: set[str] = set()
         bookkeeping.on_execution(self._await)
 
-    def _await(self, instrument: Instrument, now: float) -> None:
+    def _await(self, _: Account, execution: Execution, now: float) -> None:
+        instrument = execution.instrument
         expires_at = instrument.expires_at
         if expires_at is None or instrument.symbol in self._awaited:
             return

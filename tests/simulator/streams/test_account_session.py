@@ -1,10 +1,12 @@
 """Account stream of the simulator: the recorded session, events after changes with their recipients, faults."""
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from brokerage_async.models import InstrumentType, LegAction
 from brokerage_async.simulator.streams.faults import DELIVER, StreamFaults
 from brokerage_async.simulator.streams.server import ACCOUNT_PATH
 from brokerage_async.simulator.streams.session import AccountSession
@@ -144,6 +146,25 @@ def test_complex_order_is_sent_once_for_all_components_of_a_moment(harness: Harn
     harness.wait(5)
     assert peer.events("ComplexOrder")[-1]["terminal-at"] is not None
     assert [row["status"] for row in peer.events("ComplexOrder")[-1]["orders"]] == ["Cancelled", "Cancelled"]
+
+
+def test_assignment_sends_the_positions_that_it_ends_and_opens(harness: Harness) -> None:
+    account = harness.state.accounts.of(harness.state.owner)[0]
+    option = harness.state.catalogue.instrument(InstrumentType.EQUITY_OPTION, "AAPL  260717P00200000")
+    assert option is not None
+    assert option.expires_at is not None
+    harness.state.bookkeeping.open_position(
+        account, option, LegAction.SELL_TO_OPEN, Decimal(1), Decimal(1), harness.now
+    )
+    harness.sim.set_price("AAPL", 190)
+    harness.wait(option.expires_at - 1 - harness.now)
+    peer = Listener(harness.login(), harness.account)
+    harness.wait(2)
+    assert set(peer.kinds) == {"CurrentPosition", "AccountBalance", "OrderChain", "UnderlyingYearGainSummary"}
+    names = ("symbol", "quantity", "quantity-direction")
+    sent = [tuple(str(position[name]) for name in names) for position in peer.events("CurrentPosition")]
+    assert sent == [(option.symbol, "0", "Zero"), ("AAPL", "100", "Long")]
+    assert float(peer.events("AccountBalance")[-1]["cash-balance"]) == float(account.cash)
 
 
 def test_transfer_of_cash_sends_the_transaction_and_the_balance(harness: Harness) -> None:

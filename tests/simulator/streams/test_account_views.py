@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from brokerage_async import models
-from brokerage_async.simulator.accounts.accounts import Account
+from brokerage_async.simulator.accounts.accounts import Account, Execution
 from brokerage_async.simulator.api.accounts import Positions
 from brokerage_async.simulator.streams.account_views import (
     external_transaction,
@@ -43,9 +43,10 @@ def as_sent(wire: Any) -> dict[str, Any]:
 def test_position_is_that_of_the_list_and_ends_with_direction_zero(harness: Harness) -> None:
     def position(identifier: str) -> dict[str, Any]:
         account = account_of(harness)
-        order = harness.state.order_store.get(account, identifier)
-        row = position_row(Positions(harness.state), account, order.legs[0].instrument, order, harness.now)
-        return as_sent(row)
+        execution = account.transactions[-1].booked
+        assert isinstance(execution, Execution)
+        assert str(execution.order_number) == identifier
+        return as_sent(position_row(Positions(harness.state), account, execution, harness.now))
 
     identifier = trade(harness, 3)
     found = position(identifier)
