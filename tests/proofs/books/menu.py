@@ -14,7 +14,7 @@ __all__ = ["Menu", "known", "menu_of", "prices_of"]
 
 T = TypeVar("T")
 
-SHARES = ("AAPL", "SPY", "F", "KO", "BRK/B", "MSFT", "HALT", "GONE")
+SHARES = ("AAPL", "SPY", "QQQ", "F", "KO", "BRK/B", "MSFT", "HALT", "GONE")
 OPTIONS_ON = ("AAPL", "SPY", "QQQ")
 INDEX = "SPX"
 PRODUCTS = ("ES", "CL", "6E", "MYM")
