@@ -239,11 +239,12 @@ class MarketData(Handlers):
         quote = self._prices.market(instrument, now)
         wire.bid, wire.ask = money(quote.bid), money(quote.ask)
         wire.bid_size, wire.ask_size = _size(quote.bid_size), _size(quote.ask_size)
-        wire.last = wire.mark = wire.mid = money(quote.last)
+        wire.last = wire.mark = money(quote.last)
+        wire.mid = money((quote.bid + quote.ask) / 2)
         wire.volume = None if quote.volume is None else _size(quote.volume)
         wire.prev_close = money(self._prices.price(instrument, previous.close))
         wire.is_trading_halted = instrument.halted
-        wire.tick_size = money(instrument.tick)
+        wire.tick_size = money(instrument.tick_at(quote.last))
         return wire
 
 

@@ -246,7 +246,7 @@ def equity_row(definition: EquityDefinition, opened: float) -> EquityWire:
         underlying_product_type="Index" if definition.is_index else "Equity",
         streamer_symbol=definition.symbol,
         tick_sizes=tick_rows(EQUITY_TICKS),
-        option_tick_sizes=tick_rows(OPTION_TICKS),
+        option_tick_sizes=tick_rows(OPTION_TICKS) if definition.optionable else None,
     )
 
 

@@ -37,7 +37,6 @@ _OPTION = re.compile(
 )
 _STRIKES = 200
 _HOUR = 16.0
-_TICK = Decimal("0.01")
 
 
 class Expiration:
@@ -222,7 +221,7 @@ class FutureOptionChain:
             strike_factor="1.0",
             stops_trading_at=expires_at,
             expires_at=expires_at,
-            tick_sizes=[TickSizeWire(value=f"{_tick(self.product):f}")],
+            tick_sizes=[TickSizeWire(value=f"{self.product.option_tick:f}")],
             strikes=[
                 OptionStrikeWire(
                     strike_price=call.strike,
@@ -239,11 +238,6 @@ class FutureOptionChain:
 def _joined(first: bytes, second: bytes) -> bytes:
     """Return one JSON object from two that share no key."""
     return b"%b,%b" % (first[:-1], second[1:])
-
-
-def _tick(product: FutureProduct) -> Decimal:
-    """Return the tick of options, which is finer on a future that costs little."""
-    return min(_TICK, product.tick)
 
 
 def _notional(product: FutureProduct) -> str:
@@ -263,7 +257,7 @@ def future_option_instrument(symbol: str) -> Instrument | None:
         instrument_type=InstrumentType.FUTURE_OPTION,
         underlying=match["future"],
         multiplier=product.multiplier,
-        tick=_tick(product),
+        tick=product.option_tick,
         strike=Decimal(match["strike"]),
         option_type=OptionType(match["kind"]),
         expires=expires,

@@ -237,7 +237,7 @@ class Contract:
             else None,
             future_product=product_row(product),
             tick_sizes=[TickSizeWire(value=f"{product.tick:f}")],
-            option_tick_sizes=[TickSizeWire(value="0.01")],
+            option_tick_sizes=[TickSizeWire(value=f"{product.option_tick:f}")],
             spread_tick_sizes=[TickSizeWire(value=f"{product.tick:f}", symbol=self.following().symbol)],
         )
 

@@ -44,6 +44,11 @@ class FutureProduct:
         return self.sector in _DELIVERED
 
     @property
+    def option_tick(self) -> Decimal:
+        """Tick of its options, which is finer on a future that costs little."""
+        return min(_OPTION_TICK, self.tick)
+
+    @property
     def is_small(self) -> bool:
         """Whether it is a micro or mini contract."""
         return self.name.startswith(("Micro", "Small", "Mini "))
@@ -53,6 +58,7 @@ class FutureProduct:
         return _STREAMER_EXCHANGES[self.exchange]
 
 
+_OPTION_TICK = Decimal("0.01")
 _DELIVERED = frozenset({"Energy", "Metals", "Interest Rates", "Agriculture", "FX"})
 _STREAMER_EXCHANGES = {"CME": "XCME", "CFE": "XCBF", "SMALLS": "SMFE"}
 

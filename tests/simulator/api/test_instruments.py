@@ -1,6 +1,7 @@
 """Instruments, futures with their products and options, option chains, and the search."""
 
 import json
+from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.models import InstrumentType
 from brokerage_async.protocol.decoding import codec
+from brokerage_async.simulator.market.instrument import FUTURES
 from tests.simulator.harness import Harness
 from tests.tables import for_each
 
@@ -176,6 +178,18 @@ def test_futures_are_found_by_product_symbol_and_security(harness: Harness) -> N
     assert not harness.decoded("instruments.future", f"{BASE}/futures/%2FESM6").active
 
 
+def test_options_have_the_ticks_that_their_future_lists(harness: Harness) -> None:
+    chains = (harness.decoded("option_chains.nested_futures", f"/futures-option-chains/{c}/nested") for c in FUTURES)
+    expirations = {chain.expirations[0] for nested in chains for chain in nested.option_chains}
+    listed = {row.symbol: row for row in harness.decoded("instruments.futures", f"{BASE}/futures")}
+    assert len({expiration.tick_sizes for expiration in expirations}) > 1
+    for expiration in expirations:
+        assert expiration.tick_sizes == listed[expiration.underlying_symbol].option_tick_sizes
+        option = harness.state.catalogue.instrument(InstrumentType.FUTURE_OPTION, expiration.strikes[-1].call)
+        assert option is not None
+        assert option.tick_at(Decimal(1)) == expiration.tick_sizes[0].value
+
+
 @for_each("symbol", ["%2FESZ6", "ESZ6"])
 def test_one_future_embeds_its_product(harness: Harness, symbol: str) -> None:
     row = harness.decoded("instruments.future", f"{BASE}/futures/{symbol}")
@@ -305,6 +319,13 @@ def test_other_forms_hold_the_same_options(chains: Harness, form: str) -> None:
 @for_each("form", ["", "/compact", "/nested"])
 def test_underlying_without_options_is_not_found(chains: Harness, form: str) -> None:
     assert chains.ask("GET", f"/option-chains/NOSUCH{form}").status == 404
+
+
+def test_shares_that_list_ticks_of_options_have_options(chains: Harness) -> None:
+    shares = {row["symbol"]: row for row in chains.rows("/instruments/equities?per-page=200")}
+    optionable = {symbol for symbol, row in shares.items() if row.get("option-tick-sizes")}
+    assert {"GONE", "BRK/A"} == shares.keys() - optionable
+    assert optionable == {symbol for symbol in shares if chains.state.catalogue.options_on(symbol)}
 
 
 def test_nested_chain_of_futures_has_the_options_of_the_flat_one(harness: Harness) -> None:

@@ -24,7 +24,10 @@ def test_rows_hold_the_simulated_prices_of_known_instruments(production: Harness
     for row in rows.values():
         assert row.instrument_type == "Index" or row.bid <= row.last <= row.ask
         assert row.instrument_type == "Index" or row.bid < row.ask
+        assert row.instrument_type == "Index" or row.mid == (row.bid + row.ask) / 2
     assert rows["SPX"].bid is None
+    option = rows["AAPL  270115C00200000"]
+    assert (option.tick_size, option.bid % option.tick_size) == (Decimal("0.05"), 0)
     target = "/market-data/Equity/AAPL"
     row = production.get(target)["data"]
     assert (row["close-price-type"], row["prev-close-price-type"]) == ("Regular", "Final")
