@@ -245,6 +245,7 @@ class Simulator(Controls):
             "BROKERAGE_STREAMER_URL": self.streamer_url,
             "BROKERAGE_AUTH_PAGE_URL": self.auth_page_url,
             "BROKERAGE_REDIRECT_URI": self.redirect_uri,
+            "BROKERAGE_HOSTS": ",".join(f"{name}={address}" for name, address in self.environment.hosts.items()),
         }
         if self.control_url is not None:
             variables |= {"BROKERAGE_CONTROL_URL": self.control_url, "BROKERAGE_CONTROL_TOKEN": self.control_token}

@@ -36,7 +36,7 @@ def serving(*options: str, env: Mapping[str, str] | None = None) -> Iterator[tup
     try:
         assert server.stdout is not None
         further = options.count("--customers") + options.count("--live")
-        lines = [server.stdout.readline() for _ in range(12 + further)]
+        lines = [server.stdout.readline() for _ in range(13 + further)]
         yield lines, dict(re.findall(r"^export (\w+)=(\S+)$", "".join(lines), re.MULTILINE))
     finally:
         server.send_signal(signal.SIGINT)
@@ -48,10 +48,10 @@ def serving(*options: str, env: Mapping[str, str] | None = None) -> Iterator[tup
 @pytest.mark.skipif(WINDOWS, reason="sends SIGINT")
 def test_simulator_prints_all_that_another_process_needs() -> None:
     with serving("--environment", "production", "--seed", "3") as (lines, settings):
-        assert len(settings) == 11
+        assert len(settings) == 12
         assert settings["BROKERAGE_ACCOUNT"] in lines[-1]
         call = subprocess.run(
-            [sys.executable, "-m", "brokerage_async", "call", "watchlists.list"],
+            [sys.executable, "-m", "brokerage_async", "call", "backtests.list"],
             env=os.environ | settings, capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip
         assert call.returncode == 0, call.stderr

@@ -12,6 +12,7 @@ import pytest
 
 from brokerage_async import Client, RetryPolicy, errors, models
 from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.config import settings_from_env
 from brokerage_async.simulator import PricePath, RandomWalk, Simulator
 from brokerage_async.simulator.api.brokerage import HANDLERS
 from tests.simulator.harness import Harness
@@ -48,6 +49,7 @@ async def test_client_over_http() -> None:
         assert (live.id, live.status) == (placed.order.id, models.OrderStatus.FILLED)
     async with Simulator(seed=3, **SMALL) as sim, sim.client() as client:
         assert sim.environment.hosts == {"backtester": f"{sim.base_url}/backtester"}
+        assert settings_from_env(sim.environ) == {"environment": sim.environment, "credentials": sim.credentials}
         assert await client.backtests.list() == []
         record = sim.ledger.requests[-1]
     assert (record.operation, record.target) == ("backtests.list", "/backtester/backtests")

@@ -60,7 +60,7 @@ async def test_page_needs_no_token_and_holds_no_secret(simulator: Simulator) -> 
     assert simulator.environ["BROKERAGE_CONTROL_URL"] == simulator.control_url
     assert simulator.environ["BROKERAGE_CONTROL_TOKEN"] == simulator.control_token
     assert simulator.environ["BROKERAGE_BASE_URL"] == simulator.base_url
-    assert len(Simulator().environ) == 9
+    assert len(Simulator().environ) == 10
     assert Simulator().control_url is Simulator().page_url is None
     assert (await ask(simulator, "POST", "/faults", data=b" " * 70_000))[0] == 413
 
