@@ -7,9 +7,10 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from brokerage_async._generated.models import InstrumentCollection
+from brokerage_async._generated.models import InstrumentCollection, InstrumentType
 from brokerage_async.simulator.market.calendar import CALENDARS
 from brokerage_async.simulator.market.quotes import Quote
+from brokerage_async.simulator.streams.market_rows import MarketRows
 
 from ..documents import ROOT
 from .harness import Harness, leg, limit, market
@@ -61,6 +62,40 @@ def no_dividends(here: Harness) -> bool:
     return {each["transaction-type"] for each in transactions(here)} == {"Money Movement", "Trade"} and not [
         each for each in transactions(here) if "Dividend" in each["transaction-sub-type"]
     ]
+
+
+def monthly_expirations_only(here: Harness) -> bool:
+    [chain] = [row for row in here.rows("/option-chains/SPX/nested") if row["option-chain-type"] == "Standard"]
+    days = [date.fromisoformat(each["expiration-date"]) for each in chain["expirations"]]
+    settled = {each["settlement-type"] for each in chain["expirations"]}
+    return all(15 <= day.day <= 21 for day in days) and len(set(days)) == len(days) and settled == {"PM"}
+
+
+def any_strike_is_traded(here: Harness) -> bool:
+    symbol = "AAPL  260714P00201370"
+    is_listed = here.ask("GET", f"/instruments/equity-options/{symbol.replace(' ', '%20')}").status == 200
+    return not is_listed and codes(here, limit("1.00", leg(symbol, "1", "Buy to Open", "Equity Option"))) == []
+
+
+def options_are_one_tick_wide(here: Harness) -> bool:
+    far = here.state.catalogue.instrument(InstrumentType.EQUITY_OPTION, "KO    270115C00090000")
+    assert far is not None
+    shown = here.state.prices.market(far, here.now)
+    return bool(shown.ask - shown.bid == far.tick_at(shown.bid))
+
+
+def quarterly_contracts_only(here: Harness) -> bool:
+    symbols = [row["symbol"] for row in here.rows("/instruments/futures?product-code[]=CL")]
+    return bool(symbols) and {symbol[-2] for symbol in symbols} == set("HMUZ")
+
+
+def figures_are_invented(here: Harness) -> bool:
+    rows = MarketRows(here.state.catalogue, here.state.prices)
+    profile, summary = (rows.row(kind, "AAPL", here.now) or {} for kind in ("Profile", "Summary"))
+    underlying, candle = rows.row("Underlying", "KO", here.now) or {}, rows.row("Candle", "AAPL{=d}", here.now) or {}
+    mean = sum(candle[name] for name in ("open", "high", "low", "close")) / 4
+    shown = profile["beta"], summary["openInterest"], underlying["putCallRatio"], candle["VWAP"]
+    return shown == (1.0, 0, 0.8, mean)
 
 
 def futures_settle_in_cash(here: Harness) -> bool:
@@ -141,7 +176,7 @@ def test_simplifications_are_those_of_the_page() -> None:
     page = (ROOT / "docs" / "simulator.md").read_text("utf-8")
     section = page.partition("## What it simplifies")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (?!it \|)(?!---)(.+?) \| (.*?) \|$", section, re.MULTILINE)
-    assert len(rows) >= 14
+    assert len(rows) >= 19
     wrong = []
     for _, name in rows:
         check: Callable[[Harness], bool] = globals()[name.strip("`")]
