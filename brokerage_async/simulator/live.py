@@ -127,8 +127,9 @@ class LiveQuotes:
     ``client.stream.quotes`` shows its stream. Accounts, orders, positions, balances, alerts and watchlists are the
     simulator's own.
 
-    Nothing else is sent to the source: ``client`` must be made with ``read_only=True``, and refuses by itself every
-    call that changes something, a dry-run of an order too. It has to be entered, and is closed by its owner.
+    Nothing else is sent to the source, whatever a program does here: orders and their dry-runs are the simulator's own.
+    ``client`` must be made with ``read_only=True``, so that it would refuse a call that changes something. It has to be
+    entered, and is closed by its owner.
 
     While the source is silent, or says that the market is closed on what is a trading day by the calendar, nothing
     trades: orders wait, the answer to a new one warns, and ``simulator.ledger.price_gaps`` has the times. A connection
