@@ -84,6 +84,7 @@ class UniverseResult:
         counts: number of rows by kind.
         missing: chosen underlyings that have no options, or that the service does not know.
         failed: underlyings whose chain could not be fetched, with the reasons. Their options are not in the partition.
+            The same call on the same day requests them again.
         resumed: number of lists and chains that an earlier, interrupted run had fetched.
     """
 
@@ -146,10 +147,12 @@ class UniverseFetch:
         }
         partial = self._directory / f".day={day}.partial"
         was_killed = partial.exists()
+        if target.exists():
+            _finished(target, purpose)
         with Checkpoint(partial) as checkpoint:
-            if target.exists():
+            if target.exists() and not (finished := _finished(target, purpose)).failed:
                 checkpoint.discard()
-                return _finished(target, purpose)
+                return finished
             self._remove_leftovers(day)
             await in_thread(lambda: checkpoint.load(purpose, remedy=f"remove {partial}"))
             if was_killed:
@@ -158,7 +161,8 @@ class UniverseFetch:
                 if self._session is not None:
                     pace.enter_context(self._session.engine.limiter.paced(PUBLISHED_RATES))
                 result = await self._fetch(checkpoint, target, purpose)
-            checkpoint.discard()
+            if not result.failed:  # else the same call continues with these
+                checkpoint.discard()
             return result
 
     def _remove_leftovers(self, day: date) -> None:
@@ -258,7 +262,7 @@ def _key_of(underlying: str) -> str:
 
 
 def _finished(target: Path, purpose: Mapping[str, Any]) -> UniverseResult:
-    """Return the result of a partition that is there.
+    """Return the result of a partition that is there, whole or without chains that failed.
 
     Raises:
         ConfigurationError: it holds something else.
@@ -284,7 +288,12 @@ def _put_partition(result: UniverseResult, purpose: Mapping[str, Any]) -> None:
     manifest = {**purpose, "counts": result.counts, "rows": sum(result.counts.values()),
                 "missing": result.missing, "failed": result.failed}  # fmt: skip
     put_in_place(aside / MANIFEST, lambda path: path.write_text(json.dumps(manifest, indent=2) + "\n"))
+    old = result.path.with_name(f".{result.path.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if result.path.exists():  # with failed chains
+        result.path.rename(old)
     replace_durably(result.path, aside)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _write(path: Path, checkpoint: Checkpoint, keys: Sequence[str]) -> dict[str, int]:
