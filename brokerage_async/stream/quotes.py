@@ -275,8 +275,9 @@ class QuoteLink(Link[DxLinkConnection]):
         for event in events:
             kind = event.__class__
             if kind is Rows:
-                for sink, tape in self._taped():
-                    if tape.feed == (contract, aggregation):
+                for sink in self._sinks:
+                    tape = sink.tape if isinstance(sink, QuoteSink) else None
+                    if tape is not None and tape.feed == (contract, aggregation):
                         tape.put(event)
                         if tape.is_ready:
                             sink.wake()
