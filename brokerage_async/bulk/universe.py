@@ -328,7 +328,7 @@ def _write(path: Path, checkpoint: Checkpoint, keys: Sequence[str]) -> dict[str,
     def ordered() -> Iterator[pyarrow.Table]:
         order = sorted(starts, key=lambda key: starts[key])
         waiting: list[pyarrow.Table] = []
-        for key, following in zip(order, [*order[1:], None], strict=True):
+        for key, following in itertools.zip_longest(order, order[1:]):
             waiting.append(table_of(key))
             if following is not None and sum(map(len, waiting)) < ROWS_AT_ONCE:
                 continue

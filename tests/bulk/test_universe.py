@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from brokerage_async import errors
-from brokerage_async.bulk import UniverseResult, universe
+from brokerage_async.bulk import UniverseResult, universe, universe_diff
 from brokerage_async.bulk.universe import KINDS, MANIFEST, PARTITION
 from brokerage_async.simulator import Simulator
 
@@ -76,6 +76,14 @@ async def test_complete_partition_is_not_fetched_again(tmp_path: Path) -> None:
         with pytest.raises(errors.ConfigurationError, match=f"must belong to this fetch, got other {name}: remove it"):
             await fetch(sim, tmp_path, **{"kinds": ["warrants", "equity_options"], "underlyings": ["SPY"]} | options)
     assert files(tmp_path) == [f"day=2026-06-10/{MANIFEST}", f"day=2026-06-10/{PARTITION}"]
+
+
+@pytest.mark.parametrize("options", [{"kinds": []}, {"kinds": ["equity_options"], "underlyings": ["NOPE"]}])
+async def test_partition_without_any_row_is_one_all_the_same(tmp_path: Path, options: Any) -> None:
+    sim = simulator()
+    result = await fetch(sim, tmp_path, **options)
+    assert (sum(result.counts.values()), pq.read_table(result.path / PARTITION, partitioning=None).num_rows) == (0, 0)
+    assert universe_diff(result.path, tmp_path).num_rows == 0
 
 
 async def test_all_underlyings_are_those_that_the_lists_name(tmp_path: Path) -> None:
