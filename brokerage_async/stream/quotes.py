@@ -131,7 +131,11 @@ class QuoteSink(Sink):
 
 
 class QuoteLink(Link[DxLinkConnection]):
-    """Connection to the market-data stream."""
+    """Connection to the market-data stream.
+
+    Attributes:
+        history_turn: held while a history has subscriptions to candles, of which the service takes few at a time.
+    """
 
     def __init__(
         self,
@@ -156,6 +160,7 @@ class QuoteLink(Link[DxLinkConnection]):
         self._sample_at = 0.0
         self._stale: list[Key] = []
         self._hours = TradingHours(access)
+        self.history_turn: asyncio.Lock = asyncio.Lock()
 
     # Subscriptions of consumers
 
