@@ -15,7 +15,7 @@ import threading
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterator
 from concurrent.futures import Future, wait
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Generic, Self, TypeVar
 
 from .client import Client
@@ -34,9 +34,8 @@ GRACE = 30.0  # seconds that an interrupted call may take to end
 class Blocking(Generic[C]):
     """Calls of a client that wait for their results, from any thread but the one of its loop.
 
-    Watchers poll and tokens are renewed between calls. Works beside a running event loop, as in a notebook. Leave the
-    ``with`` block, or call `close`, when done. If left open, it ends with the interpreter. ``factory`` makes the
-    client, such as ``Client.from_env``, in the thread of the loop.
+    It works beside a running event loop, as in a notebook. Left open, it ends with the interpreter. ``factory``, such
+    as ``Client.from_env``, makes the client in the thread of the loop.
     """
 
     def __init__(self, factory: Callable[[], C]) -> None:
@@ -90,9 +89,9 @@ class Blocking(Generic[C]):
         that it ended with is their ``__cause__``: for an order, it says what became of it.
         """
         loop = self._loop
-        if loop is None or threading.current_thread() is self._thread:
+        if loop is None or loop.is_closed() or threading.current_thread() is self._thread:
             getattr(awaitable, "close", list)()  # a coroutine, so that no warning follows the error
-            raise ConfigurationError(_NOT_OPEN if loop is None else _INSIDE)
+            raise ConfigurationError(_NOT_OPEN if loop is None or loop.is_closed() else _INSIDE)
         outcome: Future[T] = Future()
 
         async def call() -> None:
@@ -119,18 +118,19 @@ class Blocking(Generic[C]):
         """Iterate over a pager, a watcher, a stream or a bulk fetch. Leaving the loop early closes it."""
 
         async def items() -> AsyncGenerator[T, None]:
-            async with AsyncExitStack() as stack:
-                if isinstance(source, AbstractAsyncContextManager):
-                    await stack.enter_async_context(source)
+            async with source if isinstance(source, AbstractAsyncContextManager) else nullcontext():
                 async for item in source:
                     yield item
 
+        async def step() -> T:  # the loop closes what was begun in it, and is left open
+            return await anext(iterator, _END)
+
         iterator = items()
         try:
-            while (item := self.run(anext(iterator, _END))) is not _END:
+            while (item := self.run(step())) is not _END:
                 yield item
         finally:
-            if self._loop is not None:
+            if self._loop is not None and not self._loop.is_closed():
                 self.run(iterator.aclose())
 
 

@@ -123,6 +123,12 @@ PROGRAM = """
     print(b.run(b.client.instruments.equity("AAPL")).symbol, flush=True)
     if sys.argv[1] == "exit":
         sys.exit(0)
+    if sys.argv[1] in ("left", "closed"):
+        left = [b.iterate(b.client.stream.quotes(["AAPL"])), b.iterate(b.client.instruments.equities(per_page=5))]
+        print(*(type(next(each)).__name__ for each in left), flush=True)
+        if sys.argv[1] == "closed":
+            b.close()
+        sys.exit(0)
     async def slow():
         print("waiting", flush=True)
         try:
@@ -138,7 +144,12 @@ PROGRAM = """
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
 def test_blocking_ctrl_c_and_exit_hang_nowhere(simulator: Simulator) -> None:
-    for how, expected in (("exit", ["AAPL"]), ("interrupt", ["AAPL", "waiting", "cancelled", "CancelledError"])):
+    for how, expected in (
+        ("exit", ["AAPL"]),
+        ("left", ["AAPL", "Quote Equity"]),
+        ("closed", ["AAPL", "Quote Equity"]),
+        ("interrupt", ["AAPL", "waiting", "cancelled", "CancelledError"]),
+    ):
         command = [sys.executable, "-W", "error", "-c", textwrap.dedent(PROGRAM), how]
         with subprocess.Popen(
             command, env=os.environ | simulator.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
+import attrs
 import pyarrow as pa
 import pyarrow.compute
 
@@ -19,12 +20,35 @@ from .tables import UNFIT, schema_of
 pc: Any = pyarrow.compute
 """Its functions are made at run time, so type checkers do not know them."""
 
-_STORED = {pa.timestamp("us", tz="UTC"): pa.int64(), pa.date32(): pa.int32()}
+_MOMENT, _DAY = pa.timestamp("us", tz="UTC"), pa.date32()
+_NUMBERS = {_MOMENT: pa.int64(), _DAY: pa.int32()}
 """Types of the numbers that stand for points in time (epoch ms) and days (since 1970)."""
 
 _CODES = {pa.int64(): "q", pa.int32(): "i"}
-_BOUNDS = {pa.timestamp("us", tz="UTC"): 62_135_596_800_000, pa.date32(): 719_162}
+_BOUNDS = {_MOMENT: 62_135_596_800_000, _DAY: 719_162}
 """Largest of these numbers: 1970 years before and after 1970."""
+
+_BYTES = array("i", range(65_537))
+"""Offsets of strings of one byte each."""
+
+
+@attrs.frozen
+class _Column:
+    """What is known of a column before its values are: comparing types of pyarrow takes long.
+
+    Attributes:
+        field: name and type.
+        position: place of its values in a row, None if the rows lack it.
+        stored: type of the numbers that it is made from.
+        code: code of an array of these, None if they are not integers.
+        bound: largest of these, None if they stand for no time.
+    """
+
+    field: pa.Field
+    position: int | None
+    stored: pa.DataType
+    code: str | None
+    bound: int | None
 
 
 def event_schema(model: type[Any]) -> pa.Schema:
@@ -51,7 +75,12 @@ class RowReader:
         for key in columns:
             if key not in targets and key != "eventType":
                 issues.report(f"$.{self._name}.{key}", "unknown column", "left out of the batches")
-        self._positions = [found.get(field.name) for field in self._schema][:-1]
+        self._columns: list[_Column] = []
+        for field in [*self._schema][:-1]:
+            stored = _NUMBERS.get(field.type, field.type)
+            self._columns.append(
+                _Column(field, found.get(field.name), stored, _CODES.get(stored), _BOUNDS.get(field.type))
+            )
 
     def batch(self, values: list[Any], received: array[int]) -> pa.RecordBatch:
         """Return whole rows as a batch, with the epoch microseconds at which each was received.
@@ -63,17 +92,22 @@ class RowReader:
         """
         count, arrived = len(received), self._schema[-1].type
         columns = [
-            pa.nulls(count, field.type) if position is None else self._column(field, values[position :: self._width])
-            for field, position in zip(self._schema, self._positions, strict=False)
+            pa.nulls(count, column.field.type)
+            if column.position is None
+            else self._array(column, values[column.position :: self._width])
+            for column in self._columns
         ]
         columns.append(pa.Array.from_buffers(arrived, count, [None, pa.py_buffer(received)]))
-        return pa.record_batch(columns, schema=self._schema)
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
-    def _column(self, field: pa.Field, values: list[Any]) -> pa.Array:
+    def _array(self, column: _Column, values: list[Any]) -> pa.Array:
         try:
-            return _array(values, field.type)
+            return _array(values, column)
         except (*UNFIT, ValueError, TypeError):
-            return _array([self._fitting(field, value) for value in values], field.type)
+            try:
+                return _array([None if value == "NaN" else value for value in values], column)
+            except (*UNFIT, ValueError, TypeError):
+                return _array([self._fitting(column.field, value) for value in values], column)
 
     def _fitting(self, field: pa.Field, value: Any) -> Any:
         """Return a value in the type of its column, None if it has none."""
@@ -86,24 +120,33 @@ class RowReader:
         return read
 
 
-def _array(values: list[Any], type_: pa.DataType) -> pa.Array:
-    stored = _STORED.get(type_, type_)
-    first = values[0]
-    if first.__class__ is int and first == values[-1] and values.count(first) == len(values):  # mostly a column of 0
-        if stored != type_ and not first:
-            return pa.nulls(len(values), type_)
-        numbers = pa.repeat(pa.scalar(first, stored), len(values))
-    elif stored in _CODES and float in map(type, values):
-        raise ValueError  # pyarrow would cut its fraction off
-    elif stored in _CODES and None not in values:
-        buffer = pa.py_buffer(array(_CODES[stored], values))
-        numbers = pa.Array.from_buffers(stored, len(values), [None, buffer])
+def _array(values: list[Any], column: _Column) -> pa.Array:
+    first, count, type_, stored = values[0], len(values), column.field.type, column.stored
+    if first.__class__ is int and first == values[-1] and values.count(first) == count:  # mostly a column of 0
+        if column.bound is not None and not first:
+            return pa.nulls(count, type_)
+        numbers = pa.repeat(pa.scalar(first, stored), count)
+    elif column.code is None:
+        if first.__class__ is str and len(first) == 1 and count < len(_BYTES):  # mostly a column of exchange codes
+            try:
+                letters = "".join(values)
+            except TypeError:
+                letters = ""
+            if len(letters) == count and letters.isascii() and all(values):
+                buffers = [None, pa.py_buffer(_BYTES), pa.py_buffer(letters.encode())]
+                return pa.Array.from_buffers(stored, count, buffers)
+        return pa.array(values, stored)
     else:
-        numbers = pa.array(values, stored)
-    if stored == type_:
+        try:
+            numbers = pa.Array.from_buffers(stored, count, [None, pa.py_buffer(array(column.code, values))])
+        except TypeError:  # None, or another type of value
+            if float in map(type, values):
+                raise ValueError from None  # pyarrow would cut its fraction off
+            numbers = pa.array(values, stored)
+    if column.bound is None:
         return numbers
     span = pc.min_max(numbers)
-    if span["min"].is_valid and not -_BOUNDS[type_] <= span["min"].as_py() <= span["max"].as_py() <= _BOUNDS[type_]:
+    if span["min"].is_valid and not -column.bound <= span["min"].as_py() <= span["max"].as_py() <= column.bound:
         raise ValueError
     if 0 in values:
         numbers = pc.if_else(pc.equal(numbers, 0), None, numbers)  # there is none

@@ -255,7 +255,7 @@ class Bulk:
             ConfigurationError: pyarrow is missing (extra ``arrow``), an argument is invalid, the partition or an
                 interrupted run is of other arguments, another run is under way, or a file cannot be written.
             IncompleteFetchError (when awaited): a list failed, and nothing was written. A chain that failed is left
-                out, and named in the result.
+                out and named in the result, and the same call on the same day requests it again.
         """
         return UniverseFetch(self._api, self._session, self._service, directory, kinds, underlyings, on_progress)
 

@@ -84,6 +84,7 @@ class UniverseResult:
         counts: number of rows by kind.
         missing: chosen underlyings that have no options, or that the service does not know.
         failed: underlyings whose chain could not be fetched, with the reasons. Their options are not in the partition.
+            The same call on the same day requests them again.
         resumed: number of lists and chains that an earlier, interrupted run had fetched.
     """
 
@@ -146,10 +147,12 @@ class UniverseFetch:
         }
         partial = self._directory / f".day={day}.partial"
         was_killed = partial.exists()
+        if target.exists():
+            _finished(target, purpose)
         with Checkpoint(partial) as checkpoint:
-            if target.exists():
+            if target.exists() and not (finished := _finished(target, purpose)).failed:
                 checkpoint.discard()
-                return _finished(target, purpose)
+                return finished
             for left in self._directory.glob(".day=*"):  # of earlier days, whose rest can no longer be fetched
                 if not left.name.startswith(f".day={day}"):
                     logger.warning("%s was never completed, and is removed", left)
@@ -161,7 +164,8 @@ class UniverseFetch:
                 if self._session is not None:
                     pace.enter_context(self._session.engine.limiter.paced(PUBLISHED_RATES))
                 result = await self._fetch(checkpoint, target, purpose)
-            checkpoint.discard()
+            if not result.failed:  # else the same call continues with these
+                checkpoint.discard()
             return result
 
     async def _fetch(self, checkpoint: Checkpoint, target: Path, purpose: Mapping[str, Any]) -> UniverseResult:
@@ -232,7 +236,7 @@ def _key_of(underlying: str) -> str:
 
 
 def _finished(target: Path, purpose: Mapping[str, Any]) -> UniverseResult:
-    """Return the result of a partition that is there.
+    """Return the result of a partition that is there, whole or without chains that failed.
 
     Raises:
         ConfigurationError: it holds something else.
@@ -258,7 +262,12 @@ def _put_partition(result: UniverseResult, purpose: Mapping[str, Any]) -> None:
     manifest = {**purpose, "counts": result.counts, "rows": sum(result.counts.values()),
                 "missing": result.missing, "failed": result.failed}  # fmt: skip
     put_in_place(aside / MANIFEST, lambda path: path.write_text(json.dumps(manifest, indent=2) + "\n"))
+    old = result.path.with_name(f".{result.path.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if result.path.exists():  # with failed chains
+        result.path.rename(old)
     replace_durably(result.path, aside)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _write(path: Path, checkpoint: Checkpoint, keys: Sequence[str]) -> dict[str, int]:
@@ -293,7 +302,7 @@ def _write(path: Path, checkpoint: Checkpoint, keys: Sequence[str]) -> dict[str,
     def ordered() -> Iterator[pyarrow.Table]:
         order = sorted(starts, key=lambda key: starts[key])
         waiting: list[pyarrow.Table] = []
-        for key, following in zip(order, [*order[1:], None], strict=True):
+        for key, following in itertools.zip_longest(order, order[1:]):
             waiting.append(table_of(key))
             if following is not None and sum(map(len, waiting)) < ROWS_AT_ONCE:
                 continue

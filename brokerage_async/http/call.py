@@ -28,7 +28,7 @@ from ..protocol.redaction import headers_without_token, without_token
 from ..protocol.request import ACCEPT_VERSION, Request
 from ..protocol.response import Response, deprecation_of, is_success, read_error
 from ..protocol.retry import TABLE, Action, Outcome, decide, full_jitter, outcome_of
-from .limiter import Lane, pause_after_429
+from .limiter import Lane, Rate, pause_after_429
 from .shared import MARKET_DATA, Engine, Options
 
 T = TypeVar("T")
@@ -77,6 +77,7 @@ class _Attempt:
 
     began: float
     authorization: Secret = NO_TOKEN
+    place: tuple[Rate, asyncio.TimerHandle] | None = None
     sent_at: float | None = None
     response: Response | None = None
     failure: BrokerageError | None = None
@@ -129,6 +130,8 @@ class Call:
                     following = self._judge(attempt, lane, refreshed)
                 finally:  # only now: the next call in the lane must find the gate that a 429 has closed
                     lane.release()
+                    if attempt.place is not None and attempt.response is not None:
+                        attempt.place[0].answered(attempt.place[1])
             except BaseException:
                 self._report(attempt, ABANDONED, None)
                 raise
@@ -155,9 +158,12 @@ class Call:
         if not rate.try_acquire(attempt.began):
             await self._in_time(rate.acquire(), f"the rate of {self._operation.name} (Limits.per_operation)")
         try:
-            return await self._enter_lane(attempt, lane)
-        finally:
-            rate.leave_after_turn(self._loop.time())
+            await self._enter_lane(attempt, lane)
+        except BaseException:
+            rate.withdraw()
+            raise
+        attempt.place = rate, rate.sent()
+        return lane
 
     async def _enter_lane(self, attempt: _Attempt, lane: Lane) -> Lane:
         tokens, limiter = self._engine.tokens, self._engine.limiter

@@ -24,6 +24,10 @@ A whole slot, as in TCP, runs into the next 429 too soon, which pauses every cal
 (`python -m benchmarks.bulk --only throttled`)."""
 
 
+MAX_DELAY = 1.0
+"""Seconds after its send within which a request is taken to arrive, if no answer says so earlier."""
+
+
 class LaneName(enum.StrEnum):
     """Lanes: bulk reads never hold up a cancel, and neither holds up a token."""
 
@@ -135,10 +139,9 @@ class Lane:
         if self._waiters:
             self._admit(asyncio.get_running_loop())
 
-    def leave_after_turn(self, now: float) -> None:
-        """Leave a lane that spaces sends, at the moment of the send rather than of the admission."""
+    def space(self, now: float) -> None:
+        """Count the spacing from now, the moment of a send, rather than from its admission."""
         self._next_slot = now + self._spacing
-        self.release()
 
     def succeeded(self, started: float) -> None:
         """Note that a call that was sent at ``started`` was not throttled. From before the last 429 it says nothing."""
@@ -199,6 +202,60 @@ class Lane:
         self._admit(loop)
 
 
+class Rate:
+    """Keeps the calls of one operation to a rate, by the clock of the service as well.
+
+    Sends are spaced. Since each may be delayed by another time, of the network or of a busy service, they may yet
+    arrive closer together. So each also has a place, which is free again a window after its answer: whatever arrives in
+    one window had a place of its own.
+    """
+
+    __slots__ = ("places", "turn", "window")
+
+    def __init__(self, rate: float) -> None:
+        count = max(1, int(rate))
+        self.turn: Lane = Lane(1, rate, adaptive=False)
+        self.places: Lane = Lane(count, adaptive=False)
+        self.window: float = count / rate
+
+    def try_acquire(self, now: float) -> bool:
+        """Enter without waiting if no call is ahead. Return whether it did."""
+        if not self.turn.try_acquire(now):
+            return False
+        if self.places.try_acquire(now):
+            return True
+        self.turn.release()
+        return False
+
+    async def acquire(self) -> None:
+        """Enter when it is this call's turn. A cancelled wait frees its turn."""
+        await self.turn.acquire()
+        try:
+            await self.places.acquire()
+        except BaseException:
+            self.turn.release()
+            raise
+
+    def withdraw(self) -> None:
+        """Leave without a send."""
+        self.turn.release()
+        self.places.release()
+
+    def sent(self) -> asyncio.TimerHandle:
+        """Let the next call have its turn. The place is kept as long as the request may be under way."""
+        loop = asyncio.get_running_loop()
+        self.turn.space(loop.time())
+        self.turn.release()
+        return loop.call_later(MAX_DELAY + self.window, self.places.release)
+
+    def answered(self, place: asyncio.TimerHandle) -> None:
+        """Free a place a window from now: its request has arrived, or never will."""
+        loop = asyncio.get_running_loop()
+        if loop.time() + self.window < place.when():
+            place.cancel()
+            loop.call_later(self.window, self.places.release)
+
+
 def pause_after_429(policy: RetryPolicy, wish: float | None) -> Callable[[int], float]:
     """Return the pause of a lane by its streak: as long as the service wishes, within bounds, else growing."""
     bounded, fraction, backoff = min(wish or 0.0, policy.max_retry_after), policy.jitter(), throttling(policy)
@@ -222,18 +279,18 @@ class Limiter:
         self._lanes = {
             name: Lane(*bound, adaptive=limits.adaptive, on_throttled=throttled) for name, bound in bounds.items()
         }
-        self._per_operation = {name: Lane(1, rate, adaptive=False) for name, rate in limits.per_operation.items()}
-        self._routes: dict[str, tuple[Lane, Lane | None]] = {}
+        self._per_operation = {name: Rate(rate) for name, rate in limits.per_operation.items()}
+        self._routes: dict[str, tuple[Lane, Rate | None]] = {}
         self._waits: set[asyncio.Timeout] = set()
         self._closed: Callable[[], BaseException] | None = None
-        self._added: Mapping[str, Lane] = {}
+        self._added: Mapping[str, Rate] = {}
         self._paced = 0
 
     def __getitem__(self, name: LaneName) -> Lane:
         return self._lanes[name]
 
-    def route(self, operation: Operation[object]) -> tuple[Lane, Lane | None]:
-        """Return the lane of ``operation`` and, if it has a rate, the lane to enter first and leave when it is sent."""
+    def route(self, operation: Operation[object]) -> tuple[Lane, Rate | None]:
+        """Return the lane of ``operation`` and, if it has one, the rate to enter first."""
         found = self._routes.get(operation.name)
         if found is None:
             lane = self._lanes[_lane_name(operation)]
@@ -244,7 +301,7 @@ class Limiter:
     def paced(self, rates: Mapping[str, float]) -> Iterator[None]:
         """Keep operations that have no rate to these, until the last such context ends."""
         if not self._paced:
-            self._added = {name: Lane(1, rate, adaptive=False) for name, rate in rates.items()}
+            self._added = {name: Rate(rate) for name, rate in rates.items()}
             self._per_operation = self._added | self._per_operation
             self._routes.clear()
         self._paced += 1
@@ -253,8 +310,8 @@ class Limiter:
         finally:
             self._paced -= 1
             if not self._paced:
-                for name, lane in self._added.items():
-                    if self._per_operation[name] is lane:
+                for name, rate in self._added.items():
+                    if self._per_operation[name] is rate:
                         del self._per_operation[name]
                 self._routes.clear()
 
@@ -279,7 +336,8 @@ class Limiter:
         self._closed = error
         for scope in self._waits:
             scope.reschedule(asyncio.get_running_loop().time())
-        for lane in (*self._lanes.values(), *self._per_operation.values()):
+        rates = self._per_operation.values()
+        for lane in (*self._lanes.values(), *(lane for rate in rates for lane in (rate.turn, rate.places))):
             lane.close(error)
 
 

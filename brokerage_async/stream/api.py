@@ -496,11 +496,14 @@ class Streams:
         for first in range(0, len(names), CANDLES_AT_A_TIME):
             some = names[first : first + CANDLES_AT_A_TIME]
             stream = self.quotes(some, [models.Candle], period=period, start=start, regular_hours=regular_hours)
-            async with stream:
+            async with (
+                self._quote_link.history_turn,
+                stream,
+            ):  # others at the same time would wait for a place, and seem to have no answer
                 named = {
                     candle_symbol(stream.symbols[name], period, regular_hours=regular_hours): name for name in some
                 }
-                found = await _candles_of(stream, list(named), timeout)
+                found = await _candles_of(stream, named, timeout)
             yield {
                 name: [
                     row
@@ -604,15 +607,15 @@ class Streams:
 
 
 async def _candles_of(
-    stream: QuoteStream, symbols: Sequence[str], timeout: float
+    stream: QuoteStream, named: Mapping[str, str], timeout: float
 ) -> dict[str, tuple[models.Candle, ...]]:
-    """Return the candles of the snapshots of all symbols.
+    """Return the candles of the snapshots of all symbols, whose names stand beside them. Each ends with its snapshot.
 
     Raises:
         StreamError: none came within ``timeout`` seconds.
     """
     found: dict[str, tuple[models.Candle, ...]] = {}
-    pending = set(symbols)
+    pending = set(named)
     limit = asyncio.timeout(timeout)
     try:
         while pending:
@@ -621,6 +624,7 @@ async def _candles_of(
                     if isinstance(event, Snapshot) and event.symbol in pending:
                         pending.discard(event.symbol)
                         found[event.symbol] = event.events
+                        await stream.remove([named[event.symbol]])  # another may wait for its place
                         if not event.events or event.is_partial:
                             reason = "older candles were cut off" if event.events else "there are no candles"
                             logger.warning("history of %s: %s", event.symbol, reason)

@@ -131,7 +131,11 @@ class QuoteSink(Sink):
 
 
 class QuoteLink(Link[DxLinkConnection]):
-    """Connection to the market-data stream."""
+    """Connection to the market-data stream.
+
+    Attributes:
+        history_turn: held while a history has subscriptions to candles, of which the service takes few at a time.
+    """
 
     def __init__(
         self,
@@ -155,6 +159,7 @@ class QuoteLink(Link[DxLinkConnection]):
         self._sample_at = 0.0
         self._stale: list[Key] = []
         self._hours = TradingHours(access)
+        self.history_turn: asyncio.Lock = asyncio.Lock()
 
     # Subscriptions of consumers
 
@@ -271,8 +276,9 @@ class QuoteLink(Link[DxLinkConnection]):
         for event in events:
             kind = event.__class__
             if kind is Rows:
-                for sink, tape in self._taped():
-                    if tape.feed == (contract, aggregation):
+                for sink in self._sinks:
+                    tape = sink.tape if isinstance(sink, QuoteSink) else None
+                    if tape is not None and tape.feed == (contract, aggregation):
                         tape.put(event)
                         if tape.is_ready:
                             sink.wake()

@@ -5,6 +5,7 @@ Rows are read into columns some thousand at a time, while their values are still
 
 from __future__ import annotations
 
+import asyncio
 import json
 from array import array
 from collections import deque
@@ -28,6 +29,9 @@ __all__ = ["MAX_ROWS", "Tape", "gaps_of"]
 CHUNK = 4_000
 """Rows that are read into columns at a time."""
 
+MAX_HEARD = 64
+"""Chunks whose symbols are kept apart, until they are asked for or merged."""
+
 MAX_ROWS = 65_536
 """Rows of a batch at most, unless the consumer asks for another number."""
 
@@ -46,10 +50,12 @@ class _Part:
     reader: RowReader | None = None
     columns: Sequence[str] = ()
     values: list[Any] = attrs.field(factory=list)
+    offset: float = 0.0
     received: array[int] = attrs.field(factory=lambda: array("q"))
     chunks: list[pyarrow.RecordBatch] = attrs.field(factory=list)
     rows: int = 0
-    heard: set[str] = attrs.field(factory=set)
+    heard: list[pyarrow.Array] = attrs.field(factory=list)
+    wanted: pyarrow.Array | None = None
     gaps: list[Gap] = attrs.field(factory=list)
     lost: int = 0
     before: list[Gap] = attrs.field(factory=list)
@@ -90,12 +96,13 @@ class Tape:
 
     def want(self, kind: str, symbol: str) -> None:
         """Keep the rows of a symbol."""
-        self._parts[kind].symbols[symbol] = None
+        self._parts[kind].symbols[symbol] = self._parts[kind].wanted = None
 
     def leave(self, kind: str, symbol: str) -> None:
         """Keep no further rows of a symbol."""
         self._read(self._parts[kind])
         self._parts[kind].symbols.pop(symbol, None)
+        self._parts[kind].wanted = None
 
     def put(self, rows: Rows) -> None:
         """Add rows. Those of other event types are ignored."""
@@ -111,8 +118,11 @@ class Tape:
             self._read(part)
             part.columns = rows.columns
             part.reader = RowReader(MARKET_EVENTS[rows.type], rows.columns, self._issues)
+        clock = asyncio.get_running_loop().time
+        if not part.values:  # the clock of the service, as far from the loop's for all rows of a chunk
+            part.offset = self._now().timestamp() - clock()
         part.values += rows.values
-        moment = int(self._now().timestamp() * 1e6)
+        moment = int((part.offset + clock()) * 1e6)
         part.received.extend(array("q", [moment]) * (len(rows.values) // len(part.columns)))
         if len(part.received) >= min(CHUNK, self.max_rows - part.rows):
             self._read(part)
@@ -133,8 +143,9 @@ class Tape:
         """Yield type and symbol of the rows that came since the last call."""
         for kind, part in self._parts.items():
             self._read(part)
-            heard, part.heard = part.heard, set()
-            yield from ((kind, symbol) for symbol in heard)
+            heard = {symbol for symbols in part.heard for symbol in symbols.unique().to_pylist()}
+            part.heard = []
+            yield from ((kind, symbol) for symbol in heard & part.symbols.keys())
 
     def cut(self) -> None:
         """Make batches of everything that waits."""
@@ -169,22 +180,21 @@ class Tape:
         """Read the values of a part into columns, those of the wanted symbols alone."""
         if not part.values or part.reader is None:
             return
+        import pyarrow
+        import pyarrow.compute
+
+        compute: Any = pyarrow.compute  # its functions are made at run time
         values, received, part.values, part.received = part.values, part.received, [], array("q")
         chunk = part.reader.batch(values, received)
-        names = values[part.columns.index("eventSymbol") :: len(part.columns)]
-        try:
-            heard = set(names)
-        except TypeError:  # something that is no symbol
-            heard = set(map(str, names))
-        if not heard <= part.symbols.keys():  # another consumer wants them
-            import pyarrow
-            import pyarrow.compute
-
-            compute: Any = pyarrow.compute  # its functions are made at run time
-
-            wanted = pyarrow.array(part.symbols, pyarrow.string())
-            chunk = chunk.filter(compute.is_in(chunk.column("event_symbol"), wanted))
-        part.heard |= heard & part.symbols.keys()
+        if part.wanted is None:
+            part.wanted = pyarrow.array(part.symbols, pyarrow.string())
+        symbols = chunk.column("event_symbol")
+        is_wanted = compute.is_in(symbols, part.wanted)
+        if not compute.all(is_wanted).as_py():  # another consumer wants the others
+            chunk = chunk.filter(is_wanted)
+        part.heard.append(symbols)
+        if len(part.heard) > MAX_HEARD:
+            part.heard = [pyarrow.chunked_array(part.heard).unique()]
         if chunk.num_rows:
             part.chunks.append(chunk)
             part.rows += chunk.num_rows

@@ -23,6 +23,7 @@ MS = round(MOMENT.timestamp() * 1000)
 
 VALUES: list[tuple[str, list[Any], list[Any]]] = [
     ("price", [1.5, 2, Decimal("3.25"), "4.5", "NaN", None, "Infinity"], [1.5, 2.0, 3.25, 4.5, None, None, None]),
+    ("price", [1.5, "NaN", 2.5], [1.5, None, 2.5]),
     ("price", [1e300, 2**80, -0.01], [1e300, float(2**80), -0.01]),
     ("sequence", [0, 0, 0], [0, 0, 0]),
     ("sequence", [7, 7.0, "7", Decimal(7), 2**62 + 1, None, "NaN"], [7, 7, 7, 7, 2**62 + 1, None, None]),
@@ -31,6 +32,9 @@ VALUES: list[tuple[str, list[Any], list[Any]]] = [
     ("time", [MS, MS], [MOMENT, MOMENT]),
     ("dayId", [20614, 0, None], [date(2026, 6, 10), None, None]),
     ("exchangeCode", ["Q", "", None, 7, "\ud800"], ["Q", "", None, "7", "\ufffd"]),
+    ("exchangeCode", ["Q", "Z", "Q"], ["Q", "Z", "Q"]),
+    ("exchangeCode", ["Q", "ZZ", ""], ["Q", "ZZ", ""]),
+    ("exchangeCode", ["Q", "é"], ["Q", "é"]),
     ("extendedTradingHours", [True, False, None], [True, False, None]),
 ]
 """Wire key of a `Trade`, values of a column, and what they become."""

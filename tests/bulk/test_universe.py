@@ -82,6 +82,14 @@ async def test_complete_partition_is_not_fetched_again(tmp_path: Path) -> None:
     assert files(tmp_path) == [f"day=2026-06-10/{MANIFEST}", f"day=2026-06-10/{PARTITION}"]
 
 
+@pytest.mark.parametrize("options", [{"kinds": []}, {"kinds": ["equity_options"], "underlyings": ["NOPE"]}])
+async def test_partition_without_any_row_is_one_all_the_same(tmp_path: Path, options: Any) -> None:
+    sim = simulator()
+    result = await fetch(sim, tmp_path, **options)
+    assert (sum(result.counts.values()), pq.read_table(result.path / PARTITION, partitioning=None).num_rows) == (0, 0)
+    assert universe_diff(result.path, tmp_path).num_rows == 0
+
+
 async def test_all_underlyings_are_those_that_the_lists_name(tmp_path: Path) -> None:
     sim = simulator(equities=3, equity_options=0)
     result = await fetch(sim, tmp_path, kinds=["equity_options"], underlyings=None)
@@ -120,6 +128,44 @@ async def test_failed_chains_are_named_and_failed_lists_leave_nothing(tmp_path: 
     with pytest.raises(errors.IncompleteFetchError, match="lists of instruments failed, so nothing was written"):
         await fetch(sim, tmp_path / "list", kinds=["warrants"])
     assert files(tmp_path / "list") == [".day=2026-06-10.partial"]
+
+
+async def test_failed_chains_are_fetched_again_by_the_same_call(tmp_path: Path) -> None:
+    options: Any = {"kinds": ["equities", "equity_options"], "underlyings": ["SPY", "AAB", "NOPE"]}
+    whole, sim = await fetch(simulator(), tmp_path / "whole", **options), simulator()
+    sim.faults.add("GET", "option-chains/SPY", "status(422)", times=2)
+    for failed in (["SPY"], ["SPY"], [], []):
+        before = asked(sim)
+        result = await fetch(sim, tmp_path / "again", **options)
+        assert (list(result.failed), json.loads((result.path / MANIFEST).read_text())["failed"].keys()) == (
+            failed,
+            result.failed.keys(),
+        )
+        assert set(asked(sim) - before) <= {"/market-time/sessions/current", "/option-chains/SPY"} or not before
+    assert files(tmp_path / "again") == files(tmp_path / "whole")
+    assert asked(sim)["/option-chains/SPY"] == 3
+    for name in (MANIFEST, PARTITION):
+        assert (result.path / name).read_bytes() == (whole.path / name).read_bytes()
+
+
+async def test_partition_killed_while_it_is_replaced_is_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sim, options = simulator(), {"kinds": ["equity_options"], "underlyings": ["SPY", "AAB"]}
+    sim.faults.add("GET", "option-chains/SPY", "status(422)", times=1)
+    await fetch(sim, tmp_path, **options)
+
+    def kill(path: Path, aside: Path) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(universe, "replace_durably", kill)
+        with pytest.raises(ZeroDivisionError):
+            await fetch(sim, tmp_path, **options)
+    assert not (tmp_path / "day=2026-06-10").exists()
+    result = await fetch(sim, tmp_path, **options)
+    assert (result.failed, result.resumed) == ({}, 2)
+    assert files(tmp_path) == [f"day=2026-06-10/{MANIFEST}", f"day=2026-06-10/{PARTITION}"]
 
 
 async def test_leftovers_of_earlier_days_are_removed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,7 +1,8 @@
 """Lanes: order of arrival, bounds, rates, adaptation, and no slot lost to a cancellation."""
 
 import asyncio
-import itertools
+import random
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -215,12 +216,13 @@ class TestLimiter:
         limiter = Limiter(Limits())
         assert limiter.route(call) == (limiter[lane], None)
 
-    def test_rate_of_one_operation(self) -> None:
+    async def test_rate_of_one_operation(self) -> None:
         limiter = Limiter(Limits(per_operation={"orders.live": 0.5}))
         lane, rate = limiter.route(operation("orders.live"))
         assert lane is limiter[LaneName.READS]
+        assert rate is not None
         assert rate.try_acquire(0.0)
-        rate.release()
+        rate.withdraw()
         assert not rate.try_acquire(1.9)
         assert rate.try_acquire(2.0)
 
@@ -284,17 +286,44 @@ class TestShared:
         assert limiter[LaneName.READS].window == 1.0
 
 
-async def test_rate_of_an_operation_spaces_sends_rather_than_turns() -> None:
-    limiter, sent = Limiter(Limits(per_operation={"positions.list": 1.0})), list[float]()
-    _, rate = limiter.route(operation("positions.list"))
-    assert rate is not None
-    loop = asyncio.get_running_loop()
+async def sends(rate: float, waits: Iterable[tuple[float, float | None]]) -> list[tuple[float, float]]:
+    """Return when calls were sent and answered. Each waits before its send, then for its answer, or never sends."""
+    limiter, found = Limiter(Limits(per_operation={"positions.list": rate})), list[tuple[float, float]]()
+    _, each = limiter.route(operation("positions.list"))
+    assert each is not None
+    clock = asyncio.get_running_loop().time
 
-    async def call(wait: float) -> None:
-        await rate.acquire()
+    async def call(wait: float, latency: float | None) -> None:
+        await each.acquire()
         await asyncio.sleep(wait)  # for the lane, or a token
-        sent.append(loop.time())
-        rate.leave_after_turn(loop.time())
+        if latency is None:
+            each.withdraw()
+            return
+        sent, place = clock(), each.sent()
+        await asyncio.sleep(latency)
+        each.answered(place)
+        found.append((round(sent, 6), round(clock(), 6)))
 
-    await asyncio.gather(*(call(wait) for wait in (5.0, 0.0, 0.0)))
-    assert [round(b - a, 6) for a, b in itertools.pairwise(sent)] == [1.0, 1.0]
+    await asyncio.gather(*(call(*wait) for wait in waits))
+    await asyncio.sleep(10)
+    assert (each.turn.in_flight, each.places.in_flight) == (0, 0)
+    return sorted(found)
+
+
+async def test_rate_of_an_operation_spaces_sends_rather_than_turns() -> None:
+    found = await sends(1.0, [(5.0, 0.0), (0.0, 0.0), (0.0, None), (0.0, 0.0)])
+    assert [sent for sent, _ in found] == [5.0, 6.0, 8.0]
+
+
+@pytest.mark.parametrize("seed", range(20))
+async def test_rate_of_an_operation_holds_whenever_requests_arrive(seed: int) -> None:
+    """No second has three requests of two allowed, if each arrives at some moment between its send and its answer."""
+    chance = random.Random(seed)
+    found = await sends(2.0, [(0.0, chance.choice([0.0, 0.1, chance.random()])) for _ in range(40)])
+    for _ in range(20):
+        arrivals = sorted(chance.choice([sent, answered, chance.uniform(sent, answered)]) for sent, answered in found)
+        assert all(third - first >= 1.0 - 1e-5 for first, third in zip(arrivals, arrivals[2:], strict=False))
+
+
+async def test_rate_of_an_operation_waits_for_a_lost_answer_a_second_at_most() -> None:
+    assert [sent for sent, _ in await sends(1.0, [(0.0, 60.0), (0.0, 0.0)])] == [0.0, 2.0]

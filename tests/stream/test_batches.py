@@ -102,7 +102,7 @@ async def test_rows_and_seconds_bound_a_batch(sim: Simulator, client: Client) ->
     found = {}
     for options in ({"rows": 20}, {"seconds": 2}, {"seconds": 2, "rows": 15}, {}):
         async with client.stream.quotes(["AAPL"], contract="STREAM", aggregation_period=0) as stream:
-            batches = stream.batches(**options)  # type: ignore[arg-type]
+            batches = stream.batches(**options)
             await stream.ready()
             moving = asyncio.create_task(move())
             found[str(options)] = [batch.num_rows for batch in await batches_of(stream, 6.05, **options)]
@@ -140,7 +140,7 @@ def taken(tape: Tape) -> list[tuple[int, list[Gap]]]:
     return found
 
 
-def test_slow_consumer_loses_the_oldest_rows_and_gets_a_gap() -> None:
+async def test_slow_consumer_loses_the_oldest_rows_and_gets_a_gap() -> None:
     tape = tape_of("A")
     tape.limit = 3 * CHUNK
     lost = Gap(since=NOW, reason="lost")
@@ -156,7 +156,7 @@ def test_slow_consumer_loses_the_oldest_rows_and_gets_a_gap() -> None:
     assert rows + sum(count for count, _ in rest) + tape.dropped == 5 * CHUNK
 
 
-def test_endless_gaps_and_rows_stay_bounded() -> None:
+async def test_endless_gaps_and_rows_stay_bounded() -> None:
     tape = tape_of("A", kinds=("Quote", "Trade"))
     tape.limit = 50
     for number in range(500):
@@ -166,7 +166,7 @@ def test_endless_gaps_and_rows_stay_bounded() -> None:
     assert sum(len(gaps) for _, gaps in taken(tape)) <= 60
 
 
-def test_rows_of_other_symbols_and_types_are_left_out() -> None:
+async def test_rows_of_other_symbols_and_types_are_left_out() -> None:
     tape = tape_of("A", "C")
     tape.put(quotes(6, "A", "B", "C"))
     tape.put(Rows("Trade", ("eventSymbol",), ["A"]))

@@ -1,5 +1,6 @@
 """Candles of the past: contracts of the service, and `Streams.history`."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -52,6 +53,26 @@ def count_candles(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(DxLinkSession, "_subscribe", counted)
     return counts
+
+
+@on_virtual_time
+async def test_histories_at_once_and_candles_that_are_followed_share_the_places(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counts = count_candles(monkeypatch)
+    async with world(equities=260) as (sim, client):
+        listed = await client.instruments.equities(per_page=1000).collect()
+        names = [each.symbol for each in listed if not each.is_index][:250]
+        start = sim.clock.time - timedelta(minutes=10)
+        async with client.stream.quotes(names[:60], [models.Candle], period="1m") as followed:
+            await followed.ready()
+            found = await asyncio.gather(
+                *(client.stream.history(names[first : first + 125], "5m", start, timeout=5) for first in (0, 125))
+            )
+            assert all(found)
+            assert max(counts) == 100
+            sim.set_price(names[0], 77)
+            assert 77 in [event.close for event in await drain(followed) if isinstance(event, models.Candle)]
 
 
 @on_virtual_time

@@ -11,7 +11,7 @@ import attrs
 import msgspec
 
 from ..._generated.stream_caps import CHANGES_PER_MINUTE, SUBSCRIPTIONS, SUBSCRIPTIONS_BY_TYPE
-from .events import INDEXED, MARKET_EVENTS
+from .events import INDEXED, MARKET_EVENTS, Rows
 from .feed_data import MAX_COLUMNS, default_columns
 from .snapshots import HeldRows, SnapshotAssembler
 
@@ -210,6 +210,15 @@ class Channel:
             if all(isinstance(name, str) and len(name) <= MAX_NAME for name in names):
                 columns[kind] = tuple(names)
         self.columns = columns
+
+    def plain_rows(self, data: Any) -> Rows | None:
+        """Return the rows of a message in its usual form, without a look at each. None if it has another."""
+        columns = self.columns[self.type]
+        if MARKET_EVENTS[self.type] in INDEXED or data.__class__ is not list or len(data) != 2 or data[0] != self.type:
+            return None
+        values = data[1]
+        is_plain = values.__class__ is list and values and values[0].__class__ is not list
+        return Rows(self.type, columns, values) if is_plain and not len(values) % len(columns) else None
 
     def reset(self, now: float) -> None:
         """Start over with a new channel, all subscriptions included."""
