@@ -218,7 +218,7 @@ def release(session: nox.Session) -> None:
 
     A final release is built with the tools that ``pylock.release.toml`` names by hash.
     """
-    tools = ["-r", LOCK] if "--final" in session.posargs else ["hatchling>=1.28", *group("release")]
+    tools = ["-r", LOCK] if "--final" in session.posargs else ["editables", "hatchling>=1.28", *group("release")]
     session.install(PIP)
     session.install(*tools)
     session.install("--no-build-isolation", "-e", ".")
