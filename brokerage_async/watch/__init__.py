@@ -2,7 +2,7 @@
 
 from .api import OrderOptions, Watch, WatchOptions
 from .diff import UNCHANGED, AlertKind, Change, ChangeKind
-from .executions import Discrepancy, Fill
+from .executions import Discrepancy, DiscrepancyKind, Fill, FillKind
 from .fills import FillWatcher
 from .lists import BalanceKey, PositionKey
 from .market import MarketHours, MarketKind
@@ -19,7 +19,9 @@ __all__ = [
     "Change",
     "ChangeKind",
     "Discrepancy",
+    "DiscrepancyKind",
     "Fill",
+    "FillKind",
     "FillWatcher",
     "LiveFilters",
     "MarketHours",
