@@ -111,3 +111,20 @@ async def test_notes_do_not_fail(simulator: Simulator, monkeypatch: pytest.Monke
     assert {name for name, finding in findings.items() if finding.state == "note"} == {"token", "accounts", "journal"}
     assert "1 order of unknown outcome" in findings["journal"].found
     await doctor()
+
+
+async def test_findings_fit_the_terminal_and_the_remedy_fits_the_cause(
+    simulator: Simulator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("BROKERAGE_BASE_URL", f"{simulator.base_url}/of/another")
+    with pytest.raises(typer.Exit):
+        await doctor()
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "…" not in "".join(lines)
+    (first,) = (number for number, line in enumerate(lines) if line.startswith("token"))
+    told = " ".join(" ".join(lines[first : first + 4]).split())
+    assert "check base_url, which has the path '/of/another'" in told
+    assert "make a grant" not in told
+    assert "BROKERAGE_BASE_URL" in told
