@@ -284,8 +284,10 @@ async def redis(patient: Patient) -> Finding:
 
     async with Fleet(url, timeout=2.0) as fleet:
         status = await fleet.status()
-    if status.engine.is_away:
-        return Finding("mend", f"the engine does not answer: {status.engine.reason}", "start it, or check REDIS_URL")
+        if status.engine.is_away:
+            found = f"the engine does not answer: {status.engine.reason}"
+            return Finding("mend", found, "start it, or check REDIS_URL")
+        await fleet.connection.command("EVAL", "return 1", 2, "one", "two")  # a Sentinel or a node of a cluster cannot
     return Finding("ok", "the engine answers")
 
 
