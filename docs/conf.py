@@ -18,7 +18,7 @@ from sphinx.util.inspect import signature as typed_signature
 from sphinx.util.inspect import stringify_signature
 
 from brokerage_async import __version__
-from codegen.site import copies, pages, plain, public
+from codegen.site import copies, pages, plain, public, signatures
 
 if TYPE_CHECKING:
     from docutils.nodes import Element, document
@@ -81,13 +81,6 @@ def fit_links(app: Sphinx, name: str, content: list[str]) -> None:
 QUALIFIED = re.compile(r"~?\b(?:brokerage_async|collections)(?:\.\w+)*\.([A-Z]\w*)")
 """A type with the module that it comes from, which is private."""
 PUBLIC = {f"{each.value.__module__}.{each.name}": each.full for each in public.names() if inspect.isclass(each.value)}
-SENTINEL = re.compile(r"(?: \| )?\b_Unset\b")
-
-
-class Written(str):
-    """Default value of an argument as it is written in a signature."""
-
-    __repr__ = str.__str__
 
 
 def fit_signature(
@@ -98,38 +91,16 @@ def fit_signature(
         return "", None
     if signature is None:
         return None
-    if attrs.has(value) and attrs.fields(value):  # the source of their __init__ is generated, and names no value
-        made = value.__init__ if inspect.isclass(value) else value
-        own = typed_signature(made, bound_method=True)
-        defaults = {field.alias: field.default for field in attrs.fields(value)}
-        arguments = [
-            argument.replace(default=written(defaults.get(argument.name, argument.default)))
-            if argument.default is not argument.empty
-            else argument
-            for argument in own.parameters.values()
-        ]
-        signature = stringify_signature(
-            own.replace(parameters=arguments, return_annotation=inspect.Signature.empty), unqualified_typehints=True
-        )
-    shown = re.sub(r"= (_[A-Z]+)\b", lambda found: f"= {DEFAULTS.get(found[1], '...')}", signature)
-    return SENTINEL.sub("", QUALIFIED.sub(public_type, shown)), returns
-
-
-DEFAULTS = {"_RETRY": "RetryPolicy()", "_LIMITS": "Limits()"}
-"""What private names of default values stand for. Others only say that an argument is not given."""
+    if attrs.has(value) and attrs.fields(value):
+        made = typed_signature(value.__init__ if inspect.isclass(value) else value, bound_method=True)
+        signature = stringify_signature(signatures.with_values(value, made), unqualified_typehints=True)
+    return QUALIFIED.sub(public_type, signatures.plainly(signature)), returns
 
 
 def public_type(found: re.Match[str]) -> str:
     """Return a type as a link to its public name, or its bare name without one."""
     name = PUBLIC.get(found[0].lstrip("~"), found[0].lstrip("~"))
     return f"~{name}" if name in PUBLIC.values() else found[1]
-
-
-def written(default: object) -> object:
-    """Return a default of an argument as it is to be written."""
-    if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
-        return Written(repr(default.factory()))  # type: ignore[attr-defined]
-    return Written(f"{type(default).__name__}.{default.name}") if isinstance(default, enum.Enum) else default
 
 
 def add_docstring(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:

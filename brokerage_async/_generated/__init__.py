@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA: str = "ccd75543ca31034f2c6849ac9551618cfb1d0d6eb66f0e7608f1a7093435f439"
+SCHEMA: str = "c62f31aa957197d8cc4d4e9ae71530e6cd69b463f5e5d1b0834751eb66bb0cd9"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""
 
 

@@ -1255,6 +1255,7 @@ class Orders:
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
 
@@ -1355,6 +1356,7 @@ class Orders:
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).
             errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.UnprocessableError: request refused (422).
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from .console import echo_json, say
+from .console import echo_json, show
 from .lazy import asyncio, clients, errors, journals, models, tickets
 from .options import AsJson
 
@@ -168,7 +168,9 @@ async def token(patient: Patient) -> Finding:
     except errors.TokenError as error:
         if error.transient:
             return Finding("mend", str(error), "try again in a minute")
-        advice = f"make a grant in {client.environment.name}: one of the other environment means nothing there"
+        advice = "check BROKERAGE_BASE_URL, BROKERAGE_CLIENT_SECRET and BROKERAGE_CLIENT_ID"
+        if error.code == "invalid_grant":
+            advice = f"make a grant in {client.environment.name}: one of the other environment means nothing there"
         return Finding("mend", str(error), advice)
     patient.authorized = True
     tokens = client.session.engine.tokens
@@ -282,8 +284,10 @@ async def redis(patient: Patient) -> Finding:
 
     async with Fleet(url, timeout=2.0) as fleet:
         status = await fleet.status()
-    if status.engine.is_away:
-        return Finding("mend", f"the engine does not answer: {status.engine.reason}", "start it, or check REDIS_URL")
+        if status.engine.is_away:
+            found = f"the engine does not answer: {status.engine.reason}"
+            return Finding("mend", found, "start it, or check REDIS_URL")
+        await fleet.connection.command("EVAL", "return 1", 2, "one", "two")  # a Sentinel or a node of a cluster cannot
     return Finding("ok", "the engine answers")
 
 
@@ -332,9 +336,13 @@ async def doctor(as_json: AsJson = False) -> None:
     if as_json:
         echo_json({name: asdict(finding) for name, finding in findings.items()})
     else:
+        from rich.table import Column, Table
+
+        table = Table.grid("", "", Column(overflow="fold"), padding=(0, 1))
         for name, finding in findings.items():
-            say(f"{name:14}{finding.state:13}{finding.found}", style=STYLES[finding.state])
+            table.add_row(name, finding.state, finding.found, style=STYLES[finding.state])
             if finding.remedy:
-                say(f"{'':27}{finding.remedy}")
+                table.add_row("", "", finding.remedy)
+        show(table)
     if any(finding.state == "mend" for finding in findings.values()):
         raise typer.Exit(1)

@@ -85,7 +85,7 @@ def quote_row(symbol: str, prices: models.MarketDataSnapshot) -> dict[str, str]:
         "last": plain(last),
         "change": "" if change is None else f"{change:+f}",
         "%": "" if change is None or not before else f"{change / before * 100:+.2f}",
-        "volume": "" if prices.volume is None else f"{prices.volume:,f}",
+        "volume": "" if prices.volume is None else f"{prices.volume.normalize():,f}",
         "at": moment(prices.updated_at),
     }
 

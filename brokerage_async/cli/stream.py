@@ -13,7 +13,7 @@ from .console import follow, is_live
 from .lazy import attrs, streams
 from .options import Accounts, Lines, Simulated, add
 from .service import connect
-from .tables import raw
+from .tables import money, raw
 
 HIDDEN = frozenset({"event_symbol", "event_time", "event_flags", "index", "sequence", "time_nano_part", "extra"})
 """Fields of market events that only programs need."""
@@ -134,7 +134,7 @@ def figures_of(headings: dict[str, str], event: Any) -> tuple[object, dict[str, 
             heading = heading if headings.setdefault(heading, kind) == kind else f"{kind} {heading}"
             headings[heading] = kind
             is_count = value == value // 1 and "price" not in field.name  # a size comes as 100.0
-            shown[heading] = f"{int(value) if is_count else value:,}"
+            shown[heading] = f"{int(value):,}" if is_count else money(Decimal(str(value)))
     return of, shown, None
 
 

@@ -5,17 +5,21 @@ faults and a ledger of every request and order. The same seed gives the same his
 brokerage on one virtual clock: a trading day in seconds.
 """
 
+from .clock import Clock
 from .control.api import CONTROL_ROUTES
-from .faults import Fault
-from .ledger import Ledger
+from .controls import SimulatedCustomer
+from .faults import ConnectionAction, Fault, FaultPlan
+from .ledger import Ledger, OrderRecord, RequestRecord
 from .live import LiveQuotes, PriceClient
 from .market.price_path import PricePath, read_prices
-from .market.quotes import PriceSource
+from .market.quotes import PriceSource, Quote
 from .market.random_walk import RandomWalk
+from .recording import Snapshot
 from .simulator import Simulator
 from .virtual_run import DeadlockError, VirtualTimeError, run
 
 __all__ = [
-    "CONTROL_ROUTES", "DeadlockError", "Fault", "Ledger", "LiveQuotes", "PriceClient", "PricePath", "PriceSource",
-    "RandomWalk", "Simulator", "VirtualTimeError", "read_prices", "run",
+    "CONTROL_ROUTES", "Clock", "ConnectionAction", "DeadlockError", "Fault", "FaultPlan", "Ledger", "LiveQuotes",
+    "OrderRecord", "PriceClient", "PricePath", "PriceSource", "Quote", "RandomWalk", "RequestRecord",
+    "SimulatedCustomer", "Simulator", "Snapshot", "VirtualTimeError", "read_prices", "run",
 ]  # fmt: skip

@@ -57,7 +57,14 @@ class OrderEvent:
 
 @attrs.frozen(kw_only=True)
 class OrderRecord:
-    """Current state of an order, for comparison with the client's view of it."""
+    """Current state of an order, for comparison with the client's view of it.
+
+    Attributes:
+        order_id, account_number, external_identifier: as the service names them.
+        status: its status now, such as ``Filled``.
+        replaces_order_id: the order that it replaced, if any.
+        created_at: when it arrived (epoch seconds).
+    """
 
     order_id: str
     account_number: str
@@ -77,7 +84,13 @@ class PriceGap:
 
 
 class Ledger:
-    """Append-only record of requests and orders."""
+    """Append-only record of requests and orders.
+
+    Attributes:
+        requests: every request, oldest first.
+        events: every transition of an order.
+        price_gaps: times without prices of a live source.
+    """
 
     def __init__(self) -> None:
         self.requests: list[RequestRecord] = []

@@ -53,7 +53,7 @@ Entry = RequestEntry | ActionEntry
 
 @attrs.frozen
 class Snapshot:
-    """State of a simulator at a time, for `Simulator.restore`."""
+    """State of a simulator ``at`` a time, for `Simulator.restore`: the ``entries`` that lead to it."""
 
     entries: tuple[Entry, ...] = attrs.field(repr=False)
     at: float

@@ -2,7 +2,7 @@
 
 from .api import OrderOptions, Watch, WatchOptions
 from .diff import UNCHANGED, AlertKind, Change, ChangeKind
-from .executions import Discrepancy, Fill
+from .executions import Discrepancy, DiscrepancyKind, Fill, FillKind
 from .fills import FillWatcher
 from .lists import BalanceKey, PositionKey
 from .market import MarketHours, MarketKind
@@ -12,29 +12,8 @@ from .sqlite_state import SqliteState
 from .state import Standing, StoredChange, WatchState, WatchStateError
 
 __all__ = [
-    "UNCHANGED",
-    "AccountsWatcher",
-    "AlertKind",
-    "BalanceKey",
-    "Change",
-    "ChangeKind",
-    "Discrepancy",
-    "Fill",
-    "FillWatcher",
-    "LiveFilters",
-    "MarketHours",
-    "MarketKind",
-    "OrderOptions",
-    "PositionKey",
-    "SqliteState",
-    "Standing",
-    "StoredChange",
-    "Watch",
-    "WatchOptions",
-    "WatchState",
-    "WatchStateError",
-    "Watcher",
-    "is_complete",
-    "is_terminal",
-    "poll",
-]
+    "UNCHANGED", "AccountsWatcher", "AlertKind", "BalanceKey", "Change", "ChangeKind", "Discrepancy", "DiscrepancyKind",
+    "Fill", "FillKind", "FillWatcher", "LiveFilters", "MarketHours", "MarketKind", "OrderOptions", "PositionKey",
+    "SqliteState", "Standing", "StoredChange", "Watch", "WatchOptions", "WatchState", "WatchStateError", "Watcher",
+    "is_complete", "is_terminal", "poll",
+]  # fmt: skip

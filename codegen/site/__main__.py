@@ -15,6 +15,7 @@ def main(arguments: list[str] | None = None) -> int:
     gaps = {
         "without a docstring": [*public.undocumented(), *public.unexplained()],
         "missing from the reference": public.missing(listed),
+        "of a class without a public name": public.hidden(),
     }
     members = sum("." in each.name for each in public.names())
     print(

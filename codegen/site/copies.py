@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import PurePosixPath
+import subprocess
+import sys
+from pathlib import Path, PurePosixPath
 
-__all__ = ["COPIES", "relink", "render"]
+__all__ = ["COPIES", "relink", "render", "upcoming"]
 
 COPIES = {
     "schema/README.md": "docs/design/schema.md",
@@ -43,3 +45,16 @@ def relink(content: str, source: str, page: str) -> str:
         return f"[{words}]({relative}{anchor})"
 
     return _LINK.sub(fitted, content)
+
+
+def upcoming(root: Path, version: str, day: str = "unreleased") -> str:
+    """Return the section of CHANGELOG.md that the fragments would make. Empty without fragments.
+
+    Raises:
+        subprocess.CalledProcessError: Towncrier cannot render them.
+    """
+    if not any((root / "changelog.d").glob("*.*.md")):
+        return ""
+    command = [sys.executable, "-m", "towncrier", "build", "--draft", "--version", version, "--date", day]
+    run = subprocess.run(command, cwd=root, capture_output=True, check=True, encoding="utf-8")
+    return run.stdout

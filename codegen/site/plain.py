@@ -7,11 +7,14 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from . import public
+import attrs
+
+from . import public, signatures
 
 __all__ = ["index", "render", "write"]
 
 _BLOCK = re.compile(r"^```\{(eval-rst|toctree|py:method)\}([^\n]*)\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
+_QUALIFIED = re.compile(r"\bbrokerage_async\.[\w.]*\.|'")
 _ROLE = re.compile(r"\{py:obj\}`(?:[^`<]*<)?~?([^`>]*)>?`")
 
 
@@ -37,7 +40,10 @@ def render(page: str) -> str:
 
 def _described(name: public.Name) -> str:
     try:
-        signature = re.sub(r"\bbrokerage_async\.[\w.]*\.|'", "", str(inspect.signature(name.value)))
+        made = inspect.signature(name.value)
+        if attrs.has(name.value):
+            made = signatures.with_values(name.value, made)
+        signature = signatures.plainly(_QUALIFIED.sub("", str(made)))
     except (TypeError, ValueError):
         signature = ""
     heading = f"{name.full}{signature}" if len(signature) < 1000 else name.full

@@ -12,7 +12,7 @@ from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import attrs
 
@@ -20,6 +20,7 @@ __all__ = [
     "Name",
     "doc_below",
     "explained_below",
+    "hidden",
     "inventory",
     "missing",
     "modules",
@@ -29,6 +30,19 @@ __all__ = [
 ]
 
 PACKAGE = "brokerage_async"
+INTERNAL = {
+    "BrokerageSession": "what makes the calls of a client, for extensions",
+    "Brokerage": "the simulator without its doors",
+    "InMemoryTransport": "carries the requests of a client in memory",
+    "RefreshTurn": "of stores of tokens that machines share",
+    "Response": "an HTTP response of a fault that is written by hand",
+    "Bar": "of the random walk's candles",
+    "ActionEntry": "of a snapshot",
+    "RequestEntry": "of a snapshot",
+    "Terms": "a tuple",
+    "StreamServer": "its page has what tests call",
+}
+"""Classes without a public name that public attributes give all the same, with the reason."""
 
 
 @attrs.frozen
@@ -114,6 +128,35 @@ def _tree(module: str) -> ast.Module:
 
 def _mentions(doc: str, field: str) -> bool:
     return re.search(rf"^ +(\w+, )*{field}(, \w+)*:|`{field}`", doc, re.MULTILINE) is not None
+
+
+def hidden() -> list[str]:
+    """Return the public attributes that give an object whose class has no public name. Operations have their pages."""
+    public = {id(each.value) for each in names()}
+    return [
+        f"{each.full}: {given.__name__}"
+        for each in names()
+        for given in _given(each.value)
+        if id(given) not in public
+        and given.__module__.startswith(PACKAGE)
+        and not given.__module__.endswith("_generated.endpoints")
+        and given.__name__ not in INTERNAL
+    ]
+
+
+def _given(value: Any) -> Iterator[type]:
+    """Yield the classes of the attributes of a class, or of what a function or property returns."""
+    annotated = getattr(value, "__func__", getattr(value, "fget", value))
+    try:
+        hints = get_type_hints(annotated)
+    except (NameError, TypeError):  # a name that only type checkers import, such as pyarrow, or no annotations
+        return
+    pending = [*hints.values()] if inspect.isclass(value) else [hints.get("return")]
+    while pending:
+        hint = pending.pop()
+        pending += get_args(hint)
+        if inspect.isclass(hint):
+            yield hint
 
 
 def missing(listed: frozenset[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
@@ -111,3 +112,34 @@ async def test_notes_do_not_fail(simulator: Simulator, monkeypatch: pytest.Monke
     assert {name for name, finding in findings.items() if finding.state == "note"} == {"token", "accounts", "journal"}
     assert "1 order of unknown outcome" in findings["journal"].found
     await doctor()
+
+
+async def test_findings_fit_the_terminal_and_the_remedy_fits_the_cause(
+    simulator: Simulator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("BROKERAGE_BASE_URL", f"{simulator.base_url}/of/another")
+    with pytest.raises(typer.Exit):
+        await doctor()
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "…" not in "".join(lines)
+    (first,) = (number for number, line in enumerate(lines) if line.startswith("token"))
+    told = " ".join(" ".join(lines[first : first + 4]).split())
+    assert "check base_url, which has the path '/of/another'" in told
+    assert "make a grant" not in told
+    assert "BROKERAGE_BASE_URL" in told
+
+
+async def test_engine_that_a_fleet_cannot_use_is_named(simulator: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def sentinel(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while command := await reader.read(4096):
+            known = {b"PING": b"+PONG\r\n", b"CLIENT": b"+OK\r\n+OK\r\n"}
+            writer.write(next((known[name] for name in known if name in command), b"-ERR unknown command\r\n"))
+        writer.close()
+
+    async with await asyncio.start_server(sentinel, "127.0.0.1", 0) as server:
+        monkeypatch.setenv("REDIS_URL", f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}/0?protocol=2")
+        finding = (await examine())["Redis"]
+    assert finding.state == "mend"
+    assert "or a Sentinel, in whose place the primary belongs" in finding.found

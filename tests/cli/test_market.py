@@ -66,7 +66,7 @@ def test_search_finds_by_words_and_type(service: Simulator) -> None:
 
 
 def test_quote_row_change_is_that_since_the_previous_close() -> None:
-    row = quote_row("X", MarketDataSnapshot(last=Decimal("9.9"), prev_close=Decimal("10.0"), volume=Decimal(12345)))
+    row = quote_row("X", MarketDataSnapshot(last=Decimal("9.9"), prev_close=Decimal("10.0"), volume=Decimal("12345.0")))
     assert (row["change"], row["%"], row["volume"]) == ("-0.1", "-1.00", "12,345")
     assert quote_row("X", MarketDataSnapshot(last=Decimal(1), prev_close=Decimal(0)))["%"] == ""
     assert quote_row("X", MarketDataSnapshot())["change"] == ""

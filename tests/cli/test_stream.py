@@ -83,8 +83,8 @@ async def test_table_has_a_row_for_each_symbol_in_order_with_its_latest_numbers(
     last = lines[len(lines) - lines[::-1].index(next(line for line in lines if line[:1] == ["symbol"])) - 1 :]
     assert last[0] == ["symbol", "bid", "ask", "price", "day", "volume", "Greeks", "price", "note"]
     assert last[2:6] == [
-        ["A", "2", "1,234.50"],
-        ["B", "3", "1,234.50", "1.5", "10,000"],
-        ["C", "7"],
+        ["A", "2.00", "1,234.50"],
+        ["B", "3.00", "1,234.50", "1.50", "10,000"],
+        ["C", "7.00"],
         ["Gap", "lost;", "events", "may", "be", "missing"],
     ]

@@ -3,16 +3,22 @@
 import asyncio
 import json
 import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import attrs
 import pytest
 import yaml
+from opentelemetry.exporter.prometheus import PrometheusMetricReader
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from prometheus_client import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
 
 from brokerage_async.errors import NotFoundError
 from brokerage_async.observers import (
+    Attempt,
+    Event,
     FeedLag,
     FillSeen,
     OpenEntries,
@@ -21,6 +27,7 @@ from brokerage_async.observers import (
     PollStarted,
     TokenRequest,
 )
+from brokerage_async.operation import Effect
 from brokerage_async.simulator import Simulator
 from tests.documents import ROOT
 
@@ -123,19 +130,54 @@ def test_events_become_points() -> None:
     assert points["brokerage.feed.lag"] == [({"feed": "orders", "group": "desk"}, 1)]
 
 
-def asked_in(name: str) -> set[str]:
-    """Return the metrics that a file asks for. Prometheus appends the unit, and ``_total`` or ``_bucket``."""
-    text = (ROOT / "docs" / name).read_text("utf-8")
-    return {re.sub("(_total|_seconds_bucket|_seconds)$", "", each) for each in re.findall(r"brokerage_\w+", text)}
+def series(metrics: Iterable[Callable[[OpenTelemetryMetrics], None]]) -> dict[str, set[str]]:
+    """Return the labels of each series of a text that Prometheus scrapes, by its name."""
+    reader = PrometheusMetricReader()
+    provider = MeterProvider([reader])
+    try:
+        recorder = OpenTelemetryMetrics(provider)
+        for record in metrics:
+            record(recorder)
+        families = text_string_to_metric_families(generate_latest().decode())
+        return {sample.name: {*sample.labels} for family in families for sample in family.samples}
+    finally:
+        provider.shutdown()
 
 
-def test_dashboard_and_alarms_ask_for_metrics_that_exist() -> None:
-    source = (ROOT / "brokerage_async" / "observers" / "records.py").read_text("utf-8")
-    made = {name.replace(".", "_") for name in re.findall(r'"(brokerage\.[\w.]+)"', source)}
-    assert asked_in("fleet-dashboard.json") - {"brokerage_async"} == made
+EVERYTHING: tuple[Attempt | Event, ...] = (
+    Attempt(
+        operation="orders.live", effect=Effect.READ, method="GET", path="/", origin="https://x.example", number=1,
+        outcome="throttled", status=429, code=None, waited=0.0, elapsed=0.1, pause=1.0, request_bytes=0,
+        response_bytes=0,
+    ),
+    TokenRequest(outcome="success", elapsed=0.5),
+    PollStarted(watcher="orders", lateness=0.25),
+    FeedLag(feed="orders", group="desk", lag=0.125),
+    OrderOutcome(outcome="refused", code="guard_refused"),
+    OpenEntries(count=2, oldest=52.5),
+    FillSeen(source="orders", delay=1.5),
+)  # fmt: skip
+
+
+def test_dashboard_and_alarms_ask_for_series_and_labels_that_prometheus_scrapes() -> None:
+    scraped = series(
+        (lambda metrics, each=each: metrics(each) if isinstance(each, Attempt) else metrics.on_event(each))
+        for each in EVERYTHING
+    )
     panels = json.loads((ROOT / "docs" / "fleet-dashboard.json").read_text("utf-8"))["panels"]
     assert len({panel["id"] for panel in panels}) == len(panels) == 10
-    assert asked_in("alarms.yml") - {"brokerage_async"} <= made
     [group] = yaml.safe_load((ROOT / "docs" / "alarms.yml").read_text("utf-8"))["groups"]
     for rule in group["rules"]:
         assert {"alert", "expr", "labels", "annotations"} == set(rule), rule
+    shown = [target["expr"] for panel in panels for target in panel["targets"]]
+    for expression in (*shown, *(rule["expr"] for rule in group["rules"])):
+        labels = {
+            label
+            for found in re.findall(r"by \(([^)]*)\)|\{(\w+)=", expression)
+            for label in re.findall(r"\w+", str(found))
+        }
+        for name in re.findall(r"brokerage_\w+", expression):
+            assert labels <= scraped[name], expression
+    of_prometheus = re.compile("(_count|_sum|_bucket|_created)$")
+    ours = {of_prometheus.sub("", name) for name in scraped if name.startswith("brokerage_")}
+    assert {of_prometheus.sub("", name) for name in re.findall(r"brokerage_[a-z]\w+", " ".join(shown))} == ours

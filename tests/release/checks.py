@@ -14,7 +14,7 @@ from email.parser import Parser
 from pathlib import Path
 
 from brokerage_async import __version__
-from codegen.site.pages import upcoming
+from codegen.site.copies import upcoming
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "brokerage_async"

@@ -3,13 +3,16 @@
 import json
 import re
 import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from brokerage_async import __version__
-from codegen.site.pages import ROOT, START, upcoming
+from codegen.site.copies import upcoming
+from codegen.site.pages import ROOT, START
 from tests.tables import for_each
 
 from . import checks as command
@@ -45,6 +48,11 @@ def test_equal_builds_pass_and_show_their_hashes(dist: Path, capsys: pytest.Capt
     again = shutil.copytree(dist, dist.parent / "again")
     assert command.main([str(dist), str(again)]) == 0
     assert capsys.readouterr().out.endswith("1.0.0 is fit to be released\n")
+
+
+def test_checks_need_only_the_packages_of_a_release() -> None:
+    hidden = "import sys; sys.modules['yaml'] = None; import tests.release.checks"  # a generator's, in no release
+    subprocess.run([sys.executable, "-c", hidden], cwd=ROOT, check=True)
 
 
 def test_builds_that_differ_fail(dist: Path, capsys: pytest.CaptureFixture[str]) -> None:

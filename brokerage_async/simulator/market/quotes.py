@@ -50,8 +50,8 @@ def places_of(level: Decimal) -> int:
 class Quote:
     """Market of one instrument from ``since`` (epoch seconds) until the next quote.
 
-    Buyers trade at ``ask`` and sellers at ``bid``, up to their sizes. A size of None has no bound. ``volume`` is the
-    quantity traded today.
+    Buyers trade at ``ask`` and sellers at ``bid``, up to ``ask_size`` and ``bid_size``. A size of None has no bound.
+    ``last`` is the price of the latest trade, ``volume`` the quantity traded today.
     """
 
     since: float

@@ -1,6 +1,6 @@
 """Pages as Markdown: what Sphinx would describe stands in them as Python shows it."""
 
-from codegen.site import plain
+from codegen.site import plain, signatures
 
 
 def test_directives_become_what_they_stand_for() -> None:
@@ -17,6 +17,14 @@ def test_directives_become_what_they_stand_for() -> None:
     assert "```python\nimport asyncio\n```" in page
     assert "toctree" not in page
     assert "eval-rst" not in page
+
+
+def test_signatures_show_values_instead_of_private_names() -> None:
+    page = plain.render("```{eval-rst}\n.. automodule:: brokerage_async.config\n```\n")
+    assert "config.Limits(*, reads: int | None = 32, " in page
+    assert "per_operation: Mapping[str, float] = {}" in page
+    written = "f(a: float | ~brokerage_async.client._Unset | None = _UNSET, retry: RetryPolicy = _RETRY)"
+    assert signatures.plainly(written) == "f(a: float | None = ..., retry: RetryPolicy = RetryPolicy())"
 
 
 def test_list_of_pages_has_guides_first() -> None:

@@ -24,6 +24,16 @@ def test_every_field_of_a_public_class_is_explained() -> None:
     assert public.unexplained() == []
 
 
+def test_what_public_attributes_give_is_public(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert public.hidden() == []
+    module = ModuleType("brokerage_async.new")
+    inner = type("Inner", (), {"__module__": "brokerage_async.new"})
+    outer = type("Outer", (), {"__annotations__": {"inner": list[inner]}, "__module__": "brokerage_async.new"})  # type: ignore[valid-type]
+    vars(module).update(Outer=outer, __all__=["Outer"], __file__=__file__)
+    monkeypatch.setattr(public, "modules", lambda: [module])
+    assert public.hidden() == ["brokerage_async.new.Outer: Inner"]
+
+
 def test_field_that_the_docstring_leaves_out_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("brokerage_async.new")
     made = attrs.make_class("Pair", ["a", "b", "c"])

@@ -1,12 +1,13 @@
 """Command line: ``python -m tests.proofs.generators`` runs the tools on the bundled schema. See the package."""
 
 import argparse
+import shutil
 import tempfile
 from pathlib import Path
 
 from tests.schema.bundle import SOURCE
 
-from . import linters, pydantic_models, python_client, redoc, typescript
+from . import linters, openapi_generator, pydantic_models, python_client, redoc, typescript
 from .results import report
 
 
@@ -20,6 +21,8 @@ def main() -> int:
         bundle = folder / "openapi.json"
         bundle.write_text(SOURCE, "utf-8")
         results = [*python_client.run(bundle, folder), *pydantic_models.run(bundle, folder)]
+        if shutil.which("java"):
+            results += openapi_generator.run(bundle, folder)
         if tools is not None:
             for tool in (typescript, redoc, linters):
                 results += tool.run(bundle, tools.resolve(), folder)

@@ -1,0 +1,66 @@
+"""openapi-generator: its Python models take every answer of the vectors. Needs Java."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import openapi_generator_cli
+
+from tests.schema.bundle import Body, alternatives, answers, name_of
+
+from .results import LISTS, Result, properties_of
+
+TOOL = "openapi-generator"
+PACKAGE = "generated_by_openapi_generator"
+
+
+def run(bundle: Path, folder: Path) -> list[Result]:
+    """Generate the client into ``folder``, and check it."""
+    output = folder / PACKAGE
+    jar = Path(openapi_generator_cli.__file__).with_name("openapi-generator.jar")
+    command = ["java", "-jar", str(jar), "generate", "-g", "python", "-i", str(bundle), "-o", str(output)]
+    command += ["--package-name", PACKAGE]
+    subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
+    sys.path.insert(0, str(output))
+    models = importlib.import_module(f"{PACKAGE}.models")
+    untyped = tuple(name for name, component in LISTS.items() if not has_typed_rows(models, component))
+    bodies = [body for body in answers() if body.exchange.status < 500]
+    return [
+        Result(tool=TOOL, check="typed rows", total=len(LISTS), problems=untyped),
+        Result(tool=TOOL, check="answers parsed", total=len(bodies), problems=tuple(refusals(models, bodies))),
+    ]
+
+
+def has_typed_rows(models: Any, component: str) -> bool:
+    """Return whether the rows of the list of a component are models with all of its fields."""
+    container = getattr(models, f"{component}List", None)
+    typed = container is None or f"[{component}]" in str(container.__annotations__["items"])
+    keys = {field.alias or name for name, field in getattr(models, component).model_fields.items()}
+    return typed and set(properties_of(component)) <= keys
+
+
+def refusals(models: Any, bodies: Iterable[Body]) -> Iterable[str]:
+    """Yield every answer that the models of its operation do not take, or read nothing from, with the reason."""
+    for body in bodies:
+        errors = []
+        for schema in alternatives(body.schema):
+            try:
+                if is_read(models, schema, json.loads(body.source)):
+                    break
+            except Exception as error:
+                errors.append(" ".join(repr(error).split()))
+        else:
+            yield f"{body}: {'; '.join(errors) or 'nothing was read'}"
+
+
+def is_read(models: Any, schema: dict[str, Any], raw: Any) -> bool:
+    """Return whether a model, or one for each item of a list, reads something."""
+    if schema.get("type") == "array":
+        return all(is_read(models, schema["items"], item) for item in raw)
+    return bool(getattr(models, name_of(schema)).from_dict(raw).to_dict()) if "$ref" in schema else isinstance(raw, str)
