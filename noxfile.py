@@ -76,6 +76,13 @@ def programs(session: nox.Session) -> None:
 
 
 @nox.session
+def lumibot(session: nox.Session) -> None:
+    """Let a strategy of Lumibot trade through the example broker. It brings some 200 packages."""
+    session.install("-e", EXTRAS, *group("tests"), "lumibot>=4.6")
+    session.run("pytest", "-q", "tests/examples/test_lumibot_broker.py", *session.posargs)
+
+
+@nox.session
 def versions(session: nox.Session) -> None:
     """Run every test but the slow ones while simulators serve each of four sets of interface versions."""
     session.install("-e", EXTRAS, *group("tests"))
