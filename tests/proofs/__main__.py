@@ -37,6 +37,7 @@ class Proof:
 PROOFS = {
     "explore": Proof("tests.proofs.explore", "--exhaust --histories 100000"),
     "histories": Proof("tests.scenarios.test_order_entry_seeds", "1000"),
+    "lives": Proof("tests.scenarios.test_order_life_seeds", "1000"),
     "kills": Proof("tests.proofs.kill.test_sigkill", "200 sqlite"),
     "kills-postgres": Proof("tests.proofs.kill.test_sigkill", "200 postgres", "initdb"),
     "lost-server": Proof("tests.proofs.kill.postgres_proof", "", "initdb"),
