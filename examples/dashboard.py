@@ -28,9 +28,9 @@ from brokerage_async.watch import Watcher, is_terminal
 class Board:
     """What the screen shows."""
 
-    positions: dict[Any, Position] = attrs.Factory(dict)
-    orders: dict[Any, Order] = attrs.Factory(dict)
-    balances: dict[Any, AccountBalance] = attrs.Factory(dict)
+    positions: dict[Any, Position] = attrs.Factory(dict[Any, Position])
+    orders: dict[Any, Order] = attrs.Factory(dict[Any, Order])
+    balances: dict[Any, AccountBalance] = attrs.Factory(dict[Any, AccountBalance])
     problem: str = ""
 
     def show(self, error: Exception) -> None:

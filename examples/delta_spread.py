@@ -36,7 +36,7 @@ async def choose(client: Client, underlying: str) -> NewOrder:
     short = now.by_delta(DELTA, "P")
     below = expiration.out_of_the_money("P", short.strike.price, strikes=WIDTH)
     [long] = [each for each in now if each.symbol == below.put]
-    middles = []
+    middles = list[Decimal]()
     for leg in (short, long):
         bid, ask = leg.quote.bid_price, leg.quote.ask_price
         if bid is None or ask is None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import uvicorn
@@ -34,7 +34,7 @@ clients: dict[str, Client] = {}
 
 
 @asynccontextmanager
-async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
     yield
     await asyncio.gather(*(client.aclose() for client in clients.values()))
     clients.clear()

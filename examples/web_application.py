@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 from aiohttp import web
 
@@ -79,7 +79,9 @@ async def preview(request: web.Request) -> web.Response:
 def plain(value: Any) -> web.Response:
     """Answer with JSON that writes amounts as strings, because a JSON number would lose digits."""
     if isinstance(value, dict):
-        value = {name: amount if amount is None else str(amount) for name, amount in value.items()}
+        value = {
+            name: amount if amount is None else str(amount) for name, amount in cast("dict[str, Any]", value).items()
+        }
     return web.json_response(value)
 
 

@@ -26,6 +26,8 @@ _BLOCK = 1 << _BLOCK_LEVEL
 """Minutes whose heights are computed together: the grids from here on are straight lines within them."""
 _WALK, _SIZE, _VOLUME, _JITTER, _BRIDGE = range(101, 106)
 _MAX_SWING = 0.9
+_KEPT_QUOTES = 32
+"""Prices of a session that are kept: a walk stays near them for a while."""
 _MAX_MINUTES, _MAX_TICKS = 30, 3_000
 _DAY_OF_SIZES = 936
 """Volume of a day of the most liquid symbols, as a multiple of the size of a quote."""
@@ -217,6 +219,8 @@ class _Tape:
         if found is None:
             last = self._tick * ticks
             half = max(self._tick, (last * self._half_spread).quantize(self._tick))
+            if len(self._quotes) == _KEPT_QUOTES:
+                self._quotes.clear()
             found = self._quotes[ticks] = last, last - half, last + half
         return found
 
@@ -258,7 +262,7 @@ def _lots(size: int) -> list[Decimal]:
     return [Decimal(max(1, round(size * (0.2 + 1.6 * part / 256) / 100)) * 100) for part in range(256)]
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)  # of 2 KB each, four times as many as the symbols of a large program
 def _heights(random: KeyedRandom, key: int, block: int) -> tuple[float, ...]:
     """Return the heights of the minutes of a block, in units of the volatility."""
     first = block << _BLOCK_LEVEL
