@@ -148,7 +148,7 @@ function show(state) {
   byId("limit").textContent = state.rate_limit === null ? "" : state.rate_limit === "published" ? "published rates" : `at most ${state.rate_limit} per second`;
   const on = new Set(state.faults.filter((each) => each.times === null && each.method === "*" && each.path === ".*").map((each) => each.fault));
   for (const box of document.querySelectorAll("[data-fault]")) box.checked = on.has(box.dataset.fault);
-  rows("orders", state.orders, (each) => each.id, (each) => [each.id, each.account_number, element("td", { class: "fill" }, each.description), each.trigger ?? "", pill(each.status), num(`${each.filled} / ${each.size}`), actions(each)]);
+  rows("orders", state.orders, (each) => each.id, (each) => [each.id, each.account_number, element("td", { class: "fill" }, each.description), each.trigger ?? "", pill(each.status), num(`${grouped(each.filled)} / ${each.size}`), actions(each)]);
   rows("prices", state.prices, (each) => each.symbol, (each) => [each.is_held ? element("span", {}, each.symbol, " ", element("span", { class: "pill wait" }, "held")) : each.symbol, num(each.last), num(each.bid, "quiet"), num(each.ask, "quiet"), chart(each)]);
   rows("accounts", state.accounts.map(({ positions, ...rest }) => rest), (each) => each.number, (each) => [each.number, each.kind, num(each.cash), num(each.equity), num(each.buying_power)]);
   rows("positions", state.accounts.flatMap((account) => account.positions.map((each) => ({ ...each, account: account.number }))), (each) => `${each.account} ${each.symbol}`, (each) => [each.account, each.symbol, num(each.quantity), num(each.average_price), num(each.price), each.greeks ?? ""]);
