@@ -201,7 +201,9 @@ async def test_page_fits_a_phone(desk: Desk) -> None:
     assert await desk.page.evaluate("document.documentElement.scrollWidth") <= 360
     order_id = await desk.place()
     button = desk.row(order_id).get_by_role("button", name=f"Fill order {order_id}")
-    box = await button.evaluate("each => each.getBoundingClientRect().toJSON()")  # in one step: rows are drawn again
+    await button.wait_for()
+    # Rows are drawn again: this finds and measures the button in one step.
+    [box] = await button.evaluate_all("found => found.map(each => each.getBoundingClientRect().toJSON())")
     assert box["right"] <= 360
     assert box["height"] >= 30
 
