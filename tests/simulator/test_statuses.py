@@ -108,7 +108,7 @@ class Abuse:
         yield self.ask("&".join([needed, *(f"{wire}=1" for wire in free)]))
         yield self.ask(f"{needed}&type=Trade&types[]=Trade")
         for parameter in self.query:
-            for value in ("", "junk", "-1", "99999999", "2026-06-10"):
+            for value in ("", "junk", "-1", "99999999", "2026-06-10", "Warrant"):
                 yield self.ask(f"{needed}&{parameter.wire}={value}")
         for version in ("20240501", "20261012"):
             yield self.ask(needed, accept_version=version)
