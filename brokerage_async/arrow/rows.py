@@ -34,7 +34,7 @@ _BYTES = array("i", range(65_537))
 
 @attrs.frozen
 class _Column:
-    """What is known of a column before its values are: comparing types of pyarrow takes long.
+    """Facts of a column that are known before its values are: comparing types of pyarrow takes long.
 
     Attributes:
         field: name and type.

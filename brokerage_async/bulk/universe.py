@@ -385,7 +385,7 @@ class _Partition:
 
 
 def _changes(kind: str, one: _Partition, other: _Partition) -> Iterator[Change]:
-    """Yield what was listed, delisted and changed of a kind."""
+    """Yield the listed, delisted and changed rows of a kind."""
     import pyarrow as pa
 
     old, new = one.rows(kind, other), other.rows(kind, one)

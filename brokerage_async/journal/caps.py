@@ -19,7 +19,7 @@ MOST = Decimal(LARGEST - 1) / SCALE
 
 
 def stored(amount: Decimal) -> int:
-    """Return an amount as it is stored, rounded up."""
+    """Return an amount in its stored form, rounded up."""
     if not amount:
         return 0
     return int(min(amount * SCALE, Decimal(LARGEST)).to_integral_value(ROUND_CEILING))

@@ -561,7 +561,7 @@ def _amount(share: int) -> Decimal:
 
 @lru_cache(maxsize=256)
 def _room(limit: Decimal | None) -> int:
-    """Return what a cap leaves, as it is stored."""
+    """Return the rest of a cap in its stored form."""
     return NO_CAP if limit is None else stored(min(limit, MOST))
 
 

@@ -57,7 +57,7 @@ _RETRY = 5.0
 
 
 class PriceClient(Protocol):
-    """What is used of a client of the source. `brokerage_async.Client` has it."""
+    """The part of a client that reads the source. `brokerage_async.Client` has it."""
 
     @property
     def read_only(self) -> bool:
@@ -174,7 +174,7 @@ class LiveQuotes:
     # Life
 
     async def start(self, brokerage: Brokerage, clock: Clock) -> None:
-        """Subscribe to what is held or ordered already, and follow the source."""
+        """Subscribe to everything held or ordered already, and follow the source."""
         self._forget()
         self._brokerage, self._clock = brokerage, clock
         for instrument in brokerage.state.catalogue.listed.values():

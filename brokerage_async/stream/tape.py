@@ -105,7 +105,7 @@ class Tape:
         self._parts[kind].wanted = None
 
     def put(self, rows: Rows) -> None:
-        """Add rows. Those of other event types are ignored."""
+        """Add rows. Other event types are ignored."""
         part = self._parts.get(rows.type)
         if part is None:
             return

@@ -53,7 +53,7 @@ class DurableSource(Source[R]):
         state: stores the changes, and the acknowledged items.
         name: identity of the watched list.
         codec: turns changes into stored ones.
-        options: those of `Source`.
+        options: options of `Source`.
     """
 
     def __init__(

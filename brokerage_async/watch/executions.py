@@ -300,7 +300,7 @@ class Row(NamedTuple):
         name: the symbol as positions have it.
         terms: the terms of the execution.
         at: its time, or the beginning of its day.
-        identifiers: those of the execution.
+        identifiers: identifiers of the execution.
         is_trade: whether it books an execution, and reverses none.
     """
 
@@ -315,7 +315,7 @@ class Row(NamedTuple):
 
     @classmethod
     def of(cls, row: Transaction) -> Row:
-        """Return a transaction as it is compared."""
+        """Return a transaction in the form that is compared."""
         day = row.transaction_date or date.max
         return cls(
             row, row.id, row.order_id or "", name_of(row.symbol),
