@@ -46,7 +46,7 @@ PROOFS = {
     "killed-simulators": Proof("tests.proofs.kill.test_simulator_state", "50"),
     "simulate": Proof("tests.proofs.simulation", "--seeds 1000"),
     "books": Proof("tests.proofs.books"),
-    "paper": Proof("tests.proofs.paper.test_paper_day", "1000 5"),
+    "paper": Proof("tests.proofs.paper.test_paper_day", "1800 5"),
     "hands": Proof("tests.proofs.hands", "--ladders 500 --sweeps 20"),
     "tickets": Proof("tests.simulator.tickets", "10000"),
     "fills": Proof("tests.proofs.fills.test_fill_days", "1000"),

@@ -125,6 +125,7 @@ async def play(seed: int, orders: int, kills: int) -> Counter[str]:
                     await source.restart()
             await source.restart()
             async with asyncio.timeout(30):
+                await asyncio.sleep(1.0)  # until the lost connection is noticed
                 while paper.brokerage.state.prices.silence:  # noqa: ASYNC110 - the simulator has no event for it
                     await asyncio.sleep(0.1)
             await asyncio.sleep(2.0)
@@ -191,7 +192,7 @@ def test_paper_client_must_be_read_only() -> None:
 
 if __name__ == "__main__":
     began = time.monotonic()
-    counts = [int(each) for each in sys.argv[1:]] or [1000, 5]
+    counts = [int(each) for each in sys.argv[1:]] or [1800, 5]
     with suppress(KeyboardInterrupt):
         played = asyncio.run(play(7, *counts))
         print(f"{counts[0]} steps in {time.monotonic() - began:.0f} s, all held")
