@@ -392,7 +392,7 @@ def contract(session: nox.Session) -> None:
 @nox.session
 def browser(session: nox.Session) -> None:
     """Test the simulator's page in a real Chromium (Debian's package). Says so without one."""
-    session.install("-e", ".", *group("browser"))
+    session.install("-e", ".[cli]", *group("browser"))
     session.run("pytest", "-q", "-rs", "-m", "browser", *(session.posargs or ["tests/browser", "tests/examples"]))
 
 
