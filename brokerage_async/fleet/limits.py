@@ -238,7 +238,10 @@ class RedisLimits:
                 if left <= 0 and (is_trade or not self._local_trade.locked()):
                     break
                 pause = min(max(left, MIN_WAIT if is_trade else 10 * MIN_WAIT), PROBE)
-                await (asyncio.sleep(pause) if asking is None else asyncio.wait({asking}, timeout=pause))
+                if asking is None:  # whoever overslept the end would leave the first slots to the others
+                    await asyncio.sleep(min(pause, self._local_until - now))
+                else:
+                    await asyncio.wait({asking}, timeout=pause)
         self._next_local = now + 1 / (self._rate * self._share)
         if (rate := self.limits.per_operation.get(operation)) is not None:
             self._next_of[operation] = now + 1 / (rate * self._share)
