@@ -32,7 +32,8 @@ async def day(symbols: int, reconnects: int, *, batches: bool) -> tuple[int, int
         async with client.stream.quotes([str(each.symbol) for each in listed], [models.Quote]) as stream:
             await stream.ready()
             loop = asyncio.get_running_loop()
-            start, dropped = loop.time(), 0
+            start = loop.time()
+            dropping = asyncio.create_task(drop_often(simulator, reconnects))
             async for event in stream.batches(seconds=60) if batches else stream:
                 passed = loop.time() - start
                 if isinstance(event, pyarrow.RecordBatch):
@@ -42,14 +43,19 @@ async def day(symbols: int, reconnects: int, *, batches: bool) -> tuple[int, int
                     gaps += 1
                 else:
                     quotes += 1
-                if not stream.waiting and passed * reconnects / DAY > dropped:
-                    dropped += 1
-                    simulator.streams.drop()
                 if not early and passed > DAY / 4:
                     early = traced()
                 if passed > DAY:
                     break
+            await dropping
             return early, traced(), quotes, gaps
+
+
+async def drop_often(simulator: Simulator, times: int) -> None:
+    """Lose all connections this many times, spread over a day."""
+    for _ in range(times):
+        simulator.streams.drop()
+        await asyncio.sleep(DAY / times)
 
 
 def traced() -> int:

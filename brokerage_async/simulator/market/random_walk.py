@@ -26,8 +26,6 @@ _BLOCK = 1 << _BLOCK_LEVEL
 """Minutes whose heights are computed together: the grids from here on are straight lines within them."""
 _WALK, _SIZE, _VOLUME, _JITTER, _BRIDGE = range(101, 106)
 _MAX_SWING = 0.9
-_KEPT_QUOTES = 32
-"""Prices of a session that are kept: a walk stays near them for a while."""
 _MAX_MINUTES, _MAX_TICKS = 30, 3_000
 _DAY_OF_SIZES = 936
 """Volume of a day of the most liquid symbols, as a multiple of the size of a quote."""
@@ -158,7 +156,6 @@ class _Tape:
         self._tick = Decimal(1).scaleb(-places_of(level))
         self._level = float(level / self._tick)
         self._half_spread = Decimal(str(walk.spread)) / 2
-        self._quotes: dict[int, tuple[Decimal, Decimal, Decimal]] = {}
         opened = latest_session(listing.collection, listing.start)
         self._origin = self._minute(int(min(listing.start, opened.close_ext - 1) // 60))
         pace = listing.random.between(0.5, 1.5, key, _VOLUME, session.day.toordinal())
@@ -215,14 +212,9 @@ class _Tape:
         """Return last price, bid and ask at a height of the walk."""
         swing = max(-_MAX_SWING, self._swing * (height - self._origin))
         ticks = max(2, round(self._level * (1 + swing)))
-        found = self._quotes.get(ticks)
-        if found is None:
-            last = self._tick * ticks
-            half = max(self._tick, (last * self._half_spread).quantize(self._tick))
-            if len(self._quotes) == _KEPT_QUOTES:
-                self._quotes.clear()
-            found = self._quotes[ticks] = last, last - half, last + half
-        return found
+        last = self._tick * ticks
+        half = max(self._tick, (last * self._half_spread).quantize(self._tick))
+        return last, last - half, last + half
 
     def height(self, number: int) -> float:
         """Return the height of the walk at a tick: in a minute with several, they lead from its begin to its end."""
