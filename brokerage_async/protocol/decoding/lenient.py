@@ -158,13 +158,7 @@ def _report(field: WireField, kept: Kept, path: str, issues: Issues) -> None:
 
 def structure_rows(model: type[Any], rows: list[Any], path: str, issues: Issues) -> list[Any]:
     """Return the models of raw rows. A row that is not an object is left out and reported."""
-    steps = structure_steps(model, rows, path, issues)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            models: list[Any] = end.value
-            return models
+    return _result(structure_steps(model, rows, path, issues))
 
 
 def structure_steps(
@@ -179,10 +173,10 @@ def structure_steps(
                 issues.report(f"{path}[{index}]", f"expected an object, got {describe(row)}", LEFT_OUT)
                 del batch[index]
         try:
-            models += _structure(wire, list(batch.values()), f"{path}[]", issues)
+            models += yield from _structure(wire, list(batch.values()), f"{path}[]", issues)
         except UNREADABLE:  # In strict mode the row is named.
             for index, row in batch.items():
-                models += _structure(wire, [row], f"{path}[{index}]", issues)
+                models += yield from _structure(wire, [row], f"{path}[{index}]", issues)
         yield
     return models
 
@@ -192,11 +186,23 @@ def structure_one(model: type[Any], raw: Any, path: str, issues: Issues) -> Any:
     if not isinstance(raw, dict):
         reason = f"expected an object, got {describe(raw)}"
         raise ResponseDecodeError(f"{path}: {reason}", json_path=path, operation=issues.operation)
-    return _structure(wires()[model], [raw], path, issues)[0]
+    return _result(_structure(wires()[model], [raw], path, issues))[0]
 
 
-def _structure(wire: type[Wire], rows: list[Any], path: str, issues: Issues) -> list[Any]:
-    """Return the models of raw objects, converted in C by a struct that was adapted to them."""
+def _result(steps: Generator[None, None, list[Any]]) -> list[Any]:
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            models: list[Any] = end.value
+            return models
+
+
+def _structure(wire: type[Wire], rows: list[Any], path: str, issues: Issues) -> Generator[None, None, list[Any]]:
+    """Return the models of raw objects, converted in C by a struct that was adapted to them. Each adaptation is a step.
+
+    All rows may be odd in another way, and to look through them takes about a millisecond each time.
+    """
     registry = issues.registry
     while True:
         plan = registry.plan(wire)
@@ -205,6 +211,7 @@ def _structure(wire: type[Wire], rows: list[Any], path: str, issues: Issues) -> 
         except UNREADABLE:
             if not registry.learn(wire, rows) and not any(_widen_for(plan, row, path, issues) for row in rows):
                 raise
+        yield
 
 
 def _widen_for(plan: Plan, row: dict[str, Any], path: str, issues: Issues) -> bool:
