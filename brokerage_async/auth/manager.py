@@ -22,6 +22,7 @@ from ..config import (
     TokenProvider,
 )
 from ..errors import APIError, BrokerageError, ConfigurationError, TokenError
+from ..http.concurrency import end, outliving
 from ..http.limiter import LaneName, Limiter
 from ..http.shared import Options, Tokens
 from ..observers import ObserverList
@@ -237,13 +238,11 @@ class TokenManager:
     async def close(self) -> None:
         """Cancel a running refresh. Its waiters get an error."""
         self._closed = True
-        task = self._task
-        if task is not None:
-            task.cancel()
-            await asyncio.wait({task})
+        if self._task is not None:
+            await end(self._task)
 
     def _start(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._run(), name="brokerage_async token refresh")
+        self._task = outliving(self._run(), "token refresh")
         self._task.add_done_callback(self._finished)
 
     def _finished(self, task: asyncio.Task[None]) -> None:
