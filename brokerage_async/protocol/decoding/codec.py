@@ -106,18 +106,6 @@ def decode_chunks(
         _report_envelope(chunker.path, issues)
     registry.plan(wires()[operation.result]).decoder(list)
     yield
-    models = yield from _decode_rows(operation, chunker, issues)
-    try:
-        rest = parse(chunker.rest())
-    except ValueError:
-        raise _incomplete(operation) from None
-    if rows_path(rest) != chunker.path or _find_rows(operation, rest, rest.get("data"), issues)[0] != [PLACE]:
-        return decode(operation, body, strict=strict, registry=registry)
-    return _surrounded(models, rest.get("context"), rest.get("pagination"), _error_beside(rest), issues)
-
-
-def _decode_rows(operation: Operation[Any], chunker: Chunker, issues: Issues) -> Generator[None, None, list[Any]]:
-    """Return the models of all rows, chunk by chunk."""
     models: list[Any] = []
     # Where the garbage collector lets many young objects accumulate, it pauses longer than any other step. Where it
     # runs often anyway, or not at all, it is left alone.
@@ -126,7 +114,7 @@ def _decode_rows(operation: Operation[Any], chunker: Chunker, issues: Issues) ->
     until_sweep = sweep_after = max(8, len(chunker.body) // SIZE // 5) if sweeps else -1
     while chunker.closing is None:
         for text, position, closing in chunker.candidates():
-            plan, some = issues.registry.plan(wires()[_model(operation)]), list[Any]()
+            plan, some = registry.plan(wires()[operation.result]), list[Any]()
             try:
                 structs = plan.decoder(list).decode(text)
                 per_step = ROWS_PER_STEP if plan.is_typed else ROWS_PER_BATCH
@@ -139,7 +127,7 @@ def _decode_rows(operation: Operation[Any], chunker: Chunker, issues: Issues) ->
                     rows = parse(text)
                 except ValueError:
                     continue  # not a list: it was cut in the wrong place
-                some = yield from structure_steps(_model(operation), rows, chunker.path, issues, len(models))
+                some = yield from structure_steps(operation.result, rows, chunker.path, issues, len(models))
             models += some
             chunker.position, chunker.closing = position, closing
             break
@@ -151,7 +139,13 @@ def _decode_rows(operation: Operation[Any], chunker: Chunker, issues: Issues) ->
             gc.collect(1)
             until_sweep = sweep_after
             yield
-    return models
+    try:
+        rest = parse(chunker.rest())
+    except ValueError:
+        raise _incomplete(operation) from None
+    if rows_path(rest) != chunker.path or _find_rows(operation, rest, rest.get("data"), issues)[0] != [PLACE]:
+        return decode(operation, body, strict=strict, registry=registry)
+    return _surrounded(models, rest.get("context"), rest.get("pagination"), _error_beside(rest), issues)
 
 
 def _decode_untyped(operation: Operation[T], body: bytes, issues: Issues) -> Decoded[T]:

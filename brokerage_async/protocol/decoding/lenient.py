@@ -102,7 +102,13 @@ def _settle(plan: Plan, structs: Sequence[Any], path: str, issues: Issues) -> No
                 is_needed = other.__class__ is Kept and other.value is None  # The proper key wins where it fits.
                 value = keep(field, raw, _held(value) if is_needed else None)
             elif value.__class__ is Kept and (value.items or not reported):
-                _report(field, value, place, issues)
+                if not value.items:
+                    issues.report(place, f"expected {field.expected}, got {describe(value.raw)}", KEPT)
+                for index in value.items:
+                    reason = (
+                        f"expected {'an object' if field.child else field.expected}, got {describe(value.raw[index])}"
+                    )
+                    issues.report(f"{place}[{index}]", reason, LEFT_OUT if field.child else KEPT)
                 reported = reported or not value.items  # Items of a list have their own paths.
             if value is not raw:
                 setattr(struct, attribute, value)
@@ -143,14 +149,6 @@ def _read_nested(field: WireField, child: Plan, raw: Any) -> Any:
     if not field.many and isinstance(raw, dict):
         return child.convert([raw])[0]
     return raw if isinstance(raw, str) and "str" in field.scalars else keep(field, raw)
-
-
-def _report(field: WireField, kept: Kept, path: str, issues: Issues) -> None:
-    if not kept.items:
-        issues.report(path, f"expected {field.expected}, got {describe(kept.raw)}", KEPT)
-    for index in kept.items:
-        reason = f"expected {'an object' if field.child else field.expected}, got {describe(kept.raw[index])}"
-        issues.report(f"{path}[{index}]", reason, LEFT_OUT if field.child else KEPT)
 
 
 # -- raw rows ---------------------------------------------------------------------------------------------------------
@@ -209,18 +207,13 @@ def _structure(wire: type[Wire], rows: list[Any], path: str, issues: Issues) -> 
         try:
             return build_rows(plan, plan.convert(rows), path, issues)
         except UNREADABLE:
-            if not registry.learn(wire, rows) and not any(_widen_for(plan, row, path, issues) for row in rows):
-                raise
+            if not registry.learn(wire, rows):
+                for row in rows:  # To look for the odd fields of a row takes ten times as long as to convert it.
+                    try:
+                        build_rows(plan, plan.convert([row]), path, issues)
+                    except UNREADABLE:
+                        if registry.widen(wire, row):
+                            break
+                else:
+                    raise
         yield
-
-
-def _widen_for(plan: Plan, row: dict[str, Any], path: str, issues: Issues) -> bool:
-    """Widen the odd fields of a row if it does not fit: to look for them takes ten times as long as to convert it.
-
-    Return False if there were none.
-    """
-    try:
-        build_rows(plan, plan.convert([row]), path, issues)
-    except UNREADABLE:
-        return issues.registry.widen(plan.wire, row)
-    return False
