@@ -300,14 +300,9 @@ class QuoteLink(Link[DxLinkConnection]):
             for sink in sinks:
                 sink.put(event)
 
-    def _taped(self) -> list[tuple[QuoteSink, Tape]]:
-        """Return the sinks with a tape, each beside it."""
-        sinks = [sink for sink in self._sinks if isinstance(sink, QuoteSink)]
-        return [(sink, sink.tape) for sink in sinks if sink.tape is not None]
-
     def _listen(self) -> None:
         """Note the subscriptions that have brought rows."""
-        for _, tape in self._taped():
+        for tape in [sink.tape for sink in self._sinks if isinstance(sink, QuoteSink) and sink.tape is not None]:
             contract, aggregation = tape.feed
             for kind, symbol in tape.heard():
                 key = key_of(Subscription(kind, symbol, None, contract, aggregation, True))

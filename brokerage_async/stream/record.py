@@ -71,7 +71,12 @@ class Recorder:
 
     async def recover(self) -> None:
         """Rewrite the segments that an earlier recorder left behind. The time since its end counts as a gap."""
+        import pyarrow.compute
+        from pyarrow import parquet
+
         from ..arrow.segments import recorded_files, rewrite
+
+        compute: Any = pyarrow.compute  # its functions are made at run time
 
         for path in self._directory.glob("day=*/.*.parquet"):
             path.unlink()
@@ -82,7 +87,9 @@ class Recorder:
                 rewrite(path)
         files = recorded_files(self._directory)
         self._number = max((int(path.stem.rpartition("-")[2]) for path in files), default=0)
-        self._before = _last_time(files)
+        last = [path for path in files if path.parent == files[-1].parent and path.suffix == ".parquet"]
+        times = [compute.max(parquet.read_table(path, columns=["received_at"])["received_at"]).as_py() for path in last]
+        self._before = max((time for time in times if time is not None), default=None)  # when its last row came
 
     def write(self, batch: pyarrow.RecordBatch, symbols: Mapping[str, str], now: datetime) -> None:
         """Write a batch to the segments of its event type and days."""
@@ -165,15 +172,3 @@ def _locked(path: Path) -> int | None:
         os.close(descriptor)
         raise ConfigurationError(f"{path.parent} belongs to another recorder that is running") from None
     return descriptor
-
-
-def _last_time(files: list[Path]) -> datetime | None:
-    """Return when the last row of a recording was received."""
-    import pyarrow.compute
-    from pyarrow import parquet
-
-    compute: Any = pyarrow.compute
-
-    last = [path for path in files if path.parent == files[-1].parent and path.suffix == ".parquet"]
-    times = [compute.max(parquet.read_table(path, columns=["received_at"])["received_at"]).as_py() for path in last]
-    return max((time for time in times if time is not None), default=None)
