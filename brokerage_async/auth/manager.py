@@ -305,20 +305,7 @@ class TokenManager:
                 )
                 attempt += 1
             else:
-                await self._accept(grant, requested_at, turn)
-                return
-
-    def _may_retry(self, error: TokenError) -> bool:
-        """Return True if another request is safe.
-
-        A code can be used only once, a refresh token any number of times.
-        """
-        if isinstance(self._credentials, AuthorizationCode):
-            proofs = (error.__cause__, APIError(status=error.status))
-            return any(isinstance(e, BrokerageError) and verdict_of(e).processed is Processed.NO for e in proofs)
-        return not verdict_of(error).lasts
-
-    async def _accept(self, grant: Grant, requested_at: float, turn: RefreshTurn) -> None:
+                break
         self._lease = Lease.start(grant.access_token, grant.expires_in, requested_at)
         self._failure = self._last_failure = None
         self._failures, self._rest_until = 0, float("-inf")
@@ -333,7 +320,17 @@ class TokenManager:
         stored = StoredToken(grant.access_token, self._wall_clock() + grant.expires_in)
         kept = await turn.publish(stored)
         if kept is not stored:
-            self._adopt(kept, asyncio.get_running_loop().time())
+            self._adopt(kept, loop.time())
+
+    def _may_retry(self, error: TokenError) -> bool:
+        """Return True if another request is safe.
+
+        A code can be used only once, a refresh token any number of times.
+        """
+        if isinstance(self._credentials, AuthorizationCode):
+            proofs = (error.__cause__, APIError(status=error.status))
+            return any(isinstance(e, BrokerageError) and verdict_of(e).processed is Processed.NO for e in proofs)
+        return not verdict_of(error).lasts
 
     def _adopt(self, stored: StoredToken, now: float) -> bool:
         """Use a token from the store. Return False unless it is usable."""
