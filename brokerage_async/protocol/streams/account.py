@@ -219,16 +219,13 @@ class AccountConnection:
             data = raw_object(data) if model is None else structure_one(model, data, f"$.{kind}", self._issues)
         elif data is None and "type" not in frame:
             data = raw_object(frame)
+        try:
+            moment = read_epoch(timestamp) if type(timestamp) is int else None
+        except ValueError:
+            moment = None
         return AccountEvent(
             type=kind,
             data=data,
-            timestamp=_moment(timestamp),
+            timestamp=moment,
             sequence=sequence if type(sequence) is int else None,
         )
-
-
-def _moment(raw: object) -> Any:
-    try:
-        return read_epoch(raw) if type(raw) is int else None
-    except ValueError:
-        return None

@@ -176,7 +176,12 @@ class DxLinkConnection:
         if self.is_authorized:
             for channel in self._channels.values():
                 messages += channel.send(now, now + self._timing.answer, self._aggregation, self._max_message)
-                self._warn_if_capped(channel)
+                if channel.capped and channel.type not in self._warned:
+                    self._warned.add(channel.type)
+                    logger.warning(
+                        "market-data stream: %d subscriptions to %s wait until others end: the service takes no more "
+                        "at a time", channel.capped, channel.type,
+                    )  # fmt: skip
         if not messages and now >= self._last_sent + self._heartbeat:
             messages.append(_message("KEEPALIVE"))
         if messages:
@@ -291,14 +296,6 @@ class DxLinkConnection:
     def _ask_for_token(self) -> None:
         if not self._sent_token:
             self._sends_token = self._must_send = True
-
-    def _warn_if_capped(self, channel: Channel) -> None:
-        if channel.capped and channel.type not in self._warned:
-            self._warned.add(channel.type)
-            logger.warning(
-                "market-data stream: %d subscriptions to %s wait until others end: the service takes no more at a time",
-                channel.capped, channel.type,
-            )  # fmt: skip
 
     def _fail(self, frame: _Frame, channel: Channel | None) -> None:
         """Report an error: it informs, and the service ends the channel or the connection itself if it must."""

@@ -148,7 +148,10 @@ def _check_value(found: _Problems, field: Parameter | BodyField, value: object, 
     else:
         least = field.min_items if isinstance(field, BodyField) else 1
         if least is not None and len(value) < least:
-            found.add("too_few_items", _too_few(field, least), domain)
+            message = "must not be empty, which the service treats as unfiltered: omit it to get everything"
+            if isinstance(field, BodyField) or field.required:
+                message = f"must have at least {least} item{'s' if least > 1 else ''}"
+            found.add("too_few_items", message, domain)
         stem = domain.removesuffix("[]")
         for index, item in enumerate(value):
             if found.enough:
@@ -157,12 +160,6 @@ def _check_value(found: _Problems, field: Parameter | BodyField, value: object, 
             _check_single(found, field, item, f"{stem}[{index}]")
             if isinstance(field, Parameter) and field.joined and isinstance(item, str) and "," in item:
                 found.add("value_not_allowed", "must not contain a comma, which separates values", f"{stem}[{index}]")
-
-
-def _too_few(field: Parameter | BodyField, least: int) -> str:
-    if isinstance(field, BodyField) or field.required:
-        return f"must have at least {least} item{'s' if least > 1 else ''}"
-    return "must not be empty, which the service treats as unfiltered: omit it to get everything"
 
 
 def is_array(value: object) -> TypeGuard[Collection[object]]:
