@@ -52,8 +52,14 @@ def custom_call(
     """
     if method not in METHODS:
         _refuse("value_not_allowed", f"must be one of {', '.join(METHODS)}, got {method!r}", "method")
-    template = encode_literal_path(path)
-    values = _path_values(template, path_values or {})
+    template, given = encode_literal_path(path), path_values or {}
+    if not isinstance(given, Mapping):
+        _refuse("wrong_type", f"must be a mapping, got {type(given).__name__}", "path_values")
+    places = _PLACEHOLDER.findall(template)
+    if unknown := [name for name in given if name not in places]:
+        _refuse("unknown_parameter", f"has no {{{unknown[0]}}}, for which path_values has a value", "path")
+    # A missing one is left to the common checks.
+    values = {name: None if given.get(name) is None else _scalar(given[name], name) for name in places}
     keys = _query(query or {})
     content = None if body is None else _body(method, body)
     names = template.strip("/").split("/")
@@ -117,16 +123,6 @@ def _segment(segment: str, path: str) -> str:
         return quote(segment, safe=_PATH_CHARACTERS)
     except UnicodeEncodeError:
         _refuse("not_text", "must be valid Unicode, got a lone surrogate", "path")
-
-
-def _path_values(template: str, given: Mapping[str, object]) -> dict[str, object]:
-    """Return the values of the placeholders of a template as `str`. A missing one is left to the common checks."""
-    if not isinstance(given, Mapping):
-        _refuse("wrong_type", f"must be a mapping, got {type(given).__name__}", "path_values")
-    names = _PLACEHOLDER.findall(template)
-    if unknown := [name for name in given if name not in names]:
-        _refuse("unknown_parameter", f"has no {{{unknown[0]}}}, for which path_values has a value", "path")
-    return {name: None if given.get(name) is None else _scalar(given[name], name) for name in names}
 
 
 # Effects.

@@ -96,6 +96,8 @@ class Recorder:
         import pyarrow
         import pyarrow.compute
 
+        from ..arrow.segments import Segment
+
         compute: Any = pyarrow.compute  # its functions are made at run time
 
         kind = batch.schema.metadata[b"event_type"].decode()
@@ -112,7 +114,17 @@ class Recorder:
                 {"at": now.isoformat(), "since": gap.since and gap.since.isoformat(), "reason": gap.reason}
                 for gap in gaps
             ]
-            self._segment(kind, day, part.schema, symbols).write(part, written)
+            found = self._open.get(kind)
+            if found is not None and (found[0] != day or found[1].rows >= MAX_ROWS):
+                self._end(kind)
+                found = None
+            if found is None:
+                self._number += 1
+                path = self._directory / f"day={day}" / f"{kind}-{self._number:06}.arrows"
+                names = json.dumps({streamer: name for name, streamer in symbols.items()})
+                schema = part.schema.with_metadata({"event_type": kind, "symbols": names})
+                found = self._open[kind] = day, Segment(path, schema)
+            found[1].write(part, written)
             gaps = []
 
     async def aclose(self) -> None:
@@ -125,23 +137,6 @@ class Recorder:
             if self._lock is not None:
                 os.close(self._lock)
                 self._lock = None
-
-    def _segment(self, kind: str, day: date, schema: pyarrow.Schema, symbols: Mapping[str, str]) -> Segment:
-        from ..arrow.segments import Segment
-
-        found = self._open.get(kind)
-        if found is not None and (found[0] != day or found[1].rows >= MAX_ROWS):
-            self._end(kind)
-            found = None
-        if found is None:
-            self._number += 1
-            path = self._directory / f"day={day}" / f"{kind}-{self._number:06}.arrows"
-            metadata = {
-                "event_type": kind,
-                "symbols": json.dumps({streamer: name for name, streamer in symbols.items()}),
-            }
-            found = self._open[kind] = day, Segment(path, schema.with_metadata(metadata))
-        return found[1]
 
     def _end(self, kind: str) -> None:
         """Close a segment and rewrite it."""

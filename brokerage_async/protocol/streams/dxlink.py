@@ -207,9 +207,12 @@ class DxLinkConnection:
         if len(data) > LARGE:
             yield from self._large(data, now)
             return
-        decoder, row_channel = _DECODER, self._row_channel(data) if self._has_rows else None
-        if row_channel is not None:  # rows need no Decimals, which take three times as long
-            decoder = _FLOAT_DECODER
+        decoder, row_channel = _DECODER, None
+        if self._has_rows:
+            head = _NUMBER.search(data[:64].encode(errors="replace") if isinstance(data, str) else data, 0, 64)
+            addressed = None if head is None else self._by_number.get(int(head[1]))
+            if addressed is not None and addressed.feed[3]:  # rows need no Decimals, which take three times as long
+                decoder, row_channel = _FLOAT_DECODER, addressed
         try:
             frame: _Frame | None = decoder.decode(data)
         except (msgspec.MsgspecError, ArithmeticError, RecursionError, ValueError):
@@ -226,12 +229,6 @@ class DxLinkConnection:
             yield from self._events(found, events_of(frame.data, columns, self._issues, as_rows=as_rows), now)
         else:
             self._control(frame, now)
-
-    def _row_channel(self, data: str | bytes) -> Channel | None:
-        """Return the channel of a message if its events are wanted as rows."""
-        head = _NUMBER.search(data[:64].encode(errors="replace") if isinstance(data, str) else data, 0, 64)
-        channel = None if head is None else self._by_number.get(int(head[1]))
-        return channel if channel is not None and channel.feed[3] else None
 
     def _large(self, data: str | bytes, now: float) -> Iterator[tuple[Feed | None, list[Any]]]:
         body = data if isinstance(data, str) else data.decode(errors="replace")
@@ -284,7 +281,20 @@ class DxLinkConnection:
                 self._asked = True
                 self._ask_for_token()
             case "ERROR":
-                self._fail(frame, channel)
+                # It informs, and the service ends the channel or the connection itself if it must.
+                if frame.error == "UNAUTHORIZED" and channel is None:
+                    raise StreamRefusedError("the market-data stream refused the quote token", code="UNAUTHORIZED")
+                report = self._token.conceal_in(f"{frame.error}: {frame.message}")
+                if channel is not None:
+                    logger.warning("market-data stream: %s: %s", channel.type, report)
+                    symbols = channel.fail(self._last_received)
+                    self.interruptions.append(Interruption(channel.feed, report, str(frame.error), symbols))
+                    self._must_send = True
+                elif frame.channel:  # of a channel that was closed in the meantime
+                    logger.warning("market-data stream: channel %d: %s", frame.channel, report)
+                else:
+                    logger.warning("market-data stream: %s", report)
+                    self.complaint = report
             case "CHANNEL_OPENED" if channel is not None:
                 channel.opened()
                 self._must_send = True
@@ -296,22 +306,6 @@ class DxLinkConnection:
     def _ask_for_token(self) -> None:
         if not self._sent_token:
             self._sends_token = self._must_send = True
-
-    def _fail(self, frame: _Frame, channel: Channel | None) -> None:
-        """Report an error: it informs, and the service ends the channel or the connection itself if it must."""
-        if frame.error == "UNAUTHORIZED" and channel is None:
-            raise StreamRefusedError("the market-data stream refused the quote token", code="UNAUTHORIZED")
-        report = self._token.conceal_in(f"{frame.error}: {frame.message}")
-        if channel is not None:
-            logger.warning("market-data stream: %s: %s", channel.type, report)
-            symbols = channel.fail(self._last_received)
-            self.interruptions.append(Interruption(channel.feed, report, str(frame.error), symbols))
-            self._must_send = True
-        elif frame.channel:  # of a channel that was closed in the meantime
-            logger.warning("market-data stream: channel %d: %s", frame.channel, report)
-        else:
-            logger.warning("market-data stream: %s", report)
-            self.complaint = report
 
     def _remove(self, subscription: Subscription, but: str | None = None) -> None:
         """End a subscription. Under ``AUTO`` and ``HISTORY``, which replace each other, but not under ``but``."""
