@@ -119,13 +119,11 @@ class EventBuffer:
                 for event in waiting
                 if event.__class__ is not Snapshot and self._policies[event.__class__].__class__ is not Conflate
             ]
-        if waiting or not self._before:
-            self._before += [*waiting, gap]
-            self._counts.update(map(type, waiting))
-            self._trim()
-
-    def _trim(self) -> None:
-        """Drop the oldest events before the last gap that exceed their limit."""
+        if self._before and not waiting:
+            return
+        self._before += [*waiting, gap]
+        self._counts.update(map(type, waiting))
+        # The oldest events before the last gap that exceed their limit are dropped.
         excess = Counter({
             kind: count - self._policies[kind].limit  # type: ignore[union-attr]
             for kind, count in self._counts.items()
