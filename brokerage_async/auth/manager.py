@@ -287,7 +287,15 @@ class TokenManager:
             except TokenError as error:
                 error.attempts = attempt
                 self._last_failure = error
-                if not self._may_retry(error) or attempt >= max_attempts:
+                is_safe = not verdict_of(error).lasts
+                if isinstance(
+                    self._credentials, AuthorizationCode
+                ):  # used only once, a refresh token any number of times
+                    proofs = (error.__cause__, APIError(status=error.status))
+                    is_safe = any(
+                        isinstance(e, BrokerageError) and verdict_of(e).processed is Processed.NO for e in proofs
+                    )
+                if not is_safe or attempt >= max_attempts:
                     await self._access.refused(error)
                     pause = TERMINAL_PAUSE
                     if error.transient:
@@ -321,16 +329,6 @@ class TokenManager:
         kept = await turn.publish(stored)
         if kept is not stored:
             self._adopt(kept, loop.time())
-
-    def _may_retry(self, error: TokenError) -> bool:
-        """Return True if another request is safe.
-
-        A code can be used only once, a refresh token any number of times.
-        """
-        if isinstance(self._credentials, AuthorizationCode):
-            proofs = (error.__cause__, APIError(status=error.status))
-            return any(isinstance(e, BrokerageError) and verdict_of(e).processed is Processed.NO for e in proofs)
-        return not verdict_of(error).lasts
 
     def _adopt(self, stored: StoredToken, now: float) -> bool:
         """Use a token from the store. Return False unless it is usable."""

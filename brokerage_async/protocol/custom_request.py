@@ -60,7 +60,16 @@ def custom_call(
         _refuse("unknown_parameter", f"has no {{{unknown[0]}}}, for which path_values has a value", "path")
     # A missing one is left to the common checks.
     values = {name: None if given.get(name) is None else _scalar(given[name], name) for name in places}
-    keys = _query(query or {})
+    if not isinstance(query := query or {}, Mapping) or not all(isinstance(key, str) and key for key in query):
+        _refuse("wrong_type", "must be a mapping with non-empty str keys", "query")
+    keys: dict[str, object] = {}
+    for key, value in query.items():
+        if value is not None:
+            shown = [_scalar(item, key) for item in value] if is_array(value) else _scalar(value, key)
+            try:
+                keys[quote(key, safe="[]")] = shown
+            except UnicodeEncodeError:
+                _refuse("not_text", "must have keys of valid Unicode, got a lone surrogate", "query")
     content = None if body is None else _body(method, body)
     names = template.strip("/").split("/")
     segments = [str(values[name[1:-1]]) if _PLACEHOLDER.fullmatch(name) else unquote(name) for name in names]
@@ -106,23 +115,23 @@ def encode_literal_path(path: str) -> str:
     if not path.startswith("/") or path == "/":
         _refuse("unsafe_segment", f"must start with one slash, such as /accounts, got {path!r}", "path")
     stem, end = (path[:-1], "/") if path.endswith("/") else (path, "")
-    return "/".join(["", *(_segment(segment, path) for segment in stem[1:].split("/"))]) + end
-
-
-def _segment(segment: str, path: str) -> str:
-    if _PLACEHOLDER.fullmatch(segment):
-        return segment
-    if _FORBIDDEN.search(segment):
-        _refuse("unsafe_segment", f"must not contain ? # \\ {{ }} or control characters, got {path!r}", "path")
-    if _LONE_PERCENT.search(segment):
-        _refuse("unsafe_segment", f"must write a percent sign as %25, got {path!r}", "path")
-    decoded = unquote(segment)
-    if decoded in ("", ".") or ".." in _SEPARATOR.split(decoded):
-        _refuse("unsafe_segment", f"must not contain an empty, . or .. segment, got {path!r}", "path")
-    try:
-        return quote(segment, safe=_PATH_CHARACTERS)
-    except UnicodeEncodeError:
-        _refuse("not_text", "must be valid Unicode, got a lone surrogate", "path")
+    encoded = [""]
+    for segment in stem[1:].split("/"):
+        if _PLACEHOLDER.fullmatch(segment):
+            encoded.append(segment)
+            continue
+        if _FORBIDDEN.search(segment):
+            _refuse("unsafe_segment", f"must not contain ? # \\ {{ }} or control characters, got {path!r}", "path")
+        if _LONE_PERCENT.search(segment):
+            _refuse("unsafe_segment", f"must write a percent sign as %25, got {path!r}", "path")
+        decoded = unquote(segment)
+        if decoded in ("", ".") or ".." in _SEPARATOR.split(decoded):
+            _refuse("unsafe_segment", f"must not contain an empty, . or .. segment, got {path!r}", "path")
+        try:
+            encoded.append(quote(segment, safe=_PATH_CHARACTERS))
+        except UnicodeEncodeError:
+            _refuse("not_text", "must be valid Unicode, got a lone surrogate", "path")
+    return "/".join(encoded) + end
 
 
 # Effects.
@@ -164,21 +173,6 @@ def _known_operation(method: str, segments: list[str]) -> Operation[Any] | None:
 
 
 # Queries and bodies.
-
-
-def _query(query: Mapping[str, object]) -> dict[str, object]:
-    """Return the query by encoded key, its values as `str` or lists of them. None leaves a key out."""
-    if not isinstance(query, Mapping) or not all(isinstance(key, str) and key for key in query):
-        _refuse("wrong_type", "must be a mapping with non-empty str keys", "query")
-    encoded: dict[str, object] = {}
-    for key, value in query.items():
-        if value is not None:
-            shown = [_scalar(item, key) for item in value] if is_array(value) else _scalar(value, key)
-            try:
-                encoded[quote(key, safe="[]")] = shown
-            except UnicodeEncodeError:
-                _refuse("not_text", "must have keys of valid Unicode, got a lone surrogate", "query")
-    return encoded
 
 
 def _scalar(value: object, place: str) -> str:

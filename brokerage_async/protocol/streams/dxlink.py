@@ -205,7 +205,17 @@ class DxLinkConnection:
                 logger.warning("market-data stream: a snapshot of %s did not end: delivered in part", channel.type)
                 yield channel.feed, overdue
         if len(data) > LARGE:
-            yield from self._large(data, now)
+            body = data if isinstance(data, str) else data.decode(errors="replace")
+            start = _HEAD.match(body)
+            number = start and (_CHANNEL.search(start[0]) or _CHANNEL.search(body, max(start.end(), len(body) - 100)))
+            if start is None or number is None:
+                logger.warning("market-data stream: a message of %d characters is not FEED_DATA; ignored", len(body))
+                return
+            found = self._by_number.get(int(number[1]))
+            columns: Mapping[str, Any] = {} if found is None else found.columns
+            as_rows = found is not None and found.feed[3]
+            blocks = events_of_large(body, start.end(), columns, self._issues, as_rows=as_rows)
+            yield from self._events(found, blocks, now)
             return
         decoder, row_channel = _DECODER, None
         if self._has_rows:
@@ -224,24 +234,11 @@ class DxLinkConnection:
                 yield row_channel.feed, [rows]
                 return
             found = self._by_number.get(frame.channel)
-            columns: Mapping[str, Any] = {} if found is None else found.columns
+            columns = {} if found is None else found.columns
             as_rows = found is not None and found.feed[3]
             yield from self._events(found, events_of(frame.data, columns, self._issues, as_rows=as_rows), now)
         else:
             self._control(frame, now)
-
-    def _large(self, data: str | bytes, now: float) -> Iterator[tuple[Feed | None, list[Any]]]:
-        body = data if isinstance(data, str) else data.decode(errors="replace")
-        head = _HEAD.match(body)
-        number = head and (_CHANNEL.search(head[0]) or _CHANNEL.search(body, max(head.end(), len(body) - 100)))
-        if head is None or number is None:
-            logger.warning("market-data stream: a message of %d characters is not FEED_DATA; ignored", len(body))
-            return
-        channel = self._by_number.get(int(number[1]))
-        columns: Mapping[str, Any] = {} if channel is None else channel.columns
-        as_rows = channel is not None and channel.feed[3]
-        blocks = events_of_large(body, head.end(), columns, self._issues, as_rows=as_rows)
-        yield from self._events(channel, blocks, now)
 
     def _events(
         self, channel: Channel | None, blocks: Iterator[tuple[str, list[Any]]], now: float
