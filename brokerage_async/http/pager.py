@@ -12,7 +12,7 @@ import logging
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import attrs
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-T = TypeVar("T")
 E = TypeVar("E")
 
 OFFSET = "page-offset"
@@ -37,15 +36,10 @@ SIZE = "per-page"
 MAX_READINGS = 3
 """Times that a whole list is read if it changes while it is read."""
 
+Fetch = Callable[[BoundCall[Any]], Awaitable[Decoded[Any]]]
+"""Makes one call. See `BrokerageSession.fetch`."""
+
 logger: logging.Logger = logging.getLogger("brokerage_async.pager")
-
-
-class Fetch(Protocol):
-    """Fetch of one call. See `BrokerageSession.fetch`."""
-
-    async def __call__(self, call: BoundCall[T]) -> Decoded[T]:
-        """Make the call."""
-        ...
 
 
 class OffsetPager(Pager[E], Generic[E]):

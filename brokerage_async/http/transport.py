@@ -20,7 +20,7 @@ from ..protocol.request import Request
 from ..protocol.response import Response
 from .failures import ConnectionDroppedError, TooLargeError, failure_of, harmless
 from .network import Network
-from .pool import GUARDED, Pool, guard_connector
+from .pool import GUARDED, guard_connector, own_session
 from .websocket import WebSocket, connect
 
 MAX_BODY = 64 * 1024 * 1024
@@ -144,12 +144,7 @@ class AiohttpTransport:
         if self._session is None:
             if self._closed:
                 raise ConfigurationError("the client is closed")
-            self._session = aiohttp.ClientSession(
-                connector=Pool(self._connections, self._network.ssl),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                trust_env=False,
-                trace_configs=self._trace_configs,
-            )
+            self._session = own_session(self._network, self._trace_configs, self._connections)
         once = SingleSend()
         response: aiohttp.ClientResponse | None = None
         failure: BrokerageError | None

@@ -70,7 +70,20 @@ def custom_call(
                 keys[quote(key, safe="[]")] = shown
             except UnicodeEncodeError:
                 _refuse("not_text", "must have keys of valid Unicode, got a lone surrogate", "query")
-    content = None if body is None else _body(method, body)
+    content: bytes | None = None
+    if body is not None and method == "GET":
+        _refuse("forbidden", "must not be given with GET", "body")
+    if isinstance(body, bytes) and body:  # sent unchanged
+        content = body
+    elif type(body) in wires():
+        content = codec.encode(body)
+    elif body is not None:
+        if not isinstance(body, Mapping) and not is_array(body):
+            _refuse("wrong_type", f"must be a mapping, a list, a model or bytes, got {type(body).__name__}", "body")
+        try:
+            content = _ENCODER.encode(_json(body, "body"))
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            _refuse("wrong_type", f"cannot be written as JSON: {error}", "body")
     names = template.strip("/").split("/")
     segments = [str(values[name[1:-1]]) if _PLACEHOLDER.fullmatch(name) else unquote(name) for name in names]
     effect, known = _effect(method, segments, effect), _known_operation(method, segments)
@@ -188,22 +201,6 @@ def _check_scalar(value: object, place: str) -> None:
         _refuse(*problem, place)
     if isinstance(value, dt.datetime) and value.utcoffset() is None:
         _refuse("naive_date_time", "must have a time zone (tzinfo)", place)
-
-
-def _body(method: str, body: object) -> bytes:
-    """Return the bytes of a body: given ones unchanged, a model or JSON values encoded."""
-    if method == "GET":
-        _refuse("forbidden", "must not be given with GET", "body")
-    if isinstance(body, bytes) and body:
-        return body
-    if type(body) in wires():
-        return codec.encode(body)
-    if not isinstance(body, Mapping) and not is_array(body):
-        _refuse("wrong_type", f"must be a mapping, a list, a model or bytes, got {type(body).__name__}", "body")
-    try:
-        return _ENCODER.encode(_json(body, "body"))
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        _refuse("wrong_type", f"cannot be written as JSON: {error}", "body")
 
 
 def _json(value: Any, place: str) -> Any:
