@@ -36,16 +36,14 @@ def parse(body: bytes | memoryview) -> Any:
     Python cannot hold stay strings there. Raises ValueError for anything that is not JSON.
     """
     try:
-        return _UNTYPED.decode(body)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    except (msgspec.DecodeError, ArithmeticError):
         try:
+            return _UNTYPED.decode(body)
+        except (msgspec.DecodeError, ArithmeticError):
             return json.loads(
                 bytes(body).decode(), parse_float=_or_text(Decimal), parse_int=_or_text(int), parse_constant=str
             )
-        except RecursionError:
-            raise ValueError("nested too deeply") from None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 _UNTYPED = msgspec.json.Decoder(float_hook=Decimal)
@@ -166,10 +164,11 @@ def structure_steps(
     wire, models = wires()[model], list[Any]()
     for start in range(0, len(rows), ROWS_PER_BATCH):
         batch = dict(enumerate(rows[start : start + ROWS_PER_BATCH], offset + start))
-        for index, row in list(batch.items()):
-            if not isinstance(row, dict):
-                issues.report(f"{path}[{index}]", f"expected an object, got {describe(row)}", LEFT_OUT)
-                del batch[index]
+        odd = [index for index, row in batch.items() if not isinstance(row, dict)]
+        for index in odd[:1]:  # All have one path, which is reported once.
+            issues.report(f"{path}[{index}]", f"expected an object, got {describe(batch[index])}", LEFT_OUT)
+        for index in odd:
+            del batch[index]
         try:
             models += yield from _structure(wire, list(batch.values()), f"{path}[]", issues)
         except UNREADABLE:  # In strict mode the row is named.
