@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["BEHAVIOURS", "SWITCHES", "UNASKED"]
-
 BEHAVIOURS: Mapping[str, str] = {
     "customer_is_me": "`me` is the one published customer identifier. The simulator answers a number with 404, which is a guess.",
     "close_becomes_open": "A leg that closes a position which the account does not have is listed and filled as the opening leg: the service decides by its own record of positions, which follows a fill after 2 to 57 ms on live accounts and 1 to 3 s in a loaded sandbox. Strict validation of the position effect makes it a refusal instead.",

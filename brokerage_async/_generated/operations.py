@@ -11,8 +11,6 @@ from brokerage_async.operation import BodyField, Effect, Operation, Parameter, P
 
 from . import models
 
-__all__ = ["OPERATIONS", "REQUEST_MODELS"]
-
 OAUTH_TOKEN: Operation[models.TokenResponse] = Operation(
     name="oauth.token",
     method="POST",

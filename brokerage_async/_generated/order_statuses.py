@@ -8,8 +8,6 @@ from typing import Literal
 
 import attrs
 
-__all__ = ["ORDER_STATUSES", "Phase", "StatusRow"]
-
 Phase = Literal["submission", "working", "terminal"]
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["CHANGES_PER_MINUTE", "SESSIONS", "SUBSCRIPTIONS", "SUBSCRIPTIONS_BY_TYPE"]
-
 SESSIONS: int = 5
 """Sessions of one login at a time."""
 

@@ -22,6 +22,7 @@ from ..config import (
     TokenProvider,
 )
 from ..errors import APIError, BrokerageError, ConfigurationError, TokenError
+from ..http.concurrency import end, outliving
 from ..http.limiter import LaneName, Limiter
 from ..http.shared import Options, Tokens
 from ..observers import ObserverList
@@ -237,13 +238,11 @@ class TokenManager:
     async def close(self) -> None:
         """Cancel a running refresh. Its waiters get an error."""
         self._closed = True
-        task = self._task
-        if task is not None:
-            task.cancel()
-            await asyncio.wait({task})
+        if self._task is not None:
+            await end(self._task)
 
     def _start(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._run(), name="brokerage_async token refresh")
+        self._task = outliving(self._run(), "token refresh")
         self._task.add_done_callback(self._finished)
 
     def _finished(self, task: asyncio.Task[None]) -> None:
@@ -288,7 +287,15 @@ class TokenManager:
             except TokenError as error:
                 error.attempts = attempt
                 self._last_failure = error
-                if not self._may_retry(error) or attempt >= max_attempts:
+                is_safe = not verdict_of(error).lasts
+                if isinstance(
+                    self._credentials, AuthorizationCode
+                ):  # used only once, a refresh token any number of times
+                    proofs = (error.__cause__, APIError(status=error.status))
+                    is_safe = any(
+                        isinstance(e, BrokerageError) and verdict_of(e).processed is Processed.NO for e in proofs
+                    )
+                if not is_safe or attempt >= max_attempts:
                     await self._access.refused(error)
                     pause = TERMINAL_PAUSE
                     if error.transient:
@@ -306,20 +313,7 @@ class TokenManager:
                 )
                 attempt += 1
             else:
-                await self._accept(grant, requested_at, turn)
-                return
-
-    def _may_retry(self, error: TokenError) -> bool:
-        """Return True if another request is safe.
-
-        A code can be used only once, a refresh token any number of times.
-        """
-        if isinstance(self._credentials, AuthorizationCode):
-            proofs = (error.__cause__, APIError(status=error.status))
-            return any(isinstance(e, BrokerageError) and verdict_of(e).processed is Processed.NO for e in proofs)
-        return not verdict_of(error).lasts
-
-    async def _accept(self, grant: Grant, requested_at: float, turn: RefreshTurn) -> None:
+                break
         self._lease = Lease.start(grant.access_token, grant.expires_in, requested_at)
         self._failure = self._last_failure = None
         self._failures, self._rest_until = 0, float("-inf")
@@ -334,7 +328,7 @@ class TokenManager:
         stored = StoredToken(grant.access_token, self._wall_clock() + grant.expires_in)
         kept = await turn.publish(stored)
         if kept is not stored:
-            self._adopt(kept, asyncio.get_running_loop().time())
+            self._adopt(kept, loop.time())
 
     def _adopt(self, stored: StoredToken, now: float) -> bool:
         """Use a token from the store. Return False unless it is usable."""

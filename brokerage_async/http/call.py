@@ -81,6 +81,7 @@ class _Attempt:
     sent_at: float | None = None
     response: Response | None = None
     failure: BrokerageError | None = None
+    outcome: Outcome = Outcome.SUCCESS
 
 
 @functools.cache
@@ -138,14 +139,13 @@ class Call:
             match following:
                 case Response() as response:
                     self._engine.budget.earn(price)
-                    self._report(attempt, Outcome.SUCCESS, None)
+                    self._report(attempt, attempt.outcome, None)
                     return response
                 case BrokerageError() as error:
-                    self._report(attempt, self._outcome(attempt), None)
-                    note_arguments(error, self._call)
-                    raise error
+                    self._report(attempt, attempt.outcome, None)
+                    raise note_arguments(error, self._call)
                 case Again(after):
-                    self._report(attempt, self._outcome(attempt), after)
+                    self._report(attempt, attempt.outcome, after)
                     refreshed, price = refreshed or following.refreshed, following.price or price
                     if after:
                         await asyncio.sleep(after)
@@ -207,7 +207,12 @@ class Call:
             if self._operation.host is None:  # another host may have another clock
                 self._engine.service_clock.observe(response.headers.get("date"), attempt.sent_at, self._loop.time())
             if announced := deprecation_of(response.headers):
-                self._warn_of_deprecation(announced)
+                version = request.headers.get(ACCEPT_VERSION) or "by default"
+                message = f"interface version {version} is deprecated ({announced})"
+                logged = self._engine.announced
+                if message not in logged and len(logged) < MAX_ANNOUNCED:
+                    logged.add(message)
+                    logger.warning("%s: %s; set accept_version, or update the library", self._operation.name, message)
             if not is_success(response):
                 base_url = self._engine.environment.address_of(self._operation.host)
                 attempt.failure = read_error(
@@ -221,14 +226,6 @@ class Call:
                 has_prices = self._engine.environment.is_production
                 if not has_prices and self._operation.name.partition(".")[0] in MARKET_DATA and response.status >= 500:
                     attempt.failure.args = (f"{attempt.failure.message}; {NO_MARKET_DATA}",)
-
-    def _warn_of_deprecation(self, announced: str) -> None:
-        """Log a deprecation once for each announcement and interface version."""
-        version = self._request.headers.get(ACCEPT_VERSION)
-        message = f"interface version {version or 'by default'} is deprecated ({announced})"
-        if message not in self._engine.announced and len(self._engine.announced) < MAX_ANNOUNCED:
-            self._engine.announced.add(message)
-            logger.warning("%s: %s; set accept_version, or update the library", self._operation.name, message)
 
     def without_token(self, response: Response) -> Response:
         """Return the response without the token of the last attempt, should the response quote it."""
@@ -284,6 +281,7 @@ class Call:
             return attempt.response
         self._last = failure
         policy, outcome = self._options.retry, outcome_of(failure)
+        attempt.outcome = outcome
         self.maybe_processed |= outcome.maybe_processed
         if outcome is Outcome.THROTTLED:
             lane.throttled(self._loop.time(), attempt.sent_at, pause_after_429(policy, failure.retry_after))
@@ -307,7 +305,6 @@ class Call:
         price = self._engine.budget.spend(outcome)
         if price is None:
             return self._fail(failure)
-        policy = self._options.retry
         pause = full_jitter(policy).pause(self.attempt, policy.jitter(), wish=failure.retry_after)
         left = math.inf if self._deadline_at is None else self._deadline_at - self._loop.time()
         if pause >= left:
@@ -333,10 +330,6 @@ class Call:
         )
         error.__cause__ = self._last
         return error
-
-    @staticmethod
-    def _outcome(attempt: _Attempt) -> Outcome:
-        return Outcome.SUCCESS if attempt.failure is None else outcome_of(attempt.failure)
 
     def _report(self, attempt: _Attempt, outcome: str, pause: float | None) -> None:
         """Report the attempt that has just ended to observers and log."""

@@ -13,8 +13,13 @@ from collections.abc import Set as AbstractSet
 from contextlib import aclosing
 from typing import Any, Generic, TypeVar
 
+from .._arguments import running_loop
+
 S = TypeVar("S")
 R = TypeVar("R")
+
+_BACKGROUND: set[asyncio.Task[Any]] = set()
+"""Work whose caller may be gone; the event loop itself holds tasks weakly."""
 
 
 class ConcurrentMap(Generic[S, R]):
@@ -110,8 +115,10 @@ async def _iterate(items: Iterable[S]) -> AsyncIterator[S]:
 
 def outliving(work: Coroutine[Any, Any, R], name: str) -> asyncio.Task[R]:
     """Begin work that goes on when its caller is cancelled. Wait for it with `result_of`."""
-    task = asyncio.get_running_loop().create_task(work, name=f"brokerage_async {name}")
-    task.add_done_callback(lambda done: done.cancelled() or done.exception())  # its caller may be gone
+    task = running_loop().create_task(work, name=f"brokerage_async {name}")
+    _BACKGROUND.add(task)
+    task.add_done_callback(_BACKGROUND.discard)
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())  # else asyncio logs it
     return task
 
 

@@ -66,10 +66,15 @@ class Lane:
         rate: most admissions per second, None for no bound.
         adaptive: whether 429 changes the bound.
         on_throttled: called with the seconds of each pause.
+
+    Attributes:
+        window: current bound on concurrency.
+        in_flight: number of calls admitted now.
+        streak: number of consecutive 429 answers.
     """
 
-    __slots__ = ("_adaptive", "_capacity", "_gate", "_next_slot", "_on_throttled", "_spacing", "_streak", "_timer",
-                 "_waiters", "_window", "_window_since", "in_flight")  # fmt: skip
+    __slots__ = ("_adaptive", "_capacity", "_gate", "_next_slot", "_on_throttled", "_spacing", "_timer", "_waiters",
+                 "_window_since", "in_flight", "streak", "window")  # fmt: skip
 
     def __init__(
         self,
@@ -80,35 +85,25 @@ class Lane:
         on_throttled: Callable[[float], None] | None = None,
     ) -> None:
         self._capacity = float("inf") if capacity is None else float(capacity)
-        self._window = self._capacity
+        self.window: float = self._capacity
         self._window_since = float("-inf")
         self._spacing = 0.0 if rate is None else 1.0 / rate
         self._adaptive = adaptive
         self._gate = self._next_slot = float("-inf")
-        self._streak = 0
+        self.streak: int = 0
         self._waiters: deque[asyncio.Future[None]] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self.in_flight: int = 0
         self._on_throttled = on_throttled
 
     @property
-    def window(self) -> float:
-        """Current bound on concurrency."""
-        return self._window
-
-    @property
     def waiting(self) -> int:
         """Number of calls that wait."""
         return sum(not waiter.done() for waiter in self._waiters)
 
-    @property
-    def streak(self) -> int:
-        """Number of consecutive 429 answers."""
-        return self._streak
-
     def try_acquire(self, now: float) -> bool:
         """Enter without waiting if no call is ahead. Return whether it did."""
-        if self._waiters or self.in_flight + 1 > self._window or now < self._gate or now < self._next_slot:
+        if self._waiters or self.in_flight + 1 > self.window or now < self._gate or now < self._next_slot:
             return False
         self.in_flight += 1
         self._next_slot = now + self._spacing
@@ -147,9 +142,9 @@ class Lane:
         """Note that a call that was sent at ``started`` was not throttled. From before the last 429 it says nothing."""
         if started < self._window_since:
             return
-        self._streak = 0
-        if self._window < self._capacity:
-            self._window = min(self._capacity, self._window + RECOVERY / self._window)
+        self.streak = 0
+        if self.window < self._capacity:
+            self.window = min(self._capacity, self.window + RECOVERY / self.window)
 
     def throttled(self, now: float, started: float, pause: Callable[[int], float]) -> None:
         """Note a 429 for a call that was sent at ``started`` and has not left the lane yet.
@@ -158,11 +153,11 @@ class Lane:
         together and count as one event.
         """
         if started >= self._window_since:
-            self._streak += 1
+            self.streak += 1
             self._window_since = now
             if self._adaptive:
-                self._window = max(1.0, min(self._window, self.in_flight) / 2.0)
-        seconds = pause(max(1, self._streak))
+                self.window = max(1.0, min(self.window, self.in_flight) / 2.0)
+        seconds = pause(max(1, self.streak))
         self._gate = max(self._gate, now + seconds)
         if self._on_throttled is not None:
             self._on_throttled(seconds)
@@ -183,7 +178,7 @@ class Lane:
             if self._waiters[0].done():
                 self._waiters.popleft()
                 continue
-            if self.in_flight + 1 > self._window:
+            if self.in_flight + 1 > self.window:
                 return
             now = loop.time()
             opens = max(self._gate, self._next_slot)

@@ -141,9 +141,15 @@ def configure_network(
             logger.warning("ssl does not verify who answers: credentials may reach anyone on the way")
     found = None if proxy is None else Proxy.parse("proxy", proxy)
     if found is None and trust_env:
-        found = _proxy_from_env(environment)
-    for name, address in (("base_url", environment.base_url), *environment.hosts.items()):
-        parts = urlsplit(address)  # not its origin: whether an address is loopback depends on the spelling
+        from urllib.request import getproxies, proxy_bypass
+
+        parts = urlsplit(environment.base_url)
+        address = Secret(getproxies().get(parts.scheme) or getproxies().get("all") or "")  # HTTPS_PROXY, ALL_PROXY
+        if address and not is_loopback(parts.hostname) and not proxy_bypass(parts.netloc):  # NO_PROXY
+            complete = address if "://" in address.reveal() else Secret(f"http://{address.reveal()}")
+            found = Proxy.parse("the proxy of the environment", complete)
+    for name, url in (("base_url", environment.base_url), *environment.hosts.items()):
+        parts = urlsplit(url)  # not its origin: whether an address is loopback depends on the spelling
         stays_here = is_loopback(parts.hostname) and (found is None or is_loopback(found.host))
         if parts.scheme == "https" or stays_here:
             continue
@@ -155,21 +161,6 @@ def configure_network(
             )
         logger.warning("allow_http: credentials travel unencrypted to %s", way)
     return Network(proxy=found, ssl=ssl, trust_env=trust_env)
-
-
-def _proxy_from_env(environment: Environment) -> Proxy | None:
-    """Return the proxy that ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` name. Never one for loopback."""
-    from urllib.request import getproxies, proxy_bypass
-
-    parts = urlsplit(environment.base_url)
-    if is_loopback(parts.hostname) or proxy_bypass(parts.netloc):
-        return None
-    address = Secret(getproxies().get(parts.scheme) or getproxies().get("all") or "")
-    if not address:
-        return None
-    if "://" not in address.reveal():
-        address = Secret(f"http://{address.reveal()}")
-    return Proxy.parse("the proxy of the environment", address)
 
 
 def describe_refusal(proxy: Proxy | None, status: int, offered: str) -> str:

@@ -12,7 +12,7 @@ import logging
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import attrs
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-T = TypeVar("T")
 E = TypeVar("E")
 
 OFFSET = "page-offset"
@@ -37,15 +36,10 @@ SIZE = "per-page"
 MAX_READINGS = 3
 """Times that a whole list is read if it changes while it is read."""
 
+Fetch = Callable[[BoundCall[Any]], Awaitable[Decoded[Any]]]
+"""Makes one call. See `BrokerageSession.fetch`."""
+
 logger: logging.Logger = logging.getLogger("brokerage_async.pager")
-
-
-class Fetch(Protocol):
-    """Fetch of one call. See `BrokerageSession.fetch`."""
-
-    async def __call__(self, call: BoundCall[T]) -> Decoded[T]:
-        """Make the call."""
-        ...
 
 
 class OffsetPager(Pager[E], Generic[E]):
@@ -179,13 +173,11 @@ class OffsetPager(Pager[E], Generic[E]):
         if max_items is not None and max_items <= 0:
             return
         detector = self._detector = DriftDetector(self._call.operation)
-        prefetcher: Prefetcher[E] | None = None
+        prefetcher = Prefetcher(self._page, self._ahead)
         offset: int | None = self._start
         try:
             while offset is not None:
-                ahead = prefetcher is not None and offset in prefetcher
-                page = first or await (prefetcher.take(offset) if prefetcher and ahead else self._page(offset))
-                first = None
+                page, first = first or await prefetcher.take(offset), None
                 shown = detector.take(page)
                 size = self._call.query.get(SIZE)
                 per_page = size if isinstance(size, int) else self._call.operation.page_size
@@ -200,13 +192,11 @@ class OffsetPager(Pager[E], Generic[E]):
                 if offset is not None and self._ahead:
                     total = getattr(page.pagination, "total_pages", None) or 0  # 0 if the page does not name it
                     wanted = sys.maxsize if max_items is None else -(-max_items // max(1, len(page.items)))
-                    prefetcher = prefetcher or Prefetcher(self._page, self._ahead, offset)
-                    prefetcher.extend(min(total, offset + wanted))
+                    prefetcher.extend(offset, min(total, offset + wanted))
                 yield shown
         finally:
             detector.report()
-            if prefetcher is not None:
-                await prefetcher.close()
+            await prefetcher.close()
 
     @property
     def _start(self) -> int:
@@ -241,30 +231,29 @@ class Prefetcher(Generic[E]):
 
     __slots__ = ("_arrived", "_bell", "_broken", "_end", "_fetch", "_next", "_room", "_size", "_workers")
 
-    def __init__(self, fetch: Callable[[int], Awaitable[Page[E]]], workers: int, first: int) -> None:
+    def __init__(self, fetch: Callable[[int], Awaitable[Page[E]]], workers: int) -> None:
         self._fetch = fetch
         self._size = workers
-        self._next = self._end = first
+        self._next = self._end = 0
         self._broken = False
         self._arrived: dict[int, Page[E] | BaseException] = {}
         self._bell = asyncio.Event()
         self._room = asyncio.Semaphore(2 * workers)
         self._workers: list[asyncio.Task[None]] = []
 
-    def extend(self, end: int) -> None:
-        """Fetch up to the page before ``end``, or no further once a page has failed."""
+    def extend(self, start: int, end: int) -> None:
+        """Fetch from ``start`` up to the page before ``end``, or no further once a page has failed."""
         if self._broken:
             return
-        self._end = end
+        self._next, self._end = max(start, self._next), end
         self._workers = [worker for worker in self._workers if not worker.done()]
         for _ in range(min(end - self._next, self._size) - len(self._workers)):
             self._workers.append(asyncio.create_task(self._work(), name="brokerage_async page ahead"))
 
-    def __contains__(self, offset: int) -> bool:
-        return offset < self._next or (offset < self._end and not all(worker.done() for worker in self._workers))
-
     async def take(self, offset: int) -> Page[E]:
-        """Return the page once it has arrived, or raise its failure."""
+        """Return the page once it has arrived, or raise its failure. One that no worker fetches is fetched now."""
+        if offset >= self._next and (offset >= self._end or all(worker.done() for worker in self._workers)):
+            return await self._fetch(offset)
         while offset not in self._arrived:
             self._bell.clear()
             await self._bell.wait()
@@ -278,7 +267,8 @@ class Prefetcher(Generic[E]):
         """Cancel the fetches under way."""
         for worker in self._workers:
             worker.cancel()
-        await asyncio.gather(*self._workers, return_exceptions=True)
+        if self._workers:  # a walk without any may run where no asyncio loop does
+            await asyncio.gather(*self._workers, return_exceptions=True)
 
     async def _work(self) -> None:
         while True:

@@ -9,7 +9,7 @@ so the pool refuses a connection to a second address.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
@@ -18,6 +18,7 @@ import aiohttp
 
 from ..errors import RequestNotSentError
 from ..protocol.request import Request
+from .network import Network
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -77,6 +78,18 @@ class Pool(aiohttp.TCPConnector):
     ) -> Connection:
         """Return a connection that may be used. See `take_connection`."""
         return await take_connection(super().connect, self._used, req, traces, timeout)
+
+
+def own_session(
+    network: Network, trace_configs: Sequence[aiohttp.TraceConfig], connections: int = 0
+) -> aiohttp.ClientSession:
+    """Return a session over a pool of its own, without cookies and without credentials from the surroundings."""
+    return aiohttp.ClientSession(
+        connector=Pool(connections, network.ssl),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        trust_env=False,
+        trace_configs=list(trace_configs),
+    )
 
 
 _GUARDED_CONNECTORS: WeakSet[aiohttp.BaseConnector] = WeakSet()

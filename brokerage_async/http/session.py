@@ -30,9 +30,6 @@ from .shared import MARKET_DATA, Closeable, Engine, Options
 T = TypeVar("T")
 E = TypeVar("E")
 
-SLICED_DECODE = 64 * 1024
-"""Bodies from this size on are decoded in steps, between which the event loop runs."""
-
 
 class BrokerageSession:
     """The `Executor` behind the endpoints of one client or view.
@@ -83,9 +80,7 @@ class BrokerageSession:
         response = await running.run()
         if holds_error(response):
             response = running.without_token(response)
-            failure = read_error(call.operation, response, attempts=running.attempt)
-            note_arguments(failure, call)
-            raise failure
+            raise note_arguments(read_error(call.operation, response, attempts=running.attempt), call)
         return RawResponse.of(call.operation, response, strict=self.options.strict)
 
     def paginate(self, call: BoundCall[list[E]]) -> OffsetPager[E]:
@@ -171,26 +166,21 @@ class BrokerageSession:
     async def _read(self, call: BoundCall[T], response: Response, running: Call) -> Decoded[T]:
         """Return the decoded success. Raise the error that its body holds beside the data."""
         operation, body = call.operation, response.body
-        try:
-            if len(body) < SLICED_DECODE:
-                found = codec.decode(operation, body, strict=self.options.strict)
-            else:
-                steps = codec.decode_chunks(operation, body, strict=self.options.strict)
-                while True:
-                    try:
-                        next(steps)
-                    except StopIteration as end:
-                        found = end.value
-                        break
-                    await asyncio.sleep(0)
+        try:  # a huge list takes several steps, between which the event loop runs
+            steps = codec.decode_chunks(operation, body, strict=self.options.strict)
+            while True:
+                try:
+                    next(steps)
+                except StopIteration as end:
+                    found: Decoded[T] = end.value
+                    break
+                await asyncio.sleep(0)
         except ResponseDecodeError as error:
             error.status, error.attempts = response.status, running.attempt
             raise
         if found.error:
             response = running.without_token(response)
-            failure = read_error(operation, response, attempts=running.attempt, decoded=found)
-            note_arguments(failure, call)
-            raise failure
+            raise note_arguments(read_error(operation, response, attempts=running.attempt, decoded=found), call)
         return found
 
 

@@ -20,7 +20,7 @@ from ..protocol.request import Request
 from ..protocol.response import Response
 from .failures import ConnectionDroppedError, TooLargeError, failure_of, harmless
 from .network import Network
-from .pool import GUARDED, Pool, guard_connector
+from .pool import GUARDED, guard_connector, own_session
 from .websocket import WebSocket, connect
 
 MAX_BODY = 64 * 1024 * 1024
@@ -141,12 +141,16 @@ class AiohttpTransport:
 
     async def send(self, request: Request) -> Response:
         """Send ``request`` once. See `Transport.send`."""
+        if self._session is None:
+            if self._closed:
+                raise ConfigurationError("the client is closed")
+            self._session = own_session(self._network, self._trace_configs, self._connections)
         once = SingleSend()
         response: aiohttp.ClientResponse | None = None
         failure: BrokerageError | None
         guarded = None if request.guard is None else GUARDED.set(request)
         try:
-            response = await (self._session or self._open()).request(
+            response = await self._session.request(
                 request.method,
                 URL(request.url, encoded=True),
                 data=request.revealed_body(),
@@ -170,7 +174,13 @@ class AiohttpTransport:
             closed = aiohttp.ClientConnectionError("the client was closed")
             failure = failure_of(request, closed, once.written)
         except Exception as error:  # whatever aiohttp raises, what counts is how far the request came
-            failure = self._failure(request, error, once, response)
+            failure = None  # for an error answer whose body is unreadable: its status is enough
+            if self._session is not None and self._session.closed and not once.seen:
+                failure = ConfigurationError("the http_session of the client is closed")
+            elif response is None or response.status < 400:
+                status = None if response is None else response.status
+                failure = failure_of(request, error, once.written, status, self._network.proxy).with_traceback(None)
+                failure.__cause__ = harmless(error)
         else:
             return Response(status=response.status, headers=response.headers, body=body)
         finally:
@@ -220,30 +230,6 @@ class AiohttpTransport:
         headers = request.revealed_headers()
         headers |= via if request.url.startswith("http:") else {}  # else in a tunnel
         return {"headers": headers, "proxy": proxy.url, "proxy_headers": via}
-
-    def _failure(
-        self, request: Request, error: Exception, once: SingleSend, response: aiohttp.ClientResponse | None
-    ) -> BrokerageError | None:
-        """Return the failure to raise. None for an error answer whose body is unreadable: its status is enough."""
-        if self._session is not None and self._session.closed and not once.seen:
-            return ConfigurationError("the http_session of the client is closed")
-        if response is not None and response.status >= 400:
-            return None
-        status = None if response is None else response.status
-        failure = failure_of(request, error, once.written, status, self._network.proxy)
-        failure.__cause__ = harmless(error)
-        return failure.with_traceback(None)
-
-    def _open(self) -> aiohttp.ClientSession:
-        if self._closed:
-            raise ConfigurationError("the client is closed")
-        self._session = aiohttp.ClientSession(
-            connector=Pool(self._connections, self._network.ssl),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            trust_env=False,
-            trace_configs=self._trace_configs,
-        )
-        return self._session
 
     async def _read(self, response: aiohttp.ClientResponse, previous: bytes | None) -> bytes:
         """Return the whole body, counted while it arrives, because a small compressed one may be huge.

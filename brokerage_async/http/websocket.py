@@ -137,14 +137,11 @@ async def connect(
     """
     import aiohttp
 
-    from .pool import OPENING, Pool
+    from .pool import OPENING, own_session
 
     owned = None
     if session is None:
-        session = owned = aiohttp.ClientSession(
-            connector=Pool(0, network.ssl), cookie_jar=aiohttp.DummyCookieJar(), trust_env=False,
-            trace_configs=list(trace_configs),
-        )  # fmt: skip
+        session = owned = own_session(network, trace_configs)
     proxy = network.proxy
     failure: RequestNotSentError
     opening = OPENING.set([])

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from .._arguments import running_loop
+from ..http.concurrency import outliving, result_of
 from .base import JournalError
 
 if TYPE_CHECKING:
@@ -64,13 +64,10 @@ class ConnectionPool:
         if self._closed:
             self._slots.release()
             raise JournalError(self._reason_of(JournalError("it is closed")))
-        running = running_loop().create_task(
-            self._repeat(query, values, first), name="brokerage_async journal statement"
-        )
+        running = outliving(self._repeat(query, values, first), "journal statement")
         self._running.add(running)
         running.add_done_callback(self._ended)  # the slot is free when the statement ends, not when its caller leaves
-        await asyncio.wait({running})
-        return running.result()
+        return await result_of(running)
 
     async def aclose(self) -> None:
         """Close the connections, after the statements that are under way."""
@@ -83,7 +80,6 @@ class ConnectionPool:
     def _ended(self, running: asyncio.Task[Rows]) -> None:
         self._running.discard(running)
         self._slots.release()
-        _retrieve(running)  # for a caller that has left
 
     async def _repeat(self, query: bytes, values: Mapping[str, object], first: bytes | None) -> Rows:
         for run in range(1, MAX_RUNS + 1):
@@ -104,8 +100,7 @@ class ConnectionPool:
         many seconds if it does not answer. Only a connection that is not open yet is cancelled.
         """
         used: list[Connection] = []
-        work = asyncio.ensure_future(self._execute(query, values, first, used))
-        work.add_done_callback(_retrieve)
+        work = outliving(self._execute(query, values, first, used), "journal statement")
         done, _ = await asyncio.wait({work}, timeout=self._timeout)
         if not done:
             for connection in used:
@@ -147,12 +142,6 @@ class ConnectionPool:
         if SYNC_WAIT in sources:
             raise JournalError("the wait for the synchronous standby was cancelled")
         return rows
-
-
-def _retrieve(task: asyncio.Task[Rows]) -> None:
-    """Retrieve the error of a task, which asyncio would log otherwise."""
-    if not task.cancelled():
-        task.exception()
 
 
 async def _close(connections: list[Connection]) -> None:

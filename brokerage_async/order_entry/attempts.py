@@ -12,18 +12,16 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 from ..config.random_values import new_identifier
+from ..http.concurrency import outliving
 from ..journal.base import EntryKey, EntryState, Journal, JournalEntry, renew_claims
 
 T = TypeVar("T")
 
 logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
-
-_BACKGROUND: set[asyncio.Task[Any]] = set()
-"""Writes that outlive their caller; the event loop itself holds tasks weakly."""
 
 RENEW_AFTER = 1 / 3
 RETRY_AFTER = 1 / 10
@@ -238,13 +236,10 @@ async def finished(start: Callable[[], Awaitable[T]], then: Callable[[T], Awaita
         raise
 
 
-async def outlasting(work: Awaitable[object]) -> bool:
+async def outlasting(work: Coroutine[Any, Any, object]) -> bool:
     """Wait for ``work`` while being cancelled. Return False when cancelled again: it goes on in the background."""
-    task = asyncio.ensure_future(work)
     try:
-        await asyncio.wait({task})
+        await asyncio.wait({outliving(work, "journal write")})
     except asyncio.CancelledError:
-        _BACKGROUND.add(task)
-        task.add_done_callback(_BACKGROUND.discard)
         return False
     return True

@@ -52,10 +52,38 @@ def custom_call(
     """
     if method not in METHODS:
         _refuse("value_not_allowed", f"must be one of {', '.join(METHODS)}, got {method!r}", "method")
-    template = encode_literal_path(path)
-    values = _path_values(template, path_values or {})
-    keys = _query(query or {})
-    content = None if body is None else _body(method, body)
+    template, given = encode_literal_path(path), path_values or {}
+    if not isinstance(given, Mapping):
+        _refuse("wrong_type", f"must be a mapping, got {type(given).__name__}", "path_values")
+    places = _PLACEHOLDER.findall(template)
+    if unknown := [name for name in given if name not in places]:
+        _refuse("unknown_parameter", f"has no {{{unknown[0]}}}, for which path_values has a value", "path")
+    # A missing one is left to the common checks.
+    values = {name: None if given.get(name) is None else _scalar(given[name], name) for name in places}
+    if not isinstance(query := query or {}, Mapping) or not all(isinstance(key, str) and key for key in query):
+        _refuse("wrong_type", "must be a mapping with non-empty str keys", "query")
+    keys: dict[str, object] = {}
+    for key, value in query.items():
+        if value is not None:
+            shown = [_scalar(item, key) for item in value] if is_array(value) else _scalar(value, key)
+            try:
+                keys[quote(key, safe="[]")] = shown
+            except UnicodeEncodeError:
+                _refuse("not_text", "must have keys of valid Unicode, got a lone surrogate", "query")
+    content: bytes | None = None
+    if body is not None and method == "GET":
+        _refuse("forbidden", "must not be given with GET", "body")
+    if isinstance(body, bytes) and body:  # sent unchanged
+        content = body
+    elif type(body) in wires():
+        content = codec.encode(body)
+    elif body is not None:
+        if not isinstance(body, Mapping) and not is_array(body):
+            _refuse("wrong_type", f"must be a mapping, a list, a model or bytes, got {type(body).__name__}", "body")
+        try:
+            content = _ENCODER.encode(_json(body, "body"))
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            _refuse("wrong_type", f"cannot be written as JSON: {error}", "body")
     names = template.strip("/").split("/")
     segments = [str(values[name[1:-1]]) if _PLACEHOLDER.fullmatch(name) else unquote(name) for name in names]
     effect, known = _effect(method, segments, effect), _known_operation(method, segments)
@@ -100,33 +128,23 @@ def encode_literal_path(path: str) -> str:
     if not path.startswith("/") or path == "/":
         _refuse("unsafe_segment", f"must start with one slash, such as /accounts, got {path!r}", "path")
     stem, end = (path[:-1], "/") if path.endswith("/") else (path, "")
-    return "/".join(["", *(_segment(segment, path) for segment in stem[1:].split("/"))]) + end
-
-
-def _segment(segment: str, path: str) -> str:
-    if _PLACEHOLDER.fullmatch(segment):
-        return segment
-    if _FORBIDDEN.search(segment):
-        _refuse("unsafe_segment", f"must not contain ? # \\ {{ }} or control characters, got {path!r}", "path")
-    if _LONE_PERCENT.search(segment):
-        _refuse("unsafe_segment", f"must write a percent sign as %25, got {path!r}", "path")
-    decoded = unquote(segment)
-    if decoded in ("", ".") or ".." in _SEPARATOR.split(decoded):
-        _refuse("unsafe_segment", f"must not contain an empty, . or .. segment, got {path!r}", "path")
-    try:
-        return quote(segment, safe=_PATH_CHARACTERS)
-    except UnicodeEncodeError:
-        _refuse("not_text", "must be valid Unicode, got a lone surrogate", "path")
-
-
-def _path_values(template: str, given: Mapping[str, object]) -> dict[str, object]:
-    """Return the values of the placeholders of a template as `str`. A missing one is left to the common checks."""
-    if not isinstance(given, Mapping):
-        _refuse("wrong_type", f"must be a mapping, got {type(given).__name__}", "path_values")
-    names = _PLACEHOLDER.findall(template)
-    if unknown := [name for name in given if name not in names]:
-        _refuse("unknown_parameter", f"has no {{{unknown[0]}}}, for which path_values has a value", "path")
-    return {name: None if given.get(name) is None else _scalar(given[name], name) for name in names}
+    encoded = [""]
+    for segment in stem[1:].split("/"):
+        if _PLACEHOLDER.fullmatch(segment):
+            encoded.append(segment)
+            continue
+        if _FORBIDDEN.search(segment):
+            _refuse("unsafe_segment", f"must not contain ? # \\ {{ }} or control characters, got {path!r}", "path")
+        if _LONE_PERCENT.search(segment):
+            _refuse("unsafe_segment", f"must write a percent sign as %25, got {path!r}", "path")
+        decoded = unquote(segment)
+        if decoded in ("", ".") or ".." in _SEPARATOR.split(decoded):
+            _refuse("unsafe_segment", f"must not contain an empty, . or .. segment, got {path!r}", "path")
+        try:
+            encoded.append(quote(segment, safe=_PATH_CHARACTERS))
+        except UnicodeEncodeError:
+            _refuse("not_text", "must be valid Unicode, got a lone surrogate", "path")
+    return "/".join(encoded) + end
 
 
 # Effects.
@@ -170,21 +188,6 @@ def _known_operation(method: str, segments: list[str]) -> Operation[Any] | None:
 # Queries and bodies.
 
 
-def _query(query: Mapping[str, object]) -> dict[str, object]:
-    """Return the query by encoded key, its values as `str` or lists of them. None leaves a key out."""
-    if not isinstance(query, Mapping) or not all(isinstance(key, str) and key for key in query):
-        _refuse("wrong_type", "must be a mapping with non-empty str keys", "query")
-    encoded: dict[str, object] = {}
-    for key, value in query.items():
-        if value is not None:
-            shown = [_scalar(item, key) for item in value] if is_array(value) else _scalar(value, key)
-            try:
-                encoded[quote(key, safe="[]")] = shown
-            except UnicodeEncodeError:
-                _refuse("not_text", "must have keys of valid Unicode, got a lone surrogate", "query")
-    return encoded
-
-
 def _scalar(value: object, place: str) -> str:
     _check_scalar(value, place)
     return encode_scalar(place, value)
@@ -198,22 +201,6 @@ def _check_scalar(value: object, place: str) -> None:
         _refuse(*problem, place)
     if isinstance(value, dt.datetime) and value.utcoffset() is None:
         _refuse("naive_date_time", "must have a time zone (tzinfo)", place)
-
-
-def _body(method: str, body: object) -> bytes:
-    """Return the bytes of a body: given ones unchanged, a model or JSON values encoded."""
-    if method == "GET":
-        _refuse("forbidden", "must not be given with GET", "body")
-    if isinstance(body, bytes) and body:
-        return body
-    if type(body) in wires():
-        return codec.encode(body)
-    if not isinstance(body, Mapping) and not is_array(body):
-        _refuse("wrong_type", f"must be a mapping, a list, a model or bytes, got {type(body).__name__}", "body")
-    try:
-        return _ENCODER.encode(_json(body, "body"))
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        _refuse("wrong_type", f"cannot be written as JSON: {error}", "body")
 
 
 def _json(value: Any, place: str) -> Any:

@@ -19,10 +19,11 @@ _NOTED = frozenset({403, 404, 422})
 """Statuses that depend on the arguments. A success that holds an error beside its data is one as well."""
 
 
-def note_arguments(error: BrokerageError, call: BoundCall[Any]) -> None:
-    """Add a note with the arguments of the call to a 403, a 404 or a 422."""
+def note_arguments(error: BrokerageError, call: BoundCall[Any]) -> BrokerageError:
+    """Return the error. A 403, a 404 or a 422 gets a note with the arguments of the call."""
     if isinstance(error, APIError) and error.status is not None and (error.status in _NOTED or error.status < 300):
         error.add_note(f"called as {describe(call)}")
+    return error
 
 
 def describe(call: BoundCall[Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Generic, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 import attrs
 
@@ -51,7 +51,19 @@ class RawResponse(Generic[T]):
         """
         operation = self._operation
         if operation.result is None:
-            return cast("T", self._json() if operation.shape is Shape.BARE and self.body.strip() else None)
+            if operation.shape is not Shape.BARE or not self.body.strip():
+                return cast("T", None)
+            try:
+                return cast("T", parse(self.body))
+            except ValueError as error:
+                raise ResponseDecodeError(
+                    f"$: the body is not JSON: {error}",
+                    json_path="$",
+                    operation=operation.name,
+                    method=operation.method,
+                    path=operation.path,
+                    status=self.status,
+                ) from None
         try:
             found = codec.decode(operation, self.body, strict=self._strict)
         except ResponseDecodeError as error:
@@ -62,20 +74,6 @@ class RawResponse(Generic[T]):
                 operation, Response(status=self.status, headers=self.headers, body=self.body), decoded=found
             )
         return found.value
-
-    def _json(self) -> Any:
-        try:
-            return parse(self.body)
-        except ValueError as error:
-            operation = self._operation
-            raise ResponseDecodeError(
-                f"$: the body is not JSON: {error}",
-                json_path="$",
-                operation=operation.name,
-                method=operation.method,
-                path=operation.path,
-                status=self.status,
-            ) from None
 
 
 def holds_error(response: Response) -> bool:

@@ -113,7 +113,11 @@ def read_grant(
 
 def _grant_or_error(response: Response, now: float | None, base_url: str, with_client_id: bool) -> Grant | TokenError:
     """Return the grant, or the error: raised here, it would keep a frame with everything that the service said."""
-    fields = _json_object(response.body)
+    try:
+        fields = msgspec.json.decode(response.body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        fields = {}
+    fields = fields if isinstance(fields, dict) else {}
     if not 200 <= response.status < 300:
         error = refusal(response.status, fields, base_url, with_client_id)
         error.retry_after = retry_after(response.headers.get("retry-after"), sent_at(response, now))
@@ -124,9 +128,13 @@ def _grant_or_error(response: Response, now: float | None, base_url: str, with_c
         text = f"the response of the token endpoint {kind}: {check_address(base_url)}"
         return _error(text, transient=True, status=response.status)
     refresh = fields.get("refresh_token")
+    try:
+        seconds = float(fields.get("expires_in"))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        seconds = LIFETIME
     return Grant(
         access_token=Secret(token),
-        expires_in=_seconds(fields.get("expires_in")),
+        expires_in=seconds if 0 < seconds < 1e9 else LIFETIME,
         refresh_token=Secret(refresh) if isinstance(refresh, str) and refresh else None,
     )
 
@@ -143,24 +151,18 @@ def refusal(status: int, fields: dict[str, Any], base_url: str = "", with_client
         if status in _NO_SUCH_PATH:
             text = f"the token endpoint was not found ({status}): {check_address(base_url)}"
         else:
-            advice = _advice(status, code, base_url, with_client_id)
+            advice, address = _RENEW, check_address(base_url)
+            if code == "invalid_client":
+                optional = " and client_id (a refresh token works without one)" if with_client_id else ""
+                advice = f"check client_secret{optional}"
+            elif code != "invalid_grant" and status == 401 and "path" in address:
+                advice = address  # a path that the service does not know needs a token, says the service
+            elif code != "invalid_grant":
+                advice = f"{_RENEW}, or check client_secret{' and client_id' if with_client_id else ''}"
             text = f"the token endpoint refused the credentials with {status}{named}: {advice}"
         return _error(text, transient=False, status=status, code=code)
     moved = f": {check_address(base_url)}" if status < 400 else ""
     return _error(f"the token endpoint answered {status}{named}{moved}", transient=True, status=status, code=code)
-
-
-def _advice(status: int, code: str | None, base_url: str, with_client_id: bool) -> str:
-    """Return what to do about refused credentials."""
-    address = check_address(base_url)
-    if code == "invalid_client":
-        optional = " and client_id (a refresh token works without one)" if with_client_id else ""
-        return f"check client_secret{optional}"
-    if code == "invalid_grant":
-        return _RENEW
-    if status == 401 and "path" in address:  # a path that the service does not know needs a token, says the service
-        return address
-    return f"{_RENEW}, or check client_secret{' and client_id' if with_client_id else ''}"
 
 
 def unreachable(error: Exception) -> TokenError:
@@ -181,19 +183,3 @@ def _error(message: str, *, transient: bool, status: int | None = None, code: st
         status=status,
         code=code,
     )
-
-
-def _json_object(body: bytes) -> dict[str, Any]:
-    try:
-        found = msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _seconds(value: object) -> float:
-    try:
-        seconds = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return LIFETIME
-    return seconds if 0 < seconds < 1e9 else LIFETIME

@@ -212,23 +212,19 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
         """
         if seconds is not None:
             check_seconds("seconds", seconds)
-        tape = self._make_tape() if self._quotes.tape is None else self._quotes.tape
+        sink, plan, tape = self._quotes, self._plan, self._quotes.tape
+        if tape is None:  # subscribe to rows instead of events
+            tape = Tape(plan.types, plan.feed, Issues("stream.quotes", self._access.strict), self._access.now)
+            if sink.buffer or (self._is_attached and self._quote_link.is_ready):
+                tape.put_gap(Gap(since=None, reason="the events before the first batch were delivered one by one"))
+            subscribed = list(sink.subscriptions.values())
+            self._quote_link.remove(sink, subscribed)
+            sink.tape = sink.buffer = tape
+            plan.as_rows = True
+            self._quote_link.add(sink, [attrs.evolve(each, as_rows=True) for each in subscribed])
         tape.max_rows = MAX_ROWS if rows is None else check_count("rows", rows)
         tape.limit = check_count("limit", limit)
-        return Batches(self._begin, self._quotes, tape, 1.0 if seconds is None and rows is None else seconds)
-
-    def _make_tape(self) -> Tape:
-        """Subscribe to rows instead of events."""
-        link, sink, plan = self._quote_link, self._quotes, self._plan
-        tape = Tape(plan.types, plan.feed, Issues("stream.quotes", self._access.strict), self._access.now)
-        if sink.buffer or (self._is_attached and link.is_ready):
-            tape.put_gap(Gap(since=None, reason="the events before the first batch were delivered one by one"))
-        subscribed = list(sink.subscriptions.values())
-        link.remove(sink, subscribed)
-        sink.tape = sink.buffer = tape
-        plan.as_rows = True
-        link.add(sink, [attrs.evolve(each, as_rows=True) for each in subscribed])
-        return tape
+        return Batches(self._begin, sink, tape, 1.0 if seconds is None and rows is None else seconds)
 
     async def _begin(self) -> None:
         if self._pending is not None:
@@ -259,7 +255,13 @@ class SubscriptionPlan:
     ) -> None:
         if isinstance(events, str | type):
             raise InvalidRequestError(f"events must be a list of event types, got {events!r}")
-        self.types: tuple[str, ...] = tuple(dict.fromkeys(map(_type_name, events)))
+        names = dict[str, None]()
+        for event in events:
+            name = event.__name__ if isinstance(event, type) else event
+            if name not in MARKET_EVENTS:
+                raise InvalidRequestError(f"event type must be one of {', '.join(MARKET_EVENTS)}, got {event!r}")
+            names[str(name)] = None
+        self.types: tuple[str, ...] = tuple(names)
         if not self.types:
             raise InvalidRequestError("events must name at least one event type, got an empty list")
         candle_symbol("X", period)
@@ -394,7 +396,15 @@ class Streams:
         plan = SubscriptionPlan(
             events, period, start, regular_hours=regular_hours, contract=contract, aggregation_period=aggregation_period
         )
-        sink = QuoteSink({**MARKET_POLICIES, **_check_policies(policies or {})})
+        for kind, policy in (policies or {}).items():
+            if kind not in MARKET_POLICIES:
+                reason = f"policies must have market events as keys, such as models.Quote, got {kind!r}"
+                raise InvalidRequestError(reason)
+            allowed = (DropOldest, Fail) if kind in (Snapshot, UnknownEvent) else (Conflate, DropOldest, Fail)
+            if not isinstance(policy, allowed):
+                expected = " or ".join(each.__name__ for each in allowed)
+                raise InvalidRequestError(f"policy of {kind.__name__} must be {expected}, got {policy!r}")
+        sink = QuoteSink({**MARKET_POLICIES, **(policies or {})})
         return QuoteStream(self._quote_link, self._access, sink, plan, names)
 
     async def history(
@@ -638,28 +648,10 @@ async def _candles_of(
     return found
 
 
-def _type_name(event: str | type[Any]) -> str:
-    name = event.__name__ if isinstance(event, type) else event
-    if name not in MARKET_EVENTS:
-        raise InvalidRequestError(f"event type must be one of {', '.join(MARKET_EVENTS)}, got {event!r}")
-    return str(name)
-
-
 def _check_symbols(symbols: Iterable[str]) -> tuple[str, ...]:
     if isinstance(symbols, str):
         raise InvalidRequestError(f"symbols must be a list of symbols, got the str {symbols!r}")
     return tuple(symbols)
-
-
-def _check_policies(policies: Mapping[type[Any], Policy]) -> Mapping[type[Any], Policy]:
-    for kind, policy in policies.items():
-        if kind not in MARKET_POLICIES:
-            raise InvalidRequestError(f"policies must have market events as keys, such as models.Quote, got {kind!r}")
-        allowed = (DropOldest, Fail) if kind in (Snapshot, UnknownEvent) else (Conflate, DropOldest, Fail)
-        if not isinstance(policy, allowed):
-            names = " or ".join(each.__name__ for each in allowed)
-            raise InvalidRequestError(f"policy of {kind.__name__} must be {names}, got {policy!r}")
-    return policies
 
 
 def _check_accounts(account_numbers: object) -> frozenset[str]:

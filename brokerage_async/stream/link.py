@@ -244,7 +244,12 @@ class Link(ABC, Generic[C]):
         try:
             while not reader.done():
                 self._wake.clear()
-                await self._send(socket, connection)
+                for message in await self._messages(connection):
+                    try:
+                        async with asyncio.timeout(SEND_TIMEOUT):
+                            await socket.send(message)
+                    except TimeoutError:
+                        raise TransportError(f"the network took no message for {SEND_TIMEOUT:g} s") from None
                 self._check_ready(connection)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout_at(self._next_due(connection)):
@@ -280,14 +285,6 @@ class Link(ABC, Generic[C]):
                 self._dispatch(source, events)
             if connection.must_send or not self._is_ready:
                 self._wake.set()
-
-    async def _send(self, socket: WebSocket, connection: C) -> None:
-        for message in await self._messages(connection):
-            try:
-                async with asyncio.timeout(SEND_TIMEOUT):
-                    await socket.send(message)
-            except TimeoutError:
-                raise TransportError(f"the network took no message for {SEND_TIMEOUT:g} s") from None
 
     def _check_ready(self, connection: C) -> None:
         if connection.is_ready and not self._is_ready:

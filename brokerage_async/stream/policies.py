@@ -114,17 +114,16 @@ class EventBuffer:
         """Add a gap. One that follows another gap directly extends it."""
         waiting = [self._take() for _ in range(len(self._order))]
         if self._before:
-            waiting = [event for event in waiting if self._is_queued(event.__class__)]
-        if waiting or not self._before:
-            self._before += [*waiting, gap]
-            self._counts.update(map(type, waiting))
-            self._trim()
-
-    def _is_queued(self, kind: type[Any]) -> bool:
-        return kind is not Snapshot and self._policies[kind].__class__ is not Conflate
-
-    def _trim(self) -> None:
-        """Drop the oldest events before the last gap that exceed their limit."""
+            waiting = [
+                event
+                for event in waiting
+                if event.__class__ is not Snapshot and self._policies[event.__class__].__class__ is not Conflate
+            ]
+        if self._before and not waiting:
+            return
+        self._before += [*waiting, gap]
+        self._counts.update(map(type, waiting))
+        # The oldest events before the last gap that exceed their limit are dropped.
         excess = Counter({
             kind: count - self._policies[kind].limit  # type: ignore[union-attr]
             for kind, count in self._counts.items()

@@ -300,14 +300,9 @@ class QuoteLink(Link[DxLinkConnection]):
             for sink in sinks:
                 sink.put(event)
 
-    def _taped(self) -> list[tuple[QuoteSink, Tape]]:
-        """Return the sinks with a tape, each beside it."""
-        sinks = [sink for sink in self._sinks if isinstance(sink, QuoteSink)]
-        return [(sink, sink.tape) for sink in sinks if sink.tape is not None]
-
     def _listen(self) -> None:
         """Note the subscriptions that have brought rows."""
-        for _, tape in self._taped():
+        for tape in [sink.tape for sink in self._sinks if isinstance(sink, QuoteSink) and sink.tape is not None]:
             contract, aggregation = tape.feed
             for kind, symbol in tape.heard():
                 key = key_of(Subscription(kind, symbol, None, contract, aggregation, True))
@@ -320,21 +315,6 @@ class QuoteLink(Link[DxLinkConnection]):
             self._settle(connection.interruptions.pop(0))
             self._is_ready = False  # the gap is delivered once everything is subscribed again
         super()._check_ready(connection)
-
-    def _warn_of_unheard(self, now: float) -> None:
-        """Name the symbols that had no event since they were subscribed, once: the service may not know them."""
-        if not self._unheard:
-            return
-        for key in self._seen:
-            self._unheard.pop(key[1], None)
-        found = [symbol for symbol, since in self._unheard.items() if since is not None and now >= since + MAX_WAIT]
-        for symbol in found:
-            del self._unheard[symbol]
-        if found:
-            names = ", ".join(found[:10]) + f" and {len(found) - 10} more" * (len(found) > 10)
-            logger.warning("market-data stream: no event within %g s: %s (unknown, or not traded?)", MAX_WAIT, names)
-        if self._is_ready:
-            self._unheard = {symbol: now if since is None else since for symbol, since in self._unheard.items()}
 
     def _tries_other_contract(self, key: Key) -> bool:
         """Subscribe to a series under the other contract, once, after an empty snapshot under the first one.
@@ -390,7 +370,16 @@ class QuoteLink(Link[DxLinkConnection]):
             RenewalDue: one did.
         """
         self._listen()
-        self._warn_of_unheard(now)
+        for key in self._seen if self._unheard else ():
+            self._unheard.pop(key[1], None)
+        unheard = [symbol for symbol, since in self._unheard.items() if since is not None and now >= since + MAX_WAIT]
+        for symbol in unheard:  # they are named once: the service may not know them
+            del self._unheard[symbol]
+        if unheard:
+            names = ", ".join(unheard[:10]) + f" and {len(unheard) - 10} more" * (len(unheard) > 10)
+            logger.warning("market-data stream: no event within %g s: %s (unknown, or not traded?)", MAX_WAIT, names)
+        if self._is_ready:
+            self._unheard = {symbol: now if since is None else since for symbol, since in self._unheard.items()}
         self._pulse.note(self._seen & self._routes.keys(), now)
         self._seen.clear()
         self._sample_at = now + SAMPLE

@@ -71,7 +71,12 @@ class Recorder:
 
     async def recover(self) -> None:
         """Rewrite the segments that an earlier recorder left behind. The time since its end counts as a gap."""
+        import pyarrow.compute
+        from pyarrow import parquet
+
         from ..arrow.segments import recorded_files, rewrite
+
+        compute: Any = pyarrow.compute  # its functions are made at run time
 
         for path in self._directory.glob("day=*/.*.parquet"):
             path.unlink()
@@ -82,12 +87,16 @@ class Recorder:
                 rewrite(path)
         files = recorded_files(self._directory)
         self._number = max((int(path.stem.rpartition("-")[2]) for path in files), default=0)
-        self._before = _last_time(files)
+        last = [path for path in files if path.parent == files[-1].parent and path.suffix == ".parquet"]
+        times = [compute.max(parquet.read_table(path, columns=["received_at"])["received_at"]).as_py() for path in last]
+        self._before = max((time for time in times if time is not None), default=None)  # when its last row came
 
     def write(self, batch: pyarrow.RecordBatch, symbols: Mapping[str, str], now: datetime) -> None:
         """Write a batch to the segments of its event type and days."""
         import pyarrow
         import pyarrow.compute
+
+        from ..arrow.segments import Segment
 
         compute: Any = pyarrow.compute  # its functions are made at run time
 
@@ -105,7 +114,17 @@ class Recorder:
                 {"at": now.isoformat(), "since": gap.since and gap.since.isoformat(), "reason": gap.reason}
                 for gap in gaps
             ]
-            self._segment(kind, day, part.schema, symbols).write(part, written)
+            found = self._open.get(kind)
+            if found is not None and (found[0] != day or found[1].rows >= MAX_ROWS):
+                self._end(kind)
+                found = None
+            if found is None:
+                self._number += 1
+                path = self._directory / f"day={day}" / f"{kind}-{self._number:06}.arrows"
+                names = json.dumps({streamer: name for name, streamer in symbols.items()})
+                schema = part.schema.with_metadata({"event_type": kind, "symbols": names})
+                found = self._open[kind] = day, Segment(path, schema)
+            found[1].write(part, written)
             gaps = []
 
     async def aclose(self) -> None:
@@ -118,23 +137,6 @@ class Recorder:
             if self._lock is not None:
                 os.close(self._lock)
                 self._lock = None
-
-    def _segment(self, kind: str, day: date, schema: pyarrow.Schema, symbols: Mapping[str, str]) -> Segment:
-        from ..arrow.segments import Segment
-
-        found = self._open.get(kind)
-        if found is not None and (found[0] != day or found[1].rows >= MAX_ROWS):
-            self._end(kind)
-            found = None
-        if found is None:
-            self._number += 1
-            path = self._directory / f"day={day}" / f"{kind}-{self._number:06}.arrows"
-            metadata = {
-                "event_type": kind,
-                "symbols": json.dumps({streamer: name for name, streamer in symbols.items()}),
-            }
-            found = self._open[kind] = day, Segment(path, schema.with_metadata(metadata))
-        return found[1]
 
     def _end(self, kind: str) -> None:
         """Close a segment and rewrite it."""
@@ -165,15 +167,3 @@ def _locked(path: Path) -> int | None:
         os.close(descriptor)
         raise ConfigurationError(f"{path.parent} belongs to another recorder that is running") from None
     return descriptor
-
-
-def _last_time(files: list[Path]) -> datetime | None:
-    """Return when the last row of a recording was received."""
-    import pyarrow.compute
-    from pyarrow import parquet
-
-    compute: Any = pyarrow.compute
-
-    last = [path for path in files if path.parent == files[-1].parent and path.suffix == ".parquet"]
-    times = [compute.max(parquet.read_table(path, columns=["received_at"])["received_at"]).as_py() for path in last]
-    return max((time for time in times if time is not None), default=None)

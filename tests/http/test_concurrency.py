@@ -1,13 +1,15 @@
 """A function mapped over a source with bounded concurrency, on virtual time."""
 
 import asyncio
+import gc
 import itertools
+import weakref
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing
 
 import pytest
 
-from brokerage_async.http.concurrency import ConcurrentMap, end, map_in_order
+from brokerage_async.http.concurrency import ConcurrentMap, end, map_in_order, outliving, result_of
 from tests.loops import on_virtual_time
 from tests.tables import for_each
 
@@ -161,3 +163,43 @@ async def test_end_cancelled_while_it_waits_leaves_no_task_and_raises_afterwards
         await ending
     assert [task.cancelled() for task in tasks] == [True, True]
     assert asyncio.get_running_loop().time() == 1
+
+
+async def test_outliving_work_goes_on_without_its_cancelled_caller() -> None:
+    done = list[float]()
+
+    async def write() -> None:
+        await asyncio.sleep(10)
+        done.append(now())
+
+    async def call() -> None:
+        await result_of(outliving(write(), "write"))
+
+    caller = asyncio.create_task(call())
+    await asyncio.sleep(1)
+    caller.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+    assert now() == 1
+    await asyncio.sleep(20)
+    assert done == [10]
+
+
+async def test_outliving_work_that_nothing_refers_to_is_kept_and_its_failure_is_not_logged() -> None:
+    loop, reported, waits = asyncio.get_running_loop(), list[object](), list[weakref.ref[asyncio.Future[None]]]()
+    loop.set_exception_handler(lambda _, context: reported.append(context))
+
+    async def write() -> None:
+        waiter = loop.create_future()  # known to this coroutine alone
+        waits.append(weakref.ref(waiter))
+        await waiter
+
+    outliving(write(), "write")
+    await asyncio.sleep(0)
+    gc.collect()
+    waiter = waits[0]()
+    assert waiter is not None
+    waiter.set_exception(ConnectionError())
+    await asyncio.sleep(1)
+    gc.collect()
+    assert reported == []

@@ -168,7 +168,7 @@ async def test_outlasting_waits_through_one_cancellation_and_no_second() -> None
         try:
             await asyncio.shield(work)
         except asyncio.CancelledError:
-            return await outlasting(work)
+            return await outlasting(asyncio.wait({work}))
         return True
 
     waits = asyncio.create_task(waiting())

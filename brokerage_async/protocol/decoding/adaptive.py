@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -181,13 +181,31 @@ class DecoderRegistry:
                 for field, plan in plans.items()
                 if field.many and field not in self._widened and plan.is_typed and not _is_shared(plan.variant)
             ]
+            adapted: dict[WireField, Any] = {
+                field: list[plan.variant] if field.many else plan.variant  # type: ignore[name-defined]
+                for field, plan in plans.items()
+                if plan.variant is not field.child
+            }
             variant = wire
-            if learned or widened or early or any(plan.variant is not field.child for field, plan in plans.items()):
-                types = [(field, Any if field in widened else _annotation(field, plans.get(field))) for field in fields]
-                variant = _define(wire, types, learned, widened, early)
-            below = [(field, plan) for field, plan in plans.items() if not plan.is_typed]
+            if learned or widened or early or adapted:
+                definitions = list[Any]()
+                for field in fields:
+                    kind: Any = Any if field in widened else adapted.get(field, field.type)
+                    if kind is not Any and field in adapted:
+                        kind = kind | str | None if "str" in field.scalars else kind | None
+                    definitions.append((field.attribute, kind, msgspec.field(default=None, name=field.key)))
+                for number, key in enumerate(learned):
+                    kind = Spare if key is SPARE else Any
+                    definitions.append((f"learned_{number}", kind, msgspec.field(default=msgspec.UNSET, name=key)))
+                methods = {**variant_methods(wire, learned, widened), "__doc__": wire.__doc__}
+                if early:
+                    methods["__post_init__"] = _builder_of(early)
+                variant = msgspec.defstruct(  # type: ignore[assignment]
+                    wire.__name__, definitions, bases=(Wire,), namespace=methods, module=wire.__module__
+                )
+            below = tuple((field, plan) for field, plan in plans.items() if not plan.is_typed)
             loose = tuple((field, plans.get(field)) for field in widened)
-            plan = self._plans[wire] = Plan(wire, variant, loose, tuple(below))
+            plan = self._plans[wire] = Plan(wire, variant, loose, below)
             return plan
 
 
@@ -205,37 +223,15 @@ def _nested_rows(field: WireField, value: Any) -> list[dict[str, Any]]:
     return [item for item in (value if field.many and isinstance(value, list) else (value,)) if isinstance(item, dict)]
 
 
-def _annotation(field: WireField, plan: Plan | None) -> Any:
-    """Return the type of a field in a variant that was not widened."""
-    if plan is None or plan.variant is field.child:
-        return field.type
-    kind: Any = list[plan.variant] if field.many else plan.variant  # type: ignore[name-defined]
-    return kind | str | None if "str" in field.scalars else kind | None
-
-
-def _define(
-    wire: type[Wire], types: list[tuple[WireField, Any]], learned: list[str], widened: list[WireField], early: list[str]
-) -> type[Wire]:
-    """Return the variant of a wire struct."""
-    definitions: list[Any] = [
-        (field.attribute, kind, msgspec.field(default=None, name=field.key)) for field, kind in types
-    ]
-    for number, key in enumerate(learned):
-        kind = Spare if key is SPARE else Any
-        definitions.append((f"learned_{number}", kind, msgspec.field(default=msgspec.UNSET, name=key)))
-    namespace = {**variant_methods(wire, learned, widened), "__doc__": wire.__doc__}
+def _builder_of(attributes: Sequence[str]) -> Callable[[Any], None]:
+    """Return the method of a variant that builds the models of nested lists."""
 
     def build_nested(self: Any) -> None:
-        for attribute in early:
+        for attribute in attributes:
             if wires := getattr(self, attribute):
                 setattr(self, attribute, build_list(wires))
 
-    if early:
-        namespace["__post_init__"] = build_nested
-    variant: type[Wire] = msgspec.defstruct(  # type: ignore[assignment]
-        wire.__name__, definitions, bases=(Wire,), namespace=namespace, module=wire.__module__
-    )
-    return variant
+    return build_nested
 
 
 def variant_methods(wire: type[Wire], learned: Sequence[str], widened: Iterable[WireField] = ()) -> dict[str, Any]:

@@ -38,7 +38,10 @@ PLACE = "the rows were here"
 
 @attrs.define
 class Chunker:
-    """The rows of one body: their JSON path, how far they have been taken, and where the next chunk may end."""
+    """The rows of one body: their JSON path, how far they have been taken, and where the next chunk may end.
+
+    The caller goes on to the ``position`` behind a chunk that was right; ``closing`` is known once all were taken.
+    """
 
     body: bytes
     path: str
@@ -56,11 +59,6 @@ class Chunker:
             if first and (path := rows_path(_head(body, opening.end()))):
                 return cls(body=body, path=path, opening=opening.end(), position=opening.end(), first_key=first[1])
         return None
-
-    @property
-    def is_done(self) -> bool:
-        """Return whether all rows have been taken."""
-        return self.closing is not None
 
     def candidates(self) -> Iterator[tuple[bytes, int, int | None]]:
         """Yield chunks from the present position on as (list, position after it, position of the closing bracket).
@@ -82,11 +80,6 @@ class Chunker:
             counted = self._counted_end(len(self.body))
         if counted is not None:
             yield self._chunk(counted)
-
-    def take(self, position: int, closing: int | None) -> None:
-        """Go on after a chunk that was right."""
-        self.position = position
-        self.closing = closing
 
     def rest(self) -> bytes:
         """Return the body with a mark in place of its rows."""

@@ -21,7 +21,7 @@ from .adaptive import REGISTRY, DecoderRegistry
 from .chunks import PLACE, SIZE, Chunker, rows_path
 from .fields import UNREADABLE, wire_fields
 from .issues import IGNORED, READ, Issues, describe
-from .lenient import build_rows, parse, structure_one, structure_rows, structure_steps
+from .lenient import ROWS_PER_BATCH, build_rows, parse, structure_one, structure_rows, structure_steps
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -106,31 +106,31 @@ def decode_chunks(
         _report_envelope(chunker.path, issues)
     registry.plan(wires()[operation.result]).decoder(list)
     yield
-    models = yield from _decode_rows(operation, chunker, issues)
-    try:
-        rest = parse(chunker.rest())
-    except ValueError:
-        raise _incomplete(operation) from None
-    if rows_path(rest) != chunker.path or _find_rows(operation, rest, rest.get("data"), issues)[0] != [PLACE]:
-        return decode(operation, body, strict=strict, registry=registry)
-    return _surrounded(models, rest.get("context"), rest.get("pagination"), _error_beside(rest), issues)
-
-
-def _decode_rows(operation: Operation[Any], chunker: Chunker, issues: Issues) -> Generator[None, None, list[Any]]:
-    """Return the models of all rows, chunk by chunk."""
     models: list[Any] = []
     # Where the garbage collector lets many young objects accumulate, it pauses longer than any other step. Where it
     # runs often anyway, or not at all, it is left alone.
     often, times, *_ = gc.get_threshold()
     sweeps = gc.isenabled() and often * times > 10_000
     until_sweep = sweep_after = max(8, len(chunker.body) // SIZE // 5) if sweeps else -1
-    while not chunker.is_done:
+    while chunker.closing is None:
         for text, position, closing in chunker.candidates():
-            rows = yield from _decode_chunk(_model(operation), text, chunker.path, len(models), issues)
-            if rows is not None:
-                models += rows
-                chunker.take(position, closing)
-                break
+            plan, some = registry.plan(wires()[operation.result]), list[Any]()
+            try:
+                structs = plan.decoder(list).decode(text)
+                per_step = ROWS_PER_STEP if plan.is_typed else ROWS_PER_BATCH
+                for start in range(0, len(structs), per_step):
+                    if start or len(text) > 2 * SIZE:  # the latter with a few long rows
+                        yield
+                    some += build_rows(plan, structs[start : start + per_step], f"{chunker.path}[]", issues)
+            except UNREADABLE:
+                try:
+                    rows = parse(text)
+                except ValueError:
+                    continue  # not a list: it was cut in the wrong place
+                some = yield from structure_steps(operation.result, rows, chunker.path, issues, len(models))
+            models += some
+            chunker.position, chunker.closing = position, closing
+            break
         else:
             raise _incomplete(operation)
         yield
@@ -139,29 +139,13 @@ def _decode_rows(operation: Operation[Any], chunker: Chunker, issues: Issues) ->
             gc.collect(1)
             until_sweep = sweep_after
             yield
-    return models
-
-
-def _decode_chunk(
-    model: type[Any], text: bytes, path: str, offset: int, issues: Issues
-) -> Generator[None, None, list[Any] | None]:
-    """Return the models of one chunk, or None when it is not a list, which means that it was cut in the wrong place."""
-    plan = issues.registry.plan(wires()[model])
     try:
-        structs = plan.decoder(list).decode(text)
-        if len(text) > 2 * SIZE:
-            yield  # a few long rows
-        models = build_rows(plan, structs[:ROWS_PER_STEP], f"{path}[]", issues)
-        for start in range(ROWS_PER_STEP, len(structs), ROWS_PER_STEP):
-            yield
-            models += build_rows(plan, structs[start : start + ROWS_PER_STEP], f"{path}[]", issues)
-    except UNREADABLE:
-        try:
-            rows = parse(text)
-        except ValueError:
-            return None
-        return (yield from structure_steps(model, rows, path, issues, offset))
-    return models
+        rest = parse(chunker.rest())
+    except ValueError:
+        raise _incomplete(operation) from None
+    if rows_path(rest) != chunker.path or _find_rows(operation, rest, rest.get("data"), issues)[0] != [PLACE]:
+        return decode(operation, body, strict=strict, registry=registry)
+    return _surrounded(models, rest.get("context"), rest.get("pagination"), _error_beside(rest), issues)
 
 
 def _decode_untyped(operation: Operation[T], body: bytes, issues: Issues) -> Decoded[T]:

@@ -36,16 +36,14 @@ def parse(body: bytes | memoryview) -> Any:
     Python cannot hold stay strings there. Raises ValueError for anything that is not JSON.
     """
     try:
-        return _UNTYPED.decode(body)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    except (msgspec.DecodeError, ArithmeticError):
         try:
+            return _UNTYPED.decode(body)
+        except (msgspec.DecodeError, ArithmeticError):
             return json.loads(
                 bytes(body).decode(), parse_float=_or_text(Decimal), parse_int=_or_text(int), parse_constant=str
             )
-        except RecursionError:
-            raise ValueError("nested too deeply") from None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 _UNTYPED = msgspec.json.Decoder(float_hook=Decimal)
@@ -102,7 +100,13 @@ def _settle(plan: Plan, structs: Sequence[Any], path: str, issues: Issues) -> No
                 is_needed = other.__class__ is Kept and other.value is None  # The proper key wins where it fits.
                 value = keep(field, raw, _held(value) if is_needed else None)
             elif value.__class__ is Kept and (value.items or not reported):
-                _report(field, value, place, issues)
+                if not value.items:
+                    issues.report(place, f"expected {field.expected}, got {describe(value.raw)}", KEPT)
+                for index in value.items:
+                    reason = (
+                        f"expected {'an object' if field.child else field.expected}, got {describe(value.raw[index])}"
+                    )
+                    issues.report(f"{place}[{index}]", reason, LEFT_OUT if field.child else KEPT)
                 reported = reported or not value.items  # Items of a list have their own paths.
             if value is not raw:
                 setattr(struct, attribute, value)
@@ -145,26 +149,12 @@ def _read_nested(field: WireField, child: Plan, raw: Any) -> Any:
     return raw if isinstance(raw, str) and "str" in field.scalars else keep(field, raw)
 
 
-def _report(field: WireField, kept: Kept, path: str, issues: Issues) -> None:
-    if not kept.items:
-        issues.report(path, f"expected {field.expected}, got {describe(kept.raw)}", KEPT)
-    for index in kept.items:
-        reason = f"expected {'an object' if field.child else field.expected}, got {describe(kept.raw[index])}"
-        issues.report(f"{path}[{index}]", reason, LEFT_OUT if field.child else KEPT)
-
-
 # -- raw rows ---------------------------------------------------------------------------------------------------------
 
 
 def structure_rows(model: type[Any], rows: list[Any], path: str, issues: Issues) -> list[Any]:
     """Return the models of raw rows. A row that is not an object is left out and reported."""
-    steps = structure_steps(model, rows, path, issues)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            models: list[Any] = end.value
-            return models
+    return _result(structure_steps(model, rows, path, issues))
 
 
 def structure_steps(
@@ -174,15 +164,16 @@ def structure_steps(
     wire, models = wires()[model], list[Any]()
     for start in range(0, len(rows), ROWS_PER_BATCH):
         batch = dict(enumerate(rows[start : start + ROWS_PER_BATCH], offset + start))
-        for index, row in list(batch.items()):
-            if not isinstance(row, dict):
-                issues.report(f"{path}[{index}]", f"expected an object, got {describe(row)}", LEFT_OUT)
-                del batch[index]
+        odd = [index for index, row in batch.items() if not isinstance(row, dict)]
+        for index in odd[:1]:  # All have one path, which is reported once.
+            issues.report(f"{path}[{index}]", f"expected an object, got {describe(batch[index])}", LEFT_OUT)
+        for index in odd:
+            del batch[index]
         try:
-            models += _structure(wire, list(batch.values()), f"{path}[]", issues)
+            models += yield from _structure(wire, list(batch.values()), f"{path}[]", issues)
         except UNREADABLE:  # In strict mode the row is named.
             for index, row in batch.items():
-                models += _structure(wire, [row], f"{path}[{index}]", issues)
+                models += yield from _structure(wire, [row], f"{path}[{index}]", issues)
         yield
     return models
 
@@ -192,28 +183,36 @@ def structure_one(model: type[Any], raw: Any, path: str, issues: Issues) -> Any:
     if not isinstance(raw, dict):
         reason = f"expected an object, got {describe(raw)}"
         raise ResponseDecodeError(f"{path}: {reason}", json_path=path, operation=issues.operation)
-    return _structure(wires()[model], [raw], path, issues)[0]
+    return _result(_structure(wires()[model], [raw], path, issues))[0]
 
 
-def _structure(wire: type[Wire], rows: list[Any], path: str, issues: Issues) -> list[Any]:
-    """Return the models of raw objects, converted in C by a struct that was adapted to them."""
+def _result(steps: Generator[None, None, list[Any]]) -> list[Any]:
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            models: list[Any] = end.value
+            return models
+
+
+def _structure(wire: type[Wire], rows: list[Any], path: str, issues: Issues) -> Generator[None, None, list[Any]]:
+    """Return the models of raw objects, converted in C by a struct that was adapted to them. Each adaptation is a step.
+
+    All rows may be odd in another way, and to look through them takes about a millisecond each time.
+    """
     registry = issues.registry
     while True:
         plan = registry.plan(wire)
         try:
             return build_rows(plan, plan.convert(rows), path, issues)
         except UNREADABLE:
-            if not registry.learn(wire, rows) and not any(_widen_for(plan, row, path, issues) for row in rows):
-                raise
-
-
-def _widen_for(plan: Plan, row: dict[str, Any], path: str, issues: Issues) -> bool:
-    """Widen the odd fields of a row if it does not fit: to look for them takes ten times as long as to convert it.
-
-    Return False if there were none.
-    """
-    try:
-        build_rows(plan, plan.convert([row]), path, issues)
-    except UNREADABLE:
-        return issues.registry.widen(plan.wire, row)
-    return False
+            if not registry.learn(wire, rows):
+                for row in rows:  # To look for the odd fields of a row takes ten times as long as to convert it.
+                    try:
+                        build_rows(plan, plan.convert([row]), path, issues)
+                    except UNREADABLE:
+                        if registry.widen(wire, row):
+                            break
+                else:
+                    raise
+        yield

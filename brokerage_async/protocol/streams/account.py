@@ -120,7 +120,23 @@ class AccountConnection:
         actions = self._next_actions()
         if not actions and self.accepted and now >= self._last_sent + self._timing.heartbeat:
             actions = [HEARTBEAT]
-        return [self._message(action, token, now) for action in actions]
+        messages = list[Secret]()
+        for action in actions:
+            self._count += 1
+            message: dict[str, Any] = {"action": action}
+            if action == CONNECT:
+                self._asked = self._accounts
+                message["value"] = sorted(self._accounts)
+            elif action != HEARTBEAT:
+                self._subscribed.add(action)
+            asked = self._accounts if action == CONNECT else frozenset[str]()
+            self._pending[self._count] = _Pending(action, now + self._timing.answer, asked)
+            self._last_sent = now
+            message |= {"auth-token": token.reveal(), "request-id": self._count}
+            if self._source is not None:
+                message["source"] = self._source
+            messages.append(Secret(msgspec.json.encode(message).decode()))
+        return messages
 
     def receive(self, data: str | bytes, now: float) -> list[AccountEvent]:
         """Return the events of one message. See `steps`."""
@@ -172,22 +188,6 @@ class AccountConnection:
             return []
         return sorted(self._wanted - self._subscribed)
 
-    def _message(self, action: str, token: Secret, now: float) -> Secret:
-        self._count += 1
-        message: dict[str, Any] = {"action": action}
-        if action == CONNECT:
-            self._asked = self._accounts
-            message["value"] = sorted(self._accounts)
-        elif action != HEARTBEAT:
-            self._subscribed.add(action)
-        asked = self._accounts if action == CONNECT else frozenset[str]()
-        self._pending[self._count] = _Pending(action, now + self._timing.answer, asked)
-        self._last_sent = now
-        message |= {"auth-token": token.reveal(), "request-id": self._count}
-        if self._source is not None:
-            message["source"] = self._source
-        return Secret(msgspec.json.encode(message).decode())
-
     def _settle(self, frame: dict[str, Any]) -> None:
         """Take the answer to a request: by its number, without one to the oldest with the same action.
 
@@ -219,16 +219,13 @@ class AccountConnection:
             data = raw_object(data) if model is None else structure_one(model, data, f"$.{kind}", self._issues)
         elif data is None and "type" not in frame:
             data = raw_object(frame)
+        try:
+            moment = read_epoch(timestamp) if type(timestamp) is int else None
+        except ValueError:
+            moment = None
         return AccountEvent(
             type=kind,
             data=data,
-            timestamp=_moment(timestamp),
+            timestamp=moment,
             sequence=sequence if type(sequence) is int else None,
         )
-
-
-def _moment(raw: object) -> Any:
-    try:
-        return read_epoch(raw) if type(raw) is int else None
-    except ValueError:
-        return None

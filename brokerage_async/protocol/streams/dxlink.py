@@ -176,7 +176,12 @@ class DxLinkConnection:
         if self.is_authorized:
             for channel in self._channels.values():
                 messages += channel.send(now, now + self._timing.answer, self._aggregation, self._max_message)
-                self._warn_if_capped(channel)
+                if channel.capped and channel.type not in self._warned:
+                    self._warned.add(channel.type)
+                    logger.warning(
+                        "market-data stream: %d subscriptions to %s wait until others end: the service takes no more "
+                        "at a time", channel.capped, channel.type,
+                    )  # fmt: skip
         if not messages and now >= self._last_sent + self._heartbeat:
             messages.append(_message("KEEPALIVE"))
         if messages:
@@ -200,11 +205,24 @@ class DxLinkConnection:
                 logger.warning("market-data stream: a snapshot of %s did not end: delivered in part", channel.type)
                 yield channel.feed, overdue
         if len(data) > LARGE:
-            yield from self._large(data, now)
+            body = data if isinstance(data, str) else data.decode(errors="replace")
+            start = _HEAD.match(body)
+            number = start and (_CHANNEL.search(start[0]) or _CHANNEL.search(body, max(start.end(), len(body) - 100)))
+            if start is None or number is None:
+                logger.warning("market-data stream: a message of %d characters is not FEED_DATA; ignored", len(body))
+                return
+            found = self._by_number.get(int(number[1]))
+            columns: Mapping[str, Any] = {} if found is None else found.columns
+            as_rows = found is not None and found.feed[3]
+            blocks = events_of_large(body, start.end(), columns, self._issues, as_rows=as_rows)
+            yield from self._events(found, blocks, now)
             return
-        decoder, row_channel = _DECODER, self._row_channel(data) if self._has_rows else None
-        if row_channel is not None:  # rows need no Decimals, which take three times as long
-            decoder = _FLOAT_DECODER
+        decoder, row_channel = _DECODER, None
+        if self._has_rows:
+            head = _NUMBER.search(data[:64].encode(errors="replace") if isinstance(data, str) else data, 0, 64)
+            addressed = None if head is None else self._by_number.get(int(head[1]))
+            if addressed is not None and addressed.feed[3]:  # rows need no Decimals, which take three times as long
+                decoder, row_channel = _FLOAT_DECODER, addressed
         try:
             frame: _Frame | None = decoder.decode(data)
         except (msgspec.MsgspecError, ArithmeticError, RecursionError, ValueError):
@@ -216,30 +234,11 @@ class DxLinkConnection:
                 yield row_channel.feed, [rows]
                 return
             found = self._by_number.get(frame.channel)
-            columns: Mapping[str, Any] = {} if found is None else found.columns
+            columns = {} if found is None else found.columns
             as_rows = found is not None and found.feed[3]
             yield from self._events(found, events_of(frame.data, columns, self._issues, as_rows=as_rows), now)
         else:
             self._control(frame, now)
-
-    def _row_channel(self, data: str | bytes) -> Channel | None:
-        """Return the channel of a message if its events are wanted as rows."""
-        head = _NUMBER.search(data[:64].encode(errors="replace") if isinstance(data, str) else data, 0, 64)
-        channel = None if head is None else self._by_number.get(int(head[1]))
-        return channel if channel is not None and channel.feed[3] else None
-
-    def _large(self, data: str | bytes, now: float) -> Iterator[tuple[Feed | None, list[Any]]]:
-        body = data if isinstance(data, str) else data.decode(errors="replace")
-        head = _HEAD.match(body)
-        number = head and (_CHANNEL.search(head[0]) or _CHANNEL.search(body, max(head.end(), len(body) - 100)))
-        if head is None or number is None:
-            logger.warning("market-data stream: a message of %d characters is not FEED_DATA; ignored", len(body))
-            return
-        channel = self._by_number.get(int(number[1]))
-        columns: Mapping[str, Any] = {} if channel is None else channel.columns
-        as_rows = channel is not None and channel.feed[3]
-        blocks = events_of_large(body, head.end(), columns, self._issues, as_rows=as_rows)
-        yield from self._events(channel, blocks, now)
 
     def _events(
         self, channel: Channel | None, blocks: Iterator[tuple[str, list[Any]]], now: float
@@ -279,7 +278,20 @@ class DxLinkConnection:
                 self._asked = True
                 self._ask_for_token()
             case "ERROR":
-                self._fail(frame, channel)
+                # It informs, and the service ends the channel or the connection itself if it must.
+                if frame.error == "UNAUTHORIZED" and channel is None:
+                    raise StreamRefusedError("the market-data stream refused the quote token", code="UNAUTHORIZED")
+                report = self._token.conceal_in(f"{frame.error}: {frame.message}")
+                if channel is not None:
+                    logger.warning("market-data stream: %s: %s", channel.type, report)
+                    symbols = channel.fail(self._last_received)
+                    self.interruptions.append(Interruption(channel.feed, report, str(frame.error), symbols))
+                    self._must_send = True
+                elif frame.channel:  # of a channel that was closed in the meantime
+                    logger.warning("market-data stream: channel %d: %s", frame.channel, report)
+                else:
+                    logger.warning("market-data stream: %s", report)
+                    self.complaint = report
             case "CHANNEL_OPENED" if channel is not None:
                 channel.opened()
                 self._must_send = True
@@ -291,30 +303,6 @@ class DxLinkConnection:
     def _ask_for_token(self) -> None:
         if not self._sent_token:
             self._sends_token = self._must_send = True
-
-    def _warn_if_capped(self, channel: Channel) -> None:
-        if channel.capped and channel.type not in self._warned:
-            self._warned.add(channel.type)
-            logger.warning(
-                "market-data stream: %d subscriptions to %s wait until others end: the service takes no more at a time",
-                channel.capped, channel.type,
-            )  # fmt: skip
-
-    def _fail(self, frame: _Frame, channel: Channel | None) -> None:
-        """Report an error: it informs, and the service ends the channel or the connection itself if it must."""
-        if frame.error == "UNAUTHORIZED" and channel is None:
-            raise StreamRefusedError("the market-data stream refused the quote token", code="UNAUTHORIZED")
-        report = self._token.conceal_in(f"{frame.error}: {frame.message}")
-        if channel is not None:
-            logger.warning("market-data stream: %s: %s", channel.type, report)
-            symbols = channel.fail(self._last_received)
-            self.interruptions.append(Interruption(channel.feed, report, str(frame.error), symbols))
-            self._must_send = True
-        elif frame.channel:  # of a channel that was closed in the meantime
-            logger.warning("market-data stream: channel %d: %s", frame.channel, report)
-        else:
-            logger.warning("market-data stream: %s", report)
-            self.complaint = report
 
     def _remove(self, subscription: Subscription, but: str | None = None) -> None:
         """End a subscription. Under ``AUTO`` and ``HISTORY``, which replace each other, but not under ``but``."""

@@ -204,7 +204,27 @@ class ColumnDecoder:
         self.columns: tuple[str, ...] = tuple(columns)
         self._model = model
         self._ignored = ignored
-        row: Any = _row_struct(wires()[model], self.columns, ignored)
+        wire = wires()[model]
+        fields, unknown, definitions = dict(wire_fields(wire)), list[str](), list[Any]()
+        for number, name in enumerate(self.columns):
+            field = fields.pop(name, None)
+            if field is not None:
+                definitions.append((field.attribute, field.type, None))
+            elif name in ignored or name in self.columns[:number]:
+                definitions.append((f"ignored_{number}", Any, None))
+            else:
+                definitions.append((f"learned_{len(unknown)}", Any, msgspec.UNSET))
+                unknown.append(name)
+        definitions += [(field.attribute, field.type, None) for field in fields.values()]  # they stay None
+        row: Any = msgspec.defstruct(
+            wire.__name__,
+            definitions,
+            bases=(Wire,),
+            namespace=variant_methods(wire, unknown),
+            module=wire.__module__,
+            array_like=True,
+            gc=False,
+        )
         self._struct: type[Wire] = row
         self._rows: Any = list[row]
 
@@ -224,30 +244,3 @@ class ColumnDecoder:
             ]
             models = structure_rows(self._model, objects, path, issues)
         return models
-
-
-def _row_struct(wire: type[Wire], columns: tuple[str, ...], ignored: frozenset[str]) -> type[Wire]:
-    """Return the wire struct as an array of these columns. The other fields follow and stay None."""
-    fields = dict(wire_fields(wire))
-    unknown: list[str] = []
-    definitions: list[Any] = []
-    for number, name in enumerate(columns):
-        field = fields.pop(name, None)
-        if field is not None:
-            definitions.append((field.attribute, field.type, None))
-        elif name in ignored or name in columns[:number]:
-            definitions.append((f"ignored_{number}", Any, None))
-        else:
-            definitions.append((f"learned_{len(unknown)}", Any, msgspec.UNSET))
-            unknown.append(name)
-    definitions += [(field.attribute, field.type, None) for field in fields.values()]
-    row: type[Wire] = msgspec.defstruct(  # type: ignore[assignment]
-        wire.__name__,
-        definitions,
-        bases=(Wire,),
-        namespace=variant_methods(wire, unknown),
-        module=wire.__module__,
-        array_like=True,
-        gc=False,
-    )
-    return row

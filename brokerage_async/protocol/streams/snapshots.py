@@ -58,10 +58,31 @@ class SnapshotAssembler:
         groups, ready = self._groups, list[Any]()
         for event in events:
             flags = event.event_flags or 0
-            if (flags & _GROUPED or event.event_symbol in groups) and self._is_wanted(event.event_symbol):
-                self._hold(event, flags, ready, now)
-            else:
+            symbol = event.event_symbol
+            if not (flags & _GROUPED or symbol in groups) or not self._is_wanted(symbol):
                 ready.append(event)
+                continue
+            group = groups.get(symbol)
+            if group is None or flags & _BEGIN:
+                self.drop(symbol)
+                group = groups[symbol] = _Group(is_snapshot=bool(flags & _BEGIN), began=now)
+            rows, before = group.rows, len(group.rows)
+            index = event.index or 0
+            if not group.is_snapshot:
+                rows[before] = event
+            elif flags & _REMOVE:
+                rows.pop(index, None)  # the last row is often a mere marker
+            else:
+                group.is_sorted = group.is_sorted and (index < group.last or index in rows)
+                group.last = min(index, group.last)
+                rows[index] = event
+            self._held.count += len(rows) - before
+            is_full = self._held.count >= MAX_ROWS or (not group.is_sorted and len(rows) >= MAX_UNSORTED)
+            if flags & _LAST or is_full:
+                group.sees_end = True
+                group.is_partial = bool(flags & _SNIP) or not flags & _LAST
+            if (is_full or not flags & _PENDING) and (group.sees_end or not group.is_snapshot):
+                self._release(symbol, group, ready)
         return ready
 
     def drop(self, symbol: str) -> None:
@@ -78,32 +99,6 @@ class SnapshotAssembler:
             group.is_partial = True
             self._release(symbol, group, ready)
         return ready
-
-    def _hold(self, event: Any, flags: int, ready: list[Any], now: float) -> None:
-        symbol = event.event_symbol
-        group = self._groups.get(symbol)
-        if group is None or flags & _BEGIN:
-            self.drop(symbol)
-            group = self._groups[symbol] = _Group(is_snapshot=bool(flags & _BEGIN), began=now)
-        rows, before = group.rows, len(group.rows)
-        index = event.index or 0
-        if not group.is_snapshot:
-            rows[before] = event
-        elif flags & _REMOVE:
-            rows.pop(index, None)  # the last row is often a mere marker
-        else:
-            group.is_sorted = group.is_sorted and (index < group.last or index in rows)
-            group.last = min(index, group.last)
-            rows[index] = event
-        self._held.count += len(rows) - before
-        is_full = self._held.count >= MAX_ROWS or (not group.is_sorted and len(rows) >= MAX_UNSORTED)
-        if flags & _LAST or is_full:
-            group.sees_end = True
-            group.is_partial = bool(flags & _SNIP) or not flags & _LAST
-        if flags & _PENDING and not is_full:
-            return
-        if not group.is_snapshot or group.sees_end:
-            self._release(symbol, group, ready)
 
     def _release(self, symbol: str, group: _Group, ready: list[Any]) -> None:
         self.drop(symbol)

@@ -53,7 +53,29 @@ def check(
             ``errors`` lists all problems.
     """
     found = _Problems(operation.name, strict)
-    _check_parameters(found, operation, path or {}, query or {})
+    path, query, given = path or {}, query or {}, 0
+    for parameter in operation.parameters:
+        if parameter.location == "path":
+            value = path.get(parameter.wire)
+            if value is None:
+                found.add("unsafe_segment", "is required in the path", parameter.wire)
+            elif (problem := problem_of(parameter, value)) is not None:  # first: an array does not compare to a bool
+                found.add(*problem, parameter.wire)
+            elif value in ("", ".", ".."):
+                found.add("unsafe_segment", f"must not be {value!r}", parameter.wire)
+            continue
+        value = query.get(parameter.wire)
+        given += parameter.wire in query
+        if value is not None or parameter.required:
+            _check_value(found, parameter, value, parameter.wire)
+    if given != len(query):
+        known = {parameter.wire for parameter in operation.parameters if parameter.location != "path"}
+        for wire in query:
+            if wire not in known:
+                found.add("unknown_parameter", "unknown parameter", str(wire))
+    for rule in _query_rules(operation) if operation.rules else ():  # the cache keeps its arguments
+        for code, place in rule.broken(query):
+            found.add(code, rule.rule.message, place)
     if body is None or (isinstance(body, bytes) and not body and operation.body is not None):
         if operation.body is not None and operation.body_required:
             found.add("required", f"{with_article(operation.body.__name__)} is required as the body", "")
@@ -148,7 +170,10 @@ def _check_value(found: _Problems, field: Parameter | BodyField, value: object, 
     else:
         least = field.min_items if isinstance(field, BodyField) else 1
         if least is not None and len(value) < least:
-            found.add("too_few_items", _too_few(field, least), domain)
+            message = "must not be empty, which the service treats as unfiltered: omit it to get everything"
+            if isinstance(field, BodyField) or field.required:
+                message = f"must have at least {least} item{'s' if least > 1 else ''}"
+            found.add("too_few_items", message, domain)
         stem = domain.removesuffix("[]")
         for index, item in enumerate(value):
             if found.enough:
@@ -157,12 +182,6 @@ def _check_value(found: _Problems, field: Parameter | BodyField, value: object, 
             _check_single(found, field, item, f"{stem}[{index}]")
             if isinstance(field, Parameter) and field.joined and isinstance(item, str) and "," in item:
                 found.add("value_not_allowed", "must not contain a comma, which separates values", f"{stem}[{index}]")
-
-
-def _too_few(field: Parameter | BodyField, least: int) -> str:
-    if isinstance(field, BodyField) or field.required:
-        return f"must have at least {least} item{'s' if least > 1 else ''}"
-    return "must not be empty, which the service treats as unfiltered: omit it to get everything"
 
 
 def is_array(value: object) -> TypeGuard[Collection[object]]:
@@ -176,34 +195,6 @@ def is_array(value: object) -> TypeGuard[Collection[object]]:
 def with_article(name: str) -> str:
     """Return the name of a class with its article, such as "an OrderEdit"."""
     return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
-
-
-def _check_parameters(
-    found: _Problems, operation: Operation[Any], path: Mapping[str, object], query: Mapping[str, object]
-) -> None:
-    given = 0
-    for parameter in operation.parameters:
-        if parameter.location == "path":
-            value = path.get(parameter.wire)
-            if value is None:
-                found.add("unsafe_segment", "is required in the path", parameter.wire)
-            elif (problem := problem_of(parameter, value)) is not None:  # first: an array does not compare to a bool
-                found.add(*problem, parameter.wire)
-            elif value in ("", ".", ".."):
-                found.add("unsafe_segment", f"must not be {value!r}", parameter.wire)
-            continue
-        value = query.get(parameter.wire)
-        given += parameter.wire in query
-        if value is not None or parameter.required:
-            _check_value(found, parameter, value, parameter.wire)
-    if given != len(query):
-        known = {parameter.wire for parameter in operation.parameters if parameter.location != "path"}
-        for wire in query:
-            if wire not in known:
-                found.add("unknown_parameter", "unknown parameter", str(wire))
-    for rule in _query_rules(operation) if operation.rules else ():  # the cache keeps its arguments
-        for code, place in rule.broken(query):
-            found.add(code, rule.rule.message, place)
 
 
 @functools.cache

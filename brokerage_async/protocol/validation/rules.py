@@ -50,30 +50,25 @@ class CompiledRule:
 
         Values of a wrong type are ignored: they are reported as such.
         """
-        places = self._places(values)
+        if not _hold(self._when, values.get):
+            return []
+        off, places = _hold(self._unless, values.get), list[int | None]()  # None stands for the whole request
+        if self._array is None:
+            places = [] if off and self._unless else [None]
+        else:
+            exempts = off and bool(self._unless or self._unless_item)
+            for index, item in enumerate(_items(values, self._array)):
+                get = functools.partial(_field, item)
+                if _hold(self._when_item, get) and not (exempts and _hold(self._unless_item, get)):
+                    places.append(index)
         found: list[Broken] = []
-        for index in places:
-            found.extend(_unmet(self.rule, values, index))
+        for place in places:
+            found.extend(_unmet(self.rule, values, place))
         if places and self.rule.max_items is not None:
             array, most = self.rule.max_items
             if (len(_items(values, array)) if self._array is None else len(places)) > most:
                 found.append(("too_many_items", array))
         return found
-
-    def _places(self, values: Values) -> Sequence[int | None]:
-        """Return where the rule applies: to the whole request (None), or to the items at these positions."""
-        if not _hold(self._when, values.get):
-            return ()
-        off = _hold(self._unless, values.get)
-        if self._array is None:
-            return () if off and self._unless else (None,)
-        exempts = off and bool(self._unless or self._unless_item)
-        places: list[int | None] = []
-        for index, item in enumerate(_items(values, self._array)):
-            get = functools.partial(_field, item)
-            if _hold(self._when_item, get) and not (exempts and _hold(self._unless_item, get)):
-                places.append(index)
-        return places
 
 
 def _hold(conditions: _Conditions, get: Callable[[str], object | None]) -> bool:

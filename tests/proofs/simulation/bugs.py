@@ -18,6 +18,7 @@ from brokerage_async.http.limiter import Lane
 from brokerage_async.operation import Effect
 from brokerage_async.protocol import retry
 from brokerage_async.protocol.retry import Action, Outcome
+from brokerage_async.protocol.token import Lease
 
 from .record import RecordingTransport
 
@@ -88,8 +89,9 @@ def silent_resend_when_dropped() -> Patches:
 @bug
 def no_single_flight() -> Patches:
     async def get(self: TokenManager) -> str:
+        requested_at = asyncio.get_running_loop().time()
         grant = await self._exchange(self._credentials)
-        await self._accept(grant, asyncio.get_running_loop().time())
+        self._lease = Lease.start(grant.access_token, grant.expires_in, requested_at)
         return self._lease.authorization
 
     return [patch.object(TokenManager, "get", get)]

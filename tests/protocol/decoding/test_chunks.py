@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from brokerage_async import errors
 from brokerage_async._generated import operations as ops
-from brokerage_async.protocol.decoding import chunks, codec
-from brokerage_async.protocol.decoding.adaptive import REGISTRY
+from brokerage_async._generated.converters import FutureOptionWire
+from brokerage_async.protocol.decoding import chunks, codec, lenient
+from brokerage_async.protocol.decoding.adaptive import REGISTRY, Plan
 from brokerage_async.protocol.decoding.codec import Decoded
+from brokerage_async.protocol.decoding.fields import wire_fields
 from tests.tables import for_each
 
 CHAIN = ops.INSTRUMENTS_FUTURES_OPTION_CHAIN
@@ -97,11 +99,10 @@ def test_a_chunk_has_about_the_intended_size() -> None:
     body = json.dumps({"data": {"items": rows_of(100)}}, separators=(",", ":")).encode()
     chunker = chunks.Chunker.of(body)
     assert chunker is not None
-    while not chunker.is_done:
-        text, position, closing = next(chunker.candidates())
+    while chunker.closing is None:
+        text, chunker.position, chunker.closing = next(chunker.candidates())
         assert len(text) <= 400 * 1.3
         json.loads(text)
-        chunker.take(position, closing)
     assert json.loads(chunker.rest()) == {"data": {"items": [chunks.PLACE]}}
 
 
@@ -204,6 +205,46 @@ def test_many_short_rows_are_built_a_few_at_a_time(monkeypatch: pytest.MonkeyPat
     assert (len(decoded.value), sum(built)) == (20_000, 20_000)
     assert max(built) <= codec.ROWS_PER_STEP
     assert steps >= 20_000 / codec.ROWS_PER_STEP
+
+
+def _each_odd_in_another_field(count: int) -> list[dict[str, Any]]:
+    keys = [key for key, field in wire_fields(FutureOptionWire).items() if field.child is None]
+    return [{**row, keys[n % len(keys)]: {"odd": 1}} for n, row in enumerate(rows_of(count))]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param(_each_odd_in_another_field(2_000), id="odd fields"),
+        pytest.param(rows_of(2_000, **{f"key-{n}": 1 for n in range(70)}), id="more keys than are learned"),
+        pytest.param(rows_of(2_000, **{"k" * 200: 1}), id="a key too long to be learned"),
+    ],
+)
+def test_rows_that_do_not_fit_are_converted_and_read_a_few_at_a_time(
+    rows: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step looks at one batch: to convert it, or to find one adaptation to it."""
+    converted, read = list[int](), list[int]()
+    convert, settle = Plan.convert, lenient._settle
+
+    def converting(self: Plan, rows: list[Any]) -> list[Any]:
+        converted.append(len(rows))
+        return convert(self, rows)
+
+    def settling(plan: Plan, rows: Any, *where: Any) -> None:
+        read.append(len(rows))
+        settle(plan, rows, *where)
+
+    monkeypatch.setattr(Plan, "convert", converting)
+    monkeypatch.setattr(lenient, "_settle", settling)
+    monkeypatch.setattr(chunks, "SIZE", 256 * 1024)
+    body = json.dumps({"data": {"items": rows}}, separators=(",", ":")).encode()
+    most = 0
+    for _ in codec.decode_chunks(CHAIN, body):
+        most = max(most, sum(converted), sum(read))
+        converted.clear()
+        read.clear()
+    assert 0 < most <= 2 * lenient.ROWS_PER_BATCH  # the batch, and its rows one by one
 
 
 def test_one_long_row_is_not_counted_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
