@@ -208,10 +208,3 @@ async def test_run_exclusive_file_that_was_moved_is_noticed(tmp_path: Path) -> N
     with pytest.raises(BrokerageError, match="was moved or deleted after it was opened: close the thing"):
         await thread.run(count)
     await thread.aclose()
-
-
-async def test_run_closed_thread_is_rejected(tmp_path: Path) -> None:
-    thread = exclusive(tmp_path / "t.db")
-    await thread.aclose()
-    with pytest.raises(BrokerageError, match=r"the thing t\.db is closed"):
-        await thread.run(count)
