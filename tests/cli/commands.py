@@ -13,6 +13,12 @@ from brokerage_async.cli.app import app
 SMALL: Any = {"equities": 50, "equity_options": 10, "chain_rows": 10}
 """Sizes of a simulator that starts quickly."""
 
+ORDER = {
+    "order-type": "Limit", "time-in-force": "Day", "price": "10", "price-effect": "Debit",
+    "legs": [{"action": "Buy to Open", "instrument-type": "Equity", "quantity": "1", "symbol": "AAPL"}],
+}  # fmt: skip
+"""An order as JSON."""
+
 TABLES = {"accounts", "positions", "balances", "quote", "search", "chain"}
 """Commands that print nothing but tables, which must fit the terminal."""
 
