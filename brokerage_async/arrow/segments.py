@@ -6,7 +6,6 @@ A segment is an Arrow IPC stream. Its writer may be killed at any moment: what s
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -14,6 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 from pyarrow import ipc, parquet
+
+from ..storage.files import replace_durably
 
 GROUP = 65_536
 """Rows of a row group."""
@@ -107,7 +108,5 @@ def rewrite(path: Path) -> None:
                     waiting = []
             writer.write_table(pa.Table.from_batches(waiting, schema).combine_chunks())
             writer.add_key_value_metadata({"gaps": json.dumps(gaps)})
-        with aside.open("rb+") as written:
-            os.fsync(written.fileno())
-        aside.replace(final)
+        replace_durably(final, aside)
     path.unlink(missing_ok=True)

@@ -32,8 +32,9 @@ from ..http.pager import OffsetPager
 from ..http.session import BrokerageSession
 from ..models import converter
 from ..operation import PUBLISHED_RATES
+from ..storage.files import replace_durably
 from .by_symbol import one_by_one
-from .checkpoint import Checkpoint, encode, put_in_place, replace_durably
+from .checkpoint import Checkpoint, encode, put_in_place
 from .fetch import BulkFetch, Progress
 from .to_file import in_thread, incomplete, store
 
