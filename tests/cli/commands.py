@@ -48,3 +48,8 @@ def parsed(*arguments: str, **options: Any) -> Any:
 def cells(line: str) -> list[str]:
     """Return the cells of a line of a table."""
     return [cell.strip() for cell in line.strip("│").split("│")]
+
+
+def lacks(output: str, *expected: str) -> list[str]:
+    """Return the strings that an output is to hold and does not."""
+    return [each for each in expected if each not in output]

@@ -20,7 +20,7 @@ from brokerage_async.cli.fetch import Kind
 from tests.documents import PAGES
 from tests.schema.bundle import SOURCE
 
-from .commands import invoke
+from .commands import invoke, lacks
 
 MAIN = "\nfrom brokerage_async.cli import main\nmain()"
 
@@ -41,7 +41,7 @@ def test_help_names_every_command() -> None:
     )  # fmt: skip
     for option in ("--help", "-h"):
         output = invoke(option).output
-        assert [command for command in commands if f"\n  {command} " not in output] == []
+        assert lacks(output, *(f"\n  {command} " for command in commands)) == []
         assert "Check an order" in invoke("orders", "dry-run", option).output
 
 
@@ -126,8 +126,7 @@ def test_start_without_the_extra_names_what_to_install() -> None:
     for missing in ("typer", "rich"):
         result = run(f"sys.modules[{missing!r}] = None{MAIN}")
         assert result.returncode == 1
-        assert f"needs {missing}" in result.stderr
-        assert "pip install 'brokerage-async[cli]'" in result.stderr
+        assert lacks(result.stderr, f"needs {missing}", "pip install 'brokerage-async[cli]'") == []
 
 
 def test_start_other_missing_module_is_a_traceback() -> None:

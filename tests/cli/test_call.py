@@ -12,7 +12,7 @@ from brokerage_async.errors import InvalidRequestError
 from brokerage_async.models import NewQuoteAlert
 from brokerage_async.operation import Effect
 
-from .commands import ORDER, invoke
+from .commands import ORDER, invoke, lacks
 
 WATCHLIST = json.dumps({"name": "Mine", "watchlist-entries": [{"symbol": "AAPL"}]})
 
@@ -52,15 +52,15 @@ def test_call_list_names_every_operation_that_can_be_called() -> None:
 
 
 def test_call_list_and_help_describe_one_operation() -> None:
-    lacks = []
+    missing = []
     for operation in OPERATIONS.values():
         if operation.scope is None:
             continue
         output = call("list", operation.name).stdout
         expected = [f"--{parameter.name.replace('_', '-')} " for parameter in operation.parameters]
-        lacks += [(operation.name, shown) for shown in [*expected, operation.path] if shown not in output]
-        lacks += [(operation.name, "--body")] if ("--body" in output) is not (operation.body is not None) else []
-    assert lacks == []
+        missing += [(operation.name, shown) for shown in lacks(output, *expected, operation.path)]
+        missing += [(operation.name, "--body")] if ("--body" in output) is not (operation.body is not None) else []
+    assert missing == []
     for option in ("--help", "-h"):
         assert call("instruments.warrant", option).stdout == call("list", "instruments.warrant").stdout
         assert "Call any operation by its name" in call(option).stdout
@@ -126,11 +126,11 @@ def test_read_body_numbers_keep_their_digits() -> None:
 
 def test_call_operation_that_changes_something_asks() -> None:
     refused = call("watchlists.create", "--body", WATCHLIST, code=1, input="n\n")
-    assert "Send watchlists.create to the simulator at http://127.0.0.1:" in refused.stdout
-    assert "Nothing was sent." in refused.stdout
+    asked = "Send watchlists.create to the simulator at http://127.0.0.1:"
+    assert lacks(refused.stdout, asked, "Nothing was sent.") == []
     assert '"name": "Mine"' in call("watchlists.create", "--body", WATCHLIST, input="y\n").stdout
     unanswered = call("watchlists.create", "--body", "-", code=1, input=WATCHLIST)  # the body takes the answer's place
-    assert [shown for shown in ("Nothing was sent.", "--yes") if shown not in unanswered.stdout] == []
+    assert lacks(unanswered.stdout, "Nothing was sent.", "--yes") == []
 
 
 def test_call_order_operations_ask_and_name_the_better_command() -> None:

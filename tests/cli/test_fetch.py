@@ -21,7 +21,7 @@ from brokerage_async.cli import fetch as command
 from brokerage_async.cli.fetch import Kind
 from brokerage_async.simulator import Simulator
 
-from .commands import invoke
+from .commands import invoke, lacks
 
 HOME = Path(command.__file__).parents[2]
 SYMBOLS = ["AAPL", "SPY", "NOPE", "AMZN", "MSFT", "AAPL", "", "NVDA"]
@@ -73,8 +73,7 @@ def test_fetch_equities_as_json_lines(folder: Any) -> None:
     first = rows_of(folder / "out.jsonl")[0]
     assert list(first)[:2] == ["key", "active"]
     assert first["borrow-rate"] == "0.0"
-    assert "5 of 6 symbols found" in result.stderr
-    assert "unknown to the service: NOPE" in result.stderr
+    assert lacks(result.stderr, "5 of 6 symbols found", "unknown to the service: NOPE") == []
     assert names_in(folder) == ["out.jsonl", "symbols"]
 
 
@@ -150,8 +149,7 @@ def test_fetch_parquet_without_pyarrow_names_what_to_install(folder: Any, monkey
 def test_fetch_universe_and_the_difference_of_two(folder: Any) -> None:
     universe = ("universe", "--out", "all", "--symbols", "-", "--kind", "equity_options", "--kind", "warrants")
     result = fetch(*universe, stdin="SPY\nNOPE\n")
-    assert "day=2026-06-10: 200 warrants, 450 equity_options" in result.stderr
-    assert "without options: NOPE" in result.stderr
+    assert lacks(result.stderr, "day=2026-06-10: 200 warrants, 450 equity_options", "without options: NOPE") == []
     (folder / "all" / "day=2026-06-10").rename(folder / "all" / "day=2026-06-09")
     fetch(*universe, stdin="SPY\nNOPE\n")  # the same simulator on another port
     assert invoke("fetch", "diff", "all/day=2026-06-09", "all").stdout == "Nothing changed.\n"
@@ -174,8 +172,8 @@ def test_fetch_run_again_continues_where_it_stopped(folder: Any) -> None:
     with pytest.MonkeyPatch.context() as broken:
         break_dividends(broken, "MSFT")
         result = fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl", code=1)
-    assert "failed: MSFT" in result.stderr
-    assert "out.jsonl was not written: run the same command again to retry" in result.stderr
+    advice = "out.jsonl was not written: run the same command again to retry"
+    assert lacks(result.stderr, "failed: MSFT", advice) == []
     assert names_in(folder) == ["out.jsonl.partial", "symbols"]
 
     with pytest.MonkeyPatch.context() as recorded:
@@ -190,8 +188,7 @@ def test_fetch_run_again_continues_where_it_stopped(folder: Any) -> None:
 def test_fetch_skip_failed_omits_symbols_that_failed(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     break_dividends(monkeypatch, "MSFT")
     result = fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl", "--skip-failed")
-    assert "failed: MSFT" in result.stderr
-    assert "4 of 6 symbols found" in result.stderr
+    assert lacks(result.stderr, "failed: MSFT", "4 of 6 symbols found") == []
     assert set(keys_of(folder / "out.jsonl")) == {*FOUND} - {"MSFT"}
     assert names_in(folder) == ["out.jsonl", "symbols"]
 
@@ -201,8 +198,8 @@ def test_fetch_another_kind_is_not_mixed_in(folder: Any) -> None:
         break_dividends(broken, "MSFT")
         fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl", code=1)
     result = fetch("equities", "--symbols", "symbols", "--out", "out.jsonl", code=1)
-    assert "fetch 'dividends() of the simulator' instead of 'equities() of the simulator'" in result.stderr
-    assert "--restart" in result.stderr
+    difference = "fetch 'dividends() of the simulator' instead of 'equities() of the simulator'"
+    assert lacks(result.stderr, difference, "--restart") == []
     fetch("equities", "--symbols", "symbols", "--out", "out.jsonl", "--restart")
     assert keys_of(folder / "out.jsonl") == FOUND
 

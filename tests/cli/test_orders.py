@@ -19,7 +19,7 @@ from brokerage_async.order_entry import OrderEntry
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator, faults
 
-from .commands import ORDER, invoke
+from .commands import ORDER, invoke, lacks
 
 BUY = ["buy-to-open", "AAPL", "10", "--limit", "10"]
 
@@ -43,16 +43,14 @@ def placed(service: Simulator) -> int:
 
 def test_dry_run_shows_buying_power_and_fees() -> None:
     output = simulated("dry-run", *BUY).output
-    expected = ("Buy to Open 10 AAPL; Limit at 10 Debit, Day", "change in buying power", "all fees")
-    assert [shown for shown in expected if shown not in output] == []
+    assert lacks(output, "Buy to Open 10 AAPL; Limit at 10 Debit, Day", "change in buying power", "all fees") == []
     assert told("dry-run", *BUY, "--simulator")["buying-power-effect"]["change-in-buying-power"]
 
 
 def test_place_without_a_yes_sends_nothing() -> None:
     for answer in ("n\n", ""):
-        result = simulated("place", *BUY, code=1, input=answer)
-        assert "Place this order?" in result.output
-        assert "Nothing was sent." in result.output
+        output = simulated("place", *BUY, code=1, input=answer).output
+        assert lacks(output, "Place this order?", "Nothing was sent.") == []
 
 
 def test_place_without_a_price_asks_for_a_market_order() -> None:
@@ -130,7 +128,7 @@ def test_prompts_of_a_service_name_environment_address_and_account(service: Simu
     order_id = placed_order(service)
     for command in (["place", *BUY], ["cancel", order_id], ["replace", order_id, "--limit", "11"]):
         output = " ".join(orders(*command, code=1, input="n\n").stdout.split())
-        assert [shown for shown in (where, "Nothing was sent.") if shown not in output] == []
+        assert lacks(output, where, "Nothing was sent.") == []
     assert placed(service) == 1
 
 
@@ -145,8 +143,7 @@ def test_replace_changes_the_given_terms_and_keeps_the_others(service: Simulator
 
 def test_replace_without_yes_previews_and_asks(service: Simulator) -> None:
     output = orders("replace", placed_order(service), "--tif", "GTC", input="y\n").stdout
-    expected = ("Buy to Open 10 AAPL; Limit at 10.00 Debit, GTC", "change in buying power", "applied")
-    assert [shown for shown in expected if shown not in output] == []
+    assert lacks(output, "Buy to Open 10 AAPL; Limit at 10.00 Debit, GTC", "change in buying power", "applied") == []
 
 
 def test_replace_terms_that_make_no_sense_are_refused(service: Simulator, tmp_path: Path) -> None:
@@ -205,8 +202,7 @@ def test_recover_says_what_it_waits_for_and_reports_every_open_order(service: Si
     result = orders("recover", code=1)
     assert "unknown" in result.output
     waits = "waits for order lost, which host:1:dead holds, until "
-    for said in (waits, "searches for 1 order of account", "if the lists cannot be read"):
-        assert said in result.stderr
+    assert lacks(result.stderr, waits, "searches for 1 order of account", "if the lists cannot be read") == []
     found = told("recover", code=1)
     assert [(each["external-identifier"], each["outcome"]) for each in found] == [("lost", "unknown")]
     assert found[0]["body"] == {"external-identifier": "lost"}
@@ -238,9 +234,8 @@ def test_halt_shows_the_attempts_recorded_before_it(monkeypatch: pytest.MonkeyPa
 
     asyncio.run(leave_open())
     monkeypatch.setenv("BROKERAGE_JOURNAL", str(tmp_path / "j"))
-    said = orders("halt", "stop").output
-    assert "order lost of account A1, attempt 1" in said
-    assert "replacement of order 77 of account A1, attempt 1" in said
+    shown = ("order lost of account A1, attempt 1", "replacement of order 77 of account A1, attempt 1")
+    assert lacks(orders("halt", "stop").output, *shown) == []
 
 
 def test_place_takes_an_order_from_a_file(service: Simulator, tmp_path: Path) -> None:
@@ -328,15 +323,15 @@ def submits(service: Simulator) -> int:
 def test_bracket_after_a_yes_is_previewed_and_placed(service: Simulator) -> None:
     output = invoke("orders", *BRACKET, input="y\n").stdout
     account = service.account_numbers[0]
-    expected = (
+    expected = [
         f"entry {account}: Buy to Open 10 AAPL; Limit at 150 Debit, Day",
         f"profit {account}: Sell to Close 10 AAPL; Limit at 290.5 Credit, GTC",
         f"loss {account}: Sell to Close 10 AAPL; Stop when it trades at 140, GTC",
         "change in buying power",
         f"Place this bracket? (sandbox at {service.base_url}, account {account})",
         "placed: ",
-    )
-    assert [line for line in expected if line not in output] == []
+    ]
+    assert lacks(output, *expected) == []
     assert submits(service) == 1
     assert max(len(line) for line in output.splitlines() if line[:1] in "┏┃┡│└") <= 80
 
