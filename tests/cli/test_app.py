@@ -16,7 +16,7 @@ from typer.main import get_command
 from brokerage_async import __version__
 from brokerage_async.cli.app import app, print_traceback
 from brokerage_async.cli.completion import SCRIPTS, VARIABLE, complete
-from brokerage_async.cli.fetch import Kind
+from brokerage_async.cli.fetch import METHODS
 from tests.documents import PAGES
 from tests.schema.bundle import SOURCE
 
@@ -53,7 +53,7 @@ CONNECTING: dict[str, tuple[str, ...]] = {
     "orders replace": ("1", "--limit", "1", "--yes"), "orders recover": (),
     "watch orders": (), "watch positions": (), "watch balances": (), "watch alerts": (), "watch market": (),
     "stream quotes": ("AAPL",), "stream account": (), "stream record": ("folder", "AAPL"),
-    **{f"fetch {kind}": ("--symbols", "-", "--out", "x.csv") for kind in Kind},
+    **{f"fetch {kind}": ("--symbols", "-", "--out", "x.csv") for kind in METHODS},
     "fetch earnings": ("--symbols", "-", "--out", "x.csv", "--start-date", "2026-01-01"),
     "fetch universe": ("--out", "folder"), "call": ("watchlists.list",), "conformance": (),
 }  # fmt: skip

@@ -14,7 +14,7 @@ from brokerage_async._generated.endpoints import Endpoints
 from brokerage_async.bulk import Bulk, BulkFetch
 from brokerage_async.bulk.to_file import FORMATS
 from brokerage_async.cli import fetch as command
-from brokerage_async.cli.fetch import Kind
+from brokerage_async.cli.fetch import METHODS
 from brokerage_async.simulator import Simulator
 
 from .commands import invoke, lacks
@@ -114,10 +114,9 @@ def test_fetch_other_kinds_by_symbol(folder: Any) -> None:
 def test_begin_every_kind_has_another_fetch() -> None:
     bulk = Bulk(Endpoints(None))  # type: ignore[arg-type]
     start = datetime(2026, 1, 1)  # noqa: DTZ001 - as the command line gives it
-    names = {
-        command.begin(bulk, kind, [], start if kind is Kind.EARNINGS else None, concurrency=1).name for kind in Kind
-    }
-    assert len(names) == len(Kind) == 12
+    days = {"earnings": start}
+    names = {command.begin(bulk, kind, [], days.get(kind), concurrency=1).name for kind in METHODS}
+    assert len(names) == len(METHODS) == 12
     assert "futures(only_active_futures=False) of " in names
 
 
