@@ -16,6 +16,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 import pytest
+import typer
 
 from brokerage_async.cli import INTERRUPTED
 from brokerage_async.cli.serve import request_of, steer
@@ -99,10 +100,11 @@ def options(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Return the options of the simulator that the command would serve."""
     seen: dict[str, Any] = {}
 
-    async def serve(**options: Any) -> None:
+    def make(**options: Any) -> None:
         seen.update(options)
+        raise typer.Exit
 
-    monkeypatch.setattr("brokerage_async.cli.serve.serve", serve)
+    monkeypatch.setattr("brokerage_async.simulator.Simulator", make)
     return seen
 
 
