@@ -7,7 +7,6 @@ import sys
 __all__ = ["main"]
 
 INTERRUPTED = 130
-"""Exit code that a shell reports for a program ended by Ctrl-C."""
 
 
 def main() -> None:

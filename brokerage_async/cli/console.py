@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from . import INTERRUPTED
 from .lazy import asyncio, errors
 from .terminal import printable, printable_json
 
@@ -24,6 +23,9 @@ T = TypeVar("T")
 
 WIDE = 1_000
 """Columns of a line that is not for a terminal: a file, or another program, takes any."""
+
+INTERRUPTED = 130
+"""Exit code that a shell reports for a program ended by Ctrl-C."""
 
 ROWS = 30
 """Most rows of a live table."""

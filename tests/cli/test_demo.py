@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from brokerage_async.cli import INTERRUPTED
+from brokerage_async.cli.console import INTERRUPTED
 from brokerage_async.simulator import Simulator
 
 from .commands import invoke, lacks

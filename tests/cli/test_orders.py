@@ -12,7 +12,7 @@ import pytest
 import typer
 from typer.testing import Result
 
-from brokerage_async.cli import INTERRUPTED
+from brokerage_async.cli.console import INTERRUPTED
 from brokerage_async.cli.service import open_journal
 from brokerage_async.journal import EntryKey, SqliteJournal
 from brokerage_async.order_entry import OrderEntry

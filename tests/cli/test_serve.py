@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import typer
 
-from brokerage_async.cli import INTERRUPTED
+from brokerage_async.cli.console import INTERRUPTED
 from brokerage_async.cli.serve import request_of, steer
 from brokerage_async.errors import ConfigurationError
 
