@@ -60,7 +60,7 @@ class KilledService(Service):
         if self.point == "request" and "K09" in batch:
             die()
         if self.point == "any moment":
-            await asyncio.sleep(0.04)
+            await asyncio.sleep(0.02)
         return await super().__call__(batch)
 
 
@@ -93,5 +93,4 @@ def arrange(point: str) -> None:
 if __name__ == "__main__":
     arrange(sys.argv[1])
     file = Path(sys.argv[2])
-    fetch = KilledService(sys.argv[1], file).fetch(concurrency=2 if sys.argv[1] == "any moment" else 1)
-    asyncio.run(fetch_to_file(fetch, file))
+    asyncio.run(fetch_to_file(KilledService(sys.argv[1], file).fetch(), file))
