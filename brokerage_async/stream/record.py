@@ -61,8 +61,10 @@ class Recorder:
         require("arrow")
         self._directory = Path(directory)
         self._directory.mkdir(parents=True, exist_ok=True)
+        lock = self._directory / ".lock"
+        lock.touch(0o600)  # another user could lock what he may read
         try:
-            self._lock = open_locked(self._directory / ".lock")
+            self._lock = open_locked(lock)
         except BlockingIOError:
             raise ConfigurationError(f"{self._directory} belongs to another recorder that is running") from None
         self._open: dict[str, tuple[date, Segment]] = {}
