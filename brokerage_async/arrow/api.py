@@ -1,11 +1,19 @@
-"""Public functions of the room. They import pyarrow, pandas and Polars only when they are called."""
+"""Tables of models, and the data frames and Parquet files that are made of them.
+
+The columns of a table depend on the model and on ``decimals``, never on its rows, so tables of the same model can be
+concatenated. The single exception: a number that ``decimal128(38, 18)`` cannot hold exactly makes its column
+``decimal256(76, 38)``, because exact digits matter more than a stable schema. In files, decimals have the scale that
+their column needs, because many readers know nothing wider than ``decimal128``.
+
+The functions import pyarrow, pandas and Polars only when they are called.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import attrs
 
@@ -61,10 +69,18 @@ def to_arrow(
         ConfigurationError: pyarrow is missing, an argument is invalid, or a number fits no column.
     """
     require("arrow")
-    from .tables import table_of
+    import pyarrow as pa
+
+    from .columns import array_of, columns_of
 
     items, model = _checked(rows, model, decimals)
-    return table_of(items, model, keys=keys, decimals=decimals)
+    columns = {} if keys is None else {"key": array_of("key", list(keys), pa.string())}
+    for column in columns_of(model, decimals):
+        values = [getattr(item, column.name) for item in items]
+        if column.write is not None:
+            values = [None if value is None else column.write(value) for value in values]
+        columns[column.name] = array_of(f"{model.__name__}.{column.name}", values, column.type)
+    return pa.table(columns)
 
 
 def to_pandas(
@@ -85,10 +101,17 @@ def to_pandas(
         ConfigurationError: as from `to_arrow`, or pandas is missing.
     """
     require("pandas")
-    from .tables import pandas_of
+    import pandas
+
+    from .columns import DECIMAL, columns_of
 
     items, model = _checked(rows, model, decimals)
-    return pandas_of(items, model, keys=keys, decimals=decimals)
+    frame = to_arrow(items, model, keys=keys, decimals=decimals).to_pandas(types_mapper=pandas.ArrowDtype)
+    for column in columns_of(model, decimals):
+        if column.type == DECIMAL:  # Arrow decimals of pandas fail on products, whose digits exceed every Arrow type
+            values = [getattr(item, column.name) for item in items]
+            frame[column.name] = pandas.Series(values, dtype=object, index=frame.index)
+    return frame
 
 
 def to_polars(
@@ -105,12 +128,21 @@ def to_polars(
     The arguments are those of `to_arrow`.
 
     Raises:
-        ConfigurationError: as from `to_arrow`, or Polars is missing.
+        ConfigurationError: as from `to_arrow`, Polars is missing, or a column is wider than its decimals.
     """
     require("polars")
-    from .tables import polars_of
+    import polars
 
-    return polars_of(to_arrow(rows, model, keys=keys, decimals=decimals))
+    from .columns import has_wide_decimals
+
+    table = to_arrow(rows, model, keys=keys, decimals=decimals)
+    for field in table.schema:
+        if has_wide_decimals(field.type):
+            raise ConfigurationError(
+                f"{field.name} must fit Decimal(38, 18) for Polars, got a longer number: "
+                'pass decimals="string" or decimals="float"'
+            )
+    return cast("polars.DataFrame", polars.from_arrow(table))
 
 
 def schema_of(model: type[Any], *, key: bool = False, decimals: Decimals = "exact") -> pyarrow.Schema:
@@ -120,10 +152,13 @@ def schema_of(model: type[Any], *, key: bool = False, decimals: Decimals = "exac
         ConfigurationError: pyarrow is missing, or an argument is invalid.
     """
     require("arrow")
-    from .tables import schema_of as schema
+    import pyarrow as pa
+
+    from .columns import columns_of
 
     _, model = _checked((), model, decimals)
-    return schema(model, key=key, decimals=decimals)
+    keys = [pa.field("key", pa.string())] if key else []
+    return pa.schema(keys + [pa.field(column.name, column.type) for column in columns_of(model, decimals)])
 
 
 def joined(tables: Sequence[pyarrow.Table]) -> pyarrow.Table:
@@ -157,9 +192,20 @@ def write_parquet(
         ConfigurationError: pyarrow is missing.
     """
     require("arrow")
-    from .tables import write
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
 
-    write(path, schema, measured, written, encode=encode)
+    from .columns import fitted, settled, unfitted
+
+    needed = [unfitted(field.type) for field in schema]
+    for table in measured:
+        needed = [fitted(table[name].combine_chunks(), so_far)
+                  for name, so_far in zip(schema.names, needed, strict=True)]  # fmt: skip
+    fields = [field.with_type(settled(type_, encode=encode)) for field, type_ in zip(schema, needed, strict=True)]
+    schema = pa.schema(fields)
+    with ParquetWriter(path, schema) as writer:
+        for table in written:
+            writer.write_table(table.cast(schema))
 
 
 def _checked(rows: Iterable[Any], model: type[Any] | None, decimals: str) -> tuple[Collection[Any], type[Any]]:

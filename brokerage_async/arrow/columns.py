@@ -16,12 +16,17 @@ import pyarrow.compute
 
 from .._decimals import Decimals, decimal_text
 from .._values import readable
+from ..errors import ConfigurationError
 
 pc: Any = pyarrow.compute
 """Its functions are made at run time, so type checkers do not know them."""
 
 DECIMAL = pa.decimal128(38, 18)
 WIDE = pa.decimal256(76, 38)
+UNFIT = (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError)
+"""Errors of pyarrow for a value that does not fit its column."""
+MAX_SHOWN = 80
+"""Characters of such a value that an error shows."""
 
 Write = Callable[[Any], Any]
 
@@ -87,26 +92,21 @@ def _arrow_type(hint: Any, decimals: Decimals, outer: frozenset[type[Any]]) -> t
         return pa.string(), str
     if get_origin(hint) is tuple:
         item, write = _arrow_type(get_args(hint)[0], decimals, outer)
-        return pa.list_(item), list if write is None else _each_by(write)
+        if write is None:
+            return pa.list_(item), list
+        return pa.list_(item), lambda values: [None if value is None else write(value) for value in values]
     if isinstance(hint, type) and attrs.has(hint) and hint not in outer:
         columns = _columns(hint, decimals, outer)
-        return pa.struct([pa.field(column.name, column.type) for column in columns]), _struct_by(columns)
+
+        def write_struct(value: Any) -> dict[str, Any]:
+            row = {}
+            for column in columns:
+                field = getattr(value, column.name)
+                row[column.name] = field if field is None or column.write is None else column.write(field)
+            return row
+
+        return pa.struct([pa.field(column.name, column.type) for column in columns]), write_struct
     return pa.string(), write_json  # raw JSON, and recursive models
-
-
-def _each_by(write: Write) -> Write:
-    return lambda values: [None if value is None else write(value) for value in values]
-
-
-def _struct_by(columns: tuple[Column, ...]) -> Write:
-    def write(value: Any) -> dict[str, Any]:
-        row = {}
-        for column in columns:
-            field = getattr(value, column.name)
-            row[column.name] = field if field is None or column.write is None else column.write(field)
-        return row
-
-    return write
 
 
 def write_json(value: Any) -> str:
@@ -174,3 +174,33 @@ def has_wide_decimals(type_: pa.DataType) -> bool:
     if pa.types.is_struct(type_):
         return any(has_wide_decimals(field.type) for field in type_)
     return bool(pa.types.is_decimal256(type_))
+
+
+def array_of(name: str, values: list[Any], type_: pa.DataType) -> pa.Array:
+    """Return the values as an array of the type, or of the wide one if they need it.
+
+    Raises:
+        ConfigurationError: a value fits neither.
+    """
+    try:
+        return pa.array(values, type_)
+    except UnicodeEncodeError:  # lone surrogates, which no Arrow string can hold
+        return array_of(name, readable(values), type_)
+    except UNFIT:
+        wide = widened(type_)
+        try:
+            return pa.array(values, wide)
+        except UNFIT as error:
+            unfit = repr(next(value for value in values if not _fits(value, wide)))[:MAX_SHOWN]
+            others = "JSON lines and CSV" if wide == type_ else 'decimals="string", JSON lines and CSV'
+            raise ConfigurationError(
+                f"{name} must fit {wide}, got {unfit}: {others} hold numbers of any length"
+            ) from error
+
+
+def _fits(value: Any, type_: pa.DataType) -> bool:
+    try:
+        pa.array([value], type_)
+    except UNFIT:
+        return False
+    return True

@@ -9,16 +9,13 @@ from typing import Any
 
 import attrs
 import pyarrow as pa
-import pyarrow.compute
 
 from .._values import readable
 from ..protocol.decoding.fields import wire_fields
 from ..protocol.decoding.issues import Issues, describe
 from ..protocol.registry import wires
-from .tables import UNFIT, schema_of
-
-pc: Any = pyarrow.compute
-"""Its functions are made at run time, so type checkers do not know them."""
+from .api import schema_of
+from .columns import UNFIT, pc
 
 _MOMENT, _DAY = pa.timestamp("us", tz="UTC"), pa.date32()
 _NUMBERS = {_MOMENT: pa.int64(), _DAY: pa.int32()}
@@ -112,12 +109,11 @@ class RowReader:
     def _fitting(self, field: pa.Field, value: Any) -> Any:
         """Return a value in the type of its column, None if it has none."""
         try:
-            read = None if value is None or value == "NaN" else _read(value, field.type)
+            return None if value is None or value == "NaN" else _read(value, field.type)
         except (ValueError, OverflowError):
             path = f"$.{self._name}.{field.name}"
             self._issues.report(path, f"expected {field.type}, got {describe(value)}", "null in the batches")
             return None
-        return read
 
 
 def _array(values: list[Any], column: _Column) -> pa.Array:

@@ -6,14 +6,15 @@ A segment is an Arrow IPC stream. Its writer may be killed at any moment: what s
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pyarrow import ipc, parquet
+
+from ..storage.files import replace_durably
 
 GROUP = 65_536
 """Rows of a row group."""
@@ -97,27 +98,15 @@ def rewrite(path: Path) -> None:
     """Replace a segment by a Parquet file of the same rows, which is there whole or not at all."""
     final, aside = path.with_suffix(".parquet"), path.with_name(f".{path.stem}.parquet")
     if not final.exists() and (found := next(batches_of(path), None)) is not None:
-        gaps: list[dict[str, Any]] = []
-        schema = found[0].schema
+        schema, gaps, waiting = found[0].schema, list[dict[str, Any]](), list[pa.RecordBatch]()
         with parquet.ParquetWriter(aside, schema, compression="zstd") as writer:
-            for table in _groups(batches_of(path), schema, gaps):
-                writer.write_table(table)
+            for batch, before in batches_of(path):
+                gaps += before
+                waiting.append(batch)
+                if sum(each.num_rows for each in waiting) >= GROUP:
+                    writer.write_table(pa.Table.from_batches(waiting, schema).combine_chunks())
+                    waiting = []
+            writer.write_table(pa.Table.from_batches(waiting, schema).combine_chunks())
             writer.add_key_value_metadata({"gaps": json.dumps(gaps)})
-        with aside.open("rb+") as written:
-            os.fsync(written.fileno())
-        aside.replace(final)
+        replace_durably(final, aside)
     path.unlink(missing_ok=True)
-
-
-def _groups(
-    batches: Iterable[tuple[pa.RecordBatch, list[dict[str, Any]]]], schema: pa.Schema, gaps: list[dict[str, Any]]
-) -> Iterator[pa.Table]:
-    """Yield tables of some batches together, and collect the gaps."""
-    waiting: list[pa.RecordBatch] = []
-    for batch, before in batches:
-        gaps += before
-        waiting.append(batch)
-        if sum(each.num_rows for each in waiting) >= GROUP:
-            yield pa.Table.from_batches(waiting, schema).combine_chunks()
-            waiting = []
-    yield pa.Table.from_batches(waiting, schema).combine_chunks()

@@ -288,9 +288,7 @@ class TokenManager:
                 error.attempts = attempt
                 self._last_failure = error
                 is_safe = not verdict_of(error).lasts
-                if isinstance(
-                    self._credentials, AuthorizationCode
-                ):  # used only once, a refresh token any number of times
+                if isinstance(self._credentials, AuthorizationCode):  # usable once; a refresh token, often
                     proofs = (error.__cause__, APIError(status=error.status))
                     is_safe = any(
                         isinstance(e, BrokerageError) and verdict_of(e).processed is Processed.NO for e in proofs

@@ -207,7 +207,13 @@ class Bisection(Generic[T]):
             try:
                 answer = await self._fetch(keys)
             except Exception as error:
-                scope = self._count(error)
+                scope = self._scope(error)
+                if scope is FailureScope.DENIED:
+                    self._denied = error
+                if scope is FailureScope.KEYS:
+                    self._ambiguous = 0
+                elif scope is not FailureScope.DENIED or not self._succeeded:
+                    self._ambiguous += 1
                 if scope is FailureScope.FETCH or self._ambiguous >= self._max_ambiguous:
                     raise
                 if scope is FailureScope.THROTTLED:
@@ -229,14 +235,3 @@ class Bisection(Generic[T]):
         """Raise the last denial if no request has succeeded: then it was the fetch that was denied, not the keys."""
         if self._denied is not None and not self._succeeded:
             raise self._denied
-
-    def _count(self, error: Exception) -> FailureScope:
-        """Classify an error, and count it if it is ambiguous."""
-        scope = self._scope(error)
-        if scope is FailureScope.DENIED:
-            self._denied = error
-        if scope is FailureScope.KEYS:
-            self._ambiguous = 0
-        elif scope is not FailureScope.DENIED or not self._succeeded:
-            self._ambiguous += 1
-        return scope

@@ -13,12 +13,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 import msgspec
 
 from .._values import readable
 from ..errors import ConfigurationError
+from ..storage.files import open_locked, replace_durably
 
 MAX_SHOWN = 300
 """Characters of a foreign file that an error shows."""
@@ -44,7 +45,9 @@ class Checkpoint:
         self.path = path
         self._places: dict[str, int | None] = {}
         try:
-            self._file = _open_locked(path)
+            self._file = open_locked(path)
+        except BlockingIOError:
+            raise ConfigurationError(f"{path} is in use by another run") from None
         except OSError as error:
             raise ConfigurationError(f"cannot write {path}: {error.strerror}") from None
 
@@ -178,55 +181,3 @@ def put_in_place(path: Path, write: Callable[[Path], object]) -> None:
         raise ConfigurationError(f"cannot write {path}: {error.strerror or error}") from None
     finally:
         aside.unlink(missing_ok=True)
-
-
-def replace_durably(path: Path, aside: Path) -> None:
-    """Rename ``aside`` to ``path``, through to the disk."""
-    if aside.is_file():
-        _sync(aside)
-    aside.replace(path)
-    if sys.platform != "win32":
-        _sync(path.parent)  # before what it was made from is removed
-
-
-def _sync(path: Path) -> None:
-    """Write a file or a folder through to the disk."""
-    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-_LOCKED_BYTE = 1 << 30
-"""Where Windows locks a file. It locks bytes, which need not be there."""
-
-
-def _open_locked(path: Path) -> BinaryIO:
-    """Open a file, and lock it until it is closed."""
-    if sys.platform == "win32":
-        import msvcrt
-
-        file = path.open("a+b")
-        try:
-            file.seek(_LOCKED_BYTE)  # far behind the content: others may not read what is locked
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
-            file.close()
-            raise ConfigurationError(f"{file.name} is in use by another run") from None
-        return file
-    import fcntl
-
-    while True:
-        file = path.open("a+b")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.fstat(file.fileno()).st_nlink:
-                return file
-        except BlockingIOError:
-            file.close()
-            raise ConfigurationError(f"{file.name} is in use by another run") from None
-        except BaseException:
-            file.close()
-            raise
-        file.close()  # another run has removed it before it was locked

@@ -130,14 +130,11 @@ class BulkFetch(Generic[T]):
         model: type[Any] | None = None,
         name: str = "",
     ) -> None:
-        for setting, bound in (
-            ("concurrency", concurrency),
-            ("batch_size", batch_size),
-            ("batch_length", batch_length),
-        ):
-            check_count(setting, bound)
-        for setting, function in (("length", length), ("failure_scope", failure_scope)):
-            check_function(setting, function)
+        check_count("concurrency", concurrency)
+        check_count("batch_size", batch_size)
+        check_count("batch_length", batch_length)
+        check_function("length", length)
+        check_function("failure_scope", failure_scope)
         if on_progress is not None:
             check_function("on_progress", on_progress)
         if not callable(fetch):
@@ -148,7 +145,6 @@ class BulkFetch(Generic[T]):
         self._on_progress = on_progress
         self.model = model
         self.name = name
-        self._resolved = 0
         self._closed = self._complete = False
         self._calls: ConcurrentMap[Batch[T], Batch[T]] | None = None
         self.missing: list[str] = []
@@ -174,10 +170,18 @@ class BulkFetch(Generic[T]):
             await self._calls.aclose()
 
     def __aiter__(self) -> AsyncIterator[tuple[str, T]]:
-        return self._pairs(self._start())
+        resolved = self._start()  # here, so that a second iteration is refused before its first step
+
+        async def pairs() -> AsyncIterator[tuple[str, T]]:
+            async with aclosing(resolved):
+                async for _, batch in resolved:
+                    for pair in batch.found.items():
+                        yield pair
+
+        return pairs()
 
     def __await__(self) -> Generator[Any, None, BulkResult[T]]:
-        return self._collect(self._start()).__await__()
+        return self._collect().__await__()
 
     async def read_keys(self) -> list[str]:
         """Read every key now, and return them in order, without repetitions.
@@ -198,21 +202,8 @@ class BulkFetch(Generic[T]):
                 yield batch
         self._check_complete()
 
-    def _start(self) -> AsyncGenerator[tuple[int, Batch[T]], None]:
-        if self._calls is not None:
-            raise RuntimeError("a bulk fetch runs once: make a new one to fetch again")
-        batches = self._batcher.batches()
-        self._calls = ConcurrentMap(self._bisection.resolve, batches, concurrency=self._concurrency)
-        return self._run(batches, self._calls)
-
-    async def _pairs(self, resolved: AsyncGenerator[tuple[int, Batch[T]], None]) -> AsyncIterator[tuple[str, T]]:
-        async with aclosing(resolved):
-            async for _, batch in resolved:
-                for pair in batch.found.items():
-                    yield pair
-
-    async def _collect(self, resolved: AsyncGenerator[tuple[int, Batch[T]], None]) -> BulkResult[T]:
-        async with aclosing(resolved):
+    async def _collect(self) -> BulkResult[T]:
+        async with aclosing(self._start()) as resolved:
             batches = {index: batch async for index, batch in resolved}
         self._check_complete()
         result: BulkResult[T] = BulkResult(found={}, failed=self.failed, model=self.model)
@@ -225,33 +216,36 @@ class BulkFetch(Generic[T]):
         if not self._complete:
             raise RuntimeError("the bulk fetch was closed before every key was resolved")
 
-    async def _run(
-        self, batches: AsyncGenerator[Batch[T], None], calls: ConcurrentMap[Batch[T], Batch[T]]
-    ) -> AsyncGenerator[tuple[int, Batch[T]], None]:
-        """Yield each batch when it is resolved."""
-        clock = running_loop().time
-        started, reported = clock(), 0
-        if self._closed:
-            await calls.aclose()
-        async with aclosing(batches), aclosing(aiter(calls)) as resolved:
-            async for index, batch in resolved:
-                self._resolved += len(batch.keys)
-                self.missing.extend(batch.missing)
-                self.failed.update(batch.failed)
-                reported = self._done
-                self._report(clock() - started)
-                yield index, batch
-            if not self._closed:
-                self._bisection.raise_if_denied()
-            if reported < self._done:  # the last keys were duplicates
-                self._report(clock() - started)
-            self._complete = not self._closed
+    def _start(self) -> AsyncGenerator[tuple[int, Batch[T]], None]:
+        """Return a generator of each batch, with its place, when it is resolved."""
+        if self._calls is not None:
+            raise RuntimeError("a bulk fetch runs once: make a new one to fetch again")
+        batches = self._batcher.batches()
+        calls = self._calls = ConcurrentMap(self._bisection.resolve, batches, concurrency=self._concurrency)
 
-    @property
-    def _done(self) -> int:
-        """Number of the keys read so far that need nothing more."""
-        return self._batcher.skipped + self._resolved
+        async def run() -> AsyncGenerator[tuple[int, Batch[T]], None]:
+            clock = running_loop().time
+            started, resolved, reported = clock(), 0, 0
 
-    def _report(self, elapsed: float) -> None:
-        if self._on_progress is not None:
-            self._on_progress(self._done, self._batcher.total, elapsed)
+            def report() -> None:
+                nonlocal reported
+                done = self._batcher.skipped + resolved
+                if self._on_progress is not None and reported < done:
+                    reported = done
+                    self._on_progress(done, self._batcher.total, clock() - started)
+
+            if self._closed:
+                await calls.aclose()
+            async with aclosing(batches), aclosing(aiter(calls)) as answers:
+                async for index, batch in answers:
+                    resolved += len(batch.keys)
+                    self.missing.extend(batch.missing)
+                    self.failed.update(batch.failed)
+                    report()
+                    yield index, batch
+                if not self._closed:
+                    self._bisection.raise_if_denied()
+                report()  # the last keys may have been duplicates
+                self._complete = not self._closed
+
+        return run()

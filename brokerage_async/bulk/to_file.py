@@ -207,12 +207,25 @@ async def fetch_to_file(
         ConfigurationError: an argument is invalid, ``FILE.partial`` belongs to a fetch with other keys, arguments,
             format or service, another run uses it, or a file cannot be written.
     """
-    path, model = Path(path), _checked(fetch, Path(path), decimals)
+    path = Path(path)
+    if not isinstance(fetch, BulkFetch | OffsetPager):
+        raise ConfigurationError(
+            f"fetch must be a BulkFetch, such as client.bulk.equities(symbols), or a pager, got {fetch!r}"
+        )
+    if decimals not in get_args(Decimals):
+        raise ConfigurationError(f"decimals must be 'exact', 'string' or 'float', got {decimals!r}")
+    if decimals != "exact" and path.suffix != ".parquet":
+        raise ConfigurationError(f"decimals={decimals!r} must go with .parquet, got {str(path)!r}")
+    if fetch.model is None:
+        raise ConfigurationError("fetch must have the class of its values: pass BulkFetch(..., model=)")
+    if path.suffix not in FORMATS:
+        raise ConfigurationError(f"path must end in {', '.join(FORMATS)}, got {str(path)!r}")
+    if path.suffix == ".parquet":
+        require("arrow")
     for name, flag in (("raw", raw), ("restart", restart), ("skip_failed", skip_failed)):
         check_flag(name, flag)
     if isinstance(fetch, OffsetPager):
         return await _list_to_file(fetch, path, Style(raw=raw, decimals=decimals, keyed=False))
-    assert isinstance(fetch, BulkFetch)
     keys = await fetch.read_keys()
     digest = hashlib.sha256("\0".join(sorted(keys)).encode(errors="surrogatepass")).hexdigest()
     purpose: dict[str, object] = {  # Only a fetch that equals it continues its rows. The order of the keys is free.
@@ -234,7 +247,7 @@ async def fetch_to_file(
                 failed,
             )
         known = [key for key in keys if key in checkpoint]
-        rows = await _write(path, known, checkpoint, model, Style(raw=raw, decimals=decimals))
+        rows = await _write(path, known, checkpoint, fetch.model, Style(raw=raw, decimals=decimals))
         checkpoint.discard()
     missing = [key for key in known if not checkpoint.found(key)]
     return FileResult(
@@ -279,35 +292,16 @@ async def _list_to_file(pager: OffsetPager[Any], path: Path, style: Style) -> Fi
     return FileResult(path=path, rows=rows, found=len(pages), resumed=0, missing=[], failed={})
 
 
-def _checked(fetch: object, path: Path, decimals: Decimals) -> type[Any]:
-    """Return the class of the values."""
-    if not isinstance(fetch, BulkFetch | OffsetPager):
-        raise ConfigurationError(
-            f"fetch must be a BulkFetch, such as client.bulk.equities(symbols), or a pager, got {fetch!r}"
-        )
-    if decimals not in get_args(Decimals):
-        raise ConfigurationError(f"decimals must be 'exact', 'string' or 'float', got {decimals!r}")
-    if decimals != "exact" and path.suffix != ".parquet":
-        raise ConfigurationError(f"decimals={decimals!r} must go with .parquet, got {str(path)!r}")
-    if fetch.model is None:
-        raise ConfigurationError("fetch must have the class of its values: pass BulkFetch(..., model=)")
-    if path.suffix not in FORMATS:
-        raise ConfigurationError(f"path must end in {', '.join(FORMATS)}, got {str(path)!r}")
-    if path.suffix == ".parquet":
-        require("arrow")
-    return fetch.model
-
-
 async def _store_items(checkpoint: Checkpoint, key: str, items: Sequence[Any]) -> None:
     """Record the items of a key, in a thread if it takes long."""
+
+    def add() -> None:
+        checkpoint.add(key, [converter.unstructure(item) for item in items])
+
     if len(items) > MAX_INLINE or isinstance(next(iter(items), None), DEEP):
-        await in_thread(lambda: _add(checkpoint, key, items))
+        await in_thread(add)
     else:
-        _add(checkpoint, key, items)
-
-
-def _add(checkpoint: Checkpoint, key: str, items: Sequence[Any]) -> None:
-    checkpoint.add(key, [converter.unstructure(item) for item in items])
+        add()
 
 
 async def _write(path: Path, keys: Sequence[str], checkpoint: Checkpoint, model: type[Any], style: Style) -> int:

@@ -32,8 +32,9 @@ from ..http.pager import OffsetPager
 from ..http.session import BrokerageSession
 from ..models import converter
 from ..operation import PUBLISHED_RATES
+from ..storage.files import replace_durably
 from .by_symbol import one_by_one
-from .checkpoint import Checkpoint, encode, put_in_place, replace_durably
+from .checkpoint import Checkpoint, encode, put_in_place
 from .fetch import BulkFetch, Progress
 from .to_file import in_thread, incomplete, store
 
@@ -182,18 +183,16 @@ class UniverseFetch:
         failed = await self._store(chains, checkpoint, len(lists) + len(chains))
         keys = [*(kind for kind in lists if kind in self._kinds), *(key for key in chains if key in checkpoint)]
         counts = await in_thread(lambda: _write(self._directory / f".{target.name}" / PARTITION, checkpoint, keys))
-        result = UniverseResult(
-            path=target,
-            day=date.fromisoformat(purpose["day"]),
-            counts={kind: counts.get(kind, 0) for kind in KINDS if kind in self._kinds},
-            missing=[] if self._underlyings is None
-            else [symbol for symbol in self._underlyings if (key := _key_of(symbol)) in checkpoint and not
-                  checkpoint.found(key)],
-            failed={key.partition(" ")[2]: str(error) for key, error in failed.items()},
-            resumed=resumed,
-        )  # fmt: skip
-        await in_thread(lambda: _put_partition(result, purpose))
-        return result
+        chosen = () if self._underlyings is None else self._underlyings
+        manifest = {
+            **purpose,
+            "counts": {kind: counts.get(kind, 0) for kind in KINDS if kind in self._kinds},
+            "rows": sum(counts.values()),
+            "missing": [each for each in chosen if (key := _key_of(each)) in checkpoint and not checkpoint.found(key)],
+            "failed": {key.partition(" ")[2]: str(error) for key, error in failed.items()},
+        }
+        await in_thread(lambda: _put_partition(target, manifest))
+        return _result_of(target, manifest, resumed)
 
     def _chains(self, checkpoint: Checkpoint) -> list[str]:
         """Return the keys of the chains. Those of futures alternate with the others, whose rate is another one."""
@@ -247,26 +246,23 @@ def _finished(target: Path, purpose: Mapping[str, Any]) -> UniverseResult:
             raise ConfigurationError(
                 f"{target} must belong to this fetch, got other {name}: remove it, or choose another directory"
             )
-    return UniverseResult(
-        path=target,
-        day=date.fromisoformat(manifest["day"]),
-        counts=manifest["counts"],
-        missing=manifest["missing"],
-        failed=manifest["failed"],
-    )
+    return _result_of(target, manifest)
 
 
-def _put_partition(result: UniverseResult, purpose: Mapping[str, Any]) -> None:
+def _result_of(path: Path, manifest: Mapping[str, Any], resumed: int = 0) -> UniverseResult:
+    counts, missing, failed = (manifest[name] for name in ("counts", "missing", "failed"))
+    day = date.fromisoformat(manifest["day"])
+    return UniverseResult(path=path, day=day, counts=counts, missing=missing, failed=failed, resumed=resumed)
+
+
+def _put_partition(path: Path, manifest: Mapping[str, Any]) -> None:
     """Write the manifest and put the whole folder in place."""
-    aside = result.path.with_name(f".{result.path.name}")
-    manifest = {**purpose, "counts": result.counts, "rows": sum(result.counts.values()),
-                "missing": result.missing, "failed": result.failed}  # fmt: skip
-    put_in_place(aside / MANIFEST, lambda path: path.write_text(json.dumps(manifest, indent=2) + "\n"))
-    old = result.path.with_name(f".{result.path.name}.old")
+    aside, old = path.with_name(f".{path.name}"), path.with_name(f".{path.name}.old")
+    put_in_place(aside / MANIFEST, lambda file: file.write_text(json.dumps(manifest, indent=2) + "\n"))
     shutil.rmtree(old, ignore_errors=True)
-    if result.path.exists():  # with failed chains
-        result.path.rename(old)
-    replace_durably(result.path, aside)
+    if path.exists():  # with failed chains
+        path.rename(old)
+    replace_durably(path, aside)
     shutil.rmtree(old, ignore_errors=True)
 
 

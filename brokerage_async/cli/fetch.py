@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import enum
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -22,25 +21,25 @@ SHOWN = 10
 """Number of symbols of a kind that the final report names."""
 
 
-class Kind(enum.StrEnum):
-    """Data that can be fetched."""
-
-    EQUITIES = "equities"
-    OPTIONS = "options"
-    FUTURES = "futures"
-    FUTURE_OPTIONS = "future-options"
-    CRYPTOCURRENCIES = "cryptocurrencies"
-    WARRANTS = "warrants"
-    PRICES = "prices"
-    METRICS = "metrics"
-    CHAINS = "chains"
-    EQUITY_CHAINS = "equity-chains"
-    DIVIDENDS = "dividends"
-    EARNINGS = "earnings"
+METHODS: Mapping[str, tuple[str, Mapping[str, object]]] = {
+    "equities": ("equities", {}),
+    "options": ("equity_options", {"with_expired": True}),
+    "futures": ("futures", {"only_active_futures": False}),
+    "future-options": ("future_options", {}),
+    "cryptocurrencies": ("cryptocurrencies", {}),
+    "warrants": ("warrants", {}),
+    "prices": ("market_data", {}),
+    "metrics": ("market_metrics", {}),
+    "chains": ("futures_option_chains", {}),
+    "equity-chains": ("equity_option_chains", {}),
+    "dividends": ("dividends", {}),
+    "earnings": ("earnings_reports", {}),
+}
+"""Kinds of data, and the methods of `Bulk` that fetch them; expired instruments are requested with the others."""
 
 
 async def fetch(
-    kind: Kind,
+    kind: str,
     symbols: Annotated[str, typer.Option(help="file with a symbol on each line (chains: a product code), or -")],
     out: Annotated[Path, typer.Option(help="file to write: .jsonl, .csv or .parquet")],
     start_date: Annotated[datetime | None, day("first day, for earnings and only there", "--start-date")] = None,
@@ -64,7 +63,7 @@ async def fetch(
 
     if out.suffix not in FORMATS:
         raise typer.BadParameter(f"the name must end in {', '.join(FORMATS)}", param_hint="--out")
-    if (start_date is None) is (kind is Kind.EARNINGS):
+    if (start_date is None) is (kind == "earnings"):
         wrong = "earnings need their first day" if start_date is None else f"goes with earnings only, not with {kind}"
         raise typer.BadParameter(wrong, param_hint="--start-date")
     if out.suffix == ".parquet":
@@ -133,10 +132,8 @@ async def diff(
 group: typer.Typer = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Fetch the data of many symbols, or of all, into files."
 )
-for _kind in Kind:
-    group.command(_kind.value, short_help=f"Fetch {_kind.value.replace('-', ' ')} into one file.")(
-        command_of(fetch, kind=_kind)
-    )
+for _kind in METHODS:
+    group.command(_kind, short_help=f"Fetch {_kind.replace('-', ' ')} into one file.")(command_of(fetch, kind=_kind))
 add(group, universe, short_help="Fetch every instrument into the partition of today.")
 add(group, diff, short_help="Show what changed between two partitions.")
 
@@ -181,23 +178,11 @@ def _read_symbols(name: str) -> list[str]:
     return [symbol for symbol in dict.fromkeys(line.strip() for line in lines) if symbol]
 
 
-METHODS: Mapping[Kind, tuple[str, Mapping[str, object]]] = {
-    Kind.OPTIONS: ("equity_options", {"with_expired": True}),
-    Kind.FUTURES: ("futures", {"only_active_futures": False}),
-    Kind.PRICES: ("market_data", {}),
-    Kind.METRICS: ("market_metrics", {}),
-    Kind.CHAINS: ("futures_option_chains", {}),
-    Kind.EQUITY_CHAINS: ("equity_option_chains", {}),
-    Kind.EARNINGS: ("earnings_reports", {}),
-}
-"""Methods of `Bulk` whose names differ from their kinds; expired instruments are requested with the others."""
-
-
 def begin(
-    source: bulk.Bulk, kind: Kind, symbols: list[str], start_date: datetime | None, **options: Any
+    source: bulk.Bulk, kind: str, symbols: list[str], start_date: datetime | None, **options: Any
 ) -> bulk.BulkFetch[Any]:
     """Return the fetch of a kind of data, which has not started."""
-    name, more = METHODS.get(kind, (kind.value.replace("-", "_"), {}))
+    name, more = METHODS[kind]
     days = () if start_date is None else (start_date.date(),)
     fetch: bulk.BulkFetch[Any] = getattr(source, name)(symbols, *days, **more, **options)
     return fetch

@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import os
 import re
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -102,14 +101,48 @@ async def simulator(
     """
     if context.invoked_subcommand is not None:
         return
-    options = {} if start is None else {"start": start}
-    await serve(
-        environment=(environment or (EnvironmentName.PRODUCTION if live else EnvironmentName.SANDBOX)).value,
-        live=live, host=host, port=port, seed=seed, latency=latency,
-        wire=wire.value, rate_limit=rate_limit, state=state,
-        speed=speed, faults=fault or (), control_port=control_port, without=without or (),
-        customers=customers, redirect_uris=redirect_uri or (), **options,
-    )  # fmt: skip
+    from contextlib import AsyncExitStack
+
+    options: dict[str, Any] = {} if start is None else {"start": start}
+    reader: clients.Client | None = None
+    try:
+        if live:
+            if speed != 1.0:
+                raise errors.ConfigurationError("--speed must be 1 with --live: the prices come at their own pace")
+            reader = clients.Client.from_env(read_only=True)
+            options["prices"] = simulators.LiveQuotes(reader)
+        served = simulators.Simulator(
+            environment=(environment or (EnvironmentName.PRODUCTION if live else EnvironmentName.SANDBOX)).value,
+            host=host, port=port, seed=seed, latency=latency, wire=wire.value, rate_limit=rate_limit, state=state,
+            control_port=control_port, without=without or (), customers=customers, redirect_uris=redirect_uri or (),
+            **options,
+        )  # fmt: skip
+        served.clock.speed = speed
+        for each in fault or ():
+            method, path, name = each.split() if " " in each.strip() else ("*", ".*", each)
+            served.faults.add(method, path, name, None)
+    except ValueError as error:
+        raise errors.ConfigurationError(str(error)) from None
+    async with AsyncExitStack() as stack:
+        if reader is not None:
+            await stack.enter_async_context(reader)
+            await reader.authorize()
+            say(f"# prices and instruments of {reader.environment.origin}; orders stay here")
+        try:
+            await stack.enter_async_context(served)
+        except OSError as error:
+            raise errors.ConfigurationError(
+                f"cannot listen there: {error.strerror}; choose another --host or --port (0: any free port)"
+            ) from None
+        for name, value in served.environ.items():
+            say(f"export {name}={value}")
+        for other in served.customers[1:]:
+            say(f"# {other.username}, accounts {', '.join(other.account_numbers)}: sign in at {served.auth_page_url}")
+        accounts = ", ".join(served.account_numbers)
+        page = f"; page {served.page_url}" if served.page_url else ""
+        moment = f"{served.clock.time:%Y-%m-%d %H:%M}Z"
+        say(f"# customer {served.customer_id}, accounts {accounts}; {moment}{page}; Ctrl-C ends it")
+        await asyncio.Event().wait()
 
 
 async def ctl(
@@ -127,55 +160,6 @@ async def ctl(
 group: typer.Typer = typer.Typer(invoke_without_command=True, help=simulator.__doc__)
 group.callback()(command_of(simulator))
 add(group, ctl)
-
-
-async def serve(*, live: bool = False, speed: float = 1.0, faults: Iterable[str] = (), **options: Any) -> None:
-    """Serve a simulator and print how to reach it.
-
-    Args:
-        live: whether prices are those of the service that the environment names.
-        speed: simulated seconds per second.
-        faults: faults of the form ``METHOD PATH FAULT``, or a fault alone for every request.
-        options: arguments of the simulator.
-    """
-    from contextlib import AsyncExitStack
-
-    reader: clients.Client | None = None
-    try:
-        if live:
-            if speed != 1.0:
-                raise errors.ConfigurationError("--speed must be 1 with --live: the prices come at their own pace")
-            reader = clients.Client.from_env(read_only=True)
-            options["prices"] = simulators.LiveQuotes(reader)
-        simulator = simulators.Simulator(**options)
-        simulator.clock.speed = speed
-        for fault in faults:
-            method, path, name = fault.split() if " " in fault.strip() else ("*", ".*", fault)
-            simulator.faults.add(method, path, name, None)
-    except ValueError as error:
-        raise errors.ConfigurationError(str(error)) from None
-    async with AsyncExitStack() as stack:
-        if reader is not None:
-            await stack.enter_async_context(reader)
-            await reader.authorize()
-            say(f"# prices and instruments of {reader.environment.origin}; orders stay here")
-        try:
-            await stack.enter_async_context(simulator)
-        except OSError as error:
-            raise errors.ConfigurationError(
-                f"cannot listen there: {error.strerror}; choose another --host or --port (0: any free port)"
-            ) from None
-        for name, value in simulator.environ.items():
-            say(f"export {name}={value}")
-        for other in simulator.customers[1:]:
-            say(
-                f"# {other.username}, accounts {', '.join(other.account_numbers)}: sign in at {simulator.auth_page_url}"
-            )
-        accounts = ", ".join(simulator.account_numbers)
-        page = f"; page {simulator.page_url}" if simulator.page_url else ""
-        moment = f"{simulator.clock.time:%Y-%m-%d %H:%M}Z"
-        say(f"# customer {simulator.customer_id}, accounts {accounts}; {moment}{page}; Ctrl-C ends it")
-        await asyncio.Event().wait()
 
 
 def steer(name: str, given: list[str]) -> Any:

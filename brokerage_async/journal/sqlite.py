@@ -45,9 +45,8 @@ class SqliteJournal(SqlJournal):
     def __repr__(self) -> str:
         return f"SqliteJournal({str(self.path)!r})"
 
-    async def _run(
-        self, statement: str, values: Mapping[str, object], *, renewal: bool = False, alone: bool = False
-    ) -> Sequence[Sequence[Any]]:
+    async def _run(self, statement: str, values: Mapping[str, object], **_: bool) -> Sequence[Sequence[Any]]:
+        # Statements take turns, each for moments: every one runs alone, and a renewal needs no way past the others.
         text, bound = text_of(statement, table=TABLE, now=":now"), {**values, "now": self._clock()}
         return await self._thread.run(lambda connection: connection.execute(text, bound).fetchall())
 
@@ -73,9 +72,7 @@ class MemoryJournal(SqlJournal):
         (count,) = self._connection.execute("SELECT count(*) FROM entries").fetchone()
         return f"MemoryJournal({count} entries)"
 
-    async def _run(
-        self, statement: str, values: Mapping[str, object], *, renewal: bool = False, alone: bool = False
-    ) -> Sequence[Sequence[Any]]:
+    async def _run(self, statement: str, values: Mapping[str, object], **_: bool) -> Sequence[Sequence[Any]]:
         text = text_of(statement, table=TABLE, now=":now")
         try:
             return self._connection.execute(text, {**values, "now": self._clock()}).fetchall()

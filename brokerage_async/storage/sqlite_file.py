@@ -14,8 +14,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-import attrs
-
 from .._arguments import running_loop
 from .subject import ProcessGuard, Subject
 from .wal import check_log
@@ -61,37 +59,9 @@ def _beside(path: Path, suffixes: Iterable[str] = SIDE_FILES) -> list[Path]:
     return [path.with_name(path.name + suffix) for suffix in suffixes]
 
 
-@attrs.frozen
-class FileIdentity:
-    """The files that a connection has opened, by device and inode.
-
-    A connection whose file is moved, replaced or deleted goes on writing to the old file, and no later process finds
-    those rows. The same holds for its write-ahead log.
-    """
-
-    subject: Subject
-    files: dict[str, tuple[int, int] | None]
-
-    @classmethod
-    def of(cls, path: Path, real: Path, subject: Subject, *, beside: Iterable[str] = SIDE_FILES) -> FileIdentity:
-        """Return the identity of the files at ``path`` now. ``real`` is the same path without symbolic links."""
-        return cls(subject, {str(file): _inode(str(file)) for file in (path, *_beside(real, beside))})
-
-    def check(self) -> None:
-        """Raise the subject's error when a file is not the one that was opened."""
-        for file, opened in self.files.items():
-            found = _inode(file)
-            if found is None or found != opened:
-                fate = "moved or deleted" if found is None else "replaced"
-                raise self.subject.unusable(
-                    f"{file} was {fate} after it was opened: close the {self.subject.kind}, put the files back in "
-                    "place, and open it again"
-                )
-
-
-def _inode(file: str) -> tuple[int, int] | None:
+def _inode(file: Path) -> tuple[int, int] | None:
     try:
-        status = os.stat(file)
+        status = file.stat()
     except FileNotFoundError:
         return None
     return status.st_dev, status.st_ino
@@ -123,16 +93,16 @@ class SqliteFile:
         self._set_up = set_up
         self._exclusive = exclusive
         self._connection: sqlite3.Connection | None = None
-        self._identity: FileIdentity | None = None
+        self._inodes: dict[Path, tuple[int, int] | None] = {}  # of the files that it has opened
 
     def run(self, work: Callable[[sqlite3.Connection], R]) -> R:
         """Return the result of ``work``, and raise the subject's error if the file cannot be used."""
         try:
-            if self._connection is None or self._identity is None:
-                self._connection, self._identity = self._connect()
-            self._identity.check()
+            if self._connection is None:
+                self._connection = self._connect()
+            self._check_files()
             done = work(self._connection)
-            self._identity.check()  # a file that was moved in between has the entry, but not where it is looked for
+            self._check_files()  # a file that was moved in between has the entry, but not where it is looked for
         except (sqlite3.Error, OSError, UnicodeError) as error:  # UnicodeError: a lone surrogate in a value
             if self._subject.in_use and getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
                 raise self._subject.unusable(self._subject.in_use) from error
@@ -145,7 +115,22 @@ class SqliteFile:
             self._connection.close()
             self._connection = None
 
-    def _connect(self) -> tuple[sqlite3.Connection, FileIdentity]:
+    def _check_files(self) -> None:
+        """Raise the subject's error when a file is not the one that was opened, by device and inode.
+
+        A connection whose file is moved, replaced or deleted goes on writing to the old file, and no later process
+        finds those rows. The same holds for its write-ahead log.
+        """
+        for file, opened in self._inodes.items():
+            found = _inode(file)
+            if found is None or found != opened:
+                fate = "moved or deleted" if found is None else "replaced"
+                raise self._subject.unusable(
+                    f"{file} was {fate} after it was opened: close the {self._subject.kind}, put the files back in "
+                    "place, and open it again"
+                )
+
+    def _connect(self) -> sqlite3.Connection:
         real = prepare(self._path, self._subject)
         check_log(real, self._subject)
         before = os.stat(self._path)
@@ -170,13 +155,13 @@ class SqliteFile:
             connection.execute("PRAGMA synchronous = FULL")
             self._set_up(connection, self._subject)
             beside = SIDE_FILES[:1] if self._exclusive else SIDE_FILES  # one owner needs no shared index
-            identity = FileIdentity.of(self._path, real, self._subject, beside=beside)
+            self._inodes = {file: _inode(file) for file in (self._path, *_beside(real, beside))}
             if not os.path.samestat(before, os.stat(self._path)):
                 raise self._subject.error(f"{self._subject} was replaced while it was being opened: try again")
         except BaseException:
             connection.close()
             raise
-        return connection, identity
+        return connection
 
 
 class FileThread:

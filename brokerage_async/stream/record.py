@@ -15,6 +15,7 @@ import attrs
 from ..arrow import require
 from ..errors import ConfigurationError
 from ..protocol.streams.events import Gap
+from ..storage.files import open_locked
 from .tape import gaps_of
 
 if TYPE_CHECKING:
@@ -60,7 +61,12 @@ class Recorder:
         require("arrow")
         self._directory = Path(directory)
         self._directory.mkdir(parents=True, exist_ok=True)
-        self._lock = _locked(self._directory / ".lock")
+        lock = self._directory / ".lock"
+        lock.touch(0o600)  # another user could lock what he may read
+        try:
+            self._lock = open_locked(lock)
+        except BlockingIOError:
+            raise ConfigurationError(f"{self._directory} belongs to another recorder that is running") from None
         self._open: dict[str, tuple[date, Segment]] = {}
         self._rewriting: set[asyncio.Task[None]] = set()
         self._number = 0
@@ -134,9 +140,7 @@ class Recorder:
                 self._end(kind)
             await asyncio.gather(*self._rewriting)
         finally:
-            if self._lock is not None:
-                os.close(self._lock)
-                self._lock = None
+            self._lock.close()
 
     def _end(self, kind: str) -> None:
         """Close a segment and rewrite it."""
@@ -148,22 +152,3 @@ class Recorder:
             rewrite(segment.path)
             return
         self._rewriting.add(asyncio.ensure_future(asyncio.to_thread(rewrite, segment.path)))
-
-
-def _locked(path: Path) -> int | None:
-    """Return a descriptor that locks a file until it is closed, None where the system has no such locks.
-
-    Raises:
-        ConfigurationError: another process has locked it.
-    """
-    try:
-        import fcntl
-    except ImportError:  # pragma: no cover - Windows
-        return None
-    descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        raise ConfigurationError(f"{path.parent} belongs to another recorder that is running") from None
-    return descriptor

@@ -14,6 +14,7 @@ from typing import Any
 
 from brokerage_async.bulk import BulkFetch, checkpoint, fetch_to_file
 from brokerage_async.models import Dividend
+from brokerage_async.storage import files
 
 KEYS = [f"K{number:02}" for number in range(20)]
 UNKNOWN = [key for key in KEYS if key.endswith("3")]
@@ -82,7 +83,7 @@ def arrange(point: str) -> None:
     places = {
         "line": (checkpoint.Checkpoint, "flush", die_within_a_line),
         "rows": (checkpoint.Checkpoint, "rows", die_between_rows),
-        "before replacing": (checkpoint, "_sync", die),
+        "before replacing": (files, "_sync", die),
         "after replacing": (checkpoint.Checkpoint, "discard", die),
     }
     if point in places:

@@ -67,12 +67,14 @@ async def settle() -> None:
 
 
 async def test_await_batches_run_concurrently_and_keep_the_input_order() -> None:
-    service = Service(latency=lambda batch: 1 + (int(batch[0][1:]) // 10) % 3)  # later batches overtake
-    result = await BulkFetch(keys(95), service.fetch, concurrency=4, batch_size=10)
+    unknown = ["K3", "K17", "K40"]
+    service = Service(unknown=unknown, latency=lambda batch: 1 + (int(batch[0][1:]) // 10) % 3)  # later ones overtake
+    fetch = BulkFetch(keys(95), service.fetch, concurrency=4, batch_size=10)
+    result = await fetch
 
-    assert list(result.found) == keys(95)
+    assert list(result.found) == [key for key in keys(95) if key not in unknown]
     assert result.found["K7"] == "k7"
-    assert (result.missing, result.failed) == ([], {})
+    assert (result.missing, sorted(fetch.missing), result.failed) == (unknown, sorted(unknown), {})
     assert len(service.batches) == 10
     assert service.max_in_flight == 4
     assert asyncio.get_running_loop().time() < 10
@@ -106,13 +108,6 @@ async def test_unused_fetch_reads_and_sends_nothing() -> None:
     assert (read, service.batches) == ([], [])
 
 
-async def test_repeated_keys_are_requested_once() -> None:
-    service = Service(latency=lambda batch: len(batch))
-    result = await BulkFetch(["B", "A", "B", "C", "A", "B"], service.fetch, batch_size=2, concurrency=2)
-    assert list(result.found) == ["B", "A", "C"]
-    assert sorted(service.asked) == ["A", "B", "C"]
-
-
 async def test_iteration_reads_no_further_than_what_is_in_flight() -> None:
     read = []
     fetch = BulkFetch((read.append(key) or key for key in map(str, itertools.count())), Service().fetch, batch_size=10)
@@ -132,18 +127,7 @@ async def test_busy_consumer_does_not_stop_the_requests() -> None:
     assert asyncio.get_running_loop().time() == pytest.approx(1 + 100 * 0.05)
 
 
-async def test_missing_keys_are_exact_and_in_order() -> None:
-    service = Service(unknown=["K3", "K17", "K40"], latency=lambda batch: 1 / len(batch))
-    fetch = BulkFetch(keys(41), service.fetch, batch_size=10)
-    result = await fetch
-    assert result.missing == ["K3", "K17", "K40"]
-    assert set(fetch.missing) == set(result.missing)
-    assert list(result.found) == [key for key in keys(41) if key not in service.unknown]
-
-
-@pytest.mark.parametrize(
-    "error", [errors.ServerError, errors.UnprocessableError, errors.NotFoundError, errors.ResponseDecodeError]
-)
+@for_each("error", [errors.ServerError, errors.UnprocessableError, errors.NotFoundError, errors.ResponseDecodeError])
 async def test_failing_batch_isolates_the_offending_keys(error: Any) -> None:
     service = Service(poison=["K13", "K14", "K77"], unknown=["K15"], error=error)
     result = await BulkFetch(keys(100), service.fetch, batch_size=50)
@@ -167,8 +151,11 @@ def test_every_key_is_found_or_missing_or_failed(
 ) -> None:
     service = Service(latency=0, unknown=unknown, poison=poison, error=errors.BadRequestError)
     fetch = BulkFetch(asked, service.fetch, batch_size=batch_size, concurrency=concurrency)
-    result = asyncio.run(collect(fetch))
 
+    async def main() -> Any:
+        return await fetch
+
+    result = asyncio.run(main())
     distinct = dict.fromkeys(asked)
     assert list(result.found) == [key for key in distinct if key and key not in unknown | poison]
     assert result.missing == [key for key in distinct if key in unknown - poison]
@@ -176,11 +163,7 @@ def test_every_key_is_found_or_missing_or_failed(
     assert service.max_in_flight <= concurrency
 
 
-async def collect(fetch: Any) -> Any:
-    return await fetch
-
-
-@pytest.mark.parametrize(
+@for_each(
     "error",
     [
         errors.TokenError("the grant was revoked"),
@@ -190,7 +173,6 @@ async def collect(fetch: Any) -> Any:
         errors.RequestNotSentError("connection refused"),
         ZeroDivisionError("a mistake in the code"),
     ],
-    ids=lambda error: type(error).__name__,
 )
 async def test_error_of_the_whole_fetch_ends_it(error: Any) -> None:
     calls = 0
@@ -225,7 +207,7 @@ async def test_denied_key_is_a_failure_of_that_key() -> None:
     assert len(result.found) == 9
 
 
-@pytest.mark.parametrize("batch_size", [1, 4])
+@for_each("batch_size", [1, 4])
 async def test_fetch_in_which_every_key_is_denied_ends_with_that_error(batch_size: int) -> None:
     service = Service(poison=keys(10), error=lambda *_: DENIED)
     with pytest.raises(errors.PermissionDeniedError) as caught:
@@ -290,11 +272,8 @@ async def test_progress_callback_error_ends_the_fetch() -> None:
     def stop(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    async def main() -> None:
-        await BulkFetch(keys(50), service.fetch, batch_size=1, concurrency=5, on_progress=stop)
-
     with pytest.raises(KeyboardInterrupt):
-        await main()
+        await BulkFetch(keys(50), service.fetch, batch_size=1, concurrency=5, on_progress=stop)
     assert service.in_flight == 0
 
 
@@ -317,23 +296,16 @@ async def test_break_cancels_the_requests_in_flight() -> None:
     assert service.cancelled == 5
 
 
-async def test_leaving_the_block_cancels_at_once() -> None:
+async def test_leaving_the_block_cancels_at_once_and_ends_the_iteration() -> None:
     service = Service()
     async with BulkFetch(later(keys(100)), service.fetch, batch_size=1, concurrency=5) as fetch:
-        async for _ in fetch:
-            break
-        assert len(asyncio.all_tasks()) > 1
-    assert service.in_flight == 0
-    await settle()
-    assert len(asyncio.all_tasks()) == 1
-
-
-async def test_leaving_the_block_ends_the_iteration() -> None:
-    async with BulkFetch(keys(100), Service().fetch, batch_size=1, concurrency=5) as fetch:
         pairs = aiter(fetch)
         await anext(pairs)
-    rest = [pair async for pair in pairs]
-    assert len(rest) < 5
+        assert len(asyncio.all_tasks()) > 1
+    assert service.in_flight == 0
+    assert len([pair async for pair in pairs]) < 5
+    await settle()
+    assert len(asyncio.all_tasks()) == 1
 
 
 async def test_aclose_from_another_task_ends_the_iteration() -> None:
@@ -382,11 +354,11 @@ async def test_second_use_raises() -> None:
         aiter(fetch)
 
 
-@pytest.mark.parametrize("bound", ["concurrency", "batch_size", "batch_length"])
-def test_bounds_must_be_positive(bound: str) -> None:
-    for wrong in (0, -1, None, "8", 1.5, True):
-        with pytest.raises(errors.ConfigurationError, match=bound):
-            BulkFetch([], Service().fetch, **{bound: wrong})
+@for_each("bound", ["concurrency", "batch_size", "batch_length"])
+@for_each("wrong", [0, -1, None, "8", 1.5, True])
+def test_bounds_must_be_positive(bound: str, wrong: Any) -> None:
+    with pytest.raises(errors.ConfigurationError, match=bound):
+        BulkFetch([], Service().fetch, **{bound: wrong})
 
 
 @for_each("wrong", [5, None, "AAPL", b"AAPL", [1], ("AAPL", None), {1}, 1.5])

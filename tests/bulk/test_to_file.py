@@ -8,7 +8,7 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -23,6 +23,7 @@ from brokerage_async.bulk import BulkFetch, checkpoint, fetch_to_file, to_file
 from brokerage_async.bulk.checkpoint import put_in_place
 from brokerage_async.bulk.to_file import FORMATS, Style
 from brokerage_async.simulator import Simulator
+from tests.tables import for_each
 
 from .killed_fetch import KEYS, POINTS, UNKNOWN, Service
 
@@ -47,8 +48,8 @@ def content(path: Path) -> bytes | None:
     return path.read_bytes() if path.exists() else None
 
 
-def write(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
+def write(path: Path, content: str) -> None:
+    path.write_text(content)
 
 
 async def whole(out: Path) -> bytes | None:
@@ -78,18 +79,16 @@ async def test_file_has_every_row_once_in_the_order_of_the_keys(service: Service
         assert [line[: line.index("K") + 3][-3:] for line in lines] == [key for key in known for _ in range(2)]
 
 
-async def test_keys_may_come_from_an_async_iterator(service: Service, out: Path) -> None:
-    async def keys() -> AsyncIterator[str]:
-        for key in ["B", "A", "B"]:
+async def test_keys_may_come_from_an_async_iterator_and_may_be_none(out: Path) -> None:
+    async def iterate(keys: Sequence[str]) -> AsyncIterator[str]:
+        for key in keys:
             yield key
 
-    progress: list[Any] = []
-    result = await fetch_to_file(service.fetch(keys(), on_progress=lambda *step: progress.append(step[:2])), out)
-    assert (result.found, progress) == (2, [(2, 2)])
-
-
-async def test_no_keys_give_an_empty_file(service: Service, out: Path) -> None:
-    assert (await fetch_to_file(service.fetch([]), out)).rows == 0
+    for keys, reported in ((["B", "A", "B"], [(2, 2)]), ([], [])):
+        progress: list[Any] = []
+        fetch = Service().fetch(iterate(keys), on_progress=lambda *step, into=progress: into.append(step[:2]))
+        result = await fetch_to_file(fetch, out)
+        assert (result.found, progress) == (len({*keys}), reported)
     assert content(out) == b""
 
 
@@ -105,8 +104,14 @@ async def test_nested_chains_are_rows_and_are_encoded_off_the_loop(
             key: [models.NestedOptionChain(root_symbol=key, expirations=expirations)] for key in batch if key != "Z"
         }
 
-    threads, add = set[threading.Thread](), to_file._add
-    monkeypatch.setattr(to_file, "_add", lambda *each: (threads.add(threading.current_thread()), add(*each)))
+    threads, add = set[threading.Thread](), checkpoint.Checkpoint.add
+
+    def recorded(self: Any, key: str, rows: Any) -> None:
+        if rows is not None:
+            threads.add(threading.current_thread())
+        add(self, key, rows)
+
+    monkeypatch.setattr(checkpoint.Checkpoint, "add", recorded)
     fetch = BulkFetch(["B", "Z", "A"], chains, model=models.NestedOptionChain)
     result = await fetch_to_file(fetch, out.with_suffix(suffix))
     assert (result.rows, result.missing) == (2, ["Z"])
@@ -164,7 +169,7 @@ async def test_cancelling_while_the_file_is_written_leaves_the_old_one(
     service: Service, out: Path, monkeypatch: pytest.MonkeyPatch, cancellations: int
 ) -> None:
     expected = await whole(out)
-    write(out, b"before")
+    write(out, "before")
     reading, go_on = threading.Event(), threading.Event()
     plain = checkpoint.Checkpoint.rows
 
@@ -232,7 +237,7 @@ async def test_killed_at_any_moment_no_row_is_lost_or_doubled(out: Path, suffix:
 
 async def test_failed_keys_leave_the_old_file_and_are_requested_again(service: Service, out: Path) -> None:
     expected = await whole(out)
-    write(out, b"before")
+    write(out, "before")
     service.errors["K05"] = errors.UnprocessableError("odd symbol", code="odd", status=422)
     with pytest.raises(errors.IncompleteFetchError, match=r"1 of 20 keys failed.*\n  - K05: odd symbol") as raised:
         await fetch_to_file(service.fetch(), out)
@@ -268,7 +273,7 @@ async def test_pager_is_written_whole_in_the_order_of_its_list(out: Path, suffix
     simulator = Simulator(equities=250, equity_options=10, chain_rows=10)
     async with simulator.client() as client:
         expected = await client.instruments.equities(per_page=100).collect()
-        write(out.with_name(f"{out.name}.partial"), b"of a walk that was killed")
+        write(out.with_name(f"{out.name}.partial"), "of a walk that was killed")
         result = await fetch_to_file(client.instruments.equities(per_page=100).prefetch(2), out)
     assert (result.rows, result.found, result.missing) == (250, 3, [])
     assert files(out) == [out.name]
@@ -336,8 +341,8 @@ async def test_a_file_is_written_by_one_call_at_a_time(service: Service, out: Pa
     assert "in use by another run" in str(results[1])
 
 
-@pytest.mark.parametrize(
-    ("fetch", "path", "options", "message"),
+@for_each(
+    "fetch, path, options, message",
     [
         (lambda s: s, "a.csv", {}, "fetch must be a BulkFetch"),
         (lambda s: s.fetch(model=None), "a.csv", {}, "fetch must have the class of its values"),
@@ -350,13 +355,7 @@ async def test_a_file_is_written_by_one_call_at_a_time(service: Service, out: Pa
     ],
 )
 async def test_an_invalid_argument_is_refused_before_anything_is_requested(
-    service: Service,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    fetch: Callable[[Service], Any],
-    path: str,
-    options: Any,
-    message: str,
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fetch: Any, path: str, options: Any, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(errors.ConfigurationError, match=message):
@@ -388,13 +387,14 @@ async def test_long_work_is_done_in_threads(service: Service, out: Path, monkeyp
 
     def recorded(name: str, function: Any) -> Any:
         def record(*args: Any, **options: Any) -> Any:
-            threads[name].add(threading.get_ident())
+            if args[-1] is not None:  # an unknown key has no rows
+                threads[name].add(threading.get_ident())
             return function(*args, **options)
 
         return record
 
-    monkeypatch.setattr(to_file, "_add", recorded("add", to_file._add))
-    monkeypatch.setattr(checkpoint.Checkpoint, "load", recorded("load", checkpoint.Checkpoint.load))
+    for name in ("add", "load"):
+        monkeypatch.setattr(checkpoint.Checkpoint, name, recorded(name, getattr(checkpoint.Checkpoint, name)))
     monkeypatch.setitem(to_file.FORMATS, ".jsonl", recorded("write", to_file.write_jsonl))  # type: ignore[index]
     service.rows = to_file.MAX_INLINE + 1
     await fetch_to_file(service.fetch(), out)
@@ -410,14 +410,19 @@ ROWS = [
 ]
 
 
-def put(path: Path, rows: Any, model: Any, **style: Any) -> None:
-    put_in_place(path, lambda aside: FORMATS[path.suffix](aside, rows, model, Style(**style)))
+def put(path: Path, rows: Any, **style: Any) -> None:
+    put_in_place(path, lambda aside: FORMATS[path.suffix](aside, rows, models.Equity, Style(**style)))
 
 
-def written_file(tmp_path: Any, suffix: Any, rows: Any, model: Any = models.Equity) -> Any:
-    path = tmp_path / f"out{suffix}"
-    put(path, lambda: rows, model)
+def written_file(folder: Path, suffix: str, rows: Any, **style: Any) -> Path:
+    path = folder / f"out{suffix}"
+    put(path, lambda: rows, **style)
     return path
+
+
+def csv_rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
 
 
 def test_json_lines_are_what_the_service_sent(tmp_path: Path) -> None:
@@ -432,8 +437,7 @@ def test_the_key_is_the_one_that_was_asked_whatever_the_service_calls_its_fields
 
 
 def test_csv_has_a_column_for_each_field(tmp_path: Path) -> None:
-    with written_file(tmp_path, ".csv", ROWS).open(newline="", encoding="utf-8") as file:
-        first, second, third = csv.DictReader(file)
+    first, second, third = csv_rows(written_file(tmp_path, ".csv", ROWS))
     assert [row["key"] for row in (first, second, third)] == ["A", "B", "B"]
     assert (first["active"], first["borrow_rate"], first["id"]) == ("true", "0.10", "7")
     assert first["halted_at"] == "2026-01-02T03:04:05+00:00"
@@ -447,22 +451,15 @@ FORMULAS = [
 ]  # fmt: skip
 
 
-def csv_rows(path: Any) -> Any:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 def test_csv_marks_strings_that_a_spreadsheet_would_run_unless_raw(tmp_path: Path) -> None:
     rows = [(each, {"symbol": each, "lendability": each, "borrow-rate": "-0.5", "id": -7}) for each in FORMULAS]
     for row, formula in zip(csv_rows(written_file(tmp_path, ".csv", rows)), FORMULAS, strict=True):
         assert [row[name] for name in ("key", "symbol", "lendability")] == ["'" + formula] * 3
         assert [row[name] for name in ("borrow_rate", "id")] == ["-0.5", "-7"]
-    put(tmp_path / "raw.csv", lambda: rows, models.Equity, raw=True)
-    assert [(row["key"], row["symbol"]) for row in csv_rows(tmp_path / "raw.csv")] == [
-        (each, each) for each in FORMULAS
-    ]
-    put(tmp_path / "raw.jsonl", lambda: [("=1", {"symbol": "=1"})], models.Equity, raw=True)
-    assert json.loads((tmp_path / "raw.jsonl").read_text()) == {"key": "=1", "symbol": "=1"}
+    raw = csv_rows(written_file(tmp_path, ".csv", rows, raw=True))
+    assert [(row["key"], row["symbol"]) for row in raw] == [(each, each) for each in FORMULAS]
+    lines = written_file(tmp_path, ".jsonl", [("=1", {"symbol": "=1"})], raw=True)
+    assert json.loads(lines.read_text()) == {"key": "=1", "symbol": "=1"}
 
 
 def test_parquet_is_typed(tmp_path: Path) -> None:
@@ -478,10 +475,9 @@ def test_parquet_is_written_group_by_group(tmp_path: Path, monkeypatch: pytest.M
     assert (file.num_row_groups, file.metadata.num_rows) == (2, 3)
 
 
-@pytest.mark.parametrize("suffix", sorted(FORMATS))
-def test_nothing_found_is_a_file_all_the_same(tmp_path: Path, suffix: Any) -> None:
-    if suffix == ".parquet":
-        assert written_file(tmp_path, suffix, []).exists()
+@for_each("suffix", FORMATS)
+def test_nothing_found_is_a_file_all_the_same(tmp_path: Path, suffix: str) -> None:
+    assert written_file(tmp_path, suffix, []).exists()
 
 
 def test_the_file_is_replaced_at_once(tmp_path: Path) -> None:
@@ -494,43 +490,40 @@ def test_the_file_is_replaced_at_once(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        put(out, rows, models.Dividend)
+        put(out, rows)
     assert out.read_text() == "before"
-    assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
+    assert files(tmp_path / "any") == ["out.jsonl"]
 
 
 def test_a_number_too_wide_for_the_columns_so_far_widens_the_whole_file(tmp_path: Path) -> None:
     rows = [("A", {"borrow-rate": "1.5"}), ("B", {"borrow-rate": "1e-30", "tick-sizes": [{"value": "1"}]})]
-    put(tmp_path / "out.parquet", lambda: rows, models.Equity)
-    table = pq.read_table(tmp_path / "out.parquet")
+    table = pq.read_table(written_file(tmp_path, ".parquet", rows))
     assert table.column("borrow_rate").to_pylist() == [Decimal("1.5"), Decimal("1e-30")]
 
 
 def test_rows_without_keys_and_decimals_of_other_forms(tmp_path: Path) -> None:
     rows = [(None, row) for _, row in ROWS]
-    put(tmp_path / "out.jsonl", lambda: rows, models.Equity, keyed=False)
-    assert [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()] == [row for _, row in rows]
-    put(tmp_path / "out.csv", lambda: rows, models.Equity, keyed=False)
-    assert "key" not in csv_rows(tmp_path / "out.csv")[0]
+    lines = written_file(tmp_path, ".jsonl", rows, keyed=False).read_text().splitlines()
+    assert [json.loads(line) for line in lines] == [row for _, row in rows]
+    assert "key" not in csv_rows(written_file(tmp_path, ".csv", rows, keyed=False))[0]
     for decimals, amount in (("exact", Decimal("0.10")), ("string", "0.10"), ("float", 0.1)):
-        put(tmp_path / "out.parquet", lambda: rows, models.Equity, keyed=False, decimals=decimals)
-        table = pq.read_table(tmp_path / "out.parquet")
+        table = pq.read_table(written_file(tmp_path, ".parquet", rows, keyed=False, decimals=decimals))
         assert "key" not in table.column_names
         assert table.column("borrow_rate").to_pylist() == [amount, None, None]
 
 
-@pytest.mark.parametrize("row", [{"borrow-rate": "1e60"}, {"borrow-rate": "1e-60"}, {"id": 10**20}])
+@for_each("row", [{"borrow-rate": "1e60"}, {"borrow-rate": "1e-60"}, {"id": 10**20}])
 def test_a_number_too_wide_for_any_column_costs_the_file_and_no_row(tmp_path: Path, row: Any) -> None:
     out = tmp_path / "out.parquet"
     out.write_text("before")
     with pytest.raises(errors.ConfigurationError, match="JSON lines and CSV hold"):
-        put(out, lambda: [("A", {}), ("B", row)], models.Equity)
+        put(out, lambda: [("A", {}), ("B", row)])
     assert out.read_text() == "before"
-    assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
+    assert files(out) == ["out.parquet"]
 
 
 def test_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "out.jsonl").mkdir()
     with pytest.raises(errors.ConfigurationError, match=r"cannot write .*out\.jsonl"):
-        put(tmp_path / "out.jsonl", lambda: ROWS, models.Equity)
-    assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
+        put(tmp_path / "out.jsonl", lambda: ROWS)
+    assert files(tmp_path / "any") == ["out.jsonl"]

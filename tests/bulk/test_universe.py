@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Mapping
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -219,9 +219,7 @@ def partition(folder: Path, day: str, rows: Mapping[str, list[Any]], **manifest:
             checkpoint.add(key, [models.converter.unstructure(item) for item in items])
         counts = universe._write(folder / f".{target.name}" / PARTITION, checkpoint, list(rows))
         checkpoint.discard()
-    result = UniverseResult(path=target, day=date.fromisoformat(day), counts=counts, missing=[],
-                            failed=manifest.get("failed", {}))  # fmt: skip
-    universe._put_partition(result, {"day": day, "underlyings": manifest.get("underlyings")})
+    universe._put_partition(target, {"counts": counts, "failed": {}, "underlyings": None} | manifest)
     return target
 
 

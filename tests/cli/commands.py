@@ -13,6 +13,12 @@ from brokerage_async.cli.app import app
 SMALL: Any = {"equities": 50, "equity_options": 10, "chain_rows": 10}
 """Sizes of a simulator that starts quickly."""
 
+ORDER = {
+    "order-type": "Limit", "time-in-force": "Day", "price": "10", "price-effect": "Debit",
+    "legs": [{"action": "Buy to Open", "instrument-type": "Equity", "quantity": "1", "symbol": "AAPL"}],
+}  # fmt: skip
+"""An order as JSON."""
+
 TABLES = {"accounts", "positions", "balances", "quote", "search", "chain"}
 """Commands that print nothing but tables, which must fit the terminal."""
 
@@ -42,3 +48,8 @@ def parsed(*arguments: str, **options: Any) -> Any:
 def cells(line: str) -> list[str]:
     """Return the cells of a line of a table."""
     return [cell.strip() for cell in line.strip("│").split("│")]
+
+
+def lacks(output: str, *expected: str) -> list[str]:
+    """Return the strings that an output is to hold and does not."""
+    return [each for each in expected if each not in output]

@@ -9,7 +9,7 @@ from brokerage_async.cli.accounts import figures, position_row
 from brokerage_async.models import AccountBalance, Position, PriceEffect, QuantityDirection
 from brokerage_async.simulator import Simulator
 
-from .commands import SMALL, ConnectTo, cells, invoke, parsed
+from .commands import SMALL, ConnectTo, cells, invoke, lacks, parsed
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def service(connect_to: ConnectTo, monkeypatch: pytest.MonkeyPatch) -> Simulator
 
 def test_accounts_lists_every_account(service: Simulator) -> None:
     output = invoke("accounts").stdout
-    assert [shown for shown in (*service.account_numbers, "owner") if shown not in output] == []
+    assert lacks(output, *service.account_numbers, "owner") == []
     assert [row["account"]["account-number"] for row in parsed("accounts")] == list(service.account_numbers)
 
 
@@ -52,8 +52,7 @@ def test_positions_narrow_terminal_omits_columns(service: Simulator) -> None:
 
 def test_balances_shows_figures_that_matter(service: Simulator) -> None:
     output = invoke("balances").stdout
-    expected = ("net liquidating value", "short equity value", "maintenance excess", "USD")
-    assert [shown for shown in expected if shown not in output] == []
+    assert lacks(output, "net liquidating value", "short equity value", "maintenance excess", "USD") == []
     assert "long derivative value" not in output
     (row,) = parsed("balances")
     assert row["account-number"] == service.account_numbers[0]

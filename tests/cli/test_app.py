@@ -12,14 +12,15 @@ from typing import Any
 
 import pytest
 from typer.main import get_command
-from typer.testing import CliRunner
 
 from brokerage_async import __version__
 from brokerage_async.cli.app import app, print_traceback
 from brokerage_async.cli.completion import SCRIPTS, VARIABLE, complete
-from brokerage_async.cli.fetch import Kind
+from brokerage_async.cli.fetch import METHODS
 from tests.documents import PAGES
 from tests.schema.bundle import SOURCE
+
+from .commands import invoke, lacks
 
 MAIN = "\nfrom brokerage_async.cli import main\nmain()"
 
@@ -39,10 +40,9 @@ def test_help_names_every_command() -> None:
         "stream", "fetch", "call", "conformance", "schema", "completion",
     )  # fmt: skip
     for option in ("--help", "-h"):
-        result = CliRunner().invoke(app, [option])
-        assert result.exit_code == 0
-        assert [command for command in commands if f"\n  {command} " not in result.output] == []
-        assert "Check an order" in CliRunner().invoke(app, ["orders", "dry-run", option]).output
+        output = invoke(option).output
+        assert lacks(output, *(f"\n  {command} " for command in commands)) == []
+        assert "Check an order" in invoke("orders", "dry-run", option).output
 
 
 ORDER = ("buy-to-open", "AAPL", "1", "--limit", "1")
@@ -53,7 +53,7 @@ CONNECTING: dict[str, tuple[str, ...]] = {
     "orders replace": ("1", "--limit", "1", "--yes"), "orders recover": (),
     "watch orders": (), "watch positions": (), "watch balances": (), "watch alerts": (), "watch market": (),
     "stream quotes": ("AAPL",), "stream account": (), "stream record": ("folder", "AAPL"),
-    **{f"fetch {kind}": ("--symbols", "-", "--out", "x.csv") for kind in Kind},
+    **{f"fetch {kind}": ("--symbols", "-", "--out", "x.csv") for kind in METHODS},
     "fetch earnings": ("--symbols", "-", "--out", "x.csv", "--start-date", "2026-01-01"),
     "fetch universe": ("--out", "folder"), "call": ("watchlists.list",), "conformance": (),
 }  # fmt: skip
@@ -76,10 +76,9 @@ def test_commands_never_simulate_unasked(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert connecting == CONNECTING.keys()
     wrong = []
     for name, arguments in CONNECTING.items():
-        result = CliRunner().invoke(app, [*name.split(), *arguments], input="")
-        refused = "BROKERAGE_BASE_URL: is required" in result.stderr
-        if (result.exit_code, result.stdout, refused) != (2 if name == "conformance" else 1, "", True):
-            wrong.append((name, result.exit_code, result.output))
+        result = invoke(*name.split(), *arguments, code=2 if name == "conformance" else 1, width=1_000, input="")
+        if result.stdout or "BROKERAGE_BASE_URL: is required" not in result.stderr:
+            wrong.append((name, result.output))
     assert wrong == []
     assert list(tmp_path.iterdir()) == []
 
@@ -90,7 +89,7 @@ def test_unknown_commands_and_options_name_the_nearest() -> None:
         ("watch", "postions"): "Did you mean 'positions'",
         ("orders", "place", "--limt", "5"): "ossible options: --limit",
     }  # fmt: skip
-    said = {words: CliRunner().invoke(app, words).stderr for words in near}
+    said = {words: invoke(*words, code=2).stderr for words in near}
     assert {words: said[words] for words, meant in near.items() if meant not in said[words]} == {}
 
 
@@ -114,21 +113,20 @@ def test_commands_of_the_documentation_exist_with_their_options() -> None:
 
 
 def test_version_is_that_of_the_package() -> None:
-    assert CliRunner().invoke(app, ["--version"]).output.strip() == f"brokerage-async {__version__}"
+    assert invoke("--version").output.strip() == f"brokerage-async {__version__}"
 
 
 def test_schema_prints_one_json_document() -> None:
-    result = CliRunner().invoke(app, ["schema"])
-    assert (result.exit_code, result.output) == (0, SOURCE)
-    assert json.loads(result.output)["openapi"] == "3.1.0"
+    output = invoke("schema").output
+    assert output == SOURCE
+    assert json.loads(output)["openapi"] == "3.1.0"
 
 
 def test_start_without_the_extra_names_what_to_install() -> None:
     for missing in ("typer", "rich"):
         result = run(f"sys.modules[{missing!r}] = None{MAIN}")
         assert result.returncode == 1
-        assert f"needs {missing}" in result.stderr
-        assert "pip install 'brokerage-async[cli]'" in result.stderr
+        assert lacks(result.stderr, f"needs {missing}", "pip install 'brokerage-async[cli]'") == []
 
 
 def test_start_other_missing_module_is_a_traceback() -> None:
@@ -261,16 +259,13 @@ def test_complete_returns_what_the_last_word_may_become() -> None:
 
 
 def test_start_completing_prints_candidates_and_does_nothing_else() -> None:
-    completing = {VARIABLE: "1"}
-    assert run(MAIN, "orders", "can", **completing).stdout == "cancel\ncancel-all\n"
-    assert run(MAIN, "simulator", "", **completing).stdout == "ctl\n"
-    assert run(MAIN, "demo", "", **completing).stdout.strip() == ""
+    for words, shown in ((("orders", "can"), "cancel\ncancel-all"), (("simulator", ""), "ctl"), (("demo", ""), "")):
+        assert run(MAIN, *words, **{VARIABLE: "1"}).stdout.strip() == shown
 
 
 def test_completion_prints_the_script_of_a_shell() -> None:
     for shell, script in SCRIPTS.items():
-        result = CliRunner().invoke(app, ["completion", shell])
-        assert (result.exit_code, result.output) == (0, script)
+        assert invoke("completion", shell).output == script
         assert f"{VARIABLE}=1" in script
 
 

@@ -8,18 +8,17 @@ import sys
 import time
 
 import pytest
-from typer.testing import CliRunner
 
-from brokerage_async.cli.app import app
 from brokerage_async.cli.console import INTERRUPTED
 from brokerage_async.simulator import Simulator
 
+from .commands import invoke, lacks
+
 
 def test_demo_ends_with_a_filled_order_and_its_tables() -> None:
-    result = CliRunner().invoke(app, ["demo"])
-    assert result.exit_code == 0, result.output
+    output = invoke("demo").stdout
     expected = ("all equities", "10,000", "futures option chain", "20,000", "buying power after", "Filled", "fees")
-    assert [shown for shown in expected if shown not in result.stdout] == []
+    assert lacks(output, *expected) == []
 
 
 async def test_demo_on_a_service_runs_only_the_reading_parts() -> None:

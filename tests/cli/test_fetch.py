@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from brokerage_async._generated.endpoints import Endpoints
 from brokerage_async.bulk import Bulk, BulkFetch
 from brokerage_async.bulk.to_file import FORMATS
 from brokerage_async.cli import fetch as command
-from brokerage_async.cli.app import app
-from brokerage_async.cli.fetch import Kind
+from brokerage_async.cli.fetch import METHODS
 from brokerage_async.simulator import Simulator
+
+from .commands import invoke, lacks
 
 HOME = Path(command.__file__).parents[2]
 SYMBOLS = ["AAPL", "SPY", "NOPE", "AMZN", "MSFT", "AAPL", "", "NVDA"]
@@ -36,13 +36,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def fetch(*arguments: Any, stdin: Any = None, code: Any = 0) -> Any:
-    result = CliRunner().invoke(app, ["fetch", *arguments, "--simulator"], input=stdin)
-    assert result.exit_code == code, (result.output, result.exception)
-    return result
+    return invoke("fetch", *arguments, "--simulator", code=code, width=1_000, input=stdin)
+
+
+def rows_of(path: Any) -> Any:
+    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def keys_of(path: Any) -> Any:
-    return [json.loads(line)["key"] for line in path.read_text().splitlines()]
+    return [row["key"] for row in rows_of(path)]
+
+
+def names_in(folder: Any) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
 
 
 def record_requests(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
@@ -64,12 +70,11 @@ def record_requests(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_fetch_equities_as_json_lines(folder: Any) -> None:
     result = fetch("equities", "--symbols", "symbols", "--out", "out.jsonl", "--batch-size", "2")
     assert keys_of(folder / "out.jsonl") == FOUND
-    first = json.loads((folder / "out.jsonl").read_text().splitlines()[0])
+    first = rows_of(folder / "out.jsonl")[0]
     assert list(first)[:2] == ["key", "active"]
     assert first["borrow-rate"] == "0.0"
-    assert "5 of 6 symbols found" in result.stderr
-    assert "unknown to the service: NOPE" in result.stderr
-    assert sorted(path.name for path in folder.iterdir()) == ["out.jsonl", "symbols"]
+    assert lacks(result.stderr, "5 of 6 symbols found", "unknown to the service: NOPE") == []
+    assert names_in(folder) == ["out.jsonl", "symbols"]
 
 
 def test_formats_are_those_that_can_be_written() -> None:
@@ -96,9 +101,7 @@ def test_fetch_chains_to_parquet(folder: Any) -> None:
 
 def test_fetch_earnings_from_a_start_date(folder: Any) -> None:
     fetch("earnings", "--symbols", "symbols", "--out", "out.jsonl", "--start-date", "2025-01-01")
-    assert all(
-        json.loads(line)["occurred-date"] >= "2025-01-01" for line in (folder / "out.jsonl").read_text().splitlines()
-    )
+    assert all(row["occurred-date"] >= "2025-01-01" for row in rows_of(folder / "out.jsonl"))
 
 
 def test_fetch_options_include_expired_ones(folder: Any) -> None:
@@ -116,10 +119,9 @@ def test_fetch_other_kinds_by_symbol(folder: Any) -> None:
 def test_begin_every_kind_has_another_fetch() -> None:
     bulk = Bulk(Endpoints(None))  # type: ignore[arg-type]
     start = datetime(2026, 1, 1)  # noqa: DTZ001 - as the command line gives it
-    names = {
-        command.begin(bulk, kind, [], start if kind is Kind.EARNINGS else None, concurrency=1).name for kind in Kind
-    }
-    assert len(names) == len(Kind) == 12
+    days = {"earnings": start}
+    names = {command.begin(bulk, kind, [], days.get(kind), concurrency=1).name for kind in METHODS}
+    assert len(names) == len(METHODS) == 12
     assert "futures(only_active_futures=False) of " in names
 
 
@@ -146,14 +148,12 @@ def test_fetch_parquet_without_pyarrow_names_what_to_install(folder: Any, monkey
 def test_fetch_universe_and_the_difference_of_two(folder: Any) -> None:
     universe = ("universe", "--out", "all", "--symbols", "-", "--kind", "equity_options", "--kind", "warrants")
     result = fetch(*universe, stdin="SPY\nNOPE\n")
-    assert "day=2026-06-10: 200 warrants, 450 equity_options" in result.stderr
-    assert "without options: NOPE" in result.stderr
+    assert lacks(result.stderr, "day=2026-06-10: 200 warrants, 450 equity_options", "without options: NOPE") == []
     (folder / "all" / "day=2026-06-10").rename(folder / "all" / "day=2026-06-09")
     fetch(*universe, stdin="SPY\nNOPE\n")  # the same simulator on another port
-    diff = CliRunner().invoke(app, ["fetch", "diff", "all/day=2026-06-09", "all"])
-    assert (diff.exit_code, diff.stdout) == (0, "Nothing changed.\n")
-    missing = CliRunner().invoke(app, ["fetch", "diff", "all", "nowhere", "--json"])
-    assert (missing.exit_code, "partition must be one of client.bulk.universe" in missing.stderr) == (1, True)
+    assert invoke("fetch", "diff", "all/day=2026-06-09", "all").stdout == "Nothing changed.\n"
+    missing = invoke("fetch", "diff", "all", "nowhere", "--json", code=1, width=1_000)
+    assert "partition must be one of client.bulk.universe" in missing.stderr
 
 
 def break_dividends(monkeypatch: pytest.MonkeyPatch, symbol: str) -> None:
@@ -171,9 +171,9 @@ def test_fetch_run_again_continues_where_it_stopped(folder: Any) -> None:
     with pytest.MonkeyPatch.context() as broken:
         break_dividends(broken, "MSFT")
         result = fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl", code=1)
-    assert "failed: MSFT" in result.stderr
-    assert "out.jsonl was not written: run the same command again to retry" in result.stderr
-    assert sorted(path.name for path in folder.iterdir()) == ["out.jsonl.partial", "symbols"]
+    advice = "out.jsonl was not written: run the same command again to retry"
+    assert lacks(result.stderr, "failed: MSFT", advice) == []
+    assert names_in(folder) == ["out.jsonl.partial", "symbols"]
 
     with pytest.MonkeyPatch.context() as recorded:
         requests = record_requests(recorded)
@@ -181,16 +181,15 @@ def test_fetch_run_again_continues_where_it_stopped(folder: Any) -> None:
     assert requests == [("MSFT",)]
     assert "continued: 5 symbols came from an interrupted run" in result.stderr
     assert list(dict.fromkeys(keys_of(folder / "out.jsonl"))) == FOUND
-    assert sorted(path.name for path in folder.iterdir()) == ["out.jsonl", "symbols"]
+    assert names_in(folder) == ["out.jsonl", "symbols"]
 
 
 def test_fetch_skip_failed_omits_symbols_that_failed(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     break_dividends(monkeypatch, "MSFT")
     result = fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl", "--skip-failed")
-    assert "failed: MSFT" in result.stderr
-    assert "4 of 6 symbols found" in result.stderr
+    assert lacks(result.stderr, "failed: MSFT", "4 of 6 symbols found") == []
     assert set(keys_of(folder / "out.jsonl")) == {*FOUND} - {"MSFT"}
-    assert sorted(path.name for path in folder.iterdir()) == ["out.jsonl", "symbols"]
+    assert names_in(folder) == ["out.jsonl", "symbols"]
 
 
 def test_fetch_another_kind_is_not_mixed_in(folder: Any) -> None:
@@ -198,8 +197,8 @@ def test_fetch_another_kind_is_not_mixed_in(folder: Any) -> None:
         break_dividends(broken, "MSFT")
         fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl", code=1)
     result = fetch("equities", "--symbols", "symbols", "--out", "out.jsonl", code=1)
-    assert "fetch 'dividends() of the simulator' instead of 'equities() of the simulator'" in result.stderr
-    assert "--restart" in result.stderr
+    difference = "fetch 'dividends() of the simulator' instead of 'equities() of the simulator'"
+    assert lacks(result.stderr, difference, "--restart") == []
     fetch("equities", "--symbols", "symbols", "--out", "out.jsonl", "--restart")
     assert keys_of(folder / "out.jsonl") == FOUND
 

@@ -15,13 +15,11 @@ from brokerage_async.cli.order_words import Words, read_bracket, read_file
 from brokerage_async.errors import InvalidRequestError
 from brokerage_async.models import NewOrder, OrderEdit
 
+from .commands import ORDER
+
 SHARE: dict[str, Any] = {"action": "buy-to-open", "symbol": "AAPL", "quantity": "1"}
 NONE: dict[str, Any] = dict.fromkeys(SHARE)
 DAY = dt.datetime(2026, 12, 31)  # noqa: DTZ001 - as the command line gives it
-ORDER = {
-    "order-type": "Limit", "time-in-force": "Day", "price": "10", "price-effect": "Debit",
-    "legs": [{"action": "Buy to Open", "instrument-type": "Equity", "quantity": "1", "symbol": "AAPL"}],
-}  # fmt: skip
 
 
 def read_ticket(*, value: str | None = None, **words: Any) -> NewOrder:

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 import typer
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from brokerage_async.cli.app import app
 from brokerage_async.cli.console import INTERRUPTED
 from brokerage_async.cli.service import open_journal
 from brokerage_async.journal import EntryKey, SqliteJournal
@@ -20,13 +19,18 @@ from brokerage_async.order_entry import OrderEntry
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator, faults
 
-from .commands import invoke
+from .commands import ORDER, invoke, lacks
 
 BUY = ["buy-to-open", "AAPL", "10", "--limit", "10"]
 
 
 def orders(*arguments: str, **options: Any) -> Result:
-    return CliRunner().invoke(app, ["orders", *arguments], **options)
+    """Run a command of the group that is to end with exit code 0, or another ``code``."""
+    return invoke("orders", *arguments, width=1_000, **options)
+
+
+def told(*arguments: str, **options: Any) -> Any:
+    return json.loads(orders(*arguments, "--json", **options).stdout)
 
 
 def simulated(*arguments: str, **options: Any) -> Result:
@@ -38,28 +42,21 @@ def placed(service: Simulator) -> int:
 
 
 def test_dry_run_shows_buying_power_and_fees() -> None:
-    result = simulated("dry-run", *BUY)
-    assert result.exit_code == 0, result.output
-    assert "Buy to Open 10 AAPL; Limit at 10 Debit, Day" in result.output
-    assert "change in buying power" in result.output
-    assert "all fees" in result.output
-
-    result = simulated("dry-run", *BUY, "--json")
-    assert json.loads(result.stdout)["buying-power-effect"]["change-in-buying-power"]
+    output = simulated("dry-run", *BUY).output
+    assert lacks(output, "Buy to Open 10 AAPL; Limit at 10 Debit, Day", "change in buying power", "all fees") == []
+    assert told("dry-run", *BUY, "--simulator")["buying-power-effect"]["change-in-buying-power"]
 
 
 def test_place_without_a_yes_sends_nothing() -> None:
     for answer in ("n\n", ""):
-        result = simulated("place", *BUY, input=answer)
-        assert result.exit_code == 1
-        assert "Place this order?" in result.output
-        assert "Nothing was sent." in result.output
+        output = simulated("place", *BUY, code=1, input=answer).output
+        assert lacks(output, "Place this order?", "Nothing was sent.") == []
 
 
 def test_place_without_a_price_asks_for_a_market_order() -> None:
     priceless = ["place", "buy-to-open", "AAPL", "10"]
     for answers, is_placed in (("n\n", False), ("y\nn\n", False), ("y\ny\n", True)):
-        result = simulated(*priceless, "--allow-warnings", input=answers)
+        result = simulated(*priceless, "--allow-warnings", code=not is_placed, input=answers)
         assert "No price is given." in result.output
         assert ("Place this order?" in result.output) is answers.startswith("y")
         assert ("placed: " in result.output, "Nothing was sent." in result.output) == (is_placed, not is_placed)
@@ -67,12 +64,11 @@ def test_place_without_a_price_asks_for_a_market_order() -> None:
 
 def test_place_without_a_price_and_a_question_needs_market(service: Simulator) -> None:
     priceless = ["place", "buy-to-open", "AAPL", "10", "--yes", "--allow-warnings"]
-    result = orders(*priceless)
-    assert (result.exit_code, placed(service)) == (1, 0)
-    assert "an order without a price needs --market" in result.stderr
-    assert orders(*priceless, "--market").exit_code == 0
+    assert "an order without a price needs --market" in orders(*priceless, code=1).stderr
+    assert placed(service) == 0
+    orders(*priceless, "--market")
     assert placed(service) == 1
-    assert orders("dry-run", *priceless[1:4]).exit_code == 0
+    orders("dry-run", *priceless[1:4])
 
 
 def test_place_ctrl_c_is_an_answer_to_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,75 +81,60 @@ def test_place_ctrl_c_is_an_answer_to_the_question(monkeypatch: pytest.MonkeyPat
 
     before = signal.getsignal(signal.SIGINT)
     monkeypatch.setattr(typer, "confirm", ask)
-    result = simulated("place", *BUY)
-    assert result.exit_code == 1
-    assert "Nothing was sent." in result.output
+    assert "Nothing was sent." in simulated("place", *BUY, code=1).output
     assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_place_unknown_action_names_the_known_ones() -> None:
-    result = simulated("place", "fly", "AAPL", "--yes")
-    assert result.exit_code == 1
-    assert "buy-to-open" in result.stderr
+    assert "buy-to-open" in simulated("place", "fly", "AAPL", "--yes", code=1).stderr
 
 
 def test_orders_json_follows_an_order_to_its_end(service: Simulator) -> None:
-    made = json.loads(orders("place", *BUY, "--yes", "--json", "--external-identifier", "mine").stdout)
+    made = told("place", *BUY, "--yes", "--external-identifier", "mine")
     assert (made["outcome"], made["external-identifier"], made["attempts"]) == ("placed", "mine", 1)
     order_id = str(made["order"]["id"])
-    listed = json.loads(orders("list", "--json").stdout)
-    assert [str(order["id"]) for order in listed] == [order_id]
+    assert [str(order["id"]) for order in told("list")] == [order_id]
     assert "mine" in orders("list", "--since", "2026-06-01").output.replace("\n", "")
-    cancelled = json.loads(orders("cancel", order_id, "--wait", "--yes", "--json").stdout)
+    cancelled = told("cancel", order_id, "--wait", "--yes")
     assert (cancelled["outcome"], cancelled["order"]["status"], cancelled["fills"]) == ("applied", "Cancelled", [])
-    again = orders("cancel", order_id, "--yes")  # over by now: a cancel under way would count as applied
-    assert again.exit_code == 1
-    assert "refused" in again.output
+    # It is over by now: a cancel under way would count as applied.
+    assert "refused" in orders("cancel", order_id, "--yes", code=1).output
 
 
 def test_cancel_all_asks_cancels_and_says_what_became_of_each(service: Simulator) -> None:
     numbers = [placed_order(service), placed_order(service)]
-    refused = orders("cancel-all", input="n\n")
-    assert (refused.exit_code, "Cancel all orders?" in refused.output) == (1, True)
+    assert "Cancel all orders?" in orders("cancel-all", code=1, input="n\n").output
     assert {record.status for record in service.ledger.orders()} & {"Cancelled"} == set()
-    result = orders("cancel-all", "--yes", "--json")
-    told = json.loads(result.stdout)
-    assert (result.exit_code, told["proven"], told["closing"]) == (0, True, [])
-    assert {number: told["orders"][number]["outcome"] for number in numbers} == dict.fromkeys(numbers, "cancelled")
+    result = told("cancel-all", "--yes")
+    assert (result["proven"], result["closing"]) == (True, [])
+    assert {number: result["orders"][number]["outcome"] for number in numbers} == dict.fromkeys(numbers, "cancelled")
 
 
 def test_cancel_all_flatten_shows_the_closing_order_of_each_position(service: Simulator) -> None:
     orders("place", "buy-to-open", "AAPL", "10", "--market", "--yes")
     service.fill_order(service.ledger.orders()[-1].order_id)
-    result = orders("cancel-all", "--flatten", input="y\n")
-    assert result.exit_code == 0, result.output
-    assert "Cancel all orders and close all positions?" in " ".join(result.output.split())
-    assert "No order works any more." in result.output
-    assert "placed" in result.output.partition("Closing orders")[2]
-
-
-WORKING = ["buy-to-open", "AAPL", "10", "--limit", "10", "--yes", "--json"]
+    output = orders("cancel-all", "--flatten", input="y\n").output
+    assert "Cancel all orders and close all positions?" in " ".join(output.split())
+    assert "No order works any more." in output
+    assert "placed" in output.partition("Closing orders")[2]
 
 
 def placed_order(service: Simulator) -> str:
-    return str(json.loads(orders("place", *WORKING).stdout)["order"]["id"])
+    return str(told("place", *BUY, "--yes")["order"]["id"])
 
 
 def test_prompts_of_a_service_name_environment_address_and_account(service: Simulator) -> None:
     where = f"(sandbox at {service.base_url}, account {service.account_numbers[0]})"
     order_id = placed_order(service)
     for command in (["place", *BUY], ["cancel", order_id], ["replace", order_id, "--limit", "11"]):
-        result = orders(*command, input="n\n")
-        assert result.exit_code == 1
-        assert where in " ".join(result.stdout.split())
-        assert "Nothing was sent." in result.stdout
+        output = " ".join(orders(*command, code=1, input="n\n").stdout.split())
+        assert lacks(output, where, "Nothing was sent.") == []
     assert placed(service) == 1
 
 
 def test_replace_changes_the_given_terms_and_keeps_the_others(service: Simulator) -> None:
     order_id = placed_order(service)
-    result = orders("replace", order_id, "--limit", "11.5", "--yes", "--json")
-    changed = json.loads(result.stdout)
+    changed = told("replace", order_id, "--limit", "11.5", "--yes")
     assert (changed["outcome"], changed["order"]["price"]) == ("applied", "11.50")
     assert (changed["order"]["order-type"], changed["order"]["time-in-force"]) == ("Limit", "Day")
     assert changed["order"]["legs"][0]["quantity"] == "10"
@@ -161,12 +142,8 @@ def test_replace_changes_the_given_terms_and_keeps_the_others(service: Simulator
 
 
 def test_replace_without_yes_previews_and_asks(service: Simulator) -> None:
-    order_id = placed_order(service)
-    result = orders("replace", order_id, "--tif", "GTC", input="y\n")
-    assert result.exit_code == 0, result.output
-    assert "Buy to Open 10 AAPL; Limit at 10.00 Debit, GTC" in result.stdout
-    assert "change in buying power" in result.stdout
-    assert "applied" in result.stdout
+    output = orders("replace", placed_order(service), "--tif", "GTC", input="y\n").stdout
+    assert lacks(output, "Buy to Open 10 AAPL; Limit at 10.00 Debit, GTC", "change in buying power", "applied") == []
 
 
 def test_replace_terms_that_make_no_sense_are_refused(service: Simulator, tmp_path: Path) -> None:
@@ -181,28 +158,21 @@ def test_replace_terms_that_make_no_sense_are_refused(service: Simulator, tmp_pa
         ("--order", str(tmp_path / "empty.json")): "order-type: is required",
     }
     order_id = placed_order(service)
-    results = {words: orders("replace", order_id, *words, "--yes") for words in refused}
-    assert {words for words, result in results.items() if (result.exit_code, result.stdout) != (1, "")} == set()
+    results = {words: orders("replace", order_id, *words, "--yes", code=1) for words in refused}
+    assert {words for words, result in results.items() if result.stdout} == set()
     assert {words: results[words].stderr for words, said in refused.items() if said not in results[words].stderr} == {}
 
 
 def test_replace_file_gives_all_terms(service: Simulator, tmp_path: Path) -> None:
-    terms = {
-        "order-type": "Stop Limit",
-        "time-in-force": "Day",
-        "price": 12.5,
-        "price-effect": "Debit",
-        "stop-trigger": 12,
-    }
+    stop = {"order-type": "Stop Limit", "time-in-force": "Day", "stop-trigger": 12}
+    terms = stop | {"price": 12.5, "price-effect": "Debit"}
     (tmp_path / "terms.json").write_text(json.dumps(terms))
-    result = orders("replace", placed_order(service), "--order", str(tmp_path / "terms.json"), "--yes", "--json")
-    assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout)["order"]["stop-trigger"] == "12.00"
+    changed = told("replace", placed_order(service), "--order", str(tmp_path / "terms.json"), "--yes")
+    assert changed["order"]["stop-trigger"] == "12.00"
 
 
 def test_replace_unknown_order_is_refused(service: Simulator) -> None:
-    result = orders("replace", "999", "--limit", "1", "--yes")
-    assert (result.exit_code, "has no order 999" in result.stderr) == (1, True)
+    assert "has no order 999" in orders("replace", "999", "--limit", "1", "--yes", code=1).stderr
     targets = [request.target for request in service.ledger.requests]
     assert any("start-date=2025-05-05" in target for target in targets)  # 401 days before the service's today
 
@@ -212,15 +182,12 @@ def test_place_simulated_stays_out_of_account_and_journal_of_the_environment(
 ) -> None:
     monkeypatch.setenv("BROKERAGE_ACCOUNT", "REAL")
     monkeypatch.setenv("BROKERAGE_JOURNAL", str(tmp_path / "real.journal"))
-    result = simulated("place", *BUY, "--yes", "--json")
-    assert json.loads(result.stdout)["account-number"] != "REAL"
+    assert told("place", *BUY, "--yes", "--simulator")["account-number"] != "REAL"
     assert not list(tmp_path.iterdir())
 
 
 def test_place_refused_order_says_why(service: Simulator) -> None:
-    result = orders("place", "buy-to-open", "AAPL", "100000000", "--limit", "150", "--yes")
-    assert result.exit_code == 1
-    assert "refused" in result.output
+    assert "refused" in orders("place", "buy-to-open", "AAPL", "100000000", "--limit", "150", "--yes", code=1).output
     assert placed(service) == 0
 
 
@@ -232,12 +199,11 @@ def test_recover_says_what_it_waits_for_and_reports_every_open_order(service: Si
 
     asyncio.run(leave_open())
     service.faults.add("GET", r"/orders(/live)?($|\?)", "status(403)", times=None)
-    result = orders("recover")
-    assert (result.exit_code, "unknown" in result.output) == (1, True)
+    result = orders("recover", code=1)
+    assert "unknown" in result.output
     waits = "waits for order lost, which host:1:dead holds, until "
-    for said in (waits, "searches for 1 order of account", "if the lists cannot be read"):
-        assert said in result.stderr
-    found = json.loads(orders("recover", "--json").stdout)
+    assert lacks(result.stderr, waits, "searches for 1 order of account", "if the lists cannot be read") == []
+    found = told("recover", code=1)
     assert [(each["external-identifier"], each["outcome"]) for each in found] == [("lost", "unknown")]
     assert found[0]["body"] == {"external-identifier": "lost"}
 
@@ -245,21 +211,16 @@ def test_recover_says_what_it_waits_for_and_reports_every_open_order(service: Si
 def test_halt_stops_orders_until_resume_and_status_shows_it(service: Simulator) -> None:
     assert orders("status").output == "orders are not halted\nno order is open\n"
     assert "all orders (model drifts)" in orders("halt", "model drifts").output
-    refused = orders("place", *BUY, "--yes")
-    assert refused.exit_code == 1
-    assert "model drifts" in refused.output
+    assert "model drifts" in orders("place", *BUY, "--yes", code=1).output
     assert placed(service) == 0
-    assert orders("halt", "one only", "--account", "A1", "--label", "dip").exit_code == 0
-    halts = json.loads(orders("status", "--json").stdout)["halts"]
-    shown = [(each["account-number"], each["label"], each["reason"]) for each in halts]
+    orders("halt", "one only", "--account", "A1", "--label", "dip")
+    shown = [(each["account-number"], each["label"], each["reason"]) for each in told("status")["halts"]]
     assert shown == [(None, None, "model drifts"), ("A1", "dip", "one only")]
-    result = orders("resume", "--label", "dip")
-    assert (result.exit_code, "no halt of this account and label" in result.stderr) == (1, True)
+    assert "no halt of this account and label" in orders("resume", "--label", "dip", code=1).stderr
     for name in ("--account", "--label"):  # an unset variable of a shell lifts nothing
-        result = orders("resume", name, "")
-        assert (result.exit_code, f"{name} must not be empty" in result.stderr) == (1, True)
+        assert f"{name} must not be empty" in orders("resume", name, "", code=1).stderr
     assert "account A1 and label dip" in orders("resume").output
-    assert orders("place", *BUY, "--yes").exit_code == 0
+    orders("place", *BUY, "--yes")
 
 
 def test_halt_shows_the_attempts_recorded_before_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -273,25 +234,17 @@ def test_halt_shows_the_attempts_recorded_before_it(monkeypatch: pytest.MonkeyPa
 
     asyncio.run(leave_open())
     monkeypatch.setenv("BROKERAGE_JOURNAL", str(tmp_path / "j"))
-    said = orders("halt", "stop").output
-    assert "order lost of account A1, attempt 1" in said
-    assert "replacement of order 77 of account A1, attempt 1" in said
+    shown = ("order lost of account A1, attempt 1", "replacement of order 77 of account A1, attempt 1")
+    assert lacks(orders("halt", "stop").output, *shown) == []
 
 
 def test_place_takes_an_order_from_a_file(service: Simulator, tmp_path: Path) -> None:
-    body = {
-        "order-type": "Limit",
-        "time-in-force": "Day",
-        "price": "10",
-        "price-effect": "Debit",
-        "legs": [{"action": "Buy to Open", "instrument-type": "Equity", "symbol": "AAPL", "quantity": "3"}],
-    }
-    (tmp_path / "order.json").write_text(json.dumps(body))
-    assert orders("place", "--order", str(tmp_path / "order.json"), "--yes").exit_code == 0
-    assert orders("place", "--order", "-", "--yes", input=json.dumps(body)).exit_code == 0
+    (tmp_path / "order.json").write_text(json.dumps(ORDER))
+    orders("place", "--order", str(tmp_path / "order.json"), "--yes")
+    orders("place", "--order", "-", "--yes", input=json.dumps(ORDER))
     assert placed(service) == 2
-    result = orders("place", "--order", "-", input="{}")
-    assert (result.exit_code, result.stdout) == (1, "")
+    result = orders("place", "--order", "-", code=1, input="{}")
+    assert result.stdout == ""
     assert "InvalidRequestError: the order from - is not a valid NewOrder" in result.stderr
 
 
@@ -303,8 +256,8 @@ def test_list_strings_of_the_service_are_shown_and_not_obeyed(service: Simulator
     error = {"error": {"code": "validation_error", "message": HOSTILE}}
     answer = Response(status=422, headers={"content-type": "application/json"}, body=json.dumps(error).encode())
     service.faults.add("GET", "/orders", faults.Fault(name="refusal", processed=False, answer=lambda _: answer))
-    result = orders("list")
-    assert (result.exit_code, result.stdout) == (1, "")
+    result = orders("list", code=1)
+    assert result.stdout == ""
     assert "[red]mine" in result.stderr
     assert not OBEYED & set(result.stderr)
     order = {"id": "7", "status": HOSTILE, "legs": [{"action": "Buy", "quantity": "1", "symbol": HOSTILE}]}
@@ -325,11 +278,10 @@ def test_place_ctrl_c_says_which_order_is_open(service: Simulator) -> None:
 
     thread = threading.Thread(target=interrupt)
     thread.start()
-    result = orders("place", *BUY, "--yes", "--external-identifier", "mine")
+    result = orders("place", *BUY, "--yes", "--external-identifier", "mine", code=INTERRUPTED)
     thread.join()
-    assert result.exit_code == INTERRUPTED
     assert "order mine of account" in " ".join(result.stderr.split())
-    assert json.loads(orders("recover", "--json").stdout)[0]["outcome"] == "placed"
+    assert told("recover")[0]["outcome"] == "placed"
 
 
 def test_cancel_ctrl_c_says_that_it_may_have_been_sent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,8 +290,7 @@ def test_cancel_ctrl_c_says_that_it_may_have_been_sent(monkeypatch: pytest.Monke
         await asyncio.sleep(60)
 
     monkeypatch.setattr(OrderEntry, "cancel", interrupted)
-    result = simulated("cancel", "7", "--yes")
-    assert result.exit_code == INTERRUPTED
+    result = simulated("cancel", "7", "--yes", code=INTERRUPTED)
     assert "the cancellation of order 7 may have been sent" in result.stderr
 
 
@@ -350,9 +301,7 @@ def test_open_journal_folder_that_cannot_be_made_is_one_message(
     for name, value in (("BASE_URL", "http://localhost:1"), ("CLIENT_SECRET", "s"), ("REFRESH_TOKEN", "r")):
         monkeypatch.setenv(f"BROKERAGE_{name}", value)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
-    result = orders("recover")
-    assert result.exit_code == 1
-    assert result.stderr.startswith("NotADirectoryError: ")
+    assert orders("recover", code=1).stderr.startswith("NotADirectoryError: ")
 
 
 def test_open_journal_is_a_file_of_the_user_unless_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -364,7 +313,7 @@ def test_open_journal_is_a_file_of_the_user_unless_named(monkeypatch: pytest.Mon
     assert default.path == tmp_path / "brokerage-async" / "orders.journal"
 
 
-BRACKET = ["orders", "bracket", "buy-to-open", "AAPL", "10", "--limit", "150", "--profit", "290.5", "--loss", "140"]
+BRACKET = ["bracket", "buy-to-open", "AAPL", "10", "--limit", "150", "--profit", "290.5", "--loss", "140"]
 
 
 def submits(service: Simulator) -> int:
@@ -372,28 +321,28 @@ def submits(service: Simulator) -> int:
 
 
 def test_bracket_after_a_yes_is_previewed_and_placed(service: Simulator) -> None:
-    output = invoke(*BRACKET, input="y\n").stdout
+    output = invoke("orders", *BRACKET, input="y\n").stdout
     account = service.account_numbers[0]
-    expected = (
+    expected = [
         f"entry {account}: Buy to Open 10 AAPL; Limit at 150 Debit, Day",
         f"profit {account}: Sell to Close 10 AAPL; Limit at 290.5 Credit, GTC",
         f"loss {account}: Sell to Close 10 AAPL; Stop when it trades at 140, GTC",
         "change in buying power",
         f"Place this bracket? (sandbox at {service.base_url}, account {account})",
         "placed: ",
-    )
-    assert [line for line in expected if line not in output] == []
+    ]
+    assert lacks(output, *expected) == []
     assert submits(service) == 1
     assert max(len(line) for line in output.splitlines() if line[:1] in "┏┃┡│└") <= 80
 
 
 def test_bracket_json_is_whole_and_journaled(service: Simulator) -> None:
-    mine = [*BRACKET, "--yes", "--json", "--external-identifier", "mine"]
-    found = json.loads(invoke(*mine).stdout)
+    mine = [*BRACKET, "--yes", "--external-identifier", "mine"]
+    found = told(*mine)
     assert (found["outcome"], found["external-identifier"]) == ("placed", "mine")
     assert found["complex-order"]["type"] == "OTOCO"
     assert found["complex-order"]["trigger-order"]["external-identifier"] == "mine"
     assert found["body"]["orders"][1]["stop-trigger"] == "140"
-    assert (json.loads(invoke(*mine).stdout)["outcome"], submits(service)) == ("placed", 1)
-    assert "No order is open." in invoke("orders", "recover").stdout
-    assert "--profit" in invoke("orders", "bracket", "buy-to-open", "AAPL", "10", "--loss", "1", code=2).stderr
+    assert (told(*mine)["outcome"], submits(service)) == ("placed", 1)
+    assert "No order is open." in orders("recover").stdout
+    assert "--profit" in orders("bracket", "buy-to-open", "AAPL", "10", "--loss", "1", code=2).stderr

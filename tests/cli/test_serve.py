@@ -16,14 +16,23 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+import typer
 
-from brokerage_async.cli.app import app
 from brokerage_async.cli.console import INTERRUPTED
 from brokerage_async.cli.serve import request_of, steer
 from brokerage_async.errors import ConfigurationError
 
+from .commands import invoke
+
 WINDOWS = sys.platform == "win32"
+
+
+def console(settings: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run another command with these variables."""
+    return subprocess.run(
+        [sys.executable, "-m", "brokerage_async", *arguments],
+        env=os.environ | settings, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
 
 
 @contextmanager
@@ -50,10 +59,7 @@ def test_simulator_prints_all_that_another_process_needs() -> None:
     with serving("--environment", "production", "--seed", "3") as (lines, settings):
         assert len(settings) == 12
         assert settings["BROKERAGE_ACCOUNT"] in lines[-1]
-        call = subprocess.run(
-            [sys.executable, "-m", "brokerage_async", "call", "backtests.list"],
-            env=os.environ | settings, capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
+        call = console(settings, "call", "backtests.list")
         assert call.returncode == 0, call.stderr
         assert call.stdout.lstrip().startswith("[")
 
@@ -77,10 +83,7 @@ def test_simulator_live_has_the_instruments_of_the_service_that_is_named() -> No
     ):
         assert lines[0] == f"# prices and instruments of {service['BROKERAGE_BASE_URL']}; orders stay here\n"
         assert settings["BROKERAGE_BASE_URL"] != service["BROKERAGE_BASE_URL"]
-        call = subprocess.run(
-                [sys.executable, "-m", "brokerage_async", "call", "instruments.equity", "--symbol", "KO"],
-                env=os.environ | settings, capture_output=True, text=True, timeout=60, check=False,
-            )  # fmt: skip
+        call = console(settings, "call", "instruments.equity", "--symbol", "KO")
         assert call.returncode == 0, call.stderr
         assert json.loads(call.stdout)["symbol"] == "KO"
 
@@ -89,9 +92,7 @@ def test_simulator_live_needs_a_service_and_its_pace(monkeypatch: pytest.MonkeyP
     for name in [name for name in os.environ if name.startswith("BROKERAGE_")]:
         monkeypatch.delenv(name)
     for given, told in ((["--live"], "BROKERAGE_"), (["--live", "--speed", "2"], "--speed must be 1")):
-        refused = CliRunner().invoke(app, ["simulator", *given])
-        assert refused.exit_code == 1
-        assert told in refused.output
+        assert told in invoke("simulator", *given, code=1).output
 
 
 @pytest.fixture
@@ -99,84 +100,61 @@ def options(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Return the options of the simulator that the command would serve."""
     seen: dict[str, Any] = {}
 
-    async def serve(**options: Any) -> None:
+    def make(**options: Any) -> None:
         seen.update(options)
+        raise typer.Exit
 
-    monkeypatch.setattr("brokerage_async.cli.serve.serve", serve)
+    monkeypatch.setattr("brokerage_async.simulator.Simulator", make)
     return seen
 
 
 def test_simulator_options_reach_it(options: dict[str, Any]) -> None:
-    assert CliRunner().invoke(app, ["simulator"]).exit_code == 0
+    invoke("simulator")
     assert (options["wire"], options["rate_limit"], "start" in options) == ("observed", None, False)
     given = ["--wire", "documented", "--rate-limit", "20", "--start", "2026-12-24T15:00Z"]
-    assert CliRunner().invoke(app, ["simulator", *given]).exit_code == 0
+    invoke("simulator", *given)
     assert (options["wire"], options["rate_limit"]) == ("documented", 20)
     assert options["start"] == datetime(2026, 12, 24, 15, tzinfo=UTC)
     before = datetime.now(UTC)
-    assert CliRunner().invoke(app, ["simulator", "--start", "now"]).exit_code == 0
+    invoke("simulator", "--start", "now")
     assert before <= options["start"] <= datetime.now(UTC)
 
 
 def test_simulator_impossible_options_are_refused() -> None:
     zone = "ISO 8601 time with a zone"
-    table: list[tuple[tuple[str, str], int, str]] = [
-        *((("--start", wrong), 2, zone) for wrong in ("2026-06-10T14:00", "2026-06-10", "yesterday", "")),
-        *(
-            ((option, wrong), 2, option)
-            for option, wrong in [
-                ("--port", "-1"),
-                ("--port", "65536"),
-                ("--latency", "-1"),
-                ("--latency", "nan"),
-                ("--rate-limit", "0"),
-                ("--speed", "-1"),
-            ]
-        ),
-        (("--environment", "staging"), 2, "sandbox"),
-        (("--environment", "staging"), 2, "production"),
-        (
-            ("--start", "1960-01-01T00:00Z"),
-            1,
-            "ConfigurationError: start must be in the years 1972 to 2190, got 1960-01-01",
-        ),
-        (("--fault", "nonsense"), 1, "ConfigurationError"),
+    table: list[tuple[str, str, int, str]] = [
+        *(("--start", wrong, 2, zone) for wrong in ("2026-06-10T14:00", "2026-06-10", "yesterday", "")),
+        *(("--port", wrong, 2, "--port") for wrong in ("-1", "65536")),
+        *(("--latency", wrong, 2, "--latency") for wrong in ("-1", "nan")),
+        ("--rate-limit", "0", 2, "--rate-limit"),
+        ("--speed", "-1", 2, "--speed"),
+        *(("--environment", "staging", 2, known) for known in ("sandbox", "production")),
+        ("--start", "1960-01-01T00:00Z", 1, "ConfigurationError: start must be in the years 1972 to 2190, got 1960-01"),
+        ("--fault", "nonsense", 1, "ConfigurationError"),
     ]
-    results = [(CliRunner().invoke(app, ["simulator", *wrong]), code, said) for wrong, code, said in table]
-    misses = [
-        (result.output, said)
-        for result, code, said in results
-        if result.exit_code != code or said not in " ".join(result.output.split())
-    ]
-    assert misses == []
+    said = [(invoke("simulator", option, wrong, code=code).output, told) for option, wrong, code, told in table]
+    assert [pair for pair in said if pair[1] not in " ".join(pair[0].split())] == []
 
 
 def test_simulator_address_that_is_taken_is_one_message() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        result = CliRunner().invoke(app, ["simulator", "--port", str(taken.getsockname()[1])])
-    assert result.exit_code == 1
+        result = invoke("simulator", "--port", str(taken.getsockname()[1]), code=1, width=1_000)
     assert result.stderr.startswith("ConfigurationError: cannot listen there: ")
     assert "choose another --host or --port" in result.stderr
     assert "Traceback" not in result.output
 
 
-def control(settings: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "brokerage_async", "simulator", "ctl", *arguments],
-        env=os.environ | settings, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-
-
 @pytest.mark.skipif(WINDOWS, reason="sends SIGINT")
 def test_ctl_steers_a_running_simulator() -> None:
+    ctl = ("simulator", "ctl")
     with serving("--speed", "0", "--fault", "GET /watchlists$ status(503)") as (_, settings):
-        changed = control(settings, "set-price", "symbol=AAPL", "price=150.25")
+        changed = console(settings, *ctl, "set-price", "symbol=AAPL", "price=150.25")
         assert json.loads(changed.stdout)["last"] == "150.25", changed.stderr
-        state = json.loads(control(settings, "state").stdout)
+        state = json.loads(console(settings, *ctl, "state").stdout)
         assert (state["clock"]["speed"], state["faults"][0]["fault"]) == (0, "status(503)")
-        refused = control(settings, "fill-order", "order_id=7")
+        refused = console(settings, *ctl, "fill-order", "order_id=7")
         assert (refused.returncode, "fill-order: unknown order 7" in refused.stderr) == (1, True)
-        wrong = control(settings | {"BROKERAGE_CONTROL_TOKEN": "x"}, "state")
+        wrong = console(settings | {"BROKERAGE_CONTROL_TOKEN": "x"}, *ctl, "state")
         assert (wrong.returncode, "send the printed token" in wrong.stderr) == (1, True)
 
 

@@ -9,20 +9,18 @@ from functools import partial
 
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
 from brokerage_async import models
 from brokerage_async.cli import screen
 from brokerage_async.cli import stream as command
-from brokerage_async.cli.app import app
 from brokerage_async.cli.console import follow
 from brokerage_async.stream import AccountEvent, Gap, Snapshot, UnknownEvent
 
+from .commands import invoke
+
 
 def run(*arguments: str) -> str:
-    result = CliRunner().invoke(app, [*arguments, "--simulator"])
-    assert result.exit_code == 0, (result.output, result.exception)
-    return result.stdout
+    return invoke(*arguments, "--simulator", width=1_000).stdout
 
 
 def test_stream_quotes_json_is_a_line_for_each_event() -> None:
@@ -37,8 +35,7 @@ def test_stream_quotes_without_a_terminal_prints_lines() -> None:
 
 
 def test_stream_account_count_must_be_positive() -> None:
-    result = CliRunner().invoke(app, ["stream", "account", "--count", "0", "--simulator"])
-    assert result.exit_code == 2
+    invoke("stream", "account", "--count", "0", "--simulator", code=2)
 
 
 def test_watch_push_follows_the_stream() -> None:

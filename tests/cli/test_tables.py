@@ -104,16 +104,12 @@ def test_messages_have_code_and_words() -> None:
     assert messages("error", None) == []
 
 
+def placed(**fields: Any) -> Placement:
+    return Placement(outcome=Outcome.PLACED, account_number="A1", external_identifier="x", **fields)
+
+
 def test_placement_json_is_whole() -> None:
-    placement = Placement(
-        outcome=Outcome.PLACED,
-        account_number="A1",
-        external_identifier="x",
-        order=models.Order(id="7"),
-        body=b'{"a":1}',
-        opened_at=AT,
-    )
-    found = placement_json(placement)
+    found = placement_json(placed(order=models.Order(id="7"), body=b'{"a":1}', opened_at=AT))
     assert (found["outcome"], found["order"], found["body"]) == ("placed", {"id": "7"}, {"a": 1})
     assert found["opened-at"] == AT.isoformat()
 
@@ -156,13 +152,7 @@ def test_change_json_has_the_fills() -> None:
 
 
 def test_placement_complex_order_shows_its_id() -> None:
-    placement = Placement(
-        outcome=Outcome.PLACED,
-        account_number="A1",
-        external_identifier="x",
-        order_id="9",
-        complex_order=models.ComplexOrder(id="9"),
-    )
+    placement = placed(order_id="9", complex_order=models.ComplexOrder(id="9"))
     found = placement_json(placement)
     assert (found["order"], found["complex-order"]) == (None, {"id": "9"})
     (column,) = (each for each in placement_table([placement]).columns if each.header == "order")

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import signal
-import subprocess
-import sys
-import textwrap
 import time
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -25,6 +21,8 @@ from brokerage_async.journal import EntryKey, EntryState, Journal, MemoryJournal
 from brokerage_async.journal.caps import Usage, objections
 from tests.journal_servers import Durable
 from tests.loops import run_in
+
+from .programs import start_together
 
 ORIGIN = "https://api.example.com"
 KEY = EntryKey(ORIGIN, "sandbox", "A1", "order")
@@ -232,28 +230,11 @@ OPENER = """
 """
 
 
-def start(program: str, durable: Durable, name: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-c", program, durable.kind, durable.where, durable.table, name],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
-    )
-
-
 @pytest.mark.timeout(120)
 async def test_ten_processes_of_which_some_are_killed_fill_a_cap_exactly(durable: Durable) -> None:
     async with durable.open() as journal:
         await journal.now()
-    program = textwrap.dedent(OPENER)
-    processes = [start(program, durable, f"p{number}") for number in range(10)]
-    for process in processes:
-        assert process.stdout is not None
-        await asyncio.to_thread(process.stdout.readline)
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write(b"go\n")
-        process.stdin.flush()
+    processes = await asyncio.to_thread(start_together, OPENER, durable, 10)
     chance = random.Random(0)
     for process in processes[:4]:
         await asyncio.sleep(chance.uniform(0, 0.05))

@@ -1,11 +1,9 @@
 """The suite that every journal passes, and the durable ones between processes."""
 
 import asyncio
-import os
 import subprocess
 import sys
 import tempfile
-import textwrap
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -29,6 +27,8 @@ from brokerage_async.journal import (
 )
 from tests.journal_servers import Durable
 from tests.loops import run_in
+
+from .programs import ENVIRONMENT, command_of, start_together
 
 ORIGIN = "https://api.example.com"
 KEY = EntryKey(ORIGIN, "sandbox", "5WT00001", "order-1")
@@ -381,32 +381,13 @@ CLAIMER = """
 """
 
 
-def claim_in_processes(durable: Durable, count: int) -> list[list[str]]:
-    """Return the claims of each of several processes that start at the same moment."""
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(CLAIMER), durable.kind, durable.where, durable.table, f"p{n}"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONPATH": str(Path.cwd())},
-        )
-        for n in range(count)
-    ]
-    for process in processes:
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    return [process.communicate(timeout=30)[0].split() for process in processes]
-
-
 async def test_processes_never_claim_the_same_entry(durable: Durable) -> None:
     async with durable.open() as journal:
         for n in range(50):
             await opened(journal, EntryKey(ORIGIN, "sandbox", "a", str(n)), lease=NO_TIME)
-    got = await asyncio.to_thread(claim_in_processes, durable, 3)
-    assert sorted(int(name) for names in got for name in names) == list(range(50))
+    processes = await asyncio.to_thread(start_together, CLAIMER, durable, 3)
+    got = [await asyncio.to_thread(process.communicate, timeout=30) for process in processes]
+    assert sorted(int(name) for output, _ in got for name in output.split()) == list(range(50))
 
 
 FORKING = """
@@ -442,23 +423,9 @@ FORKING = """
 
 
 def test_a_forked_process_is_refused_and_its_parent_goes_on(durable: Durable) -> None:
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-W",
-            "ignore::DeprecationWarning",
-            "-c",
-            textwrap.dedent(FORKING),
-            durable.kind,
-            durable.where,
-            durable.table,
-        ],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
-    )
+    interpreter, *program = command_of(FORKING, durable)
+    command = [interpreter, "-W", "ignore::DeprecationWarning", *program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False, env=ENVIRONMENT)
     assert done.stderr == ""
     refused, after = done.stdout.splitlines()
     assert "was forked: open a journal of its own in each process" in refused

@@ -1,7 +1,6 @@
 """The statements that both databases understand, and the journal over them. The suite is in `test_journals.py`."""
 
 import re
-import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -10,7 +9,8 @@ import pytest
 
 from brokerage_async.journal import sql as journal_sql
 from brokerage_async.journal.base import EntryKey, EntryState, JournalError
-from brokerage_async.journal.sql import SqlJournal, creation, text_of
+from brokerage_async.journal.sql import text_of
+from brokerage_async.journal.sqlite import MemoryJournal
 from tests.tables import for_each
 
 ORIGIN = "https://api.example.com"
@@ -23,25 +23,17 @@ TIMELESS = {"FIND", "ENTRIES", "RESUME", "HALTS", "HALTED", "FORGET_OUTCOMES", "
 STATES = {"open", "not_sent", "abandoned", "refused", "pruned", ""}
 
 
-class InMemory(SqlJournal):
-    """Journal over an SQLite database in memory that records its statements, with a clock to set."""
+class InMemory(MemoryJournal):
+    """Journal in memory that records its statements, with a clock to set."""
 
     def __init__(self) -> None:
         self.seconds = 1000.0
         self.ran: list[str] = []
-        self.connection = sqlite3.connect(":memory:", isolation_level=None)
-        for statement in creation(table="t", binary="BLOB", seconds="REAL"):
-            self.connection.execute(statement)
+        super().__init__(clock=lambda: self.seconds)
 
-    async def _run(
-        self, statement: str, values: Mapping[str, object], *, renewal: bool = False, alone: bool = False
-    ) -> Sequence[Sequence[Any]]:
+    async def _run(self, statement: str, values: Mapping[str, object], **options: bool) -> Sequence[Sequence[Any]]:
         self.ran.append(statement)
-        text = text_of(statement, table="t", now=":now")
-        return self.connection.execute(text, {**values, "now": self.seconds}).fetchall()
-
-    async def aclose(self) -> None:
-        self.connection.close()
+        return await super()._run(statement, values, **options)
 
 
 @for_each("name", STATEMENTS)
@@ -57,23 +49,13 @@ def test_no_value_is_ever_part_of_a_statement() -> None:
         assert set(re.findall(r"'([^']*)'", getattr(journal_sql, name))) <= STATES
 
 
-async def test_an_entry_written_twice_by_its_owner_is_new_both_times() -> None:
-    async with InMemory() as journal:
-        first = await journal.open(KEY, b"x", owner="a", lease=30)
-        assert await journal.open(KEY, b"x", owner="a", lease=30) == first  # the answer to the first write was lost
-        assert (await journal.open(KEY, b"x", owner="b", lease=30))[1] is False
-        assert first[1] is True
-
-
 class Adopting(InMemory):
     """A journal whose entry another worker adopts between two statements."""
 
-    async def _run(
-        self, statement: str, values: Mapping[str, object], *, renewal: bool = False, alone: bool = False
-    ) -> Sequence[Sequence[Any]]:
+    async def _run(self, statement: str, values: Mapping[str, object], **options: bool) -> Sequence[Sequence[Any]]:
         if statement == journal_sql.FIND:
-            self.connection.execute("UPDATE t SET origin = 'https://elsewhere.example'")
-        return await super()._run(statement, values, renewal=renewal)
+            self._connection.execute("UPDATE entries SET origin = 'https://elsewhere.example'")
+        return await super()._run(statement, values, **options)
 
 
 async def test_entry_that_is_adopted_while_its_order_is_opened_again_is_an_error_of_the_journal() -> None:
@@ -84,11 +66,6 @@ async def test_entry_that_is_adopted_while_its_order_is_opened_again_is_an_error
 
 
 async def test_statements_take_values_as_values() -> None:
-    async with InMemory() as journal:
-        assert await journal.now() == datetime.fromtimestamp(1000.0, UTC)
-        entry, _ = await journal.open(KEY, b"x", owner="a", lease=30)
-        assert entry.claimed_until == datetime.fromtimestamp(1030.0, UTC)
-        assert (entry.closed_at, entry.looked_at) == (None, None)
     hostile = EntryKey(ORIGIN, "sandbox", "A1", "'; DROP TABLE t; --")
     async with InMemory() as journal:
         await journal.open(hostile, b"'", owner="'", lease=30)

@@ -14,7 +14,7 @@ import pytest
 
 from brokerage_async.errors import BrokerageError
 from brokerage_async.journal import EntryKey, JournalError, SqliteJournal
-from brokerage_async.storage.sqlite_file import FileIdentity, FileThread, SqliteFile, prepare
+from brokerage_async.storage.sqlite_file import FileThread, SqliteFile, prepare
 from brokerage_async.storage.subject import Subject
 
 SUBJECT = Subject(kind="journal", name="j", error=JournalError)
@@ -82,22 +82,20 @@ async def test_a_changed_file_is_noticed_before_the_next_entry_is_written(
                 await journal.open(OTHER, b"", owner="a", lease=30)
 
 
-async def test_a_file_that_is_moved_while_an_entry_is_written_is_noticed(tmp_path: Path) -> None:
+async def test_a_file_that_is_moved_while_an_entry_is_written_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "orders.journal"
-
-    class MovedMeanwhile(FileIdentity):
-        checks = 0
-
-        def check(self) -> None:
-            super().check()
-            if MovedMeanwhile.checks == 0:
-                path.rename(tmp_path / "elsewhere")
-            MovedMeanwhile.checks += 1
-
     async with SqliteJournal(path) as journal:
         await journal.now()
-        identity = journal._file._identity
-        journal._file._identity = MovedMeanwhile(identity.subject, identity.files)
+        check = journal._file._check_files
+
+        def check_and_move() -> None:
+            monkeypatch.undo()
+            check()
+            path.rename(tmp_path / "elsewhere")
+
+        monkeypatch.setattr(journal._file, "_check_files", check_and_move)
         with pytest.raises(JournalError, match="moved or deleted"):
             await journal.open(KEY, b"", owner="a", lease=30)
     async with SqliteJournal(tmp_path / "elsewhere") as journal:
@@ -208,10 +206,3 @@ async def test_run_exclusive_file_that_was_moved_is_noticed(tmp_path: Path) -> N
     with pytest.raises(BrokerageError, match="was moved or deleted after it was opened: close the thing"):
         await thread.run(count)
     await thread.aclose()
-
-
-async def test_run_closed_thread_is_rejected(tmp_path: Path) -> None:
-    thread = exclusive(tmp_path / "t.db")
-    await thread.aclose()
-    with pytest.raises(BrokerageError, match=r"the thing t\.db is closed"):
-        await thread.run(count)

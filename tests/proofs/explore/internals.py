@@ -15,13 +15,13 @@ from brokerage_async.order_entry import amend, decisions, lists, orders, place, 
 from brokerage_async.order_entry.attempts import Attempt, Instant
 from brokerage_async.order_entry.decisions import DeliveryOutcome, SearchResult, Step
 from brokerage_async.protocol import retry
-from brokerage_async.storage.sqlite_file import FileIdentity
+from brokerage_async.storage.sqlite_file import SqliteFile
 
 __all__ = [
     "APIError",
     "Attempt",
-    "FileIdentity",
     "Instant",
+    "SqliteFile",
     "age_by_loop",
     "amend",
     "another_by_terms",

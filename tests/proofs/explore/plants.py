@@ -144,7 +144,7 @@ def older_order_taken() -> Patches:
 @plant("moved", 500)
 def moved_journal_unnoticed() -> Patches:
     """A journal goes on in a file that was moved away from its path."""
-    return [patch.object(internals.FileIdentity, "check", lambda self: None)]
+    return [patch.object(internals.SqliteFile, "_check_files", lambda self: None)]
 
 
 @plant("push", 500, "listed-late", "lost", faults=2)
