@@ -11,8 +11,8 @@ import attrs
 
 from ..._generated.stream_caps import CHANGES_PER_MINUTE, SESSIONS, SUBSCRIPTIONS, SUBSCRIPTIONS_BY_TYPE
 from ..accounts.accounts import Customer
+from ..faults import StreamFaults
 from ..state import State
-from .faults import StreamFaults
 from .market_rows import MarketRows
 from .session import SILENCE, Session
 

@@ -14,6 +14,7 @@ from ..api.accounts import Accounts as AccountHandlers
 from ..api.accounts import Balances, Positions
 from ..api.watchlists import public_row
 from ..clock import ScheduledEvent
+from ..faults import StreamFaults
 from ..market.alerts import Alert
 from ..market.public_watchlists import PublicWatchlist
 from ..market.quotes import next_minute
@@ -21,7 +22,6 @@ from ..state import State
 from ..trading.orders import Order, order_json
 from .account_views import external_transaction, order_chain, position_row, year_gains
 from .dxlink_session import DxLinkSession
-from .faults import StreamFaults
 from .market_rows import MarketRows
 from .session import AccountSession, Session
 
