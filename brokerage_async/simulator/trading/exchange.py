@@ -170,8 +170,7 @@ class Exchange:
         """Route a received order as soon as its rules and the market hours allow it."""
         after = order.route_after
         earliest = now if after is None else max(now, after.timestamp())
-        opening = calendar.opening(order.legs[0].instrument.collection, earliest, hours=self._hours(order))
-        self._schedule(order, "next", opening + self._delay(order, _ROUTE), self._routed)
+        self._schedule(order, "next", self._opening(order, earliest) + self._delay(order, _ROUTE), self._routed)
 
     def release(self, order: Order, now: float) -> None:
         """Release a contingent order: its condition is met."""
@@ -217,7 +216,7 @@ class Exchange:
     def _beat(self, order: Order, now: float) -> None:
         """Fill an order at its limit before the exchange hears of its cancellation."""
         is_limit = order.terms.is_limited and len(order.legs) == 1 and (order.triggered or not order.terms.is_stop)
-        if is_limit and calendar.is_open(order.legs[0].instrument.collection, now, hours=self._hours(order)):
+        if is_limit and self._opening(order, now) <= now:
             self.fill(order, order.units, now, order.terms.price)
 
     def _withdraw(self, order: Order) -> None:
@@ -235,8 +234,8 @@ class Exchange:
     def _request_end(self, order: Order, status: OrderStatus, now: float) -> None:
         """Ask for the end of an order at the exchange, which confirms it later."""
         self._order_store.move(order, status, now)
-        late = self._chances.delay("cancels_confirmed_late", order)
-        self._schedule(order, "confirm", now + (late or self._delay(order, _CONFIRM)), self._confirmed)
+        late = self._chances.delay("cancels_confirmed_late", order) or self._delay(order, _CONFIRM)
+        self._schedule(order, "confirm", now + late, lambda order, at: self.remove(order, OrderStatus.CANCELLED, at))
 
     def abandon_replacement(self, order: Order, now: float) -> None:
         """Keep an order working after its replacement was abandoned."""
@@ -246,6 +245,10 @@ class Exchange:
 
     def _hours(self, order: Order) -> calendar.Hours:
         return calendar.hours_of(order.terms.time_in_force, self._has)
+
+    def _opening(self, order: Order, now: float) -> float:
+        """Return the earliest time, from ``now`` on, when an order can be matched."""
+        return calendar.opening(order.legs[0].instrument.collection, now, hours=self._hours(order))
 
     # Scheduled events
 
@@ -317,8 +320,7 @@ class Exchange:
         if reason is None and self._chances.is_offline(now):
             reason = "Session offline"
         if reason is not None:
-            order.reject_reason = reason
-            self._order_store.move(order, OrderStatus.REJECTED, now)
+            self.reject(order, reason, now)
             return
         if self._chances.delay("orders_can_be_dead", order) is not None:
             self._order_store.move(order, OrderStatus.DEAD, now)
@@ -357,20 +359,17 @@ class Exchange:
             self.reject(order, "Rejected by the exchange", now)
 
     def reject(self, order: Order, reason: str, now: float) -> None:
-        self._withdraw(order)
         order.reject_reason = reason
-        self._order_store.move(order, OrderStatus.REJECTED, now)
+        self.remove(order, OrderStatus.REJECTED, now)
 
     def _remove_live(self, order: Order, now: float) -> None:
         if order.status is OrderStatus.LIVE:
             self.remove(order, OrderStatus.REMOVE_PENDING, now)
-            self._schedule(order, "next", now + self._delay(order, _REMOVE), self._removed)
-
-    def _removed(self, order: Order, now: float) -> None:
-        self.remove(order, order.removal, now)
+            end = now + self._delay(order, _REMOVE)
+            self._schedule(order, "next", end, lambda order, at: self.remove(order, order.removal, at))
 
     def remove(self, order: Order, status: OrderStatus, now: float) -> None:
-        """Take an order out of the book as an administrator: it has ``status`` from now on."""
+        """Take an order out of the book: it has ``status`` from now on."""
         self._withdraw(order)
         self._order_store.move(order, status, now)
 
@@ -382,10 +381,8 @@ class Exchange:
         if order.number not in self._live:
             return
         self._unschedule(order, "next", "evaluate")
-        instrument = order.legs[0].instrument
-        hours = self._hours(order)
-        if not calendar.is_open(instrument.collection, now, hours=hours):
-            self._schedule(order, "evaluate", calendar.opening(instrument.collection, now, hours=hours), self.evaluate)
+        if (opening := self._opening(order, now)) > now:
+            self._schedule(order, "evaluate", opening, self.evaluate)
         elif self.is_marketable(order, now) and self._liquidity.units(order, now):
             turn = len(order.legs[0].fills)
             self._schedule(order, "next", now + self._delay(order, _FILL, turn), self._traded)
@@ -421,8 +418,7 @@ class Exchange:
         return sum((price * leg.sign * leg.remaining / units for leg, price in prices), Decimal(0))
 
     def _traded(self, order: Order, now: float) -> None:
-        is_open = calendar.is_open(order.legs[0].instrument.collection, now, hours=self._hours(order))
-        if not is_open or not self.is_marketable(order, now):
+        if self._opening(order, now) > now or not self.is_marketable(order, now):
             self.evaluate(order, now)
             return
         units, turn = order.units, len(order.legs[0].fills)
@@ -486,10 +482,6 @@ class Exchange:
         self._execute(order, leg, quantity, price, now)
         self.on_fill.emit(order, now)
         self._order_store.changed(order, now)
-
-    def _confirmed(self, order: Order, now: float) -> None:
-        self._withdraw(order)
-        self._order_store.move(order, OrderStatus.CANCELLED, now)
 
     def expire(self, order: Order, now: float) -> None:
         """Expire an order, unless it is about to be cancelled or removed."""

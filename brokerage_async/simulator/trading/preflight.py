@@ -152,7 +152,7 @@ class Preflight:
         ``freed`` is the buying power that the replaced order gives back. Positions and buying power do not matter yet
         to an order that is ``deferred`` until another order is filled.
         """
-        reopened = [] if deferred or order.replaces is not None else self.reopen(order)
+        warnings = [] if deferred or order.replaces is not None else self.reopen(order)
         agreed: dict[str, Decimal] = {}
         if len(order.legs) == 1 and order.terms.is_limited and order.terms.price is not None:
             agreed[order.legs[0].instrument.symbol] = order.terms.price
@@ -162,28 +162,28 @@ class Preflight:
         strict = order.terms.is_strict and not deferred and order.replaces is None
         errors = [*self._leg_errors(order, strict, now), *self._term_errors(order, now)]
         errors += self._fraction_errors(order, now)
+        hours = calendar.hours_of(order.terms.time_in_force, self._has)
+        is_open = calendar.is_open(order.legs[0].instrument.collection, now, hours=hours)
         if not deferred:
             errors += self._position_errors(order)
             is_market = order.terms.order_type in (OrderType.MARKET, OrderType.NOTIONAL_MARKET)
             opens_at_once = is_market and order.opens and order.terms.rules is None
             needs_a_market = opens_at_once and self._has("opening_market_orders_need_an_open_market")
-            if needs_a_market and not self._is_open(order, now):
+            if needs_a_market and not is_open:
                 text = "Opening market orders not allowed when market closed."
                 errors.append(Message(PreflightCode.TIF_NO_AFTER_HOURS_OPENING_MARKET_ORDERS, text))
         # An order that takes no buying power, such as one that closes a position, is always possible.
         if impact.new < 0 and impact.change < 0 and not deferred:
             errors.append(Message("margin_check_failed", "Insufficient buying power for this order"))
-        warnings = reopened
         if (reason := reject_reason(order)) is not None:
-            warnings = [*warnings, Message("order_would_be_rejected", reason)]
+            warnings.append(Message("order_would_be_rejected", reason))
         if self._prices.silence:
-            text = f"The order waits for prices: {self._prices.silence}"
-            warnings = [*warnings, Message("waits_for_prices", text)]
-        if not self._is_open(order, now):
+            warnings.append(Message("waits_for_prices", f"The order waits for prices: {self._prices.silence}"))
+        if not is_open:
             code = PreflightCode.TIF_NEXT_VALID_SESSION
             if not self._has("next_session_warning_is_dotted"):
                 code = PreflightCode.TIF_NEXT_VALID_SESSSION
-            warnings = [*warnings, Message(code, "Your order will begin working during next valid session.")]
+            warnings.append(Message(code, "Your order will begin working during next valid session."))
         return PreflightResult(
             order=order,
             impact=impact,
@@ -307,10 +307,6 @@ class Preflight:
         times = () if terms.rules is None else (terms.rules.route_after, terms.rules.cancel_at)
         if any(time is not None and time.timestamp() > now + _HORIZON.total_seconds() for time in times):
             yield Message("invalid_rule_time", "The times of the order's rules are too far in the future")
-
-    def _is_open(self, order: Order, now: float) -> bool:
-        hours = calendar.hours_of(order.terms.time_in_force, self._has)
-        return calendar.is_open(order.legs[0].instrument.collection, now, hours=hours)
 
 
 def quantity_errors(legs: Iterable[Leg]) -> Iterator[Message]:
