@@ -27,8 +27,7 @@ from .api.request_parser import ParsedRequest, Router, request_target, split_tar
 from .api.wire import RefusedError
 from .market.calendar import CALENDARS, local_date, local_epoch
 from .market.equities import EquityDefinition
-from .market.future_options import future_option_instrument
-from .market.futures import future_instrument
+from .market.futures import future_instrument, future_option_instrument
 from .market.instrument import Instrument, Ticks
 from .market.quotes import PRICE_LIMIT
 

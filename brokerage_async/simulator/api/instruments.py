@@ -26,8 +26,7 @@ from ..._generated.models import InstrumentType, OptionType
 from ...protocol.response import Response
 from ..market.calendar import local_date
 from ..market.equities import OptionDefinition, tick_rows
-from ..market.future_options import FutureOptionChain, ListedOption
-from ..market.futures import OptionProduct, option_products, product_row
+from ..market.futures import FutureOptionChain, ListedOption, OptionProduct, option_products, product_row
 from ..market.instrument import FUTURES, OPTION_TICKS, FutureProduct, RowTable, product_of
 from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, dumps, item, items

@@ -27,8 +27,14 @@ from .equities import (
     warrant_row,
     warrants,
 )
-from .future_options import FutureOptionChain, future_option_instrument
-from .futures import Contract, contract_after, contracts, future_instrument
+from .futures import (
+    Contract,
+    FutureOptionChain,
+    contract_after,
+    contracts,
+    future_instrument,
+    future_option_instrument,
+)
 from .instrument import FUTURES, Instrument, RowTable, parse_occ, product_of
 
 _SMALL_CHAIN = 400

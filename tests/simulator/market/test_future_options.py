@@ -5,8 +5,13 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from brokerage_async.simulator.market.future_options import Expiration, FutureOptionChain, future_option_instrument
-from brokerage_async.simulator.market.futures import future_instrument, option_products
+from brokerage_async.simulator.market.futures import (
+    Expiration,
+    FutureOptionChain,
+    future_instrument,
+    future_option_instrument,
+    option_products,
+)
 from brokerage_async.simulator.market.instrument import FUTURES
 from tests.tables import for_each
 
