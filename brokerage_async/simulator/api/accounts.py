@@ -13,16 +13,7 @@ from typing import Any, TypeVar
 import attrs
 import msgspec
 
-from ..._generated.converters import (
-    AccountBalanceWire,
-    AccountWire,
-    CustomerAccountWire,
-    CustomerWire,
-    NetLiqOhlcWire,
-    PositionWire,
-    TotalFeesWire,
-    TradingStatusWire,
-)
+from ..._generated import converters as wires
 from ..._generated.models import (
     AuthorityLevel,
     InstrumentCollection,
@@ -81,7 +72,7 @@ class Accounts(Handlers):
     def customer(self, request: ParsedRequest) -> Response:
         """Return the record of the customer, who is invented."""
         self._own_accounts(request)
-        record = msgspec.json.decode(_CUSTOMER, type=CustomerWire)
+        record = msgspec.json.decode(_CUSTOMER, type=wires.CustomerWire)
         record.id = "me" if self._has("customer_is_me") else str(request.customer.number)
         record.email = f"{request.customer.username}@example.com"
         record.created_at = timestamp(self._opened)
@@ -95,10 +86,10 @@ class Accounts(Handlers):
         """Return the restrictions of an account: those that the simulator enforces."""
         return item(self.status(self._account_of(request), request.now), request.context)
 
-    def status(self, account: books.Account, now: float) -> TradingStatusWire:
+    def status(self, account: books.Account, now: float) -> wires.TradingStatusWire:
         """Return the restrictions of an account as a wire struct."""
         on_margin = account.kind == "Margin"
-        wire = TradingStatusWire(
+        wire = wires.TradingStatusWire(
             id=self._dialect.identifier(int(account.number[3:])),
             account_number=account.number,
             day_trade_count=day_trade_count(account, now),
@@ -116,8 +107,8 @@ class Accounts(Handlers):
         )
         return current_fields(wire, self._has)
 
-    def _account(self, account: books.Account) -> AccountWire:
-        wire = AccountWire(
+    def _account(self, account: books.Account) -> wires.AccountWire:
+        wire = wires.AccountWire(
             account_number=account.number,
             account_type_name="Individual",
             created_at=timestamp(self._opened),
@@ -137,7 +128,7 @@ class Accounts(Handlers):
 
     def list(self, request: ParsedRequest) -> Response:
         rows = (
-            CustomerAccountWire(account=self._account(account), authority_level=AuthorityLevel.OWNER)
+            wires.CustomerAccountWire(account=self._account(account), authority_level=AuthorityLevel.OWNER)
             for account in self._own_accounts(request)
         )
         return items(map(dumps, rows), request.context)
@@ -156,14 +147,14 @@ class OAuth(Handlers):
 class Positions(Handlers):
     """Serves the positions of an account. Closed ones are purged at once."""
 
-    def row(self, position: Position, account: Account, now: float, *, with_mark: bool) -> PositionWire:
+    def row(self, position: Position, account: Account, now: float, *, with_mark: bool) -> wires.PositionWire:
         instrument, quantity = position.instrument, abs(position.quantity)
         is_long, today = position.quantity > 0, local_date(now)
         realized = position.realized_on(today)
         calendar = None if instrument.collection is None else CALENDARS[instrument.collection]
         closed = now - _DAY if calendar is None else calendar.preceding(today).close  # None: trades around the clock
         booked = (each.executed_at for each in reversed(account.transactions) if each.wire.symbol == instrument.symbol)
-        row = PositionWire(
+        row = wires.PositionWire(
             account_number=account.number,
             instrument_type=instrument.instrument_type,
             symbol=instrument.symbol,
@@ -235,7 +226,7 @@ class Transactions(Handlers):
                     (-1, wire.net_value, wire.net_value_effect),
                 ):
                     paid += Decimal(amount or 0) * (-sign if effect is PriceEffect.DEBIT else sign)
-        return item(TotalFeesWire(**amounts(total_fees=-paid)), request.context)
+        return item(wires.TotalFeesWire(**amounts(total_fees=-paid)), request.context)
 
     def list(self, request: ParsedRequest) -> Response:
         """Return a page of transactions, newest first by default."""
@@ -399,10 +390,12 @@ class Balances(Handlers):
             worths = [value for _, value in own]
             bars = dict(zip(_OHLC, (worths[0], max(worths), min(worths), worths[-1]), strict=True))
             totals = {f"total_{name}": value for name, value in bars.items()}
-            rows.append(dumps(NetLiqOhlcWire(time=self._dialect.short_timestamp(start), **bars, **totals, **nothing)))
+            rows.append(
+                dumps(wires.NetLiqOhlcWire(time=self._dialect.short_timestamp(start), **bars, **totals, **nothing))
+            )
         return items(rows, request.context)
 
-    def balance(self, account: Account, now: float) -> AccountBalanceWire:
+    def balance(self, account: Account, now: float) -> wires.AccountBalanceWire:
         calculator = self._calculator
         equity, required = calculator.equity(account, now), calculator.total_required(account, now)
         buying_power, maintenance = calculator.buying_power(account, now), calculator.maintenance(required)
@@ -429,7 +422,7 @@ class Balances(Handlers):
             **self._values(account, now),
         }
         dollars: dict[str, Any] = {name: money(amount.quantize(_CENT)) for name, amount in figures.items()}
-        wire = AccountBalanceWire(
+        wire = wires.AccountBalanceWire(
             account_number=account.number,
             currency=_CURRENCY,
             snapshot_date=local_date(now),

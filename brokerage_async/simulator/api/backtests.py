@@ -13,16 +13,7 @@ from typing import Any
 import attrs
 import msgspec
 
-from ..._generated.converters import (
-    BacktestDatesWire,
-    BacktestLegWire,
-    BacktestSnapshotWire,
-    BacktestTrialWire,
-    BacktestWire,
-    EntryConditionsWire,
-    ExitConditionsWire,
-    SimulatedPriceWire,
-)
+from ..._generated import converters as wires
 from ..._generated.models import (
     BacktestStatus,
     InstrumentCollection,
@@ -121,7 +112,7 @@ class BacktestHandlers(Handlers):
         """Return the testable days of each symbol."""
         first, last = self._dates(request.now)
         symbols = self._symbols
-        return bare([BacktestDatesWire(symbol=symbol, start_date=first, end_date=last) for symbol in symbols])
+        return bare([wires.BacktestDatesWire(symbol=symbol, start_date=first, end_date=last) for symbol in symbols])
 
     def create(self, request: ParsedRequest) -> Response:
         """Create a backtest. A short one is complete at once."""
@@ -196,7 +187,7 @@ class BacktestHandlers(Handlers):
                     spot: Any = format(self._prices.underlying_price(trade.underlying, at), "f")
                     delta: Any = f"{self._strategies.delta(legs, at) / number:.4f}"
                     effect = SimulatedEffect.CREDIT if worth < 0 else SimulatedEffect.DEBIT
-                    price = SimulatedPriceWire(
+                    price = wires.SimulatedPriceWire(
                         date_time=timestamp(at), price=sent, effect=effect, underlying_price=spot, delta=delta
                     )
                     prices.append(price)
@@ -219,14 +210,14 @@ class BacktestHandlers(Handlers):
 
     def _response(self, backtest: Backtest, now: float, status: int = 200) -> Response:
         asked, results = backtest.requested, backtest.results
-        wire = BacktestWire(
+        wire = wires.BacktestWire(
             id=backtest.identifier,
             symbol=asked.symbol,
             start_date=asked.start_date,
             end_date=asked.end_date,
-            legs=[BacktestLegWire.of(leg) for leg in asked.legs],
-            entry_conditions=EntryConditionsWire.of(asked.entry_conditions),
-            exit_conditions=ExitConditionsWire.of(asked.exit_conditions),
+            legs=[wires.BacktestLegWire.of(leg) for leg in asked.legs],
+            entry_conditions=wires.EntryConditionsWire.of(asked.entry_conditions),
+            exit_conditions=wires.ExitConditionsWire.of(asked.exit_conditions),
             status=backtest.status(now),
             eta=_number(backtest.remaining(now)),
             progress=_number(backtest.progress(now)),
@@ -234,10 +225,10 @@ class BacktestHandlers(Handlers):
         if wire.status is BacktestStatus.COMPLETED:
             wire.statistics = [{"name": name, "value": value} for name, value in results.statistics().items()]
             wire.trials = [
-                BacktestTrialWire(timestamp(each.opened.close), timestamp(each.closed.close), each.profit)
+                wires.BacktestTrialWire(timestamp(each.opened.close), timestamp(each.closed.close), each.profit)
                 for each in results.trials
             ]
-            wire.snapshots = [BacktestSnapshotWire(timestamp(at), *figures) for at, *figures in results.snapshots]
+            wire.snapshots = [wires.BacktestSnapshotWire(timestamp(at), *figures) for at, *figures in results.snapshots]
             wire.notices = tuple(results.notices)
         return bare(_encoder.encode(wire), status)
 

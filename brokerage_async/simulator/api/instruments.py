@@ -8,20 +8,7 @@ from decimal import Decimal
 from itertools import groupby
 from typing import Any, TypeVar
 
-from ..._generated.converters import (
-    CompactOptionChainWire,
-    CurrencyPairWire,
-    DeliverableWire,
-    EquityOptionWire,
-    FutureProductWire,
-    InstrumentSearchHitWire,
-    NestedOptionChainWire,
-    OptionExpirationWire,
-    OptionStrikeWire,
-    QuantityDecimalPrecisionWire,
-    SymbolSearchHitWire,
-    Wire,
-)
+from ..._generated import converters as wires
 from ..._generated.models import InstrumentType, OptionType
 from ...protocol.response import Response
 from ..market.calendar import local_date
@@ -225,7 +212,7 @@ class Instruments(Handlers):
     def currency_pairs(self, request: ParsedRequest) -> Response:
         """Return the currency pairs, which are quoted but not traded."""
         rows = (
-            CurrencyPairWire(
+            wires.CurrencyPairWire(
                 id=number,
                 description=description,
                 dx_symbol=symbol,
@@ -239,18 +226,18 @@ class Instruments(Handlers):
     def quantity_decimal_precisions(self, request: ParsedRequest) -> Response:
         """Return the decimal places of quantities, by instrument type and by cryptocurrency."""
         by_type = (
-            QuantityDecimalPrecisionWire(instrument_type=kind, value=places, minimum_increment_precision=places)
+            wires.QuantityDecimalPrecisionWire(instrument_type=kind, value=places, minimum_increment_precision=places)
             for kind, places in _PLACES.items()
         )
         by_symbol = (row.precision() for row in self._catalogue.cryptocurrencies.definitions)
         return items(map(dumps, (*by_symbol, *by_type)), request.context)
 
 
-def _product_with_options(product: FutureProduct) -> FutureProductWire:
+def _product_with_options(product: FutureProduct) -> wires.FutureProductWire:
     return product_row(product, [one.row() for one in option_products().values() if one.product is product])
 
 
-def _page_of(definitions: Sequence[T], render: Callable[[T], Wire], request: ParsedRequest) -> Response:
+def _page_of(definitions: Sequence[T], render: Callable[[T], wires.Wire], request: ParsedRequest) -> Response:
     page = request.slice(len(definitions))
     rows = (dumps(render(one)) for one in definitions[page.start : page.stop])
     return items(rows, request.context, page)
@@ -287,7 +274,7 @@ class Search(Handlers):
         if InstrumentType.EQUITY not in query.get("types", (InstrumentType.EQUITY,)) or "categories" in query:
             return items((), request.context)
         hits = (
-            InstrumentSearchHitWire(
+            wires.InstrumentSearchHitWire(
                 symbol=row.symbol,
                 description=row.description,
                 exchange=_EXCHANGE,
@@ -303,7 +290,7 @@ class Search(Handlers):
         """Return the equities whose symbol begins like the given one."""
         start = request.path["symbol"]
         rows = (
-            SymbolSearchHitWire(
+            wires.SymbolSearchHitWire(
                 symbol=row.symbol,
                 description=row.description,
                 listed_market=_EXCHANGE,
@@ -332,7 +319,7 @@ class OptionChains(Handlers):
         rows = []
         for _, group in groupby(sorted(options, key=_chain), key=_chain):
             first, *others = group
-            row = CompactOptionChainWire(
+            row = wires.CompactOptionChainWire(
                 underlying_symbol=first.underlying_symbol,
                 root_symbol=first.root_symbol,
                 option_chain_type=first.option_chain_type,
@@ -351,11 +338,11 @@ class OptionChains(Handlers):
         options = self._options(request)
         rows = []
         for _, group in groupby(sorted(options, key=_chain), key=_chain):
-            by_day = dict[date | None, list[EquityOptionWire]]()
+            by_day = dict[date | None, list[wires.EquityOptionWire]]()
             for option in group:
                 by_day.setdefault(option.expiration_date, []).append(option)
             first = next(iter(by_day.values()))[0]
-            row = NestedOptionChainWire(
+            row = wires.NestedOptionChainWire(
                 underlying_symbol=first.underlying_symbol,
                 root_symbol=first.root_symbol,
                 option_chain_type=first.option_chain_type,
@@ -363,7 +350,7 @@ class OptionChains(Handlers):
                 tick_sizes=_TICKS,
                 deliverables=[_deliverable(first)],
                 expirations=[
-                    OptionExpirationWire(
+                    wires.OptionExpirationWire(
                         expiration_type=first.expiration_type,
                         expiration_date=day,
                         days_to_expiration=expiring[0].days_to_expiration,
@@ -383,7 +370,7 @@ class OptionChains(Handlers):
             raise RefusedError.not_found("futures product")
         return item(chain.nested, request.context)
 
-    def _options(self, request: ParsedRequest) -> list[EquityOptionWire]:
+    def _options(self, request: ParsedRequest) -> list[wires.EquityOptionWire]:
         table, positions = self._found(request)
         return [table.wire(position) for position in positions]
 
@@ -397,12 +384,12 @@ class OptionChains(Handlers):
         return table, found
 
 
-def _chain(option: EquityOptionWire) -> tuple[Any, ...]:
+def _chain(option: wires.EquityOptionWire) -> tuple[Any, ...]:
     return option.root_symbol, option.option_chain_type, option.expiration_type, option.settlement_type
 
 
-def _deliverable(option: EquityOptionWire) -> DeliverableWire:
-    return DeliverableWire(
+def _deliverable(option: wires.EquityOptionWire) -> wires.DeliverableWire:
+    return wires.DeliverableWire(
         id=1,
         root_symbol=option.root_symbol,
         deliverable_type="Shares",
@@ -414,11 +401,11 @@ def _deliverable(option: EquityOptionWire) -> DeliverableWire:
     )
 
 
-def _strikes(options: Iterable[EquityOptionWire]) -> Iterator[OptionStrikeWire]:
+def _strikes(options: Iterable[wires.EquityOptionWire]) -> Iterator[wires.OptionStrikeWire]:
     """Yield the strikes of one expiration, each with its call and its put."""
-    strikes: dict[str | None, OptionStrikeWire] = {}
+    strikes: dict[str | None, wires.OptionStrikeWire] = {}
     for option in options:
-        strike = strikes.setdefault(option.strike_price, OptionStrikeWire(strike_price=option.strike_price))
+        strike = strikes.setdefault(option.strike_price, wires.OptionStrikeWire(strike_price=option.strike_price))
         if option.option_type is OptionType.CALL:
             strike.call, strike.call_streamer_symbol = option.symbol, option.streamer_symbol
         else:

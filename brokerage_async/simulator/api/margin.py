@@ -7,18 +7,7 @@ from decimal import Decimal
 
 import attrs
 
-from ..._generated.converters import (
-    EffectiveMarginRequirementWire,
-    MarginConfigurationWire,
-    MarginDryRunResultWire,
-    MarginDryRunWire,
-    MarginGroupWire,
-    MarginPositionEntryWire,
-    MarginPositionGroupWire,
-    MarginRequirementsWire,
-    PositionLimitWire,
-    SpanRowWire,
-)
+from ..._generated import converters as wires
 from ..._generated.models import InstrumentCollection, InstrumentType, MarginOrder
 from ...protocol.response import Response
 from ..accounts.accounts import Account
@@ -41,7 +30,7 @@ class Margin(Handlers):
             raise RefusedError.not_found("underlying")
         initial = account.equity_rate
         maintenance = self._calculator.maintenance(initial)
-        requirement = EffectiveMarginRequirementWire(
+        requirement = wires.EffectiveMarginRequirementWire(
             underlying_symbol=symbol,
             long_equity_initial=f"{initial:f}",
             long_equity_maintenance=f"{maintenance:f}",
@@ -55,7 +44,7 @@ class Margin(Handlers):
 
     def public_configuration(self, request: ParsedRequest) -> Response:
         """Return the rate without risk, which the simulated prices do not use."""
-        return item(MarginConfigurationWire(risk_free_rate=Decimal("0.0425")), request.context)
+        return item(wires.MarginConfigurationWire(risk_free_rate=Decimal("0.0425")), request.context)
 
     def requirements(self, request: ParsedRequest) -> Response:
         """Return the requirements of an account, in total and per underlying."""
@@ -65,7 +54,7 @@ class Margin(Handlers):
         equity, required = self._calculator.equity(account, now), self._calculator.total_required(account, now)
         maintenance = self._calculator.maintenance(required)
         power = self._calculator.buying_power(account, now)
-        report = MarginRequirementsWire(
+        report = wires.MarginRequirementsWire(
             account_number=account.number,
             description="Total",
             margin_calculation_type="Reg T" if account.kind == "Margin" else "Cash",
@@ -113,7 +102,7 @@ class Margin(Handlers):
         after = merged(before, trades)
         base = self._result(account, requested, before, now)
         draft = [Order(number=0, account=account, legs=legs, terms=terms)] if legs else []
-        report = MarginDryRunWire(
+        report = wires.MarginDryRunWire(
             orders=[order_wire(order, self._dialect) for order in draft],
             last_results=base,
             base_results=base,
@@ -125,13 +114,13 @@ class Margin(Handlers):
 
     def _result(
         self, account: Account, requested: MarginOrder, holdings: Sequence[Holding], now: float
-    ) -> MarginDryRunResultWire:
+    ) -> wires.MarginDryRunResultWire:
         """Return the margin of all holdings on the underlying of a margin order."""
         underlying = requested.underlying_symbol
         price_of = self._calculator.pricer(now)
         required = self._calculator.required(account, holdings, underlying, price_of, now)
         working = [order for order in self._state.order_store.of([account]) if not order.is_terminal]
-        return MarginDryRunResultWire(
+        return wires.MarginDryRunResultWire(
             code=underlying,
             description=underlying,
             underlying_symbol=underlying,
@@ -148,7 +137,9 @@ class Margin(Handlers):
             marks={instrument.symbol: money(price_of(instrument)) for instrument, _ in holdings},
         )
 
-    def _group(self, account: Account, underlying: str, holdings: Sequence[Holding], now: float) -> MarginGroupWire:
+    def _group(
+        self, account: Account, underlying: str, holdings: Sequence[Holding], now: float
+    ) -> wires.MarginGroupWire:
         required = self._calculator.required(account, holdings, underlying, self._calculator.pricer(now), now)
         figures = amounts(
             margin_requirement=-required,
@@ -156,7 +147,7 @@ class Margin(Handlers):
             buying_power=-required,
         )
         entries = [
-            MarginPositionEntryWire(
+            wires.MarginPositionEntryWire(
                 instrument_symbol=instrument.symbol,
                 instrument_type=instrument.instrument_type,
                 quantity=format(position.quantity, "f"),
@@ -170,13 +161,13 @@ class Margin(Handlers):
             for instrument, _ in holdings
             for position in [account.positions[instrument.symbol]]
         ]
-        positions = MarginPositionGroupWire(
+        positions = wires.MarginPositionGroupWire(
             description="SPREAD" if len(entries) > 1 else "LONG_UNDERLYING",
             **figures,
             includes_working_order=False,
             position_entries=entries,
         )
-        return MarginGroupWire(
+        return wires.MarginGroupWire(
             description=underlying,
             code=underlying,
             underlying_symbol=underlying,
@@ -199,7 +190,7 @@ class Risk(Handlers):
 
     def position_limit(self, request: ParsedRequest) -> Response:
         """Return the limits of an account, the same for every one."""
-        limits = PositionLimitWire(
+        limits = wires.PositionLimitWire(
             account_number=self._account_of(request).number,
             equity_option_order_size=LIMITS[InstrumentType.EQUITY_OPTION].order,
             equity_order_size=LIMITS[InstrumentType.EQUITY].order,
@@ -230,7 +221,7 @@ class Risk(Handlers):
                     lines.append(line.ljust(_WIDTH))
         page = request.slice(len(lines))
         rows = (
-            SpanRowWire(file_date=day, row_index=number, exchange=exchange, row_data=lines[number])
+            wires.SpanRowWire(file_date=day, row_index=number, exchange=exchange, row_data=lines[number])
             for number in range(page.start, page.stop)
         )
         return items(map(dumps, rows), request.context, page)

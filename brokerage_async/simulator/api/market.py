@@ -6,15 +6,7 @@ from datetime import date
 from decimal import Decimal
 from typing import cast
 
-from ..._generated.converters import (
-    CurrentMarketSessionWire,
-    DividendWire,
-    EarningsReportWire,
-    HolidayCalendarWire,
-    MarketDataSnapshotWire,
-    MarketSessionWire,
-    QuoteTokenWire,
-)
+from ..._generated import converters as wires
 from ..._generated.models import ClosePriceType, InstrumentCollection, InstrumentType, MarketState
 from ...protocol.response import Response
 from ..market.calendar import CALENDARS, YEARS, Calendar, TradingSession, half_days, holidays, local_date
@@ -27,8 +19,8 @@ from .wire import RefusedError, dumps, item, items, money, timestamp
 _FUTURES = (InstrumentCollection.CME, InstrumentCollection.CFE)
 
 
-def _session(calendar: Calendar, session: TradingSession) -> MarketSessionWire:
-    return MarketSessionWire(
+def _session(calendar: Calendar, session: TradingSession) -> wires.MarketSessionWire:
+    return wires.MarketSessionWire(
         instrument_collection=calendar.collection,
         session_date=session.day,
         start_at=timestamp(session.start),
@@ -38,14 +30,14 @@ def _session(calendar: Calendar, session: TradingSession) -> MarketSessionWire:
     )
 
 
-def current_session(calendar: Calendar, now: float) -> CurrentMarketSessionWire:
+def current_session(calendar: Calendar, now: float) -> wires.CurrentMarketSessionWire:
     """Return the current session and its neighbors.
 
     On a day without a session the answer has only the neighbors and ``Closed``.
     """
     session = calendar.current(now)
     day = local_date(now) if session is None else session.day
-    wire = CurrentMarketSessionWire(
+    wire = wires.CurrentMarketSessionWire(
         instrument_collection=calendar.collection,
         state=MarketState.CLOSED if session is None else session.state(now),
         next_session=_session(calendar, calendar.following(day)),
@@ -108,7 +100,7 @@ class MarketTime(Handlers):
         _calendar(request)
         first = local_date(self._state.settings.start).year
         years = (first, first + 1)
-        calendar = HolidayCalendarWire(
+        calendar = wires.HolidayCalendarWire(
             market_half_days=[day for year in years for day in sorted(half_days(year))],
             market_holidays=[day for year in years for day in sorted(holidays(year))],
         )
@@ -155,7 +147,7 @@ class MarketMetrics(Handlers):
         """Return the earnings per share of a company, oldest first."""
         first, last = request.query["start_date"], min(request.query.get("end_date", date.max), local_date(request.now))
         rows = (
-            EarningsReportWire(occurred_date=day, eps=amount)
+            wires.EarningsReportWire(occurred_date=day, eps=amount)
             for day, amount in self._events.earnings(self._equity(request), request.now)
             if first <= day <= last
         )
@@ -164,7 +156,9 @@ class MarketMetrics(Handlers):
     def dividends(self, request: ParsedRequest) -> Response:
         """Return dividends per share, oldest first."""
         paid = self._events.dividends(self._equity(request), request.now)
-        return items((dumps(DividendWire(occurred_date=day, amount=amount)) for day, amount in paid), request.context)
+        return items(
+            (dumps(wires.DividendWire(occurred_date=day, amount=amount)) for day, amount in paid), request.context
+        )
 
     def _equity(self, request: ParsedRequest) -> EquityDefinition:
         equity = self._catalogue.equities.get(request.path["symbol"])
@@ -193,7 +187,9 @@ class MarketData(Handlers):
         token = self._state.quote_tokens.issue(request.customer, request.now)
         is_demo = self._state.settings.environment == "sandbox" and self._has("quote_token_level")
         level = "demo" if is_demo else "api"
-        return item(QuoteTokenWire(token=token, dxlink_url=self._state.quote_tokens.url, level=level), request.context)
+        return item(
+            wires.QuoteTokenWire(token=token, dxlink_url=self._state.quote_tokens.url, level=level), request.context
+        )
 
     def by_type(self, request: ParsedRequest) -> Response:
         """Return the prices of the requested instruments, without the unknown ones."""
@@ -211,11 +207,11 @@ class MarketData(Handlers):
             raise RefusedError.not_found("instrument")
         return item(row, request.context)
 
-    def _row(self, instrument_type: InstrumentType, symbol: str, now: float) -> MarketDataSnapshotWire | None:
+    def _row(self, instrument_type: InstrumentType, symbol: str, now: float) -> wires.MarketDataSnapshotWire | None:
         """Return the prices of an instrument, None for an unknown one. Indices have no bid and ask."""
         today = local_date(now)
         previous = CALENDARS[InstrumentCollection.EQUITY].preceding(today)
-        wire = MarketDataSnapshotWire(
+        wire = wires.MarketDataSnapshotWire(
             symbol=symbol,
             instrument_type=instrument_type,
             updated_at=timestamp(now),

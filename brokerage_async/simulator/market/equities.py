@@ -11,15 +11,7 @@ from functools import cache
 
 import attrs
 
-from ..._generated.converters import (
-    CryptocurrencyWire,
-    DestinationVenueSymbolWire,
-    EquityOptionWire,
-    EquityWire,
-    QuantityDecimalPrecisionWire,
-    TickSizeWire,
-    WarrantWire,
-)
+from ..._generated import converters as wires
 from ..._generated.models import InstrumentCollection, InstrumentType, Lendability, OptionType
 from ..api.wire import timestamp
 from ..keyed_random import KeyedRandom, key_of
@@ -48,8 +40,8 @@ class Cryptocurrency:
         kind = InstrumentType.CRYPTOCURRENCY
         return Instrument(symbol=self.symbol, instrument_type=kind, underlying=self.symbol)
 
-    def row(self) -> CryptocurrencyWire:
-        venue = DestinationVenueSymbolWire(
+    def row(self) -> wires.CryptocurrencyWire:
+        venue = wires.DestinationVenueSymbolWire(
             id=100 + self.number,
             symbol=self.symbol,
             destination_venue="ZERO_HASH_CLOB",
@@ -57,7 +49,7 @@ class Cryptocurrency:
             max_price_precision=2,
             routable=True,
         )
-        return CryptocurrencyWire(
+        return wires.CryptocurrencyWire(
             id=self.number,
             symbol=self.symbol,
             instrument_type=InstrumentType.CRYPTOCURRENCY,
@@ -70,8 +62,8 @@ class Cryptocurrency:
             destination_venue_symbols=[venue],
         )
 
-    def precision(self) -> QuantityDecimalPrecisionWire:
-        return QuantityDecimalPrecisionWire(
+    def precision(self) -> wires.QuantityDecimalPrecisionWire:
+        return wires.QuantityDecimalPrecisionWire(
             instrument_type=InstrumentType.CRYPTOCURRENCY,
             symbol=self.symbol,
             value=QUANTITY_PLACES,
@@ -96,8 +88,8 @@ _CENT = Decimal("0.01")
 _DIVIDENDS = 2
 
 
-def tick_rows(ticks: Ticks) -> list[TickSizeWire]:
-    return [TickSizeWire(value=f"{tick:f}", threshold=None if end is None else f"{end:f}") for end, tick in ticks]
+def tick_rows(ticks: Ticks) -> list[wires.TickSizeWire]:
+    return [wires.TickSizeWire(value=f"{tick:f}", threshold=None if end is None else f"{end:f}") for end, tick in ticks]
 
 
 @attrs.frozen(kw_only=True)
@@ -214,10 +206,10 @@ def equities(count: int, random: KeyedRandom) -> list[EquityDefinition]:
     return made
 
 
-def equity_row(definition: EquityDefinition, opened: float) -> EquityWire:
+def equity_row(definition: EquityDefinition, opened: float) -> wires.EquityWire:
     """Return an equity as a wire struct. ``opened`` is the start of the simulation (epoch seconds)."""
     is_plain = definition.lendability is Lendability.EASY_TO_BORROW
-    return EquityWire(
+    return wires.EquityWire(
         id=definition.number,
         symbol=definition.symbol,
         instrument_type=InstrumentType.EQUITY,
@@ -306,10 +298,10 @@ def _strikes(price: Decimal, count: int) -> list[Decimal]:
     return [lowest + step * n for n in range(count)]
 
 
-def option_row(definition: OptionDefinition, today: date) -> EquityOptionWire:
+def option_row(definition: OptionDefinition, today: date) -> wires.EquityOptionWire:
     expires_at = timestamp(local_epoch(definition.expires, 16))
     short = f".{definition.underlying}{definition.expires:%y%m%d}{definition.option_type}{definition.strike:f}"
-    return EquityOptionWire(
+    return wires.EquityOptionWire(
         symbol=definition.symbol,
         instrument_type=InstrumentType.EQUITY_OPTION,
         active=definition.active,
@@ -343,8 +335,8 @@ def warrants(count: int, roots: list[EquityDefinition]) -> list[WarrantDefinitio
     ]
 
 
-def warrant_row(definition: WarrantDefinition) -> WarrantWire:
-    return WarrantWire(
+def warrant_row(definition: WarrantDefinition) -> wires.WarrantWire:
+    return wires.WarrantWire(
         symbol=definition.symbol,
         instrument_type=InstrumentType.WARRANT,
         cusip=f"{definition.number:08d}W",

@@ -18,22 +18,7 @@ from typing import Any, NamedTuple
 import attrs
 import msgspec
 
-from ..._generated.converters import (
-    ChainFutureWire,
-    FutureEtfEquivalentWire,
-    FutureOptionProductDetailsWire,
-    FutureOptionProductWire,
-    FutureOptionWire,
-    FutureProductWire,
-    FutureRollWire,
-    FuturesOptionChainWire,
-    FuturesOptionExpirationWire,
-    FutureWire,
-    NestedFuturesOptionChainWire,
-    OptionStrikeWire,
-    TickSizeWire,
-    TradingCutoffWire,
-)
+from ..._generated import converters as wires
 from ..._generated.models import InstrumentType, OptionType
 from ..api.wire import dumps, timestamp
 from ..keyed_random import key_of
@@ -69,9 +54,9 @@ class OptionProduct:
     def expiration_type(self) -> str:
         return "Regular" if self.week is None else "Weekly"
 
-    def row(self) -> FutureOptionProductWire:
+    def row(self) -> wires.FutureOptionProductWire:
         """Return the product as a wire struct, as other rows embed it."""
-        return FutureOptionProductWire(
+        return wires.FutureOptionProductWire(
             root_symbol=self.root,
             cash_settled=not self.product.is_physical,
             code=self.root,
@@ -93,9 +78,9 @@ class OptionProduct:
             is_rollover=False,
         )
 
-    def details(self) -> FutureOptionProductDetailsWire:
+    def details(self) -> wires.FutureOptionProductDetailsWire:
         """Return the product as a wire struct that embeds the futures product."""
-        details = msgspec.convert(self.row(), FutureOptionProductDetailsWire, from_attributes=True)
+        details = msgspec.convert(self.row(), wires.FutureOptionProductDetailsWire, from_attributes=True)
         details.futures_trading_cutoff_times = _cutoffs()
         details.future_product = product_row(self.product)
         return details
@@ -108,18 +93,18 @@ def option_products() -> Mapping[str, OptionProduct]:
     return {product.root: product for product in products}
 
 
-def _cutoffs() -> list[TradingCutoffWire]:
+def _cutoffs() -> list[wires.TradingCutoffWire]:
     """Return the time when trading of an expiring contract ends."""
-    return [TradingCutoffWire(offset_seconds=_CUTOFF_SECONDS, timezone="Market Zone", timing="Default")]
+    return [wires.TradingCutoffWire(offset_seconds=_CUTOFF_SECONDS, timezone="Market Zone", timing="Default")]
 
 
 def product_row(
-    product: FutureProduct, option_products: list[FutureOptionProductWire] | None = None
-) -> FutureProductWire:
+    product: FutureProduct, option_products: list[wires.FutureOptionProductWire] | None = None
+) -> wires.FutureProductWire:
     """Return a product as a wire struct. Its option products only where the service embeds them."""
     months = tuple(MONTH_CODES[month - 1] for month in QUARTERS)
     settled_in_cash = not product.is_physical
-    return FutureProductWire(
+    return wires.FutureProductWire(
         root_symbol=f"/{product.code}",
         code=product.code,
         description=product.name,
@@ -145,7 +130,7 @@ def product_row(
         supported=True,
         futures_trading_cutoff_times=_cutoffs(),
         option_products=option_products,
-        roll=FutureRollWire(
+        roll=wires.FutureRollWire(
             name=product.sector.lower().replace(" ", "_"),
             active_count=ACTIVE_CONTRACTS,
             cash_settled=settled_in_cash,
@@ -214,10 +199,10 @@ class Contract:
             expiration_hour=EXPIRATION_HOUR,
         )
 
-    def row(self, today: date, front: Contract) -> FutureWire:
+    def row(self, today: date, front: Contract) -> wires.FutureWire:
         """Return the contract as a wire struct of ``today``; ``front`` is the next one to expire."""
         product, expires_at = self.product, timestamp(self.expires_at)
-        return FutureWire(
+        return wires.FutureWire(
             symbol=self.symbol,
             product_code=product.code,
             contract_size="1.0",
@@ -245,19 +230,19 @@ class Contract:
             streamer_symbol=self.streamer_symbol,
             back_month_first_calendar_symbol=True,
             is_tradeable=self.expires >= today,
-            future_etf_equivalent=FutureEtfEquivalentWire(symbol="SPY", share_quantity=500)
+            future_etf_equivalent=wires.FutureEtfEquivalentWire(symbol="SPY", share_quantity=500)
             if product.code == "ES"
             else None,
             future_product=product_row(product),
-            tick_sizes=[TickSizeWire(value=f"{product.tick:f}")],
-            option_tick_sizes=[TickSizeWire(value=f"{product.option_tick:f}")],
-            spread_tick_sizes=[TickSizeWire(value=f"{product.tick:f}", symbol=self.following().symbol)],
+            tick_sizes=[wires.TickSizeWire(value=f"{product.tick:f}")],
+            option_tick_sizes=[wires.TickSizeWire(value=f"{product.option_tick:f}")],
+            spread_tick_sizes=[wires.TickSizeWire(value=f"{product.tick:f}", symbol=self.following().symbol)],
         )
 
-    def chain_row(self, today: date, front: Contract) -> ChainFutureWire:
+    def chain_row(self, today: date, front: Contract) -> wires.ChainFutureWire:
         """Return the contract as it appears in a nested option chain."""
         expires_at = timestamp(self.expires_at)
-        return ChainFutureWire(
+        return wires.ChainFutureWire(
             symbol=self.symbol,
             root_symbol=f"/{self.product.code}",
             streamer_symbol=self.streamer_symbol,
@@ -396,7 +381,7 @@ class FutureOptionChain:
         common = {one: dumps(self._of_expiration(one)) for one in self.expirations}
 
         def rendered(option: ListedOption) -> msgspec.Raw:
-            own = FutureOptionWire(
+            own = wires.FutureOptionWire(
                 symbol=option.symbol,
                 strike_price=option.strike,
                 option_type=option.option_type,
@@ -409,9 +394,9 @@ class FutureOptionChain:
 
         return RowTable(self._options, lambda option: option.symbol, rendered)
 
-    def _of_expiration(self, expiration: Expiration) -> FutureOptionWire:
+    def _of_expiration(self, expiration: Expiration) -> wires.FutureOptionWire:
         day, expires_at = expiration.day, expiration.expires_at
-        return FutureOptionWire(
+        return wires.FutureOptionWire(
             underlying_symbol=expiration.contract.symbol,
             expiration_date=day,
             option_root_symbol=expiration.option_product.root,
@@ -448,7 +433,7 @@ class FutureOptionChain:
         today = self._today
         front = contract_after(self.product, today)
         root = f"/{self.product.code}"
-        chain = FuturesOptionChainWire(
+        chain = wires.FuturesOptionChainWire(
             underlying_symbol=root,
             root_symbol=root,
             exercise_style="European",
@@ -458,11 +443,11 @@ class FutureOptionChain:
             ],
         )
         futures = [one.chain_row(today, front) for one in contracts(self.product, today) if one.expires >= today]
-        return dumps(NestedFuturesOptionChainWire(futures=futures, option_chains=[chain]))
+        return dumps(wires.NestedFuturesOptionChainWire(futures=futures, option_chains=[chain]))
 
-    def _nested(self, expiration: Expiration, options: Sequence[ListedOption]) -> FuturesOptionExpirationWire:
+    def _nested(self, expiration: Expiration, options: Sequence[ListedOption]) -> wires.FuturesOptionExpirationWire:
         expires_at = expiration.expires_at
-        return FuturesOptionExpirationWire(
+        return wires.FuturesOptionExpirationWire(
             underlying_symbol=expiration.contract.symbol,
             root_symbol=f"/{self.product.code}",
             option_root_symbol=expiration.option_product.root,
@@ -477,9 +462,9 @@ class FutureOptionChain:
             strike_factor="1.0",
             stops_trading_at=expires_at,
             expires_at=expires_at,
-            tick_sizes=[TickSizeWire(value=f"{self.product.option_tick:f}")],
+            tick_sizes=[wires.TickSizeWire(value=f"{self.product.option_tick:f}")],
             strikes=[
-                OptionStrikeWire(
+                wires.OptionStrikeWire(
                     strike_price=call.strike,
                     call=call.symbol,
                     put=put.symbol,

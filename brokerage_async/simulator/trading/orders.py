@@ -11,14 +11,7 @@ from typing import Any, Protocol
 import attrs
 import msgspec
 
-from ..._generated.converters import (
-    FillWire,
-    NewOrderConditionWire,
-    OrderConditionWire,
-    OrderLegWire,
-    OrderRuleWire,
-    OrderWire,
-)
+from ..._generated import converters as wires
 from ..._generated.models import (
     AdvancedInstructions,
     ContingentStatus,
@@ -73,7 +66,7 @@ class Leg:
     action: LegAction
     quantity: Decimal
     remaining: Decimal
-    fills: list[FillWire] = attrs.field(factory=list)
+    fills: list[wires.FillWire] = attrs.field(factory=list)
     busted: int = 0
 
     @property
@@ -431,10 +424,10 @@ def order_json(order: Order, dialect: Dialect) -> bytes:
     return order.rendered
 
 
-def order_wire(order: Order, dialect: Dialect) -> OrderWire:
+def order_wire(order: Order, dialect: Dialect) -> wires.OrderWire:
     """Return the order as a wire struct, without the fields that do not apply."""
     customer, terms = order.account.customer, order.terms
-    wire = OrderWire(
+    wire = wires.OrderWire(
         id=dialect.identifier(order.number or None),
         account_number=order.account.number,
         size=dialect.quantity(order.size),
@@ -453,7 +446,7 @@ def order_wire(order: Order, dialect: Dialect) -> OrderWire:
         user_id=str(customer.number),
         username=customer.username,
         legs=[
-            OrderLegWire(
+            wires.OrderLegWire(
                 instrument_type=leg.instrument.instrument_type,
                 symbol=leg.instrument.symbol,
                 quantity=dialect.quantity(leg.quantity),
@@ -490,7 +483,7 @@ def order_wire(order: Order, dialect: Dialect) -> OrderWire:
         wire.cancelled_size = format(sum((leg.remaining for leg in order.legs), Decimal(0)).normalize(), "f")
     if terms.rules is not None:
         # Under the keys of recordings or of the document. The schema declares these as aliases.
-        rules = OrderRuleWire(
+        rules = wires.OrderRuleWire(
             cancel_at=None if terms.rules.cancel_at is None else timestamp(terms.rules.cancel_at.timestamp()),
             route_after=None if terms.rules.route_after is None else timestamp(terms.rules.route_after.timestamp()),
             routed_at=timestamp(order.routed_by_rule_at),
@@ -498,8 +491,8 @@ def order_wire(order: Order, dialect: Dialect) -> OrderWire:
         )
         conditions = []
         for position, one in enumerate(order.conditions):
-            known = NewOrderConditionWire.of(attrs.evolve(one, extra={}))  # unknown keys are ignored
-            condition = msgspec.convert(known, OrderConditionWire, from_attributes=True)
+            known = wires.NewOrderConditionWire.of(attrs.evolve(one, extra={}))  # unknown keys are ignored
+            condition = msgspec.convert(known, wires.OrderConditionWire, from_attributes=True)
             condition.id = dialect.identifier(position + 1)
             if position in order.condition_hits:
                 at, value = order.condition_hits[position]
