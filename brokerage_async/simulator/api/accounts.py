@@ -32,7 +32,7 @@ from ..market.prices import PRICE_INTERVAL
 from ..state import State
 from ..trading.fees import amounts
 from .request_parser import Handlers, ParsedRequest
-from .wire import RefusedError, bare, dumps, item, items, money, timestamp
+from .wire import RefusedError, bare, money, timestamp
 
 T = TypeVar("T")
 
@@ -76,15 +76,15 @@ class Accounts(Handlers):
         record.id = "me" if self._has("customer_is_me") else str(request.customer.number)
         record.email = f"{request.customer.username}@example.com"
         record.created_at = timestamp(self._opened)
-        return item(record, request.context)
+        return request.item(record)
 
     def get(self, request: ParsedRequest) -> Response:
         self._own_accounts(request)
-        return item(self._account(self._account_of(request)), request.context)
+        return request.item(self._account(self._account_of(request)))
 
     def trading_status(self, request: ParsedRequest) -> Response:
         """Return the restrictions of an account: those that the simulator enforces."""
-        return item(self.status(self._account_of(request), request.now), request.context)
+        return request.item(self.status(self._account_of(request), request.now))
 
     def status(self, account: books.Account, now: float) -> wires.TradingStatusWire:
         """Return the restrictions of an account as a wire struct."""
@@ -131,7 +131,7 @@ class Accounts(Handlers):
             wires.CustomerAccountWire(account=self._account(account), authority_level=AuthorityLevel.OWNER)
             for account in self._own_accounts(request)
         )
-        return items(map(dumps, rows), request.context)
+        return request.items(rows)
 
 
 _CENT = Decimal("0.01")
@@ -199,7 +199,7 @@ class Positions(Handlers):
             and (product is None or (instrument.underlying[0] == "/" and instrument.underlying[1:-2] == product))
             and "partition_keys" not in query
         )
-        return items(map(dumps, rows), request.context)
+        return request.items(rows)
 
 
 _FIELD_FILTERS = ("symbol", "underlying_symbol", "instrument_type", "action", "currency")
@@ -211,7 +211,7 @@ class Transactions(Handlers):
     def get(self, request: ParsedRequest) -> Response:
         for transaction in self._account_of(request).transactions:
             if str(transaction.wire.id) == request.path["id"]:
-                return item(transaction.row, request.context)
+                return request.item(transaction.row)
         raise RefusedError.not_found("transaction")
 
     def total_fees(self, request: ParsedRequest) -> Response:
@@ -226,7 +226,7 @@ class Transactions(Handlers):
                     (-1, wire.net_value, wire.net_value_effect),
                 ):
                     paid += Decimal(amount or 0) * (-sign if effect is PriceEffect.DEBIT else sign)
-        return item(wires.TotalFeesWire(**amounts(total_fees=-paid)), request.context)
+        return request.item(wires.TotalFeesWire(**amounts(total_fees=-paid)))
 
     def list(self, request: ParsedRequest) -> Response:
         """Return a page of transactions, newest first by default."""
@@ -248,8 +248,7 @@ class Transactions(Handlers):
                 chosen.append(transaction)
         if not request.ascending:
             chosen.reverse()
-        page = request.slice(len(chosen))
-        return items((transaction.row for transaction in chosen[page.start : page.stop]), request.context, page)
+        return request.page(chosen, lambda transaction: transaction.row)
 
 
 _CALENDAR = CALENDARS[InstrumentCollection.EQUITY]
@@ -352,7 +351,7 @@ class Balances(Handlers):
         account = self._account_of(request)
         if request.path["currency"] != _CURRENCY:
             raise RefusedError.not_found("balance")
-        return item(self.balance(account, request.now), request.context)
+        return request.item(self.balance(account, request.now))
 
     def snapshots(self, request: ParsedRequest) -> Response:
         """Return a page of snapshots, oldest first: by default the newest one and the current balance."""
@@ -368,14 +367,14 @@ class Balances(Handlers):
         chosen = chosen[-1:] if is_default else chosen
         times = [snapshot.at for snapshot in chosen]
         page = request.slice(len(chosen) + is_default)
-        rows: list[bytes] = []
+        rows: list[wires.AccountBalanceWire] = []
         for snapshot, past in zip(chosen[page.start : page.stop], replay(account, times[page.start :]), strict=False):
             balance = self.balance(past, snapshot.at)
             balance.time_of_day = snapshot.time_of_day
-            rows.append(dumps(balance))
+            rows.append(balance)
         if is_default and page.start <= len(chosen) < page.stop:
-            rows.append(dumps(self.balance(account, now)))
-        return items(rows, request.context, page)
+            rows.append(self.balance(account, now))
+        return request.items(rows, page)
 
     def net_liq_history(self, request: ParsedRequest) -> Response:
         """Return the net liquidating value of the past, from the bookings and the prices of those times."""
@@ -384,16 +383,14 @@ class Balances(Handlers):
         looks = [(interval.start, at) for interval in chosen for at in interval.times()]
         states = replay(account, [at for _, at in looks])
         values = ((start, self._calculator.equity(past, at)) for (start, at), past in zip(looks, states, strict=True))
-        rows: list[bytes] = []
+        rows: list[wires.NetLiqOhlcWire] = []
         nothing = {f"pending_cash_{name}": _ZERO.quantize(_CENT) for name in _OHLC}
         for start, own in itertools.groupby(values, itemgetter(0)):
             worths = [value for _, value in own]
             bars = dict(zip(_OHLC, (worths[0], max(worths), min(worths), worths[-1]), strict=True))
             totals = {f"total_{name}": value for name, value in bars.items()}
-            rows.append(
-                dumps(wires.NetLiqOhlcWire(time=self._dialect.short_timestamp(start), **bars, **totals, **nothing))
-            )
-        return items(rows, request.context)
+            rows.append(wires.NetLiqOhlcWire(time=self._dialect.short_timestamp(start), **bars, **totals, **nothing))
+        return request.items(rows)
 
     def balance(self, account: Account, now: float) -> wires.AccountBalanceWire:
         calculator = self._calculator
@@ -419,8 +416,15 @@ class Balances(Handlers):
             "reg_t_margin_requirement": required,
             "total_settle_balance": account.cash,
             "used_derivative_buying_power": equity - buying_power,
-            **self._values(account, now),
+            **{f"{side}_{name}_value": _ZERO for name in _VALUE_NAMES.values() for side in ("long", "short")},
         }
+        for position in account.positions.values():  # the value of a future is its gain, possibly negative
+            name = _VALUE_NAMES[position.instrument.instrument_type]
+            worth = position.worth(self._prices.price(position.instrument, now))
+            if position.quantity > 0:
+                figures[f"long_{name}_value"] += worth
+            else:
+                figures[f"short_{name}_value"] -= worth
         dollars: dict[str, Any] = {name: money(amount.quantize(_CENT)) for name, amount in figures.items()}
         wire = wires.AccountBalanceWire(
             account_number=account.number,
@@ -432,24 +436,12 @@ class Balances(Handlers):
         )
         return current_fields(wire, self._has)
 
-    def _values(self, account: Account, now: float) -> dict[str, Decimal]:
-        """Return the long and short value of each instrument type. For futures it is the gain, possibly negative."""
-        values = {f"{side}_{name}_value": _ZERO for name in _VALUE_NAMES.values() for side in ("long", "short")}
-        for position in account.positions.values():
-            name = _VALUE_NAMES[position.instrument.instrument_type]
-            worth = position.worth(self._prices.price(position.instrument, now))
-            if position.quantity > 0:
-                values[f"long_{name}_value"] += worth
-            else:
-                values[f"short_{name}_value"] -= worth
-        return values
-
     def list(self, request: ParsedRequest) -> Response:
         """Return the balance: one object if no version was asked for, a list in dated versions."""
         balance = self.balance(self._account_of(request), request.now)
         if request.asked_version is not None and "balances_are_a_list" in request.behaviours:
-            return items([dumps(balance)], request.context)
-        return item(balance, request.context)
+            return request.items([balance])
+        return request.item(balance)
 
 
 _NEVER_HELD = (

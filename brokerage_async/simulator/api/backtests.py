@@ -29,7 +29,7 @@ from ..market.calendar import CALENDARS, YEARS, local_date, local_epoch
 from ..market.strategies import Held, Results, Strategies, held, problems_of
 from ..state import State
 from .request_parser import Handlers, ParsedRequest
-from .wire import RefusedError, bare, empty, timestamp
+from .wire import RefusedError, bare, empty, found, timestamp
 
 _IDENTIFIER = re.compile(r"[0-9a-f]{32}")
 _DAY = 86400.0
@@ -56,35 +56,27 @@ def _number(value: float) -> Any:
 
 @attrs.frozen(kw_only=True, eq=False)
 class Backtest:
-    """One backtest, computed at its creation (epoch seconds) and shown when its time has come."""
+    """One backtest, computed at its creation and shown ``length`` seconds after it ``begins_at`` (epoch seconds)."""
 
     identifier: str
     customer: Customer
     requested: NewBacktest
-    created_at: float
-    sessions: int
+    begins_at: float
+    length: float
     results: Results
-
-    @property
-    def _begins_at(self) -> float:
-        return self.created_at + (0.0 if self.sessions <= _AT_ONCE else _WAIT)
-
-    @property
-    def _length(self) -> float:
-        return 0.0 if self.sessions <= _AT_ONCE else self.sessions * _PACE
 
     def remaining(self, now: float) -> float:
         """Return the seconds until the results are ready."""
-        return max(0.0, self._begins_at + self._length - now)
+        return max(0.0, self.begins_at + self.length - now)
 
     def status(self, now: float) -> BacktestStatus:
         if self.remaining(now) == 0:
             return BacktestStatus.COMPLETED
-        return BacktestStatus.PENDING if now < self._begins_at else BacktestStatus.RUNNING
+        return BacktestStatus.PENDING if now < self.begins_at else BacktestStatus.RUNNING
 
     def progress(self, now: float) -> float:
         """Return the part that is done, from 0 to 1."""
-        return 1.0 if self.remaining(now) == 0 else max(0.0, now - self._begins_at) / self._length
+        return 1.0 if self.remaining(now) == 0 else max(0.0, now - self.begins_at) / self.length
 
 
 class BacktestHandlers(Handlers):
@@ -126,8 +118,8 @@ class BacktestHandlers(Handlers):
             identifier=self._state.random.hex_digits(32, _IDENTIFIERS, self._count),
             customer=request.customer,
             requested=requested,
-            created_at=request.now,
-            sessions=len(sessions),
+            begins_at=request.now if len(sessions) <= _AT_ONCE else request.now + _WAIT,
+            length=0.0 if len(sessions) <= _AT_ONCE else len(sessions) * _PACE,
             results=self._strategies.run(requested, sessions),
         )
         self._backtests[backtest.identifier] = backtest
@@ -159,11 +151,11 @@ class BacktestHandlers(Handlers):
             problems.append(("underlying", "must be one of the available symbols"))
         for number, leg in enumerate(trade.legs):
             find = self._catalogue.instrument
-            found = find(InstrumentType.EQUITY_OPTION, leg.symbol) or find(InstrumentType.EQUITY, leg.symbol)
-            if found is None or found.underlying != trade.underlying:
+            instrument = find(InstrumentType.EQUITY_OPTION, leg.symbol) or find(InstrumentType.EQUITY, leg.symbol)
+            if instrument is None or instrument.underlying != trade.underlying:
                 problems.append((f"legs[{number}].symbol", "must be the underlying or an option on it"))
             elif leg.quantity >= 1:
-                legs.append(held(found, leg.direction, leg.quantity))
+                legs.append(held(instrument, leg.direction, leg.quantity))
             if leg.quantity < 1:
                 problems.append((f"legs[{number}].quantity", "must be at least 1"))
         self._refuse(problems)
@@ -198,9 +190,7 @@ class BacktestHandlers(Handlers):
         if _IDENTIFIER.fullmatch(request.path["id"]) is None:
             self._refuse([("id", "must be 32 hexadecimal digits")])
         backtest = self._backtests.get(request.path["id"])
-        if backtest is None or backtest.customer != request.customer:
-            raise RefusedError.not_found("backtest")
-        return backtest
+        return found(backtest if backtest and backtest.customer == request.customer else None, "backtest")
 
     def _refuse(self, problems: Iterable[tuple[str, str]]) -> None:
         """Raise a 400 error if there are problems."""

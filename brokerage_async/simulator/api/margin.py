@@ -8,7 +8,7 @@ from decimal import Decimal
 import attrs
 
 from ..._generated import converters as wires
-from ..._generated.models import InstrumentCollection, InstrumentType, MarginOrder
+from ..._generated.models import InstrumentCollection, MarginOrder
 from ...protocol.response import Response
 from ..accounts.accounts import Account
 from ..accounts.margin_calculator import UNCOVERED, Holding, merged
@@ -17,7 +17,7 @@ from ..trading.fees import Fees, amounts, fees_of
 from ..trading.orders import Order, Terms, order_wire
 from ..trading.preflight import LIMITS, preflight_error, quantity_errors
 from .request_parser import Handlers, ParsedRequest
-from .wire import RefusedError, dumps, item, items, money, timestamp
+from .wire import RefusedError, money, timestamp
 
 
 class Margin(Handlers):
@@ -40,11 +40,11 @@ class Margin(Handlers):
             naked_option_minimum=f"{UNCOVERED:f}",
             naked_option_floor="0.00",
         )
-        return item(requirement, request.context)
+        return request.item(requirement)
 
     def public_configuration(self, request: ParsedRequest) -> Response:
         """Return the rate without risk, which the simulated prices do not use."""
-        return item(wires.MarginConfigurationWire(risk_free_rate=Decimal("0.0425")), request.context)
+        return request.item(wires.MarginConfigurationWire(risk_free_rate=Decimal("0.0425")))
 
     def requirements(self, request: ParsedRequest) -> Response:
         """Return the requirements of an account, in total and per underlying."""
@@ -72,7 +72,7 @@ class Margin(Handlers):
             groups=groups,
             last_state_timestamp=self._dialect.moment(now),
         )
-        return item(report, request.context)
+        return request.item(report)
 
     def dry_run(self, request: ParsedRequest) -> Response:
         """Return the margin before and after an order. Nothing is created."""
@@ -110,7 +110,7 @@ class Margin(Handlers):
             **impact.comparison(),
             is_spread=impact.is_spread,
         )
-        return item(report, request.context)
+        return request.item(report)
 
     def _result(
         self, account: Account, requested: MarginOrder, holdings: Sequence[Holding], now: float
@@ -192,16 +192,13 @@ class Risk(Handlers):
         """Return the limits of an account, the same for every one."""
         limits = wires.PositionLimitWire(
             account_number=self._account_of(request).number,
-            equity_option_order_size=LIMITS[InstrumentType.EQUITY_OPTION].order,
-            equity_order_size=LIMITS[InstrumentType.EQUITY].order,
-            future_option_order_size=LIMITS[InstrumentType.FUTURE_OPTION].order,
-            future_order_size=LIMITS[InstrumentType.FUTURE].order,
-            equity_option_position_size=LIMITS[InstrumentType.EQUITY_OPTION].position,
-            equity_position_size=LIMITS[InstrumentType.EQUITY].position,
-            future_option_position_size=LIMITS[InstrumentType.FUTURE_OPTION].position,
-            future_position_size=LIMITS[InstrumentType.FUTURE].position,
+            **{
+                f"{kind.name.lower()}_{what}_size": size
+                for kind, limit in LIMITS.items()
+                for what, size in attrs.asdict(limit).items()
+            },
         )
-        return item(limits, request.context)
+        return request.item(limits)
 
     def span_rows(self, request: ParsedRequest) -> Response:
         """Return a page of the file of one day. A day without a finished session has none."""
@@ -219,9 +216,9 @@ class Risk(Handlers):
                     month = f"{contract.year}{contract.month:02d}"
                     line = f"82{exchange:<6}{product.code:<10}{product.code:<10}FUT{month}{price:>20f}"
                     lines.append(line.ljust(_WIDTH))
-        page = request.slice(len(lines))
-        rows = (
-            wires.SpanRowWire(file_date=day, row_index=number, exchange=exchange, row_data=lines[number])
-            for number in range(page.start, page.stop)
+        return request.page(
+            range(len(lines)),
+            lambda number: wires.SpanRowWire(
+                file_date=day, row_index=number, exchange=exchange, row_data=lines[number]
+            ),
         )
-        return items(map(dumps, rows), request.context, page)

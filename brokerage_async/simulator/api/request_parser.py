@@ -13,7 +13,7 @@ from contextlib import suppress
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote
 
 import attrs
@@ -24,11 +24,14 @@ from ..._generated.converters import ErrorDetailWire
 from ..._values import aware
 from ...models import converter
 from ...operation import BodyField, Operation, Parameter, RequestModel, Rule, Shape
+from ...protocol.response import Response
 from ...protocol.validation.rules import CompiledRule
 from ..accounts.accounts import Account, Customer
 from ..ledger import RequestRecord
 from ..state import State
-from .wire import Dialect, RefusedError, Slice, loads
+from .wire import Dialect, RefusedError, Slice, dumps, found, item, items, loads
+
+T = TypeVar("T")
 
 
 def split_target(url: str) -> tuple[str, str]:
@@ -133,20 +136,16 @@ def _values(choices: type[enum.Enum]) -> frozenset[str]:
 
 
 @lru_cache(maxsize=256)
-def _query_parameters(operation: Operation[Any]) -> dict[str, Parameter]:
-    return {parameter.wire: parameter for parameter in operation.parameters if parameter.location == "query"}
-
-
-@lru_cache(maxsize=256)
-def _query_rules(operation: Operation[Any]) -> tuple[CompiledRule, ...]:
-    return tuple(map(CompiledRule.of, (*operation.rules, *operation.service_rules)))
+def _query_of(operation: Operation[Any]) -> tuple[dict[str, Parameter], list[CompiledRule]]:
+    """Return the parameters of a query by wire name, and the rules over several of them."""
+    parameters = {parameter.wire: parameter for parameter in operation.parameters if parameter.location == "query"}
+    return parameters, [CompiledRule.of(rule) for rule in (*operation.rules, *operation.service_rules)]
 
 
 def broken_query_rules(operation: Operation[Any], values: Mapping[str, Any]) -> list[RequestProblem]:
     """Return the rules of an operation that its query, by parameter name, breaks."""
-    parameters = _query_parameters(operation)
-    by_wire = {wire: values[one.name] for wire, one in parameters.items() if one.name in values}
-    return _broken_rules(_query_rules(operation), by_wire)
+    parameters, rules = _query_of(operation)
+    return _broken_rules(rules, {wire: values[one.name] for wire, one in parameters.items() if one.name in values})
 
 
 def _broken_rules(rules: Iterable[CompiledRule], values: Mapping[str, Any]) -> list[RequestProblem]:
@@ -185,7 +184,7 @@ class RequestParser:
         """Return the parsed query by parameter name, ignoring undocumented keys."""
         values: dict[str, Any] = {}
         problems: list[RequestProblem] = []
-        parameters = _query_parameters(operation)
+        parameters, _ = _query_of(operation)
         for key, raw in parse_qsl(encoded, keep_blank_values=True) if encoded else ():
             parameter = parameters.get(key)
             if parameter is None:
@@ -193,17 +192,15 @@ class RequestParser:
             if parameter.name == "per_page" and not self._page_maxima:
                 parameter = attrs.evolve(parameter, maximum=None)
             try:
-                value = (
-                    [_parse(parameter, part) for part in raw.split(",")] if parameter.joined else _parse(parameter, raw)
-                )
+                read = [_parse(parameter, part) for part in (raw.split(",") if parameter.joined else [raw])]
             except ValueError as error:
                 malformed = operation.shape is Shape.PAGE or parameter.kind in ("integer", "boolean")
                 problems.append(RequestProblem("invalid", str(error), key, malformed=malformed))
                 continue
             if parameter.array:
-                values.setdefault(parameter.name, []).extend(value if parameter.joined else [value])
+                values.setdefault(parameter.name, []).extend(read)
             else:
-                values[parameter.name] = value
+                values[parameter.name] = read[-1]
         missing = (each.wire for each in parameters.values() if each.required and each.name not in values)
         problems += [RequestProblem("required", "is missing", wire) for wire in missing]
         for broken in broken_query_rules(operation, values):
@@ -370,6 +367,19 @@ class ParsedRequest:
     def slice(self, total: int) -> Slice:
         return Slice(self.query.get("page_offset", 0), self.query.get("per_page", self.operation.page_size), total)
 
+    def item(self, data: Any, status: int = 200) -> Response:
+        """Return a single resource in its envelope. Bytes are JSON that is already rendered."""
+        return item(data, self.context, status)
+
+    def items(self, rows: Iterable[Any], page: Slice | None = None) -> Response:
+        """Return a list in its envelope. Rows that are bytes are rendered already."""
+        return items((row if isinstance(row, bytes) else dumps(row) for row in rows), self.context, page)
+
+    def page(self, rows: Sequence[T], render: Callable[[T], Any]) -> Response:
+        """Return the page of a list that is asked for; only its rows are rendered."""
+        page = self.slice(len(rows))
+        return self.items(map(render, rows[page.start : page.stop]), page)
+
     def problem(self, name: str, reason: str) -> ErrorDetailWire:
         """Return the error entry for one query parameter."""
         return ErrorDetailWire(domain=self.wire(name), reason=reason)
@@ -400,9 +410,8 @@ class Handlers:
 
     def _account_of(self, request: ParsedRequest, number: str | None = None) -> Account:
         """Return the account of the path, or the one of ``number``: 404 if unknown, 403 if another customer's."""
-        account = self._state.accounts.get(request.path["account_number"] if number is None else number)
-        if account is None:
-            raise RefusedError.not_found("account")
+        number = request.path["account_number"] if number is None else number
+        account = found(self._state.accounts.get(number), "account")
         if account.customer != request.customer:
             raise RefusedError.not_permitted()
         return account

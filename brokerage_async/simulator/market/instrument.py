@@ -244,12 +244,8 @@ class RowTable(Generic[T]):
         """Return the wire struct of the row at a position, not kept."""
         return self._render(self.definitions[position])
 
-    def rows(self, positions: Iterable[int]) -> list[bytes]:
-        rows = self._rows
-        found: list[bytes] = []
-        for position in positions:
-            row = rows[position]
-            if row is None:
-                row = rows[position] = dumps(self._render(self.definitions[position]))
-            found.append(row)
-        return found
+    def row(self, position: int) -> bytes:
+        row = self._rows[position]
+        if row is None:
+            row = self._rows[position] = dumps(self._render(self.definitions[position]))
+        return row

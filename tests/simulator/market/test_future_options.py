@@ -19,7 +19,7 @@ TODAY = date(2026, 6, 10)
 
 
 def rows_of(chain: FutureOptionChain) -> list[Any]:
-    return [json.loads(row) for row in chain.table.rows(range(len(chain.table)))]
+    return [json.loads(row) for row in map(chain.table.row, range(len(chain.table)))]
 
 
 @for_each(
