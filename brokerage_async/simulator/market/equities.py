@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import string
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from decimal import Decimal
 from functools import cache
@@ -154,15 +154,6 @@ class OptionDefinition:
         )
 
 
-@attrs.frozen(kw_only=True)
-class WarrantDefinition:
-    """One warrant."""
-
-    number: int
-    symbol: str
-    description: str
-
-
 @cache
 def known_equities() -> dict[str, EquityDefinition]:
     """Return the well-known equities by symbol. They can be traded however short the list is."""
@@ -274,8 +265,11 @@ def equity_options(count: int, roots: list[EquityDefinition], today: date) -> li
 
 def options_on(root: EquityDefinition, today: date, strikes: int = _STRIKES) -> Iterator[OptionDefinition]:
     """Yield the options on an equity, including expired ones."""
+    step = strike_step(root.price)
+    lowest = max(step, (root.price // step - strikes // 2) * step)
     for expires in monthly_expirations(today, _EXPIRATIONS):
-        for position, strike in enumerate(_strikes(root.price, strikes)):
+        for position in range(strikes):
+            strike = lowest + step * position
             for option_type in (OptionType.CALL, OptionType.PUT):
                 yield OptionDefinition(
                     symbol=occ_symbol(root.root, expires, option_type, strike),
@@ -290,12 +284,6 @@ def options_on(root: EquityDefinition, today: date, strikes: int = _STRIKES) -> 
 def strike_step(price: Decimal) -> Decimal:
     """Return the distance between the strikes of options on an equity."""
     return Decimal(5) if price >= 100 else Decimal(1)
-
-
-def _strikes(price: Decimal, count: int) -> list[Decimal]:
-    step = strike_step(price)
-    lowest = max(step, (price // step - count // 2) * step)
-    return [lowest + step * n for n in range(count)]
 
 
 def option_row(definition: OptionDefinition, today: date) -> wires.EquityOptionWire:
@@ -326,22 +314,18 @@ def option_row(definition: OptionDefinition, today: date) -> wires.EquityOptionW
     )
 
 
-def warrants(count: int, roots: list[EquityDefinition]) -> list[WarrantDefinition]:
+def warrants(count: int, roots: Iterable[EquityDefinition]) -> list[wires.WarrantWire]:
     """Return ``count`` warrants named after the first equities without a slash, with a W appended."""
     plain = (root for root in roots if "/" not in root.symbol and not root.is_index)
     return [
-        WarrantDefinition(number=n, symbol=f"{root.symbol}W", description=f"{root.symbol} - Warrants")
-        for n, root in zip(range(1, count + 1), plain, strict=False)
+        wires.WarrantWire(
+            symbol=f"{root.symbol}W",
+            instrument_type=InstrumentType.WARRANT,
+            cusip=f"{number:08d}W",
+            listed_market=_MARKETS[number % 3],
+            description=f"{root.symbol} - Warrants",
+            is_closing_only=False,
+            active=True,
+        )
+        for number, root in zip(range(1, count + 1), plain, strict=False)
     ]
-
-
-def warrant_row(definition: WarrantDefinition) -> wires.WarrantWire:
-    return wires.WarrantWire(
-        symbol=definition.symbol,
-        instrument_type=InstrumentType.WARRANT,
-        cusip=f"{definition.number:08d}W",
-        listed_market=_MARKETS[definition.number % 3],
-        description=definition.description,
-        is_closing_only=False,
-        active=True,
-    )

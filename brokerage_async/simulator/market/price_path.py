@@ -9,7 +9,7 @@ import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from itertools import pairwise
 from math import inf, isnan, nan
 from operator import itemgetter
@@ -18,7 +18,7 @@ from typing import Any
 
 import attrs
 
-from .quotes import PRICE_LIMIT, Listing, Quote, check_price
+from .quotes import PRICE_LIMIT, Listing, Quote, check_price, number_of
 
 _COLUMNS = ("bid_price", "ask_price", "bid_size", "ask_size", "price", "day_volume")
 
@@ -221,27 +221,23 @@ def _row(number: int, row: tuple[Any, Any] | Mapping[str, Any]) -> _Row:
     if isinstance(time, datetime) and time.tzinfo is None:
         raise ValueError(f"time of row {number} must have a time zone, got {time}")
     at = time.timestamp() if isinstance(time, datetime) else float(time)
-    price = _price(number, "price", fields["price"])
-    bid, ask = (price if fields.get(name) is None else _price(number, name, fields[name]) for name in ("bid", "ask"))
+
+    def read(name: str) -> Decimal:
+        return number_of(f"{name} of row {number}", fields[name])
+
+    price = check_price(f"price of row {number}", read("price"))
+    bid, ask = (
+        price if fields.get(name) is None else check_price(f"{name} of row {number}", read(name))
+        for name in ("bid", "ask")
+    )
     if bid > ask:
         raise ValueError(f"bid of row {number} must not be above the ask, got {bid} and {ask}")
     given = [name for name in ("bid_size", "ask_size", "volume") if fields.get(name) is not None]
-    sizes = {name: _decimal(number, name, fields[name]) for name in given}
+    sizes = {name: read(name) for name in given}
     for name, size in sizes.items():
         if not (size.is_finite() and size >= 0):
             raise ValueError(f"{name} of row {number} must be at least 0, got {size}")
     return _Row(at, Quote(since=at, last=price, bid=bid, ask=ask, **sizes), not isinstance(time, datetime))
-
-
-def _price(number: int, name: str, value: object) -> Decimal:
-    return check_price(f"{name} of row {number}", _decimal(number, name, value))
-
-
-def _decimal(number: int, name: str, value: object) -> Decimal:
-    try:
-        return Decimal(str(value))
-    except InvalidOperation:
-        raise ValueError(f"{name} of row {number} must be a number, got {value!r}") from None
 
 
 def read_prices(path: str | os.PathLike[str]) -> Any:

@@ -23,7 +23,6 @@ from brokerage_async.simulator.market.equities import (
     known_equities,
     monthly_expirations,
     option_row,
-    warrant_row,
     warrants,
 )
 from brokerage_async.simulator.market.futures import (
@@ -234,7 +233,7 @@ def test_warrants_and_options_are_rows_with_their_terms() -> None:
     assert equity_options(10, [], TODAY) == []
     made = warrants(12, equities(20, KeyedRandom(0)))
     assert [one.symbol for one in made][9:] == ["AMDW", "IWMW", "GLDW"]
-    assert b'"symbol":"AAPLW"' in dumps(warrant_row(made[0]))
+    assert b'"symbol":"AAPLW"' in dumps(made[0])
     assert len(warrants(100, equities(20, KeyedRandom(0)))) == 16
 
 
