@@ -425,7 +425,8 @@ class Handlers:
         """Return the accounts of ``numbers``, which must belong to the customer in the path: ``me`` or its number."""
         customer, own = request.path["customer_id"], str(request.customer.number)
         if customer != "me" and (customer != own or self._has("customer_is_me")):
-            if customer != own and self._state.accounts.has_customer(customer):
+            others = (str(account.customer.number) for account in self._state.accounts.values())
+            if customer != own and customer in others:
                 raise RefusedError.not_permitted()
             raise RefusedError.not_found("customer")
         return [self._account_of(request, number) for number in dict.fromkeys(numbers)]

@@ -176,7 +176,7 @@ class Expirations:
 
         def settle(at: float) -> None:
             self._awaited.discard(instrument.symbol)
-            for account in self._accounts.all():
+            for account in self._accounts.values():
                 if held := account.held(instrument.symbol):
                     self._end(account, instrument, held, at)
 
