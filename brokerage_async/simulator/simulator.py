@@ -190,9 +190,9 @@ class Simulator:
             self._latency_of,
             host,
             port,
-            names,
-            pump=self._pump,
-            prepare=None if live is None else live.prepare,
+            frozenset(name.lower() for name in (*names, host)),
+            self._pump,
+            None if live is None else live.prepare,
         )
         self._set_stream_urls()
         self._pace = LIVELY if pace is None else pace
