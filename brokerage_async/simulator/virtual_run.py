@@ -170,8 +170,33 @@ def run(
             "an event loop runs here already: call run() from synchronous code, in pytest from a function without async"
         )
     simulator = Simulator(seed=seed, start=begin, **options)
+
+    async def run_main() -> T | None:
+        simulator.clock.now()  # time starts here, not with the first request
+        async with simulator.client(**(client_options or {})) as client:
+            started: object = main(client, simulator)
+            if not asyncio.iscoroutine(started):
+                raise ConfigurationError(f"main must be an async function of a client and a simulator, got {main!r}")
+            program: asyncio.Future[T] = asyncio.ensure_future(started)
+            try:
+                if end is None:
+                    return await program
+                while not program.done() and (left := end.timestamp() - simulator.clock.now()) > 0:
+                    await asyncio.wait({program}, timeout=min(left, _CHECK_INTERVAL))
+                if program.done():
+                    return await program
+                program.cancel()
+                await asyncio.wait({program}, timeout=_GRACE)
+                if not program.done():
+                    late = f"main still runs {_GRACE:g} virtual seconds after it was cancelled at the end of time"
+                    raise VirtualTimeError(late)
+                return None if program.cancelled() else program.result()
+            finally:
+                program.cancel()
+                simulator.settle()
+
     with asyncio.Runner(loop_factory=lambda: VirtualLoop(seed), debug=False) as runner:
-        return runner.run(_run(main, simulator, end, dict(client_options or {})))
+        return runner.run(run_main())
 
 
 def _moment(name: str, value: datetime | str) -> datetime:
@@ -188,33 +213,3 @@ def _moment(name: str, value: datetime | str) -> datetime:
             f"got {value!r}"
         )
     return moment
-
-
-async def _run(
-    main: Callable[[Client, Simulator], Coroutine[Any, Any, T]],
-    simulator: Simulator,
-    end: datetime | None,
-    client_options: dict[str, Any],
-) -> T | None:
-    simulator.clock.now()  # time starts here, not with the first request
-    async with simulator.client(**client_options) as client:
-        started: object = main(client, simulator)
-        if not asyncio.iscoroutine(started):
-            raise ConfigurationError(f"main must be an async function of a client and a simulator, got {main!r}")
-        program: asyncio.Future[T] = asyncio.ensure_future(started)
-        try:
-            if end is None:
-                return await program
-            while not program.done() and (left := end.timestamp() - simulator.clock.now()) > 0:
-                await asyncio.wait({program}, timeout=min(left, _CHECK_INTERVAL))
-            if program.done():
-                return await program
-            program.cancel()
-            await asyncio.wait({program}, timeout=_GRACE)
-            if not program.done():
-                late = f"main still runs {_GRACE:g} virtual seconds after it was cancelled at the end of time"
-                raise VirtualTimeError(late)
-            return None if program.cancelled() else program.result()
-        finally:
-            program.cancel()
-            simulator.settle()

@@ -15,8 +15,7 @@ from ..accounts.accounts import Account
 from ..market.calendar import local_date
 from ..state import State
 from ..trading.fees import Fees
-from ..trading.order_desk import ComplexOrder
-from ..trading.orders import Order, order_json
+from ..trading.orders import ComplexOrder, Order, order_json
 from ..trading.preflight import Message, placed_wire, preflight_error
 from .request_parser import Handlers, ParsedRequest, RequestParser, RequestProblem
 from .wire import RefusedError, found
@@ -111,8 +110,6 @@ class Orders(Handlers):
         """Yield the orders that pass every filter of the query."""
         query = request.query
         statuses = frozenset(query.get("statuses", ()))
-        first, last = query.get("start_date"), query.get("end_date")
-        start, end = query.get("start_at"), query.get("end_at")
         underlying, kind = query.get("underlying_symbol"), query.get("underlying_instrument_type")
         future = query.get("futures_symbol")
         eastern = self._has("order_searches_count_eastern_days")
@@ -120,12 +117,11 @@ class Orders(Handlers):
         for order in orders:
             symbols = (order.underlying, *(leg.instrument.symbol for leg in order.legs))
             received = order.received_at or 0.0
+            day = day_of(received)
             if (
                 (not statuses or order.status.value in statuses)
-                and (first is None or day_of(received) >= first)
-                and (last is None or day_of(received) <= last)
-                and (start is None or received >= start)
-                and (end is None or received <= end)
+                and query.get("start_date", day) <= day <= query.get("end_date", day)
+                and query.get("start_at", received) <= received <= query.get("end_at", received)
                 and underlying in (None, order.underlying)
                 and kind in (None, order.legs[0].instrument.underlying_type)
                 and (future is None or (order.underlying.startswith("/") and future in symbols))

@@ -255,28 +255,27 @@ class RequestParser:
             if key not in fields and (wire := meant.get(_uncased(key))) is not None:
                 yield RequestProblem("unexpected", f"is wrongly cased, the field is {wire}", f"{prefix}{key}")
         for wire, field in fields.items():
-            found = value.get(wire)  # null is a value of the wrong type, as any other
+            here, given = f"{prefix}{wire}", value.get(wire)  # null is a value of the wrong type, as any other
             if wire not in value:
                 if field.required:
-                    yield RequestProblem("required", "is missing", f"{prefix}{wire}")
-            elif not field.array:
-                yield from self._value(field, found, f"{prefix}{wire}")
-            elif not isinstance(found, list):
-                yield RequestProblem("invalid", "must be an array", f"{prefix}{wire}")
-            else:
-                if field.min_items is not None and len(found) < field.min_items:
-                    yield RequestProblem("too_few_items", f"must hold at least {field.min_items}", f"{prefix}{wire}")
-                for position, entry in enumerate(found):
-                    yield from self._value(field, entry, f"{prefix}{wire}[{position}]")
-
-    def _value(self, field: BodyField, value: object, place: str) -> Iterator[RequestProblem]:
-        if field.model is not None:
-            yield from self._object(field.model, value, place)
-            return
-        try:
-            _read(field, value)
-        except ValueError as error:
-            yield RequestProblem("invalid", str(error), place)
+                    yield RequestProblem("required", "is missing", here)
+                continue
+            entries = {here: given}
+            if field.array:
+                if not isinstance(given, list):
+                    yield RequestProblem("invalid", "must be an array", here)
+                    continue
+                if field.min_items is not None and len(given) < field.min_items:
+                    yield RequestProblem("too_few_items", f"must hold at least {field.min_items}", here)
+                entries = {f"{here}[{position}]": entry for position, entry in enumerate(given)}
+            for at, entry in entries.items():
+                if field.model is not None:
+                    yield from self._object(field.model, entry, at)
+                    continue
+                try:
+                    _read(field, entry)
+                except ValueError as error:
+                    yield RequestProblem("invalid", str(error), at)
 
     def _rules(self, model: type[Any], value: Mapping[str, Any]) -> Iterator[RequestProblem]:
         yield from _broken_rules(self._rules_of[model], value)

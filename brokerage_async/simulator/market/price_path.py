@@ -115,26 +115,6 @@ def read_recording(directory: Path) -> Replay:
         ValueError: there are none.
         ImportError: pyarrow is missing.
     """
-    replay = Replay()
-    rows = _rows(directory, replay)
-    if not rows.num_rows:
-        raise ValueError(f"{directory} must have quotes or trades that were recorded, got none")
-    first = rows["received_at"][0].as_py()
-    replay.start = first
-    replay.gaps = sorted(set(replay.gaps), key=itemgetter(1))
-    for batch in rows.to_batches(max_chunksize=4096):
-        for row in batch.to_pylist():
-            symbol, at = row.pop("symbol"), row.pop("received_at")
-            is_trade = row["price"] is not None
-            given = {name: row[name] for name in (_COLUMNS[4:] if is_trade else _COLUMNS[:4])}
-            if symbol not in replay:
-                replay[symbol] = RecordedPrices()
-            replay[symbol].add((at - first).total_seconds(), given)
-    return replay
-
-
-def _rows(directory: Path, replay: Replay) -> Any:
-    """Return all rows in the order of their arrival, quotes before trades of the same time, and collect the gaps."""
     try:
         import pyarrow as pa
         import pyarrow.compute
@@ -143,6 +123,8 @@ def _rows(directory: Path, replay: Replay) -> Any:
     except ImportError:
         raise ImportError("a recording needs pyarrow: pip install 'brokerage-async[arrow]'") from None
     from ...arrow.segments import batches_of, recorded_files
+
+    replay = Replay()
 
     def tables() -> Iterator[pa.Table]:
         for path in recorded_files(directory):
@@ -158,15 +140,25 @@ def _rows(directory: Path, replay: Replay) -> Any:
                     kept = [name for name in ("symbol", "received_at", *_COLUMNS) if name in table.column_names]
                     yield table.select(kept)
 
-    empty = pa.schema(
-        [
-            ("symbol", pa.string()),
-            ("received_at", pa.timestamp("us", "UTC")),
-            *((name, pa.float64()) for name in _COLUMNS),
-        ]
-    )
-    table = pa.concat_tables([empty.empty_table(), *tables()], promote_options="default")
-    return table.take(compute.sort_indices(table, [("received_at", "ascending")]))
+    fields = [("symbol", pa.string()), ("received_at", pa.timestamp("us", "UTC"))]
+    empty = pa.schema([*fields, *((name, pa.float64()) for name in _COLUMNS)]).empty_table()
+    rows = pa.concat_tables([empty, *tables()], promote_options="default")
+    # In the order of their arrival, quotes before trades of the same time.
+    rows = rows.take(compute.sort_indices(rows, [("received_at", "ascending")]))
+    if not rows.num_rows:
+        raise ValueError(f"{directory} must have quotes or trades that were recorded, got none")
+    first = rows["received_at"][0].as_py()
+    replay.start = first
+    replay.gaps = sorted(set(replay.gaps), key=itemgetter(1))
+    for batch in rows.to_batches(max_chunksize=4096):
+        for row in batch.to_pylist():
+            symbol, at = row.pop("symbol"), row.pop("received_at")
+            is_trade = row["price"] is not None
+            given = {name: row[name] for name in (_COLUMNS[4:] if is_trade else _COLUMNS[:4])}
+            if symbol not in replay:
+                replay[symbol] = RecordedPrices()
+            replay[symbol].add((at - first).total_seconds(), given)
+    return replay
 
 
 _FIELDS = ("time", "price", "bid", "ask", "bid_size", "ask_size", "volume")

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import attrs
 
-from ..._generated.converters import ComplexOrderWire, PlacedOrderResponseWire, RelatedOrderWire
+from ..._generated.converters import PlacedOrderResponseWire
 from ..._generated.models import (
     Comparator,
     ComplexOrderType,
@@ -21,13 +21,13 @@ from ..._generated.models import (
 )
 from ..accounts.accounts import Account
 from ..accounts.margin_calculator import BuyingPowerImpact
-from ..api.wire import Dialect, RefusedError, timestamp
+from ..api.wire import Dialect, RefusedError
 from ..clock import EventQueue
 from ..market.prices import Prices
 from ..market.quotes import next_minute
 from .exchange import Exchange
 from .fees import Fees
-from .orders import Leg, Order, OrderStore, Terms, number_of, order_wire
+from .orders import ComplexOrder, Leg, Order, OrderStore, Terms
 from .preflight import Message, Preflight, PreflightResult, placed_wire, preflight_error
 
 
@@ -161,70 +161,6 @@ def tag_of(kind: ComplexOrderType, *, trigger: bool = False) -> str:
     if trigger:
         return f"{kind}::trigger-order"
     return f"{kind}::oco-1-order" if kind is ComplexOrderType.OTOCO else f"{kind}::order"
-
-
-@attrs.define(kw_only=True, eq=False)
-class ComplexOrder:
-    """Orders that depend on each other.
-
-    ``number`` is 0 in a dry-run. Only a PAIRS order has ratio fields. It is ``released`` once its ratio is met, other
-    types when their trigger order is filled.
-    """
-
-    number: int
-    account: Account
-    type: ComplexOrderType
-    orders: list[Order] = attrs.field(factory=list)
-    trigger: Order | None = None
-    comparator: Comparator | None = None
-    threshold: Decimal | None = None
-    is_notional: bool = False
-    released: bool = False
-    terminal_at: float | None = None
-    related: list[Order] = attrs.field(factory=list)
-
-    @property
-    def members(self) -> list[Order]:
-        """Every current order of the group, the trigger order first."""
-        return [*([self.trigger] if self.trigger is not None else []), *self.orders]
-
-    @property
-    def waits_for_ratio(self) -> bool:
-        """Whether it is a pair whose ratio has not been met."""
-        return self.type is ComplexOrderType.PAIRS and not self.released
-
-    def replaced(self, old: Order, new: Order) -> None:
-        """Substitute ``new`` for ``old``: a replacement, or the original if that is abandoned."""
-        self.related = [*(order for order in self.related if order is not new), old]
-        if self.trigger is old:
-            self.trigger = new
-        self.orders = [new if order is old else order for order in self.orders]
-
-    def wire(self, dialect: Dialect) -> ComplexOrderWire:
-        """Return the complex order as a wire struct. The identifiers of related orders are strings in either form."""
-        related = [
-            RelatedOrderWire(
-                id=str(order.number),
-                complex_order_id=str(self.number),
-                complex_order_tag=order.tag,
-                replaces_order_id=None if order.replaces is None else str(number_of(order.replaces)),
-                replacing_order_id=None if order.replaced_by is None else str(number_of(order.replaced_by)),
-                status=order.status,
-            )
-            for order in self.related
-        ]
-        return ComplexOrderWire(
-            id=dialect.identifier(self.number or None),
-            account_number=self.account.number,
-            type=self.type,
-            ratio_price_comparator=self.comparator,
-            ratio_price_threshold=self.threshold,
-            ratio_price_is_threshold_based_on_notional=None if self.threshold is None else self.is_notional,
-            terminal_at=timestamp(self.terminal_at),
-            orders=[order_wire(order, dialect) for order in self.orders],
-            trigger_order=None if self.trigger is None else order_wire(self.trigger, dialect),
-            related_orders=related,
-        )
 
 
 _SHORT = Message("margin_check_failed", "Insufficient buying power for this complex order")

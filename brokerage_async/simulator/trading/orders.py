@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from math import gcd
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 import msgspec
@@ -14,6 +14,8 @@ import msgspec
 from ..._generated import converters as wires
 from ..._generated.models import (
     AdvancedInstructions,
+    Comparator,
+    ComplexOrderType,
     ContingentStatus,
     LegAction,
     MarginOrder,
@@ -47,15 +49,6 @@ FILLABLE = (S.RECEIVED, S.ROUTED, S.IN_FLIGHT, S.LIVE, S.CANCEL_REQUESTED, S.REP
 
 class IllegalTransitionError(RuntimeError):
     """Invalid transition of an order: a bug in the simulator itself."""
-
-
-class ParentOrder(Protocol):
-    """Complex order, as its components see it."""
-
-    number: int
-
-    def replaced(self, old: Order, new: Order) -> None:
-        """Substitute ``new`` for the component ``old``."""
 
 
 @attrs.define(eq=False)
@@ -151,7 +144,7 @@ class Order:
     triggered: bool = False
     reserved: Decimal = Decimal(0)
     set_aside: Decimal = Decimal(0)
-    complex_order: ParentOrder | None = None
+    complex_order: ComplexOrder | None = attrs.field(default=None, repr=False)
     tag: str | None = None
     contingent_status: ContingentStatus | None = None
     routed_by_rule_at: float | None = None
@@ -292,6 +285,70 @@ class Order:
     def buys(self) -> bool:
         """Whether the first leg is a purchase."""
         return self.legs[0].sign > 0
+
+
+@attrs.define(kw_only=True, eq=False)
+class ComplexOrder:
+    """Orders that depend on each other.
+
+    ``number`` is 0 in a dry-run. Only a PAIRS order has ratio fields. It is ``released`` once its ratio is met, other
+    types when their trigger order is filled.
+    """
+
+    number: int
+    account: Account
+    type: ComplexOrderType
+    orders: list[Order] = attrs.field(factory=list)
+    trigger: Order | None = None
+    comparator: Comparator | None = None
+    threshold: Decimal | None = None
+    is_notional: bool = False
+    released: bool = False
+    terminal_at: float | None = None
+    related: list[Order] = attrs.field(factory=list)
+
+    @property
+    def members(self) -> list[Order]:
+        """Every current order of the group, the trigger order first."""
+        return [*([self.trigger] if self.trigger is not None else []), *self.orders]
+
+    @property
+    def waits_for_ratio(self) -> bool:
+        """Whether it is a pair whose ratio has not been met."""
+        return self.type is ComplexOrderType.PAIRS and not self.released
+
+    def replaced(self, old: Order, new: Order) -> None:
+        """Substitute ``new`` for ``old``: a replacement, or the original if that is abandoned."""
+        self.related = [*(order for order in self.related if order is not new), old]
+        if self.trigger is old:
+            self.trigger = new
+        self.orders = [new if order is old else order for order in self.orders]
+
+    def wire(self, dialect: Dialect) -> wires.ComplexOrderWire:
+        """Return the complex order as a wire struct. The identifiers of related orders are strings in either form."""
+        related = [
+            wires.RelatedOrderWire(
+                id=str(order.number),
+                complex_order_id=str(self.number),
+                complex_order_tag=order.tag,
+                replaces_order_id=None if order.replaces is None else str(number_of(order.replaces)),
+                replacing_order_id=None if order.replaced_by is None else str(number_of(order.replaced_by)),
+                status=order.status,
+            )
+            for order in self.related
+        ]
+        return wires.ComplexOrderWire(
+            id=dialect.identifier(self.number or None),
+            account_number=self.account.number,
+            type=self.type,
+            ratio_price_comparator=self.comparator,
+            ratio_price_threshold=self.threshold,
+            ratio_price_is_threshold_based_on_notional=None if self.threshold is None else self.is_notional,
+            terminal_at=timestamp(self.terminal_at),
+            orders=[order_wire(order, dialect) for order in self.orders],
+            trigger_order=None if self.trigger is None else order_wire(self.trigger, dialect),
+            related_orders=related,
+        )
 
 
 def number_of(order: Order | None) -> int | None:
