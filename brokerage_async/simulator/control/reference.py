@@ -163,8 +163,15 @@ def _operation(name: str) -> str:
 
 
 def _form(method: str, path: str, operation: Mapping[str, Any], body: Mapping[str, Any] | None) -> str:
-    parameters = [resolve(_document(), each) for each in operation.get("parameters", ())]
-    rows = "".join(_parameter_row(each, operation) for each in parameters)
+    rows = ""
+    for parameter in (resolve(_document(), each) for each in operation.get("parameters", ())):
+        name, is_array = escape(parameter["name"]), "array" in parameter["schema"].get("type", ())
+        example = parameter.get("example", "")
+        value = ",".join(example) if isinstance(example, list) else str(example)
+        marks = ' data-joined="1"' if is_array and parameter.get("explode") is False else ""
+        marks += f"{' data-array=1' if is_array else ''}{' required' if parameter.get('required') else ''}"
+        entry = f'name="{name}" data-in="{parameter["in"]}" value="{escape(value)}" aria-label="{name}"{marks}'
+        rows += _row(parameter["name"], parameter, operation, parameter.get("required"), f"<td><input {entry}></td>")
     head = '<tr><th scope="col">Parameter</th><th>Value</th><th>Type</th><th>Provenance</th><th>Meaning</th></tr>'
     table = f'<div class="scroll whole" tabindex="0"><table>{head}{rows}</table></div>' if rows else ""
     area = ""
@@ -179,19 +186,13 @@ def _form(method: str, path: str, operation: Mapping[str, Any], body: Mapping[st
     )
 
 
-def _parameter_row(parameter: Mapping[str, Any], operation: Mapping[str, Any]) -> str:
-    name, schema = escape(parameter["name"]), parameter["schema"]
-    is_array = "array" in schema.get("type", ())
-    example = parameter.get("example", "")
-    value = ",".join(example) if isinstance(example, list) else str(example)
-    joined = ' data-joined="1"' if is_array and parameter.get("explode") is False else ""
-    marks = f"{joined}{' data-array=1' if is_array else ''}{' required' if parameter.get('required') else ''}"
-    field = f'<input name="{name}" data-in="{parameter["in"]}" value="{escape(value)}" aria-label="{name}"{marks}>'
-    needed = _needed(parameter.get("required"))
+def _row(name: str, fact: Mapping[str, Any], owner: Mapping[str, Any], required: object, entry: str = "") -> str:
+    """Return the row of a field, or of a parameter with its entry."""
+    needed = " <small>required</small>" if required else ""
     return (
-        f"<tr><td><code>{name}</code>{needed}</td><td>{field}</td><td>{type_text(schema)}</td>"
-        f'<td class="quiet">{provenance(parameter, operation)}</td>'
-        f'<td class="fill">{prose(parameter["description"])}</td></tr>'
+        f"<tr><td><code>{escape(name)}</code>{needed}</td>{entry}<td>{type_text(fact.get('schema', fact))}</td>"
+        f'<td class="quiet">{provenance(fact, owner)}</td>'
+        f'<td class="fill">{prose(fact.get("description", ""))}</td></tr>'
     )
 
 
@@ -203,17 +204,11 @@ def _component(name: str) -> str:
     else:
         head = "<tr><th>Field</th><th>Type</th><th>Provenance</th><th>Meaning</th></tr>"
         fields = [
-            f"<tr><td><code>{escape(field)}</code>{_needed(field in schema.get('required', ()))}</td>"
-            f'<td>{type_text(about_it)}</td><td class="quiet">{provenance(about_it, schema)}</td>'
-            f'<td class="fill">{prose(str(about_it.get("description", "")))}</td></tr>'
+            _row(field, about_it, schema, field in schema.get("required", ()))
             for field, about_it in schema.get("properties", {}).items()
         ]
         rows = f'<div class="scroll whole" tabindex="0"><table>{head}{"".join(fields)}</table></div>'
     return f'<section class="wide" id="{name}"><h2>{name}</h2>{about}{rows}</section>'
-
-
-def _needed(required: object) -> str:
-    return " <small>required</small>" if required else ""
 
 
 def _schema_of(holder: Mapping[str, Any]) -> dict[str, Any] | None:
