@@ -14,15 +14,7 @@ import attrs
 import msgspec
 
 from ..._generated import converters as wires
-from ..._generated.models import (
-    AuthorityLevel,
-    InstrumentCollection,
-    InstrumentType,
-    NetLiqRange,
-    PriceEffect,
-    QuantityDirection,
-    TimeOfDay,
-)
+from ..._generated import models
 from ...protocol.response import Response
 from ..accounts import accounts as books
 from ..accounts.accounts import Account, Position, day_trade_count, opened_at, replay
@@ -128,7 +120,7 @@ class Accounts(Handlers):
 
     def list(self, request: ParsedRequest) -> Response:
         rows = (
-            wires.CustomerAccountWire(account=self._account(account), authority_level=AuthorityLevel.OWNER)
+            wires.CustomerAccountWire(account=self._account(account), authority_level=models.AuthorityLevel.OWNER)
             for account in self._own_accounts(request)
         )
         return request.items(rows)
@@ -162,11 +154,11 @@ class Positions(Handlers):
             quantity=self._dialect.quantity(quantity),
             average_open_price=money(position.average_price),
             close_price=money(self._prices.price(instrument, closed)),
-            cost_effect=PriceEffect.CREDIT if is_long else PriceEffect.DEBIT,
+            cost_effect=models.PriceEffect.CREDIT if is_long else models.PriceEffect.DEBIT,
             is_frozen=False,
             is_suppressed=False,
             multiplier=self._dialect.quantity(instrument.multiplier),
-            quantity_direction=QuantityDirection.LONG if is_long else QuantityDirection.SHORT,
+            quantity_direction=models.QuantityDirection.LONG if is_long else models.QuantityDirection.SHORT,
             restricted_quantity=self._dialect.quantity(Decimal(0)),
             realized_day_gain=money(abs(realized)),
             realized_today=money(abs(realized)),
@@ -174,7 +166,7 @@ class Positions(Handlers):
             updated_at=timestamp(next(booked, position.opened_at)),
         )
         if realized:
-            effect = PriceEffect.CREDIT if realized > 0 else PriceEffect.DEBIT
+            effect = models.PriceEffect.CREDIT if realized > 0 else models.PriceEffect.DEBIT
             row.realized_day_gain_date = row.realized_today_date = today
             row.realized_day_gain_effect = row.realized_today_effect = effect
         row.expires_at = timestamp(instrument.expires_at)
@@ -225,7 +217,7 @@ class Transactions(Handlers):
                     (1, wire.value, wire.value_effect),
                     (-1, wire.net_value, wire.net_value_effect),
                 ):
-                    paid += Decimal(amount or 0) * (-sign if effect is PriceEffect.DEBIT else sign)
+                    paid += Decimal(amount or 0) * (-sign if effect is models.PriceEffect.DEBIT else sign)
         return request.item(wires.TotalFeesWire(**amounts(total_fees=-paid)))
 
     def list(self, request: ParsedRequest) -> Response:
@@ -251,14 +243,14 @@ class Transactions(Handlers):
         return request.page(chosen, lambda transaction: transaction.row)
 
 
-_CALENDAR = CALENDARS[InstrumentCollection.EQUITY]
+_CALENDAR = CALENDARS[models.InstrumentCollection.EQUITY]
 _HOUR = 3600.0
-_BACK: Mapping[NetLiqRange, float] = {
-    NetLiqRange.WEEK: 7 * _DAY,
-    NetLiqRange.MONTH: 31 * _DAY,
-    NetLiqRange.THREE_MONTHS: 92 * _DAY,
-    NetLiqRange.SIX_MONTHS: 183 * _DAY,
-    NetLiqRange.YEAR: 366 * _DAY,
+_BACK: Mapping[models.NetLiqRange, float] = {
+    models.NetLiqRange.WEEK: 7 * _DAY,
+    models.NetLiqRange.MONTH: 31 * _DAY,
+    models.NetLiqRange.THREE_MONTHS: 92 * _DAY,
+    models.NetLiqRange.SIX_MONTHS: 183 * _DAY,
+    models.NetLiqRange.YEAR: 366 * _DAY,
 }
 
 
@@ -268,13 +260,13 @@ class Snapshot:
 
     at: float
     day: date
-    time_of_day: TimeOfDay
+    time_of_day: models.TimeOfDay
 
 
 def snapshots(first: date, last: date, opened: float, now: float) -> Iterator[Snapshot]:
     """Yield the snapshots of the sessions in a range of days that were taken while an account was open."""
     for session in _sessions(first, last, opened, now):
-        for at, time_of_day in ((session.start, TimeOfDay.BOD), (session.close, TimeOfDay.EOD)):
+        for at, time_of_day in ((session.start, models.TimeOfDay.BOD), (session.close, models.TimeOfDay.EOD)):
             if opened <= at <= now:
                 yield Snapshot(at, session.day, time_of_day)
 
@@ -309,7 +301,7 @@ def intervals(query: Mapping[str, Any], opened: float, now: float) -> Iterator[I
     start = query.get("start_time")
     if start is None:
         time_back = query["time_back"]
-        if time_back == NetLiqRange.ALL:
+        if time_back == models.NetLiqRange.ALL:
             start = opened
         elif time_back in _BACK:
             start = end - _BACK[time_back]
@@ -335,11 +327,11 @@ _CURRENCY = "USD"
 _OHLC = ("open", "high", "low", "close")
 
 _VALUE_NAMES = {
-    InstrumentType.EQUITY: "equity",
-    InstrumentType.EQUITY_OPTION: "derivative",
-    InstrumentType.FUTURE: "futures",
-    InstrumentType.FUTURE_OPTION: "futures_derivative",
-    InstrumentType.CRYPTOCURRENCY: "cryptocurrency",
+    models.InstrumentType.EQUITY: "equity",
+    models.InstrumentType.EQUITY_OPTION: "derivative",
+    models.InstrumentType.FUTURE: "futures",
+    models.InstrumentType.FUTURE_OPTION: "futures_derivative",
+    models.InstrumentType.CRYPTOCURRENCY: "cryptocurrency",
 }
 
 
@@ -456,8 +448,8 @@ _NEVER_HELD = (
 )  # fmt: skip
 _ABSENT: dict[str, Any] = {
     **dict.fromkeys(_NEVER_HELD, "0.00"),
-    "pending_cash_effect": PriceEffect.NONE,
-    "unsettled_cryptocurrency_fiat_effect": PriceEffect.NONE,
-    "buying_power_adjustment_effect": PriceEffect.NONE,
+    "pending_cash_effect": models.PriceEffect.NONE,
+    "unsettled_cryptocurrency_fiat_effect": models.PriceEffect.NONE,
+    "buying_power_adjustment_effect": models.PriceEffect.NONE,
 }
 """Figures of instruments and events that the simulated accounts never have."""

@@ -14,14 +14,7 @@ import attrs
 import msgspec
 
 from ..._generated import converters as wires
-from ..._generated.models import (
-    BacktestStatus,
-    InstrumentCollection,
-    InstrumentType,
-    NewBacktest,
-    SimulatedEffect,
-    SimulatedTrade,
-)
+from ..._generated import models
 from ..._values import aware
 from ...protocol.response import Response
 from ..accounts.accounts import Customer
@@ -45,7 +38,7 @@ _WAIT = 1.0
 _PACE = 0.02
 """Seconds that each session of a test takes."""
 _IDENTIFIERS = 9
-_STOCKS = CALENDARS[InstrumentCollection.EQUITY]
+_STOCKS = CALENDARS[models.InstrumentCollection.EQUITY]
 
 _encoder = msgspec.json.Encoder(decimal_format="number")
 
@@ -60,7 +53,7 @@ class Backtest:
 
     identifier: str
     customer: Customer
-    requested: NewBacktest
+    requested: models.NewBacktest
     begins_at: float
     length: float
     results: Results
@@ -69,10 +62,10 @@ class Backtest:
         """Return the seconds until the results are ready."""
         return max(0.0, self.begins_at + self.length - now)
 
-    def status(self, now: float) -> BacktestStatus:
+    def status(self, now: float) -> models.BacktestStatus:
         if self.remaining(now) == 0:
-            return BacktestStatus.COMPLETED
-        return BacktestStatus.PENDING if now < self.begins_at else BacktestStatus.RUNNING
+            return models.BacktestStatus.COMPLETED
+        return models.BacktestStatus.PENDING if now < self.begins_at else models.BacktestStatus.RUNNING
 
     def progress(self, now: float) -> float:
         """Return the part that is done, from 0 to 1."""
@@ -108,7 +101,7 @@ class BacktestHandlers(Handlers):
 
     def create(self, request: ParsedRequest) -> Response:
         """Create a backtest. A short one is complete at once."""
-        requested: NewBacktest = request.body
+        requested: models.NewBacktest = request.body
         if requested.symbol not in self._symbols:
             raise RefusedError.not_found("symbol")
         self._refuse(problems_of(requested, *self._dates(request.now)))
@@ -123,7 +116,7 @@ class BacktestHandlers(Handlers):
             results=self._strategies.run(requested, sessions),
         )
         self._backtests[backtest.identifier] = backtest
-        is_complete = backtest.status(request.now) is BacktestStatus.COMPLETED
+        is_complete = backtest.status(request.now) is models.BacktestStatus.COMPLETED
         return self._response(backtest, request.now, request.operation.status if is_complete else 201)
 
     def get(self, request: ParsedRequest) -> Response:
@@ -138,20 +131,20 @@ class BacktestHandlers(Handlers):
     def cancel(self, request: ParsedRequest) -> Response:
         """Remove a backtest that is pending or running."""
         backtest = self._own(request)
-        if backtest.status(request.now) is BacktestStatus.COMPLETED:
+        if backtest.status(request.now) is models.BacktestStatus.COMPLETED:
             self._refuse([("id", "must be that of a pending or running backtest")])
         del self._backtests[backtest.identifier]
         return empty(request.operation.status)
 
     def simulate_trade(self, request: ParsedRequest) -> Response:
         """Return the prices of a trade from its first time until its last one, its first expiration, or now."""
-        trade: SimulatedTrade = request.body
+        trade: models.SimulatedTrade = request.body
         legs, problems = list[Held](), list[tuple[str, str]]()
         if trade.underlying not in self._symbols:
             problems.append(("underlying", "must be one of the available symbols"))
         for number, leg in enumerate(trade.legs):
-            find = self._catalogue.instrument
-            instrument = find(InstrumentType.EQUITY_OPTION, leg.symbol) or find(InstrumentType.EQUITY, leg.symbol)
+            find, kinds = self._catalogue.instrument, models.InstrumentType
+            instrument = find(kinds.EQUITY_OPTION, leg.symbol) or find(kinds.EQUITY, leg.symbol)
             if instrument is None or instrument.underlying != trade.underlying:
                 problems.append((f"legs[{number}].symbol", "must be the underlying or an option on it"))
             elif leg.quantity >= 1:
@@ -178,7 +171,7 @@ class BacktestHandlers(Handlers):
                     sent: Any = format(abs(worth), "f")
                     spot: Any = format(self._prices.underlying_price(trade.underlying, at), "f")
                     delta: Any = f"{self._strategies.delta(legs, at) / number:.4f}"
-                    effect = SimulatedEffect.CREDIT if worth < 0 else SimulatedEffect.DEBIT
+                    effect = models.SimulatedEffect.CREDIT if worth < 0 else models.SimulatedEffect.DEBIT
                     price = wires.SimulatedPriceWire(
                         date_time=timestamp(at), price=sent, effect=effect, underlying_price=spot, delta=delta
                     )
@@ -212,7 +205,7 @@ class BacktestHandlers(Handlers):
             eta=_number(backtest.remaining(now)),
             progress=_number(backtest.progress(now)),
         )
-        if wire.status is BacktestStatus.COMPLETED:
+        if wire.status is models.BacktestStatus.COMPLETED:
             wire.statistics = [{"name": name, "value": value} for name, value in results.statistics().items()]
             wire.trials = [
                 wires.BacktestTrialWire(timestamp(each.opened.close), timestamp(each.closed.close), each.profit)

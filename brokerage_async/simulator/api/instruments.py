@@ -14,7 +14,7 @@ from ...protocol.response import Response
 from ..market.calendar import local_date
 from ..market.equities import EquityDefinition, OptionDefinition, tick_rows
 from ..market.futures import FutureOptionChain, ListedOption, OptionProduct, option_products, product_row
-from ..market.instrument import FUTURES, OPTION_TICKS, FutureProduct, RowTable, product_of
+from ..market.instrument import FUTURES, LISTED, OPTION_TICKS, FutureProduct, RowTable, product_of
 from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, found
 
@@ -22,16 +22,6 @@ T = TypeVar("T")
 
 
 _FIELD_FILTERS = ("is_etf", "is_index", "lendability")
-_CURRENCY_PAIRS = (
-    ("EUR/USD", "Euro to US Dollar"),
-    ("GBP/USD", "British Pound to US Dollar"),
-    ("AUD/USD", "Australian Dollar to US Dollar"),
-    ("NZD/USD", "New Zealand Dollar to US Dollar"),
-    ("USD/CAD", "US Dollar to Canadian Dollar"),
-    ("USD/CHF", "US Dollar to Swiss Franc"),
-    ("USD/JPY", "US Dollar to Japanese Yen"),
-    ("USD/MXN", "US Dollar to Mexican Peso"),
-)
 _PLACES = {
     InstrumentType.BOND: 0,
     InstrumentType.EQUITY: 5,
@@ -212,7 +202,8 @@ class Instruments(Handlers):
                 symbol=symbol,
                 instrument_type=InstrumentType.CURRENCY_PAIR,
             )
-            for number, (symbol, description) in enumerate(_CURRENCY_PAIRS, start=1)
+            for number, line in enumerate(LISTED["Currency Pair"], start=1)
+            for symbol, description in [line.split(maxsplit=1)]
         )
         return request.items(rows)
 

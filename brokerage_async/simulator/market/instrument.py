@@ -21,7 +21,7 @@ _FILE = (files("brokerage_async.simulator.market") / "listed.txt").read_text("ut
 LISTED: Mapping[str, list[str]] = {
     head.strip("[]"): lines for head, *lines in (section.splitlines() for section in _FILE.strip().split("\n\n"))
 }
-"""Well-known instruments with their price levels: lines of equities, cryptocurrencies, and futures by sector."""
+"""Well-known instruments, mostly with their price levels: lines of equities, pairs, and futures by sector."""
 
 
 @attrs.frozen(kw_only=True)

@@ -164,15 +164,6 @@ def read_recording(directory: Path) -> Replay:
 _FIELDS = ("time", "price", "bid", "ask", "bid_size", "ask_size", "volume")
 
 
-@attrs.frozen
-class _Row:
-    """One row; ``at`` is in seconds from the start of the simulation, or in epoch seconds."""
-
-    at: float
-    quote: Quote
-    is_relative: bool
-
-
 class PricePath(_HeldRows):
     """Source of scripted prices.
 
@@ -186,24 +177,26 @@ class PricePath(_HeldRows):
     """
 
     def __init__(self, rows: Iterable[tuple[datetime | float, Decimal | int | str] | Mapping[str, Any]]) -> None:
-        self._rows = [_row(number, row) for number, row in enumerate(rows, start=1)]
-        if not self._rows:
+        found = [_row(number, row) for number, row in enumerate(rows, start=1)]
+        if not found:
             raise ValueError("a price path must have at least one row")
-        if len({row.is_relative for row in self._rows}) > 1:
+        self._is_relative = found[0][1]
+        if any(is_relative != self._is_relative for _, is_relative in found):
             raise ValueError("times of a price path must be all datetimes or all seconds since the start")
-        for number, (before, after) in enumerate(pairwise(self._rows), start=2):
-            if after.at <= before.at:
+        self._quotes = [quote for quote, _ in found]
+        self._times = [quote.since for quote in self._quotes]
+        for number, (before, after) in enumerate(pairwise(self._times), start=2):
+            if after <= before:
                 raise ValueError(f"times of a price path must increase, got row {number} no later than the one before")
-        self._times = [row.at for row in self._rows]
-        self._is_relative = self._rows[0].is_relative
 
     def quote(self, listing: Listing, now: float) -> Quote:
         """Return the quote of the last row that has come. Of the first one before that."""
-        row = self._rows[max(0, self._following(listing, now) - 1)]
-        return attrs.evolve(row.quote, since=self._origin(listing) + row.at)
+        quote = self._quotes[max(0, self._following(listing, now) - 1)]
+        return attrs.evolve(quote, since=self._origin(listing) + quote.since)
 
 
-def _row(number: int, row: tuple[Any, Any] | Mapping[str, Any]) -> _Row:
+def _row(number: int, row: tuple[Any, Any] | Mapping[str, Any]) -> tuple[Quote, bool]:
+    """Return a quote, and whether its time is relative to the start of the simulation."""
     fields: dict[str, Any] = dict(row) if isinstance(row, Mapping) else dict(zip(("time", "price"), row, strict=True))
     unknown = ", ".join(sorted(map(str, set(fields) - set(_FIELDS))))
     if unknown or not {"time", "price"} <= set(fields):
@@ -229,7 +222,7 @@ def _row(number: int, row: tuple[Any, Any] | Mapping[str, Any]) -> _Row:
     for name, size in sizes.items():
         if not (size.is_finite() and size >= 0):
             raise ValueError(f"{name} of row {number} must be at least 0, got {size}")
-    return _Row(at, Quote(since=at, last=price, bid=bid, ask=ask, **sizes), not isinstance(time, datetime))
+    return Quote(since=at, last=price, bid=bid, ask=ask, **sizes), not isinstance(time, datetime)
 
 
 def read_prices(path: str | os.PathLike[str]) -> Any:
