@@ -174,13 +174,12 @@ class LoopbackServer:
         self._answering.add(task)
         try:
             foreign = page_behind(http.headers.get("Host"), http.headers.get("Origin"), self._bound, self._names)
-            if not foreign:
-                return await self._serve(http)
-            # A request of a web page: the brokerage never sees it.
-            logger.warning("refused %s %s: %s", http.method, http.path, foreign)
-            refused = RefusedError.not_permitted(f"{foreign}: web pages are not served").response(http.path)
-            dates = dated(refused, self._clock.now()).headers
-            return web.Response(status=refused.status, body=refused.body, headers=dates)
+            if foreign:  # a request of a web page: the brokerage never sees it
+                logger.warning("refused %s %s: %s", http.method, http.path, foreign)
+                refused = RefusedError.not_permitted(f"{foreign}: web pages are not served").response(http.path)
+                dates = dated(refused, self._clock.now()).headers
+                return web.Response(status=refused.status, body=refused.body, headers=dates)
+            return await self._serve(http)
         finally:
             self._answering.discard(task)
 
