@@ -49,8 +49,48 @@ class Margin(Handlers):
     def requirements(self, request: ParsedRequest) -> Response:
         """Return the requirements of an account, in total and per underlying."""
         account, now = self._account_of(request), request.now
-        held = self._calculator.by_underlying(account)
-        groups = [self._group(account, underlying, holdings, now) for underlying, holdings in held.items()]
+        groups = []
+        for underlying, holdings in self._calculator.by_underlying(account).items():
+            needed = self._calculator.required(account, holdings, underlying, self._calculator.pricer(now), now)
+            figures = amounts(
+                margin_requirement=-needed,
+                maintenance_requirement=-self._calculator.maintenance(needed),
+                buying_power=-needed,
+            )
+            entries = [
+                wires.MarginPositionEntryWire(
+                    instrument_symbol=instrument.symbol,
+                    instrument_type=instrument.instrument_type,
+                    quantity=format(position.quantity, "f"),
+                    average_open_price=money(position.average_price.quantize(Decimal("0.0001"))),
+                    close_price=money(self._prices.price(instrument, now)),
+                    fixing_price="NaN",
+                    strike_price=money(instrument.strike),
+                    option_type=instrument.option_type,
+                    expiration_date=instrument.expires,
+                )
+                for instrument, _ in holdings
+                for position in [account.positions[instrument.symbol]]
+            ]
+            positions = wires.MarginPositionGroupWire(
+                description="SPREAD" if len(entries) > 1 else "LONG_UNDERLYING",
+                **figures,
+                includes_working_order=False,
+                position_entries=entries,
+            )
+            group = wires.MarginGroupWire(
+                description=underlying,
+                code=underlying,
+                underlying_symbol=underlying,
+                underlying_type=holdings[0][0].underlying_type,
+                margin_calculation_type="Reg T",
+                **figures,
+                **amounts(initial_requirement=-needed),
+                groups=[positions],
+                price_increase_percent="0.5",
+                price_decrease_percent="-0.5",
+            )
+            groups.append(group)
         equity, required = self._calculator.equity(account, now), self._calculator.total_required(account, now)
         maintenance = self._calculator.maintenance(required)
         power = self._calculator.buying_power(account, now)
@@ -135,49 +175,6 @@ class Margin(Handlers):
             order_ids=[order.number for order in working if order.underlying == underlying],
             calculated_at=timestamp(now),
             marks={instrument.symbol: money(price_of(instrument)) for instrument, _ in holdings},
-        )
-
-    def _group(
-        self, account: Account, underlying: str, holdings: Sequence[Holding], now: float
-    ) -> wires.MarginGroupWire:
-        required = self._calculator.required(account, holdings, underlying, self._calculator.pricer(now), now)
-        figures = amounts(
-            margin_requirement=-required,
-            maintenance_requirement=-self._calculator.maintenance(required),
-            buying_power=-required,
-        )
-        entries = [
-            wires.MarginPositionEntryWire(
-                instrument_symbol=instrument.symbol,
-                instrument_type=instrument.instrument_type,
-                quantity=format(position.quantity, "f"),
-                average_open_price=money(position.average_price.quantize(Decimal("0.0001"))),
-                close_price=money(self._prices.price(instrument, now)),
-                fixing_price="NaN",
-                strike_price=money(instrument.strike),
-                option_type=instrument.option_type,
-                expiration_date=instrument.expires,
-            )
-            for instrument, _ in holdings
-            for position in [account.positions[instrument.symbol]]
-        ]
-        positions = wires.MarginPositionGroupWire(
-            description="SPREAD" if len(entries) > 1 else "LONG_UNDERLYING",
-            **figures,
-            includes_working_order=False,
-            position_entries=entries,
-        )
-        return wires.MarginGroupWire(
-            description=underlying,
-            code=underlying,
-            underlying_symbol=underlying,
-            underlying_type=holdings[0][0].underlying_type,
-            margin_calculation_type="Reg T",
-            **figures,
-            **amounts(initial_requirement=-required),
-            groups=[positions],
-            price_increase_percent="0.5",
-            price_decrease_percent="-0.5",
         )
 
 

@@ -182,7 +182,31 @@ class DxLinkSession(Session):
             found.fields |= fields if isinstance(fields, dict) else {}
             self._announce(found)
         elif kind == "FEED_SUBSCRIPTION":
-            self._subscribe(found, message, now)
+            if message.get("reset"):
+                found.subscriptions.clear()
+                found.underlyings.clear()
+            for each in _entries(message, "remove"):
+                key = each["type"], each["symbol"]
+                found.underlyings.get(found.subscriptions.pop(key, None), {}).pop(key, None)
+            rows: dict[str, list[dict[str, Any]]] = {}
+            has_history = found.contract == "HISTORY" or not self._has("candle_history_contract")
+            for each in self._accepted(found, message, now):
+                event, symbol, from_time = each["type"], each["symbol"], each.get("fromTime")
+                instrument = self._rows.instrument(symbol)
+                found.subscriptions[event, symbol] = underlying = None if instrument is None else instrument.underlying
+                if instrument is not None and underlying is not None:
+                    found.underlyings.setdefault(underlying, {})[event, symbol] = instrument.is_option
+                    self._follow(underlying, now)
+                rows.setdefault(event, []).extend(
+                    self._rows.rows(event, symbol, from_time, now, has_history=has_history)
+                )
+            for event, some in rows.items():
+                if some:  # a client without wishes gets all columns
+                    found.fields.setdefault(event, list(some[0]))
+            if new := [event for event in rows if event not in found.announced]:
+                found.announced.update(new)
+                self._announce(found, new)
+            self._feed(found, rows)
         else:
             self._error(channel, "INVALID_MESSAGE", f"unknown message {kind}")
 
@@ -199,31 +223,6 @@ class DxLinkSession(Session):
         }  # fmt: skip
         fields = {kind: channel.fields[kind] for kind in kinds if kind in channel.fields}
         self.push({**config, "eventFields": fields} if fields else config)
-
-    def _subscribe(self, channel: _Channel, message: dict[str, Any], now: float) -> None:
-        if message.get("reset"):
-            channel.subscriptions.clear()
-            channel.underlyings.clear()
-        for each in _entries(message, "remove"):
-            key = each["type"], each["symbol"]
-            channel.underlyings.get(channel.subscriptions.pop(key, None), {}).pop(key, None)
-        rows: dict[str, list[dict[str, Any]]] = {}
-        has_history = channel.contract == "HISTORY" or not self._has("candle_history_contract")
-        for each in self._accepted(channel, message, now):
-            kind, symbol, from_time = each["type"], each["symbol"], each.get("fromTime")
-            instrument = self._rows.instrument(symbol)
-            channel.subscriptions[kind, symbol] = underlying = None if instrument is None else instrument.underlying
-            if instrument is not None and underlying is not None:
-                channel.underlyings.setdefault(underlying, {})[kind, symbol] = instrument.is_option
-                self._follow(underlying, now)
-            rows.setdefault(kind, []).extend(self._rows.rows(kind, symbol, from_time, now, has_history=has_history))
-        for kind, some in rows.items():
-            if some:  # a client without wishes gets all columns
-                channel.fields.setdefault(kind, list(some[0]))
-        if new := [kind for kind in rows if kind not in channel.announced]:
-            channel.announced.update(new)
-            self._announce(channel, new)
-        self._feed(channel, rows)
 
     def _accepted(self, channel: _Channel, message: dict[str, Any], now: float) -> Iterable[dict[str, Any]]:
         """Yield the entries of ``add`` within the caps. The others are refused with one error each reason."""
