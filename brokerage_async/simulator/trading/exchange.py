@@ -209,15 +209,15 @@ class Exchange:
         if not may_fill:
             self._withdraw(order)
         self._request_end(order, OrderStatus.CANCEL_REQUESTED, now)
-        beaten = self._chances.delay("fills_after_cancel_requests", order)
-        if may_fill and beaten is not None:
-            self._schedule(order, "beaten", now + beaten, self._beat)
+        terms, beaten = order.terms, self._chances.delay("fills_after_cancel_requests", order)
 
-    def _beat(self, order: Order, now: float) -> None:
-        """Fill an order at its limit before the exchange hears of its cancellation."""
-        is_limit = order.terms.is_limited and len(order.legs) == 1 and (order.triggered or not order.terms.is_stop)
-        if is_limit and self._opening(order, now) <= now:
-            self.fill(order, order.units, now, order.terms.price)
+        def beat(order: Order, at: float) -> None:  # at its limit, before the exchange hears of the cancellation
+            is_limit = terms.is_limited and len(order.legs) == 1 and (order.triggered or not terms.is_stop)
+            if is_limit and self._opening(order, at) <= at:
+                self.fill(order, order.units, at, terms.price)
+
+        if may_fill and beaten is not None:
+            self._schedule(order, "beaten", now + beaten, beat)
 
     def _withdraw(self, order: Order) -> None:
         """Take an order out of the book, so that it is not filled any more."""
@@ -292,8 +292,14 @@ class Exchange:
     def _schedule_end(self, order: Order, now: float) -> None:
         """Schedule the expiry of an order, and its cancellation by a rule."""
         terms = order.terms
+
+        def cancel(order: Order, at: float) -> None:
+            if order.is_stoppable:
+                order.cancelled_by_rule_at = at
+                self.cancel(order, at, by_user=False)
+
         if terms.rules is not None and terms.rules.cancel_at is not None:
-            self._schedule(order, "cancel", max(now, terms.rules.cancel_at.timestamp()), self._cancel_by_rule)
+            self._schedule(order, "cancel", max(now, terms.rules.cancel_at.timestamp()), cancel)
         instrument = order.legs[0].instrument
         ends = [leg.instrument.expires_at for leg in order.legs if leg.instrument.expires_at is not None]
         if not terms.time_in_force.startswith("GTC"):
@@ -326,14 +332,15 @@ class Exchange:
             self._order_store.move(order, OrderStatus.DEAD, now)
             return
         self._order_store.move(order, OrderStatus.ROUTED, now)
+
+        def take_off(order: Order, at: float) -> None:
+            self._order_store.move(order, OrderStatus.IN_FLIGHT, at)
+            self._schedule(order, "next", at + self._delay(order, _LIVE), self._went_live)
+
         if self._has("orders_pass_in_flight"):
-            self._schedule(order, "next", now + self._delay(order, _FLY), self._took_off)
+            self._schedule(order, "next", now + self._delay(order, _FLY), take_off)
         else:
             self._schedule(order, "next", now + self._delay(order, _LIVE), self._went_live)
-
-    def _took_off(self, order: Order, now: float) -> None:
-        self._order_store.move(order, OrderStatus.IN_FLIGHT, now)
-        self._schedule(order, "next", now + self._delay(order, _LIVE), self._went_live)
 
     def _went_live(self, order: Order, now: float) -> None:
         self.make_live(order, now)
@@ -489,11 +496,6 @@ class Exchange:
             return
         self._live.pop(order.number, None)
         self._order_store.move(order, OrderStatus.EXPIRED, now)
-
-    def _cancel_by_rule(self, order: Order, now: float) -> None:
-        if order.is_stoppable:
-            order.cancelled_by_rule_at = now
-            self.cancel(order, now, by_user=False)
 
     def _price_was_set(self, symbol: str, now: float) -> None:
         for order in list(self._live.values()):
