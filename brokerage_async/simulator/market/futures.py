@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import cache, cached_property
@@ -433,47 +433,43 @@ class FutureOptionChain:
         today = self._today
         front = contract_after(self.product, today)
         root = f"/{self.product.code}"
+        expirations = []
+        for expiration, group in itertools.groupby(self._options, lambda option: option.expiration):
+            options = list(group)
+            expires_at = expiration.expires_at
+            row = wires.FuturesOptionExpirationWire(
+                underlying_symbol=expiration.contract.symbol,
+                root_symbol=f"/{self.product.code}",
+                option_root_symbol=expiration.option_product.root,
+                option_contract_symbol=expiration.option_contract,
+                asset=expiration.option_product.root,
+                expiration_date=expiration.day,
+                days_to_expiration=(expiration.day - self._today).days,
+                expiration_type=expiration.option_product.expiration_type,
+                settlement_type="AM" if expiration.is_regular else "PM",
+                notional_value=_notional(self.product),
+                display_factor="0.01",
+                strike_factor="1.0",
+                stops_trading_at=expires_at,
+                expires_at=expires_at,
+                tick_sizes=[wires.TickSizeWire(value=f"{self.product.option_tick:f}")],
+                strikes=[
+                    wires.OptionStrikeWire(
+                        strike_price=call.strike,
+                        call=call.symbol,
+                        put=put.symbol,
+                        call_streamer_symbol=call.streamer_symbol,
+                        put_streamer_symbol=put.streamer_symbol,
+                    )
+                    for call, put in zip(options[::2], options[1::2], strict=False)  # the last call may have no put
+                ],
+            )
+            expirations.append(row)
         chain = wires.FuturesOptionChainWire(
-            underlying_symbol=root,
-            root_symbol=root,
-            exercise_style="European",
-            expirations=[
-                self._nested(expiration, list(options))
-                for expiration, options in itertools.groupby(self._options, lambda option: option.expiration)
-            ],
+            underlying_symbol=root, root_symbol=root, exercise_style="European", expirations=expirations
         )
         futures = [one.chain_row(today, front) for one in contracts(self.product, today) if one.expires >= today]
         return dumps(wires.NestedFuturesOptionChainWire(futures=futures, option_chains=[chain]))
-
-    def _nested(self, expiration: Expiration, options: Sequence[ListedOption]) -> wires.FuturesOptionExpirationWire:
-        expires_at = expiration.expires_at
-        return wires.FuturesOptionExpirationWire(
-            underlying_symbol=expiration.contract.symbol,
-            root_symbol=f"/{self.product.code}",
-            option_root_symbol=expiration.option_product.root,
-            option_contract_symbol=expiration.option_contract,
-            asset=expiration.option_product.root,
-            expiration_date=expiration.day,
-            days_to_expiration=(expiration.day - self._today).days,
-            expiration_type=expiration.option_product.expiration_type,
-            settlement_type="AM" if expiration.is_regular else "PM",
-            notional_value=_notional(self.product),
-            display_factor="0.01",
-            strike_factor="1.0",
-            stops_trading_at=expires_at,
-            expires_at=expires_at,
-            tick_sizes=[wires.TickSizeWire(value=f"{self.product.option_tick:f}")],
-            strikes=[
-                wires.OptionStrikeWire(
-                    strike_price=call.strike,
-                    call=call.symbol,
-                    put=put.symbol,
-                    call_streamer_symbol=call.streamer_symbol,
-                    put_streamer_symbol=put.streamer_symbol,
-                )
-                for call, put in zip(options[::2], options[1::2], strict=False)  # the last call may have no put
-            ],
-        )
 
 
 def _notional(product: FutureProduct) -> str:
