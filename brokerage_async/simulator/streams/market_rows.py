@@ -53,9 +53,6 @@ class MarketRows:
         """Return the instrument of a streamer symbol, of its candles too."""
         return self._found(symbol)
 
-    def next_change(self, underlying: str, now: float) -> float:
-        return self._prices.next_change(underlying, now)
-
     def rows(
         self, kind: str, symbol: str, from_time: int | None, now: float, *, has_history: bool = True
     ) -> Iterator[dict[str, Any]]:

@@ -143,7 +143,7 @@ class StreamServer:
             self._await_change(underlying, now)
 
     def _await_change(self, underlying: str, now: float) -> None:
-        due = self._next_changes[underlying] = self._rows.next_change(underlying, now)
+        due = self._next_changes[underlying] = self._state.prices.next_change(underlying, now)
         heapq.heappush(self._changes, (due, underlying))
         due = self._changes[0][0]
         if self._tape is None or due < self._tape.when:
