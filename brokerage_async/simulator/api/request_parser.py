@@ -296,9 +296,7 @@ def _parse(parameter: Parameter, raw: str) -> Any:
     value: object = raw
     if parameter.kind == "boolean":
         value = _BOOLEANS.get(raw)
-    elif parameter.kind == "integer":
-        if _INTEGER.fullmatch(raw) is None:
-            raise ValueError("must be an integer")
+    elif parameter.kind == "integer" and _INTEGER.fullmatch(raw):
         if len(raw) > _MAX_INTEGER_LENGTH:
             raise ValueError("is out of range")
         value = int(raw)

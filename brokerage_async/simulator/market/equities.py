@@ -101,10 +101,10 @@ class EquityDefinition:
     price: Decimal
     description: str
     is_etf: bool
-    is_index: bool
     lendability: Lendability
-    halted: bool
-    closing_only: bool
+    is_index: bool = False
+    halted: bool = False
+    closing_only: bool = False
 
     def instrument(self) -> Instrument:
         return Instrument(
@@ -188,10 +188,7 @@ def equities(count: int, random: KeyedRandom) -> list[EquityDefinition]:
             price=Decimal(500 + draw % 40_000) / 100,
             description=f"{symbol} Holdings, Inc. - Common Stock",
             is_etf=draw >> 20 & 7 == 0,
-            is_index=False,
             lendability=_LENDABILITY[0 if draw >> 24 & 7 else 1 + (draw >> 27 & 1)],
-            halted=False,
-            closing_only=False,
         )
         made.append(invented)
     return made

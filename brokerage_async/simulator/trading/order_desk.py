@@ -47,11 +47,7 @@ class OrderDesk:
 
     def dry_run(self, account: Account, requested: NewOrder, now: float) -> PreflightResult:
         """Check a new order. Raise RefusedError if it cannot be accepted."""
-        terms = Terms.of(requested)
-        legs, problems = self._preflight.legs(requested.legs, terms, now)
-        if problems:
-            raise preflight_error(problems)
-        draft = Order(number=0, account=account, legs=legs, terms=terms)
+        draft = self._preflight.draft(account, requested, now)
         return self._require_no_errors(self._preflight.check(draft, now))
 
     def submit(self, account: Account, requested: NewOrder, now: float) -> PreflightResult:
@@ -255,11 +251,8 @@ class ComplexOrderDesk:
         components = list[PreflightResult]()
         parts: list[NewOrder] = [*([] if trigger is None else [trigger]), *requested.orders]
         for number, one in enumerate(parts):
-            terms = attrs.evolve(Terms.of(one), preflight_id=str(number))
-            legs, problems = self._preflight.legs(one.legs, terms, now)
-            if problems:
-                raise preflight_error(problems)
-            order = Order(number=0, account=account, legs=legs, terms=terms)
+            order = self._preflight.draft(account, one, now)
+            order.terms = attrs.evolve(order.terms, preflight_id=str(number))
             order.complex_order, order.tag = draft, tag_of(kind, trigger=one is trigger)
             # One that waits for the trigger order is not held against the positions of today.
             components.append(self._preflight.check(order, now, deferred=draft.trigger is not None))

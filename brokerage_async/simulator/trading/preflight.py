@@ -14,12 +14,14 @@ from ..._generated.models import (
     InstrumentType,
     LegAction,
     MarginOrderLeg,
+    NewOrder,
     NewOrderLeg,
     OrderType,
     PreflightCode,
     PriceEffect,
     TimeInForce,
 )
+from ..accounts.accounts import Account
 from ..accounts.margin_calculator import BuyingPowerImpact, MarginCalculator
 from ..api.wire import Dialect, RefusedError, money
 from ..market import calendar
@@ -139,13 +141,16 @@ class Preflight:
             legs.append(Leg(instrument, leg.action, quantity, quantity))
         return legs, problems
 
+    def draft(self, account: Account, requested: NewOrder, now: float) -> Order:
+        """Return a requested order. Raise RefusedError for an instrument that is not served."""
+        terms = Terms.of(requested)
+        legs, problems = self.legs(requested.legs, terms, now)
+        if problems:
+            raise preflight_error(problems)
+        return Order(number=0, account=account, legs=legs, terms=terms)
+
     def check(
-        self,
-        order: Order,
-        now: float,
-        *,
-        deferred: bool = False,
-        freed: Decimal = Decimal(0),
+        self, order: Order, now: float, *, deferred: bool = False, freed: Decimal = Decimal(0)
     ) -> PreflightResult:
         """Check a whole order.
 
