@@ -91,21 +91,13 @@ _MAX_DIGITS = 9
 
 @attrs.frozen
 class RequestProblem:
-    """One problem of a request.
-
-    ``rule`` is the broken rule, if it spans several fields.
-    """
+    """One problem of a request; ``rule`` is the broken rule, if it spans several fields: its message is a sentence."""
 
     code: str
     message: str
     domain: str
     malformed: bool = False
     rule: Rule | None = None
-
-    @property
-    def sentence(self) -> str:
-        """Message with its subject. The message of a rule already has one."""
-        return f"{self.domain} {self.message}" if self.rule is None else self.message
 
 
 def epoch_of(value: str) -> float:
@@ -241,7 +233,10 @@ class RequestParser:
     def error(self, problems: Sequence[RequestProblem]) -> RefusedError:
         """Return the error for ``problems``. Its status is 400 if a page or filter value is malformed, else 422."""
         status = 400 if any(problem.malformed for problem in problems) else 422
-        entries = [self._dialect.problem(one.code, one.sentence, one.domain) for one in problems]
+        entries = []
+        for one in problems:
+            message = f"{one.domain} {one.message}" if one.rule is None else one.message
+            entries.append(self._dialect.problem(one.code, message, one.domain))
         return RefusedError.invalid(entries, status)
 
     def _object(self, model: type[Any], value: object, place: str) -> Iterator[RequestProblem]:

@@ -359,10 +359,11 @@ class ComplexOrderDesk:
         parent = self.parent_of(order)
         if parent is None or not order.is_terminal:
             return
+        waits_for_ratio = parent.type is ComplexOrderType.PAIRS and not parent.released
         if order is parent.trigger and order.status is OrderStatus.FILLED:
             if all(leg.remaining == 0 for leg in order.legs):  # the others close its position (a guess)
                 self._release(parent, now)
-        elif order.replaced_by is None and (order is parent.trigger or parent.waits_for_ratio):
+        elif order.replaced_by is None and (order is parent.trigger or waits_for_ratio):
             self._cancel_rest(parent, order, now)
         if all(member.is_terminal for member in parent.members) and parent.terminal_at is None:
             parent.terminal_at = now

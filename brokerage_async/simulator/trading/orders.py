@@ -312,11 +312,6 @@ class ComplexOrder:
         """Every current order of the group, the trigger order first."""
         return [*([self.trigger] if self.trigger is not None else []), *self.orders]
 
-    @property
-    def waits_for_ratio(self) -> bool:
-        """Whether it is a pair whose ratio has not been met."""
-        return self.type is ComplexOrderType.PAIRS and not self.released
-
     def replaced(self, old: Order, new: Order) -> None:
         """Substitute ``new`` for ``old``: a replacement, or the original if that is abandoned."""
         self.related = [*(order for order in self.related if order is not new), old]
