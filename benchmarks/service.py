@@ -118,7 +118,8 @@ def serve(orders: Connection, equities: int) -> None:
         async with Simulator(equities=equities) as sim:
             table = sim.brokerage.state.catalogue.equities
             symbols = [row.symbol for row in table.definitions[:SYMBOLS]]
-            table.rows(range(min(equities, SYMBOLS)))  # written once, before the first measurement
+            for position in range(min(equities, SYMBOLS)):
+                table.row(position)  # written once, before the first measurement
             orders.send((sim.base_url, sim.client_secret, sim.refresh_token, symbols))
             while True:
                 name, value = await asyncio.get_running_loop().run_in_executor(None, orders.recv)

@@ -7,7 +7,6 @@ brokerage on one virtual clock: a trading day in seconds.
 
 from .clock import Clock
 from .control.api import CONTROL_ROUTES
-from .controls import SimulatedCustomer
 from .faults import ConnectionAction, Fault, FaultPlan
 from .ledger import Ledger, OrderRecord, RequestRecord
 from .live import LiveQuotes, PriceClient
@@ -15,7 +14,7 @@ from .market.price_path import PricePath, read_prices
 from .market.quotes import PriceSource, Quote
 from .market.random_walk import RandomWalk
 from .recording import Snapshot
-from .simulator import Simulator
+from .simulator import SimulatedCustomer, Simulator
 from .virtual_run import DeadlockError, VirtualTimeError, run
 
 __all__ = [

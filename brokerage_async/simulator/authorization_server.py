@@ -6,7 +6,7 @@ import base64
 import hashlib
 import hmac
 import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -73,7 +73,6 @@ class _Issued:
     identity: Identity
     expires: float
     grant: AuthorizationGrant
-    generation: int
 
 
 def _base64(content: bytes) -> str:
@@ -95,7 +94,6 @@ class AuthorizationServer:
             redirect_uris=(*redirect_uris, "http://127.0.0.1:8765/callback"),
         )
         self._issued_count = 0
-        self._generation = 0
         self._codes: dict[str, _Code] = {}
         self._grants: dict[str, AuthorizationGrant] = {}
         self._issued: dict[str, _Issued] = {}
@@ -119,7 +117,7 @@ class AuthorizationServer:
 
     def expire_tokens(self) -> None:
         """Invalidate every access token issued so far. The grants stay valid."""
-        self._generation += 1
+        self._issued.clear()
 
     def regenerate_secret(self) -> str:
         """Replace the client secret and revoke every grant. Return the new secret."""
@@ -133,10 +131,9 @@ class AuthorizationServer:
 
     def sign_in_page(self, address: str) -> str | None:
         """Return the page that asks who signs in, None where that is decided."""
-        query = {name: values[-1] for name, values in parse_qs(urlsplit(address).query).items()}
-        if len(self.customers) == 1 or "customer" in query:
+        if len(self.customers) == 1 or "customer" in parse_qs(urlsplit(address).query):
             return None
-        self._check(query)
+        query = self._checked(address)
         links = "".join(
             f'<p><a href="?{html.escape(urlencode(query | {"customer": each.username}))}">{each.username}</a>'
             for each in self.customers
@@ -149,8 +146,7 @@ class AuthorizationServer:
 
         The key ``customer`` of its query names who consents, by default the owner.
         """
-        query = {name: values[-1] for name, values in parse_qs(urlsplit(address).query).items()}
-        self._check(query)
+        query = self._checked(address)
         name = query.get("customer", self.customers[0].username)
         customer = next((each for each in self.customers if each.username == name), None)
         if customer is None:
@@ -163,11 +159,13 @@ class AuthorizationServer:
         state = {"state": query["state"]} if "state" in query else {}
         return f"{redirect_uri}?{urlencode({'code': code} | state)}"
 
-    def _check(self, query: Mapping[str, str]) -> None:
+    def _checked(self, address: str) -> dict[str, str]:
+        query = {name: values[-1] for name, values in parse_qs(urlsplit(address).query).items()}
         is_known = query.get("client_id") == self.application.client_id
         is_registered = query.get("redirect_uri") in self.application.redirect_uris
         if not is_known or not is_registered or query.get("response_type") != "code":
             raise RefusedError(400, "invalid_request", "Unknown client, redirect address or response type")
+        return query
 
     # Tokens
 
@@ -202,15 +200,11 @@ class AuthorizationServer:
     def identify(self, token: str, now: float) -> Identity | None:
         """Return the identity behind a valid bearer token, else None."""
         issued = self._issued.get(token)
-        if issued is None or now >= issued.expires or issued.grant.revoked or issued.generation != self._generation:
-            return None
-        return issued.identity
+        return None if issued is None or now >= issued.expires or issued.grant.revoked else issued.identity
 
     def _token_response(self, grant: AuthorizationGrant, scopes: frozenset[str], now: float) -> TokenResponseWire:
-        claims = {"sub": str(grant.customer.number), "scope": " ".join(sorted(scopes))}
-        token = self._sign(claims, now)
-        identity = Identity(grant.customer, scopes)
-        self._issued[token] = _Issued(identity, now + LIFETIME, grant, self._generation)
+        token = self._sign({"sub": str(grant.customer.number), "scope": " ".join(sorted(scopes))}, now)
+        self._issued[token] = _Issued(Identity(grant.customer, scopes), now + LIFETIME, grant)
         return TokenResponseWire(access_token=token, token_type=_SCHEME, expires_in=LIFETIME)
 
     def _sign(self, claims: dict[str, Any], now: float) -> str:

@@ -1,6 +1,6 @@
-"""Scripted faults: which requests meet one, and its effect on them.
+"""Scripted faults: which requests and messages of streams meet one, and its effect on them.
 
-A fault is written as a value or as a short string::
+A fault of a request is written as a value or as a short string::
 
     sim.faults.add("POST", r"/orders$", "drop_after")
     sim.faults.add("GET", r".*", faults.status(503), times=3)
@@ -23,6 +23,23 @@ A fault is written as a value or as a short string::
 ``unauthorized``       401. The request is not processed
 ``body(b"...")``       processed. This body replaces the real one
 =====================  ==============================================================================================
+
+Faults of the streams lose, double, delay and break the messages of the server::
+
+    sim.streams.faults.add("duplicate", kind="Order")
+    sim.streams.faults.add("late(2)", times=3)
+    sim.streams.faults.add("lose", kind="protocol")  # the next answer of the server, such as that to a heartbeat
+    sim.streams.faults.is_half_open = True
+
+==================  ====================================================================
+``lose``            the message is never sent
+``duplicate``       it is sent twice
+``reorder``         it is sent after the next one
+``late(2)``         it is sent two seconds late, later ones overtake it
+``unknown``         a message of an unknown kind is sent before it
+``garbage``         a message that is not JSON is sent before it
+``drop``            the connection is closed instead
+==================  ====================================================================
 """
 
 from __future__ import annotations
@@ -38,9 +55,9 @@ from .api.wire import RefusedError
 from .api.wire import html as html_page
 
 __all__ = [
-    "ConnectionAction", "Fault", "FaultPlan", "after_html", "after_status", "body", "delay", "delay_after",
-    "drop_after", "drop_before", "garbage", "hang", "hang_after", "html", "parse", "rate_limited", "refuse",
-    "status", "truncate", "unauthorized",
+    "ConnectionAction", "Fault", "FaultPlan", "StreamFaults", "after_html", "after_status", "body", "delay",
+    "delay_after", "drop_after", "drop_before", "garbage", "hang", "hang_after", "html", "parse", "rate_limited",
+    "refuse", "status", "truncate", "unauthorized",
 ]  # fmt: skip
 
 
@@ -242,3 +259,80 @@ class FaultPlan:
                         self._rules.remove(rule)
                 return rule.fault
         return None
+
+
+PROTOCOL = "protocol"
+"""Kind of the messages that are not events: greetings, answers, settings."""
+
+_NAMES = ("lose", "duplicate", "reorder", "unknown", "garbage", "drop")
+_LATE = re.compile(r"late\((?P<seconds>[0-9]+(?:\.[0-9]+)?)\)")
+
+
+@attrs.frozen
+class Delivery:
+    """Fate of one message."""
+
+    name: str
+    delay: float = 0.0
+
+
+DELIVER = Delivery("deliver")
+"""A message without a fault."""
+
+
+@attrs.define
+class _Planned:
+    delivery: Delivery
+    kind: str | None
+    times: int
+
+
+class StreamFaults:
+    """Faults still to come.
+
+    Attributes:
+        is_half_open: whether connections stay open but carry nothing in either direction.
+        is_deaf: whether connections carry nothing from the client to the server.
+        refusals: tokens of the next clients that are refused.
+    """
+
+    def __init__(self) -> None:
+        self._planned: list[_Planned] = []
+        self.is_half_open: bool = False
+        self.is_deaf: bool = False
+        self.refusals: int = 0
+
+    def add(self, name: str, *, kind: str | None = None, times: int = 1) -> None:
+        """Let the next ``times`` events (of type ``kind``, if given) meet a fault.
+
+        Kind ``protocol`` stands for all messages that are not events. Without a kind none of them meets a fault.
+
+        Raises:
+            ValueError: the fault is unknown.
+        """
+        late = _LATE.fullmatch(name)
+        if late is None and name not in _NAMES:
+            raise ValueError(f"fault must be one of {', '.join(_NAMES)} or late(seconds), got {name!r}")
+        delivery = Delivery(name) if late is None else Delivery("late", float(late["seconds"]))
+        self._planned.append(_Planned(delivery, kind, times))
+
+    def clear(self) -> None:
+        """Remove every fault still to come, and let connections carry everything again."""
+        self._planned.clear()
+        self.is_half_open, self.is_deaf, self.refusals = False, False, 0
+
+    def deliver(self, kind: str) -> Delivery:
+        """Return the delivery of an event of type ``kind``. Protocol messages have no type."""
+        for planned in self._planned:
+            if planned.kind == (kind or PROTOCOL) or (kind and planned.kind is None):
+                planned.times -= 1
+                if not planned.times:
+                    self._planned.remove(planned)
+                return planned.delivery
+        return DELIVER
+
+    def refuses(self) -> bool:
+        """Return whether the next token is refused, and count that."""
+        refused = self.refusals > 0
+        self.refusals -= refused
+        return refused

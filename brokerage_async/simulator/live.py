@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import date, timedelta
 from decimal import Decimal
@@ -27,8 +27,7 @@ from .api.request_parser import ParsedRequest, Router, request_target, split_tar
 from .api.wire import RefusedError
 from .market.calendar import CALENDARS, local_date, local_epoch
 from .market.equities import EquityDefinition
-from .market.future_options import future_option_instrument
-from .market.futures import future_instrument
+from .market.futures import future_instrument, future_option_instrument
 from .market.instrument import Instrument, Ticks
 from .market.quotes import PRICE_LIMIT
 
@@ -270,7 +269,13 @@ class LiveQuotes:
             wanted = {name: market for name, market in _markets_of(found).items() if name not in self._markets}
             self._markets |= wanted
             async with asyncio.timeout(self._wait):
-                await self._await_price(list(wanted), [found.symbol, found.underlying])
+                if self._stream is not None and wanted:
+                    await self._stream.add(list(wanted))
+                async with self._came:
+                    self._came.notify_all()
+                    await self._came.wait_for(
+                        lambda: all(self._markets[name].quote() for name in (found.symbol, found.underlying))
+                    )
         except (BrokerageError, LookupError, TimeoutError, TypeError, ValueError) as error:
             for name in wanted:
                 del self._markets[name]
@@ -332,13 +337,6 @@ class LiveQuotes:
         if found is None:
             raise LookupError("the simulator does not know the terms of its product")
         return found, None
-
-    async def _await_price(self, new: Sequence[str], symbols: Sequence[str]) -> None:
-        if self._stream is not None and new:
-            await self._stream.add(new)
-        async with self._came:
-            self._came.notify_all()
-            await self._came.wait_for(lambda: all(self._markets[symbol].quote() for symbol in symbols))
 
     # Prices
 
@@ -440,14 +438,10 @@ def _named(body: object) -> Iterator[tuple[str, str]]:
     elif attrs.has(type(body)):
         fields = attrs.asdict(body, recurse=False)  # type: ignore[arg-type]
         if symbol := fields.get("symbol"):
-            yield str(fields.get("instrument_type") or _type_of(symbol)), symbol
+            kind = InstrumentType.CRYPTOCURRENCY if symbol.endswith("/USD") else InstrumentType.EQUITY
+            kind = InstrumentType.FUTURE if symbol.startswith("/") else kind
+            yield str(fields.get("instrument_type") or kind), symbol
         yield from _named(list(fields.values()))
-
-
-def _type_of(symbol: str) -> InstrumentType:
-    if symbol.startswith("/"):
-        return InstrumentType.FUTURE
-    return InstrumentType.CRYPTOCURRENCY if symbol.endswith("/USD") else InstrumentType.EQUITY
 
 
 def _price(price: Decimal | None) -> Decimal | None:

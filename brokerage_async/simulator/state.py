@@ -181,7 +181,8 @@ class State:
         plan = [("Margin", self.owner), ("Margin", self.owner), ("Cash", self.owner), ("Margin", self.other_customer)]
         plan += [(kind, customer) for customer in self.customers[1:] for kind in ("Margin", "Cash")]
         for number, (kind, customer) in enumerate(plan, start=1):
-            account = self.accounts.open(f"5WT{base}{number}", customer, kind, Decimal(0))
+            account = Account(number=f"5WT{base}{number}", customer=customer, kind=kind, cash=Decimal(0))
+            self.accounts[account.number] = account
             self.bookkeeping.move_cash(account, "Deposit", self.settings.cash, start - 400 * _DAY)
         if self.settings.is_live:
             return
@@ -209,43 +210,39 @@ class State:
         """
         account, now = self.accounts.of(self.owner)[1], self.settings.start
         # An account takes no orders for both sides of a symbol, so these leave the shares alone that it holds.
-        bracket = [
-            self._share_order("KO", LegAction.BUY_TO_OPEN, Decimal(20)),
-            self._share_order("KO", LegAction.SELL_TO_CLOSE, Decimal(200)),
-            self._share_order("KO", LegAction.SELL_TO_CLOSE, None, stop=Decimal(20)),
-        ]
-        exclusive = [
-            self._share_order("GLD", LegAction.BUY_TO_OPEN, Decimal(150)),
-            self._share_order("GLD", LegAction.BUY_TO_OPEN, Decimal(610), stop=Decimal(600)),
-        ]
-        pair = [
-            self._share_order("GLD", LegAction.BUY_TO_OPEN, None),
-            self._share_order("MSFT", LegAction.SELL_TO_OPEN, None),
-        ]
-        kinds, desk, ratio = ComplexOrderType, self.complex_order_desk, Decimal("0.25")
+        buy, sell, kinds, desk = (
+            LegAction.BUY_TO_OPEN,
+            LegAction.SELL_TO_CLOSE,
+            ComplexOrderType,
+            self.complex_order_desk,
+        )
+        exits = [_share_order("KO", sell, 200), _share_order("KO", sell, stop=20)]
+        exclusive = [_share_order("GLD", buy, 150), _share_order("GLD", buy, 610, stop=600)]
         requested = (
-            NewComplexOrder(type=kinds.OTOCO, trigger_order=bracket[0], orders=bracket[1:]),
+            NewComplexOrder(type=kinds.OTOCO, trigger_order=_share_order("KO", buy, 20), orders=exits),
             NewComplexOrder(type=kinds.OCO, orders=exclusive),
             NewComplexOrder(
-                type=kinds.PAIRS, orders=pair, ratio_price_comparator=Comparator.LTE, ratio_price_threshold=ratio
+                type=kinds.PAIRS,
+                orders=[_share_order("GLD", buy), _share_order("MSFT", LegAction.SELL_TO_OPEN)],
+                ratio_price_comparator=Comparator.LTE,
+                ratio_price_threshold=Decimal("0.25"),
             ),
         )
         accepted = [desk.accept(desk.check(account, one, now), now) for one in requested]
         self.complex_order_ids = {order.type: str(order.number) for order in accepted}
 
-    def _share_order(
-        self, symbol: str, action: LegAction, price: Decimal | None, *, stop: Decimal | None = None
-    ) -> NewOrder:
-        """Return an order for ten shares: limit, stop, stop limit, or market when neither price is given."""
-        leg = NewOrderLeg(instrument_type=InstrumentType.EQUITY, symbol=symbol, action=action, quantity=Decimal(10))
-        types = (OrderType.MARKET, OrderType.STOP) if price is None else (OrderType.LIMIT, OrderType.STOP_LIMIT)
-        order_type = types[stop is not None]
-        effect = PriceEffect.DEBIT if action is LegAction.BUY_TO_OPEN else PriceEffect.CREDIT
-        return NewOrder(
-            order_type=order_type,
-            time_in_force=TimeInForce.DAY if order_type is OrderType.MARKET else TimeInForce.GTC,
-            legs=(leg,),
-            price=price,
-            price_effect=None if price is None else effect,
-            stop_trigger=stop,
-        )
+
+def _share_order(symbol: str, action: LegAction, price: int | None = None, stop: int | None = None) -> NewOrder:
+    """Return an order for ten shares: limit, stop, stop limit, or market when neither price is given."""
+    leg = NewOrderLeg(instrument_type=InstrumentType.EQUITY, symbol=symbol, action=action, quantity=Decimal(10))
+    types = (OrderType.MARKET, OrderType.STOP) if price is None else (OrderType.LIMIT, OrderType.STOP_LIMIT)
+    order_type = types[stop is not None]
+    effect = PriceEffect.DEBIT if action is LegAction.BUY_TO_OPEN else PriceEffect.CREDIT
+    return NewOrder(
+        order_type=order_type,
+        time_in_force=TimeInForce.DAY if order_type is OrderType.MARKET else TimeInForce.GTC,
+        legs=(leg,),
+        price=None if price is None else Decimal(price),
+        price_effect=None if price is None else effect,
+        stop_trigger=None if stop is None else Decimal(stop),
+    )

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Coroutine, Mapping
 from contextvars import Context
 from datetime import datetime
+from functools import partialmethod
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, TypeVarTuple, Unpack
 
 from ..errors import ConfigurationError
@@ -37,23 +38,13 @@ class DeadlockError(VirtualTimeError):
     """Every task waits without a timer that could end it, or a task spins and time stands still."""
 
 
-class _JumpingSelector(selectors.BaseSelector):
+class _JumpingSelector(selectors.SelectSelector):
     """Selector that never watches anything. Instead of waiting, it advances the clock."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.now = 0.0
         self._turns = 0
-        self._keys: dict[Any, selectors.SelectorKey] = {}
-
-    def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
-        self._keys[fileobj] = key = selectors.SelectorKey(fileobj, fileobj, events, data)
-        return key
-
-    def unregister(self, fileobj: Any) -> selectors.SelectorKey:
-        return self._keys.pop(fileobj)
-
-    def get_map(self) -> Mapping[Any, selectors.SelectorKey]:
-        return self._keys
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None:
@@ -94,23 +85,16 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     ) -> asyncio.Handle:
         """Schedule a callback from the thread of the loop. Other threads are refused."""
         if threading.get_ident() != self._owner:
-            raise _refusal("a thread")
+            _refuse(self, "a thread")
         return super().call_soon_threadsafe(callback, *args, context=context)
 
 
-def _refusal(thing: str) -> VirtualTimeError:
-    return VirtualTimeError(
+def _refuse(_: VirtualLoop, thing: str, *args: Any, **options: Any) -> NoReturn:
+    raise VirtualTimeError(
         f"{thing} cannot be used on virtual time, which does not wait for the real world: use the client that the "
         "program is given, an in-memory journal, and asyncio.sleep; or run the program on real time against "
         "`async with Simulator()`"
     )
-
-
-def _refused(thing: str) -> Callable[..., NoReturn]:
-    def refuse(self: VirtualLoop, *args: Any, **options: Any) -> NoReturn:
-        raise _refusal(thing)
-
-    return refuse
 
 
 _REAL = {
@@ -127,7 +111,7 @@ _REAL = {
 
 for _thing, _methods in _REAL.items():
     for _method in _methods:
-        setattr(VirtualLoop, _method, _refused(_thing))
+        setattr(VirtualLoop, _method, partialmethod(_refuse, _thing))
 
 
 T = TypeVar("T")
@@ -186,8 +170,33 @@ def run(
             "an event loop runs here already: call run() from synchronous code, in pytest from a function without async"
         )
     simulator = Simulator(seed=seed, start=begin, **options)
+
+    async def run_main() -> T | None:
+        simulator.clock.now()  # time starts here, not with the first request
+        async with simulator.client(**(client_options or {})) as client:
+            started: object = main(client, simulator)
+            if not asyncio.iscoroutine(started):
+                raise ConfigurationError(f"main must be an async function of a client and a simulator, got {main!r}")
+            program: asyncio.Future[T] = asyncio.ensure_future(started)
+            try:
+                if end is None:
+                    return await program
+                while not program.done() and (left := end.timestamp() - simulator.clock.now()) > 0:
+                    await asyncio.wait({program}, timeout=min(left, _CHECK_INTERVAL))
+                if program.done():
+                    return await program
+                program.cancel()
+                await asyncio.wait({program}, timeout=_GRACE)
+                if not program.done():
+                    late = f"main still runs {_GRACE:g} virtual seconds after it was cancelled at the end of time"
+                    raise VirtualTimeError(late)
+                return None if program.cancelled() else program.result()
+            finally:
+                program.cancel()
+                simulator.settle()
+
     with asyncio.Runner(loop_factory=lambda: VirtualLoop(seed), debug=False) as runner:
-        return runner.run(_run(main, simulator, end, dict(client_options or {})))
+        return runner.run(run_main())
 
 
 def _moment(name: str, value: datetime | str) -> datetime:
@@ -204,33 +213,3 @@ def _moment(name: str, value: datetime | str) -> datetime:
             f"got {value!r}"
         )
     return moment
-
-
-async def _run(
-    main: Callable[[Client, Simulator], Coroutine[Any, Any, T]],
-    simulator: Simulator,
-    end: datetime | None,
-    client_options: dict[str, Any],
-) -> T | None:
-    simulator.clock.now()  # time starts here, not with the first request
-    async with simulator.client(**client_options) as client:
-        started: object = main(client, simulator)
-        if not asyncio.iscoroutine(started):
-            raise ConfigurationError(f"main must be an async function of a client and a simulator, got {main!r}")
-        program: asyncio.Future[T] = asyncio.ensure_future(started)
-        try:
-            if end is None:
-                return await program
-            while not program.done() and (left := end.timestamp() - simulator.clock.now()) > 0:
-                await asyncio.wait({program}, timeout=min(left, _CHECK_INTERVAL))
-            if program.done():
-                return await program
-            program.cancel()
-            await asyncio.wait({program}, timeout=_GRACE)
-            if not program.done():
-                late = f"main still runs {_GRACE:g} virtual seconds after it was cancelled at the end of time"
-                raise VirtualTimeError(late)
-            return None if program.cancelled() else program.result()
-        finally:
-            program.cancel()
-            simulator.settle()

@@ -173,29 +173,11 @@ class Account:
         return gain
 
 
-class Accounts:
+class Accounts(dict[str, Account]):
     """All accounts of the environment, by number."""
 
-    def __init__(self) -> None:
-        self._by_number: dict[str, Account] = {}
-
-    def open(self, number: str, customer: Customer, kind: str, cash: Decimal) -> Account:
-        account = Account(number=number, customer=customer, kind=kind, cash=cash)
-        self._by_number[number] = account
-        return account
-
-    def get(self, number: str) -> Account | None:
-        return self._by_number.get(number)
-
-    def all(self) -> tuple[Account, ...]:
-        return tuple(self._by_number.values())
-
     def of(self, customer: Customer) -> tuple[Account, ...]:
-        return tuple(account for account in self._by_number.values() if account.customer == customer)
-
-    def has_customer(self, customer_id: str) -> bool:
-        """Return whether a customer of this identifier has an account."""
-        return any(str(account.customer.number) == customer_id for account in self._by_number.values())
+        return tuple(account for account in self.values() if account.customer == customer)
 
 
 def _decimal(value: Fraction) -> Decimal:

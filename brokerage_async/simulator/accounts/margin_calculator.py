@@ -58,38 +58,31 @@ def requirement(holdings: Iterable[Holding], price_of: PriceOf, spot: Decimal, e
         else:
             total += abs(quantity) * price_of(instrument)
     for option_type, held in options.items():
-        total += _options(held, price_of, spot, shares if option_type is OptionType.CALL else _ZERO)
+        # Short calls are covered by shares first, then by long options that expire no earlier; puts by these alone.
+        cover = shares if option_type is OptionType.CALL else _ZERO
+        longs: dict[Instrument, Decimal] = {}  # what covers nothing yet
+        for instrument, quantity in held:
+            if quantity > 0:
+                longs[instrument] = longs.get(instrument, _ZERO) + quantity
+        for short, quantity in held:
+            uncovered = -quantity
+            covered = min(uncovered, cover // short.multiplier)
+            if covered > 0:
+                cover -= covered * short.multiplier
+                uncovered -= covered
+            for long in longs:
+                paired = min(uncovered, longs[long])
+                ends, covers_until = short.expires, long.expires
+                if paired > 0 and ends is not None and covers_until is not None and covers_until >= ends:
+                    distance = (long.strike or _ZERO) - (short.strike or _ZERO)
+                    width = distance if option_type is OptionType.CALL else -distance
+                    loss = max(_ZERO, max(_ZERO, width) + price_of(long) - price_of(short)) * short.multiplier
+                    total += paired * loss  # the most that the spread can still lose
+                    longs[long] -= paired
+                    uncovered -= paired
+            total += max(_ZERO, uncovered) * UNCOVERED * spot * short.multiplier
+        total += sum((left * price_of(long) * long.multiplier for long, left in longs.items()), _ZERO)
     return total
-
-
-def _options(held: Iterable[Holding], price_of: PriceOf, spot: Decimal, shares: Decimal) -> Decimal:
-    """Return the requirement of calls, or of puts.
-
-    Shares cover short options first, then long options that expire no earlier.
-    """
-    total = _ZERO
-    longs: dict[Instrument, Decimal] = {}  # what covers nothing yet
-    for instrument, quantity in held:
-        if quantity > 0:
-            longs[instrument] = longs.get(instrument, _ZERO) + quantity
-    for short, quantity in held:
-        uncovered = -quantity
-        covered = min(uncovered, shares // short.multiplier)
-        if covered > 0:
-            shares -= covered * short.multiplier
-            uncovered -= covered
-        for long in longs:
-            paired = min(uncovered, longs[long])
-            ends, covers_until = short.expires, long.expires
-            if paired > 0 and ends is not None and covers_until is not None and covers_until >= ends:
-                distance = (long.strike or _ZERO) - (short.strike or _ZERO)
-                width = distance if short.option_type is OptionType.CALL else -distance
-                loss = max(_ZERO, max(_ZERO, width) + price_of(long) - price_of(short)) * short.multiplier
-                total += paired * loss  # the most that the spread can still lose
-                longs[long] -= paired
-                uncovered -= paired
-        total += max(_ZERO, uncovered) * UNCOVERED * spot * short.multiplier
-    return total + sum((left * price_of(long) * long.multiplier for long, left in longs.items()), _ZERO)
 
 
 @attrs.frozen(kw_only=True)

@@ -13,25 +13,8 @@ from typing import Any, TypeVar
 import attrs
 import msgspec
 
-from ..._generated.converters import (
-    AccountBalanceWire,
-    AccountWire,
-    CustomerAccountWire,
-    CustomerWire,
-    NetLiqOhlcWire,
-    PositionWire,
-    TotalFeesWire,
-    TradingStatusWire,
-)
-from ..._generated.models import (
-    AuthorityLevel,
-    InstrumentCollection,
-    InstrumentType,
-    NetLiqRange,
-    PriceEffect,
-    QuantityDirection,
-    TimeOfDay,
-)
+from ..._generated import converters as wires
+from ..._generated import models
 from ...protocol.response import Response
 from ..accounts import accounts as books
 from ..accounts.accounts import Account, Position, day_trade_count, opened_at, replay
@@ -41,7 +24,7 @@ from ..market.prices import PRICE_INTERVAL
 from ..state import State
 from ..trading.fees import amounts
 from .request_parser import Handlers, ParsedRequest
-from .wire import RefusedError, bare, dumps, item, items, money, timestamp
+from .wire import RefusedError, bare, money, timestamp
 
 T = TypeVar("T")
 
@@ -81,24 +64,24 @@ class Accounts(Handlers):
     def customer(self, request: ParsedRequest) -> Response:
         """Return the record of the customer, who is invented."""
         self._own_accounts(request)
-        record = msgspec.json.decode(_CUSTOMER, type=CustomerWire)
+        record = msgspec.json.decode(_CUSTOMER, type=wires.CustomerWire)
         record.id = "me" if self._has("customer_is_me") else str(request.customer.number)
         record.email = f"{request.customer.username}@example.com"
         record.created_at = timestamp(self._opened)
-        return item(record, request.context)
+        return request.item(record)
 
     def get(self, request: ParsedRequest) -> Response:
         self._own_accounts(request)
-        return item(self._account(self._account_of(request)), request.context)
+        return request.item(self._account(self._account_of(request)))
 
     def trading_status(self, request: ParsedRequest) -> Response:
         """Return the restrictions of an account: those that the simulator enforces."""
-        return item(self.status(self._account_of(request), request.now), request.context)
+        return request.item(self.status(self._account_of(request), request.now))
 
-    def status(self, account: books.Account, now: float) -> TradingStatusWire:
+    def status(self, account: books.Account, now: float) -> wires.TradingStatusWire:
         """Return the restrictions of an account as a wire struct."""
         on_margin = account.kind == "Margin"
-        wire = TradingStatusWire(
+        wire = wires.TradingStatusWire(
             id=self._dialect.identifier(int(account.number[3:])),
             account_number=account.number,
             day_trade_count=day_trade_count(account, now),
@@ -116,8 +99,8 @@ class Accounts(Handlers):
         )
         return current_fields(wire, self._has)
 
-    def _account(self, account: books.Account) -> AccountWire:
-        wire = AccountWire(
+    def _account(self, account: books.Account) -> wires.AccountWire:
+        wire = wires.AccountWire(
             account_number=account.number,
             account_type_name="Individual",
             created_at=timestamp(self._opened),
@@ -137,10 +120,10 @@ class Accounts(Handlers):
 
     def list(self, request: ParsedRequest) -> Response:
         rows = (
-            CustomerAccountWire(account=self._account(account), authority_level=AuthorityLevel.OWNER)
+            wires.CustomerAccountWire(account=self._account(account), authority_level=models.AuthorityLevel.OWNER)
             for account in self._own_accounts(request)
         )
-        return items(map(dumps, rows), request.context)
+        return request.items(rows)
 
 
 _CENT = Decimal("0.01")
@@ -156,14 +139,14 @@ class OAuth(Handlers):
 class Positions(Handlers):
     """Serves the positions of an account. Closed ones are purged at once."""
 
-    def row(self, position: Position, account: Account, now: float, *, with_mark: bool) -> PositionWire:
+    def row(self, position: Position, account: Account, now: float, *, with_mark: bool) -> wires.PositionWire:
         instrument, quantity = position.instrument, abs(position.quantity)
         is_long, today = position.quantity > 0, local_date(now)
         realized = position.realized_on(today)
         calendar = None if instrument.collection is None else CALENDARS[instrument.collection]
         closed = now - _DAY if calendar is None else calendar.preceding(today).close  # None: trades around the clock
         booked = (each.executed_at for each in reversed(account.transactions) if each.wire.symbol == instrument.symbol)
-        row = PositionWire(
+        row = wires.PositionWire(
             account_number=account.number,
             instrument_type=instrument.instrument_type,
             symbol=instrument.symbol,
@@ -171,11 +154,11 @@ class Positions(Handlers):
             quantity=self._dialect.quantity(quantity),
             average_open_price=money(position.average_price),
             close_price=money(self._prices.price(instrument, closed)),
-            cost_effect=PriceEffect.CREDIT if is_long else PriceEffect.DEBIT,
+            cost_effect=models.PriceEffect.CREDIT if is_long else models.PriceEffect.DEBIT,
             is_frozen=False,
             is_suppressed=False,
             multiplier=self._dialect.quantity(instrument.multiplier),
-            quantity_direction=QuantityDirection.LONG if is_long else QuantityDirection.SHORT,
+            quantity_direction=models.QuantityDirection.LONG if is_long else models.QuantityDirection.SHORT,
             restricted_quantity=self._dialect.quantity(Decimal(0)),
             realized_day_gain=money(abs(realized)),
             realized_today=money(abs(realized)),
@@ -183,7 +166,7 @@ class Positions(Handlers):
             updated_at=timestamp(next(booked, position.opened_at)),
         )
         if realized:
-            effect = PriceEffect.CREDIT if realized > 0 else PriceEffect.DEBIT
+            effect = models.PriceEffect.CREDIT if realized > 0 else models.PriceEffect.DEBIT
             row.realized_day_gain_date = row.realized_today_date = today
             row.realized_day_gain_effect = row.realized_today_effect = effect
         row.expires_at = timestamp(instrument.expires_at)
@@ -208,7 +191,7 @@ class Positions(Handlers):
             and (product is None or (instrument.underlying[0] == "/" and instrument.underlying[1:-2] == product))
             and "partition_keys" not in query
         )
-        return items(map(dumps, rows), request.context)
+        return request.items(rows)
 
 
 _FIELD_FILTERS = ("symbol", "underlying_symbol", "instrument_type", "action", "currency")
@@ -220,7 +203,7 @@ class Transactions(Handlers):
     def get(self, request: ParsedRequest) -> Response:
         for transaction in self._account_of(request).transactions:
             if str(transaction.wire.id) == request.path["id"]:
-                return item(transaction.row, request.context)
+                return request.item(transaction.row)
         raise RefusedError.not_found("transaction")
 
     def total_fees(self, request: ParsedRequest) -> Response:
@@ -234,8 +217,8 @@ class Transactions(Handlers):
                     (1, wire.value, wire.value_effect),
                     (-1, wire.net_value, wire.net_value_effect),
                 ):
-                    paid += Decimal(amount or 0) * (-sign if effect is PriceEffect.DEBIT else sign)
-        return item(TotalFeesWire(**amounts(total_fees=-paid)), request.context)
+                    paid += Decimal(amount or 0) * (-sign if effect is models.PriceEffect.DEBIT else sign)
+        return request.item(wires.TotalFeesWire(**amounts(total_fees=-paid)))
 
     def list(self, request: ParsedRequest) -> Response:
         """Return a page of transactions, newest first by default."""
@@ -257,18 +240,17 @@ class Transactions(Handlers):
                 chosen.append(transaction)
         if not request.ascending:
             chosen.reverse()
-        page = request.slice(len(chosen))
-        return items((transaction.row for transaction in chosen[page.start : page.stop]), request.context, page)
+        return request.page(chosen, lambda transaction: transaction.row)
 
 
-_CALENDAR = CALENDARS[InstrumentCollection.EQUITY]
+_CALENDAR = CALENDARS[models.InstrumentCollection.EQUITY]
 _HOUR = 3600.0
-_BACK: Mapping[NetLiqRange, float] = {
-    NetLiqRange.WEEK: 7 * _DAY,
-    NetLiqRange.MONTH: 31 * _DAY,
-    NetLiqRange.THREE_MONTHS: 92 * _DAY,
-    NetLiqRange.SIX_MONTHS: 183 * _DAY,
-    NetLiqRange.YEAR: 366 * _DAY,
+_BACK: Mapping[models.NetLiqRange, float] = {
+    models.NetLiqRange.WEEK: 7 * _DAY,
+    models.NetLiqRange.MONTH: 31 * _DAY,
+    models.NetLiqRange.THREE_MONTHS: 92 * _DAY,
+    models.NetLiqRange.SIX_MONTHS: 183 * _DAY,
+    models.NetLiqRange.YEAR: 366 * _DAY,
 }
 
 
@@ -278,13 +260,13 @@ class Snapshot:
 
     at: float
     day: date
-    time_of_day: TimeOfDay
+    time_of_day: models.TimeOfDay
 
 
 def snapshots(first: date, last: date, opened: float, now: float) -> Iterator[Snapshot]:
     """Yield the snapshots of the sessions in a range of days that were taken while an account was open."""
     for session in _sessions(first, last, opened, now):
-        for at, time_of_day in ((session.start, TimeOfDay.BOD), (session.close, TimeOfDay.EOD)):
+        for at, time_of_day in ((session.start, models.TimeOfDay.BOD), (session.close, models.TimeOfDay.EOD)):
             if opened <= at <= now:
                 yield Snapshot(at, session.day, time_of_day)
 
@@ -319,7 +301,7 @@ def intervals(query: Mapping[str, Any], opened: float, now: float) -> Iterator[I
     start = query.get("start_time")
     if start is None:
         time_back = query["time_back"]
-        if time_back == NetLiqRange.ALL:
+        if time_back == models.NetLiqRange.ALL:
             start = opened
         elif time_back in _BACK:
             start = end - _BACK[time_back]
@@ -345,11 +327,11 @@ _CURRENCY = "USD"
 _OHLC = ("open", "high", "low", "close")
 
 _VALUE_NAMES = {
-    InstrumentType.EQUITY: "equity",
-    InstrumentType.EQUITY_OPTION: "derivative",
-    InstrumentType.FUTURE: "futures",
-    InstrumentType.FUTURE_OPTION: "futures_derivative",
-    InstrumentType.CRYPTOCURRENCY: "cryptocurrency",
+    models.InstrumentType.EQUITY: "equity",
+    models.InstrumentType.EQUITY_OPTION: "derivative",
+    models.InstrumentType.FUTURE: "futures",
+    models.InstrumentType.FUTURE_OPTION: "futures_derivative",
+    models.InstrumentType.CRYPTOCURRENCY: "cryptocurrency",
 }
 
 
@@ -361,7 +343,7 @@ class Balances(Handlers):
         account = self._account_of(request)
         if request.path["currency"] != _CURRENCY:
             raise RefusedError.not_found("balance")
-        return item(self.balance(account, request.now), request.context)
+        return request.item(self.balance(account, request.now))
 
     def snapshots(self, request: ParsedRequest) -> Response:
         """Return a page of snapshots, oldest first: by default the newest one and the current balance."""
@@ -377,14 +359,14 @@ class Balances(Handlers):
         chosen = chosen[-1:] if is_default else chosen
         times = [snapshot.at for snapshot in chosen]
         page = request.slice(len(chosen) + is_default)
-        rows: list[bytes] = []
+        rows: list[wires.AccountBalanceWire] = []
         for snapshot, past in zip(chosen[page.start : page.stop], replay(account, times[page.start :]), strict=False):
             balance = self.balance(past, snapshot.at)
             balance.time_of_day = snapshot.time_of_day
-            rows.append(dumps(balance))
+            rows.append(balance)
         if is_default and page.start <= len(chosen) < page.stop:
-            rows.append(dumps(self.balance(account, now)))
-        return items(rows, request.context, page)
+            rows.append(self.balance(account, now))
+        return request.items(rows, page)
 
     def net_liq_history(self, request: ParsedRequest) -> Response:
         """Return the net liquidating value of the past, from the bookings and the prices of those times."""
@@ -393,16 +375,16 @@ class Balances(Handlers):
         looks = [(interval.start, at) for interval in chosen for at in interval.times()]
         states = replay(account, [at for _, at in looks])
         values = ((start, self._calculator.equity(past, at)) for (start, at), past in zip(looks, states, strict=True))
-        rows: list[bytes] = []
+        rows: list[wires.NetLiqOhlcWire] = []
         nothing = {f"pending_cash_{name}": _ZERO.quantize(_CENT) for name in _OHLC}
         for start, own in itertools.groupby(values, itemgetter(0)):
             worths = [value for _, value in own]
             bars = dict(zip(_OHLC, (worths[0], max(worths), min(worths), worths[-1]), strict=True))
             totals = {f"total_{name}": value for name, value in bars.items()}
-            rows.append(dumps(NetLiqOhlcWire(time=self._dialect.short_timestamp(start), **bars, **totals, **nothing)))
-        return items(rows, request.context)
+            rows.append(wires.NetLiqOhlcWire(time=self._dialect.short_timestamp(start), **bars, **totals, **nothing))
+        return request.items(rows)
 
-    def balance(self, account: Account, now: float) -> AccountBalanceWire:
+    def balance(self, account: Account, now: float) -> wires.AccountBalanceWire:
         calculator = self._calculator
         equity, required = calculator.equity(account, now), calculator.total_required(account, now)
         buying_power, maintenance = calculator.buying_power(account, now), calculator.maintenance(required)
@@ -426,10 +408,17 @@ class Balances(Handlers):
             "reg_t_margin_requirement": required,
             "total_settle_balance": account.cash,
             "used_derivative_buying_power": equity - buying_power,
-            **self._values(account, now),
+            **{f"{side}_{name}_value": _ZERO for name in _VALUE_NAMES.values() for side in ("long", "short")},
         }
+        for position in account.positions.values():  # the value of a future is its gain, possibly negative
+            name = _VALUE_NAMES[position.instrument.instrument_type]
+            worth = position.worth(self._prices.price(position.instrument, now))
+            if position.quantity > 0:
+                figures[f"long_{name}_value"] += worth
+            else:
+                figures[f"short_{name}_value"] -= worth
         dollars: dict[str, Any] = {name: money(amount.quantize(_CENT)) for name, amount in figures.items()}
-        wire = AccountBalanceWire(
+        wire = wires.AccountBalanceWire(
             account_number=account.number,
             currency=_CURRENCY,
             snapshot_date=local_date(now),
@@ -439,24 +428,12 @@ class Balances(Handlers):
         )
         return current_fields(wire, self._has)
 
-    def _values(self, account: Account, now: float) -> dict[str, Decimal]:
-        """Return the long and short value of each instrument type. For futures it is the gain, possibly negative."""
-        values = {f"{side}_{name}_value": _ZERO for name in _VALUE_NAMES.values() for side in ("long", "short")}
-        for position in account.positions.values():
-            name = _VALUE_NAMES[position.instrument.instrument_type]
-            worth = position.worth(self._prices.price(position.instrument, now))
-            if position.quantity > 0:
-                values[f"long_{name}_value"] += worth
-            else:
-                values[f"short_{name}_value"] -= worth
-        return values
-
     def list(self, request: ParsedRequest) -> Response:
         """Return the balance: one object if no version was asked for, a list in dated versions."""
         balance = self.balance(self._account_of(request), request.now)
         if request.asked_version is not None and "balances_are_a_list" in request.behaviours:
-            return items([dumps(balance)], request.context)
-        return item(balance, request.context)
+            return request.items([balance])
+        return request.item(balance)
 
 
 _NEVER_HELD = (
@@ -471,8 +448,8 @@ _NEVER_HELD = (
 )  # fmt: skip
 _ABSENT: dict[str, Any] = {
     **dict.fromkeys(_NEVER_HELD, "0.00"),
-    "pending_cash_effect": PriceEffect.NONE,
-    "unsettled_cryptocurrency_fiat_effect": PriceEffect.NONE,
-    "buying_power_adjustment_effect": PriceEffect.NONE,
+    "pending_cash_effect": models.PriceEffect.NONE,
+    "unsettled_cryptocurrency_fiat_effect": models.PriceEffect.NONE,
+    "buying_power_adjustment_effect": models.PriceEffect.NONE,
 }
 """Figures of instruments and events that the simulated accounts never have."""

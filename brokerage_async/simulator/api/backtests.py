@@ -13,24 +13,8 @@ from typing import Any
 import attrs
 import msgspec
 
-from ..._generated.converters import (
-    BacktestDatesWire,
-    BacktestLegWire,
-    BacktestSnapshotWire,
-    BacktestTrialWire,
-    BacktestWire,
-    EntryConditionsWire,
-    ExitConditionsWire,
-    SimulatedPriceWire,
-)
-from ..._generated.models import (
-    BacktestStatus,
-    InstrumentCollection,
-    InstrumentType,
-    NewBacktest,
-    SimulatedEffect,
-    SimulatedTrade,
-)
+from ..._generated import converters as wires
+from ..._generated import models
 from ..._values import aware
 from ...protocol.response import Response
 from ..accounts.accounts import Customer
@@ -38,7 +22,7 @@ from ..market.calendar import CALENDARS, YEARS, local_date, local_epoch
 from ..market.strategies import Held, Results, Strategies, held, problems_of
 from ..state import State
 from .request_parser import Handlers, ParsedRequest
-from .wire import RefusedError, bare, empty, timestamp
+from .wire import RefusedError, bare, empty, found, timestamp
 
 _IDENTIFIER = re.compile(r"[0-9a-f]{32}")
 _DAY = 86400.0
@@ -54,7 +38,7 @@ _WAIT = 1.0
 _PACE = 0.02
 """Seconds that each session of a test takes."""
 _IDENTIFIERS = 9
-_STOCKS = CALENDARS[InstrumentCollection.EQUITY]
+_STOCKS = CALENDARS[models.InstrumentCollection.EQUITY]
 
 _encoder = msgspec.json.Encoder(decimal_format="number")
 
@@ -65,35 +49,27 @@ def _number(value: float) -> Any:
 
 @attrs.frozen(kw_only=True, eq=False)
 class Backtest:
-    """One backtest, computed at its creation (epoch seconds) and shown when its time has come."""
+    """One backtest, computed at its creation and shown ``length`` seconds after it ``begins_at`` (epoch seconds)."""
 
     identifier: str
     customer: Customer
-    requested: NewBacktest
-    created_at: float
-    sessions: int
+    requested: models.NewBacktest
+    begins_at: float
+    length: float
     results: Results
-
-    @property
-    def _begins_at(self) -> float:
-        return self.created_at + (0.0 if self.sessions <= _AT_ONCE else _WAIT)
-
-    @property
-    def _length(self) -> float:
-        return 0.0 if self.sessions <= _AT_ONCE else self.sessions * _PACE
 
     def remaining(self, now: float) -> float:
         """Return the seconds until the results are ready."""
-        return max(0.0, self._begins_at + self._length - now)
+        return max(0.0, self.begins_at + self.length - now)
 
-    def status(self, now: float) -> BacktestStatus:
+    def status(self, now: float) -> models.BacktestStatus:
         if self.remaining(now) == 0:
-            return BacktestStatus.COMPLETED
-        return BacktestStatus.PENDING if now < self._begins_at else BacktestStatus.RUNNING
+            return models.BacktestStatus.COMPLETED
+        return models.BacktestStatus.PENDING if now < self.begins_at else models.BacktestStatus.RUNNING
 
     def progress(self, now: float) -> float:
         """Return the part that is done, from 0 to 1."""
-        return 1.0 if self.remaining(now) == 0 else max(0.0, now - self._begins_at) / self._length
+        return 1.0 if self.remaining(now) == 0 else max(0.0, now - self.begins_at) / self.length
 
 
 class BacktestHandlers(Handlers):
@@ -121,11 +97,11 @@ class BacktestHandlers(Handlers):
         """Return the testable days of each symbol."""
         first, last = self._dates(request.now)
         symbols = self._symbols
-        return bare([BacktestDatesWire(symbol=symbol, start_date=first, end_date=last) for symbol in symbols])
+        return bare([wires.BacktestDatesWire(symbol=symbol, start_date=first, end_date=last) for symbol in symbols])
 
     def create(self, request: ParsedRequest) -> Response:
         """Create a backtest. A short one is complete at once."""
-        requested: NewBacktest = request.body
+        requested: models.NewBacktest = request.body
         if requested.symbol not in self._symbols:
             raise RefusedError.not_found("symbol")
         self._refuse(problems_of(requested, *self._dates(request.now)))
@@ -135,12 +111,12 @@ class BacktestHandlers(Handlers):
             identifier=self._state.random.hex_digits(32, _IDENTIFIERS, self._count),
             customer=request.customer,
             requested=requested,
-            created_at=request.now,
-            sessions=len(sessions),
+            begins_at=request.now if len(sessions) <= _AT_ONCE else request.now + _WAIT,
+            length=0.0 if len(sessions) <= _AT_ONCE else len(sessions) * _PACE,
             results=self._strategies.run(requested, sessions),
         )
         self._backtests[backtest.identifier] = backtest
-        is_complete = backtest.status(request.now) is BacktestStatus.COMPLETED
+        is_complete = backtest.status(request.now) is models.BacktestStatus.COMPLETED
         return self._response(backtest, request.now, request.operation.status if is_complete else 201)
 
     def get(self, request: ParsedRequest) -> Response:
@@ -155,24 +131,24 @@ class BacktestHandlers(Handlers):
     def cancel(self, request: ParsedRequest) -> Response:
         """Remove a backtest that is pending or running."""
         backtest = self._own(request)
-        if backtest.status(request.now) is BacktestStatus.COMPLETED:
+        if backtest.status(request.now) is models.BacktestStatus.COMPLETED:
             self._refuse([("id", "must be that of a pending or running backtest")])
         del self._backtests[backtest.identifier]
         return empty(request.operation.status)
 
     def simulate_trade(self, request: ParsedRequest) -> Response:
         """Return the prices of a trade from its first time until its last one, its first expiration, or now."""
-        trade: SimulatedTrade = request.body
+        trade: models.SimulatedTrade = request.body
         legs, problems = list[Held](), list[tuple[str, str]]()
         if trade.underlying not in self._symbols:
             problems.append(("underlying", "must be one of the available symbols"))
         for number, leg in enumerate(trade.legs):
-            find = self._catalogue.instrument
-            found = find(InstrumentType.EQUITY_OPTION, leg.symbol) or find(InstrumentType.EQUITY, leg.symbol)
-            if found is None or found.underlying != trade.underlying:
+            find, kinds = self._catalogue.instrument, models.InstrumentType
+            instrument = find(kinds.EQUITY_OPTION, leg.symbol) or find(kinds.EQUITY, leg.symbol)
+            if instrument is None or instrument.underlying != trade.underlying:
                 problems.append((f"legs[{number}].symbol", "must be the underlying or an option on it"))
             elif leg.quantity >= 1:
-                legs.append(held(found, leg.direction, leg.quantity))
+                legs.append(held(instrument, leg.direction, leg.quantity))
             if leg.quantity < 1:
                 problems.append((f"legs[{number}].quantity", "must be at least 1"))
         self._refuse(problems)
@@ -195,8 +171,8 @@ class BacktestHandlers(Handlers):
                     sent: Any = format(abs(worth), "f")
                     spot: Any = format(self._prices.underlying_price(trade.underlying, at), "f")
                     delta: Any = f"{self._strategies.delta(legs, at) / number:.4f}"
-                    effect = SimulatedEffect.CREDIT if worth < 0 else SimulatedEffect.DEBIT
-                    price = SimulatedPriceWire(
+                    effect = models.SimulatedEffect.CREDIT if worth < 0 else models.SimulatedEffect.DEBIT
+                    price = wires.SimulatedPriceWire(
                         date_time=timestamp(at), price=sent, effect=effect, underlying_price=spot, delta=delta
                     )
                     prices.append(price)
@@ -207,9 +183,7 @@ class BacktestHandlers(Handlers):
         if _IDENTIFIER.fullmatch(request.path["id"]) is None:
             self._refuse([("id", "must be 32 hexadecimal digits")])
         backtest = self._backtests.get(request.path["id"])
-        if backtest is None or backtest.customer != request.customer:
-            raise RefusedError.not_found("backtest")
-        return backtest
+        return found(backtest if backtest and backtest.customer == request.customer else None, "backtest")
 
     def _refuse(self, problems: Iterable[tuple[str, str]]) -> None:
         """Raise a 400 error if there are problems."""
@@ -219,25 +193,25 @@ class BacktestHandlers(Handlers):
 
     def _response(self, backtest: Backtest, now: float, status: int = 200) -> Response:
         asked, results = backtest.requested, backtest.results
-        wire = BacktestWire(
+        wire = wires.BacktestWire(
             id=backtest.identifier,
             symbol=asked.symbol,
             start_date=asked.start_date,
             end_date=asked.end_date,
-            legs=[BacktestLegWire.of(leg) for leg in asked.legs],
-            entry_conditions=EntryConditionsWire.of(asked.entry_conditions),
-            exit_conditions=ExitConditionsWire.of(asked.exit_conditions),
+            legs=[wires.BacktestLegWire.of(leg) for leg in asked.legs],
+            entry_conditions=wires.EntryConditionsWire.of(asked.entry_conditions),
+            exit_conditions=wires.ExitConditionsWire.of(asked.exit_conditions),
             status=backtest.status(now),
             eta=_number(backtest.remaining(now)),
             progress=_number(backtest.progress(now)),
         )
-        if wire.status is BacktestStatus.COMPLETED:
+        if wire.status is models.BacktestStatus.COMPLETED:
             wire.statistics = [{"name": name, "value": value} for name, value in results.statistics().items()]
             wire.trials = [
-                BacktestTrialWire(timestamp(each.opened.close), timestamp(each.closed.close), each.profit)
+                wires.BacktestTrialWire(timestamp(each.opened.close), timestamp(each.closed.close), each.profit)
                 for each in results.trials
             ]
-            wire.snapshots = [BacktestSnapshotWire(timestamp(at), *figures) for at, *figures in results.snapshots]
+            wire.snapshots = [wires.BacktestSnapshotWire(timestamp(at), *figures) for at, *figures in results.snapshots]
             wire.notices = tuple(results.notices)
         return bare(_encoder.encode(wire), status)
 

@@ -75,32 +75,19 @@ class ServedRequest:
     record: RequestRecord
 
 
-@attrs.frozen
-class _Arrival:
-    """Request with its matching operation, if any, and the values in its path."""
+def error_of(operation: Operation[Any] | None, path: str, refusal: RefusedError) -> Response:
+    """Return an error as the service of the operation sends it. Other hosts know no 422.
 
-    request: Request
-    now: float
-    record: RequestRecord
-    path: str
-    query: str
-    operation: Operation[Any] | None
-    values: Mapping[str, str]
-
-    def error(self, refusal: RefusedError) -> Response:
-        """Return an error as the service of the operation sends it. Other hosts know no 422.
-
-        The token endpoint has no envelope, and puts all problems of a grant into the description.
-        """
-        operation = self.operation
-        is_token = operation is not None and operation.shape is Shape.BARE and operation.host is None
-        if is_token and refusal.status in (400, 422):
-            code = "invalid_request" if refusal.code == "validation_error" else refusal.code
-            reasons = "; ".join(str(entry.reason or entry.message) for entry in refusal.errors)
-            return bare(TokenErrorBodyWire(error_code=str(code), error_description=reasons or refusal.message), 400)
-        response = refusal.response(self.path)
-        is_elsewhere = operation is not None and operation.host is not None
-        return attrs.evolve(response, status=400) if is_elsewhere and response.status == 422 else response
+    The token endpoint has no envelope, and puts all problems of a grant into the description.
+    """
+    is_token = operation is not None and operation.shape is Shape.BARE and operation.host is None
+    if is_token and refusal.status in (400, 422):
+        code = "invalid_request" if refusal.code == "validation_error" else refusal.code
+        reasons = "; ".join(str(entry.reason or entry.message) for entry in refusal.errors)
+        return bare(TokenErrorBodyWire(error_code=str(code), error_description=reasons or refusal.message), 400)
+    response = refusal.response(path)
+    is_elsewhere = operation is not None and operation.host is not None
+    return attrs.evolve(response, status=400) if is_elsewhere and response.status == 422 else response
 
 
 class Brokerage:
@@ -156,22 +143,17 @@ class Brokerage:
         """Serve a request that meets ``fault``, if any. The delays of the fault have already passed."""
         record = self.ledger.record_request(now, request.method, request_target(request.url))
         response: Response | None = None
-        if fault is None:
+        if fault is None or fault.processed:
             response = self._process(request, now, record)
-            self._keep(request, record)
-            return ServedRequest(response, ConnectionAction.DELIVER, record)
-        record.fault = fault.name
-        if fault.processed:
-            response = self._process(request, now, record)
-        else:
-            found = self._router.find(record.method, split_target(record.target)[0])
-            if found is not None:
-                record.operation, record.effect = found[0].name, found[0].effect.value
-        if fault.answer is not None:
-            response = fault.answer(response)
-            record.status = response.status
+        elif (found := self._router.find(record.method, split_target(record.target)[0])) is not None:
+            record.operation, record.effect = found[0].name, found[0].effect.value
+        if fault is not None:
+            record.fault = fault.name
+            if fault.answer is not None:
+                response = fault.answer(response)
+                record.status = response.status
         self._keep(request, record)
-        return ServedRequest(response, fault.connection_action, record)
+        return ServedRequest(response, ConnectionAction.DELIVER if fault is None else fault.connection_action, record)
 
     def body_of(self, operation: Operation[Any], content: bytes | None) -> Any:
         """Return the model of a body. Raise RefusedError for an invalid one."""
@@ -237,28 +219,35 @@ class Brokerage:
 
     def _process(self, request: Request, now: float, record: RequestRecord) -> Response:
         self.state.event_queue.run(now)
-        path, query = split_target(request.url)
-        found = self._router.find(request.method, path)
-        arrival = _Arrival(request, now, record, path, query, *(found or (None, {})))
-        if arrival.operation is not None:
-            record.operation, record.effect = arrival.operation.name, arrival.operation.effect.value
+        path, _ = split_target(request.url)
+        operation, values = self._router.find(request.method, path) or (None, {})
+        if operation is not None:
+            record.operation, record.effect = operation.name, operation.effect.value
         try:
-            response = self._answer(arrival)
+            response = self._answer(request, now, record, operation, values)
         except RefusedError as refusal:
-            response = arrival.error(refusal)
+            response = error_of(operation, path, refusal)
         record.status = response.status
         return response
 
-    def _answer(self, arrival: _Arrival) -> Response:
-        if not self._is_within_rate_limit(arrival):
+    def _answer(
+        self,
+        request: Request,
+        now: float,
+        record: RequestRecord,
+        operation: Operation[Any] | None,
+        values: Mapping[str, str],
+    ) -> Response:
+        if not self._is_within_rate_limit(operation, now):
             return Response(status=429, headers={}, body=b"")
-        if arrival.path == AUTH_PAGE:
-            page = self.state.authorization_server.sign_in_page(arrival.request.url)
+        path, query = split_target(request.url)
+        if path == AUTH_PAGE:
+            page = self.state.authorization_server.sign_in_page(request.url)
             if page is not None:
                 return Response(status=200, headers={"content-type": "text/html; charset=utf-8"}, body=page.encode())
-            target = self.state.authorization_server.authorize(arrival.request.url, arrival.now)
+            target = self.state.authorization_server.authorize(request.url, now)
             return Response(status=302, headers={"location": target}, body=b"")
-        headers = {name.lower(): value for name, value in arrival.request.headers.items()}
+        headers = {name.lower(): value for name, value in request.headers.items()}
         user_agent = headers.get("user-agent")
         if not user_agent:
             return html(401, "Authorization Required")
@@ -266,13 +255,13 @@ class Brokerage:
             raise RefusedError(401, "unauthorized", "User-Agent must have the form product/version")
         asked = headers.get("accept-version")
         version = self.versions.require(asked)
-        operation, customer = arrival.operation, _ANONYMOUS
+        customer = _ANONYMOUS
         authorization = headers.get("authorization")
         is_open = operation is not None and (operation.scope is None or (operation.is_public and authorization is None))
         if not is_open:
             scheme, _, token = (authorization or "").partition(" ")
             is_bearer, server = scheme.lower() == "bearer", self.state.authorization_server
-            identity = server.identify(token.strip(), arrival.now) if is_bearer else None
+            identity = server.identify(token.strip(), now) if is_bearer else None
             if identity is None:
                 raise RefusedError(401, "unauthorized", "Access token is missing, invalid or expired")
             if operation is not None and operation.scope not in identity.scopes:
@@ -284,31 +273,31 @@ class Brokerage:
                 return html(502, "Bad Gateway")
             is_missing = False
         if operation is None or is_missing:
-            methods = [] if operation is not None else self._router.methods(arrival.path)
+            methods = [] if operation is not None else self._router.methods(path)
             if not methods:
                 raise RefusedError.not_found("the address")
             allowed = {"allow": ", ".join(methods)}
             text = f"This address supports {allowed['allow']} only"
             raise RefusedError(405, "method_not_allowed", text, headers=allowed)
-        body, broken_rules = self._request_parser.body(operation, arrival.request.body)
+        body, broken_rules = self._request_parser.body(operation, request.body)
         if broken_rules:
             raise broken_rules_error(self._request_parser, broken_rules)
         parsed = ParsedRequest(
             operation=operation,
-            now=arrival.now,
-            context=arrival.path,
-            path=arrival.values,
-            query=self._request_parser.query(operation, arrival.query),
+            now=now,
+            context=path,
+            path=values,
+            query=self._request_parser.query(operation, query),
             body=body,
             customer=customer,
             behaviours=self.versions.behaviours(version),
-            record=arrival.record,
+            record=record,
             asked_version=asked,
         )
-        arrival.record.processed = True
+        record.processed = True
         return self._handlers[operation.name](parsed)
 
-    def _is_within_rate_limit(self, arrival: _Arrival) -> bool:
+    def _is_within_rate_limit(self, operation: Operation[Any] | None, now: float) -> bool:
         """Return whether the sliding windows, for all requests and for this operation, admit this one.
 
         Under the published rates, a window is a tenth shorter than a second: those who space their requests by a second
@@ -320,14 +309,14 @@ class Brokerage:
             window, bounds = 1.0, {"": self.rate_limit}
         else:
             window, bounds = 0.9, {"": PUBLISHED_TOTAL}
-            if arrival.operation is not None and arrival.operation.name in PUBLISHED_RATES:
-                bounds[arrival.operation.name] = PUBLISHED_RATES[arrival.operation.name]
+            if operation is not None and operation.name in PUBLISHED_RATES:
+                bounds[operation.name] = PUBLISHED_RATES[operation.name]
         for name, bound in bounds.items():
             accepted = self._accepted[name]
-            while accepted and accepted[0] <= arrival.now - window:
+            while accepted and accepted[0] <= now - window:
                 accepted.popleft()
             if len(accepted) >= bound:
                 return False
         for name in bounds:
-            self._accepted[name].append(arrival.now)
+            self._accepted[name].append(now)
         return True

@@ -2,50 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from decimal import Decimal
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any, TypeVar
 
-from ..._generated.converters import (
-    CompactOptionChainWire,
-    CurrencyPairWire,
-    DeliverableWire,
-    EquityOptionWire,
-    FutureProductWire,
-    InstrumentSearchHitWire,
-    NestedOptionChainWire,
-    OptionExpirationWire,
-    OptionStrikeWire,
-    QuantityDecimalPrecisionWire,
-    SymbolSearchHitWire,
-    Wire,
-)
+from ..._generated import converters as wires
 from ..._generated.models import InstrumentType, OptionType
 from ...protocol.response import Response
 from ..market.calendar import local_date
-from ..market.equities import OptionDefinition, tick_rows
-from ..market.future_options import FutureOptionChain, ListedOption
-from ..market.futures import OptionProduct, option_products, product_row
-from ..market.instrument import FUTURES, OPTION_TICKS, FutureProduct, RowTable, product_of
+from ..market.equities import EquityDefinition, OptionDefinition, tick_rows
+from ..market.futures import FutureOptionChain, ListedOption, OptionProduct, option_products, product_row
+from ..market.instrument import FUTURES, LISTED, OPTION_TICKS, FutureProduct, RowTable, product_of
 from .request_parser import Handlers, ParsedRequest
-from .wire import RefusedError, dumps, item, items
+from .wire import RefusedError, found
 
 T = TypeVar("T")
 
 
 _FIELD_FILTERS = ("is_etf", "is_index", "lendability")
-_CURRENCY_PAIRS = (
-    ("EUR/USD", "Euro to US Dollar"),
-    ("GBP/USD", "British Pound to US Dollar"),
-    ("AUD/USD", "Australian Dollar to US Dollar"),
-    ("NZD/USD", "New Zealand Dollar to US Dollar"),
-    ("USD/CAD", "US Dollar to Canadian Dollar"),
-    ("USD/CHF", "US Dollar to Swiss Franc"),
-    ("USD/JPY", "US Dollar to Japanese Yen"),
-    ("USD/MXN", "US Dollar to Mexican Peso"),
-)
 _PLACES = {
     InstrumentType.BOND: 0,
     InstrumentType.EQUITY: 5,
@@ -92,24 +68,24 @@ class Instruments(Handlers):
 
     def future_products(self, request: ParsedRequest) -> Response:
         """Return a page of futures products with their option products."""
-        return _page_of([*FUTURES.values()], _product_with_options, request)
+        return request.page([*FUTURES.values()], _product_with_options)
 
     def future_product(self, request: ParsedRequest) -> Response:
         product = FUTURES.get(request.path["code"])
         if product is None or product.exchange != request.path["exchange"]:
             raise RefusedError.not_found("futures product")
-        return item(_product_with_options(product), request.context)
+        return request.item(_product_with_options(product))
 
     def future_option_products(self, request: ParsedRequest) -> Response:
         """Return a page of products of future options, each with its futures product."""
-        return _page_of([*option_products().values()], OptionProduct.details, request)
+        return request.page([*option_products().values()], OptionProduct.details)
 
     def future_option_product(self, request: ParsedRequest) -> Response:
         """Return one product of future options by its root, and by its exchange if the path names one."""
         product = option_products().get(request.path["root_symbol"])
         if product is None or request.path.get("exchange") not in (None, product.product.exchange):
             raise RefusedError.not_found("future option product")
-        return item(product.details(), request.context)
+        return request.item(product.details())
 
     future_option_product_of_exchange = future_option_product
 
@@ -117,9 +93,8 @@ class Instruments(Handlers):
 
     def future_option(self, request: ParsedRequest) -> Response:
         for chain in self._chains([request.path["symbol"]]):
-            positions = chain.table.positions([request.path["symbol"]])
-            if positions:
-                return item(chain.table.rows(positions)[0], request.context)
+            for position in chain.table.positions([request.path["symbol"]]):
+                return request.item(chain.table.row(position))
         raise RefusedError.not_found("instrument")
 
     def future_options(self, request: ParsedRequest) -> Response:
@@ -145,15 +120,11 @@ class Instruments(Handlers):
             if exchange in (None, chain.product.exchange):
                 positions = chain.table.positions(symbols)
                 chosen += [(chain.table, position) for position in chain.table.select(positions, passes)]
-        page = request.slice(len(chosen))
-        rows = (table.rows([position])[0] for table, position in chosen[page.start : page.stop])
-        return items(rows, request.context, page)
+        return request.page(chosen, lambda place: place[0].row(place[1]))
 
     def futures_option_chain(self, request: ParsedRequest) -> Response:
-        chain = self._catalogue.chain(request.path["symbol"])
-        if chain is None:
-            raise RefusedError.not_found("futures product")
-        return items(chain.table.rows(range(len(chain.table))), request.context)
+        chain = found(self._catalogue.chain(request.path["symbol"]), "futures product")
+        return request.items(map(chain.table.row, range(len(chain.table))))
 
     def _chains(self, symbols: Iterable[str] | None) -> Iterator[FutureOptionChain]:
         """Yield the chains of the products of some options, or of all products."""
@@ -181,15 +152,15 @@ class Instruments(Handlers):
         table, query, today = self._catalogue.equity_options, request.query, local_date(request.now)
         active, with_expired = query.get("active"), query.get("with_expired", False)
         listed = ((table, position) for position in range(len(table)))
-        found = [
+        chosen = [
             (each, position)
             for each, position in (self._catalogue.options(query["symbols"]) if "symbols" in query else listed)
             if with_expired or each.definitions[position].expires >= today
             if active is None or each.definitions[position].active == active
         ]
-        page = request.slice(len(found)) if "equity_options_in_pages" in request.behaviours else None
-        chosen = found if page is None else found[page.start : page.stop]
-        return items((row for each, position in chosen for row in each.rows([position])), request.context, page)
+        if "equity_options_in_pages" in request.behaviours:
+            return request.page(chosen, lambda place: place[0].row(place[1]))
+        return request.items(each.row(position) for each, position in chosen)
 
     def equity(self, request: ParsedRequest) -> Response:
         return _only(self._catalogue.equities, request)
@@ -206,19 +177,17 @@ class Instruments(Handlers):
         """Return one equity option. Only one with standard terms if asked for active ones."""
         for table, position in self._catalogue.options([request.path["symbol"]]):
             if table.definitions[position].active or not request.query.get("active", False):
-                return item(table.rows([position])[0], request.context)
+                return request.item(table.row(position))
         raise RefusedError.not_found("instrument")
 
     def cryptocurrencies(self, request: ParsedRequest) -> Response:
-        table = self._catalogue.cryptocurrencies
-        return items(table.rows(table.positions(request.query.get("symbols"))), request.context)
+        return _listed(self._catalogue.cryptocurrencies, request)
 
     def cryptocurrency(self, request: ParsedRequest) -> Response:
         return _only(self._catalogue.cryptocurrencies, request)
 
     def warrants(self, request: ParsedRequest) -> Response:
-        table = self._catalogue.warrants
-        return items(table.rows(table.positions(request.query.get("symbols"))), request.context)
+        return _listed(self._catalogue.warrants, request)
 
     def warrant(self, request: ParsedRequest) -> Response:
         return _only(self._catalogue.warrants, request)
@@ -226,52 +195,49 @@ class Instruments(Handlers):
     def currency_pairs(self, request: ParsedRequest) -> Response:
         """Return the currency pairs, which are quoted but not traded."""
         rows = (
-            CurrencyPairWire(
+            wires.CurrencyPairWire(
                 id=number,
                 description=description,
                 dx_symbol=symbol,
                 symbol=symbol,
                 instrument_type=InstrumentType.CURRENCY_PAIR,
             )
-            for number, (symbol, description) in enumerate(_CURRENCY_PAIRS, start=1)
+            for number, line in enumerate(LISTED["Currency Pair"], start=1)
+            for symbol, description in [line.split(maxsplit=1)]
         )
-        return items(map(dumps, rows), request.context)
+        return request.items(rows)
 
     def quantity_decimal_precisions(self, request: ParsedRequest) -> Response:
         """Return the decimal places of quantities, by instrument type and by cryptocurrency."""
         by_type = (
-            QuantityDecimalPrecisionWire(instrument_type=kind, value=places, minimum_increment_precision=places)
+            wires.QuantityDecimalPrecisionWire(instrument_type=kind, value=places, minimum_increment_precision=places)
             for kind, places in _PLACES.items()
         )
         by_symbol = (row.precision() for row in self._catalogue.cryptocurrencies.definitions)
-        return items(map(dumps, (*by_symbol, *by_type)), request.context)
+        return request.items((*by_symbol, *by_type))
 
 
-def _product_with_options(product: FutureProduct) -> FutureProductWire:
+def _product_with_options(product: FutureProduct) -> wires.FutureProductWire:
     return product_row(product, [one.row() for one in option_products().values() if one.product is product])
-
-
-def _page_of(definitions: Sequence[T], render: Callable[[T], Wire], request: ParsedRequest) -> Response:
-    page = request.slice(len(definitions))
-    rows = (dumps(render(one)) for one in definitions[page.start : page.stop])
-    return items(rows, request.context, page)
 
 
 def _with_slash(symbol: str) -> str:
     return symbol if symbol.startswith("/") else f"/{symbol}"
 
 
+def _listed(table: RowTable[Any], request: ParsedRequest) -> Response:
+    return request.items(map(table.row, table.positions(request.query.get("symbols"))))
+
+
 def _page(table: RowTable[Any], positions: Sequence[int], request: ParsedRequest) -> Response:
-    page = request.slice(len(positions))
-    return items(table.rows(positions[page.start : page.stop]), request.context, page)
+    return request.page(positions, table.row)
 
 
 def _only(table: RowTable[Any], request: ParsedRequest, symbol: str | None = None) -> Response:
     """Return the row of a symbol, by default the one in the path."""
-    positions = table.positions([symbol or request.path["symbol"]])
-    if not positions:
-        raise RefusedError.not_found("instrument")
-    return item(table.rows(positions)[0], request.context)
+    for position in table.positions([symbol or request.path["symbol"]]):
+        return request.item(table.row(position))
+    raise RefusedError.not_found("instrument")
 
 
 _DEFAULT_LIMIT = 25
@@ -286,34 +252,28 @@ class Search(Handlers):
         query = request.query
         words = query.get("query", "").casefold()
         if InstrumentType.EQUITY not in query.get("types", (InstrumentType.EQUITY,)) or "categories" in query:
-            return items((), request.context)
+            return request.items(())
         hits = (
-            InstrumentSearchHitWire(
-                symbol=row.symbol,
-                description=row.description,
-                exchange=_EXCHANGE,
-                instrument_type=InstrumentType.INDEX if row.is_index else InstrumentType.EQUITY,
-            )
+            wires.InstrumentSearchHitWire(exchange=_EXCHANGE, **_named(row))
             for row in self._catalogue.equities.definitions
             if words in row.symbol.casefold() or words in row.description.casefold()
         )
-        limit = query.get("limit", _DEFAULT_LIMIT)
-        return items((dumps(hit) for hit, _ in zip(hits, range(limit), strict=False)), request.context)
+        return request.items(islice(hits, query.get("limit", _DEFAULT_LIMIT)))
 
     def symbols(self, request: ParsedRequest) -> Response:
         """Return the equities whose symbol begins like the given one."""
         start = request.path["symbol"]
         rows = (
-            SymbolSearchHitWire(
-                symbol=row.symbol,
-                description=row.description,
-                listed_market=_EXCHANGE,
-                instrument_type=InstrumentType.INDEX if row.is_index else InstrumentType.EQUITY,
-            )
+            wires.SymbolSearchHitWire(listed_market=_EXCHANGE, **_named(row))
             for row in self._catalogue.equities.definitions
             if row.symbol.startswith(start)
         )
-        return items(map(dumps, rows), request.context)
+        return request.items(rows)
+
+
+def _named(equity: EquityDefinition) -> dict[str, Any]:
+    kind = InstrumentType.INDEX if equity.is_index else InstrumentType.EQUITY
+    return {"symbol": equity.symbol, "description": equity.description, "instrument_type": kind}
 
 
 _TICKS = tick_rows(OPTION_TICKS)
@@ -325,85 +285,73 @@ class OptionChains(Handlers):
     def flat(self, request: ParsedRequest) -> Response:
         """Return all options on an underlying, as the list of equity options has them."""
         table, positions = self._found(request)
-        return items(table.rows(positions), request.context)
+        return request.items(map(table.row, positions))
 
     def compact(self, request: ParsedRequest) -> Response:
         """Return one row of symbols for each root, chain type and expiration cycle."""
-        options = self._options(request)
-        rows = []
-        for _, group in groupby(sorted(options, key=_chain), key=_chain):
-            first, *others = group
-            row = CompactOptionChainWire(
-                underlying_symbol=first.underlying_symbol,
-                root_symbol=first.root_symbol,
-                option_chain_type=first.option_chain_type,
-                settlement_type=first.settlement_type,
-                shares_per_contract=first.shares_per_contract,
-                expiration_type=first.expiration_type,
-                deliverables=[_deliverable(first)],
-                symbols=tuple(option.symbol or "" for option in (first, *others)),
-                streamer_symbols=tuple(option.streamer_symbol or "" for option in (first, *others)),
+        rows = (
+            wires.CompactOptionChainWire(
+                **_shared(options[0]),
+                settlement_type=options[0].settlement_type,
+                expiration_type=options[0].expiration_type,
+                symbols=tuple(option.symbol or "" for option in options),
+                streamer_symbols=tuple(option.streamer_symbol or "" for option in options),
             )
-            rows.append(dumps(row))
-        return items(rows, request.context)
+            for options in self._chains(request)
+        )
+        return request.items(rows)
 
     def nested(self, request: ParsedRequest) -> Response:
         """Return one chain for each root and chain type, by expiration and strike."""
-        options = self._options(request)
         rows = []
-        for _, group in groupby(sorted(options, key=_chain), key=_chain):
-            by_day = dict[date | None, list[EquityOptionWire]]()
-            for option in group:
-                by_day.setdefault(option.expiration_date, []).append(option)
-            first = next(iter(by_day.values()))[0]
-            row = NestedOptionChainWire(
-                underlying_symbol=first.underlying_symbol,
-                root_symbol=first.root_symbol,
-                option_chain_type=first.option_chain_type,
-                shares_per_contract=first.shares_per_contract,
-                tick_sizes=_TICKS,
-                deliverables=[_deliverable(first)],
-                expirations=[
-                    OptionExpirationWire(
-                        expiration_type=first.expiration_type,
-                        expiration_date=day,
-                        days_to_expiration=expiring[0].days_to_expiration,
-                        settlement_type=first.settlement_type,
-                        strikes=list(_strikes(expiring)),
-                    )
-                    for day, expiring in by_day.items()
-                ],
-            )
-            rows.append(dumps(row))
-        return items(rows, request.context)
+        for options in self._chains(request):
+            days = {option.expiration_date: option.days_to_expiration for option in options}
+            strikes: dict[date | None, dict[str | None, wires.OptionStrikeWire]] = {day: {} for day in days}
+            for option in options:
+                new = wires.OptionStrikeWire(strike_price=option.strike_price)
+                strike = strikes[option.expiration_date].setdefault(option.strike_price, new)
+                if option.option_type is OptionType.CALL:
+                    strike.call, strike.call_streamer_symbol = option.symbol, option.streamer_symbol
+                else:
+                    strike.put, strike.put_streamer_symbol = option.symbol, option.streamer_symbol
+            expirations = [
+                wires.OptionExpirationWire(
+                    expiration_type=options[0].expiration_type,
+                    expiration_date=day,
+                    days_to_expiration=left,
+                    settlement_type=options[0].settlement_type,
+                    strikes=list(strikes[day].values()),
+                )
+                for day, left in days.items()
+            ]
+            rows.append(wires.NestedOptionChainWire(**_shared(options[0]), tick_sizes=_TICKS, expirations=expirations))
+        return request.items(rows)
 
     def nested_futures(self, request: ParsedRequest) -> Response:
         """Return the option chain of a futures product, by expiration and strike."""
-        chain = self._catalogue.chain(request.path["symbol"])
-        if chain is None:
-            raise RefusedError.not_found("futures product")
-        return item(chain.nested, request.context)
+        return request.item(found(self._catalogue.chain(request.path["symbol"]), "futures product").nested)
 
-    def _options(self, request: ParsedRequest) -> list[EquityOptionWire]:
+    def _chains(self, request: ParsedRequest) -> Iterator[list[wires.EquityOptionWire]]:
+        """Yield the options on the underlying by root, chain type and expiration cycle."""
         table, positions = self._found(request)
-        return [table.wire(position) for position in positions]
+
+        def chain(option: wires.EquityOptionWire) -> tuple[Any, ...]:
+            return option.root_symbol, option.option_chain_type, option.expiration_type, option.settlement_type
+
+        for _, options in groupby(sorted(map(table.wire, positions), key=chain), key=chain):
+            yield list(options)
 
     def _found(self, request: ParsedRequest) -> tuple[RowTable[OptionDefinition], list[int]]:
         """Return a table with the positions of the options on the underlying; 404 without any."""
         today, symbol = local_date(request.now), request.path["symbol"]
         table = self._catalogue.options_on(symbol)
-        found = table.select(range(len(table)), lambda row: row.underlying == symbol and row.expires >= today)
-        if not found:
-            raise RefusedError.not_found("option chain")
-        return table, found
+        positions = table.select(range(len(table)), lambda row: row.underlying == symbol and row.expires >= today)
+        return table, found(positions or None, "option chain")
 
 
-def _chain(option: EquityOptionWire) -> tuple[Any, ...]:
-    return option.root_symbol, option.option_chain_type, option.expiration_type, option.settlement_type
-
-
-def _deliverable(option: EquityOptionWire) -> DeliverableWire:
-    return DeliverableWire(
+def _shared(option: wires.EquityOptionWire) -> dict[str, Any]:
+    """Return the fields that both forms of a chain have, of one of its options."""
+    deliverable = wires.DeliverableWire(
         id=1,
         root_symbol=option.root_symbol,
         deliverable_type="Shares",
@@ -413,15 +361,5 @@ def _deliverable(option: EquityOptionWire) -> DeliverableWire:
         instrument_type=InstrumentType.EQUITY,
         percent="100",
     )
-
-
-def _strikes(options: Iterable[EquityOptionWire]) -> Iterator[OptionStrikeWire]:
-    """Yield the strikes of one expiration, each with its call and its put."""
-    strikes: dict[str | None, OptionStrikeWire] = {}
-    for option in options:
-        strike = strikes.setdefault(option.strike_price, OptionStrikeWire(strike_price=option.strike_price))
-        if option.option_type is OptionType.CALL:
-            strike.call, strike.call_streamer_symbol = option.symbol, option.streamer_symbol
-        else:
-            strike.put, strike.put_streamer_symbol = option.symbol, option.streamer_symbol
-    yield from strikes.values()
+    names = ("underlying_symbol", "root_symbol", "option_chain_type", "shares_per_contract")
+    return {name: getattr(option, name) for name in names} | {"deliverables": [deliverable]}

@@ -7,19 +7,8 @@ from decimal import Decimal
 
 import attrs
 
-from ..._generated.converters import (
-    EffectiveMarginRequirementWire,
-    MarginConfigurationWire,
-    MarginDryRunResultWire,
-    MarginDryRunWire,
-    MarginGroupWire,
-    MarginPositionEntryWire,
-    MarginPositionGroupWire,
-    MarginRequirementsWire,
-    PositionLimitWire,
-    SpanRowWire,
-)
-from ..._generated.models import InstrumentCollection, InstrumentType, MarginOrder
+from ..._generated import converters as wires
+from ..._generated.models import InstrumentCollection, MarginOrder
 from ...protocol.response import Response
 from ..accounts.accounts import Account
 from ..accounts.margin_calculator import UNCOVERED, Holding, merged
@@ -28,7 +17,7 @@ from ..trading.fees import Fees, amounts, fees_of
 from ..trading.orders import Order, Terms, order_wire
 from ..trading.preflight import LIMITS, preflight_error, quantity_errors
 from .request_parser import Handlers, ParsedRequest
-from .wire import RefusedError, dumps, item, items, money, timestamp
+from .wire import RefusedError, money, timestamp
 
 
 class Margin(Handlers):
@@ -41,7 +30,7 @@ class Margin(Handlers):
             raise RefusedError.not_found("underlying")
         initial = account.equity_rate
         maintenance = self._calculator.maintenance(initial)
-        requirement = EffectiveMarginRequirementWire(
+        requirement = wires.EffectiveMarginRequirementWire(
             underlying_symbol=symbol,
             long_equity_initial=f"{initial:f}",
             long_equity_maintenance=f"{maintenance:f}",
@@ -51,21 +40,61 @@ class Margin(Handlers):
             naked_option_minimum=f"{UNCOVERED:f}",
             naked_option_floor="0.00",
         )
-        return item(requirement, request.context)
+        return request.item(requirement)
 
     def public_configuration(self, request: ParsedRequest) -> Response:
         """Return the rate without risk, which the simulated prices do not use."""
-        return item(MarginConfigurationWire(risk_free_rate=Decimal("0.0425")), request.context)
+        return request.item(wires.MarginConfigurationWire(risk_free_rate=Decimal("0.0425")))
 
     def requirements(self, request: ParsedRequest) -> Response:
         """Return the requirements of an account, in total and per underlying."""
         account, now = self._account_of(request), request.now
-        held = self._calculator.by_underlying(account)
-        groups = [self._group(account, underlying, holdings, now) for underlying, holdings in held.items()]
+        groups = []
+        for underlying, holdings in self._calculator.by_underlying(account).items():
+            needed = self._calculator.required(account, holdings, underlying, self._calculator.pricer(now), now)
+            figures = amounts(
+                margin_requirement=-needed,
+                maintenance_requirement=-self._calculator.maintenance(needed),
+                buying_power=-needed,
+            )
+            entries = [
+                wires.MarginPositionEntryWire(
+                    instrument_symbol=instrument.symbol,
+                    instrument_type=instrument.instrument_type,
+                    quantity=format(position.quantity, "f"),
+                    average_open_price=money(position.average_price.quantize(Decimal("0.0001"))),
+                    close_price=money(self._prices.price(instrument, now)),
+                    fixing_price="NaN",
+                    strike_price=money(instrument.strike),
+                    option_type=instrument.option_type,
+                    expiration_date=instrument.expires,
+                )
+                for instrument, _ in holdings
+                for position in [account.positions[instrument.symbol]]
+            ]
+            positions = wires.MarginPositionGroupWire(
+                description="SPREAD" if len(entries) > 1 else "LONG_UNDERLYING",
+                **figures,
+                includes_working_order=False,
+                position_entries=entries,
+            )
+            group = wires.MarginGroupWire(
+                description=underlying,
+                code=underlying,
+                underlying_symbol=underlying,
+                underlying_type=holdings[0][0].underlying_type,
+                margin_calculation_type="Reg T",
+                **figures,
+                **amounts(initial_requirement=-needed),
+                groups=[positions],
+                price_increase_percent="0.5",
+                price_decrease_percent="-0.5",
+            )
+            groups.append(group)
         equity, required = self._calculator.equity(account, now), self._calculator.total_required(account, now)
         maintenance = self._calculator.maintenance(required)
         power = self._calculator.buying_power(account, now)
-        report = MarginRequirementsWire(
+        report = wires.MarginRequirementsWire(
             account_number=account.number,
             description="Total",
             margin_calculation_type="Reg T" if account.kind == "Margin" else "Cash",
@@ -83,7 +112,7 @@ class Margin(Handlers):
             groups=groups,
             last_state_timestamp=self._dialect.moment(now),
         )
-        return item(report, request.context)
+        return request.item(report)
 
     def dry_run(self, request: ParsedRequest) -> Response:
         """Return the margin before and after an order. Nothing is created."""
@@ -113,7 +142,7 @@ class Margin(Handlers):
         after = merged(before, trades)
         base = self._result(account, requested, before, now)
         draft = [Order(number=0, account=account, legs=legs, terms=terms)] if legs else []
-        report = MarginDryRunWire(
+        report = wires.MarginDryRunWire(
             orders=[order_wire(order, self._dialect) for order in draft],
             last_results=base,
             base_results=base,
@@ -121,17 +150,17 @@ class Margin(Handlers):
             **impact.comparison(),
             is_spread=impact.is_spread,
         )
-        return item(report, request.context)
+        return request.item(report)
 
     def _result(
         self, account: Account, requested: MarginOrder, holdings: Sequence[Holding], now: float
-    ) -> MarginDryRunResultWire:
+    ) -> wires.MarginDryRunResultWire:
         """Return the margin of all holdings on the underlying of a margin order."""
         underlying = requested.underlying_symbol
         price_of = self._calculator.pricer(now)
         required = self._calculator.required(account, holdings, underlying, price_of, now)
         working = [order for order in self._state.order_store.of([account]) if not order.is_terminal]
-        return MarginDryRunResultWire(
+        return wires.MarginDryRunResultWire(
             code=underlying,
             description=underlying,
             underlying_symbol=underlying,
@@ -148,47 +177,6 @@ class Margin(Handlers):
             marks={instrument.symbol: money(price_of(instrument)) for instrument, _ in holdings},
         )
 
-    def _group(self, account: Account, underlying: str, holdings: Sequence[Holding], now: float) -> MarginGroupWire:
-        required = self._calculator.required(account, holdings, underlying, self._calculator.pricer(now), now)
-        figures = amounts(
-            margin_requirement=-required,
-            maintenance_requirement=-self._calculator.maintenance(required),
-            buying_power=-required,
-        )
-        entries = [
-            MarginPositionEntryWire(
-                instrument_symbol=instrument.symbol,
-                instrument_type=instrument.instrument_type,
-                quantity=format(position.quantity, "f"),
-                average_open_price=money(position.average_price.quantize(Decimal("0.0001"))),
-                close_price=money(self._prices.price(instrument, now)),
-                fixing_price="NaN",
-                strike_price=money(instrument.strike),
-                option_type=instrument.option_type,
-                expiration_date=instrument.expires,
-            )
-            for instrument, _ in holdings
-            for position in [account.positions[instrument.symbol]]
-        ]
-        positions = MarginPositionGroupWire(
-            description="SPREAD" if len(entries) > 1 else "LONG_UNDERLYING",
-            **figures,
-            includes_working_order=False,
-            position_entries=entries,
-        )
-        return MarginGroupWire(
-            description=underlying,
-            code=underlying,
-            underlying_symbol=underlying,
-            underlying_type=holdings[0][0].underlying_type,
-            margin_calculation_type="Reg T",
-            **figures,
-            **amounts(initial_requirement=-required),
-            groups=[positions],
-            price_increase_percent="0.5",
-            price_decrease_percent="-0.5",
-        )
-
 
 _EXCHANGES = {"CME": InstrumentCollection.CME, "CFE": InstrumentCollection.CFE}
 _WIDTH = 80
@@ -199,18 +187,15 @@ class Risk(Handlers):
 
     def position_limit(self, request: ParsedRequest) -> Response:
         """Return the limits of an account, the same for every one."""
-        limits = PositionLimitWire(
+        limits = wires.PositionLimitWire(
             account_number=self._account_of(request).number,
-            equity_option_order_size=LIMITS[InstrumentType.EQUITY_OPTION].order,
-            equity_order_size=LIMITS[InstrumentType.EQUITY].order,
-            future_option_order_size=LIMITS[InstrumentType.FUTURE_OPTION].order,
-            future_order_size=LIMITS[InstrumentType.FUTURE].order,
-            equity_option_position_size=LIMITS[InstrumentType.EQUITY_OPTION].position,
-            equity_position_size=LIMITS[InstrumentType.EQUITY].position,
-            future_option_position_size=LIMITS[InstrumentType.FUTURE_OPTION].position,
-            future_position_size=LIMITS[InstrumentType.FUTURE].position,
+            **{
+                f"{kind.name.lower()}_{what}_size": size
+                for kind, limit in LIMITS.items()
+                for what, size in attrs.asdict(limit).items()
+            },
         )
-        return item(limits, request.context)
+        return request.item(limits)
 
     def span_rows(self, request: ParsedRequest) -> Response:
         """Return a page of the file of one day. A day without a finished session has none."""
@@ -228,9 +213,9 @@ class Risk(Handlers):
                     month = f"{contract.year}{contract.month:02d}"
                     line = f"82{exchange:<6}{product.code:<10}{product.code:<10}FUT{month}{price:>20f}"
                     lines.append(line.ljust(_WIDTH))
-        page = request.slice(len(lines))
-        rows = (
-            SpanRowWire(file_date=day, row_index=number, exchange=exchange, row_data=lines[number])
-            for number in range(page.start, page.stop)
+        return request.page(
+            range(len(lines)),
+            lambda number: wires.SpanRowWire(
+                file_date=day, row_index=number, exchange=exchange, row_data=lines[number]
+            ),
         )
-        return items(map(dumps, rows), request.context, page)

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
-from typing import cast
+from typing import Any, cast
 
-from ..._generated.converters import (
-    CurrentMarketSessionWire,
-    DividendWire,
-    EarningsReportWire,
-    HolidayCalendarWire,
-    MarketDataSnapshotWire,
-    MarketSessionWire,
-    QuoteTokenWire,
-)
+import msgspec
+
+from ..._generated import converters as wires
 from ..._generated.models import ClosePriceType, InstrumentCollection, InstrumentType, MarketState
 from ...protocol.response import Response
 from ..market.calendar import CALENDARS, YEARS, Calendar, TradingSession, half_days, holidays, local_date
@@ -22,13 +16,13 @@ from ..market.equities import EquityDefinition
 from ..market.metrics import CompanyEvents, Metrics
 from ..state import State
 from .request_parser import Handlers, ParsedRequest, broken_query_rules
-from .wire import RefusedError, dumps, item, items, money, timestamp
+from .wire import RefusedError, found, money, timestamp
 
 _FUTURES = (InstrumentCollection.CME, InstrumentCollection.CFE)
 
 
-def _session(calendar: Calendar, session: TradingSession) -> MarketSessionWire:
-    return MarketSessionWire(
+def _session(calendar: Calendar, session: TradingSession) -> wires.MarketSessionWire:
+    return wires.MarketSessionWire(
         instrument_collection=calendar.collection,
         session_date=session.day,
         start_at=timestamp(session.start),
@@ -38,24 +32,22 @@ def _session(calendar: Calendar, session: TradingSession) -> MarketSessionWire:
     )
 
 
-def current_session(calendar: Calendar, now: float) -> CurrentMarketSessionWire:
+def current_session(calendar: Calendar, now: float) -> wires.CurrentMarketSessionWire:
     """Return the current session and its neighbors.
 
     On a day without a session the answer has only the neighbors and ``Closed``.
     """
     session = calendar.current(now)
     day = local_date(now) if session is None else session.day
-    wire = CurrentMarketSessionWire(
-        instrument_collection=calendar.collection,
+    shown: dict[str, Any] = {"instrument_collection": calendar.collection}
+    if session is not None:
+        shown = msgspec.structs.asdict(_session(calendar, session))
+    return wires.CurrentMarketSessionWire(
+        **shown,
         state=MarketState.CLOSED if session is None else session.state(now),
         next_session=_session(calendar, calendar.following(day)),
         previous_session=_session(calendar, calendar.preceding(day)),
     )
-    if session is not None:
-        wire.session_date = session.day
-        wire.start_at, wire.open_at = timestamp(session.start), timestamp(session.open)
-        wire.close_at, wire.close_at_ext = timestamp(session.close), timestamp(session.close_ext)
-    return wire
 
 
 class MarketTime(Handlers):
@@ -72,49 +64,48 @@ class MarketTime(Handlers):
             message = f"{request.wire('to_date')} is before {request.wire('from_date')}"
             raise RefusedError.invalid([self._dialect.problem("invalid", message, request.wire("to_date"))])
         calendar = CALENDARS[request.query.get("instrument_collection", InstrumentCollection.EQUITY)]
-        rows = (dumps(_session(calendar, session)) for session in calendar.between(first, last))
-        return items(rows, request.context)
+        return request.items(_session(calendar, session) for session in calendar.between(first, last))
 
     def current_sessions(self, request: ParsedRequest) -> Response:
         """Return the current session of each requested collection."""
         requested = dict.fromkeys(request.query["instrument_collections"])
         rows = [current_session(CALENDARS[collection], request.now) for collection in requested]
         if self._dialect.form == "documented" and len(rows) == 1:
-            return item(rows[0], request.context)
-        return items(map(dumps, rows), request.context)
+            return request.item(rows[0])
+        return request.items(rows)
 
     def equity_session(self, request: ParsedRequest) -> Response:
         """Return the session of an exchange, now or at another time."""
         now = request.query.get("current_time", request.now)
         _require_sessions(request, "current_time", local_date(now))
-        return item(current_session(_calendar(request), now), request.context)
+        return request.item(current_session(_calendar(request), now))
 
     def next_equity_session(self, request: ParsedRequest) -> Response:
         """Return the first session of an exchange on or after a day."""
         calendar, day = _calendar(request), _day(request)
-        return item(_session(calendar, calendar.session(day) or calendar.following(day)), request.context)
+        return request.item(_session(calendar, calendar.session(day) or calendar.following(day)))
 
     def previous_equity_session(self, request: ParsedRequest) -> Response:
         """Return the last session of an exchange before a day."""
         calendar = _calendar(request)
-        return item(_session(calendar, calendar.preceding(_day(request))), request.context)
+        return request.item(_session(calendar, calendar.preceding(_day(request))))
 
     def futures_sessions(self, request: ParsedRequest) -> Response:
         rows = (current_session(CALENDARS[collection], request.now) for collection in _FUTURES)
-        return items(map(dumps, rows), request.context)
+        return request.items(rows)
 
     def equity_holidays(self, request: ParsedRequest) -> Response:
         """Return holidays and half days of two years, which are the same at every exchange."""
         _calendar(request)
         first = local_date(self._state.settings.start).year
         years = (first, first + 1)
-        calendar = HolidayCalendarWire(
+        calendar = wires.HolidayCalendarWire(
             market_half_days=[day for year in years for day in sorted(half_days(year))],
             market_holidays=[day for year in years for day in sorted(holidays(year))],
         )
         if self._dialect.form == "documented":
-            return items([dumps(calendar)], request.context)
-        return item(calendar, request.context)
+            return request.items([calendar])
+        return request.item(calendar)
 
     futures_session = equity_session
     next_futures_session = next_equity_session
@@ -155,28 +146,25 @@ class MarketMetrics(Handlers):
         """Return the earnings per share of a company, oldest first."""
         first, last = request.query["start_date"], min(request.query.get("end_date", date.max), local_date(request.now))
         rows = (
-            EarningsReportWire(occurred_date=day, eps=amount)
+            wires.EarningsReportWire(occurred_date=day, eps=amount)
             for day, amount in self._events.earnings(self._equity(request), request.now)
             if first <= day <= last
         )
-        return items(map(dumps, rows), request.context)
+        return request.items(rows)
 
     def dividends(self, request: ParsedRequest) -> Response:
         """Return dividends per share, oldest first."""
         paid = self._events.dividends(self._equity(request), request.now)
-        return items((dumps(DividendWire(occurred_date=day, amount=amount)) for day, amount in paid), request.context)
+        return request.items((wires.DividendWire(occurred_date=day, amount=amount) for day, amount in paid))
 
     def _equity(self, request: ParsedRequest) -> EquityDefinition:
-        equity = self._catalogue.equities.get(request.path["symbol"])
-        if equity is None:
-            raise RefusedError.not_found("symbol")
-        return equity
+        return found(self._catalogue.equities.get(request.path["symbol"]), "symbol")
 
     def list(self, request: ParsedRequest) -> Response:
         """Return the figures of the requested equities, without the unknown ones."""
         symbols = dict.fromkeys(request.query["symbols"])
-        found = (equity for symbol in symbols if (equity := self._catalogue.equities.get(symbol)) is not None)
-        return items((dumps(self._metrics.row(equity, request.now)) for equity in found), request.context)
+        known = (equity for symbol in symbols if (equity := self._catalogue.equities.get(symbol)) is not None)
+        return request.items(self._metrics.row(equity, request.now) for equity in known)
 
 
 _ANY_SIZE = Decimal(100)
@@ -193,7 +181,7 @@ class MarketData(Handlers):
         token = self._state.quote_tokens.issue(request.customer, request.now)
         is_demo = self._state.settings.environment == "sandbox" and self._has("quote_token_level")
         level = "demo" if is_demo else "api"
-        return item(QuoteTokenWire(token=token, dxlink_url=self._state.quote_tokens.url, level=level), request.context)
+        return request.item(wires.QuoteTokenWire(token=token, dxlink_url=self._state.quote_tokens.url, level=level))
 
     def by_type(self, request: ParsedRequest) -> Response:
         """Return the prices of the requested instruments, without the unknown ones."""
@@ -203,19 +191,17 @@ class MarketData(Handlers):
             if parameter.array
             for symbol in dict.fromkeys(request.query.get(parameter.name, ()))
         )
-        return items((dumps(row) for row in rows if row is not None), request.context)
+        return request.items(row for row in rows if row is not None)
 
     def get(self, request: ParsedRequest) -> Response:
         row = self._row(InstrumentType(request.path["instrument_type"]), request.path["symbol"], request.now)
-        if row is None:
-            raise RefusedError.not_found("instrument")
-        return item(row, request.context)
+        return request.item(found(row, "instrument"))
 
-    def _row(self, instrument_type: InstrumentType, symbol: str, now: float) -> MarketDataSnapshotWire | None:
+    def _row(self, instrument_type: InstrumentType, symbol: str, now: float) -> wires.MarketDataSnapshotWire | None:
         """Return the prices of an instrument, None for an unknown one. Indices have no bid and ask."""
         today = local_date(now)
         previous = CALENDARS[InstrumentCollection.EQUITY].preceding(today)
-        wire = MarketDataSnapshotWire(
+        wire = wires.MarketDataSnapshotWire(
             symbol=symbol,
             instrument_type=instrument_type,
             updated_at=timestamp(now),

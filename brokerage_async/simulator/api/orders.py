@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 import attrs
 
@@ -14,11 +15,10 @@ from ..accounts.accounts import Account
 from ..market.calendar import local_date
 from ..state import State
 from ..trading.fees import Fees
-from ..trading.order_desk import ComplexOrder
-from ..trading.orders import Order, order_json
+from ..trading.orders import ComplexOrder, Order, order_json
 from ..trading.preflight import Message, placed_wire, preflight_error
 from .request_parser import Handlers, ParsedRequest, RequestParser, RequestProblem
-from .wire import RefusedError, dumps, item, items
+from .wire import RefusedError, found
 
 
 def broken_rules_error(request_parser: RequestParser, problems: Sequence[RequestProblem]) -> RefusedError:
@@ -40,34 +40,34 @@ class Orders(Handlers):
     def dry_run(self, request: ParsedRequest) -> Response:
         """Check an order. Nothing is created."""
         result = self._order_desk.dry_run(self._account_of(request), request.body, request.now)
-        return item(result.wire(self._dialect), request.context, 201)
+        return request.item(result.wire(self._dialect), 201)
 
     def submit(self, request: ParsedRequest) -> Response:
         result = self._order_desk.submit(self._account_of(request), request.body, request.now)
         _record(request, result.order)
-        return item(result.wire(self._dialect), request.context, 201)
+        return request.item(result.wire(self._dialect), 201)
 
     def edit_dry_run(self, request: ParsedRequest) -> Response:
         """Check an edit of an order. Nothing is changed."""
         self._check_edit(request)
         result = self._order_desk.dry_run_edit(self._order(request), request.body, request.now)
-        return item(result.wire(self._dialect), request.context, 201)
+        return request.item(result.wire(self._dialect), 201)
 
     def get(self, request: ParsedRequest) -> Response:
-        return item(order_json(self._order(request), self._dialect), request.context)
+        return request.item(order_json(self._order(request), self._dialect))
 
     def replace(self, request: ParsedRequest) -> Response:
         self._check_edit(request)
         new = self._order_desk.replace(self._order(request), request.body, request.now)
         _record(request, new)
-        return item(order_json(new, self._dialect), request.context)
+        return request.item(order_json(new, self._dialect))
 
     edit = replace  # which also creates a new order
 
     def cancel(self, request: ParsedRequest) -> Response:
         order = self._order(request)
         self._order_desk.cancel(order, request.now)
-        return item(order_json(order, self._dialect), request.context)
+        return request.item(order_json(order, self._dialect))
 
     def search(self, request: ParsedRequest) -> Response:
         """Return orders of several accounts, of any age and status."""
@@ -98,10 +98,7 @@ class Orders(Handlers):
         return self._page(request, self._matching(request, orders), paged=paged)
 
     def _order(self, request: ParsedRequest) -> Order:
-        order = self._order_store.get(self._account_of(request), request.path["id"])
-        if order is None:
-            raise RefusedError.not_found("order")
-        return order
+        return found(self._order_store.get(self._account_of(request), request.path["id"]), "order")
 
     def _check_edit(self, request: ParsedRequest) -> None:
         """Raise a 422 error for legs in an edit, or rules in its dry-run. That they are refused is a guess."""
@@ -113,8 +110,6 @@ class Orders(Handlers):
         """Yield the orders that pass every filter of the query."""
         query = request.query
         statuses = frozenset(query.get("statuses", ()))
-        first, last = query.get("start_date"), query.get("end_date")
-        start, end = query.get("start_at"), query.get("end_at")
         underlying, kind = query.get("underlying_symbol"), query.get("underlying_instrument_type")
         future = query.get("futures_symbol")
         eastern = self._has("order_searches_count_eastern_days")
@@ -122,12 +117,11 @@ class Orders(Handlers):
         for order in orders:
             symbols = (order.underlying, *(leg.instrument.symbol for leg in order.legs))
             received = order.received_at or 0.0
+            day = day_of(received)
             if (
                 (not statuses or order.status.value in statuses)
-                and (first is None or day_of(received) >= first)
-                and (last is None or day_of(received) <= last)
-                and (start is None or received >= start)
-                and (end is None or received <= end)
+                and query.get("start_date", day) <= day <= query.get("end_date", day)
+                and query.get("start_at", received) <= received <= query.get("end_at", received)
                 and underlying in (None, order.underlying)
                 and kind in (None, order.legs[0].instrument.underlying_type)
                 and (future is None or (order.underlying.startswith("/") and future in symbols))
@@ -139,9 +133,8 @@ class Orders(Handlers):
         chosen = [*matching]
         if not request.ascending:
             chosen.reverse()
-        page = request.slice(len(chosen)) if paged else None
-        shown = chosen if page is None else chosen[page.start : page.stop]
-        return items((order_json(order, self._dialect) for order in shown), request.context, page)
+        render = partial(order_json, dialect=self._dialect)
+        return request.page(chosen, render) if paged else request.items(map(render, chosen))
 
     def list(self, request: ParsedRequest) -> Response:
         """Return orders of one account, of any age and status."""
@@ -172,12 +165,12 @@ class ComplexOrders(Handlers):
         self._desk = state.complex_order_desk
 
     def get(self, request: ParsedRequest) -> Response:
-        return item(self._found(request).wire(self._dialect), request.context)
+        return request.item(self._order(request).wire(self._dialect))
 
     def dry_run(self, request: ParsedRequest) -> Response:
         """Check a complex order. Nothing is created."""
         result = self._desk.dry_run(self._account_of(request), request.body, request.now)
-        return item(result.wire(self._dialect), request.context, 201)
+        return request.item(result.wire(self._dialect), 201)
 
     def submit(self, request: ParsedRequest) -> Response:
         result = self._desk.dry_run(self._account_of(request), request.body, request.now)
@@ -186,25 +179,25 @@ class ComplexOrders(Handlers):
         wire.complex_order = accepted.wire(self._dialect)
         for order in accepted.members:
             _record(request, order)
-        return item(wire, request.context, 201)
+        return request.item(wire, 201)
 
     def cancel(self, request: ParsedRequest) -> Response:
         """Request the cancellation of every component that works."""
-        found = self._found(request)
-        self._desk.cancel(found, request.now)
-        return item(found.wire(self._dialect), request.context)
+        order = self._order(request)
+        self._desk.cancel(order, request.now)
+        return request.item(order.wire(self._dialect))
 
     def edit_pairs_dry_run(self, request: ParsedRequest) -> Response:
         """Check a change of the comparator or threshold of a PAIRS order. Nothing is changed."""
-        found, edit = self._found(request), request.body or PairsEdit()
-        edited = self._desk.edited(found, edit.ratio_price_comparator, edit.ratio_price_threshold)
-        return item(self._unchanged(edited, request.now), request.context, 201)
+        order, edit = self._order(request), request.body or PairsEdit()
+        edited = self._desk.edited(order, edit.ratio_price_comparator, edit.ratio_price_threshold)
+        return request.item(self._unchanged(edited, request.now), 201)
 
     def edit_pairs(self, request: ParsedRequest) -> Response:
         """Change the comparator or threshold of a PAIRS order. Its buying power stays the same."""
-        found, edit = self._found(request), request.body or PairsEdit()
-        self._desk.edit_pairs(found, edit.ratio_price_comparator, edit.ratio_price_threshold, request.now)
-        return item(self._unchanged(found, request.now), request.context)
+        order, edit = self._order(request), request.body or PairsEdit()
+        self._desk.edit_pairs(order, edit.ratio_price_comparator, edit.ratio_price_threshold, request.now)
+        return request.item(self._unchanged(order, request.now))
 
     def _unchanged(self, shown: ComplexOrder, now: float) -> PlacedOrderResponseWire:
         """Return the response to a change that takes no buying power."""
@@ -215,22 +208,16 @@ class ComplexOrders(Handlers):
     def live(self, request: ParsedRequest) -> Response:
         """Return the complex orders with a component that changed today."""
         today = local_date(request.now)
-        found = [
-            each
+        rows = (
+            each.wire(self._dialect)
             for each in self._desk.of(self._account_of(request))
             if any(order.updated_at is not None and local_date(order.updated_at) == today for order in each.members)
-        ]
-        return items((dumps(each.wire(self._dialect)) for each in found), request.context)
+        )
+        return request.items(rows)
 
-    def _found(self, request: ParsedRequest) -> ComplexOrder:
-        found = self._desk.get(self._account_of(request), request.path["id"])
-        if found is None:
-            raise RefusedError.not_found("complex order")
-        return found
+    def _order(self, request: ParsedRequest) -> ComplexOrder:
+        return found(self._desk.get(self._account_of(request), request.path["id"]), "complex order")
 
     def list(self, request: ParsedRequest) -> Response:
         """Return a page of the complex orders of an account, newest first."""
-        found = self._desk.of(self._account_of(request))
-        page = request.slice(len(found))
-        rows = (dumps(each.wire(self._dialect)) for each in found[page.start : page.stop])
-        return items(rows, request.context, page)
+        return request.page(self._desk.of(self._account_of(request)), lambda each: each.wire(self._dialect))

@@ -13,7 +13,7 @@ from contextlib import suppress
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote
 
 import attrs
@@ -24,11 +24,14 @@ from ..._generated.converters import ErrorDetailWire
 from ..._values import aware
 from ...models import converter
 from ...operation import BodyField, Operation, Parameter, RequestModel, Rule, Shape
+from ...protocol.response import Response
 from ...protocol.validation.rules import CompiledRule
 from ..accounts.accounts import Account, Customer
 from ..ledger import RequestRecord
 from ..state import State
-from .wire import Dialect, RefusedError, Slice, loads
+from .wire import Dialect, RefusedError, Slice, dumps, found, item, items, loads
+
+T = TypeVar("T")
 
 
 def split_target(url: str) -> tuple[str, str]:
@@ -88,21 +91,13 @@ _MAX_DIGITS = 9
 
 @attrs.frozen
 class RequestProblem:
-    """One problem of a request.
-
-    ``rule`` is the broken rule, if it spans several fields.
-    """
+    """One problem of a request; ``rule`` is the broken rule, if it spans several fields: its message is a sentence."""
 
     code: str
     message: str
     domain: str
     malformed: bool = False
     rule: Rule | None = None
-
-    @property
-    def sentence(self) -> str:
-        """Message with its subject. The message of a rule already has one."""
-        return f"{self.domain} {self.message}" if self.rule is None else self.message
 
 
 def epoch_of(value: str) -> float:
@@ -133,20 +128,16 @@ def _values(choices: type[enum.Enum]) -> frozenset[str]:
 
 
 @lru_cache(maxsize=256)
-def _query_parameters(operation: Operation[Any]) -> dict[str, Parameter]:
-    return {parameter.wire: parameter for parameter in operation.parameters if parameter.location == "query"}
-
-
-@lru_cache(maxsize=256)
-def _query_rules(operation: Operation[Any]) -> tuple[CompiledRule, ...]:
-    return tuple(map(CompiledRule.of, (*operation.rules, *operation.service_rules)))
+def _query_of(operation: Operation[Any]) -> tuple[dict[str, Parameter], list[CompiledRule]]:
+    """Return the parameters of a query by wire name, and the rules over several of them."""
+    parameters = {parameter.wire: parameter for parameter in operation.parameters if parameter.location == "query"}
+    return parameters, [CompiledRule.of(rule) for rule in (*operation.rules, *operation.service_rules)]
 
 
 def broken_query_rules(operation: Operation[Any], values: Mapping[str, Any]) -> list[RequestProblem]:
     """Return the rules of an operation that its query, by parameter name, breaks."""
-    parameters = _query_parameters(operation)
-    by_wire = {wire: values[one.name] for wire, one in parameters.items() if one.name in values}
-    return _broken_rules(_query_rules(operation), by_wire)
+    parameters, rules = _query_of(operation)
+    return _broken_rules(rules, {wire: values[one.name] for wire, one in parameters.items() if one.name in values})
 
 
 def _broken_rules(rules: Iterable[CompiledRule], values: Mapping[str, Any]) -> list[RequestProblem]:
@@ -185,7 +176,7 @@ class RequestParser:
         """Return the parsed query by parameter name, ignoring undocumented keys."""
         values: dict[str, Any] = {}
         problems: list[RequestProblem] = []
-        parameters = _query_parameters(operation)
+        parameters, _ = _query_of(operation)
         for key, raw in parse_qsl(encoded, keep_blank_values=True) if encoded else ():
             parameter = parameters.get(key)
             if parameter is None:
@@ -193,17 +184,15 @@ class RequestParser:
             if parameter.name == "per_page" and not self._page_maxima:
                 parameter = attrs.evolve(parameter, maximum=None)
             try:
-                value = (
-                    [_parse(parameter, part) for part in raw.split(",")] if parameter.joined else _parse(parameter, raw)
-                )
+                read = [_parse(parameter, part) for part in (raw.split(",") if parameter.joined else [raw])]
             except ValueError as error:
                 malformed = operation.shape is Shape.PAGE or parameter.kind in ("integer", "boolean")
                 problems.append(RequestProblem("invalid", str(error), key, malformed=malformed))
                 continue
             if parameter.array:
-                values.setdefault(parameter.name, []).extend(value if parameter.joined else [value])
+                values.setdefault(parameter.name, []).extend(read)
             else:
-                values[parameter.name] = value
+                values[parameter.name] = read[-1]
         missing = (each.wire for each in parameters.values() if each.required and each.name not in values)
         problems += [RequestProblem("required", "is missing", wire) for wire in missing]
         for broken in broken_query_rules(operation, values):
@@ -244,7 +233,10 @@ class RequestParser:
     def error(self, problems: Sequence[RequestProblem]) -> RefusedError:
         """Return the error for ``problems``. Its status is 400 if a page or filter value is malformed, else 422."""
         status = 400 if any(problem.malformed for problem in problems) else 422
-        entries = [self._dialect.problem(one.code, one.sentence, one.domain) for one in problems]
+        entries = []
+        for one in problems:
+            message = f"{one.domain} {one.message}" if one.rule is None else one.message
+            entries.append(self._dialect.problem(one.code, message, one.domain))
         return RefusedError.invalid(entries, status)
 
     def _object(self, model: type[Any], value: object, place: str) -> Iterator[RequestProblem]:
@@ -258,28 +250,27 @@ class RequestParser:
             if key not in fields and (wire := meant.get(_uncased(key))) is not None:
                 yield RequestProblem("unexpected", f"is wrongly cased, the field is {wire}", f"{prefix}{key}")
         for wire, field in fields.items():
-            found = value.get(wire)  # null is a value of the wrong type, as any other
+            here, given = f"{prefix}{wire}", value.get(wire)  # null is a value of the wrong type, as any other
             if wire not in value:
                 if field.required:
-                    yield RequestProblem("required", "is missing", f"{prefix}{wire}")
-            elif not field.array:
-                yield from self._value(field, found, f"{prefix}{wire}")
-            elif not isinstance(found, list):
-                yield RequestProblem("invalid", "must be an array", f"{prefix}{wire}")
-            else:
-                if field.min_items is not None and len(found) < field.min_items:
-                    yield RequestProblem("too_few_items", f"must hold at least {field.min_items}", f"{prefix}{wire}")
-                for position, entry in enumerate(found):
-                    yield from self._value(field, entry, f"{prefix}{wire}[{position}]")
-
-    def _value(self, field: BodyField, value: object, place: str) -> Iterator[RequestProblem]:
-        if field.model is not None:
-            yield from self._object(field.model, value, place)
-            return
-        try:
-            _read(field, value)
-        except ValueError as error:
-            yield RequestProblem("invalid", str(error), place)
+                    yield RequestProblem("required", "is missing", here)
+                continue
+            entries = {here: given}
+            if field.array:
+                if not isinstance(given, list):
+                    yield RequestProblem("invalid", "must be an array", here)
+                    continue
+                if field.min_items is not None and len(given) < field.min_items:
+                    yield RequestProblem("too_few_items", f"must hold at least {field.min_items}", here)
+                entries = {f"{here}[{position}]": entry for position, entry in enumerate(given)}
+            for at, entry in entries.items():
+                if field.model is not None:
+                    yield from self._object(field.model, entry, at)
+                    continue
+                try:
+                    _read(field, entry)
+                except ValueError as error:
+                    yield RequestProblem("invalid", str(error), at)
 
     def _rules(self, model: type[Any], value: Mapping[str, Any]) -> Iterator[RequestProblem]:
         yield from _broken_rules(self._rules_of[model], value)
@@ -300,9 +291,7 @@ def _parse(parameter: Parameter, raw: str) -> Any:
     value: object = raw
     if parameter.kind == "boolean":
         value = _BOOLEANS.get(raw)
-    elif parameter.kind == "integer":
-        if _INTEGER.fullmatch(raw) is None:
-            raise ValueError("must be an integer")
+    elif parameter.kind == "integer" and _INTEGER.fullmatch(raw):
         if len(raw) > _MAX_INTEGER_LENGTH:
             raise ValueError("is out of range")
         value = int(raw)
@@ -370,6 +359,19 @@ class ParsedRequest:
     def slice(self, total: int) -> Slice:
         return Slice(self.query.get("page_offset", 0), self.query.get("per_page", self.operation.page_size), total)
 
+    def item(self, data: Any, status: int = 200) -> Response:
+        """Return a single resource in its envelope. Bytes are JSON that is already rendered."""
+        return item(data, self.context, status)
+
+    def items(self, rows: Iterable[Any], page: Slice | None = None) -> Response:
+        """Return a list in its envelope. Rows that are bytes are rendered already."""
+        return items((row if isinstance(row, bytes) else dumps(row) for row in rows), self.context, page)
+
+    def page(self, rows: Sequence[T], render: Callable[[T], Any]) -> Response:
+        """Return the page of a list that is asked for; only its rows are rendered."""
+        page = self.slice(len(rows))
+        return self.items(map(render, rows[page.start : page.stop]), page)
+
     def problem(self, name: str, reason: str) -> ErrorDetailWire:
         """Return the error entry for one query parameter."""
         return ErrorDetailWire(domain=self.wire(name), reason=reason)
@@ -400,9 +402,8 @@ class Handlers:
 
     def _account_of(self, request: ParsedRequest, number: str | None = None) -> Account:
         """Return the account of the path, or the one of ``number``: 404 if unknown, 403 if another customer's."""
-        account = self._state.accounts.get(request.path["account_number"] if number is None else number)
-        if account is None:
-            raise RefusedError.not_found("account")
+        number = request.path["account_number"] if number is None else number
+        account = found(self._state.accounts.get(number), "account")
         if account.customer != request.customer:
             raise RefusedError.not_permitted()
         return account
@@ -416,7 +417,8 @@ class Handlers:
         """Return the accounts of ``numbers``, which must belong to the customer in the path: ``me`` or its number."""
         customer, own = request.path["customer_id"], str(request.customer.number)
         if customer != "me" and (customer != own or self._has("customer_is_me")):
-            if customer != own and self._state.accounts.has_customer(customer):
+            others = (str(account.customer.number) for account in self._state.accounts.values())
+            if customer != own and customer in others:
                 raise RefusedError.not_permitted()
             raise RefusedError.not_found("customer")
         return [self._account_of(request, number) for number in dict.fromkeys(numbers)]

@@ -7,12 +7,12 @@ from collections.abc import Container
 import attrs
 
 from ..._generated.converters import WatchlistEntryWire, WatchlistWire
-from ..._generated.models import InstrumentType, NewWatchlist
+from ..._generated.models import NewWatchlist
 from ...protocol.response import Response
 from ..market.public_watchlists import PublicWatchlist, pairs_watchlists
 from ..state import State
 from .request_parser import Handlers, ParsedRequest
-from .wire import RefusedError, dumps, empty, item, items
+from .wire import RefusedError, dumps, empty, found
 
 _ORDER_INDEX = 9999
 _PUBLIC_INDEX = 100
@@ -31,10 +31,10 @@ class Watchlists(Handlers):
         requested: NewWatchlist = request.body
         self._require_name(requested.name, own)
         own[requested.name] = dumps(self._wire(requested, request, len(own) + 1))
-        return item(own[requested.name], request.context, 201)
+        return request.item(own[requested.name], 201)
 
     def get(self, request: ParsedRequest) -> Response:
-        return item(self._own(request)[request.path["watchlist_name"]], request.context)
+        return request.item(self._own(request)[request.path["watchlist_name"]])
 
     def replace(self, request: ParsedRequest) -> Response:
         """Replace the name and all entries of a watchlist."""
@@ -43,7 +43,7 @@ class Watchlists(Handlers):
         new = dumps(self._wire(requested, request, [*own].index(name) + 1))
         renamed = {requested.name if key == name else key: new if key == name else row for key, row in own.items()}
         self._rows[request.customer.number] = renamed
-        return item(new, request.context)
+        return request.item(new)
 
     def _require_name(self, name: str, taken: Container[str]) -> None:
         """Raise a 422 error for a name that is taken, or that no path could name."""
@@ -54,7 +54,7 @@ class Watchlists(Handlers):
 
     def delete(self, request: ParsedRequest) -> Response:
         """Delete a watchlist and return it a last time."""
-        deleted = item(self._own(request).pop(request.path["watchlist_name"]), request.context)
+        deleted = request.item(self._own(request).pop(request.path["watchlist_name"]))
         return deleted if self._has("deleted_watchlists_are_returned") else attrs.evolve(deleted, body=b"")
 
     def list_public(self, request: ParsedRequest) -> Response:
@@ -64,27 +64,23 @@ class Watchlists(Handlers):
                 WatchlistWire(name=one.name, id=one.number, watchlist_entry_count=len(one.entries))
                 for one in self._state.public_watchlists.all()
             )
-            return items(map(dumps, counts), request.context)
+            return request.items(counts)
         rows = [public_row(one) for one in self._state.public_watchlists.all()]
         if self._dialect.form == "observed":  # recordings of the full list have another key than the document
             for entry in (entry for row in rows for entry in row.watchlist_entries or ()):
                 entry.instrument_type, entry.instrument_type__alias1 = None, entry.instrument_type
-        return items(map(dumps, rows), request.context)
+        return request.items(rows)
 
     def get_public(self, request: ParsedRequest) -> Response:
-        for one in self._state.public_watchlists.all():
-            if one.name == request.path["watchlist_name"]:
-                return item(public_row(one), request.context)
-        raise RefusedError.not_found("watchlist")
+        named = (one for one in self._state.public_watchlists.all() if one.name == request.path["watchlist_name"])
+        return request.item(public_row(found(next(named, None), "watchlist")))
 
     def list_pairs(self, request: ParsedRequest) -> Response:
-        return items(map(dumps, pairs_watchlists()), request.context)
+        return request.items(pairs_watchlists())
 
     def get_pairs(self, request: ParsedRequest) -> Response:
-        for one in pairs_watchlists():
-            if one.name == request.path["pairs_watchlist_name"]:
-                return item(one, request.context)
-        raise RefusedError.not_found("watchlist")
+        named = (one for one in pairs_watchlists() if one.name == request.path["pairs_watchlist_name"])
+        return request.item(found(next(named, None), "watchlist"))
 
     def _own(self, request: ParsedRequest) -> dict[str, bytes]:
         """Return the watchlists of the user, which include the one in the path."""
@@ -98,22 +94,21 @@ class Watchlists(Handlers):
             name=requested.name,
             group_name=requested.group_name,
             order_index=_ORDER_INDEX if requested.order_index is None else requested.order_index,
-            watchlist_entries=[_entry(entry.symbol, entry.instrument_type) for entry in requested.watchlist_entries],
+            watchlist_entries=[
+                WatchlistEntryWire(symbol=entry.symbol, instrument_type=entry.instrument_type)
+                for entry in requested.watchlist_entries
+            ],
             cms_id=f"{request.customer.number}-{number}",
         )
 
     def list(self, request: ParsedRequest) -> Response:
-        return items(self._rows.get(request.customer.number, {}).values(), request.context)
-
-
-def _entry(symbol: str, kind: InstrumentType | None) -> WatchlistEntryWire:
-    return WatchlistEntryWire(symbol=symbol, instrument_type=kind)
+        return request.items(self._rows.get(request.customer.number, {}).values())
 
 
 def public_row(one: PublicWatchlist) -> WatchlistWire:
     return WatchlistWire(
         name=one.name,
-        watchlist_entries=[_entry(*parts) for parts in one.entries],
+        watchlist_entries=[WatchlistEntryWire(symbol=symbol, instrument_type=kind) for symbol, kind in one.entries],
         group_name=one.group,
         order_index=_PUBLIC_INDEX,
         cms_id=f"public-{one.number}",
@@ -127,7 +122,7 @@ class QuoteAlerts(Handlers):
 
     def create(self, request: ParsedRequest) -> Response:
         alert = self._state.alert_monitor.create(request.customer, request.body, request.now)
-        return item(alert.wire(), request.context, 201)
+        return request.item(alert.wire(), 201)
 
     def cancel(self, request: ParsedRequest) -> Response:
         """Remove an alert. Repeating this, or an unknown identifier, changes nothing."""
@@ -135,4 +130,4 @@ class QuoteAlerts(Handlers):
         return empty(request.operation.status)
 
     def list(self, request: ParsedRequest) -> Response:
-        return items((dumps(alert.wire()) for alert in self._state.alert_monitor.of(request.customer)), request.context)
+        return request.items(alert.wire() for alert in self._state.alert_monitor.of(request.customer))

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from email.utils import formatdate
-from functools import lru_cache
-from typing import Any, Literal, overload
+from functools import lru_cache, partial
+from typing import Any, Literal, TypeVar, overload
 
 import attrs
 import msgspec
@@ -139,6 +139,16 @@ class RefusedError(Exception):
         return cls(status, "validation_error", "Request validation failed", errors=problems)
 
 
+T = TypeVar("T")
+
+
+def found(value: T | None, what: str) -> T:
+    """Return a value that was looked up. Raise a 404 error for None."""
+    if value is None:
+        raise RefusedError.not_found(what)
+    return value
+
+
 @attrs.frozen
 class Slice:
     """One page of ``total`` rows."""
@@ -199,11 +209,9 @@ def html(status: int, title: str) -> Response:
     return Response(status=status, headers={"content-type": "text/html"}, body=body.encode())
 
 
+_http_date = lru_cache(maxsize=16)(partial(formatdate, usegmt=True))
+
+
 def dated(response: Response, now: float) -> Response:
     """Return ``response`` with a ``Date`` header that shows the simulated time."""
-    return attrs.evolve(response, headers={**response.headers, "date": _date(int(now))})
-
-
-@lru_cache(maxsize=16)
-def _date(second: int) -> str:
-    return formatdate(second, usegmt=True)
+    return attrs.evolve(response, headers={**response.headers, "date": _http_date(int(now))})

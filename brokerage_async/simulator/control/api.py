@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 from urllib.parse import unquote
@@ -38,30 +38,24 @@ class Sender:
         """
         if not target.startswith("/") or not target.isascii() or not target.isprintable() or " " in target:
             raise ValueError(f"target must be an encoded path such as /watchlists, got {target!r}")
-        content = None if body is None else body.encode()
-        if self._token is None:
-            self._renew(now)
-        response = self._ask(method, target, content, now)
-        if response.status == 401:
-            self._renew(now)
-            response = self._ask(method, target, content, now)
+        if self._token is None or (response := self._ask(method, target, body, now)).status == 401:
+            server = self._brokerage.state.authorization_server
+            asked = {
+                "grant_type": "refresh_token",
+                "refresh_token": server.personal.refresh_token,
+                "client_secret": server.application.client_secret,
+            }
+            self._token = None
+            renewed = self._ask(OAUTH_TOKEN.method, OAUTH_TOKEN.path, json.dumps(asked), now)
+            self._token = json.loads(renewed.body).get("access_token") if renewed.status == 200 else None
+            response = self._ask(method, target, body, now)
         return response
 
-    def _ask(self, method: str, target: str, body: bytes | None, now: float) -> Response:
+    def _ask(self, method: str, target: str, body: str | None, now: float) -> Response:
         authorization = {} if self._token is None else {"Authorization": f"Bearer {self._token}"}
-        request = Request(method=method.upper(), url=target, headers={**_AGENT, **authorization}, body=body)
+        content = None if body is None else body.encode()
+        request = Request(method=method.upper(), url=target, headers={**_AGENT, **authorization}, body=content)
         return self._brokerage.handle(request, now)
-
-    def _renew(self, now: float) -> None:
-        server = self._brokerage.state.authorization_server
-        asked = {
-            "grant_type": "refresh_token",
-            "refresh_token": server.personal.refresh_token,
-            "client_secret": server.application.client_secret,
-        }
-        self._token = None
-        response = self._ask(OAUTH_TOKEN.method, OAUTH_TOKEN.path, json.dumps(asked).encode(), now)
-        self._token = json.loads(response.body).get("access_token") if response.status == 200 else None
 
 
 @attrs.frozen
@@ -138,93 +132,66 @@ class ControlApi:
         matches = [(found, route) for pattern, route in self._patterns if (found := pattern.fullmatch(path))]
         for found, route in matches:
             if route.method == method:
-                return self._answer(route, {name: unquote(value) for name, value in found.groupdict().items()}, body)
+                values = {name: unquote(value) for name, value in found.groupdict().items()}
+                try:
+                    sent = None if route.body is None else msgspec.json.decode(body or b"{}", type=route.body)
+                    self._brokerage.advance(self._clock.now())
+                    return 200, msgspec.json.encode(self._do(route, values, sent))
+                except (ValueError, re.error) as error:  # also of msgspec
+                    return _error(422, "invalid", str(error))
+                except LookupError as error:
+                    return _error(404, "not_found", str(error.args[0] if error.args else error))
         if matches:
             return _error(405, "method_not_allowed", f"use {', '.join(route.method for _, route in matches)}")
         return _error(404, "not_found", f"unknown address {path}; /openapi.json lists them all")
 
-    def _answer(self, route: Route, values: Mapping[str, str], content: bytes) -> tuple[int, bytes]:
-        try:
-            body = None if route.body is None else msgspec.json.decode(content or b"{}", type=route.body)
-            self._brokerage.advance(self._clock.now())
-            method: Callable[..., Any] | None = getattr(self, f"_do_{route.name}", None)
-            if method is not None:
-                return 200, msgspec.json.encode(method(**values) if body is None else method(body, **values))
-            # an action of that name, with the fields of the body
-            self._act(route.name, **values, **({} if body is None else msgspec.structs.asdict(body)))
-            return 200, msgspec.json.encode(self._do_orders() if "order_id" in values else None)
-        except (ValueError, re.error) as error:  # also of msgspec
-            return _error(422, "invalid", str(error))
-        except LookupError as error:
-            return _error(404, "not_found", str(error.args[0] if error.args else error))
-
-    # Operations
-
-    def _do_state(self) -> views.StateView:
-        return views.state_view(self._brokerage, self._clock.speed, self._clock.now())
-
-    def _do_clock(self) -> views.ClockView:
-        return views.ClockView(time=self._clock.time.isoformat(timespec="milliseconds"), speed=self._clock.speed)
-
-    def _do_change_clock(self, change: views.ClockChange) -> views.ClockView:
-        if change.advance is not None and change.advance > MAX_ADVANCE:
-            raise ValueError(f"advance must be at most {MAX_ADVANCE:g} seconds at a time, got {change.advance:g}")
-        if change.speed is not None:
-            self._clock.speed = change.speed
-        if change.advance is not None:
-            self._clock.advance(change.advance)
-            self._brokerage.advance(self._clock.now())
-        return self._do_clock()
-
-    def _do_price(self, symbol: str) -> views.PriceView:
-        if not self._brokerage.state.prices.is_known(symbol):
-            raise LookupError(f"unknown underlying {symbol}")
-        return views.price_view(self._brokerage.state.prices, symbol, self._clock.now())
-
-    def _do_set_price(self, change: views.PriceChange, symbol: str) -> views.PriceView:
-        self._do_price(symbol)
-        if change.price is None:
-            self._act("release_price", symbol=symbol)
-        else:
-            self._act("set_price", symbol=symbol, price=change.price)
-        return self._do_price(symbol)
-
-    def _do_faults(self) -> list[views.FaultRule]:
-        return views.fault_views(self._brokerage.faults)
-
-    def _do_add_fault(self, rule: views.FaultRule) -> list[views.FaultRule]:
-        self._brokerage.faults.add(rule.method, rule.path, rule.fault, rule.times)
-        return self._do_faults()
-
-    def _do_remove_fault(self, removal: views.FaultRemoval) -> list[views.FaultRule]:
-        self._brokerage.faults.remove(removal.method, removal.path, removal.fault)
-        return self._do_faults()
-
-    def _do_clear_faults(self) -> list[views.FaultRule]:
-        self._brokerage.faults.clear()
-        return self._do_faults()
-
-    def _do_set_rate_limit(self, limit: views.RateLimit) -> views.RateLimit:
-        rate = limit.requests_per_second
-        if rate is not None and rate < 0:
-            raise ValueError(f"requests_per_second must not be negative, got {rate}")
-        self._brokerage.rate_limit = rate
-        return limit
-
-    def _do_orders(self) -> list[views.OrderView]:
-        return views.order_views(self._brokerage.state)
-
-    def _do_ledger(self) -> views.LedgerView:
-        return views.ledger_view(self._brokerage.ledger)
-
-    def _do_send(self, sent: views.SentRequest) -> views.SentAnswer:
-        response = self._sender.send(sent.method, sent.target, sent.body, self._clock.now())
-        return views.SentAnswer(
-            status=response.status, headers=dict(response.headers), body=response.body.decode("utf-8", "replace")
-        )
-
-    def _act(self, name: str, **arguments: Any) -> None:
-        self._brokerage.act(name, self._clock.now(), **arguments)
+    def _do(self, route: Route, values: Mapping[str, str], body: Any) -> Any:
+        """Do what a route asks for, and return what it answers with: mostly the state as it is then."""
+        brokerage, clock, prices = self._brokerage, self._clock, self._brokerage.state.prices
+        if "symbol" in values and not prices.is_known(values["symbol"]):
+            raise LookupError(f"unknown underlying {values['symbol']}")
+        match route.name:
+            case "state":
+                return views.state_view(brokerage, clock.speed, clock.now())
+            case "change_clock":
+                if body.advance is not None and body.advance > MAX_ADVANCE:
+                    raise ValueError(f"advance must be at most {MAX_ADVANCE:g} seconds at a time, got {body.advance:g}")
+                if body.speed is not None:
+                    clock.speed = body.speed
+                if body.advance is not None:
+                    clock.advance(body.advance)
+                    brokerage.advance(clock.now())
+            case "set_price" if body.price is None:
+                brokerage.act("release_price", clock.now(), **values)
+            case "add_fault":
+                brokerage.faults.add(body.method, body.path, body.fault, body.times)
+            case "remove_fault":
+                brokerage.faults.remove(body.method, body.path, body.fault)
+            case "clear_faults":
+                brokerage.faults.clear()
+            case "set_rate_limit":
+                rate = body.requests_per_second
+                if rate is not None and rate < 0:
+                    raise ValueError(f"requests_per_second must not be negative, got {rate}")
+                brokerage.rate_limit = rate
+                return body
+            case "ledger":
+                return views.ledger_view(brokerage.ledger)
+            case "send":
+                response = self._sender.send(body.method, body.target, body.body, clock.now())
+                text = response.body.decode("utf-8", "replace")
+                return views.SentAnswer(status=response.status, headers=dict(response.headers), body=text)
+            case "clock" | "price" | "faults" | "orders":
+                pass
+            case action:
+                brokerage.act(action, clock.now(), **values, **({} if body is None else msgspec.structs.asdict(body)))
+        if route.answer is _TIME:
+            return views.ClockView(time=clock.time.isoformat(timespec="milliseconds"), speed=clock.speed)
+        if route.answer is _QUOTE:
+            return views.price_view(prices, values["symbol"], clock.now())
+        if route.answer is _FAULTS:
+            return views.fault_views(brokerage.faults)
+        return views.order_views(brokerage.state) if route.answer is _ORDERS else None
 
 
 def _error(status: int, code: str, message: str) -> tuple[int, bytes]:

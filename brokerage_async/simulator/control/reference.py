@@ -112,28 +112,22 @@ def reference_page(name: str, account: str) -> str | None:
     """
     if name and name not in _operations():
         return None
-    content = _operation(name) if name else _index()
-    title = name or "API reference"
-    return _FRAME.format(title=escape(title), content=content).replace(INVENTED_ACCOUNT, account)
-
-
-_FRAME = (files("brokerage_async.simulator.control") / "reference.html").read_text("utf-8")
-
-
-def _index() -> str:
-    parts = []
-    for tag in _document()["tags"]:
+    content = _operation(name) if name else ""
+    for tag in () if name else _document()["tags"]:
         rows = [
             f'<tr><td><code>{method}</code></td><td class="fill"><code>{escape(path)}</code></td>'
-            f'<td><a href="/reference/{name}">{name}</a></td><td class="fill">{escape(operation["summary"])}</td></tr>'
-            for name, (method, path, operation) in _operations().items()
+            f'<td><a href="/reference/{each}">{each}</a></td><td class="fill">{escape(operation["summary"])}</td></tr>'
+            for each, (method, path, operation) in _operations().items()
             if tag["name"] in operation["tags"]
         ]
         if rows:
             about = escape(tag.get("description", ""))
             table = f'<div class="scroll whole" tabindex="0"><table>{"".join(rows)}</table></div>'
-            parts.append(f'<section class="wide"><h2>{tag["name"]} <small>{about}</small></h2>{table}</section>')
-    return "".join(parts)
+            content += f'<section class="wide"><h2>{tag["name"]} <small>{about}</small></h2>{table}</section>'
+    return _FRAME.format(title=escape(name or "API reference"), content=content).replace(INVENTED_ACCOUNT, account)
+
+
+_FRAME = (files("brokerage_async.simulator.control") / "reference.html").read_text("utf-8")
 
 
 def _operation(name: str) -> str:
@@ -142,13 +136,31 @@ def _operation(name: str) -> str:
     body = _schema_of(operation["requestBody"]) if "requestBody" in operation else None
     answers = [(status, resolve(_document(), each)) for status, each in operation["responses"].items()]
     schemas = [*(each["schema"] for each in parameters), body, *(_schema_of(answer) for _, answer in answers)]
+    rows, area = "", ""
+    for parameter in parameters:
+        field, is_array = escape(parameter["name"]), "array" in parameter["schema"].get("type", ())
+        example = parameter.get("example", "")
+        value = ",".join(example) if isinstance(example, list) else str(example)
+        marks = ' data-joined="1"' if is_array and parameter.get("explode") is False else ""
+        marks += f"{' data-array=1' if is_array else ''}{' required' if parameter.get('required') else ''}"
+        entry = f'name="{field}" data-in="{parameter["in"]}" value="{escape(value)}" aria-label="{field}"{marks}'
+        rows += _row(parameter["name"], parameter, operation, parameter.get("required"), f"<td><input {entry}></td>")
+    head = '<tr><th scope="col">Parameter</th><th>Value</th><th>Type</th><th>Provenance</th><th>Meaning</th></tr>'
+    table = f'<div class="scroll whole" tabindex="0"><table>{head}{rows}</table></div>' if rows else ""
+    if body is not None:
+        example = json.dumps(resolve(_document(), body)["examples"][0], indent=2, ensure_ascii=False)
+        lines = min(30, example.count("\n") + 2)
+        area = f'<h3><label for="body">Body</label></h3><textarea id="body" rows="{lines}">{escape(example)}</textarea>'
     facts = [f"effect: {operation['x-effect']}", f"scope: {operation.get('x-scope', 'none')}", provenance(operation)]
     return "".join(
         [
             f'<section class="wide"><p><code>{method} {escape(path)}</code></p><p>{escape(operation["summary"])} ',
             f"{prose(operation['description'])}</p><p>",
             *(f'<span class="pill quiet">{escape(fact)}</span> ' for fact in facts),
-            f"</p></section>{_form(method, path, operation, body)}",
+            '</p></section><section class="wide"><h2>Request</h2>',
+            f'<form id="request" data-method="{method}" data-path="{escape(path)}">',
+            f"{table}{area}<button>Send to the simulator</button></form>",
+            '<p id="answer-line" role="status"></p><pre id="answer" tabindex="0" hidden></pre></section>',
             '<section class="wide"><h2>Answers</h2><table><tr><th>Status</th><th>Body</th><th>Meaning</th></tr>',
             *(
                 f"<tr><td>{status}</td><td>{'none' if schema is None else type_text(schema)}</td>"
@@ -162,36 +174,13 @@ def _operation(name: str) -> str:
     )
 
 
-def _form(method: str, path: str, operation: Mapping[str, Any], body: Mapping[str, Any] | None) -> str:
-    parameters = [resolve(_document(), each) for each in operation.get("parameters", ())]
-    rows = "".join(_parameter_row(each, operation) for each in parameters)
-    head = '<tr><th scope="col">Parameter</th><th>Value</th><th>Type</th><th>Provenance</th><th>Meaning</th></tr>'
-    table = f'<div class="scroll whole" tabindex="0"><table>{head}{rows}</table></div>' if rows else ""
-    area = ""
-    if body is not None:
-        example = json.dumps(resolve(_document(), body)["examples"][0], indent=2, ensure_ascii=False)
-        lines = min(30, example.count("\n") + 2)
-        area = f'<h3><label for="body">Body</label></h3><textarea id="body" rows="{lines}">{escape(example)}</textarea>'
+def _row(name: str, fact: Mapping[str, Any], owner: Mapping[str, Any], required: object, entry: str = "") -> str:
+    """Return the row of a field, or of a parameter with its entry."""
+    needed = " <small>required</small>" if required else ""
     return (
-        f'<section class="wide"><h2>Request</h2><form id="request" data-method="{method}" data-path="{escape(path)}">'
-        f"{table}{area}<button>Send to the simulator</button></form>"
-        '<p id="answer-line" role="status"></p><pre id="answer" tabindex="0" hidden></pre></section>'
-    )
-
-
-def _parameter_row(parameter: Mapping[str, Any], operation: Mapping[str, Any]) -> str:
-    name, schema = escape(parameter["name"]), parameter["schema"]
-    is_array = "array" in schema.get("type", ())
-    example = parameter.get("example", "")
-    value = ",".join(example) if isinstance(example, list) else str(example)
-    joined = ' data-joined="1"' if is_array and parameter.get("explode") is False else ""
-    marks = f"{joined}{' data-array=1' if is_array else ''}{' required' if parameter.get('required') else ''}"
-    field = f'<input name="{name}" data-in="{parameter["in"]}" value="{escape(value)}" aria-label="{name}"{marks}>'
-    needed = _needed(parameter.get("required"))
-    return (
-        f"<tr><td><code>{name}</code>{needed}</td><td>{field}</td><td>{type_text(schema)}</td>"
-        f'<td class="quiet">{provenance(parameter, operation)}</td>'
-        f'<td class="fill">{prose(parameter["description"])}</td></tr>'
+        f"<tr><td><code>{escape(name)}</code>{needed}</td>{entry}<td>{type_text(fact.get('schema', fact))}</td>"
+        f'<td class="quiet">{provenance(fact, owner)}</td>'
+        f'<td class="fill">{prose(fact.get("description", ""))}</td></tr>'
     )
 
 
@@ -203,17 +192,11 @@ def _component(name: str) -> str:
     else:
         head = "<tr><th>Field</th><th>Type</th><th>Provenance</th><th>Meaning</th></tr>"
         fields = [
-            f"<tr><td><code>{escape(field)}</code>{_needed(field in schema.get('required', ()))}</td>"
-            f'<td>{type_text(about_it)}</td><td class="quiet">{provenance(about_it, schema)}</td>'
-            f'<td class="fill">{prose(str(about_it.get("description", "")))}</td></tr>'
+            _row(field, about_it, schema, field in schema.get("required", ()))
             for field, about_it in schema.get("properties", {}).items()
         ]
         rows = f'<div class="scroll whole" tabindex="0"><table>{head}{"".join(fields)}</table></div>'
     return f'<section class="wide" id="{name}"><h2>{name}</h2>{about}{rows}</section>'
-
-
-def _needed(required: object) -> str:
-    return " <small>required</small>" if required else ""
 
 
 def _schema_of(holder: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -334,13 +334,20 @@ def order_views(state: State) -> list[OrderView]:
     views = []
     for order in reversed(_newest(state)):
         legs = ", ".join(f"{leg.action} {leg.quantity.normalize():f} {leg.instrument.symbol}" for leg in order.legs)
+        conditions = [
+            f"{each.symbol or order.underlying} {each.comparator} {each.threshold}"
+            + (" (met)" if number in order.condition_hits else "")
+            for number, each in enumerate(order.conditions)
+        ]
+        if order.terms.is_stop:
+            conditions.append(f"stop {order.terms.stop_trigger}" + (" (reached)" if order.triggered else ""))
         filled = sum((leg.quantity - leg.remaining for leg in order.legs), Decimal(0))
         price = "" if order.terms.price is None else f" at {order.terms.price}"
         view = OrderView(
             id=str(order.number),
             account_number=order.account.number,
             description=f"{order.terms.order_type}{price}, {order.terms.time_in_force}: {legs}",
-            trigger=_trigger(order),
+            trigger=", ".join(conditions) or None,
             status=order.status,
             size=f"{order.size.normalize():f}",
             filled=f"{filled.normalize():f}",
@@ -355,17 +362,6 @@ def order_views(state: State) -> list[OrderView]:
         )
         views.append(view)
     return views
-
-
-def _trigger(order: Order) -> str | None:
-    conditions = [
-        f"{each.symbol or order.underlying} {each.comparator} {each.threshold}"
-        + (" (met)" if number in order.condition_hits else "")
-        for number, each in enumerate(order.conditions)
-    ]
-    if order.terms.is_stop:
-        conditions.append(f"stop {order.terms.stop_trigger}" + (" (reached)" if order.triggered else ""))
-    return ", ".join(conditions) or None
 
 
 def _greeks(state: State, instrument: Instrument, now: float) -> str | None:

@@ -61,10 +61,6 @@ class Alert:
         )
         return complete(alert)
 
-    def is_met_by(self, value: Decimal) -> bool:
-        """Return whether a quote is beyond the threshold."""
-        return value > self.threshold if self.operator == ">" else value < self.threshold
-
 
 class AlertMonitor:
     """Keeps the alerts of all customers and checks their quotes whenever prices change."""
@@ -125,7 +121,8 @@ class AlertMonitor:
             self.on_change.emit(alert, now)
             return
         value = self._prices.quote(alert.symbol, alert.field, now)
-        if value is not None and alert.is_met_by(value):
+        threshold = alert.threshold
+        if value is not None and (value > threshold if alert.operator == ">" else value < threshold):
             alert.triggered_at = alert.completed_at = now
             self.on_change.emit(alert, now)
         else:

@@ -142,11 +142,14 @@ class Calendar:
         """Return the session of ``day``, None if the exchange is closed all day."""
         return _session(self, day)
 
-    def following(self, day: date) -> TradingSession:
-        return self._walk(day, _DAY)
+    def following(self, day: date, step: timedelta = _DAY) -> TradingSession:
+        while True:
+            day += step
+            if (session := self.session(day)) is not None:
+                return session
 
     def preceding(self, day: date) -> TradingSession:
-        return self._walk(day, -_DAY)
+        return self.following(day, -_DAY)
 
     def between(self, first: date, last: date) -> list[TradingSession]:
         """Return every session from ``first`` to ``last``, both included."""
@@ -161,13 +164,6 @@ class Calendar:
             return session
         tomorrow = self.session(today + _DAY)
         return tomorrow if tomorrow is not None and tomorrow.start <= now else session
-
-    def _walk(self, day: date, step: timedelta) -> TradingSession:
-        while True:
-            day += step
-            session = self.session(day)
-            if session is not None:
-                return session
 
 
 @lru_cache(maxsize=8192)
@@ -242,17 +238,13 @@ def _latest(collection: InstrumentCollection | None, quarter: float) -> TradingS
         return TradingSession(day, start, start, end, end)
     day += timedelta(days=2)  # a session of futures begins in the evening before
     while day > date(YEARS[0], 1, 8):
-        session = _extended(collection, CALENDARS[collection].preceding(day))
+        session = CALENDARS[collection].preceding(day)
+        if collection is InstrumentCollection.EQUITY:
+            session = attrs.evolve(session, start=local_epoch(session.day, _EXTENDED_START))
         if session.start <= quarter * 900:
             return session
         day = session.day
     raise ValueError(f"there are no sessions before {YEARS[0]}")
-
-
-@lru_cache(maxsize=4096)
-def _extended(collection: InstrumentCollection, session: TradingSession) -> TradingSession:
-    is_equity = collection is InstrumentCollection.EQUITY
-    return attrs.evolve(session, start=local_epoch(session.day, _EXTENDED_START)) if is_equity else session
 
 
 def opening(collection: InstrumentCollection | None, now: float, *, hours: Hours) -> float:

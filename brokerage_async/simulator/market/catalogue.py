@@ -5,30 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import date
 from decimal import Decimal
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 
 import attrs
 
+from ..._generated.converters import WarrantWire
 from ..._generated.models import InstrumentType
 from ..keyed_random import KeyedRandom, key_of
+from . import equities as shares
 from .calendar import local_date
-from .equities import (
-    CRYPTOCURRENCIES,
-    Cryptocurrency,
-    EquityDefinition,
-    OptionDefinition,
-    WarrantDefinition,
-    equities,
-    equity_options,
-    equity_row,
-    known_equities,
-    option_row,
-    options_on,
-    warrant_row,
-    warrants,
-)
-from .future_options import FutureOptionChain, future_option_instrument
-from .futures import Contract, contract_after, contracts, future_instrument
+from .equities import CRYPTOCURRENCIES, Cryptocurrency, EquityDefinition, OptionDefinition, known_equities, option_row
+from .futures import Contract, FutureOptionChain, contract_after, contracts, future_instrument, future_option_instrument
 from .instrument import FUTURES, Instrument, RowTable, parse_occ, product_of
 
 _SMALL_CHAIN = 400
@@ -56,7 +43,6 @@ class Catalogue:
         self.opened: float = opened
         self._chains: dict[str, FutureOptionChain] = {}
         self._futures: tuple[date, RowTable[Contract]] | None = None
-        self._instruments: dict[tuple[InstrumentType, str], Instrument | None] = {}
         self.is_live: bool = False
         self.listed: dict[tuple[InstrumentType, str], Instrument] = {}
         """Instruments of a live source, the only ones there are if it `is_live`, and their shares and indices."""
@@ -64,6 +50,7 @@ class Catalogue:
         self.missing: dict[str, str] = {}
         """Why symbols of a live source are not listed."""
         self._made_chain = lru_cache(_KEPT_CHAINS)(self._make_chain)
+        self._found = cache(self._find)
 
     @property
     def today(self) -> date:
@@ -73,14 +60,14 @@ class Catalogue:
     @cached_property
     def equities(self) -> RowTable[EquityDefinition]:
         """All equities."""
-        definitions = equities(self._sizes.equities, self._random)
-        return RowTable(definitions, lambda row: row.symbol, lambda row: equity_row(row, self.opened))
+        definitions = shares.equities(self._sizes.equities, self._random)
+        return RowTable(definitions, lambda row: row.symbol, lambda row: shares.equity_row(row, self.opened))
 
     @cached_property
     def equity_options(self) -> RowTable[OptionDefinition]:
         """All equity options, including expired ones."""
         today = self.today
-        definitions = equity_options(self._sizes.equity_options, list(self.equities.definitions), today)
+        definitions = shares.equity_options(self._sizes.equity_options, list(self.equities.definitions), today)
         return RowTable(definitions, lambda row: row.symbol, lambda row: option_row(row, today))
 
     @cached_property
@@ -113,14 +100,14 @@ class Catalogue:
 
     def _make_chain(self, underlying: str) -> RowTable[OptionDefinition]:
         equity, today = self.equity(underlying), self.today
-        made = [] if equity is None or not equity.optionable else list(options_on(equity, today))
+        made = [] if equity is None or not equity.optionable else list(shares.options_on(equity, today))
         return RowTable(made, lambda row: row.symbol, lambda row: option_row(row, today))
 
     @cached_property
-    def warrants(self) -> RowTable[WarrantDefinition]:
+    def warrants(self) -> RowTable[WarrantWire]:
         """All warrants."""
-        definitions = warrants(self._sizes.warrants, list(self.equities.definitions))
-        return RowTable(definitions, lambda row: row.symbol, warrant_row)
+        made = shares.warrants(self._sizes.warrants, self.equities.definitions)
+        return RowTable(made, lambda row: row.symbol or "", lambda row: row)
 
     @cached_property
     def cryptocurrencies(self) -> RowTable[Cryptocurrency]:
@@ -154,12 +141,7 @@ class Catalogue:
         return None if symbol is None else self.instrument(InstrumentType.FUTURE_OPTION, symbol)
 
     def instrument(self, instrument_type: InstrumentType, symbol: str) -> Instrument | None:
-        key = (instrument_type, symbol)
-        if self.is_live:
-            return self.listed.get(key)
-        if key not in self._instruments:
-            self._instruments[key] = self._find(instrument_type, symbol)
-        return self._instruments[key]
+        return self.listed.get((instrument_type, symbol)) if self.is_live else self._found(instrument_type, symbol)
 
     def equity(self, symbol: str) -> EquityDefinition | None:
         """Return the equity of a symbol, or None. Well-known ones do not need the whole list."""

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import itertools
 import string
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from decimal import Decimal
 from functools import cache
 
 import attrs
 
-from ..._generated.converters import (
-    CryptocurrencyWire,
-    DestinationVenueSymbolWire,
-    EquityOptionWire,
-    EquityWire,
-    QuantityDecimalPrecisionWire,
-    TickSizeWire,
-    WarrantWire,
-)
+from ..._generated import converters as wires
 from ..._generated.models import InstrumentCollection, InstrumentType, Lendability, OptionType
 from ..api.wire import timestamp
 from ..keyed_random import KeyedRandom, key_of
@@ -48,8 +40,8 @@ class Cryptocurrency:
         kind = InstrumentType.CRYPTOCURRENCY
         return Instrument(symbol=self.symbol, instrument_type=kind, underlying=self.symbol)
 
-    def row(self) -> CryptocurrencyWire:
-        venue = DestinationVenueSymbolWire(
+    def row(self) -> wires.CryptocurrencyWire:
+        venue = wires.DestinationVenueSymbolWire(
             id=100 + self.number,
             symbol=self.symbol,
             destination_venue="ZERO_HASH_CLOB",
@@ -57,7 +49,7 @@ class Cryptocurrency:
             max_price_precision=2,
             routable=True,
         )
-        return CryptocurrencyWire(
+        return wires.CryptocurrencyWire(
             id=self.number,
             symbol=self.symbol,
             instrument_type=InstrumentType.CRYPTOCURRENCY,
@@ -70,8 +62,8 @@ class Cryptocurrency:
             destination_venue_symbols=[venue],
         )
 
-    def precision(self) -> QuantityDecimalPrecisionWire:
-        return QuantityDecimalPrecisionWire(
+    def precision(self) -> wires.QuantityDecimalPrecisionWire:
+        return wires.QuantityDecimalPrecisionWire(
             instrument_type=InstrumentType.CRYPTOCURRENCY,
             symbol=self.symbol,
             value=QUANTITY_PLACES,
@@ -96,8 +88,8 @@ _CENT = Decimal("0.01")
 _DIVIDENDS = 2
 
 
-def tick_rows(ticks: Ticks) -> list[TickSizeWire]:
-    return [TickSizeWire(value=f"{tick:f}", threshold=None if end is None else f"{end:f}") for end, tick in ticks]
+def tick_rows(ticks: Ticks) -> list[wires.TickSizeWire]:
+    return [wires.TickSizeWire(value=f"{tick:f}", threshold=None if end is None else f"{end:f}") for end, tick in ticks]
 
 
 @attrs.frozen(kw_only=True)
@@ -109,10 +101,10 @@ class EquityDefinition:
     price: Decimal
     description: str
     is_etf: bool
-    is_index: bool
     lendability: Lendability
-    halted: bool
-    closing_only: bool
+    is_index: bool = False
+    halted: bool = False
+    closing_only: bool = False
 
     def instrument(self) -> Instrument:
         return Instrument(
@@ -162,15 +154,6 @@ class OptionDefinition:
         )
 
 
-@attrs.frozen(kw_only=True)
-class WarrantDefinition:
-    """One warrant."""
-
-    number: int
-    symbol: str
-    description: str
-
-
 @cache
 def known_equities() -> dict[str, EquityDefinition]:
     """Return the well-known equities by symbol. They can be traded however short the list is."""
@@ -205,19 +188,16 @@ def equities(count: int, random: KeyedRandom) -> list[EquityDefinition]:
             price=Decimal(500 + draw % 40_000) / 100,
             description=f"{symbol} Holdings, Inc. - Common Stock",
             is_etf=draw >> 20 & 7 == 0,
-            is_index=False,
             lendability=_LENDABILITY[0 if draw >> 24 & 7 else 1 + (draw >> 27 & 1)],
-            halted=False,
-            closing_only=False,
         )
         made.append(invented)
     return made
 
 
-def equity_row(definition: EquityDefinition, opened: float) -> EquityWire:
+def equity_row(definition: EquityDefinition, opened: float) -> wires.EquityWire:
     """Return an equity as a wire struct. ``opened`` is the start of the simulation (epoch seconds)."""
     is_plain = definition.lendability is Lendability.EASY_TO_BORROW
-    return EquityWire(
+    return wires.EquityWire(
         id=definition.number,
         symbol=definition.symbol,
         instrument_type=InstrumentType.EQUITY,
@@ -282,8 +262,11 @@ def equity_options(count: int, roots: list[EquityDefinition], today: date) -> li
 
 def options_on(root: EquityDefinition, today: date, strikes: int = _STRIKES) -> Iterator[OptionDefinition]:
     """Yield the options on an equity, including expired ones."""
+    step = strike_step(root.price)
+    lowest = max(step, (root.price // step - strikes // 2) * step)
     for expires in monthly_expirations(today, _EXPIRATIONS):
-        for position, strike in enumerate(_strikes(root.price, strikes)):
+        for position in range(strikes):
+            strike = lowest + step * position
             for option_type in (OptionType.CALL, OptionType.PUT):
                 yield OptionDefinition(
                     symbol=occ_symbol(root.root, expires, option_type, strike),
@@ -300,16 +283,10 @@ def strike_step(price: Decimal) -> Decimal:
     return Decimal(5) if price >= 100 else Decimal(1)
 
 
-def _strikes(price: Decimal, count: int) -> list[Decimal]:
-    step = strike_step(price)
-    lowest = max(step, (price // step - count // 2) * step)
-    return [lowest + step * n for n in range(count)]
-
-
-def option_row(definition: OptionDefinition, today: date) -> EquityOptionWire:
+def option_row(definition: OptionDefinition, today: date) -> wires.EquityOptionWire:
     expires_at = timestamp(local_epoch(definition.expires, 16))
     short = f".{definition.underlying}{definition.expires:%y%m%d}{definition.option_type}{definition.strike:f}"
-    return EquityOptionWire(
+    return wires.EquityOptionWire(
         symbol=definition.symbol,
         instrument_type=InstrumentType.EQUITY_OPTION,
         active=definition.active,
@@ -334,22 +311,18 @@ def option_row(definition: OptionDefinition, today: date) -> EquityOptionWire:
     )
 
 
-def warrants(count: int, roots: list[EquityDefinition]) -> list[WarrantDefinition]:
+def warrants(count: int, roots: Iterable[EquityDefinition]) -> list[wires.WarrantWire]:
     """Return ``count`` warrants named after the first equities without a slash, with a W appended."""
     plain = (root for root in roots if "/" not in root.symbol and not root.is_index)
     return [
-        WarrantDefinition(number=n, symbol=f"{root.symbol}W", description=f"{root.symbol} - Warrants")
-        for n, root in zip(range(1, count + 1), plain, strict=False)
+        wires.WarrantWire(
+            symbol=f"{root.symbol}W",
+            instrument_type=InstrumentType.WARRANT,
+            cusip=f"{number:08d}W",
+            listed_market=_MARKETS[number % 3],
+            description=f"{root.symbol} - Warrants",
+            is_closing_only=False,
+            active=True,
+        )
+        for number, root in zip(range(1, count + 1), plain, strict=False)
     ]
-
-
-def warrant_row(definition: WarrantDefinition) -> WarrantWire:
-    return WarrantWire(
-        symbol=definition.symbol,
-        instrument_type=InstrumentType.WARRANT,
-        cusip=f"{definition.number:08d}W",
-        listed_market=_MARKETS[definition.number % 3],
-        description=definition.description,
-        is_closing_only=False,
-        active=True,
-    )

@@ -1,31 +1,29 @@
-"""Futures products, their listed quarterly contracts and the products of their options, as definitions and rows."""
+"""Futures products, their listed quarterly contracts, and the chains of their options, as definitions and rows.
+
+A chain has weekly expirations with 200 strikes each, one product's a large number of them. The options of a quarter
+month's third week are the regular ones. Their root is the product's code. The roots of the others end in the week of
+the month (``ES2``).
+"""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
-from functools import cache
+from decimal import Decimal
+from functools import cache, cached_property
+from typing import Any, NamedTuple
 
 import attrs
 import msgspec
 
-from ..._generated.converters import (
-    ChainFutureWire,
-    FutureEtfEquivalentWire,
-    FutureOptionProductDetailsWire,
-    FutureOptionProductWire,
-    FutureProductWire,
-    FutureRollWire,
-    FutureWire,
-    TickSizeWire,
-    TradingCutoffWire,
-)
-from ..._generated.models import InstrumentType
-from ..api.wire import timestamp
+from ..._generated import converters as wires
+from ..._generated.models import InstrumentType, OptionType
+from ..api.wire import dumps, timestamp
 from ..keyed_random import key_of
-from .calendar import local_epoch, monthly_expiration
-from .instrument import FUTURES, FutureProduct, Instrument
+from .calendar import expiration_day, local_epoch, monthly_expiration
+from .instrument import FUTURES, FutureProduct, Instrument, RowTable, day_of, product_of
 
 MONTH_CODES = "FGHJKMNQUVXZ"
 """Letters of the months in symbols."""
@@ -56,9 +54,9 @@ class OptionProduct:
     def expiration_type(self) -> str:
         return "Regular" if self.week is None else "Weekly"
 
-    def row(self) -> FutureOptionProductWire:
+    def row(self) -> wires.FutureOptionProductWire:
         """Return the product as a wire struct, as other rows embed it."""
-        return FutureOptionProductWire(
+        return wires.FutureOptionProductWire(
             root_symbol=self.root,
             cash_settled=not self.product.is_physical,
             code=self.root,
@@ -80,9 +78,9 @@ class OptionProduct:
             is_rollover=False,
         )
 
-    def details(self) -> FutureOptionProductDetailsWire:
+    def details(self) -> wires.FutureOptionProductDetailsWire:
         """Return the product as a wire struct that embeds the futures product."""
-        details = msgspec.convert(self.row(), FutureOptionProductDetailsWire, from_attributes=True)
+        details = msgspec.convert(self.row(), wires.FutureOptionProductDetailsWire, from_attributes=True)
         details.futures_trading_cutoff_times = _cutoffs()
         details.future_product = product_row(self.product)
         return details
@@ -95,18 +93,18 @@ def option_products() -> Mapping[str, OptionProduct]:
     return {product.root: product for product in products}
 
 
-def _cutoffs() -> list[TradingCutoffWire]:
+def _cutoffs() -> list[wires.TradingCutoffWire]:
     """Return the time when trading of an expiring contract ends."""
-    return [TradingCutoffWire(offset_seconds=_CUTOFF_SECONDS, timezone="Market Zone", timing="Default")]
+    return [wires.TradingCutoffWire(offset_seconds=_CUTOFF_SECONDS, timezone="Market Zone", timing="Default")]
 
 
 def product_row(
-    product: FutureProduct, option_products: list[FutureOptionProductWire] | None = None
-) -> FutureProductWire:
+    product: FutureProduct, option_products: list[wires.FutureOptionProductWire] | None = None
+) -> wires.FutureProductWire:
     """Return a product as a wire struct. Its option products only where the service embeds them."""
     months = tuple(MONTH_CODES[month - 1] for month in QUARTERS)
     settled_in_cash = not product.is_physical
-    return FutureProductWire(
+    return wires.FutureProductWire(
         root_symbol=f"/{product.code}",
         code=product.code,
         description=product.name,
@@ -132,7 +130,7 @@ def product_row(
         supported=True,
         futures_trading_cutoff_times=_cutoffs(),
         option_products=option_products,
-        roll=FutureRollWire(
+        roll=wires.FutureRollWire(
             name=product.sector.lower().replace(" ", "_"),
             active_count=ACTIVE_CONTRACTS,
             cash_settled=settled_in_cash,
@@ -201,10 +199,10 @@ class Contract:
             expiration_hour=EXPIRATION_HOUR,
         )
 
-    def row(self, today: date, front: Contract) -> FutureWire:
+    def row(self, today: date, front: Contract) -> wires.FutureWire:
         """Return the contract as a wire struct of ``today``; ``front`` is the next one to expire."""
         product, expires_at = self.product, timestamp(self.expires_at)
-        return FutureWire(
+        return wires.FutureWire(
             symbol=self.symbol,
             product_code=product.code,
             contract_size="1.0",
@@ -232,19 +230,19 @@ class Contract:
             streamer_symbol=self.streamer_symbol,
             back_month_first_calendar_symbol=True,
             is_tradeable=self.expires >= today,
-            future_etf_equivalent=FutureEtfEquivalentWire(symbol="SPY", share_quantity=500)
+            future_etf_equivalent=wires.FutureEtfEquivalentWire(symbol="SPY", share_quantity=500)
             if product.code == "ES"
             else None,
             future_product=product_row(product),
-            tick_sizes=[TickSizeWire(value=f"{product.tick:f}")],
-            option_tick_sizes=[TickSizeWire(value=f"{product.option_tick:f}")],
-            spread_tick_sizes=[TickSizeWire(value=f"{product.tick:f}", symbol=self.following().symbol)],
+            tick_sizes=[wires.TickSizeWire(value=f"{product.tick:f}")],
+            option_tick_sizes=[wires.TickSizeWire(value=f"{product.option_tick:f}")],
+            spread_tick_sizes=[wires.TickSizeWire(value=f"{product.tick:f}", symbol=self.following().symbol)],
         )
 
-    def chain_row(self, today: date, front: Contract) -> ChainFutureWire:
+    def chain_row(self, today: date, front: Contract) -> wires.ChainFutureWire:
         """Return the contract as it appears in a nested option chain."""
         expires_at = timestamp(self.expires_at)
-        return ChainFutureWire(
+        return wires.ChainFutureWire(
             symbol=self.symbol,
             root_symbol=f"/{self.product.code}",
             streamer_symbol=self.streamer_symbol,
@@ -290,3 +288,210 @@ def future_instrument(symbol: str, today: date) -> Instrument | None:
     if contract.expires < oldest:
         contract = attrs.evolve(contract, year=year + 10)
     return contract.instrument()
+
+
+_OPTION = re.compile(
+    rf"\.(?P<future>/[A-Z0-9]+[{MONTH_CODES}]\d) +[A-Z0-9]+ +"
+    r"(?P<day>\d{6})(?P<kind>[CP])(?P<strike>\d{1,8}(?:\.\d{1,8})?)",
+    re.ASCII,
+)
+_STRIKES = 200
+_HOUR = 16.0
+
+
+class Expiration:
+    """Options of a product that expire on one day.
+
+    Attributes:
+        contract: quarterly future that they exercise into.
+        is_regular: whether they expire together with their future.
+        option_product: product of these options, with their root.
+        option_contract: root, month and last digit of the year, as in symbols (``ES2M6``).
+        streamer_contract: root, month and year in two digits, as in streamer symbols (``ES2M26``).
+        date_code: day as it appears in symbols (``260612``).
+        hour: hour of expiration, in New York.
+        symbol_start: symbols of the options, up to their type and strike.
+    """
+
+    def __init__(self, day: date, product: FutureProduct) -> None:
+        self.day = day
+        self.product = product
+        self.contract: Contract = contract_after(product, day)
+        self.is_regular: bool = self.contract.expires == day
+        self.option_product = OptionProduct(product, None if self.is_regular else (day.day - 1) // 7 + 1)
+        month = f"{self.option_product.root}{MONTH_CODES[day.month - 1]}"
+        self.option_contract: str = f"{month}{day.year % 10}"
+        self.streamer_contract: str = f"{month}{day.year % 100:02d}"
+        self.date_code: str = f"{day:%y%m%d}"
+        self.hour: float = EXPIRATION_HOUR if self.is_regular else _HOUR
+        self.symbol_start: str = f".{self.contract.symbol} {self.option_contract} {self.date_code}"
+
+    @property
+    def expires_at(self) -> Any:
+        """Time of expiration, as sent."""
+        return timestamp(local_epoch(self.day, self.hour))
+
+
+class ListedOption(NamedTuple):
+    """One option of a chain; ``code`` is its type and strike, as in symbols."""
+
+    expiration: Expiration
+    strike: str
+    option_type: OptionType
+    code: str
+
+    @property
+    def symbol(self) -> str:
+        return self.expiration.symbol_start + self.code
+
+    @property
+    def streamer_symbol(self) -> str:
+        """Symbol on the market-data stream."""
+        return f"./{self.expiration.streamer_contract}{self.code}:{self.expiration.product.streamer_exchange}"
+
+    @property
+    def security_id(self) -> str:
+        return f"{self.expiration.product.code}{self.expiration.date_code}{self.code}"
+
+
+class FutureOptionChain:
+    """First ``count`` options of a product, by expiration, strike and type."""
+
+    def __init__(self, product: FutureProduct, count: int, today: date) -> None:
+        self.product = product
+        self._today = today
+        number = -(-count // (_STRIKES * len(OptionType)))
+        first = today + timedelta(days=(4 - today.weekday()) % 7)
+        days = (expiration_day(first + timedelta(days=7 * week)) for week in range(number + 1))
+        self.expirations: list[Expiration] = [Expiration(day, product) for day in days if day >= today][:number]
+        lowest = max(product.strike_step, product.price - product.strike_step * (_STRIKES // 2))
+        strikes = [f"{(lowest + product.strike_step * n).normalize():f}" for n in range(_STRIKES)]
+        codes = [(strike, kind, f"{kind.value}{strike}") for strike in strikes for kind in OptionType]
+        listed = (ListedOption(one, *parts) for one in self.expirations for parts in codes)
+        self._options = list(itertools.islice(listed, count))
+
+    def symbol_of(self, streamer_contract: str, code: str) -> str | None:
+        """Return the symbol of an option by the parts of its streamer symbol (``ES2M26``, ``C6000``)."""
+        found = (one for one in self.expirations if one.streamer_contract == streamer_contract)
+        return next((one.symbol_start + code for one in found), None)
+
+    @cached_property
+    def table(self) -> RowTable[ListedOption]:
+        """Rows of the options. Fields shared within one expiration are rendered once."""
+        common = {one: dumps(self._of_expiration(one)) for one in self.expirations}
+
+        def rendered(option: ListedOption) -> msgspec.Raw:
+            own = wires.FutureOptionWire(
+                symbol=option.symbol,
+                strike_price=option.strike,
+                option_type=option.option_type,
+                streamer_symbol=option.streamer_symbol,
+                exchange_symbol=f"{option.expiration.option_contract} {option.code}",
+                security_id=option.security_id,
+            )
+            # One JSON object from two that share no key.
+            return msgspec.Raw(b"%b,%b" % (dumps(own)[:-1], common[option.expiration][1:]))
+
+        return RowTable(self._options, lambda option: option.symbol, rendered)
+
+    def _of_expiration(self, expiration: Expiration) -> wires.FutureOptionWire:
+        day, expires_at = expiration.day, expiration.expires_at
+        return wires.FutureOptionWire(
+            underlying_symbol=expiration.contract.symbol,
+            expiration_date=day,
+            option_root_symbol=expiration.option_product.root,
+            maturity_date=day.isoformat(),
+            stops_trading_at=expires_at,
+            expires_at=expires_at,
+            days_to_expiration=(day - self._today).days,
+            is_primary_deliverable=expiration.contract == contract_after(self.product, self._today),
+            future_option_product=expiration.option_product.row(),
+            root_symbol=f"/{self.product.code}",
+            product_code=self.product.code,
+            exchange=self.product.exchange,
+            exercise_style="European",
+            is_vanilla=True,
+            active=True,
+            is_closing_only=False,
+            is_confirmed=True,
+            is_exercisable_weekly=True,
+            last_trade_time="0",
+            settlement_type="Future",
+            display_factor="0.01",
+            strike_factor="1.0",
+            future_price_ratio="1.0",
+            multiplier="1.0",
+            notional_value=_notional(self.product),
+            underlying_count="1.0",
+            security_exchange="2",
+            sx_id="0",
+        )
+
+    @cached_property
+    def nested(self) -> bytes:
+        """Nested chain: the futures, then expirations with their strikes."""
+        today = self._today
+        front = contract_after(self.product, today)
+        root = f"/{self.product.code}"
+        expirations = []
+        for expiration, group in itertools.groupby(self._options, lambda option: option.expiration):
+            options = list(group)
+            expires_at = expiration.expires_at
+            row = wires.FuturesOptionExpirationWire(
+                underlying_symbol=expiration.contract.symbol,
+                root_symbol=f"/{self.product.code}",
+                option_root_symbol=expiration.option_product.root,
+                option_contract_symbol=expiration.option_contract,
+                asset=expiration.option_product.root,
+                expiration_date=expiration.day,
+                days_to_expiration=(expiration.day - self._today).days,
+                expiration_type=expiration.option_product.expiration_type,
+                settlement_type="AM" if expiration.is_regular else "PM",
+                notional_value=_notional(self.product),
+                display_factor="0.01",
+                strike_factor="1.0",
+                stops_trading_at=expires_at,
+                expires_at=expires_at,
+                tick_sizes=[wires.TickSizeWire(value=f"{self.product.option_tick:f}")],
+                strikes=[
+                    wires.OptionStrikeWire(
+                        strike_price=call.strike,
+                        call=call.symbol,
+                        put=put.symbol,
+                        call_streamer_symbol=call.streamer_symbol,
+                        put_streamer_symbol=put.streamer_symbol,
+                    )
+                    for call, put in zip(options[::2], options[1::2], strict=False)  # the last call may have no put
+                ],
+            )
+            expirations.append(row)
+        chain = wires.FuturesOptionChainWire(
+            underlying_symbol=root, root_symbol=root, exercise_style="European", expirations=expirations
+        )
+        futures = [one.chain_row(today, front) for one in contracts(self.product, today) if one.expires >= today]
+        return dumps(wires.NestedFuturesOptionChainWire(futures=futures, option_chains=[chain]))
+
+
+def _notional(product: FutureProduct) -> str:
+    return f"{product.tick * product.multiplier:f}"
+
+
+def future_option_instrument(symbol: str) -> Instrument | None:
+    """Return the future option of ``symbol`` (``./ESZ6 EW3U6 260918P9100``), None if it is invalid."""
+    match = _OPTION.fullmatch(symbol)
+    product = product_of(match["future"]) if match else None
+    expires = day_of(match["day"]) if match else None
+    if match is None or product is None or expires is None or not Decimal(match["strike"]):
+        return None
+    expiration = Expiration(expires, product)
+    return Instrument(
+        symbol=symbol,
+        instrument_type=InstrumentType.FUTURE_OPTION,
+        underlying=match["future"],
+        multiplier=product.multiplier,
+        tick=product.option_tick,
+        strike=Decimal(match["strike"]),
+        option_type=OptionType(match["kind"]),
+        expires=expires,
+        expiration_hour=expiration.hour,
+    )

@@ -21,7 +21,7 @@ _FILE = (files("brokerage_async.simulator.market") / "listed.txt").read_text("ut
 LISTED: Mapping[str, list[str]] = {
     head.strip("[]"): lines for head, *lines in (section.splitlines() for section in _FILE.strip().split("\n\n"))
 }
-"""Well-known instruments with their price levels: lines of equities, cryptocurrencies, and futures by sector."""
+"""Well-known instruments, mostly with their price levels: lines of equities, pairs, and futures by sector."""
 
 
 @attrs.frozen(kw_only=True)
@@ -244,12 +244,8 @@ class RowTable(Generic[T]):
         """Return the wire struct of the row at a position, not kept."""
         return self._render(self.definitions[position])
 
-    def rows(self, positions: Iterable[int]) -> list[bytes]:
-        rows = self._rows
-        found: list[bytes] = []
-        for position in positions:
-            row = rows[position]
-            if row is None:
-                row = rows[position] = dumps(self._render(self.definitions[position]))
-            found.append(row)
-        return found
+    def row(self, position: int) -> bytes:
+        row = self._rows[position]
+        if row is None:
+            row = self._rows[position] = dumps(self._render(self.definitions[position]))
+        return row

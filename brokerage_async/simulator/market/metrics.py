@@ -10,12 +10,7 @@ from math import log, sqrt
 from statistics import stdev
 from typing import Any
 
-from ..._generated.converters import (
-    ExpectedEarningsWire,
-    ExpirationVolatilityWire,
-    LiquidityStateWire,
-    UnderlyingMetricsWire,
-)
+from ..._generated import converters as wires
 from ..._generated.models import InstrumentCollection
 from ..api.wire import money, timestamp
 from ..keyed_random import KeyedRandom, key_of
@@ -90,14 +85,14 @@ class Metrics:
         self._events = events
         self._random = random
 
-    def row(self, equity: EquityDefinition, now: float) -> UnderlyingMetricsWire:
+    def row(self, equity: EquityDefinition, now: float) -> wires.UnderlyingMetricsWire:
         """Return the metrics as a wire struct. Indices lack the figures of companies."""
         updated_at = timestamp(now // PRICE_INTERVAL * PRICE_INTERVAL)
         liquidity = self._between(0, 2000, equity, _LIQUIDITY)
         rank = self._between(0, 1, equity, _RANK)
         shares = 1_000_000 + self._random.below(10**9, key_of(equity.symbol), _SHARES)
         listed = equity_row(equity, now)
-        return UnderlyingMetricsWire(
+        return wires.UnderlyingMetricsWire(
             symbol=equity.symbol,
             implied_volatility_index_rank=rank,
             tos_implied_volatility_index_rank=rank,
@@ -110,7 +105,7 @@ class Metrics:
             liquidity_rank=f"{float(liquidity) / 2000:.6f}",
             liquidity_rating=1 + int(float(liquidity) // 400),
             updated_at=updated_at,
-            liquidity_running_state=LiquidityStateWire(
+            liquidity_running_state=wires.LiquidityStateWire(
                 sum=liquidity, count=1, started_at=updated_at, updated_at=updated_at
             ),
             beta=self._between(0.5, 2, equity, _BETA),
@@ -146,7 +141,7 @@ class Metrics:
             "implied_volatility_index_15_day": f"{surface.volatility(1, 1, 15 / 365):.6f}",
             "implied_volatility_index_5_day_change": "0.0",
             "option_expiration_implied_volatilities": [
-                ExpirationVolatilityWire(
+                wires.ExpirationVolatilityWire(
                     expiration_date=day.isoformat(),
                     option_chain_type="Standard",
                     settlement_type="PM",
@@ -180,7 +175,7 @@ class Metrics:
             figures["earnings_per_share"] = money(earned)
             if earned > 0:
                 figures["price_earnings_ratio"] = f"{price / earned:.2f}"
-            figures["earnings"] = ExpectedEarningsWire(
+            figures["earnings"] = wires.ExpectedEarningsWire(
                 visible=True,
                 expected_report_date=expected[0],
                 estimated=True,

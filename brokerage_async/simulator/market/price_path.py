@@ -9,7 +9,7 @@ import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from itertools import pairwise
 from math import inf, isnan, nan
 from operator import itemgetter
@@ -18,7 +18,7 @@ from typing import Any
 
 import attrs
 
-from .quotes import PRICE_LIMIT, Listing, Quote, check_price
+from .quotes import PRICE_LIMIT, Listing, Quote, check_price, number_of
 
 _COLUMNS = ("bid_price", "ask_price", "bid_size", "ask_size", "price", "day_volume")
 
@@ -115,8 +115,36 @@ def read_recording(directory: Path) -> Replay:
         ValueError: there are none.
         ImportError: pyarrow is missing.
     """
+    try:
+        import pyarrow as pa
+        import pyarrow.compute
+
+        compute: Any = pyarrow.compute  # its functions are made at run time
+    except ImportError:
+        raise ImportError("a recording needs pyarrow: pip install 'brokerage-async[arrow]'") from None
+    from ...arrow.segments import batches_of, recorded_files
+
     replay = Replay()
-    rows = _rows(directory, replay)
+
+    def tables() -> Iterator[pa.Table]:
+        for path in recorded_files(directory):
+            if path.name.startswith(("Quote-", "Trade-")):
+                for batch, gaps in batches_of(path):
+                    for gap in gaps:
+                        since = gap["since"] and datetime.fromisoformat(gap["since"])
+                        replay.gaps.append((since, datetime.fromisoformat(gap["at"])))
+                    names = json.loads((batch.schema.metadata or {}).get(b"symbols", b"{}"))
+                    streamer = batch.column("event_symbol").to_pylist()
+                    symbols = pa.array([names.get(name, name) for name in streamer], pa.string())
+                    table = pa.Table.from_batches([batch]).append_column("symbol", symbols)
+                    kept = [name for name in ("symbol", "received_at", *_COLUMNS) if name in table.column_names]
+                    yield table.select(kept)
+
+    fields = [("symbol", pa.string()), ("received_at", pa.timestamp("us", "UTC"))]
+    empty = pa.schema([*fields, *((name, pa.float64()) for name in _COLUMNS)]).empty_table()
+    rows = pa.concat_tables([empty, *tables()], promote_options="default")
+    # In the order of their arrival, quotes before trades of the same time.
+    rows = rows.take(compute.sort_indices(rows, [("received_at", "ascending")]))
     if not rows.num_rows:
         raise ValueError(f"{directory} must have quotes or trades that were recorded, got none")
     first = rows["received_at"][0].as_py()
@@ -133,52 +161,7 @@ def read_recording(directory: Path) -> Replay:
     return replay
 
 
-def _rows(directory: Path, replay: Replay) -> Any:
-    """Return all rows in the order of their arrival, quotes before trades of the same time, and collect the gaps."""
-    try:
-        import pyarrow as pa
-        import pyarrow.compute
-
-        compute: Any = pyarrow.compute  # its functions are made at run time
-    except ImportError:
-        raise ImportError("a recording needs pyarrow: pip install 'brokerage-async[arrow]'") from None
-    from ...arrow.segments import batches_of, recorded_files
-
-    def tables() -> Iterator[pa.Table]:
-        for path in recorded_files(directory):
-            if path.name.startswith(("Quote-", "Trade-")):
-                for batch, gaps in batches_of(path):
-                    for gap in gaps:
-                        since = gap["since"] and datetime.fromisoformat(gap["since"])
-                        replay.gaps.append((since, datetime.fromisoformat(gap["at"])))
-                    names = json.loads((batch.schema.metadata or {}).get(b"symbols", b"{}"))
-                    streamer = batch.column("event_symbol").to_pylist()
-                    symbols = pa.array([names.get(name, name) for name in streamer], pa.string())
-                    table = pa.Table.from_batches([batch]).append_column("symbol", symbols)
-                    kept = [name for name in ("symbol", "received_at", *_COLUMNS) if name in table.column_names]
-                    yield table.select(kept)
-
-    empty = pa.schema(
-        [
-            ("symbol", pa.string()),
-            ("received_at", pa.timestamp("us", "UTC")),
-            *((name, pa.float64()) for name in _COLUMNS),
-        ]
-    )
-    table = pa.concat_tables([empty.empty_table(), *tables()], promote_options="default")
-    return table.take(compute.sort_indices(table, [("received_at", "ascending")]))
-
-
 _FIELDS = ("time", "price", "bid", "ask", "bid_size", "ask_size", "volume")
-
-
-@attrs.frozen
-class _Row:
-    """One row; ``at`` is in seconds from the start of the simulation, or in epoch seconds."""
-
-    at: float
-    quote: Quote
-    is_relative: bool
 
 
 class PricePath(_HeldRows):
@@ -194,24 +177,26 @@ class PricePath(_HeldRows):
     """
 
     def __init__(self, rows: Iterable[tuple[datetime | float, Decimal | int | str] | Mapping[str, Any]]) -> None:
-        self._rows = [_row(number, row) for number, row in enumerate(rows, start=1)]
-        if not self._rows:
+        found = [_row(number, row) for number, row in enumerate(rows, start=1)]
+        if not found:
             raise ValueError("a price path must have at least one row")
-        if len({row.is_relative for row in self._rows}) > 1:
+        self._is_relative = found[0][1]
+        if any(is_relative != self._is_relative for _, is_relative in found):
             raise ValueError("times of a price path must be all datetimes or all seconds since the start")
-        for number, (before, after) in enumerate(pairwise(self._rows), start=2):
-            if after.at <= before.at:
+        self._quotes = [quote for quote, _ in found]
+        self._times = [quote.since for quote in self._quotes]
+        for number, (before, after) in enumerate(pairwise(self._times), start=2):
+            if after <= before:
                 raise ValueError(f"times of a price path must increase, got row {number} no later than the one before")
-        self._times = [row.at for row in self._rows]
-        self._is_relative = self._rows[0].is_relative
 
     def quote(self, listing: Listing, now: float) -> Quote:
         """Return the quote of the last row that has come. Of the first one before that."""
-        row = self._rows[max(0, self._following(listing, now) - 1)]
-        return attrs.evolve(row.quote, since=self._origin(listing) + row.at)
+        quote = self._quotes[max(0, self._following(listing, now) - 1)]
+        return attrs.evolve(quote, since=self._origin(listing) + quote.since)
 
 
-def _row(number: int, row: tuple[Any, Any] | Mapping[str, Any]) -> _Row:
+def _row(number: int, row: tuple[Any, Any] | Mapping[str, Any]) -> tuple[Quote, bool]:
+    """Return a quote, and whether its time is relative to the start of the simulation."""
     fields: dict[str, Any] = dict(row) if isinstance(row, Mapping) else dict(zip(("time", "price"), row, strict=True))
     unknown = ", ".join(sorted(map(str, set(fields) - set(_FIELDS))))
     if unknown or not {"time", "price"} <= set(fields):
@@ -221,27 +206,23 @@ def _row(number: int, row: tuple[Any, Any] | Mapping[str, Any]) -> _Row:
     if isinstance(time, datetime) and time.tzinfo is None:
         raise ValueError(f"time of row {number} must have a time zone, got {time}")
     at = time.timestamp() if isinstance(time, datetime) else float(time)
-    price = _price(number, "price", fields["price"])
-    bid, ask = (price if fields.get(name) is None else _price(number, name, fields[name]) for name in ("bid", "ask"))
+
+    def read(name: str) -> Decimal:
+        return number_of(f"{name} of row {number}", fields[name])
+
+    price = check_price(f"price of row {number}", read("price"))
+    bid, ask = (
+        price if fields.get(name) is None else check_price(f"{name} of row {number}", read(name))
+        for name in ("bid", "ask")
+    )
     if bid > ask:
         raise ValueError(f"bid of row {number} must not be above the ask, got {bid} and {ask}")
     given = [name for name in ("bid_size", "ask_size", "volume") if fields.get(name) is not None]
-    sizes = {name: _decimal(number, name, fields[name]) for name in given}
+    sizes = {name: read(name) for name in given}
     for name, size in sizes.items():
         if not (size.is_finite() and size >= 0):
             raise ValueError(f"{name} of row {number} must be at least 0, got {size}")
-    return _Row(at, Quote(since=at, last=price, bid=bid, ask=ask, **sizes), not isinstance(time, datetime))
-
-
-def _price(number: int, name: str, value: object) -> Decimal:
-    return check_price(f"{name} of row {number}", _decimal(number, name, value))
-
-
-def _decimal(number: int, name: str, value: object) -> Decimal:
-    try:
-        return Decimal(str(value))
-    except InvalidOperation:
-        raise ValueError(f"{name} of row {number} must be a number, got {value!r}") from None
+    return Quote(since=at, last=price, bid=bid, ask=ask, **sizes), not isinstance(time, datetime)
 
 
 def read_prices(path: str | os.PathLike[str]) -> Any:

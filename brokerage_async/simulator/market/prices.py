@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import lru_cache
 
 import attrs
 
@@ -45,8 +46,7 @@ class Prices:
     def __init__(self, catalogue: Catalogue, random: KeyedRandom) -> None:
         self._catalogue = catalogue
         self._random = random
-        self._start = catalogue.opened
-        self._listings: dict[str, Listing] = {}
+        self._listing = lru_cache(_CACHE_SIZE)(self._make_listing)
         self._sources: dict[str, PriceSource] = {}
         self._held: dict[str, list[tuple[float, Quote | None]]] = {}
         self._latest: dict[str, tuple[Quote, float]] = {}
@@ -106,8 +106,9 @@ class Prices:
         """Let the most liquid underlyings have so many quotes a second. 0: none has more than one a minute."""
         self.pace = pace
         self.version += 1
-        for cache in (self._listings, self._latest, self._bars):
-            cache.clear()
+        self._listing.cache_clear()
+        self._latest.clear()
+        self._bars.clear()
 
     def _changed(self, symbol: str, now: float) -> None:
         self.version += 1
@@ -239,11 +240,9 @@ class Prices:
             low, high = (0.22, 0.5) if equity is not None and not (equity.is_etf or equity.is_index) else (0.13, 0.22)
             far = self._random.between(low, high, key_of(symbol), _FAR)
             near = far * self._random.between(0.85, 1.15, key_of(symbol), _NEAR)
-            paid = (
-                None
-                if equity is None or not equity.price
-                else float(4 * quarterly_dividend(equity, self._random) / equity.price)
-            )
+            paid = None  # a future has no dividend
+            if equity is not None and equity.price:
+                paid = float(4 * quarterly_dividend(equity, self._random) / equity.price)
             found = self._surfaces[symbol] = Surface(near, far, paid)
         return found
 
@@ -302,24 +301,19 @@ class Prices:
         quote = self.underlying_quote(symbol, now)
         return {"Last": quote.last, "Mark": quote.last, "Bid": quote.bid, "Ask": quote.ask}.get(field)
 
-    def _listing(self, symbol: str) -> Listing:
-        listing = self._listings.get(symbol)
-        if listing is None:
-            if len(self._listings) >= _CACHE_SIZE:
-                self._listings.clear()
-            # Of two listed equities one is a hundred times as liquid as the other, or more. Well-known ones are liquid.
-            decades = 4 if self._catalogue.is_obscure(symbol) else 0.3
-            liquidity = 10 ** -self._random.between(0, decades, key_of(symbol), _LIQUIDITY)
-            listing = self._listings[symbol] = Listing(
-                symbol=symbol,
-                level=self._catalogue.base_price(symbol),
-                start=self._start,
-                random=self._random,
-                collection=collection_of(symbol),
-                pace=self.pace * liquidity or min(1 / PRICE_INTERVAL, LIVELY * liquidity),
-                liquidity=liquidity,
-            )
-        return listing
+    def _make_listing(self, symbol: str) -> Listing:
+        # Of two listed equities one is a hundred times as liquid as the other, or more. Well-known ones are liquid.
+        decades = 4 if self._catalogue.is_obscure(symbol) else 0.3
+        liquidity = 10 ** -self._random.between(0, decades, key_of(symbol), _LIQUIDITY)
+        return Listing(
+            symbol=symbol,
+            level=self._catalogue.base_price(symbol),
+            start=self._catalogue.opened,
+            random=self._random,
+            collection=collection_of(symbol),
+            pace=self.pace * liquidity or min(1 / PRICE_INTERVAL, LIVELY * liquidity),
+            liquidity=liquidity,
+        )
 
 
 def _last(instrument: Instrument, now: float, bid: Decimal, ask: Decimal, worth: Decimal) -> Decimal:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cache, partial
 
 import attrs
 
@@ -42,12 +42,13 @@ class PublicWatchlists:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
+        self._initial = cache(partial(public_watchlists, catalogue))
         self._published: dict[str, PublicWatchlist] = {}
         self.on_change: Signal[PublicWatchlist, float] = Signal()
 
     def all(self) -> list[PublicWatchlist]:
         """Return the lists: first those that the service began with."""
-        known = {one.name: one for one in self._initial} | self._published
+        known = {one.name: one for one in self._initial()} | self._published
         return list(known.values())
 
     def publish(self, name: str, symbols: Sequence[str], now: float) -> None:
@@ -66,10 +67,6 @@ class PublicWatchlists:
             number, group = old.number, old.group
         new = self._published[name] = PublicWatchlist(number=number, name=name, group=group, entries=entries)
         self.on_change.emit(new, now)
-
-    @cached_property
-    def _initial(self) -> list[PublicWatchlist]:
-        return public_watchlists(self._catalogue)
 
 
 def public_watchlists(catalogue: Catalogue) -> list[PublicWatchlist]:

@@ -30,12 +30,17 @@ def check_price(name: str, price: Decimal) -> Decimal:
     return price
 
 
-def amount_of(name: str, value: object) -> Decimal:
-    """Return a price or quantity that a caller gave, which have the same bounds. ValueError for other values."""
+def number_of(name: str, value: object) -> Decimal:
+    """Return a number that a caller gave, or raise ValueError."""
     try:
-        number = Decimal(str(value))
+        return Decimal(str(value))
     except InvalidOperation:
         raise ValueError(f"{name} must be a number, got {value!r}") from None
+
+
+def amount_of(name: str, value: object) -> Decimal:
+    """Return a price or quantity that a caller gave, which have the same bounds. ValueError for other values."""
+    number = number_of(name, value)
     if not number.is_finite() or number <= 0:
         raise ValueError(f"{name} must be positive, got {value}")
     return check_price(name, number)

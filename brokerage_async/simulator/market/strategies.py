@@ -10,20 +10,7 @@ from math import inf
 
 import attrs
 
-from ..._generated.models import (
-    BacktestDirection,
-    BacktestLeg,
-    BacktestLegType,
-    BacktestSide,
-    EntryFrequency,
-    ExitConditions,
-    InstrumentCollection,
-    InstrumentType,
-    MaximumTrialsBehavior,
-    NewBacktest,
-    OptionType,
-    StrikeSelection,
-)
+from ..._generated import models
 from .calendar import CALENDARS, TradingSession, local_date, monthly_expiration
 from .equities import OptionDefinition, strike_step
 from .instrument import Instrument, occ_symbol
@@ -31,9 +18,9 @@ from .prices import Prices
 
 BY_OTHER_LEG = frozenset(
     {
-        StrikeSelection.PERCENTAGE_OTM_RELATIVE,
-        StrikeSelection.CURRENT_PRICE_OFFSET_RELATIVE,
-        StrikeSelection.CURRENT_PRICE_EXACT_OFFSET_RELATIVE,
+        models.StrikeSelection.PERCENTAGE_OTM_RELATIVE,
+        models.StrikeSelection.CURRENT_PRICE_OFFSET_RELATIVE,
+        models.StrikeSelection.CURRENT_PRICE_EXACT_OFFSET_RELATIVE,
     }
 )
 """Ways of choosing a strike that start from that of another leg."""
@@ -48,10 +35,10 @@ Held = tuple[Instrument, int]
 """Instrument with its quantity in units of the underlying, negative for a short position."""
 
 
-def held(instrument: Instrument, direction: BacktestDirection | None, quantity: int) -> Held:
+def held(instrument: Instrument, direction: models.BacktestDirection | None, quantity: int) -> Held:
     """Return a position of ``quantity`` shares or contracts."""
     units = quantity * int(instrument.multiplier)
-    return instrument, -units if direction == BacktestDirection.SHORT else units
+    return instrument, -units if direction == models.BacktestDirection.SHORT else units
 
 
 @attrs.define(eq=False)
@@ -110,7 +97,7 @@ class Strategies:
         """Return the change of the worth per dollar of the underlying."""
         return sum(units * self._delta(instrument, at) for instrument, units in positions)
 
-    def enter(self, symbol: str, legs: Sequence[BacktestLeg], at: float, *, exact: bool) -> list[Held] | None:
+    def enter(self, symbol: str, legs: Sequence[models.BacktestLeg], at: float, *, exact: bool) -> list[Held] | None:
         """Return the positions of a strategy at its entry.
 
         None if a strike is not listed, or with ``exact`` no expiration is as many days away as a leg asks for.
@@ -118,7 +105,7 @@ class Strategies:
         today = local_date(at)
         strikes: dict[int, Decimal] = {}
         expirations: dict[int, date] = {}
-        options = [number for number, leg in enumerate(legs) if leg.type == BacktestLegType.EQUITY_OPTION]
+        options = [number for number, leg in enumerate(legs) if leg.type == models.BacktestLegType.EQUITY_OPTION]
         for number in sorted(options, key=lambda each: legs[each].strike_selection in BY_OTHER_LEG):
             leg = legs[number]
             days = leg.days_until_expiration or 0
@@ -134,7 +121,7 @@ class Strategies:
         instruments = (
             _option(symbol, expirations[number], _right(leg), strikes[number])
             if number in strikes
-            else Instrument(symbol=symbol, instrument_type=InstrumentType.EQUITY, underlying=symbol)
+            else Instrument(symbol=symbol, instrument_type=models.InstrumentType.EQUITY, underlying=symbol)
             for number, leg in enumerate(legs)
         )
         return [
@@ -142,12 +129,12 @@ class Strategies:
             for instrument, leg in zip(instruments, legs, strict=True)
         ]
 
-    def run(self, requested: NewBacktest, sessions: Sequence[TradingSession]) -> Results:
+    def run(self, requested: models.NewBacktest, sessions: Sequence[TradingSession]) -> Results:
         """Return the trials of a strategy. Those that are open on the last day end then."""
         entry, exit_ = requested.entry_conditions, requested.exit_conditions
-        closes_oldest = entry.maximum_active_trials_behavior == MaximumTrialsBehavior.CLOSE_OLDEST
+        closes_oldest = entry.maximum_active_trials_behavior == models.MaximumTrialsBehavior.CLOSE_OLDEST
         limit = min(entry.maximum_active_trials or _MAX_ACTIVE, _MAX_ACTIVE)
-        on_some_days = entry.frequency == EntryFrequency.ON_SPECIFIC_DAYS_OF_THE_WEEK
+        on_some_days = entry.frequency == models.EntryFrequency.ON_SPECIFIC_DAYS_OF_THE_WEEK
         least = -inf if entry.minimum_vix is None else entry.minimum_vix
         most = inf if entry.maximum_vix is None else entry.maximum_vix
         trials: list[Trial] = []
@@ -162,7 +149,7 @@ class Strategies:
             has_room = closes_oldest or len(active) < limit
             is_day = not on_some_days or session.day.isoweekday() in (entry.specific_days or ())
             if has_room and is_day and session is not sessions[-1] and least <= self._volatility(session) <= most:
-                exact = entry.frequency == EntryFrequency.ON_EXACT_DAYS_TO_EXPIRATION_MATCH
+                exact = entry.frequency == models.EntryFrequency.ON_EXACT_DAYS_TO_EXPIRATION_MATCH
                 legs = self.enter(requested.symbol, requested.legs, session.close, exact=exact)
                 if legs is not None:  # its instruments are listed
                     opened = Trial(session, legs, self.worth(legs, session.close), session)
@@ -176,7 +163,7 @@ class Strategies:
             notices.append(f"Trials that are active at a time are limited to {limit}.")
         return Results(trials, snapshots, notices)
 
-    def _ends(self, trial: Trial, exit_: ExitConditions, session: TradingSession) -> bool:
+    def _ends(self, trial: Trial, exit_: models.ExitConditions, session: TradingSession) -> bool:
         """Return whether a trial ends by a condition, or by an expiration."""
         percent = 100 * trial.profit / abs(trial.cost) if trial.cost else Decimal(0)
         expires, days_left = trial.expires, max(0, exit_.at_days_to_expiration or 0)
@@ -195,29 +182,30 @@ class Strategies:
         return self._prices.theory(instrument, at).delta if instrument.is_option else 1.0
 
     def _strike(
-        self, symbol: str, leg: BacktestLeg, expires: date, strikes: dict[int, Decimal], at: float
+        self, symbol: str, leg: models.BacktestLeg, expires: date, strikes: dict[int, Decimal], at: float
     ) -> Decimal | None:
         """Return the listed strike nearest to the one that a leg asks for, None if it must be exact and is not."""
         spot = self._prices.underlying_price(symbol, at)
         step = strike_step(spot)
         way = leg.strike_selection
         base = strikes[leg.strike_relative_leg or 0] if way in BY_OTHER_LEG else spot
-        if way in (StrikeSelection.PREMIUM, StrikeSelection.DELTA):
+        if way in (models.StrikeSelection.PREMIUM, models.StrikeSelection.DELTA):
             return self._strike_by_value(symbol, leg, expires, at)
-        if way in (StrikeSelection.PERCENTAGE_OTM, StrikeSelection.PERCENTAGE_OTM_RELATIVE):
+        if way in (models.StrikeSelection.PERCENTAGE_OTM, models.StrikeSelection.PERCENTAGE_OTM_RELATIVE):
             part = leg.percentage_otm or Decimal(0)
-            wanted = base * (1 + part if _right(leg) is OptionType.CALL else 1 - part)
+            wanted = base * (1 + part if _right(leg) is models.OptionType.CALL else 1 - part)
         else:
             wanted = base + (leg.current_price_offset or 0)
-        if way == StrikeSelection.CURRENT_PRICE_EXACT_OFFSET_RELATIVE:
+        if way == models.StrikeSelection.CURRENT_PRICE_EXACT_OFFSET_RELATIVE:
             return wanted if wanted > 0 and wanted % step == 0 else None
         return max(step, round(wanted / step) * step)
 
-    def _strike_by_value(self, symbol: str, leg: BacktestLeg, expires: date, at: float) -> Decimal:
+    def _strike_by_value(self, symbol: str, leg: models.BacktestLeg, expires: date, at: float) -> Decimal:
         """Return the strike up to twice the spot price whose option has about the premium or delta of a leg."""
         spot, right = self._prices.underlying_price(symbol, at), _right(leg)
-        by_delta, step = leg.strike_selection == StrikeSelection.DELTA, strike_step(spot)
-        sign = -1 if right is OptionType.CALL else 1  # the higher the strike, the cheaper a call, the less its delta
+        by_delta, step = leg.strike_selection == models.StrikeSelection.DELTA, strike_step(spot)
+        # The higher the strike, the cheaper is a call, and the less its delta.
+        sign = -1 if right is models.OptionType.CALL else 1
 
         def value(number: int) -> float:
             option = _option(symbol, expires, right, number * step)
@@ -230,11 +218,11 @@ class Strategies:
         return step * min(nearest, key=lambda number: abs(value(number) - wanted))
 
 
-def _right(leg: BacktestLeg) -> OptionType:
-    return OptionType.CALL if leg.side == BacktestSide.CALL else OptionType.PUT
+def _right(leg: models.BacktestLeg) -> models.OptionType:
+    return models.OptionType.CALL if leg.side == models.BacktestSide.CALL else models.OptionType.PUT
 
 
-def _option(symbol: str, expires: date, right: OptionType, strike: Decimal) -> Instrument:
+def _option(symbol: str, expires: date, right: models.OptionType, strike: Decimal) -> Instrument:
     occ = occ_symbol(symbol.replace("/", ""), expires, right, strike)
     option = OptionDefinition(
         symbol=occ, underlying=symbol, expires=expires, option_type=right, strike=strike, active=True
@@ -249,28 +237,28 @@ _MAX_DAYS = 1_100
 
 _OFFSET = "current_price_offset", "currentPriceOffset", Decimal(-_MAX_DOLLARS), Decimal(_MAX_DOLLARS)
 _DISTANCE = "percentage_otm", "percentageOTM", Decimal(-1), Decimal(1)
-_NEEDED: Mapping[StrikeSelection, tuple[str, str, Decimal, Decimal]] = {
-    StrikeSelection.DELTA: ("delta", "delta", Decimal(1), Decimal(100)),
-    StrikeSelection.PERCENTAGE_OTM: _DISTANCE,
-    StrikeSelection.PERCENTAGE_OTM_RELATIVE: _DISTANCE,
-    StrikeSelection.CURRENT_PRICE_OFFSET: _OFFSET,
-    StrikeSelection.CURRENT_PRICE_OFFSET_RELATIVE: _OFFSET,
-    StrikeSelection.CURRENT_PRICE_EXACT_OFFSET_RELATIVE: _OFFSET,
-    StrikeSelection.PREMIUM: ("premium", "premium", Decimal(0), Decimal(_MAX_DOLLARS)),
+_NEEDED: Mapping[models.StrikeSelection, tuple[str, str, Decimal, Decimal]] = {
+    models.StrikeSelection.DELTA: ("delta", "delta", Decimal(1), Decimal(100)),
+    models.StrikeSelection.PERCENTAGE_OTM: _DISTANCE,
+    models.StrikeSelection.PERCENTAGE_OTM_RELATIVE: _DISTANCE,
+    models.StrikeSelection.CURRENT_PRICE_OFFSET: _OFFSET,
+    models.StrikeSelection.CURRENT_PRICE_OFFSET_RELATIVE: _OFFSET,
+    models.StrikeSelection.CURRENT_PRICE_EXACT_OFFSET_RELATIVE: _OFFSET,
+    models.StrikeSelection.PREMIUM: ("premium", "premium", Decimal(0), Decimal(_MAX_DOLLARS)),
 }
 """Field that each way of choosing a strike needs: attribute, key, and bounds."""
 
 
-def problems_of(requested: NewBacktest, first: date, last: date) -> Iterator[tuple[str, str]]:
+def problems_of(requested: models.NewBacktest, first: date, last: date) -> Iterator[tuple[str, str]]:
     """Yield field and problem of each broken rule; ``first`` and ``last`` bound the days that can be tested."""
     start, end = requested.start_date, requested.end_date
     if start < first or last < end:
         yield "startDate" if start < first else "endDate", f"must be from {first} to {last}"
     elif end < start:
         yield "endDate", "must not be before startDate"
-    elif not CALENDARS[InstrumentCollection.EQUITY].between(start, end):
+    elif not CALENDARS[models.InstrumentCollection.EQUITY].between(start, end):
         yield "endDate", "must leave at least one trading day"
-    options = {n: leg for n, leg in enumerate(requested.legs) if leg.type == BacktestLegType.EQUITY_OPTION}
+    options = {n: leg for n, leg in enumerate(requested.legs) if leg.type == models.BacktestLegType.EQUITY_OPTION}
     for number, leg in options.items():
         place, way = f"legs[{number}].", leg.strike_selection
         if leg.quantity is not None and leg.quantity > _MAX_CONTRACTS:
@@ -288,7 +276,7 @@ def problems_of(requested: NewBacktest, first: date, last: date) -> Iterator[tup
             text = "must be the index of an option leg with a strikeSelection that is not relative"
             yield f"{place}strikeRelativeLeg", text
     entry = requested.entry_conditions
-    if entry.frequency == EntryFrequency.ON_SPECIFIC_DAYS_OF_THE_WEEK and not entry.specific_days:
+    if entry.frequency == models.EntryFrequency.ON_SPECIFIC_DAYS_OF_THE_WEEK and not entry.specific_days:
         yield "entryConditions.specificDays", "must name at least one day for this frequency"
     if entry.maximum_active_trials is not None and entry.maximum_active_trials < 1:
         yield "entryConditions.maximumActiveTrials", "must be at least 1"

@@ -11,16 +11,7 @@ from typing import Any
 
 import attrs
 
-from ..._generated.converters import (
-    ExternalTransactionWire,
-    OrderChainEntryWire,
-    OrderChainLegWire,
-    OrderChainNodeWire,
-    OrderChainTotalsWire,
-    OrderChainWire,
-    PositionWire,
-    UnderlyingYearGainSummaryWire,
-)
+from ..._generated import converters as wires
 from ..._generated.models import QuantityDirection
 from ..accounts.accounts import Account, Execution, Position, Transaction
 from ..api.accounts import Positions
@@ -29,7 +20,7 @@ from ..market.calendar import local_date
 from ..trading.fees import Fees, amounts
 
 
-def year_gains(account: Account, underlying: str, now: float) -> UnderlyingYearGainSummaryWire | None:
+def year_gains(account: Account, underlying: str, now: float) -> wires.UnderlyingYearGainSummaryWire | None:
     """Return the summary of an underlying in the year of ``now``, None if nothing was traded in that year.
 
     A position has one average price, so that the gain on lots equals the year's gain.
@@ -45,7 +36,7 @@ def year_gains(account: Account, underlying: str, now: float) -> UnderlyingYearG
                 gain, fees, kind = gain + realized, fees + execution.fees, execution.instrument.underlying_type
     if kind is None:
         return None
-    return UnderlyingYearGainSummaryWire(
+    return wires.UnderlyingYearGainSummaryWire(
         account_number=account.number,
         symbol=underlying,
         instrument_type=kind,
@@ -70,10 +61,10 @@ class _Step:
     execution: Execution
     value: Decimal
     is_opening: bool
-    entries: tuple[OrderChainEntryWire, ...]
+    entries: tuple[wires.OrderChainEntryWire, ...]
 
 
-def order_chain(account: Account, underlying: str, now: float = 0.0) -> OrderChainWire | None:
+def order_chain(account: Account, underlying: str, now: float = 0.0) -> wires.OrderChainWire | None:
     """Return the latest chain of an underlying, None if it was never traded."""
     scratch = attrs.evolve(account, positions={}, transactions=[], cash=_ZERO)
     steps: list[_Step] = []
@@ -86,7 +77,7 @@ def order_chain(account: Account, underlying: str, now: float = 0.0) -> OrderCha
             is_opening = scratch.held(instrument.symbol) * execution.signed >= 0
             value = scratch.trade(instrument, execution.signed, execution.price, execution.fees.total, at)
             entries = tuple(
-                OrderChainEntryWire(
+                wires.OrderChainEntryWire(
                     symbol=held.instrument.symbol,
                     instrument_type=held.instrument.instrument_type,
                     quantity=_plain(abs(held.quantity)),
@@ -102,9 +93,11 @@ def order_chain(account: Account, underlying: str, now: float = 0.0) -> OrderCha
     nodes = [_node(list(some)) for _, some in groupby(steps, key=lambda step: step.execution.order_number)]
     if scratch.positions:
         entries_held = list(last.entries)
-        still_open = OrderChainNodeWire(node_type="open-positions", occurred_at=_time(last.at), entries=entries_held)
+        still_open = wires.OrderChainNodeWire(
+            node_type="open-positions", occurred_at=_time(last.at), entries=entries_held
+        )
         nodes.append(still_open)
-    return OrderChainWire(
+    return wires.OrderChainWire(
         id=first.execution.order_number or first.execution.identifier,
         description=f"{underlying} {'spread' if len(last.entries) > 1 else 'position'}",
         underlying_symbol=underlying,
@@ -117,7 +110,7 @@ def order_chain(account: Account, underlying: str, now: float = 0.0) -> OrderCha
     )
 
 
-def _totals(steps: Sequence[_Step], scratch: Account) -> OrderChainTotalsWire:
+def _totals(steps: Sequence[_Step], scratch: Account) -> wires.OrderChainTotalsWire:
     fees = _fees(steps)
     charges = fees.total - fees.commission
     opening = sum((step.value for step in steps if step.is_opening), _ZERO)
@@ -132,7 +125,7 @@ def _totals(steps: Sequence[_Step], scratch: Account) -> OrderChainTotalsWire:
         _ZERO,
     )
     gain = opening + closing + invested
-    return OrderChainTotalsWire(
+    return wires.OrderChainTotalsWire(
         open=bool(scratch.positions),
         roll_count=0,
         opened_at=_time(steps[0].at),
@@ -153,7 +146,7 @@ def _totals(steps: Sequence[_Step], scratch: Account) -> OrderChainTotalsWire:
     )
 
 
-def _node(steps: Sequence[_Step]) -> OrderChainNodeWire:
+def _node(steps: Sequence[_Step]) -> wires.OrderChainNodeWire:
     first, last = steps[0].execution, steps[-1]
     quantity = sum((step.execution.quantity for step in steps if step.execution.instrument == first.instrument), _ZERO)
     cost = sum((step.value for step in steps), _ZERO)
@@ -161,7 +154,7 @@ def _node(steps: Sequence[_Step]) -> OrderChainNodeWire:
     for _, some in groupby([step.execution for step in steps], key=lambda execution: execution.instrument.symbol):
         execution, *others = some
         filled = _plain(sum((each.quantity for each in others), execution.quantity))
-        leg = OrderChainLegWire(
+        leg = wires.OrderChainLegWire(
             symbol=execution.instrument.symbol,
             instrument_type=execution.instrument.instrument_type,
             action=execution.action,
@@ -169,7 +162,7 @@ def _node(steps: Sequence[_Step]) -> OrderChainNodeWire:
             order_quantity=filled,
         )
         legs.append(leg)
-    return OrderChainNodeWire(
+    return wires.OrderChainNodeWire(
         node_type="order",
         id=first.order_number or first.identifier,
         description=f"{first.action} {_plain(quantity)} {first.instrument.symbol}",
@@ -199,7 +192,7 @@ def _time(at: float) -> Any:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%S}.{round(at % 1 * 1000):03d}+0000"
 
 
-def position_row(positions: Positions, account: Account, execution: Execution, now: float) -> PositionWire:
+def position_row(positions: Positions, account: Account, execution: Execution, now: float) -> wires.PositionWire:
     """Return the position after an execution. A closed one has quantity 0 and direction ``Zero``."""
     instrument = execution.instrument
     held = account.positions.get(instrument.symbol)
@@ -210,11 +203,11 @@ def position_row(positions: Positions, account: Account, execution: Execution, n
     return row
 
 
-def external_transaction(account: Account, movement: Transaction) -> ExternalTransactionWire:
+def external_transaction(account: Account, movement: Transaction) -> wires.ExternalTransactionWire:
     """Return a transfer of cash from or to a bank."""
     number, amount, day = movement.wire.id, movement.booked, local_date(movement.executed_at)
     assert isinstance(amount, Decimal)
-    return ExternalTransactionWire(
+    return wires.ExternalTransactionWire(
         id=int(str(number)),
         account_number=account.number,
         amount=Decimal(money(abs(amount))),

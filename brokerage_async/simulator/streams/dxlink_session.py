@@ -11,8 +11,8 @@ import attrs
 
 from ..._generated.stream_caps import CHANGES_PER_MINUTE, SESSIONS, SUBSCRIPTIONS, SUBSCRIPTIONS_BY_TYPE
 from ..accounts.accounts import Customer
+from ..faults import StreamFaults
 from ..state import State
-from .faults import StreamFaults
 from .market_rows import MarketRows
 from .session import SILENCE, Session
 
@@ -121,18 +121,53 @@ class DxLinkSession(Session):
         channel = 0 if message is None else message.get("channel")
         if message is None or not isinstance(kind, str) or not isinstance(channel, int):
             self._error(0, "INVALID_MESSAGE", "not a message of the protocol")
+        elif kind == "SETUP" and not str(message.get("version", "")).startswith(("0.1", "1.0")):
+            self._error(0, "UNSUPPORTED_PROTOCOL", "version must be 0.1 or 1.0")
         elif kind == "SETUP":
-            self._set_up(message, now)
+            timeout = message.get("keepaliveTimeout")
+            if isinstance(timeout, int | float) and 1 <= timeout < self._keepalive:
+                self._keepalive = float(timeout)
+            if not self._is_set_up and self._has("dxlink_keepalive"):
+                self._later(now + self._keepalive / 2, self._keep_alive)
+            self._is_set_up = True
+            silence = round(SILENCE)
+            setup = {"version": _VERSION, "keepaliveTimeout": silence, "acceptKeepaliveTimeout": silence}
+            self.push({"type": "SETUP", "channel": 0, **setup})
+            self.push({"type": "AUTH_STATE", "channel": 0, "state": "UNAUTHORIZED"})
         elif kind in ("KEEPALIVE", "ERROR"):
             self.push({"type": "KEEPALIVE", "channel": 0})
         elif not self._is_set_up and self._has("dxlink_order_of_setup"):
             self._error(0, "BAD_ACTION", "SETUP must come first")
         elif kind == "AUTH":
-            self._authorize(str(message.get("token", "")), now)
+            token = str(message.get("token", ""))
+            customer = None if self._faults.refuses() else self._tokens.identify(token, now)
+            is_new = self.customer is None and self._has("dxlink_sessions_cap")
+            if customer is None:
+                self.push({"type": "AUTH_STATE", "channel": 0, "state": "UNAUTHORIZED"})
+                if self._has("dxlink_refused_token_closes"):
+                    self.close()
+            elif is_new and self._sessions_of(customer) >= SESSIONS:
+                self._error(0, "BAD_ACTION", f"simulated: a login has at most {SESSIONS} sessions at a time")
+                self.close()
+            else:
+                self.customer, state = customer, {"state": "AUTHORIZED", "userId": str(customer.number)}
+                self.push({"type": "AUTH_STATE", "channel": 0, **state})
         elif self.customer is None:
             self._error(0, "UNAUTHORIZED", "authorize first")
         elif kind == "CHANNEL_REQUEST":
-            self._open(channel, message)
+            given = message.get("parameters")
+            parameters = {"contract": "AUTO", **(given if isinstance(given, dict) else {}), "subFormat": "LIST"}
+            is_strict = self._has("dxlink_unknown_is_an_error")
+            if channel % 2 == 0 or channel in self._channels:
+                self._error(0, "BAD_ACTION", "channel must be odd and new")
+            elif is_strict and (service := message.get("service", "FEED")) != "FEED":
+                self._error(channel, "BAD_ACTION", f"unsupported service {service}")
+            elif is_strict and parameters["contract"] not in CONTRACTS:
+                self._error(channel, "INVALID_MESSAGE", f"contract must be one of {', '.join(CONTRACTS)}")
+            else:
+                self._channels[channel] = _Channel(channel, str(parameters["contract"]))
+                opened = {"type": "CHANNEL_OPENED", "channel": channel, "service": "FEED", "parameters": parameters}
+                self.push(opened)
         elif (found := self._channels.get(channel)) is None:
             self._error(channel, "BAD_ACTION", "unknown channel")
         elif kind == "CHANNEL_CANCEL":
@@ -147,59 +182,39 @@ class DxLinkSession(Session):
             found.fields |= fields if isinstance(fields, dict) else {}
             self._announce(found)
         elif kind == "FEED_SUBSCRIPTION":
-            self._subscribe(found, message, now)
+            if message.get("reset"):
+                found.subscriptions.clear()
+                found.underlyings.clear()
+            for each in _entries(message, "remove"):
+                key = each["type"], each["symbol"]
+                found.underlyings.get(found.subscriptions.pop(key, None), {}).pop(key, None)
+            rows: dict[str, list[dict[str, Any]]] = {}
+            has_history = found.contract == "HISTORY" or not self._has("candle_history_contract")
+            for each in self._accepted(found, message, now):
+                event, symbol, from_time = each["type"], each["symbol"], each.get("fromTime")
+                instrument = self._rows.instrument(symbol)
+                found.subscriptions[event, symbol] = underlying = None if instrument is None else instrument.underlying
+                if instrument is not None and underlying is not None:
+                    found.underlyings.setdefault(underlying, {})[event, symbol] = instrument.is_option
+                    self._follow(underlying, now)
+                rows.setdefault(event, []).extend(
+                    self._rows.rows(event, symbol, from_time, now, has_history=has_history)
+                )
+            for event, some in rows.items():
+                if some:  # a client without wishes gets all columns
+                    found.fields.setdefault(event, list(some[0]))
+            if new := [event for event in rows if event not in found.announced]:
+                found.announced.update(new)
+                self._announce(found, new)
+            self._feed(found, rows)
         else:
             self._error(channel, "INVALID_MESSAGE", f"unknown message {kind}")
-
-    def _set_up(self, message: dict[str, Any], now: float) -> None:
-        if not str(message.get("version", "")).startswith(("0.1", "1.0")):
-            self._error(0, "UNSUPPORTED_PROTOCOL", "version must be 0.1 or 1.0")
-            return
-        timeout = message.get("keepaliveTimeout")
-        if isinstance(timeout, int | float) and 1 <= timeout < self._keepalive:
-            self._keepalive = float(timeout)
-        if not self._is_set_up and self._has("dxlink_keepalive"):
-            self._later(now + self._keepalive / 2, self._keep_alive)
-        self._is_set_up = True
-        silence = round(SILENCE)
-        setup = {"version": _VERSION, "keepaliveTimeout": silence, "acceptKeepaliveTimeout": silence}
-        self.push({"type": "SETUP", "channel": 0, **setup})
-        self.push({"type": "AUTH_STATE", "channel": 0, "state": "UNAUTHORIZED"})
 
     def _keep_alive(self, now: float) -> None:
         """Send something before the client's timeout."""
         if not self.is_closed:
             self.push({"type": "KEEPALIVE", "channel": 0})
             self._later(now + self._keepalive / 2, self._keep_alive)
-
-    def _authorize(self, token: str, now: float) -> None:
-        customer = None if self._faults.refuses() else self._tokens.identify(token, now)
-        if customer is None:
-            self.push({"type": "AUTH_STATE", "channel": 0, "state": "UNAUTHORIZED"})
-            if self._has("dxlink_refused_token_closes"):
-                self.close()
-            return
-        is_new = self.customer is None
-        if is_new and self._has("dxlink_sessions_cap") and self._sessions_of(customer) >= SESSIONS:
-            self._error(0, "BAD_ACTION", f"simulated: a login has at most {SESSIONS} sessions at a time")
-            self.close()
-            return
-        self.customer = customer
-        self.push({"type": "AUTH_STATE", "channel": 0, "state": "AUTHORIZED", "userId": str(customer.number)})
-
-    def _open(self, number: int, message: dict[str, Any]) -> None:
-        parameters = message.get("parameters")
-        parameters = {"contract": "AUTO", **(parameters if isinstance(parameters, dict) else {}), "subFormat": "LIST"}
-        is_strict = self._has("dxlink_unknown_is_an_error")
-        if number % 2 == 0 or number in self._channels:
-            self._error(0, "BAD_ACTION", "channel must be odd and new")
-        elif is_strict and (service := message.get("service", "FEED")) != "FEED":
-            self._error(number, "BAD_ACTION", f"unsupported service {service}")
-        elif is_strict and parameters["contract"] not in CONTRACTS:
-            self._error(number, "INVALID_MESSAGE", f"contract must be one of {', '.join(CONTRACTS)}")
-        else:
-            self._channels[number] = _Channel(number, str(parameters["contract"]))
-            self.push({"type": "CHANNEL_OPENED", "channel": number, "service": "FEED", "parameters": parameters})
 
     def _announce(self, channel: _Channel, kinds: Iterable[str] = ()) -> None:
         config: dict[str, Any] = {
@@ -208,31 +223,6 @@ class DxLinkSession(Session):
         }  # fmt: skip
         fields = {kind: channel.fields[kind] for kind in kinds if kind in channel.fields}
         self.push({**config, "eventFields": fields} if fields else config)
-
-    def _subscribe(self, channel: _Channel, message: dict[str, Any], now: float) -> None:
-        if message.get("reset"):
-            channel.subscriptions.clear()
-            channel.underlyings.clear()
-        for each in _entries(message, "remove"):
-            key = each["type"], each["symbol"]
-            channel.underlyings.get(channel.subscriptions.pop(key, None), {}).pop(key, None)
-        rows: dict[str, list[dict[str, Any]]] = {}
-        has_history = channel.contract == "HISTORY" or not self._has("candle_history_contract")
-        for each in self._accepted(channel, message, now):
-            kind, symbol, from_time = each["type"], each["symbol"], each.get("fromTime")
-            instrument = self._rows.instrument(symbol)
-            channel.subscriptions[kind, symbol] = underlying = None if instrument is None else instrument.underlying
-            if instrument is not None and underlying is not None:
-                channel.underlyings.setdefault(underlying, {})[kind, symbol] = instrument.is_option
-                self._follow(underlying, now)
-            rows.setdefault(kind, []).extend(self._rows.rows(kind, symbol, from_time, now, has_history=has_history))
-        for kind, some in rows.items():
-            if some:  # a client without wishes gets all columns
-                channel.fields.setdefault(kind, list(some[0]))
-        if new := [kind for kind in rows if kind not in channel.announced]:
-            channel.announced.update(new)
-            self._announce(channel, new)
-        self._feed(channel, rows)
 
     def _accepted(self, channel: _Channel, message: dict[str, Any], now: float) -> Iterable[dict[str, Any]]:
         """Yield the entries of ``add`` within the caps. The others are refused with one error each reason."""

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
@@ -46,19 +47,11 @@ class MarketRows:
     def __init__(self, catalogue: Catalogue, prices: Prices) -> None:
         self._catalogue = catalogue
         self._prices = prices
-        self._found: dict[str, Instrument | None] = {}
+        self._found = lru_cache(_MAX_FOUND)(self._find)
 
     def instrument(self, symbol: str) -> Instrument | None:
         """Return the instrument of a streamer symbol, of its candles too."""
-        if symbol not in self._found:
-            if len(self._found) >= _MAX_FOUND:
-                self._found.clear()
-            match = _CANDLE.fullmatch(symbol)
-            self._found[symbol] = self._find(match["symbol"] if match else symbol)
-        return self._found[symbol]
-
-    def next_change(self, underlying: str, now: float) -> float:
-        return self._prices.next_change(underlying, now)
+        return self._found(symbol)
 
     def rows(
         self, kind: str, symbol: str, from_time: int | None, now: float, *, has_history: bool = True
@@ -87,6 +80,8 @@ class MarketRows:
 
     def _find(self, symbol: str) -> Instrument | None:
         find = self._catalogue.instrument
+        if (candle := _CANDLE.fullmatch(symbol)) is not None:
+            symbol = candle["symbol"]
         if (option := _OPTION.fullmatch(symbol)) is not None:
             thousandths = int(Decimal(option["strike"]) * 1000)
             occ = f"{option['root']:6}{option['day']}{option['kind']}{thousandths:08d}"
@@ -98,8 +93,7 @@ class MarketRows:
         if ":" in symbol:
             return find(InstrumentType.CRYPTOCURRENCY, symbol.partition(":")[0])
         equity = self._catalogue.equity(symbol)
-        is_index = equity is not None and equity.is_index
-        return equity.instrument() if equity is not None and is_index else find(InstrumentType.EQUITY, symbol)
+        return equity.instrument() if equity is not None and equity.is_index else find(InstrumentType.EQUITY, symbol)
 
     def _values(self, kind: str, instrument: Instrument, now: float) -> dict[str, Any] | None:
         """Return the values of an event, None for a type that is not served."""

@@ -14,6 +14,7 @@ from ..api.accounts import Accounts as AccountHandlers
 from ..api.accounts import Balances, Positions
 from ..api.watchlists import public_row
 from ..clock import ScheduledEvent
+from ..faults import StreamFaults
 from ..market.alerts import Alert
 from ..market.public_watchlists import PublicWatchlist
 from ..market.quotes import next_minute
@@ -21,7 +22,6 @@ from ..state import State
 from ..trading.orders import Order, order_json
 from .account_views import external_transaction, order_chain, position_row, year_gains
 from .dxlink_session import DxLinkSession
-from .faults import StreamFaults
 from .market_rows import MarketRows
 from .session import AccountSession, Session
 
@@ -143,7 +143,7 @@ class StreamServer:
             self._await_change(underlying, now)
 
     def _await_change(self, underlying: str, now: float) -> None:
-        due = self._next_changes[underlying] = self._rows.next_change(underlying, now)
+        due = self._next_changes[underlying] = self._state.prices.next_change(underlying, now)
         heapq.heappush(self._changes, (due, underlying))
         due = self._changes[0][0]
         if self._tape is None or due < self._tape.when:
@@ -174,13 +174,6 @@ class StreamServer:
 
     # Changes
 
-    def _later(self, kind: str, now: float, action: Callable[[float], None]) -> None:
-        delay = self.delays.get(kind, 0.0)
-        if delay <= 0:
-            action(now)
-        else:
-            self._state.event_queue.at(now + delay, action)
-
     def _listens(self, account_number: str) -> bool:
         return any(isinstance(each, AccountSession) and account_number in each.accounts for each in self.sessions)
 
@@ -189,52 +182,54 @@ class StreamServer:
         if not self._listens(number):
             return
         data = msgspec.Raw(order_json(order, self._state.dialect))
-        self._later("Order", now, partial(self._send, order.account, "Order", lambda _: data))
+        self._later("Order", order.account, now, lambda _: data)
         if (parent := self._state.complex_order_desk.parent_of(order)) is not None:
-            self._once("ComplexOrder", order.account, parent.number, now, lambda _: parent.wire(self._state.dialect))
+            self._later(
+                "ComplexOrder", order.account, now, lambda _: parent.wire(self._state.dialect), key=parent.number
+            )
         self._balance_changed(order.account, now)
 
     def _executed(self, account: Account, execution: Execution, now: float) -> None:
         """Push what an execution changes: of an order, or at an expiration."""
         if not self._listens(account.number):
             return
-        position = partial(position_row, self._positions, account, execution)
-        self._later("CurrentPosition", now, partial(self._send, account, "CurrentPosition", position))
+        self._later("CurrentPosition", account, now, partial(position_row, self._positions, account, execution))
         underlying = execution.instrument.underlying
         for kind, view in (("OrderChain", order_chain), ("UnderlyingYearGainSummary", year_gains)):
-            self._once(kind, account, underlying, now, partial(view, account, underlying))
+            self._later(kind, account, now, partial(view, account, underlying), key=underlying)
         count = day_trade_count(account, now)
         if count != self._day_trades.get(account.number, 0):
-            self._once("TradingStatus", account, "", now, partial(self._accounts.status, account))
+            self._later("TradingStatus", account, now, partial(self._accounts.status, account), key="")
         self._day_trades[account.number] = count
         self._balance_changed(account, now)
 
     def _balance_changed(self, account: Account, now: float) -> None:
-        self._once("AccountBalance", account, "", now, partial(self._balances.balance, account))
+        self._later("AccountBalance", account, now, partial(self._balances.balance, account), key="")
 
-    def _send(self, account: Account, kind: str, view: View, now: float) -> None:
-        if (data := view(now)) is not None:
-            self.send_account_event(account.number, kind, data, now)
-
-    def _once(self, kind: str, account: Account, key: object, now: float, view: View) -> None:
-        """Push the state of an object after all changes of one moment."""
+    def _later(self, kind: str, account: Account, now: float, view: View, *, key: object = None) -> None:
+        """Push an object after the delay of its type. One with a key is pushed once, after all changes of a moment."""
         place = (kind, (account.number, key))
         if place in self._due:
             return
-        self._due.add(place)
+        if key is not None:
+            self._due.add(place)
 
         def send(at: float) -> None:
             self._due.discard(place)
-            self._send(account, kind, view, at)
+            if (data := view(at)) is not None:
+                self.send_account_event(account.number, kind, data, at)
 
-        self._later(kind, now, send)
+        delay = self.delays.get(kind, 0.0)
+        if delay <= 0:
+            send(now)
+        else:
+            self._state.event_queue.at(now + delay, send)
 
     def _cash_moved(self, account: Account, movement: Transaction) -> None:
         if not self._listens(account.number):
             return
-        now = movement.executed_at
-        sent = external_transaction(account, movement)
-        self._later("ExternalTransaction", now, partial(self._send, account, "ExternalTransaction", lambda _: sent))
+        now, sent = movement.executed_at, external_transaction(account, movement)
+        self._later("ExternalTransaction", account, now, lambda _: sent)
         self._balance_changed(account, now)
 
     def _alert_changed(self, alert: Alert, now: float) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
+from ..faults import StreamFaults
 from ..state import State
-from .faults import StreamFaults
 
 SILENCE = 60.0
 """Seconds of silence after which a client is disconnected."""

@@ -148,6 +148,7 @@ class Bookkeeping:
         return transaction
 
 
+@attrs.define(eq=False, repr=False)
 class Expirations:
     """Settles options and futures of all accounts once they expire.
 
@@ -155,23 +156,16 @@ class Expirations:
     strike. Options on an index are paid in cash, as are those whose future expires with them, and futures.
     """
 
-    def __init__(
-        self,
-        accounts: Accounts,
-        bookkeeping: Bookkeeping,
-        catalogue: Catalogue,
-        prices: Prices,
-        event_queue: EventQueue,
-        has: Callable[[str], bool],
-    ) -> None:
-        self._accounts = accounts
-        self._bookkeeping = bookkeeping
-        self._catalogue = catalogue
-        self._prices = prices
-        self._event_queue = event_queue
-        self._has = has
-        self._awaited: set[str] = set()
-        bookkeeping.on_execution(self._await)
+    _accounts: Accounts
+    _bookkeeping: Bookkeeping
+    _catalogue: Catalogue
+    _prices: Prices
+    _event_queue: EventQueue
+    _has: Callable[[str], bool]
+    _awaited: set[str] = attrs.field(init=False, factory=set)
+
+    def __attrs_post_init__(self) -> None:
+        self._bookkeeping.on_execution(self._await)
 
     def _await(self, _: Account, execution: Execution, now: float) -> None:
         instrument = execution.instrument
@@ -182,7 +176,7 @@ class Expirations:
 
         def settle(at: float) -> None:
             self._awaited.discard(instrument.symbol)
-            for account in self._accounts.all():
+            for account in self._accounts.values():
                 if held := account.held(instrument.symbol):
                     self._end(account, instrument, held, at)
 

@@ -170,8 +170,7 @@ class Exchange:
         """Route a received order as soon as its rules and the market hours allow it."""
         after = order.route_after
         earliest = now if after is None else max(now, after.timestamp())
-        opening = calendar.opening(order.legs[0].instrument.collection, earliest, hours=self._hours(order))
-        self._schedule(order, "next", opening + self._delay(order, _ROUTE), self._routed)
+        self._schedule(order, "next", self._opening(order, earliest) + self._delay(order, _ROUTE), self._routed)
 
     def release(self, order: Order, now: float) -> None:
         """Release a contingent order: its condition is met."""
@@ -210,15 +209,15 @@ class Exchange:
         if not may_fill:
             self._withdraw(order)
         self._request_end(order, OrderStatus.CANCEL_REQUESTED, now)
-        beaten = self._chances.delay("fills_after_cancel_requests", order)
-        if may_fill and beaten is not None:
-            self._schedule(order, "beaten", now + beaten, self._beat)
+        terms, beaten = order.terms, self._chances.delay("fills_after_cancel_requests", order)
 
-    def _beat(self, order: Order, now: float) -> None:
-        """Fill an order at its limit before the exchange hears of its cancellation."""
-        is_limit = order.terms.is_limited and len(order.legs) == 1 and (order.triggered or not order.terms.is_stop)
-        if is_limit and calendar.is_open(order.legs[0].instrument.collection, now, hours=self._hours(order)):
-            self.fill(order, order.units, now, order.terms.price)
+        def beat(order: Order, at: float) -> None:  # at its limit, before the exchange hears of the cancellation
+            is_limit = terms.is_limited and len(order.legs) == 1 and (order.triggered or not terms.is_stop)
+            if is_limit and self._opening(order, at) <= at:
+                self.fill(order, order.units, at, terms.price)
+
+        if may_fill and beaten is not None:
+            self._schedule(order, "beaten", now + beaten, beat)
 
     def _withdraw(self, order: Order) -> None:
         """Take an order out of the book, so that it is not filled any more."""
@@ -235,8 +234,8 @@ class Exchange:
     def _request_end(self, order: Order, status: OrderStatus, now: float) -> None:
         """Ask for the end of an order at the exchange, which confirms it later."""
         self._order_store.move(order, status, now)
-        late = self._chances.delay("cancels_confirmed_late", order)
-        self._schedule(order, "confirm", now + (late or self._delay(order, _CONFIRM)), self._confirmed)
+        late = self._chances.delay("cancels_confirmed_late", order) or self._delay(order, _CONFIRM)
+        self._schedule(order, "confirm", now + late, lambda order, at: self.remove(order, OrderStatus.CANCELLED, at))
 
     def abandon_replacement(self, order: Order, now: float) -> None:
         """Keep an order working after its replacement was abandoned."""
@@ -246,6 +245,10 @@ class Exchange:
 
     def _hours(self, order: Order) -> calendar.Hours:
         return calendar.hours_of(order.terms.time_in_force, self._has)
+
+    def _opening(self, order: Order, now: float) -> float:
+        """Return the earliest time, from ``now`` on, when an order can be matched."""
+        return calendar.opening(order.legs[0].instrument.collection, now, hours=self._hours(order))
 
     # Scheduled events
 
@@ -289,8 +292,14 @@ class Exchange:
     def _schedule_end(self, order: Order, now: float) -> None:
         """Schedule the expiry of an order, and its cancellation by a rule."""
         terms = order.terms
+
+        def cancel(order: Order, at: float) -> None:
+            if order.is_stoppable:
+                order.cancelled_by_rule_at = at
+                self.cancel(order, at, by_user=False)
+
         if terms.rules is not None and terms.rules.cancel_at is not None:
-            self._schedule(order, "cancel", max(now, terms.rules.cancel_at.timestamp()), self._cancel_by_rule)
+            self._schedule(order, "cancel", max(now, terms.rules.cancel_at.timestamp()), cancel)
         instrument = order.legs[0].instrument
         ends = [leg.instrument.expires_at for leg in order.legs if leg.instrument.expires_at is not None]
         if not terms.time_in_force.startswith("GTC"):
@@ -317,21 +326,21 @@ class Exchange:
         if reason is None and self._chances.is_offline(now):
             reason = "Session offline"
         if reason is not None:
-            order.reject_reason = reason
-            self._order_store.move(order, OrderStatus.REJECTED, now)
+            self.reject(order, reason, now)
             return
         if self._chances.delay("orders_can_be_dead", order) is not None:
             self._order_store.move(order, OrderStatus.DEAD, now)
             return
         self._order_store.move(order, OrderStatus.ROUTED, now)
+
+        def take_off(order: Order, at: float) -> None:
+            self._order_store.move(order, OrderStatus.IN_FLIGHT, at)
+            self._schedule(order, "next", at + self._delay(order, _LIVE), self._went_live)
+
         if self._has("orders_pass_in_flight"):
-            self._schedule(order, "next", now + self._delay(order, _FLY), self._took_off)
+            self._schedule(order, "next", now + self._delay(order, _FLY), take_off)
         else:
             self._schedule(order, "next", now + self._delay(order, _LIVE), self._went_live)
-
-    def _took_off(self, order: Order, now: float) -> None:
-        self._order_store.move(order, OrderStatus.IN_FLIGHT, now)
-        self._schedule(order, "next", now + self._delay(order, _LIVE), self._went_live)
 
     def _went_live(self, order: Order, now: float) -> None:
         self.make_live(order, now)
@@ -357,20 +366,17 @@ class Exchange:
             self.reject(order, "Rejected by the exchange", now)
 
     def reject(self, order: Order, reason: str, now: float) -> None:
-        self._withdraw(order)
         order.reject_reason = reason
-        self._order_store.move(order, OrderStatus.REJECTED, now)
+        self.remove(order, OrderStatus.REJECTED, now)
 
     def _remove_live(self, order: Order, now: float) -> None:
         if order.status is OrderStatus.LIVE:
             self.remove(order, OrderStatus.REMOVE_PENDING, now)
-            self._schedule(order, "next", now + self._delay(order, _REMOVE), self._removed)
-
-    def _removed(self, order: Order, now: float) -> None:
-        self.remove(order, order.removal, now)
+            end = now + self._delay(order, _REMOVE)
+            self._schedule(order, "next", end, lambda order, at: self.remove(order, order.removal, at))
 
     def remove(self, order: Order, status: OrderStatus, now: float) -> None:
-        """Take an order out of the book as an administrator: it has ``status`` from now on."""
+        """Take an order out of the book: it has ``status`` from now on."""
         self._withdraw(order)
         self._order_store.move(order, status, now)
 
@@ -382,10 +388,8 @@ class Exchange:
         if order.number not in self._live:
             return
         self._unschedule(order, "next", "evaluate")
-        instrument = order.legs[0].instrument
-        hours = self._hours(order)
-        if not calendar.is_open(instrument.collection, now, hours=hours):
-            self._schedule(order, "evaluate", calendar.opening(instrument.collection, now, hours=hours), self.evaluate)
+        if (opening := self._opening(order, now)) > now:
+            self._schedule(order, "evaluate", opening, self.evaluate)
         elif self.is_marketable(order, now) and self._liquidity.units(order, now):
             turn = len(order.legs[0].fills)
             self._schedule(order, "next", now + self._delay(order, _FILL, turn), self._traded)
@@ -421,8 +425,7 @@ class Exchange:
         return sum((price * leg.sign * leg.remaining / units for leg, price in prices), Decimal(0))
 
     def _traded(self, order: Order, now: float) -> None:
-        is_open = calendar.is_open(order.legs[0].instrument.collection, now, hours=self._hours(order))
-        if not is_open or not self.is_marketable(order, now):
+        if self._opening(order, now) > now or not self.is_marketable(order, now):
             self.evaluate(order, now)
             return
         units, turn = order.units, len(order.legs[0].fills)
@@ -487,21 +490,12 @@ class Exchange:
         self.on_fill.emit(order, now)
         self._order_store.changed(order, now)
 
-    def _confirmed(self, order: Order, now: float) -> None:
-        self._withdraw(order)
-        self._order_store.move(order, OrderStatus.CANCELLED, now)
-
     def expire(self, order: Order, now: float) -> None:
         """Expire an order, unless it is about to be cancelled or removed."""
         if not order.can_become(OrderStatus.EXPIRED):
             return
         self._live.pop(order.number, None)
         self._order_store.move(order, OrderStatus.EXPIRED, now)
-
-    def _cancel_by_rule(self, order: Order, now: float) -> None:
-        if order.is_stoppable:
-            order.cancelled_by_rule_at = now
-            self.cancel(order, now, by_user=False)
 
     def _price_was_set(self, symbol: str, now: float) -> None:
         for order in list(self._live.values()):

@@ -6,21 +6,16 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from math import gcd
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 import msgspec
 
-from ..._generated.converters import (
-    FillWire,
-    NewOrderConditionWire,
-    OrderConditionWire,
-    OrderLegWire,
-    OrderRuleWire,
-    OrderWire,
-)
+from ..._generated import converters as wires
 from ..._generated.models import (
     AdvancedInstructions,
+    Comparator,
+    ComplexOrderType,
     ContingentStatus,
     LegAction,
     MarginOrder,
@@ -56,15 +51,6 @@ class IllegalTransitionError(RuntimeError):
     """Invalid transition of an order: a bug in the simulator itself."""
 
 
-class ParentOrder(Protocol):
-    """Complex order, as its components see it."""
-
-    number: int
-
-    def replaced(self, old: Order, new: Order) -> None:
-        """Substitute ``new`` for the component ``old``."""
-
-
 @attrs.define(eq=False)
 class Leg:
     """One instrument of an order; ``quantity`` and ``remaining`` are positive, ``busted`` counts fills that left it."""
@@ -73,7 +59,7 @@ class Leg:
     action: LegAction
     quantity: Decimal
     remaining: Decimal
-    fills: list[FillWire] = attrs.field(factory=list)
+    fills: list[wires.FillWire] = attrs.field(factory=list)
     busted: int = 0
 
     @property
@@ -158,7 +144,7 @@ class Order:
     triggered: bool = False
     reserved: Decimal = Decimal(0)
     set_aside: Decimal = Decimal(0)
-    complex_order: ParentOrder | None = None
+    complex_order: ComplexOrder | None = attrs.field(default=None, repr=False)
     tag: str | None = None
     contingent_status: ContingentStatus | None = None
     routed_by_rule_at: float | None = None
@@ -301,6 +287,65 @@ class Order:
         return self.legs[0].sign > 0
 
 
+@attrs.define(kw_only=True, eq=False)
+class ComplexOrder:
+    """Orders that depend on each other.
+
+    ``number`` is 0 in a dry-run. Only a PAIRS order has ratio fields. It is ``released`` once its ratio is met, other
+    types when their trigger order is filled.
+    """
+
+    number: int
+    account: Account
+    type: ComplexOrderType
+    orders: list[Order] = attrs.field(factory=list)
+    trigger: Order | None = None
+    comparator: Comparator | None = None
+    threshold: Decimal | None = None
+    is_notional: bool = False
+    released: bool = False
+    terminal_at: float | None = None
+    related: list[Order] = attrs.field(factory=list)
+
+    @property
+    def members(self) -> list[Order]:
+        """Every current order of the group, the trigger order first."""
+        return [*([self.trigger] if self.trigger is not None else []), *self.orders]
+
+    def replaced(self, old: Order, new: Order) -> None:
+        """Substitute ``new`` for ``old``: a replacement, or the original if that is abandoned."""
+        self.related = [*(order for order in self.related if order is not new), old]
+        if self.trigger is old:
+            self.trigger = new
+        self.orders = [new if order is old else order for order in self.orders]
+
+    def wire(self, dialect: Dialect) -> wires.ComplexOrderWire:
+        """Return the complex order as a wire struct. The identifiers of related orders are strings in either form."""
+        related = [
+            wires.RelatedOrderWire(
+                id=str(order.number),
+                complex_order_id=str(self.number),
+                complex_order_tag=order.tag,
+                replaces_order_id=None if order.replaces is None else str(number_of(order.replaces)),
+                replacing_order_id=None if order.replaced_by is None else str(number_of(order.replaced_by)),
+                status=order.status,
+            )
+            for order in self.related
+        ]
+        return wires.ComplexOrderWire(
+            id=dialect.identifier(self.number or None),
+            account_number=self.account.number,
+            type=self.type,
+            ratio_price_comparator=self.comparator,
+            ratio_price_threshold=self.threshold,
+            ratio_price_is_threshold_based_on_notional=None if self.threshold is None else self.is_notional,
+            terminal_at=timestamp(self.terminal_at),
+            orders=[order_wire(order, dialect) for order in self.orders],
+            trigger_order=None if self.trigger is None else order_wire(self.trigger, dialect),
+            related_orders=related,
+        )
+
+
 def number_of(order: Order | None) -> int | None:
     return None if order is None else order.number
 
@@ -431,10 +476,10 @@ def order_json(order: Order, dialect: Dialect) -> bytes:
     return order.rendered
 
 
-def order_wire(order: Order, dialect: Dialect) -> OrderWire:
+def order_wire(order: Order, dialect: Dialect) -> wires.OrderWire:
     """Return the order as a wire struct, without the fields that do not apply."""
     customer, terms = order.account.customer, order.terms
-    wire = OrderWire(
+    wire = wires.OrderWire(
         id=dialect.identifier(order.number or None),
         account_number=order.account.number,
         size=dialect.quantity(order.size),
@@ -453,7 +498,7 @@ def order_wire(order: Order, dialect: Dialect) -> OrderWire:
         user_id=str(customer.number),
         username=customer.username,
         legs=[
-            OrderLegWire(
+            wires.OrderLegWire(
                 instrument_type=leg.instrument.instrument_type,
                 symbol=leg.instrument.symbol,
                 quantity=dialect.quantity(leg.quantity),
@@ -490,7 +535,7 @@ def order_wire(order: Order, dialect: Dialect) -> OrderWire:
         wire.cancelled_size = format(sum((leg.remaining for leg in order.legs), Decimal(0)).normalize(), "f")
     if terms.rules is not None:
         # Under the keys of recordings or of the document. The schema declares these as aliases.
-        rules = OrderRuleWire(
+        rules = wires.OrderRuleWire(
             cancel_at=None if terms.rules.cancel_at is None else timestamp(terms.rules.cancel_at.timestamp()),
             route_after=None if terms.rules.route_after is None else timestamp(terms.rules.route_after.timestamp()),
             routed_at=timestamp(order.routed_by_rule_at),
@@ -498,8 +543,8 @@ def order_wire(order: Order, dialect: Dialect) -> OrderWire:
         )
         conditions = []
         for position, one in enumerate(order.conditions):
-            known = NewOrderConditionWire.of(attrs.evolve(one, extra={}))  # unknown keys are ignored
-            condition = msgspec.convert(known, OrderConditionWire, from_attributes=True)
+            known = wires.NewOrderConditionWire.of(attrs.evolve(one, extra={}))  # unknown keys are ignored
+            condition = msgspec.convert(known, wires.OrderConditionWire, from_attributes=True)
             condition.id = dialect.identifier(position + 1)
             if position in order.condition_hits:
                 at, value = order.condition_hits[position]

@@ -14,12 +14,14 @@ from ..._generated.models import (
     InstrumentType,
     LegAction,
     MarginOrderLeg,
+    NewOrder,
     NewOrderLeg,
     OrderType,
     PreflightCode,
     PriceEffect,
     TimeInForce,
 )
+from ..accounts.accounts import Account
 from ..accounts.margin_calculator import BuyingPowerImpact, MarginCalculator
 from ..api.wire import Dialect, RefusedError, money
 from ..market import calendar
@@ -139,20 +141,23 @@ class Preflight:
             legs.append(Leg(instrument, leg.action, quantity, quantity))
         return legs, problems
 
+    def draft(self, account: Account, requested: NewOrder, now: float) -> Order:
+        """Return a requested order. Raise RefusedError for an instrument that is not served."""
+        terms = Terms.of(requested)
+        legs, problems = self.legs(requested.legs, terms, now)
+        if problems:
+            raise preflight_error(problems)
+        return Order(number=0, account=account, legs=legs, terms=terms)
+
     def check(
-        self,
-        order: Order,
-        now: float,
-        *,
-        deferred: bool = False,
-        freed: Decimal = Decimal(0),
+        self, order: Order, now: float, *, deferred: bool = False, freed: Decimal = Decimal(0)
     ) -> PreflightResult:
         """Check a whole order.
 
         ``freed`` is the buying power that the replaced order gives back. Positions and buying power do not matter yet
         to an order that is ``deferred`` until another order is filled.
         """
-        reopened = [] if deferred or order.replaces is not None else self.reopen(order)
+        warnings = [] if deferred or order.replaces is not None else self.reopen(order)
         agreed: dict[str, Decimal] = {}
         if len(order.legs) == 1 and order.terms.is_limited and order.terms.price is not None:
             agreed[order.legs[0].instrument.symbol] = order.terms.price
@@ -160,30 +165,29 @@ class Preflight:
         impact = self._margin_calculator.impact(order.account, trades, self._fees(order, agreed, now), agreed, now)
         impact = attrs.evolve(impact, current=impact.current + freed) if freed else impact
         strict = order.terms.is_strict and not deferred and order.replaces is None
-        errors = [*self._leg_errors(order, strict, now), *self._term_errors(order, now)]
-        errors += self._fraction_errors(order, now)
+        errors = list(self._errors(order, now, strict_effects=strict))
+        hours = calendar.hours_of(order.terms.time_in_force, self._has)
+        is_open = calendar.is_open(order.legs[0].instrument.collection, now, hours=hours)
         if not deferred:
             errors += self._position_errors(order)
             is_market = order.terms.order_type in (OrderType.MARKET, OrderType.NOTIONAL_MARKET)
             opens_at_once = is_market and order.opens and order.terms.rules is None
             needs_a_market = opens_at_once and self._has("opening_market_orders_need_an_open_market")
-            if needs_a_market and not self._is_open(order, now):
+            if needs_a_market and not is_open:
                 text = "Opening market orders not allowed when market closed."
                 errors.append(Message(PreflightCode.TIF_NO_AFTER_HOURS_OPENING_MARKET_ORDERS, text))
         # An order that takes no buying power, such as one that closes a position, is always possible.
         if impact.new < 0 and impact.change < 0 and not deferred:
             errors.append(Message("margin_check_failed", "Insufficient buying power for this order"))
-        warnings = reopened
         if (reason := reject_reason(order)) is not None:
-            warnings = [*warnings, Message("order_would_be_rejected", reason)]
+            warnings.append(Message("order_would_be_rejected", reason))
         if self._prices.silence:
-            text = f"The order waits for prices: {self._prices.silence}"
-            warnings = [*warnings, Message("waits_for_prices", text)]
-        if not self._is_open(order, now):
+            warnings.append(Message("waits_for_prices", f"The order waits for prices: {self._prices.silence}"))
+        if not is_open:
             code = PreflightCode.TIF_NEXT_VALID_SESSION
             if not self._has("next_session_warning_is_dotted"):
                 code = PreflightCode.TIF_NEXT_VALID_SESSSION
-            warnings = [*warnings, Message(code, "Your order will begin working during next valid session.")]
+            warnings.append(Message(code, "Your order will begin working during next valid session."))
         return PreflightResult(
             order=order,
             impact=impact,
@@ -214,7 +218,9 @@ class Preflight:
             total += fees_of(leg.instrument, action, leg.quantity, price)
         return total
 
-    def _leg_errors(self, order: Order, strict_effects: bool, now: float) -> Iterator[Message]:
+    def _errors(self, order: Order, now: float, *, strict_effects: bool) -> Iterator[Message]:
+        """Yield errors of the legs, of the terms, and of orders for an amount of money or for parts of a share."""
+        terms = order.terms
         if len({leg.instrument.underlying for leg in order.legs}) > 1:
             yield Message("legs_underlying_mismatch", "All legs must have the same underlying")
         yield from quantity_errors(order.legs)
@@ -240,13 +246,21 @@ class Preflight:
             fits = closes if leg.action.endswith("to Close") else held >= 0 or not leg.action.endswith("to Open")
             if strict_effects and not fits:
                 yield Message("invalid_position_effect", f"{leg.action} does not fit the position in {symbol}")
-
-    def _fraction_errors(self, order: Order, now: float) -> Iterator[Message]:
-        """Yield errors of orders for an amount of money, and of those for parts of a share."""
-        terms = order.terms
-        if not self._has("fractions_are_small_market_orders"):
-            return
-        for leg in order.legs:
+        if len(order.legs) == 1:
+            effect = terms.price_effect if terms.is_limited else terms.value_effect
+            if order.buys and effect is PriceEffect.CREDIT:
+                yield Message("cant_buy_for_credit", "You cannot buy for a credit.")
+            if not order.buys and effect is PriceEffect.DEBIT:
+                yield Message("cant_sell_for_debit", "You cannot sell for a debit")
+        if any(amount is not None and amount < 0 for amount in (terms.price, terms.stop_trigger, terms.value)):
+            yield Message("invalid_price", "Prices and values must be unsigned; the effect gives the direction")
+        today = local_date(now)
+        if terms.gtc_date is not None and not today <= terms.gtc_date <= today + _HORIZON:
+            yield Message("invalid_gtc_date", "The GTD date has passed or is too far in the future")
+        times = () if terms.rules is None else (terms.rules.route_after, terms.rules.cancel_at)
+        if any(time is not None and time.timestamp() > now + _HORIZON.total_seconds() for time in times):
+            yield Message("invalid_rule_time", "The times of the order's rules are too far in the future")
+        for leg in order.legs if self._has("fractions_are_small_market_orders") else ():
             instrument, is_notional = leg.instrument, terms.order_type is OrderType.NOTIONAL_MARKET
             whole = leg.quantity == leg.quantity.to_integral_value()
             if instrument.instrument_type is not InstrumentType.EQUITY or (whole and not is_notional):
@@ -290,27 +304,6 @@ class Preflight:
                 if leg.quantity + sum(working.values()) > abs(held):
                     text = "You cannot close more than the existing position, counting the closing orders that work."
                     yield Message(PreflightCode.CANNOT_CLOSE_AGAINST_MORE_THAN_EXISTING_POSITION, text)
-
-    def _term_errors(self, order: Order, now: float) -> Iterator[Message]:
-        terms = order.terms
-        if len(order.legs) == 1:
-            effect = terms.price_effect if terms.is_limited else terms.value_effect
-            if order.buys and effect is PriceEffect.CREDIT:
-                yield Message("cant_buy_for_credit", "You cannot buy for a credit.")
-            if not order.buys and effect is PriceEffect.DEBIT:
-                yield Message("cant_sell_for_debit", "You cannot sell for a debit")
-        if any(amount is not None and amount < 0 for amount in (terms.price, terms.stop_trigger, terms.value)):
-            yield Message("invalid_price", "Prices and values must be unsigned; the effect gives the direction")
-        today = local_date(now)
-        if terms.gtc_date is not None and not today <= terms.gtc_date <= today + _HORIZON:
-            yield Message("invalid_gtc_date", "The GTD date has passed or is too far in the future")
-        times = () if terms.rules is None else (terms.rules.route_after, terms.rules.cancel_at)
-        if any(time is not None and time.timestamp() > now + _HORIZON.total_seconds() for time in times):
-            yield Message("invalid_rule_time", "The times of the order's rules are too far in the future")
-
-    def _is_open(self, order: Order, now: float) -> bool:
-        hours = calendar.hours_of(order.terms.time_in_force, self._has)
-        return calendar.is_open(order.legs[0].instrument.collection, now, hours=hours)
 
 
 def quantity_errors(legs: Iterable[Leg]) -> Iterator[Message]:

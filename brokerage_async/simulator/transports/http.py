@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Container, Iterable
+from collections.abc import Awaitable, Callable, Container
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+import attrs
 from aiohttp import WSMsgType, web
 from aiohttp.http_exceptions import HttpProcessingError
 
@@ -78,7 +79,16 @@ async def serve_socket(
 
     session.connect(send, lambda: outgoing.put_nowait(None))
     pump.start()
-    writer = loop.create_task(_write(socket, outgoing))
+
+    async def write() -> None:
+        while (message := await outgoing.get()) is not None:  # None: the session is closed
+            try:
+                await socket.send_str(message)
+            except ConnectionError:
+                return
+        await socket.close()
+
+    writer = loop.create_task(write())
     try:
         async for message in socket:
             now = clock.now()
@@ -94,16 +104,6 @@ async def serve_socket(
         writer.cancel()
         await asyncio.wait({writer})
     return socket
-
-
-async def _write(socket: web.WebSocketResponse, outgoing: asyncio.Queue[str | None]) -> None:
-    """Send messages until the session is closed."""
-    while (message := await outgoing.get()) is not None:
-        try:
-            await socket.send_str(message)
-        except ConnectionError:
-            return
-    await socket.close()
 
 
 logger: logging.Logger = logging.getLogger("brokerage_async.simulator")
@@ -126,33 +126,22 @@ async def listen(
     return runner
 
 
+@attrs.define(eq=False, repr=False)
 class LoopbackServer:
     """HTTP server for a brokerage on one port; ``has_listened`` once it was started, so that its address is known."""
 
-    def __init__(
-        self,
-        brokerage: Brokerage,
-        clock: Clock,
-        latency: Callable[[Request], float],
-        host: str,
-        port: int,
-        names: Iterable[str] = (),
-        *,
-        pump: Pump,
-        prepare: Callable[[Request], Awaitable[None]] | None = None,
-    ) -> None:
-        self._brokerage = brokerage
-        self._pump = pump
-        self._prepare = prepare
-        self._clock = clock
-        self._latency = latency
-        self._host = host
-        self._port = port
-        self._names = frozenset(name.lower() for name in (*names, host))
-        self._bound = host
-        self._runner: web.ServerRunner | None = None
-        self.has_listened: bool = False
-        self._answering: set[asyncio.Task[object]] = set()
+    _brokerage: Brokerage
+    _clock: Clock
+    _latency: Callable[[Request], float]
+    _host: str
+    _port: int
+    _names: Container[str]
+    _pump: Pump
+    _prepare: Callable[[Request], Awaitable[None]] | None = None
+    _bound: str = attrs.field(init=False, default=attrs.Factory(lambda self: self._host, takes_self=True))
+    _runner: web.ServerRunner | None = attrs.field(init=False, default=None)
+    has_listened: bool = attrs.field(init=False, default=False)
+    _answering: set[asyncio.Task[object]] = attrs.field(init=False, factory=set)
 
     @property
     def base_url(self) -> str:
@@ -185,13 +174,12 @@ class LoopbackServer:
         self._answering.add(task)
         try:
             foreign = page_behind(http.headers.get("Host"), http.headers.get("Origin"), self._bound, self._names)
-            if not foreign:
-                return await self._serve(http)
-            # A request of a web page: the brokerage never sees it.
-            logger.warning("refused %s %s: %s", http.method, http.path, foreign)
-            refused = RefusedError.not_permitted(f"{foreign}: web pages are not served").response(http.path)
-            dates = dated(refused, self._clock.now()).headers
-            return web.Response(status=refused.status, body=refused.body, headers=dates)
+            if foreign:  # a request of a web page: the brokerage never sees it
+                logger.warning("refused %s %s: %s", http.method, http.path, foreign)
+                refused = RefusedError.not_permitted(f"{foreign}: web pages are not served").response(http.path)
+                dates = dated(refused, self._clock.now()).headers
+                return web.Response(status=refused.status, body=refused.body, headers=dates)
+            return await self._serve(http)
         finally:
             self._answering.discard(task)
 

@@ -95,7 +95,14 @@ class MemorySocket:
         """
         if self._is_closed:
             raise ResponseLostError("simulated: the connection is closed")
-        self._loop.call_soon(self._receive, revealed(message))
+
+        def arrive() -> None:
+            if not self._is_closed:
+                now = self._clock.now()
+                self._brokerage.advance(now)
+                self._session.receive(revealed(message), now)
+
+        self._loop.call_soon(arrive)
 
     async def receive(self) -> str | bytes:
         """Return the next message.
@@ -115,12 +122,6 @@ class MemorySocket:
         self._end()
         self._brokerage.streams.forget(self._session)
         self._pump.check()
-
-    def _receive(self, message: str) -> None:
-        if not self._is_closed:
-            now = self._clock.now()
-            self._brokerage.advance(now)
-            self._session.receive(message, now)
 
     def _deliver(self, message: str, delay: float) -> None:
         if delay > 0:

@@ -1,5 +1,6 @@
 """Control API and its description."""
 
+import inspect
 import json
 from typing import Any
 
@@ -185,7 +186,10 @@ def test_actions_of_the_api_are_recorded_and_restored(remote: Remote) -> None:
 def test_every_route_has_a_handler_and_token_is_compared_whole() -> None:
     sim = Simulator()
     api = ControlApi(sim.brokerage, sim.clock, TOKEN)
-    assert all(callable(getattr(api, f"_do_{route.name}", ACTIONS.get(route.name))) for route in CONTROL_ROUTES)
+    cases = inspect.getsource(ControlApi._do)
+    assert [
+        route.name for route in CONTROL_ROUTES if f'"{route.name}"' not in cases and route.name not in ACTIONS
+    ] == []
     assert [api.is_token(token) for token in (TOKEN, "made-u", "", "é")] == [True, False, False, False]
 
 

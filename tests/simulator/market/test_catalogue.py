@@ -23,7 +23,6 @@ from brokerage_async.simulator.market.equities import (
     known_equities,
     monthly_expirations,
     option_row,
-    warrant_row,
     warrants,
 )
 from brokerage_async.simulator.market.futures import (
@@ -97,8 +96,8 @@ def test_rows_are_rendered_once_and_found_by_symbol_and_filter() -> None:
     written: list[str] = []
     rows = table(written)
     assert written == []
-    assert rows.rows([1, 1]) == [b'{"symbol":"a"}'] * 2
-    assert rows.rows(range(3))[1] is rows.rows([1])[0]
+    assert [rows.row(1), rows.row(1)] == [b'{"symbol":"a"}'] * 2
+    assert [*map(rows.row, range(3))][1] is rows.row(1)
     assert written == ["a", "b", "c"]
     rows = table([])
     assert (len(rows), rows.get("c"), rows.get("d")) == (3, "c", None)
@@ -234,7 +233,7 @@ def test_warrants_and_options_are_rows_with_their_terms() -> None:
     assert equity_options(10, [], TODAY) == []
     made = warrants(12, equities(20, KeyedRandom(0)))
     assert [one.symbol for one in made][9:] == ["AMDW", "IWMW", "GLDW"]
-    assert b'"symbol":"AAPLW"' in dumps(warrant_row(made[0]))
+    assert b'"symbol":"AAPLW"' in dumps(made[0])
     assert len(warrants(100, equities(20, KeyedRandom(0)))) == 16
 
 

@@ -5,8 +5,13 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from brokerage_async.simulator.market.future_options import Expiration, FutureOptionChain, future_option_instrument
-from brokerage_async.simulator.market.futures import future_instrument, option_products
+from brokerage_async.simulator.market.futures import (
+    Expiration,
+    FutureOptionChain,
+    future_instrument,
+    future_option_instrument,
+    option_products,
+)
 from brokerage_async.simulator.market.instrument import FUTURES
 from tests.tables import for_each
 
@@ -14,7 +19,7 @@ TODAY = date(2026, 6, 10)
 
 
 def rows_of(chain: FutureOptionChain) -> list[Any]:
-    return [json.loads(row) for row in chain.table.rows(range(len(chain.table)))]
+    return [json.loads(row) for row in map(chain.table.row, range(len(chain.table)))]
 
 
 @for_each(

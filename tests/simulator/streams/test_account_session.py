@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from brokerage_async.models import InstrumentType, LegAction
-from brokerage_async.simulator.streams.faults import DELIVER, StreamFaults
+from brokerage_async.simulator.faults import DELIVER, StreamFaults
 from brokerage_async.simulator.streams.server import ACCOUNT_PATH
 from brokerage_async.simulator.streams.session import AccountSession
 from tests.simulator.harness import COMPLEX_ORDERS, Harness, leg, limit, market

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from brokerage_async.models import InstrumentType, LegAction, OptionType
-from brokerage_async.simulator.market.future_options import future_option_instrument
+from brokerage_async.simulator.market.futures import future_option_instrument
 from brokerage_async.simulator.market.instrument import occ_symbol
 from tests.simulator.harness import Harness, leg, limit
 
