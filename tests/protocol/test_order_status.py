@@ -83,4 +83,5 @@ def test_order_is_complete_with_its_last_fill(shown: Order, complete: bool) -> N
 
 def test_order_without_legs_or_fills_is_judged_by_its_status() -> None:
     assert is_complete(Order(status=OrderStatus.CANCELLED))
+    assert not is_complete(Order())
     assert not is_complete(Order(status=OrderStatus.FILLED, legs=(OrderLeg(quantity=Decimal(1)),)))

@@ -8,11 +8,11 @@ from decimal import Decimal
 from typing import Any
 
 import attrs
-import pytest
 
 from brokerage_async import models
 from brokerage_async.watch.executions import Books, Discrepancy, Execution, Item
 from brokerage_async.watch.ledger import Ledger
+from tests.tables import for_each
 
 NOON = datetime(2026, 6, 10, 16, tzinfo=UTC)
 
@@ -296,7 +296,7 @@ def test_strangers_are_orders_that_no_list_has_shown() -> None:
     assert reader.ledger.strangers([old]) == set()
 
 
-@pytest.mark.parametrize("crashed", [False, True])
+@for_each("crashed", [False, True])
 def test_fills_of_orders_that_cannot_change_are_forgotten_into_the_base(crashed: bool) -> None:
     working = attrs.evolve(order(fill(5, 1)), id="5")
     ended = order(fill(1, 10, "90"), status="Filled")

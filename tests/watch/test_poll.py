@@ -14,6 +14,7 @@ from brokerage_async.watch.diff import UNCHANGED, Change
 from brokerage_async.watch.feed import Cursor, Feed
 from brokerage_async.watch.poll import Watcher, poll
 from brokerage_async.watch.schedule import Schedule
+from tests.loops import on_virtual_time
 from tests.tables import for_each
 
 Item = tuple[str, int]
@@ -89,27 +90,31 @@ async def test_poll_collection_becomes_a_stream_of_changes() -> None:
     assert script.starts[:13] == list(range(13))
 
 
-async def test_poll_without_initial_skips_the_first_state() -> None:
-    async with watch(Script({"a": 1}, {"a": 2}), initial=False) as watcher:
-        assert await take(watcher, 1) == [("changed", "a", 1, 2)]
+SEED = [("a", 1), ("b", 1), ("c", 1)]
+SINCE_THEN = [("changed", "b", 1, 2), ("added", "d", None, 1), ("removed", "c", 1, None)]
 
 
-async def test_poll_seed_reports_changes_since_then() -> None:
-    seed = [("a", 1), ("b", 1), ("c", 1)]
-    async with watch(Script({"a": 1, "b": 2, "d": 1}), initial=False, seed=seed) as watcher:
-        assert await take(watcher, 3) == [("changed", "b", 1, 2), ("added", "d", None, 1), ("removed", "c", 1, None)]
+@for_each(
+    "answers, options, expected",
+    [
+        ([{"a": 1}, {"a": 2}], {"initial": False}, [("changed", "a", 1, 2)]),
+        ([{"a": 1, "b": 2, "d": 1}], {"initial": False, "seed": SEED}, SINCE_THEN),
+        ([{"a": 1}, UNCHANGED, UNCHANGED, {"a": 2}], {}, [("added", "a", None, 1), ("changed", "a", 1, 2)]),
+    ],
+)
+async def test_poll_reports_changes_since_the_first_state_or_seed_and_none_of_unchanged(
+    answers: list[Any], options: dict[str, Any], expected: list[Any]
+) -> None:
+    async with watch(Script(*answers), **options) as watcher:
+        assert await take(watcher, len(expected)) == expected
         await quiet(watcher)
 
 
-async def test_poll_unchanged_is_not_compared() -> None:
-    async with watch(Script({"a": 1}, UNCHANGED, UNCHANGED, {"a": 2})) as watcher:
-        assert await take(watcher, 2) == [("added", "a", None, 1), ("changed", "a", 1, 2)]
-
-
-@pytest.mark.parametrize(
-    ("takes", "expected"),
+@for_each(
+    "takes, expected",
     [(0.0, [0, 1, 2, 3, 4]), (0.9, [0, 1, 2, 3, 4]), (1.2, [0, 1.2, 3, 4.2, 6]), (2.5, [0, 3, 6, 9, 12])],
 )
+@on_virtual_time
 async def test_poll_slow_fetches_stay_on_the_grid(takes: float, expected: list[float]) -> None:
     script = Script({}, takes=takes)
     async with watch(script) as watcher:
@@ -159,10 +164,11 @@ async def test_poll_failures_are_logged_without_their_message(caplog: pytest.Log
     assert "too much" not in caplog.text
 
 
-@pytest.mark.parametrize(
+@for_each(
     "error",
     [errors.PermissionDeniedError("no"), errors.NotFoundError("none"), errors.TokenError("dead"), KeyError("bug")],
 )
+@on_virtual_time
 async def test_poll_fatal_failure_ends_after_the_due_changes(error: Exception) -> None:
     script = Script({"a": 1, "b": 1}, error)
     watcher = watch(script)
@@ -186,12 +192,7 @@ async def test_poll_rejected_tokens_count_only_in_a_row() -> None:
             await anext(watcher)
 
 
-async def test_poll_key_error_ends_the_iteration() -> None:
-    with pytest.raises(ZeroDivisionError):
-        await anext(poll(Script({"a": 1}), key=lambda item: 1 // 0, interval=1))
-
-
-async def test_poll_on_error_raising_ends_the_iteration() -> None:
+async def test_poll_function_that_raises_ends_the_iteration() -> None:
     def enough(error: Exception) -> None:
         raise error
 
@@ -199,6 +200,8 @@ async def test_poll_on_error_raising_ends_the_iteration() -> None:
     with pytest.raises(errors.ServerError, match="down"):
         await anext(watch(script, on_error=enough))
     assert script.starts == [0]
+    with pytest.raises(ZeroDivisionError):
+        await anext(poll(Script({"a": 1}), key=lambda item: 1 // 0, interval=1))
 
 
 async def test_poll_slow_consumer_gets_the_latest_state() -> None:
@@ -431,30 +434,6 @@ async def test_poll_changes_lead_to_the_last_state_at_any_pace(steps: list[Any],
             assert {key: item[1] for key, item in watcher.snapshot.items()} == known
             await asyncio.sleep(next(busy))
     assert known == states[-1]
-
-
-async def test_poll_thousand_times_does_not_drift_or_overlap() -> None:
-    interval, count = 0.01, 1000
-    loop = asyncio.get_running_loop()
-    starts: list[float] = []
-    in_flight = most = 0
-
-    async def fetch() -> list[Item]:
-        nonlocal in_flight, most
-        starts.append(loop.time())
-        in_flight += 1
-        most = max(most, in_flight)
-        await asyncio.sleep(0.002)
-        in_flight -= 1
-        return [("polls", len(starts) // count)]
-
-    async with poll(fetch, key=first, interval=interval) as watcher:
-        async for change in watcher:
-            if change.after == ("polls", 1):
-                break
-    late = [at - (starts[0] + slot * interval) for slot, at in enumerate(starts[:count])]
-    assert max(map(abs, late)) < 0.001
-    assert most == 1
 
 
 async def unawaited(*_: object) -> bool:
