@@ -98,33 +98,22 @@ class TestOneSend:
             assert response.status == status
             assert len(server.requests) == 1
 
-    async def test_request_goes_out_as_it_was_built(self) -> None:
-        async with RawServer() as server, OpenTransport() as transport:
+    async def test_request_goes_out_as_it_was_built_whatever_surrounds_it(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("HTTP_PROXY", "http_proxy"):
+            monkeypatch.setenv(name, "http://127.0.0.1:9")
+        async with RawServer(answer(b"{}", 200, "Set-Cookie: a=b")) as server, OpenTransport() as transport:
             url = f"{server.url}/chains/.%2FESZ6%20EW3U6%20260918P9100?status[]=Cancel%20Requested&a=b%2Bc"
             await transport.send(request_for(server, url=url))
             await transport.send(request_for(server, "POST", body=b'{"quantity" : "1.0"}'))
+            await transport.send(request_for(server, "POST", body=None))
         assert server.lines[0] == url.replace(server.url, "GET ") + " HTTP/1.1"
         assert server.requests[1].endswith(b'\r\n\r\n{"quantity" : "1.0"}')
         assert b"\r\nUser-Agent: tests/1\r\n" in server.requests[0]
-        assert b"cookie" not in server.requests[0].lower()
-
-    async def test_post_without_a_body_has_no_content_type(self) -> None:
-        async with RawServer() as server, OpenTransport() as transport:
-            await transport.send(request_for(server, "POST", body=None))
-        assert b"\r\nContent-Length: 0\r\n" in server.requests[0]
-        assert b"content-type" not in server.requests[0].lower()
-
-    async def test_cookies_are_not_kept(self) -> None:
-        async with RawServer(answer(b"{}", 200, "Set-Cookie: a=b")) as server, OpenTransport() as transport:
-            for _ in range(2):
-                await transport.send(request_for(server))
-        assert b"a=b" not in server.requests[1]
-
-    async def test_surroundings_do_not_matter(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-        monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-        async with RawServer() as server, OpenTransport() as transport:
-            assert (await transport.send(request_for(server))).status == 200
+        assert not any(b"cookie" in request.lower() for request in server.requests)
+        assert b"\r\nContent-Length: 0\r\n" in server.requests[2]
+        assert b"content-type" not in server.requests[2].lower()
 
 
 KINDS = {
@@ -261,12 +250,10 @@ class TestBodies:
         assert response.body == b'{"a": 1}'
         assert response.headers.get("content-type") == "application/json"
 
-    async def test_no_content(self) -> None:
+    async def test_no_content_and_chunks(self) -> None:
         async with RawServer(b"HTTP/1.1 204 No Content\r\n\r\n") as server, OpenTransport() as transport:
             response = await transport.send(request_for(server, "DELETE"))
         assert (response.status, response.body) == (204, b"")
-
-    async def test_chunks(self) -> None:
         sent = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{}\n\r\n1\r\n \r\n0\r\n\r\n"
         async with RawServer(sent) as server, OpenTransport() as transport:
             for _ in range(2):
@@ -331,11 +318,9 @@ class TestLife:
         with pytest.raises(ConfigurationError, match="closed"):
             await transport.send(request_for("http://127.0.0.1:9"))
 
-    def test_trace_configs_belong_to_a_borrowed_session(self) -> None:
+    def test_borrowed_session_keeps_its_trace_configs_and_has_no_credentials_of_its_own(self) -> None:
         with pytest.raises(ConfigurationError, match="trace_configs"):
             AiohttpTransport(Mock(spec=aiohttp.ClientSession), trace_configs=[aiohttp.TraceConfig()])
-
-    def test_a_borrowed_session_with_credentials_of_its_own_is_refused(self) -> None:
         with pytest.raises(ConfigurationError, match="auth"):
             AiohttpTransport(Mock(spec=aiohttp.ClientSession, auth="Basic"))
 
