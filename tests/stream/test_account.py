@@ -109,16 +109,6 @@ async def test_faults_of_messages_reach_the_consumer_as_they_are(sim: Simulator,
 
 
 @in_world
-async def test_dropped_event_is_followed_by_a_gap(sim: Simulator, client: Client) -> None:
-    account = sim.account_numbers[0]
-    async with client.stream.account([account]) as stream:
-        await stream.ready()
-        sim.streams.faults.add("drop", kind="Order")
-        await client.orders.submit(account, buy())
-        assert isinstance(await within(5, stream), Gap)
-
-
-@in_world
 async def test_token_is_renewed_before_a_heartbeat(sim: Simulator, client: Client) -> None:
     async with client.stream.account(sim.account_numbers[:1]) as stream:
         await stream.ready()

@@ -19,16 +19,10 @@ def polls(sim: Simulator, operation: str = "orders.live") -> int:
     return sum(record.operation == operation for record in sim.ledger.requests)
 
 
-async def first_with_status(watcher: Any, status: str) -> Any:
+async def until(watcher: Any, **fields: Any) -> Any:
+    """Return the first change whose item has these fields."""
     async for change in watcher:
-        if change.after is not None and change.after.status == status:
-            return change
-    raise AssertionError("the watcher ended")
-
-
-async def until_quantity(watcher: Any, quantity: int) -> Any:
-    async for change in watcher:
-        if change.after is not None and change.after.quantity == quantity:
+        if change.after is not None and all(getattr(change.after, name) == value for name, value in fields.items()):
             return change
     raise AssertionError("the watcher ended")
 
@@ -37,7 +31,7 @@ async def time_to_fill(client: Client, sim: Simulator, *, push: bool, interval: 
     """Return the seconds from a fill to its report."""
     account, loop = sim.account_numbers[0], asyncio.get_running_loop()
     async with client.watch.orders("me", [account], interval=interval, push=push) as watcher:
-        waiting = asyncio.ensure_future(first_with_status(watcher, "Filled"))
+        waiting = asyncio.ensure_future(until(watcher, status="Filled"))
         await asyncio.sleep(1)
         sim.set_price("AAPL", 100)
         placed = (await client.orders.submit(account, buy(price="90.00"))).order
@@ -58,16 +52,6 @@ async def test_fill_is_seen_at_once_where_polling_needs_its_interval() -> None:
         assert await time_to_fill(client, sim, push=True) < 0.03
     async with world() as (sim, client):
         assert await time_to_fill(client, sim, push=False) > 1
-
-
-@on_virtual_time
-async def test_dead_socket_leaves_the_polls_as_they_are() -> None:
-    async with world() as (sim, client):
-        sim.streams.faults.is_half_open = True
-        delay, seen = await time_to_fill(client, sim, push=True), polls(sim)
-    async with world() as (other, client):
-        assert await time_to_fill(client, other, push=False) == pytest.approx(delay, abs=0.05)
-        assert polls(other) == seen
 
 
 @in_world
@@ -97,7 +81,7 @@ async def test_positions_balances_and_alerts_ring_too(sim: Simulator, client: Cl
     balances = client.watch.balances([account], interval=3600, push=True)
     alerts = client.watch.quote_alerts(interval=3600, push=True)
     alert = asyncio.ensure_future(within(60, alerts))
-    held = asyncio.ensure_future(until_quantity(positions, 5))
+    held = asyncio.ensure_future(until(positions, quantity=5))
     first = await within(60, balances)
     await asyncio.sleep(1)
     await client.orders.submit(account, buy(quantity=5))

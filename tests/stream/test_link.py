@@ -16,6 +16,7 @@ from brokerage_async.stream import AccountEvent, Gap, Snapshot
 from brokerage_async.stream.consumer import Sink
 from tests.loops import on_virtual_time
 from tests.stream.world import buy, drain, in_world, within, world
+from tests.tables import for_each
 
 
 def orders(events: list[Any]) -> list[str]:
@@ -231,7 +232,7 @@ async def test_cancelled_consumer_loses_no_event_and_leaves_nothing(sim: Simulat
     assert sim.streams.sessions == []
 
 
-@pytest.mark.parametrize("turns", range(0, 40, 3))
+@for_each("turns", range(0, 40, 3))
 @on_virtual_time
 async def test_consumer_cancelled_at_any_turn_leaves_no_connection(turns: int) -> None:
     async with world() as (sim, client):
@@ -384,23 +385,20 @@ async def test_error_of_a_stream_keeps_its_traceback_however_often_it_is_raised(
     assert len(depths) == 1
 
 
-@pytest.mark.parametrize("use", ["ready", "__anext__"])
-def test_stream_that_ended_with_an_error_is_collected(use: str) -> None:
+@for_each("use", ["ready", "__anext__"])
+@on_virtual_time
+async def test_stream_that_ended_with_an_error_is_collected(use: str) -> None:
     references = list[weakref.ref[Any]]()
 
     async def consume(stream: Any) -> None:
         references.append(weakref.ref(stream))
         await getattr(stream, use)()
 
-    @on_virtual_time
-    async def run() -> None:
-        async with world() as (sim, client):
-            with pytest.raises(errors.StreamRefusedError):
-                await consume(client.stream.account([sim.foreign_account_number]))
-            gc.collect()
-            assert [reference() for reference in references] == [None]
-
-    run()
+    async with world() as (sim, client):
+        with pytest.raises(errors.StreamRefusedError):
+            await consume(client.stream.account([sim.foreign_account_number]))
+        gc.collect()
+        assert [reference() for reference in references] == [None]
 
 
 @on_virtual_time
@@ -439,7 +437,7 @@ async def test_connection_is_closed_even_if_its_task_is_cancelled_twice(sim: Sim
     await stream.aclose()
 
 
-@pytest.mark.parametrize("turns", range(0, 40, 4))
+@for_each("turns", range(0, 40, 4))
 @on_virtual_time
 async def test_client_closed_at_any_turn_of_connecting_leaves_nothing(turns: int) -> None:
     async with world() as (sim, client):

@@ -17,6 +17,7 @@ from brokerage_async.stream import Conflate, DropOldest, Gap, Snapshot
 from brokerage_async.symbols import parse_occ
 from tests.loops import on_virtual_time
 from tests.stream.world import drain, in_world, within, world
+from tests.tables import for_each
 
 
 def symbols(events: list[Any]) -> set[str]:
@@ -103,7 +104,7 @@ async def test_later_consumer_gets_no_quote_of_a_lost_connection(sim: Simulator,
             assert abs((await within(60, second)).bid_price - 77) < 1
 
 
-@pytest.mark.parametrize("turns", range(0, 30, 3))
+@for_each("turns", range(0, 30, 3))
 @on_virtual_time
 async def test_consumer_that_leaves_early_does_not_hold_up_the_others(turns: int) -> None:
     async with world() as (_, client), client.stream.quotes(["AAPL"]) as first:
@@ -179,12 +180,15 @@ async def test_candles_begin_with_a_snapshot_from_the_start(sim: Simulator, clie
             assert len(whole.events) == 31
 
 
-@pytest.mark.parametrize("kind", sorted(set(MARKET_EVENTS) - {"Series", "Candle"}))
-@on_virtual_time
-async def test_events_of_each_type(kind: str) -> None:
-    symbol = ".AAPL260717C200" if kind in ("Greeks", "TheoPrice") else "AAPL"
-    async with world() as (_, client), client.stream.quotes([symbol], [kind]) as stream:
-        assert type(await within(1, stream)) is MARKET_EVENTS[kind]
+@in_world
+async def test_events_of_each_type(sim: Simulator, client: Client) -> None:
+    found = {}
+    kinds = set(MARKET_EVENTS) - {"Series", "Candle"}
+    for kind in kinds:
+        symbol = ".AAPL260717C200" if kind in ("Greeks", "TheoPrice") else "AAPL"
+        async with client.stream.quotes([symbol], [kind]) as stream:
+            found[kind] = type(await within(1, stream))
+    assert found == {kind: MARKET_EVENTS[kind] for kind in kinds}
 
 
 @in_world
@@ -216,14 +220,10 @@ async def test_quote_token_is_renewed_before_its_day_ends(sim: Simulator, client
 
 
 @in_world
-async def test_refused_quote_token_ends_the_stream_in_the_end(sim: Simulator, client: Client) -> None:
+async def test_quote_token_that_is_refused_or_not_granted_ends_the_stream(sim: Simulator, client: Client) -> None:
     sim.streams.faults.refusals = 3
     with pytest.raises(errors.StreamRefusedError, match="refused the quote token"):
         await within(100, client.stream.quotes(["AAPL"]))
-
-
-@in_world
-async def test_service_that_grants_no_quote_token_ends_the_stream(sim: Simulator, client: Client) -> None:
     sim.faults.add("GET", "/api-quote-tokens", "status(503)", times=20)
     sim.faults.add("GET", "/api-quote-tokens", "status(403)")
     with pytest.raises(errors.PermissionDeniedError):
