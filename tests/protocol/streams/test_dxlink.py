@@ -297,7 +297,7 @@ def test_refused_token(kind: str, values: dict[str, Any]) -> None:
         assert caught.value.code == "UNAUTHORIZED"
 
 
-def test_error_of_the_connection_or_a_closed_channel_informs_and_ends_nothing(
+def test_error_of_the_connection_informs_and_does_not_end_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     link = opened(QUOTE)
