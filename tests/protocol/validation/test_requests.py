@@ -166,29 +166,16 @@ class TestParameters:
         assert query_problems(sound) == []
         assert query_problems(dict.fromkeys(sound)) == []
 
-    @pytest.mark.parametrize(
-        ("wire", "value", "code"),
+    @for_each(
+        "wire, value, code",
         [
             ("from-date", "2026-01-01", "wrong_type"),
-            ("from-date", dt.datetime(2026, 1, 1, tzinfo=dt.UTC), "wrong_type"),
-            ("per-page", "10", "wrong_type"),
             ("per-page", True, "wrong_type"),
-            ("per-page", 10.0, "wrong_type"),
-            ("per-page", 2**63, "out_of_range"),
             ("active", 1, "wrong_type"),
-            ("active", "true", "wrong_type"),
             ("start-at", dt.datetime(2026, 1, 1), "naive_date_time"),  # noqa: DTZ001
-            ("start-at", TO_DATE, "wrong_type"),
-            ("type", 5, "wrong_type"),
-            ("type", b"Trade", "wrong_type"),
             ("type", "\ud800", "not_text"),
-            ("account", True, "wrong_type"),
-            ("account", 1.5, "wrong_type"),
-            pytest.param("account", 10**5000, "out_of_range", id="an integer too long to be written"),
-            ("types[]", "Trade", "wrong_type"),
-            ("types[]", b"Trade", "wrong_type"),
-            ("types[]", {"Trade": 1}, "wrong_type"),
-            ("types[]", iter(["Trade"]), "wrong_type"),
+            ("account", 10**5000, "out_of_range"),  # an integer too long to be written
+            *(("types[]", value, "wrong_type") for value in ("Trade", b"Trade", {"Trade": 1}, iter(["Trade"]))),
             ("types[]", [], "too_few_items"),
             ("nonsense", 1, "unknown_parameter"),
         ],
@@ -197,10 +184,12 @@ class TestParameters:
         assert query_problems({wire: value}) == [(code, wire)]
 
     def test_items_of_an_array_are_named_by_their_place(self) -> None:
-        assert query_problems({"types[]": ["Trade", 5, None]}) == [
-            ("wrong_type", "types[1]"),
-            ("wrong_type", "types[2]"),
-        ]
+        """The service takes an empty item for unfiltered, and would send everything."""
+        items = ["Trade", 5, None, ""]
+        codes = ["wrong_type", "wrong_type", "required"]
+        assert query_problems({"types[]": items}) == [(code, f"types[{n}]") for n, code in enumerate(codes, 1)]
+        with pytest.raises(InvalidRequestError, match="omit it to get everything"):
+            check(SESSIONS, {"venue": "X"}, {"to-date": TO_DATE, "types[]": []}, None)
 
     def test_absurdly_many_problems_are_not_all_listed(self) -> None:
         found = query_problems({"types[]": [5] * 1_000_000, "per-page": "x"})
@@ -259,10 +248,6 @@ class TestParameters:
                 check(operation, {}, {"nonsense": 1}, None)
             assert [(each.code, each.domain) for each in caught.value.errors] == [("unknown_parameter", "nonsense")]
 
-    def test_an_empty_filter_is_not_taken_for_no_filter(self) -> None:
-        with pytest.raises(InvalidRequestError, match="omit it to get everything"):
-            check(SESSIONS, {"venue": "X"}, {"to-date": TO_DATE, "types[]": []}, None)
-
     def test_everything_is_reported_at_once(self) -> None:
         with pytest.raises(InvalidRequestError) as caught:
             check(SESSIONS, {"venue": 3}, {"per-page": "x", "zz": None}, b"{}")
@@ -282,16 +267,6 @@ class TestParameters:
         with pytest.raises(InvalidRequestError) as caught:
             check(SESSIONS, {"venue": venue}, {}, None)
         assert [problem.code for problem in caught.value.errors] == ["unsafe_segment", "required"]
-
-    def test_an_empty_item_of_a_filter_is_refused(self) -> None:
-        """The service takes it for unfiltered, and would send everything."""
-        assert query_problems({"types[]": ["Trade", ""]}) == [("required", "types[1]")]
-
-
-def test_problems_of_a_model_lists_no_unknown_value_unless_strict() -> None:
-    ticket = Ticket(order_type="Iceberg")
-    assert problems_of(ticket) == ()
-    assert [problem.code for problem in problems_of(ticket, strict=True)] == ["unknown_value"]
 
 
 def test_items_that_were_not_looked_at_are_named_by_their_array(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -330,16 +305,17 @@ class TestEnumerations:
             "time.sessions: collections[0] has the unknown value 'Moon', sent all the same; known values: Equity, CME"
         ]
 
-    def test_strict_refuses_it(self, caplog: pytest.LogCaptureFixture) -> None:
-        assert query_problems({"collections[]": ["CME", "Moon"]}, strict=True) == [("unknown_value", "collections[1]")]
-        assert caplog.records == []
-        assert [problem.code for problem in problems_of(Ticket(order_type="Moon"), strict=True)] == ["unknown_value"]
-
-    def test_a_value_of_another_enumeration_counts_by_its_text(self) -> None:
+    def test_strict_refuses_it_and_a_value_of_another_enumeration_counts_by_its_text(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
         class Other(enum.StrEnum):
             CME = "CME"
 
-        assert query_problems({"collections[]": [Other.CME]}, strict=True) == []
+        values = [Other.CME, "CME", "Moon"]
+        assert query_problems({"collections[]": values}, strict=True) == [("unknown_value", "collections[2]")]
+        assert caplog.records == []
+        assert problems_of(Ticket(order_type="Moon")) == ()
+        assert [problem.code for problem in problems_of(Ticket(order_type="Moon"), strict=True)] == ["unknown_value"]
 
     def test_a_long_value_is_shown_short(self, caplog: pytest.LogCaptureFixture) -> None:
         with caplog.at_level(logging.WARNING, "brokerage_async.request"):
@@ -350,27 +326,16 @@ class TestEnumerations:
 class TestBodies:
     def test_a_sound_body_passes(self) -> None:
         check(PLACE, None, None, Ticket())
-        assert (
-            body_problems(
-                gtc_date=TO_DATE,
-                order_index=9999,
-                automated=False,
-                conditions=Conditions(route_after=dt.datetime(2026, 1, 1, tzinfo=dt.UTC)),
-                options={"strict": True},
-                source="",
-            )
-            == []
-        )
+        conditions = Conditions(route_after=dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
+        more = {"gtc_date": TO_DATE, "order_index": 9999, "automated": False, "options": {"strict": True}, "source": ""}
+        assert body_problems(conditions=conditions, **more) == []
 
-    def test_bytes_were_checked_when_they_were_made(self) -> None:
-        check(PLACE, None, None, b"anything")
-
-    def test_a_missing_body(self) -> None:
-        with pytest.raises(InvalidRequestError, match=r"a Ticket is required as the body"):
-            check(PLACE, None, None, None)
-        with pytest.raises(InvalidRequestError, match=r"a Ticket is required as the body"):
-            check(PLACE, None, None, b"")
+    def test_a_missing_body_and_bytes_that_were_checked_when_they_were_made(self) -> None:
+        for missing in (None, b""):
+            with pytest.raises(InvalidRequestError, match=r"a Ticket is required as the body"):
+                check(PLACE, None, None, missing)
         check(attrs.evolve(PLACE, body_required=False), None, None, None)
+        check(PLACE, None, None, b"anything")
 
     def test_a_field_that_would_be_sent_from_extra_instead(self) -> None:
         assert body_problems(source="mine", extra={"source": "another", "unheard-of": 1}) == [("wrong_type", "source")]
@@ -381,10 +346,8 @@ class TestBodies:
     def test_a_body_of_another_type(self, body: Any) -> None:
         with pytest.raises(InvalidRequestError, match="must be a Ticket, got"):
             check(PLACE, None, None, body)
-
-    def test_what_is_no_request_model_has_a_problem(self) -> None:
-        assert [problem.code for problem in problems_of(object())] == ["wrong_type"]
-        assert [problem.code for problem in problems_of(None)] == ["wrong_type"]
+        for other in (object(), None):
+            assert [problem.code for problem in problems_of(other)] == ["wrong_type"]
 
     @for_each(
         "field, value, code",
@@ -393,15 +356,9 @@ class TestBodies:
             ("order_type", "", "required"),
             ("order_type", 5, "wrong_type"),
             ("price", None, "required"),
-            ("price", True, "wrong_type"),
             ("price", 1.25, "wrong_type"),
-            ("price", "1.25", "wrong_type"),
             ("price", Decimal("NaN"), "not_finite"),
-            ("price", Decimal("sNaN"), "not_finite"),
-            ("price", Decimal("Infinity"), "not_finite"),
-            ("price", Decimal("-Infinity"), "not_finite"),
             ("price", Decimal("1E+999999"), "out_of_range"),
-            ("price", Decimal("1E-999999"), "out_of_range"),
             ("legs", None, "required"),
             ("legs", (), "too_few_items"),
             ("legs", "AAPL", "wrong_type"),
@@ -417,17 +374,9 @@ class TestBodies:
     def test_a_field_that_cannot_be_sent_is_named(self, field: str, value: Any, code: str) -> None:
         assert body_problems(**{field: value}) == [(code, field.replace("_", "-"))]
 
-    @for_each("price", [Decimal("-0"), Decimal(0), Decimal("1E+3"), Decimal("-1.5"), Decimal("1e-20"), 5])
-    def test_any_finite_decimal_of_a_sane_size_passes(self, price: Any) -> None:
-        assert body_problems(price=price) == []
-
     def test_nested_fields_are_named_by_their_path(self) -> None:
-        legs = (
-            Leg(symbol="AAPL", quantity=Decimal(1)),
-            Leg(symbol="AAPL", quantity=None),
-            Leg(symbol=None, quantity=Decimal("NaN")),
-            "MSFT",
-        )
+        sound = Leg(symbol="AAPL", quantity=Decimal(1))
+        legs = (sound, Leg(symbol="AAPL", quantity=None), Leg(symbol=None, quantity=Decimal("NaN")), "MSFT")
         conditions = Conditions(route_after=dt.datetime(2026, 1, 1))  # noqa: DTZ001
         assert body_problems(legs=legs, price=None, conditions=conditions) == [
             ("required", "legs[2].symbol"),
@@ -440,10 +389,8 @@ class TestBodies:
             ("not_distinct", "legs[1].symbol"),
         ]
 
-    def test_rules_speak_with_their_own_words(self) -> None:
+    def test_rules_speak_with_their_own_words_and_repeat_no_value(self) -> None:
         assert [str(problem) for problem in problems_of(Ticket(price=None))] == ["price: a Limit order needs a price"]
-
-    def test_values_are_not_repeated_in_the_text(self) -> None:
         with pytest.raises(InvalidRequestError) as caught:
             check(PLACE, None, None, Ticket(source=b"hunter2", price="hunter2", legs=["hunter2"]))
         assert "hunter2" not in str(caught.value)
