@@ -4,42 +4,19 @@ from codegen import naming
 from tests.tables import for_each
 
 
-@for_each(
-    "wire, python",
-    [
-        ("order-type", "order_type"),
-        ("status[]", "status"),
-        ("OrderLeg", "order_leg"),
-        ("class", "class_"),
-        ("id", "id"),
-        ("reg-t-margin-requirement", "reg_t_margin_requirement"),
-        ("expires_in", "expires_in"),
-    ],
-)
-def test_snake_wire_name_becomes_a_python_name(wire: str, python: str) -> None:
-    assert naming.snake(wire) == python
-
-
-@for_each(
-    "wire, name",
-    [
-        ("Buy to Open", "BUY_TO_OPEN"),
-        ("orders.dry_run", "ORDERS_DRY_RUN"),
-        ("Pre-Market", "PRE_MARKET"),
-        ("gte", "GTE"),
-        ("None", "NONE"),
-        (">", ""),
-        ("OTOCO", "OTOCO"),
-    ],
-)
-def test_constant_name_or_value_becomes_upper_case(wire: str, name: str) -> None:
-    assert naming.constant(wire) == name
-
-
 def test_names_take_their_python_forms() -> None:
+    snakes = {
+        "order-type": "order_type", "status[]": "status", "OrderLeg": "order_leg", "class": "class_", "id": "id",
+        "reg-t-margin-requirement": "reg_t_margin_requirement", "expires_in": "expires_in",
+    }  # fmt: skip
+    assert {wire: naming.snake(wire) for wire in snakes} == snakes
+    constants = {
+        "Buy to Open": "BUY_TO_OPEN", "orders.dry_run": "ORDERS_DRY_RUN", "Pre-Market": "PRE_MARKET", "gte": "GTE",
+        "None": "NONE", ">": "", "OTOCO": "OTOCO",
+    }  # fmt: skip
+    assert {wire: naming.constant(wire) for wire in constants} == constants
     assert naming.pascal("market_time") == "MarketTime"
-    assert naming.camel("high52_week_price") == "high52WeekPrice"
-    assert naming.camel("index") == "index"
+    assert [naming.camel(name) for name in ("high52_week_price", "index")] == ["high52WeekPrice", "index"]
 
 
 @for_each(

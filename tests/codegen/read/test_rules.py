@@ -49,9 +49,11 @@ def test_read_rules_valid_rule_becomes_arguments(rule: dict[str, Any], arguments
     assert rules == (Rule(arguments=(*arguments, ("message", "m."))),)
 
 
-def test_read_rules_without_rules_is_empty(tmp_path: Path) -> None:
+def test_read_rules_without_rules_is_empty_and_several_invalid_ones_are_all_reported(tmp_path: Path) -> None:
     (tmp_path / "openapi.yaml").write_text("{}")
     assert read_rules(Document(tmp_path).root(), KNOWN) == ()
+    problems = ["[0]: must be a rule, got 7", "[1]: message is missing", "[1]: unknown field 'cost'"]
+    assert read([7, {"require": ["cost"]}], tmp_path)[1] == [f"openapi.yaml: $.x-rules{each}" for each in problems]
 
 
 @pytest.mark.parametrize(
@@ -84,15 +86,6 @@ def test_read_rules_without_rules_is_empty(tmp_path: Path) -> None:
 def test_read_rules_invalid_rule_is_a_problem(rule: Any, problem: str, tmp_path: Path) -> None:
     _, [found] = read([rule], tmp_path)
     assert found.startswith(f"openapi.yaml: $.x-rules[0]: {problem}")
-
-
-def test_read_rules_several_invalid_rules_are_all_reported(tmp_path: Path) -> None:
-    _, problems = read([7, {"require": ["cost"]}], tmp_path)
-    assert problems == [
-        "openapi.yaml: $.x-rules[0]: must be a rule, got 7",
-        "openapi.yaml: $.x-rules[1]: message is missing",
-        "openapi.yaml: $.x-rules[1]: unknown field 'cost'",
-    ]
 
 
 def test_read_rules_of_a_query_may_use_its_parameters_only(toy: Path) -> None:

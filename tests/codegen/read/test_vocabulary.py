@@ -57,8 +57,8 @@ def test_check_vocabulary_unknown_word_is_a_problem(old: str, new: str, problem:
     assert [found for found in problems_with(toy) if found.startswith(f"garden.yaml: {problem}")]
 
 
-@pytest.mark.parametrize(
-    ("keys", "fitting", "other", "form"),
+@for_each(
+    "keys, fitting, other, form",
     [
         ("dashes", "expires-in", "access_token", "lower-case words joined by dashes"),
         ("underscores", "access_token", "expires-in", "lower-case words joined by underscores"),
@@ -75,16 +75,18 @@ def test_check_vocabulary_keys_of_a_file_decide_on_its_property_names(
     assert problems_with(tmp_path) == [f"a.yaml: $.schemas.Token.properties: property must be {form}, got {other!r}"]
 
 
-def test_check_vocabulary_unknown_keys_of_a_file_are_a_problem(tmp_path: Path) -> None:
-    (tmp_path / "openapi.yaml").write_text("x-keys: spaces")
-    assert problems_with(tmp_path) == [
-        "openapi.yaml: $: x-keys must be one of dashes, underscores, camel-case, got 'spaces'"
-    ]
-
-
-def test_check_vocabulary_dangling_reference_anywhere_is_a_problem(tmp_path: Path) -> None:
-    (tmp_path / "openapi.yaml").write_text('a: [{b: {$ref: "#/nowhere"}}]')
-    assert problems_with(tmp_path) == ["openapi.yaml: $.a[0].b: $ref '#/nowhere': 'nowhere' not found in openapi.yaml"]
+@for_each(
+    "content, problem",
+    [
+        ("x-keys: spaces", "$: x-keys must be one of dashes, underscores, camel-case, got 'spaces'"),
+        ('a: [{b: {$ref: "#/nowhere"}}]', "$.a[0].b: $ref '#/nowhere': 'nowhere' not found in openapi.yaml"),
+    ],
+)
+def test_check_vocabulary_unknown_keys_or_dangling_reference_is_a_problem(
+    content: str, problem: str, tmp_path: Path
+) -> None:
+    (tmp_path / "openapi.yaml").write_text(content)
+    assert problems_with(tmp_path) == [f"openapi.yaml: {problem}"]
 
 
 SCHEMAS = {"Season": {"type": "string", "enum": ["Spring"]}, "Bed": {"type": "object", "properties": {}}}

@@ -75,23 +75,15 @@ def test_build_declared_form_returns_the_value(field: str, raw: Any, value: Any,
     assert msgspec.convert({**again, **plant.extra}, wires.PlantWire).build() == plant
 
 
-@for_each(
-    "field, raw",
-    [
-        ("price", "cheap"),
-        ("price", "1_0"),
-        ("price", " 1"),
-        ("price", "Infinity"),
-        ("weight", "NaN"),
-        ("rows", "four"),
-        ("perennial", "maybe"),
-        ("sown", "tomorrow"),
-        ("sown", "2026-03-01X"),
-        ("frost-days", {"soon": 1}),
-        ("watered-at", 10**20),
-        ("weeded-at", "noon"),
-    ],
-)
+INVALID = [
+    *(("price", value) for value in ("cheap", "1_0", " 1", "Infinity")),
+    *(("sown", value) for value in ("tomorrow", "2026-03-01X")),
+    ("weight", "NaN"), ("rows", "four"), ("perennial", "maybe"), ("frost-days", {"soon": 1}), ("watered-at", 10**20),
+    ("weeded-at", "noon"),
+]  # fmt: skip
+
+
+@for_each("field, raw", INVALID)
 def test_build_invalid_value_raises_value_error(field: str, raw: Any, wires: ModuleType) -> None:
     with pytest.raises(ValueError, match=r"."):
         msgspec.convert({field: raw}, wires.PlantWire).build()

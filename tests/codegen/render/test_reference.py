@@ -6,12 +6,9 @@ from codegen.render.reference import render
 from tests.codegen.support import TOY
 
 SPADE = OtherClient(
-    name="spade",
-    registry="PyPI",
-    version="1.0.0",
-    description="a client of gardens",
+    name="spade", registry="PyPI", version="1.0.0", description="a client of gardens",
     requests=frozenset({"GET /beds", "GET /beds/{}/plants", "POST /sheds"}),
-)
+)  # fmt: skip
 SHEDS = LeftOut(request="POST /sheds", reason="Sheds have gone.", clients=("spade",))
 
 
