@@ -138,13 +138,6 @@ class TestRepeating:
 
 
 class TestTokens:
-    async def test_cold_client_ten_thousand_tasks_one_token_request(self) -> None:
-        transport = FakeTransport(latency=0.1)
-        async with client_of(transport) as client:
-            await asyncio.gather(*(read(client) for _ in range(10_000)))
-        assert len(transport.token_requests) == 1
-        assert len(transport.requests) == 10_000
-
     async def test_401_refreshes_once_and_repeats(self) -> None:
         transport = FakeTransport(ok(), fail(401), ok())
         async with client_of(transport) as client:
@@ -184,21 +177,6 @@ class TestTokens:
                 assert "s3cr3t" not in str(caught.value)
         assert not transport.requests
         assert len(transport.token_requests) == 1
-
-    async def test_500_readers_for_a_minute_around_expiry(self) -> None:
-        transport = FakeTransport(latency=0.05)
-        async with client_of(transport) as client:
-            await read(client)
-            await asyncio.sleep(750)
-
-            async def reader() -> None:
-                while now() < 810:
-                    await read(client)
-                    await asyncio.sleep(1.0)
-
-            await asyncio.gather(*(reader() for _ in range(500)))
-        assert len(transport.token_requests) == 2
-        assert set(transport.tokens_used) == {"Bearer t1", "Bearer t2"}
 
 
 class TestDeadline:

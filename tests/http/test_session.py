@@ -3,11 +3,10 @@
 import logging
 import re
 
-import aiohttp
 import attrs
 import pytest
 
-from brokerage_async import Client, errors
+from brokerage_async import errors
 from brokerage_async._generated.operations import (
     MARGIN_REQUIREMENTS,
     MARKET_METRICS_DIVIDENDS,
@@ -20,7 +19,7 @@ from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit
 from tests.fake_transport import FakeTransport, fail, ok
-from tests.http.calls import REFRESH, SANDBOX, client_of, mutate, preflight, read
+from tests.http.calls import client_of, mutate, preflight, read
 from tests.loops import on_virtual_time
 from tests.tables import for_each
 
@@ -194,13 +193,3 @@ async def test_a_list_documented_to_come_whole_is_whole_also_when_it_comes_in_pa
         assert found is not None
         orders, body = found
         assert (len(orders), body) == (5, None)
-
-
-@pytest.mark.virtual_time(False)
-async def test_borrowed_session_that_is_closed_is_named() -> None:
-    async with aiohttp.ClientSession() as session:
-        pass
-    for credentials, kind in ((REFRESH, errors.TokenError), (StaticToken("made-up"), errors.ConfigurationError)):
-        async with Client(SANDBOX, credentials, http_session=session) as client:
-            with pytest.raises(kind, match="http_session of the client is closed"):
-                await client.watchlists.list()
