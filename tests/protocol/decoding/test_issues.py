@@ -38,16 +38,15 @@ def test_an_issue_names_its_outcome(body: Any, issue: str, outcome: str, caplog:
     assert not caplog.records
 
 
-def test_a_resource_that_is_not_under_data_is_named_and_read(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_resource_that_is_not_under_data_is_read_and_a_page_says_to_check_the_address(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with caplog.at_level(logging.WARNING, "brokerage_async.decode"):
         order = codec.decode(ORDERS_GET, b'{"id": "1", "status": "Live", "symbol": "A"}', registry=DecoderRegistry())
     assert order.value.id == "1"
     assert [record.getMessage() for record in caplog.records] == [
         "orders.get: $: the resource is not under data; read all the same"
     ]
-
-
-def test_a_page_instead_of_json_says_to_check_the_address() -> None:
     with pytest.raises(ResponseDecodeError) as caught:
         codec.decode(ORDERS_LIST, b"\n<!doctype html><title>Welcome</title>")
     assert caught.value.message == "$: an HTML page came back instead of JSON: check base_url"
