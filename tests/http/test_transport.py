@@ -432,19 +432,3 @@ async def test_decompression_stops_at_the_size_cap_with_bounded_memory(codec: An
             tracemalloc.stop()
     assert len(packed) < MIB
     assert peak < 24 * MIB
-
-
-class TestGuard:
-    """A guard is asked at the last moment: after any wait for a connection, right before the first byte."""
-
-    async def test_request_whose_guard_agrees_is_sent(self) -> None:
-        asked: list[int] = []
-
-        def guard() -> str | None:
-            asked.append(1)
-            return None
-
-        async with RawServer(answer()) as server, OpenTransport() as transport:
-            assert (await transport.send(request_for(server, "POST", guard=guard))).status == 200
-        assert asked
-        assert len(server.requests) == 1

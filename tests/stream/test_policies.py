@@ -64,21 +64,6 @@ def test_gaps_in_a_row_are_one() -> None:
     assert drained(buffer) == [GAP, trade("A", 1), GAP]
 
 
-def test_events_after_a_gap_do_not_move_before_it() -> None:
-    buffer = EventBuffer({**MARKET_POLICIES, models.Trade: DropOldest(limit=2)})
-    for number in (1, 2):
-        buffer.put(trade("A", number))
-    buffer.put(quote("A", 3))
-    buffer.put_gap(GAP)
-    buffer.put(quote("A", 4))
-    for number in (5, 6, 7):
-        buffer.put(trade("A", number))
-    assert drained(buffer) == [
-        trade("A", 1), trade("A", 2), quote("A", 3), GAP, quote("A", 4), trade("A", 6), trade("A", 7),
-    ]  # fmt: skip
-    assert buffer.dropped == 1
-
-
 def test_consumer_that_never_reads_keeps_no_snapshot_of_each_connection() -> None:
     buffer = EventBuffer({**MARKET_POLICIES, models.Trade: DropOldest(limit=3)})
     for number in range(100):
