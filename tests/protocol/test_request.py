@@ -298,22 +298,6 @@ ANYTHING = st.one_of(
 )
 
 
-@given(
-    path=st.dictionaries(st.sampled_from(["customer_id", "x"]), ANYTHING),
-    query=st.dictionaries(st.sampled_from([*(p.wire for p in SEARCH.parameters), "x"]), ANYTHING, max_size=6),
-    strict=st.booleans(),
-)
-def test_any_arguments_give_a_request_or_one_of_our_errors(path: Any, query: Any, strict: bool) -> None:
-    try:
-        request = build(BoundCall(SEARCH, path=path, query=query), base_url=BASE, headers={}, strict=strict)
-    except BrokerageError as error:
-        assert error.errors  # noqa: PT017
-    else:
-        assert request.url.isascii()
-        assert request.url.isprintable()
-        assert " " not in request.url
-
-
 ODD = st.one_of(
     ANYTHING,
     st.sampled_from([Decimal("NaN"), Decimal("-0"), Decimal("1E+99999"), "\ud800", b"\xff", float("nan"), 2**70]),

@@ -95,22 +95,22 @@ def test_every_error_class_of_the_service_is_met() -> None:
 WITHOUT_BODY = [each for each in EXCHANGES if each.data.body is None and (each.arguments or each.options)]
 
 
-@given(st.data())
-def test_any_argument_of_any_endpoint_gives_a_request_or_one_of_our_errors(data: st.DataObject) -> None:
+@given(st.data(), st.booleans())
+def test_any_argument_of_any_endpoint_gives_a_request_or_one_of_our_errors(data: st.DataObject, strict: bool) -> None:
     exchange = data.draw(st.sampled_from(WITHOUT_BODY))
-    odd = data.draw(ODD)
-    place = data.draw(st.sampled_from([*range(len(exchange.arguments)), *exchange.options]))
-    if isinstance(place, int):
-        arguments = tuple(odd if index == place else value for index, value in enumerate(exchange.arguments))
-        call = call_of(attrs.evolve(exchange, arguments=arguments))
-    else:
-        call = call_of(attrs.evolve(exchange, options={**exchange.options, place: odd}))
+    places = [*range(len(exchange.arguments)), *exchange.options]
+    odd = data.draw(st.dictionaries(st.sampled_from(places), ODD, min_size=1))
+    arguments = tuple(odd.get(index, value) for index, value in enumerate(exchange.arguments))
+    options = {name: odd.get(name, value) for name, value in exchange.options.items()}
+    call = call_of(attrs.evolve(exchange, arguments=arguments, options=options))
     try:
-        request = build(call, base_url=BASE, headers=HEADERS)
-    except errors.BrokerageError:
-        pass
+        request = build(call, base_url=BASE, headers=HEADERS, strict=strict)
+    except errors.BrokerageError as error:
+        assert error.errors  # noqa: PT017
     else:
         assert request.url.isascii()
+        assert request.url.isprintable()
+        assert " " not in request.url
         assert request.url.startswith(BASE)
         path = request.url.removeprefix(BASE).partition("?")[0]
         assert path.count("/") == call.operation.path.count("/")
