@@ -34,10 +34,9 @@ class Nameless:
 
 
 def operation(model: Any = Row) -> Any:
-    return Operation(
-        name="rows.list", method="GET", path="/rows", effect=Effect.READ, shape=Shape.PAGE, result=model,
-        identity=("id",) if model is Row else (),
-    )  # fmt: skip
+    identity = ("id",) if model is Row else ()
+    common: Any = {"effect": Effect.READ, "shape": Shape.PAGE, "result": model, "identity": identity}
+    return Operation(name="rows.list", method="GET", path="/rows", **common)
 
 
 def rows(count: Any, start: Any = 0) -> Any:

@@ -2,6 +2,7 @@
 
 import logging
 import re
+from typing import Any
 
 import attrs
 import pytest
@@ -149,10 +150,8 @@ class TestQuotedToken:
         assert caught.value.headers == {"location": "https://login.example/?t=[redacted]"}
 
 
-LAB: Operation[list[str]] = Operation(
-    name="lab.list", method="GET", path="/tests", effect=Effect.READ, shape=Shape.BARE_MANY, result=str, scope="read",
-    host="lab",
-)  # fmt: skip
+LISTED: Any = {"effect": Effect.READ, "shape": Shape.BARE_MANY, "result": str, "scope": "read"}
+LAB: Operation[list[str]] = Operation(name="lab.list", method="GET", path="/tests", host="lab", **LISTED)
 
 
 async def test_other_host_gets_the_token_of_the_service_at_its_own_address() -> None:

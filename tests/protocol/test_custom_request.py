@@ -140,10 +140,9 @@ class TestBody:
             "side": Effect.READ,
             "no": None,
         }
-        assert json.loads(request("POST", "/x", body=body).body or b"", parse_float=str) == {
-            "price": "1.10", "entries": [{"symbol": "AAPL", "instrument-type": "Equity"}], "on": "2026-01-02",
-            "side": "read", "no": None,
-        }  # fmt: skip
+        written = {"symbol": "AAPL", "instrument-type": "Equity"}
+        expected = {"price": "1.10", "entries": [written], "on": "2026-01-02", "side": "read", "no": None}
+        assert json.loads(request("POST", "/x", body=body).body or b"", parse_float=str) == expected
         model = NewWatchlist(name="tech", watchlist_entries=(), group_name="mine")
         assert json.loads(request("POST", "/x", body=model).body or b"")["group-name"] == "mine"
         assert request("POST", "/x", body=b'{"a": 1.0 }').body == b'{"a": 1.0 }'

@@ -232,11 +232,10 @@ class TestQueries:
 
 class TestBaseAddress:
     def test_slashes_and_prefixes(self) -> None:
-        for base, extra in (
-            ("https://api.example.com", ""), ("https://api.example.com", "/"), ("https://api.example.com/v1", ""),
-            ("https://api.example.com/v1", "//"), ("http://127.0.0.1:8080", ""), ("http://[::1]:8080", "/"),
-        ):  # fmt: skip
-            assert build(CANCEL_ALL.bind(), base_url=base + extra, headers={}).url == f"{base}/orders"
+        hosts = ["https://api.example.com", "http://127.0.0.1:8080", "http://[::1]:8080"]
+        for base in (each + prefix for each in hosts for prefix in ("", "/v1")):
+            for slashes in ("", "/", "//"):
+                assert build(CANCEL_ALL.bind(), base_url=base + slashes, headers={}).url == f"{base}/orders"
         with pytest.raises(ConfigurationError, match="base_url"):
             build(CANCEL_ALL.bind(), base_url="api.example.com", headers={})
 

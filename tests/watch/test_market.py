@@ -441,9 +441,8 @@ async def test_market_opens_and_closes_by_its_timetable(service: Service, client
     await market.aclose()
     opened, closed = reported[::2], reported[1::2]
     assert opened == [*(f"opened 03-{day} 14:30" for day in ("02", "03", "05", "06")), "opened 03-09 13:30"]
-    assert closed == [
-        "closed 03-02 21:00", "closed 03-03 18:00", "closed 03-05 21:00", "closed 03-06 21:00", "closed 03-09 20:00",
-    ]  # fmt: skip
+    ends = ["02 21:00", "03 18:00", "05 21:00", "06 21:00", "09 20:00"]
+    assert closed == [f"closed 03-{end}" for end in ends]
     assert service.times_of(SESSIONS) == [day * 86_400 for day in range(8)]
     asked = parse_qs(urlsplit(service.targets[0]).query)
     assert asked == {"from-date": ["2026-02-23"], "to-date": ["2026-03-12"], "instrument-collection": ["Equity"]}

@@ -75,11 +75,11 @@ async def test_current_min_interval_bounds_numbers_and_pacing(caplog: pytest.Log
     assert await Schedule(interval=2.0, min_interval=1.0).current() == 2.0
 
 
-NOT_SECONDS = itertools.product(["interval", "min_interval", "jitter", "max_backoff"],
-                                [None, "1", True, -1, math.nan, math.inf])  # fmt: skip
+NAMES = ["interval", "min_interval", "jitter", "max_backoff"]
+WRONG = [*itertools.product(NAMES, [None, "1", True, -1, math.nan, math.inf]), ("interval", 0)]
 
 
-@for_each("name, wrong", [*NOT_SECONDS, ("interval", 0), ("jitter", -0.1), ("jitter", 1.1)])
+@for_each("name, wrong", [*WRONG, ("jitter", -0.1), ("jitter", 1.1)])
 def test_schedule_invalid_seconds_raise(name: str, wrong: object) -> None:
     with pytest.raises(errors.ConfigurationError, match=name):
         Schedule(**({"interval": 1.0} | {name: wrong}))  # type: ignore[arg-type]

@@ -173,13 +173,18 @@ def test_json_that_only_the_standard_library_reads() -> None:
     assert transaction.id == "12345678901234567890123"
 
 
+LEG = models.NewOrderLeg(
+    action=models.LegAction.BUY_TO_OPEN,
+    instrument_type=models.InstrumentType.EQUITY,
+    symbol="AAPL",
+    quantity=Decimal("1E+2"),
+)
+NOT_DECIMALS: list[Any] = [Decimal("NaN"), Decimal("Infinity"), 1.5, "1.5"]
+
+
 def new_order(**fields: Any) -> models.NewOrder:
-    leg = models.NewOrderLeg(
-        action=models.LegAction.BUY_TO_OPEN, instrument_type=models.InstrumentType.EQUITY, symbol="AAPL",
-        quantity=Decimal("1E+2"),
-    )  # fmt: skip
     return models.NewOrder(
-        order_type=models.OrderType.LIMIT, time_in_force=models.TimeInForce.DAY, legs=[leg], **fields
+        order_type=models.OrderType.LIMIT, time_in_force=models.TimeInForce.DAY, legs=[LEG], **fields
     )
 
 
@@ -197,17 +202,16 @@ def test_a_request_has_the_order_of_the_schema_its_extra_and_no_unset_fields() -
 
 
 @for_each(
-    "body, message",
+    "make, message",
     [
-        *((lambda price=price: new_order(price=price), "NewOrder cannot be sent")
-          for price in (Decimal("NaN"), Decimal("Infinity"), 1.5, "1.5")),
+        *((lambda price=price: new_order(price=price), "NewOrder cannot be sent") for price in NOT_DECIMALS),
         (lambda: {"order-type": "Limit"}, "expected a model, got dict"),
         (lambda: models.NewWatchlist(name="n", watchlist_entries=["AAPL"]), "cannot be sent"),  # type: ignore[list-item]
     ],
-)  # fmt: skip
-def test_an_unsendable_value_is_rejected(body: Any, message: str) -> None:
+)
+def test_an_unsendable_value_is_rejected(make: Any, message: str) -> None:
     with pytest.raises(errors.InvalidRequestError, match=message):
-        codec.encode(body())
+        codec.encode(make())
 
 
 @for_each("strict", [True, False])

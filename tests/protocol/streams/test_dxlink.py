@@ -82,6 +82,7 @@ def test_server_that_asks_for_the_token_first_gets_it_once() -> None:
     sent(link)
     receive(link, "AUTH_STATE", state="UNAUTHORIZED")
     assert [message["type"] for message in sent(link)] == ["AUTH"]
+    assert not link.is_ready
     with pytest.raises(StreamRefusedError):
         receive(link, "AUTH_STATE", state="UNAUTHORIZED")
 
