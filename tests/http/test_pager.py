@@ -265,7 +265,7 @@ async def test_the_most_items_and_the_pages_ahead_are_numbers(wrong: Any) -> Non
     assert service.asked == []
 
 
-@pytest.mark.parametrize("ahead", [0, 4])
+@for_each("ahead", [0, 4])
 async def test_a_page_that_fails_for_good_says_where_to_go_on(ahead: int) -> None:
     service = Service(rows(100))
     service.failures[4] = [errors.ServerError("broken", status=500)]
@@ -303,9 +303,9 @@ async def test_a_passing_fault_in_mid_walk_is_repeated_without_starting_again(fa
     assert len(requests) == 20 + 1
 
 
-@pytest.mark.parametrize("ahead", [0, 4])
-@pytest.mark.parametrize("block", ["full", "none"])
-@pytest.mark.parametrize("model", [Row, Nameless])
+@for_each("ahead", [0, 4])
+@for_each("block", ["full", "none"])
+@for_each("model", [Row, Nameless])
 async def test_a_service_that_ignores_the_offset_does_not_keep_the_walk_for_ever(
     ahead: int, block: str, model: Any
 ) -> None:
@@ -333,8 +333,8 @@ class Endless(Service):
         return answer
 
 
-@pytest.mark.parametrize("block", ["full", "counts"])
-@pytest.mark.parametrize("content", [rows(10), [Nameless("x")] * 10], ids=["rows", "nameless"])
+@for_each("block", ["full", "counts"])
+@for_each("content", [rows(10), [Nameless("x")] * 10])
 async def test_a_list_without_an_end_is_an_error(block: str, content: Any) -> None:
     service = Endless(content, block=block, model=type(content[0]))
     with pytest.raises(errors.ResponseDecodeError, match="100 pages in a row held nothing new"):
@@ -342,8 +342,8 @@ async def test_a_list_without_an_end_is_an_error(block: str, content: Any) -> No
     assert len(service.asked) == 101
 
 
-@pytest.mark.parametrize("block", ["full", "counts"])
-@pytest.mark.parametrize("ahead", [0, 4])
+@for_each("block", ["full", "counts"])
+@for_each("ahead", [0, 4])
 async def test_a_service_that_sends_smaller_pages_loses_nothing(block: str, ahead: int) -> None:
     service = Service(rows(45), most=7, block=block)
     assert await every(service.pager(per_page=100).prefetch(ahead)) == rows(45)

@@ -161,7 +161,7 @@ async def test_server_that_reads_nothing_does_not_hold_up_the_goodbye() -> None:
         release.set()
 
 
-@pytest.mark.parametrize("borrows", [False, True])
+@for_each("borrows", [False, True])
 async def test_connect_redirected_address_is_refused_before_the_token_goes_out(borrows: bool) -> None:
     taken: list[str] = []
 

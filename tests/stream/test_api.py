@@ -36,8 +36,8 @@ def test_arguments_of_account_are_checked(client: Client, accounts: Any) -> None
         client.stream.account(["A"], alerts="yes")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
+@for_each(
+    "options, reason",
     [
         ({"events": []}, "at least one event type"),
         ({"events": ["Qoute"]}, "event type must be one of Quote, Trade, .*, got 'Qoute'"),

@@ -287,7 +287,7 @@ async def test_watcher_derived_changes_replace_the_original() -> None:
         assert watcher.snapshot == {"a": ("a", 1), "b": ("b", 2), "c": ("c", 1)}
 
 
-@pytest.mark.parametrize("turns", range(8))
+@for_each("turns", range(8))
 async def test_watcher_cancelled_at_the_error_raises_it_next_time(turns: int) -> None:
     broken = asyncio.Event()
 

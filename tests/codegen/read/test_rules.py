@@ -4,12 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from codegen.read.document import Document
 from codegen.read.rules import read_rules
 from codegen.spec import Rule
 from tests.codegen.support import edit, problems_of
+from tests.tables import for_each
 
 KNOWN = {"price", "sown", "from", "to", "labels"}
 
@@ -21,8 +20,8 @@ def read(rules: Any, folder: Path) -> tuple[tuple[Rule, ...], list[str]]:
     return read_rules(document.root(), KNOWN), document.problems
 
 
-@pytest.mark.parametrize(
-    ("rule", "arguments"),
+@for_each(
+    "rule, arguments",
     [
         (
             {"require": ["price"], "when": {"sown": ["a", "b"]}},
@@ -41,7 +40,6 @@ def read(rules: Any, folder: Path) -> tuple[tuple[Rule, ...], list[str]]:
         ({"not-negative": ["price"], "x-provenance": "library"}, [("not_negative", ("price",)), ("library", True)]),
         ({"require": ["price"], "x-provenance": "recorded"}, [("require", ("price",))]),
     ],
-    ids=str,
 )
 def test_read_rules_valid_rule_becomes_arguments(rule: dict[str, Any], arguments: list[Any], tmp_path: Path) -> None:
     rules, problems = read([{**rule, "message": "m."}], tmp_path)
@@ -56,8 +54,8 @@ def test_read_rules_without_rules_is_empty_and_several_invalid_ones_are_all_repo
     assert read([7, {"require": ["cost"]}], tmp_path)[1] == [f"openapi.yaml: $.x-rules{each}" for each in problems]
 
 
-@pytest.mark.parametrize(
-    ("rule", "problem"),
+@for_each(
+    "rule, problem",
     [
         (7, "must be a rule, got 7"),
         ({"message": "m."}, "must have exactly one of require, forbid, require-value, require-any, exclusive, "
@@ -81,7 +79,6 @@ def test_read_rules_without_rules_is_empty_and_several_invalid_ones_are_all_repo
         ({"max-items": {"labels": "many"}, "message": "m."}, "invalid max-items: {'labels': 'many'}"),
         ({"when": ["price"], "require": ["sown"], "message": "m."}, "invalid when: ['price']"),
     ],
-    ids=str,
 )  # fmt: skip
 def test_read_rules_invalid_rule_is_a_problem(rule: Any, problem: str, tmp_path: Path) -> None:
     _, [found] = read([rule], tmp_path)

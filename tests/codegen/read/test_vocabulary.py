@@ -101,8 +101,8 @@ def node_of(schema: dict[str, Any], folder: Path) -> Node:
     return node
 
 
-@pytest.mark.parametrize(
-    ("schema", "expected"),
+@for_each(
+    "schema, expected",
     [
         ({"type": "string"}, Type(kind="string")),
         ({"type": "string", "format": "decimal"}, Type(kind="decimal")),
@@ -127,7 +127,6 @@ def node_of(schema: dict[str, Any], folder: Path) -> Node:
         ({"type": "array", "items": {"type": "string", "x-wire": ["integer"]}, "x-wire": ["mapping"]},
          Type(kind="string", array=True, wire=("integer", "mapping"))),
     ],
-    ids=str,
 )  # fmt: skip
 def test_read_type_valid_schema_returns_the_type(schema: dict[str, Any], expected: Type, tmp_path: Path) -> None:
     node = node_of(schema, tmp_path)
@@ -135,8 +134,8 @@ def test_read_type_valid_schema_returns_the_type(schema: dict[str, Any], expecte
     assert node.document.problems == []
 
 
-@pytest.mark.parametrize(
-    ("schema", "problem"),
+@for_each(
+    "schema, problem",
     [
         ({"type": "float"}, "type must be one of string, integer, number, boolean, array, object, got 'float'"),
         ({"type": "string", "format": "day"}, "format must be one of decimal, date, date-time, password, got 'day'"),
@@ -156,7 +155,6 @@ def test_read_type_valid_schema_returns_the_type(schema: dict[str, Any], expecte
         ({"type": "integer", "exclusiveMinimum": 0}, "unsupported bound exclusiveMinimum: 0; only integers"),
         ({"type": "string", "format": "decimal", "minimum": 0}, "unsupported bound minimum: 0; only integers"),
     ],
-    ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
 def test_read_type_invalid_schema_is_a_problem(schema: dict[str, Any], problem: str, tmp_path: Path) -> None:
     node = node_of(schema, tmp_path)

@@ -10,10 +10,11 @@ from brokerage_async._generated.operations import ORDERS_GET, ORDERS_LIST
 from brokerage_async.errors import ResponseDecodeError
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.decoding.adaptive import DecoderRegistry
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(
-    ("body", "issue", "outcome"),
+@for_each(
+    "body, issue, outcome",
     [
         ({"data": {"items": [{"status": [1]}]}}, "$.data.items[].status: expected str, got a list",
          "kept as raw JSON in extra"),
