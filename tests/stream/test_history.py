@@ -13,7 +13,7 @@ from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
 from brokerage_async.simulator.streams.market_rows import MAX_CANDLES, MarketRows
 from brokerage_async.stream import Snapshot
 from tests.loops import on_virtual_time
-from tests.stream.world import drain, in_world, within, world
+from tests.stream.world import drain, in_world, ready, within, world
 
 
 @on_virtual_time
@@ -64,8 +64,7 @@ async def test_histories_at_once_and_candles_that_are_followed_share_the_places(
         listed = await client.instruments.equities(per_page=1000).collect()
         names = [each.symbol for each in listed if not each.is_index][:250]
         start = sim.clock.time - timedelta(minutes=10)
-        async with client.stream.quotes(names[:60], [models.Candle], period="1m") as followed:
-            await followed.ready()
+        async with ready(client.stream.quotes(names[:60], [models.Candle], period="1m")) as followed:
             found = await asyncio.gather(
                 *(client.stream.history(names[first : first + 125], "5m", start, timeout=5) for first in (0, 125))
             )
@@ -119,8 +118,7 @@ async def test_history_survives_a_lost_connection(sim: Simulator, client: Client
 async def test_history_with_others_has_no_candles_before_its_start(sim: Simulator, client: Client) -> None:
     now = sim.clock.time
     early = now - timedelta(hours=1)
-    async with client.stream.quotes(["AAPL"], [models.Candle], period="1m", start=early) as other:
-        await other.ready()
+    async with ready(client.stream.quotes(["AAPL"], [models.Candle], period="1m", start=early)):
         candles = await client.stream.history(["AAPL"], "1m", now - timedelta(minutes=5))
         assert 5 <= len(candles) <= 6
 

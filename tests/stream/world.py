@@ -42,6 +42,15 @@ def in_world(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., No
     return run
 
 
+@asynccontextmanager
+async def ready(stream: T) -> AsyncIterator[T]:
+    """Yield a stream once its subscriptions are confirmed, and close it afterwards."""
+    opened: Any = stream
+    async with opened:
+        await opened.ready()
+        yield stream
+
+
 async def within(seconds: float, stream: Any) -> Any:
     """Return the next event of a stream."""
     return await asyncio.wait_for(anext(stream), seconds)
