@@ -1,7 +1,6 @@
 """A call around its attempts: the request, checks before any I/O, and the details of errors."""
 
 import logging
-import re
 from typing import Any
 
 import attrs
@@ -20,7 +19,7 @@ from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit
 from tests.fake_transport import FakeTransport, fail, ok
-from tests.http.calls import client_of, mutate, preflight, read
+from tests.http.calls import client_of, failure, mutate, preflight, read
 from tests.loops import on_virtual_time
 from tests.tables import for_each
 
@@ -100,26 +99,22 @@ class TestNotes:
         self, status: int, caplog: pytest.LogCaptureFixture
     ) -> None:
         caplog.set_level(logging.DEBUG)
-        async with client_of(FakeTransport(fail(status, "some_code")), retry=RetryPolicy.none()) as client:
-            with pytest.raises(errors.APIError) as caught:
-                await mutate(client)
+        transport = FakeTransport(fail(status, "some_code"))
+        error = await failure(errors.APIError, transport, retry=RetryPolicy.none(), call=mutate)
         note = ["called as orders.cancel(account_number='5WT1', id='7')"]
-        assert getattr(caught.value, "__notes__", None) == (note if status in (403, 404, 422) else None)
-        assert "5WT1" not in f"{caught.value}{caught.value!r}{caplog.text}"
+        assert getattr(error, "__notes__", None) == (note if status in (403, 404, 422) else None)
+        assert "5WT1" not in f"{error}{error!r}{caplog.text}"
 
     async def test_an_error_beside_data_names_them_too(self) -> None:
         body = b'{"data": {}, "error": {"code": "c", "message": "m"}}'
-        async with client_of(FakeTransport(Response(status=201, body=body))) as client:
-            with pytest.raises(errors.UnprocessableError) as caught:
-                await preflight(client)
-        assert caught.value.__notes__ == ["called as orders.dry_run(account_number='5WT1', <2 bytes>)"]
-        assert caught.value.body == body.decode()
+        error = await failure(errors.UnprocessableError, FakeTransport(Response(status=201, body=body)), call=preflight)
+        assert error.__notes__ == ["called as orders.dry_run(account_number='5WT1', <2 bytes>)"]
+        assert error.body == body.decode()
 
 
 async def test_an_unknown_path_says_to_check_that_of_the_base_url() -> None:
-    async with client_of(FakeTransport(fail(404, "not_found"))) as client:
-        with pytest.raises(errors.NotFoundError, match=re.escape("check base_url, which has the path '/v1'")):
-            await read(client)
+    error = await failure(errors.NotFoundError, FakeTransport(fail(404, "not_found")))
+    assert "check base_url, which has the path '/v1'" in str(error)
 
 
 class TestQuotedToken:
@@ -127,12 +122,10 @@ class TestQuotedToken:
         """As a debug page of a proxy does. The token has no form that a pattern would find."""
         body = b"<html>headers: X-Seen: short/but/secret</html>"
         transport = FakeTransport(Response(status=404, headers={"x-request-id": "r-1"}, body=body))
-        async with client_of(transport, StaticToken("short/but/secret")) as client:
-            with pytest.raises(errors.NotFoundError) as caught:
-                await read(client)
-        assert "short/but/secret" not in f"{caught.value}{vars(caught.value)}"
-        assert caught.value.body == "<html>headers: X-Seen: [redacted]</html>"
-        assert caught.value.headers == {"x-request-id": "r-1"}
+        error = await failure(errors.NotFoundError, transport, StaticToken("short/but/secret"))
+        assert "short/but/secret" not in f"{error}{vars(error)}"
+        assert error.body == "<html>headers: X-Seen: [redacted]</html>"
+        assert error.headers == {"x-request-id": "r-1"}
 
     @for_each("status", [200, 307, 404])
     @for_each("raw", [False, True])
