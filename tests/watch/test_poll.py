@@ -16,6 +16,7 @@ from brokerage_async.watch.poll import Watcher, poll
 from brokerage_async.watch.schedule import Schedule
 from tests.loops import on_virtual_time
 from tests.tables import for_each
+from tests.watch.scripted_service import quiet
 
 Item = tuple[str, int]
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -67,11 +68,6 @@ def brief(change: Change[Item]) -> tuple[str, str, int | None, int | None]:
 
 async def take(watcher: Watcher[Item], count: int) -> list[tuple[str, str, int | None, int | None]]:
     return [brief(await anext(watcher)) for _ in range(count)]
-
-
-async def quiet(watcher: Watcher[Item], seconds: float = 10.0) -> None:
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(anext(watcher), seconds)
 
 
 pytestmark = pytest.mark.virtual_time
