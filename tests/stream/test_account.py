@@ -76,12 +76,16 @@ async def test_foreign_account_ends_its_stream_and_no_other(sim: Simulator, clie
 
 
 @in_world
-async def test_slow_consumer_gets_an_error_after_the_events_that_wait(sim: Simulator, client: Client) -> None:
+async def test_slow_consumer_leaves_its_connection_and_gets_an_error_after_the_events_that_wait(
+    sim: Simulator, client: Client
+) -> None:
     account = sim.account_numbers[0]
-    async with client.stream.account([account], limit=3) as slow, client.stream.account([account]) as fast:
-        await slow.ready()
-        await client.orders.submit(account, buy())
-        assert len(await drain(fast)) > 3
+    async with client.stream.account([account], limit=3) as slow:
+        async with client.stream.account([account]) as fast:
+            await slow.ready()
+            await client.orders.submit(account, buy())
+            assert len(await drain(fast)) > 3
+        assert sim.streams.sessions == []
         assert slow.waiting == 3
         for _ in range(3):
             assert isinstance(await anext(slow), AccountEvent)
