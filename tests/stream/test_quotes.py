@@ -2,7 +2,6 @@
 
 import asyncio
 import copy
-from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -227,34 +226,27 @@ def refuse(channel: int = 1, error: str = "BAD_ACTION") -> dict[str, Any]:
     return {"type": "ERROR", "channel": channel, "error": error, "message": "no"}
 
 
-def reject_channels() -> Callable[[], None]:
-    """Answer the next requests of channels with an error, until the returned function is called."""
-    process = DxLinkSession._process
+def refuse_channels(session: DxLinkSession, message: dict[str, Any] | None, now: float) -> None:
+    """Answer requests of channels with an error, in place of a session of the simulator."""
+    if message is not None and message.get("type") == "CHANNEL_REQUEST":
+        session.push(refuse(message["channel"]))
+    else:
+        PROCESS(session, message, now)
 
-    def answer(session: DxLinkSession, message: dict[str, Any] | None, now: float) -> None:
-        if message is not None and message.get("type") == "CHANNEL_REQUEST":
-            session.push(refuse(message["channel"]))
-        else:
-            process(session, message, now)
 
-    DxLinkSession._process = answer  # type: ignore[method-assign]
-    return lambda: setattr(DxLinkSession, "_process", process)
+PROCESS = DxLinkSession._process
 
 
 @in_world
 async def test_refused_channel_ends_its_streams_and_a_later_one_asks_again(sim: Simulator, client: Client) -> None:
     async with ready(client.stream.quotes(["SPY"], ["Trade"])) as other:
-        accept = reject_channels()
-        try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(DxLinkSession, "_process", refuse_channels)
             for use in ("ready", "__anext__"):
                 async with client.stream.quotes(["AAPL", "SPY"]) as refused:
-                    with pytest.raises(
-                        errors.StreamRefusedError, match="refused Quote of AAPL, SPY: BAD_ACTION: no"
-                    ) as caught:
+                    with pytest.raises(errors.StreamRefusedError, match="Quote of AAPL, SPY: BAD_ACTION: no") as caught:
                         await asyncio.wait_for(getattr(refused, use)(), 30)
                     assert caught.value.code == "BAD_ACTION"
-        finally:
-            accept()
         async with ready(client.stream.quotes(["AAPL"])) as later:
             assert symbols(await drain(later)) == {"AAPL"}
         assert not any(isinstance(event, Gap) for event in await drain(other))

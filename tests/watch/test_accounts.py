@@ -104,14 +104,6 @@ async def test_positions_of_several_accounts_are_one_stream(service: Accounts, c
     }
 
 
-async def test_positions_same_symbol_of_two_types_has_two_keys(service: Accounts, client: Client) -> None:
-    option = position("A1", "ES", **{"instrument-type": "Future"})
-    service.rows["A1"] = [position("A1", "ES"), option, {"account-number": "A1", "quantity": 1}]
-    async with client.watch.positions(["A1"]) as watcher:
-        assert [key for _, key, _ in await take(watcher, 2)] == [("A1", "ES", "Equity"), ("A1", "ES", "Future")]
-        await quiet(watcher, 30)
-
-
 async def test_positions_new_timestamp_alone_is_no_change_but_is_in_the_snapshot(
     service: Accounts, client: Client
 ) -> None:
@@ -148,10 +140,14 @@ async def test_balances_are_keyed_by_currency_and_a_new_day_alone_is_no_change(
         assert isinstance(change.after, AccountBalance)
 
 
-def test_rows_without_an_account_or_a_symbol_have_no_key() -> None:
-    assert PositionKey.of(Position(symbol="AAPL")) is None
-    assert PositionKey.of(Position(account_number="A1")) is None
+async def test_positions_same_symbol_of_two_types_has_two_keys(service: Accounts, client: Client) -> None:
+    option = position("A1", "ES", **{"instrument-type": "Future"})
+    service.rows["A1"] = [position("A1", "ES"), option, {"account-number": "A1", "quantity": 1}]
+    async with client.watch.positions(["A1"]) as watcher:
+        assert [key for _, key, _ in await take(watcher, 2)] == [("A1", "ES", "Equity"), ("A1", "ES", "Future")]
+        await quiet(watcher, 30)
     assert PositionKey.of(Position(account_number="A1", symbol="AAPL")) == ("A1", "AAPL", "")
+    assert PositionKey.of(Position(symbol="AAPL")) is PositionKey.of(Position(account_number="A1")) is None
     assert BalanceKey.of(AccountBalance(currency="USD")) is None
 
 

@@ -142,10 +142,7 @@ async def test_async_with_acknowledges_unless_the_block_raises() -> None:
                 raise LookupError
     assert [each.key for each in state.acknowledged] == ['"a"']
     assert [each.key for each in state.reported.values()] == ['"b"']
-
-
-async def test_ack_without_a_state_does_nothing() -> None:
-    async with poll(Lists(a=1), key=lambda item: str(item["id"]), interval=1.0) as watcher:
+    async with poll(lists, key=lambda item: str(item["id"]), interval=1.0) as watcher:  # without a state
         async with await anext(watcher) as change:
             assert change.idempotency_key is None
         await change.ack()

@@ -81,9 +81,14 @@ async def test_until_terminal_fills_that_never_come_end_the_wait_in_time(caplog:
     assert f"order 1 is Filled, but shows not all fills after {FILLS_DELAY:g} s" in caplog.text
 
 
-async def test_until_terminal_unknown_final_status_ends_at_once() -> None:
+async def test_until_terminal_unknown_final_status_ends_at_once_and_an_order_may_be_listed_late() -> None:
     assert (await List(attrs.evolve(NEW_STATUS, id="1")).wait()).id == "1"
     assert asyncio.get_running_loop().time() == 0
+    orders = List()
+    waiting = asyncio.create_task(orders.wait())
+    await asyncio.sleep(ABSENT_LOOKUP_INTERVAL + 1)
+    orders.listed.append(of("Filled"))
+    assert (await waiting).status == "Filled"
 
 
 async def test_until_terminal_follow_replacement_ended_by_a_fill_returns_the_original() -> None:
@@ -97,14 +102,6 @@ async def test_until_terminal_follow_replacement_ended_by_a_fill_returns_the_ori
         (attrs.evolve(of("Cancelled", "2"), live_at=live), "2"),
     ):
         assert (await List(partly, new).wait(follow=True)).id == expected, new
-
-
-async def test_until_terminal_listed_late_is_returned() -> None:
-    orders = List()
-    waiting = asyncio.create_task(orders.wait())
-    await asyncio.sleep(ABSENT_LOOKUP_INTERVAL + 1)
-    orders.listed.append(of("Filled"))
-    assert (await waiting).status == "Filled"
 
 
 async def test_until_terminal_follow_waits_for_the_last_replacement() -> None:
