@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from brokerage_async import Client, errors, models
+from brokerage_async import Client, errors
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.streams.session import AccountSession
 from brokerage_async.stream import AccountEvent, Gap
 from tests.loops import on_virtual_time
-from tests.stream.world import buy, drain, in_world, ready, within, world
+from tests.stream.world import alert, buy, drain, in_world, ready, within, world
 
 
 def kinds(events: list[Any]) -> list[str]:
@@ -53,11 +53,7 @@ async def test_alerts_come_to_those_who_want_them(sim: Simulator, client: Client
     accounts = sim.account_numbers[:1]
     async with client.stream.account(accounts, alerts=True) as wants, client.stream.account(accounts) as others:
         await wants.ready()
-        alert = models.NewQuoteAlert(
-            symbol="AAPL", field=models.AlertField.LAST, operator=models.AlertOperator.GREATER_THAN,
-            threshold=Decimal(500),
-        )  # fmt: skip
-        created = await client.quote_alerts.create(alert)
+        created = await client.quote_alerts.create(alert("AAPL", 500))
         sim.set_price("AAPL", 501)
         [event] = await drain(wants)
         assert (event.type, event.data.alert_external_id) == ("QuoteAlert", created.alert_external_id)

@@ -2,17 +2,16 @@
 
 import asyncio
 import logging
-from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from brokerage_async import Client, errors, models
+from brokerage_async import Client, errors
 from brokerage_async.simulator import Simulator
 from brokerage_async.stream.doorbell import ringing
 from tests.loops import on_virtual_time
 from tests.stream.latency import dead_socket
-from tests.stream.world import SMALL, buy, drain, in_world, within, world
+from tests.stream.world import SMALL, alert, buy, drain, in_world, within, world
 
 
 def polls(sim: Simulator, operation: str = "orders.live") -> int:
@@ -80,23 +79,16 @@ async def test_positions_balances_and_alerts_ring_too(sim: Simulator, client: Cl
     positions = client.watch.positions([account], interval=3600, push=True)
     balances = client.watch.balances([account], interval=3600, push=True)
     alerts = client.watch.quote_alerts(interval=3600, push=True)
-    alert = asyncio.ensure_future(within(60, alerts))
+    alerted = asyncio.ensure_future(within(60, alerts))
     held = asyncio.ensure_future(until(positions, quantity=5))
     first = await within(60, balances)
     await asyncio.sleep(1)
     await client.orders.submit(account, buy(quantity=5))
     assert (await asyncio.wait_for(held, 5)).after.symbol == "AAPL"
     assert (await within(5, balances)).after.cash_balance < first.after.cash_balance
-    await client.quote_alerts.create(
-        models.NewQuoteAlert(
-            symbol="SPY",
-            field=models.AlertField.LAST,
-            operator=models.AlertOperator.GREATER_THAN,
-            threshold=Decimal(5000),
-        )
-    )
+    await client.quote_alerts.create(alert("SPY", 5000))
     sim.set_price("SPY", 5001)
-    assert (await alert).after.symbol == "SPY"
+    assert (await alerted).after.symbol == "SPY"
     for watcher in (positions, balances, alerts):
         await watcher.aclose()
 
@@ -144,9 +136,9 @@ async def test_transport_without_sockets_leaves_polling_alone_and_says_so(caplog
     async with sim.client(transport=Requests()) as client:
         with caplog.at_level(logging.WARNING, "brokerage_async.stream"):
             assert await time_to_fill(client, sim, push=True, interval=2) < 4
+    reason = "transport must have a method open_socket for streams, got Requests: see "
     assert [record.message for record in caplog.records if "push is not available" in record.message] == [
-        "push is not available, polling goes on alone: transport must have a method open_socket for streams, got "
-        "Requests: see brokerage_async.http.websocket.SocketTransport"
+        f"push is not available, polling goes on alone: {reason}brokerage_async.http.websocket.SocketTransport"
     ]
 
 

@@ -66,6 +66,13 @@ async def drain(stream: Any, seconds: float = 1.0) -> list[Any]:
             return found
 
 
+def alert(symbol: str, threshold: int) -> models.NewQuoteAlert:
+    """Return an alert for a price above a threshold."""
+    above = models.AlertOperator.GREATER_THAN
+    price = Decimal(threshold)
+    return models.NewQuoteAlert(symbol=symbol, field=models.AlertField.LAST, operator=above, threshold=price)
+
+
 def buy(symbol: str = "AAPL", quantity: int = 3, price: str | None = None) -> models.NewOrder:
     """Return a market order, or a limit order at a price."""
     leg = models.NewOrderLeg(
