@@ -38,7 +38,7 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
-async def test_map_yields_results_as_they_complete_and_never_exceeds_the_concurrency() -> None:
+async def test_map_yields_completed_results_within_its_concurrency() -> None:
     calls = Calls(5, 1, 2)
     completed = [pair async for pair in ConcurrentMap(calls, range(3), concurrency=3)]
     assert completed == [(1, 10), (2, 20), (0, 0)]
@@ -94,7 +94,7 @@ async def test_map_first_error_cancels_the_other_calls(offending: str) -> None:
     assert now() == 0
 
 
-async def test_aclose_ends_an_iteration_in_another_task_and_before_use_calls_nothing() -> None:
+async def test_aclose_before_or_during_use_ends_the_iteration() -> None:
     calls = Calls(10)
     mapped = ConcurrentMap(calls, itertools.count(), concurrency=2)
 

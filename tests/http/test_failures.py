@@ -63,7 +63,7 @@ def test_reason_of_what_was_never_sent(error: Exception, text: str) -> None:
     assert str(found) == text
 
 
-def test_dropped_connection_is_unpacked_and_what_leads_to_headers_is_no_cause() -> None:
+def test_dropped_connection_is_unpacked_and_headers_are_no_cause() -> None:
     found = failure_of(REQUEST, ConnectionDroppedError(aiohttp.ServerDisconnectedError()), True)
     assert isinstance(found, ResponseLostError)
     assert str(found) == "sent, but no complete response arrived: Server disconnected"

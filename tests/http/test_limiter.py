@@ -54,7 +54,7 @@ async def test_nobody_overtakes_a_waiting_call() -> None:
     await waiting
 
 
-async def test_rate_spaces_admissions_and_without_one_there_is_no_bound_at_all() -> None:
+async def test_rate_spaces_admissions_if_there_is_one() -> None:
     lane, log = Lane(None, rate=2.0), []
     await asyncio.gather(*(visit(lane, log, number, stay=0) for number in range(4)))
     assert log == [(0, 0), (0.5, 1), (1.0, 2), (1.5, 3)]

@@ -69,7 +69,7 @@ class TestPlainHttp:
 
     @for_each("options", [{}, {"transport": Unused()}])
     @for_each("address", ELSEWHERE)
-    def test_elsewhere_is_refused_and_with_allow_http_warns_for_every_client(
+    def test_elsewhere_is_refused_or_warned_about_with_allow_http(
         self, address: str, options: dict[str, Any], caplog: Any
     ) -> None:
         caplog.clear()

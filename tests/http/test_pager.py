@@ -370,7 +370,7 @@ async def test_rows_that_move_to_the_next_page_come_once_and_the_change_is_told_
     assert "rows.list: the list changed from 60 to 63 items" in caplog.text
 
 
-async def test_a_list_that_grew_by_a_whole_page_or_shrinks_is_walked_to_its_end() -> None:
+async def test_list_that_grows_or_shrinks_is_walked_to_its_end() -> None:
     service = Service(rows(60))
     service.before_answer = lambda offset: offset == 2 and service.content.__setitem__(slice(0, 0), rows(30, 1000))
     assert set(rows(60)) <= set(await every(service.pager(per_page=10)))

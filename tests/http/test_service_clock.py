@@ -19,7 +19,7 @@ NOON = "Wed, 10 Jun 2026 12:00:00 GMT"
 AT_NOON = datetime(2026, 6, 10, 12, tzinfo=UTC)
 
 
-def test_now_is_unknown_before_any_answer_and_then_follows_the_clock_of_the_loop() -> None:
+def test_now_follows_the_loop_after_the_first_answer() -> None:
     clock = ServiceClock()
     assert clock.now(5.0) is None
     clock.observe(NOON, 100.0, 100.0)

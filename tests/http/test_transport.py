@@ -307,7 +307,7 @@ class TestLife:
         with pytest.raises(ConfigurationError, match="closed"):
             await transport.send(request_for("http://127.0.0.1:9"))
 
-    def test_borrowed_session_keeps_its_trace_configs_and_has_no_credentials_of_its_own(self) -> None:
+    def test_borrowed_session_with_own_settings_is_refused(self) -> None:
         with pytest.raises(ConfigurationError, match="trace_configs"):
             AiohttpTransport(Mock(spec=aiohttp.ClientSession), trace_configs=[aiohttp.TraceConfig()])
         with pytest.raises(ConfigurationError, match="auth"):

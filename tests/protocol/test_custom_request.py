@@ -198,9 +198,7 @@ class TestEffect:
         assert code_of(method, path, path_values=values, effect=effect) == "value_not_allowed"
         assert custom_call(method, path, path_values=values).operation.effect is Effect.MUTATE
 
-    def test_of_two_templates_the_more_literal_one_counts_and_none_of_another_host(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_effect_follows_the_most_literal_template_of_the_host(self, monkeypatch: pytest.MonkeyPatch) -> None:
         operations = [
             Operation(name="a.get", method="POST", path="/a/{id}", effect=Effect.READ, shape=Shape.ONE, scope="read"),
             Operation(name="a.all", method="POST", path="/a/all", effect=Effect.MUTATE, shape=Shape.ONE, scope="trade"),

@@ -35,7 +35,7 @@ class TestParse:
         assert (error.status, error.operation, error.json_path) == (200, "request.read", "$")
         assert answer.body == body
 
-    def test_known_endpoint_returns_its_model_or_raises_where_a_value_does_not_fit(self) -> None:
+    def test_known_endpoint_returns_its_model_or_raises(self) -> None:
         assert raw(b'{"data": {"symbol": "AAPLW"}}', INSTRUMENTS_WARRANT).parse().symbol == "AAPLW"
         with pytest.raises(errors.ResponseDecodeError) as caught:
             raw(b'{"data": {"symbol": ["AAPLW"]}}', INSTRUMENTS_WARRANT, strict=True).parse()

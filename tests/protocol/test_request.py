@@ -129,7 +129,7 @@ class TestPaths:
         with pytest.raises(InvalidRequestError):
             encode_path(DIVIDENDS.path, {"symbol": value})
 
-    def test_integers_stand_for_identifiers_and_enumerations_for_their_values(self) -> None:
+    def test_integers_and_enumerations_are_path_values(self) -> None:
         path = {"account": "5WT00001", "id": 54758826}
         assert encode_path("/accounts/{account}/orders/{id}", path) == "/accounts/5WT00001/orders/54758826"
         assert encode_path("/{sort}", {"sort": Side.OLDEST}) == "/Asc"
@@ -225,7 +225,7 @@ class TestQueries:
             "types[]=one%201&types[]=two&types[]=3&types[]=Desc"
         )
 
-    def test_a_joined_array_is_one_value_with_commas_and_decimals_have_no_exponent(self) -> None:
+    def test_joined_arrays_and_decimals_are_one_plain_value(self) -> None:
         symbols = query("symbols", array=True, joined=True)
         assert encode_query((symbols,), {"symbols": ["AAPL", "BRK/B"]}) == "symbols=AAPL,BRK%2FB"
         assert encode_query((query("least", "decimal"),), {"least": Decimal("1E+3")}) == "least=1000"
@@ -242,7 +242,7 @@ class TestBaseAddress:
 
 
 class TestHeaders:
-    def test_product_and_version_are_accepted_and_everything_else_is_refused(self) -> None:
+    def test_user_agent_and_version_of_another_form_are_refused(self) -> None:
         for value in ("my-app/1.0", "a/b", "brokerage-async/0.1.0rc1+local", "x!#$%&'*+.^_`|~/1"):
             validate_user_agent(value)
         for version in ("20261012", "2.0.1"):

@@ -44,15 +44,8 @@ class TestClass:
             (406, errors.VersionNotSupportedError),
             (422, errors.UnprocessableError),
             (429, errors.RateLimitError),
-            (500, errors.ServerError),
-            (502, errors.ServerError),
-            (503, errors.ServerError),
-            (504, errors.ServerError),
-            (599, errors.ServerError),
-            (302, APIError),
-            (405, APIError),
-            (409, APIError),
-            (418, APIError),
+            *((status, errors.ServerError) for status in (500, 502, 503, 504, 599)),
+            *((status, APIError) for status in (302, 405, 409, 418)),
         ],
     )
     @for_each("body", [envelope(), b"", b"<html></html>", b"not json", b"[]", b"null", {"error": 3}])
@@ -196,7 +189,7 @@ class TestRetryAfter:
         assert retry_after(value, NOW) == seconds
         assert refused(429, headers={"retry-after": value}, now=NOW).retry_after == seconds
 
-    def test_nonsense_counts_as_absent_and_a_date_needs_to_know_what_time_it_is(self) -> None:
+    def test_nonsense_or_a_date_without_a_clock_counts_as_absent(self) -> None:
         numbers = ["", "-1", "soon", "nan", "inf", "1e9", "0x10", "1_000", "٣", "9" * 5000, "x" * 100_000]
         dates = ["Sun, 99 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 99999999999999999999 08:49:37 GMT"]
         assert [value for value in (None, *numbers, *dates) if retry_after(value, NOW) is not None] == []

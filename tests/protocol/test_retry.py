@@ -86,7 +86,7 @@ class TestBudget:
         unbounded = RetryBudget(None)
         assert all(unbounded.spend(Outcome.LOST) == 0 for _ in range(1000))
 
-    def test_a_repetition_that_helped_is_given_back_and_successes_fill_it_slowly(self) -> None:
+    def test_budget_is_refilled_by_successes(self) -> None:
         budget = RetryBudget(100)
         budget.earn(budget.spend(Outcome.LOST))
         assert budget.tokens == 100

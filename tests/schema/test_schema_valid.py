@@ -113,7 +113,7 @@ def test_components_are_used_described_and_named(name: str) -> None:
 
 
 @by_object
-def test_objects_of_answers_require_nothing_and_properties_are_described(name: str) -> None:
+def test_objects_of_answers_require_nothing_and_are_described(name: str) -> None:
     properties = SCHEMAS[name]["properties"]
     assert name in REQUESTS or "required" not in SCHEMAS[name]
     descriptions = {field: value.get("description", "") for field, value in properties.items()}

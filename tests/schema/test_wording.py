@@ -51,7 +51,7 @@ def test_component_description_opens_with_a_noun_phrase_on_one_line(name: str) -
 
 
 @for_each("name, node", sorted(PROPERTIES.items()))
-def test_property_description_is_a_noun_phrase_with_the_unit_of_a_decimal(name: str, node: dict[str, Any]) -> None:
+def test_property_description_is_a_noun_phrase_with_its_unit(name: str, node: dict[str, Any]) -> None:
     assert not node["description"].startswith(CLAUSES)
     is_decimal = node.get("format") == "decimal" or node.get("type") == "number"
     assert not is_decimal or "rate" in name or re.search(UNITS, node["description"])

@@ -72,9 +72,7 @@ async def test_foreign_account_ends_its_stream_and_no_other(sim: Simulator, clie
 
 
 @in_world
-async def test_slow_consumer_leaves_its_connection_and_gets_an_error_after_the_events_that_wait(
-    sim: Simulator, client: Client
-) -> None:
+async def test_slow_consumer_leaves_and_gets_an_error_after_its_events(sim: Simulator, client: Client) -> None:
     account = sim.account_numbers[0]
     async with client.stream.account([account], limit=3) as slow:
         async with client.stream.account([account]) as fast:

@@ -69,9 +69,7 @@ def test_streams_of_one_client_are_one_object(client: Client) -> None:
         ("wss://streamer.example.com", "transport must have a method open_socket"),
     ],
 )
-async def test_environment_without_address_or_transport_without_sockets_cannot_stream(
-    address: str | None, reason: str
-) -> None:
+async def test_stream_without_address_or_sockets_raises(address: str | None, reason: str) -> None:
     environment = Environment.sandbox("https://api.example.com", streamer_url=address)
     async with Client(environment, StaticToken("t"), transport=FakeTransport()) as client:
         with pytest.raises(ConfigurationError, match=reason):

@@ -142,7 +142,7 @@ def event(number: int) -> AccountEvent:
     return AccountEvent(type="Order", data=number)
 
 
-def test_first_loss_counts_until_the_connection_is_up_again_and_a_closed_sink_is_empty() -> None:
+def test_sink_lost_twice_reports_the_first_loss() -> None:
     sink = Sink({AccountEvent: Fail(limit=10)})
     sink.resume()
     sink.put(event(1))

@@ -215,9 +215,7 @@ async def test_order_not_found_raises(service: Service, client: Client) -> None:
     assert sorted(set(service.times_of(SEARCH))) == pytest.approx([0, 5, 10])
 
 
-async def test_order_transient_lookup_failure_is_retried_and_a_fatal_one_raises(
-    service: Service, client: Client
-) -> None:
+async def test_order_lookup_failure_is_retried_unless_fatal(service: Service, client: Client) -> None:
     answers: Any = iter([502, 503, 429])
     service.answers[LIVE] = []
     service.answers["/customers/me/orders"] = lambda target: next(answers, None) or [row(7, "Filled")]

@@ -345,7 +345,7 @@ def listed(*names: str) -> Response:
 
 
 class TestConditionalFetch:
-    async def test_equal_body_is_unchanged_and_the_previous_one_is_passed_to_the_transport(self) -> None:
+    async def test_equal_body_is_unchanged_and_passed_on(self) -> None:
         transport = FakeTransport(listed("a"), listed("a"), listed("b"), listed("b"), listed("a"))
         async with client_of(transport) as client:
             fetch = conditional_fetch(client.session, lambda api: api.watchlists.list())

@@ -227,7 +227,7 @@ async def take(market: MarketWatcher, count: int) -> list[tuple[str, str]]:
     return [(change.kind.value, f"{change.at:%m-%d %H:%M}") for change in changes]
 
 
-async def test_market_watcher_initial_is_the_current_state_and_extended_hours_surround_regular_ones() -> None:
+async def test_market_watcher_initial_and_extended_hours_are_reported() -> None:
     async with watching(Wall(), initial=True) as market:
         assert await take(market, 2) == [("closed", "12-30 21:00"), ("opened", "12-31 14:30")]
     async with watching(Wall(), extended=True) as market:

@@ -81,7 +81,7 @@ async def test_until_terminal_fills_that_never_come_end_the_wait_in_time(caplog:
     assert f"order 1 is Filled, but shows not all fills after {FILLS_DELAY:g} s" in caplog.text
 
 
-async def test_until_terminal_unknown_final_status_ends_at_once_and_an_order_may_be_listed_late() -> None:
+async def test_until_terminal_unknown_status_or_late_listing_ends() -> None:
     assert (await List(attrs.evolve(NEW_STATUS, id="1")).wait()).id == "1"
     assert asyncio.get_running_loop().time() == 0
     orders = List()

@@ -98,7 +98,7 @@ SINCE_THEN = [("changed", "b", 1, 2), ("added", "d", None, 1), ("removed", "c", 
         ([{"a": 1}, UNCHANGED, UNCHANGED, {"a": 2}], {}, [("added", "a", None, 1), ("changed", "a", 1, 2)]),
     ],
 )
-async def test_poll_reports_changes_since_the_first_state_or_seed_and_none_of_unchanged(
+async def test_poll_initial_seed_or_unchanged_reports_later_changes(
     answers: list[Any], options: dict[str, Any], expected: list[Any]
 ) -> None:
     async with watch(Script(*answers), **options) as watcher:

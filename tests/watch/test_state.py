@@ -48,7 +48,7 @@ def test_store_models_are_restored_as_equal_changes() -> None:
     assert codec.read(codec.text_of("7"), codec.encode(before)) == ("7", before)
 
 
-def test_restore_kind_is_the_member_of_its_enumeration_and_needs_an_item() -> None:
+def test_restore_gives_the_kind_and_needs_an_item() -> None:
     codec: ItemCodec[Any] = ItemCodec(by_id)
     stored = StoredChange(
         sequence=3, key='"a"', kind="dismissed", at=NOON.isoformat(), before=None, after=b'{"id":"a"}'

@@ -47,7 +47,7 @@ def test_read_rules_valid_rule_becomes_arguments(rule: dict[str, Any], arguments
     assert rules == (Rule(arguments=(*arguments, ("message", "m."))),)
 
 
-def test_read_rules_without_rules_is_empty_and_several_invalid_ones_are_all_reported(tmp_path: Path) -> None:
+def test_read_rules_none_or_several_invalid_are_reported(tmp_path: Path) -> None:
     (tmp_path / "openapi.yaml").write_text("{}")
     assert read_rules(Document(tmp_path).root(), KNOWN) == ()
     problems = ["[0]: must be a rule, got 7", "[1]: message is missing", "[1]: unknown field 'cost'"]

@@ -82,9 +82,7 @@ def test_check_vocabulary_keys_of_a_file_decide_on_its_property_names(
         ('a: [{b: {$ref: "#/nowhere"}}]', "$.a[0].b: $ref '#/nowhere': 'nowhere' not found in openapi.yaml"),
     ],
 )
-def test_check_vocabulary_unknown_keys_or_dangling_reference_is_a_problem(
-    content: str, problem: str, tmp_path: Path
-) -> None:
+def test_check_vocabulary_unknown_keys_or_reference_is_a_problem(content: str, problem: str, tmp_path: Path) -> None:
     (tmp_path / "openapi.yaml").write_text(content)
     assert problems_with(tmp_path) == [f"openapi.yaml: {problem}"]
 

@@ -15,7 +15,7 @@ from codegen.site.__main__ import main
 from codegen.site.pages import ROOT
 
 
-def test_no_public_name_is_without_a_docstring_and_every_field_is_explained() -> None:
+def test_public_names_and_fields_are_documented() -> None:
     assert public.undocumented() == public.unexplained() == []
     assert len(public.names()) > 450
 

@@ -188,7 +188,7 @@ def new_order(**fields: Any) -> models.NewOrder:
     )
 
 
-def test_a_request_has_the_order_of_the_schema_its_extra_and_no_unset_fields() -> None:
+def test_encode_follows_the_schema_without_unset_fields() -> None:
     order = new_order(price=Decimal("187.50"), price_effect=models.PriceEffect.DEBIT, automated_source=True)
     assert codec.encode(order) == (
         b'{"order-type":"Limit","time-in-force":"Day","legs":[{"action":"Buy to Open","instrument-type":"Equity",'

@@ -39,7 +39,7 @@ def test_an_issue_names_its_outcome(body: Any, issue: str, outcome: str, caplog:
     assert not caplog.records
 
 
-def test_a_resource_that_is_not_under_data_is_read_and_a_page_says_to_check_the_address(
+def test_decode_resource_outside_data_or_page_is_named(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.WARNING, "brokerage_async.decode"):

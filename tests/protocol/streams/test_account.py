@@ -167,7 +167,7 @@ def test_results_are_unpacked() -> None:
     assert [event.data.id for event in events] == ["700100", "700100"]
 
 
-def test_message_with_a_type_is_an_event_also_beside_a_status_and_an_unknown_one_is_kept_raw() -> None:
+def test_message_with_a_type_or_unknown_is_an_event() -> None:
     [event] = receive(ready(), 1.0, type="Order", data=ORDER, status="error", action="connect")
     assert event.data.id == "700100"
     assert receive(ready(), 1.0, results=[{"data": ORDER}, {"status": "error"}]) == []

@@ -94,7 +94,7 @@ def test_decode_misfit_costs_neither_its_row_nor_the_others(caplog: pytest.LogCa
         decode(rows, ["Quote", "A", {"price": 1}], strict=True)
 
 
-def test_unusable_columns_and_values_that_fill_no_whole_row_are_rejected() -> None:
+def test_unusable_columns_or_part_of_a_row_are_rejected() -> None:
     for columns in ((), ("eventSymbol",) * (MAX_COLUMNS + 1)):
         with pytest.raises(ValueError, match="columns must be 1 to"):
             decoder(models.Quote, *columns)

@@ -212,7 +212,7 @@ def test_many_subscriptions_go_out_in_parts() -> None:
         ("SETUP", 0, {"version": "1.0-9.9.9"}, ""),
     ],
 )
-def test_error_of_a_channel_or_second_setup_delays_no_subscription_that_waits_to_be_sent(
+def test_channel_error_or_second_setup_delays_no_subscription(
     kind: str, channel: int, values: dict[str, Any], logged: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     link = opened(QUOTE)
@@ -237,7 +237,7 @@ def test_refused_channel_leaves_the_others(code: str) -> None:
     assert sent(link, 29.0) == []
 
 
-def test_closed_channel_is_reopened_under_a_new_number_and_the_fourth_time_loses_the_connection() -> None:
+def test_channel_closed_by_the_service_is_reopened_three_times() -> None:
     link = opened(QUOTE)
     for number in (1, 3, 5):
         receive(link, "CHANNEL_CLOSED", number)
@@ -302,7 +302,7 @@ def test_error_of_the_connection_informs_and_does_not_end_it(
 
 
 @for_each("timeout, due", [(20, 10.0), (0.2, 0.5), *((other, 30.0) for other in (60, 600, 0, -5, "x", None, 1e300))])
-def test_keepalive_follows_the_timeout_of_the_service_and_the_last_message(timeout: Any, due: float) -> None:
+def test_keepalive_follows_the_timeout_of_the_service(timeout: Any, due: float) -> None:
     link = DxLinkConnection(Secret("t"), now=0.0)
     sent(link)
     receive(link, "SETUP", version="1", keepaliveTimeout=timeout)

@@ -102,7 +102,7 @@ def read(data: list[Any], *, strict: bool = False) -> list[tuple[str, list[Any]]
     return [(kind, list(events)) for kind, events in events_of(data, columns, Issues("x", strict, DecoderRegistry()))]
 
 
-def test_unreadable_rows_are_reported_and_objects_of_several_types_come_in_blocks() -> None:
+def test_events_of_mixed_or_unreadable_rows_come_in_blocks() -> None:
     with pytest.raises(ResponseDecodeError, match="values must fill rows of 2 columns, got 1"):
         read(["Quote", ["ACME"]], strict=True)
     rows = [{"eventType": kind, "eventSymbol": "A"} for kind in ("Quote", "Quote", "Trade", "Quote")]

@@ -50,7 +50,7 @@ def test_rows_are_delivered_together(rows: list[tuple[int, int]], delivered: lis
     assert summary(assembler.add([candle(*row) for row in rows])) == delivered
 
 
-def test_rows_stand_by_index_from_zero_on_and_drop_forgets_what_is_held_back() -> None:
+def test_rows_are_ordered_by_index_and_dropped_ones_forgotten() -> None:
     rows = [candle(2, BEGIN), candle(1), candle(0, END)]
     assert summary(SnapshotAssembler(models.Candle).add(rows)) == [([0, 1, 2], False)]
     assembler = SnapshotAssembler(models.Candle)
