@@ -33,6 +33,7 @@ from brokerage_async.errors import (
 from brokerage_async.http.failures import Delivery, classify
 from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.protocol.request import Request
+from brokerage_async.protocol.response import Response
 from tests.loops import on_real_time
 from tests.raw_server import RawServer, answer
 from tests.tables import for_each
@@ -56,6 +57,15 @@ async def open_transport(*arguments: Any, **options: Any) -> AsyncIterator[Aioht
         yield transport
     finally:
         await transport.close()
+
+
+async def exchange(sent: Any, method: str = "GET", *, max_body: int = 4 << 20, **changes: Any) -> Response:
+    """Return what a new transport makes of one answer, which it asks for once."""
+    async with RawServer(sent) as server, open_transport(max_body=max_body) as transport:
+        try:
+            return await transport.send(request_for(server, method, **changes))
+        finally:
+            assert len(server.requests) == 1
 
 
 class TestOneSend:
@@ -91,10 +101,7 @@ class TestOneSend:
     @for_each("status", [301, 302, 303, 307, 308])
     @on_real_time
     async def test_redirects_are_not_followed(self, status: int) -> None:
-        async with RawServer(answer(b"", status, "Location: /elsewhere")) as server, open_transport() as transport:
-            response = await transport.send(request_for(server, "POST"))
-            assert response.status == status
-            assert len(server.requests) == 1
+        assert (await exchange(answer(b"", status, "Location: /elsewhere"), "POST")).status == status
 
     async def test_request_goes_out_as_it_was_built_whatever_surrounds_it(
         self, monkeypatch: pytest.MonkeyPatch
@@ -182,11 +189,9 @@ class TestFailures:
     @on_real_time
     async def test_timeout_after_sending_may_have_been_processed(self, method: Any, sent: Any) -> None:
         """It covers the body as well."""
-        async with RawServer(sent) as server, open_transport() as transport:
-            with pytest.raises(ResponseLostError, match=r"timeout after 0\.1 s") as caught:
-                await transport.send(request_for(server, method, timeout=0.1))
+        with pytest.raises(ResponseLostError, match=r"timeout after 0\.1 s") as caught:
+            await exchange(sent, method, timeout=0.1)
         assert caught.value.maybe_processed is True
-        assert len(server.requests) == 1
 
     @for_each(
         "sent, known",
@@ -202,10 +207,8 @@ class TestFailures:
     )
     @on_real_time
     async def test_broken_answers(self, sent: Any, known: bytes | None) -> None:
-        async with RawServer(sent) as server, open_transport() as transport:
-            with pytest.raises(ResponseLostError):
-                await transport.send(request_for(server, "PUT", previous_body=known))
-            assert len(server.requests) == 1
+        with pytest.raises(ResponseLostError):
+            await exchange(sent, "PUT", previous_body=known)
 
     @for_each(
         "sent, status",
@@ -217,8 +220,7 @@ class TestFailures:
     )
     @on_real_time
     async def test_status_of_a_broken_error_answer_still_counts(self, sent: Any, status: int) -> None:
-        async with RawServer(sent) as server, open_transport(max_body=1000) as transport:
-            assert (await transport.send(request_for(server, "POST"))).status == status
+        assert (await exchange(sent, "POST", max_body=1000)).status == status
 
     async def test_secrets_stay_out_of_errors(self) -> None:
         secret = "tok-123456"
@@ -246,14 +248,12 @@ class TestBodies:
     )
     @on_real_time
     async def test_decompressed(self, body: Any, header: str) -> None:
-        async with RawServer(answer(body, 200, header)) as server, open_transport() as transport:
-            response = await transport.send(request_for(server))
+        response = await exchange(answer(body, 200, header))
         assert response.body == b'{"a": 1}'
         assert response.headers.get("content-type") == "application/json"
 
     async def test_no_content_and_chunks(self) -> None:
-        async with RawServer(b"HTTP/1.1 204 No Content\r\n\r\n") as server, open_transport() as transport:
-            response = await transport.send(request_for(server, "DELETE"))
+        response = await exchange(b"HTTP/1.1 204 No Content\r\n\r\n", "DELETE")
         assert (response.status, response.body) == (204, b"")
         sent = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{}\n\r\n1\r\n \r\n0\r\n\r\n"
         async with RawServer(sent) as server, open_transport() as transport:
@@ -293,9 +293,8 @@ class TestBodies:
     )
     @on_real_time
     async def test_size_is_capped(self, sent: Any, known: Any) -> None:
-        async with RawServer(sent) as server, open_transport(max_body=1000) as transport:
-            with pytest.raises(ResponseDecodeError, match="larger than 1000 bytes") as caught:
-                await transport.send(request_for(server, previous_body=known))
+        with pytest.raises(ResponseDecodeError, match="larger than 1000 bytes") as caught:
+            await exchange(sent, max_body=1000, previous_body=known)
         assert caught.value.status == 200
 
 

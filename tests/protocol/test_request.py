@@ -144,18 +144,9 @@ class TestPaths:
 
     def test_path_query_and_body_problems_are_listed_together(self) -> None:
         with pytest.raises(InvalidRequestError) as caught:
-            build(
-                BoundCall(SEARCH, path={"customer_id": ".."}, query={"page-offset": "3", "nonsense": 1}, body=b"{}"),
-                base_url=BASE,
-                headers={},
-            )
-        assert [problem.domain for problem in caught.value.errors] == [
-            "customer_id",
-            "account-numbers[]",
-            "page-offset",
-            "nonsense",
-            None,
-        ]
+            target(SEARCH, path={"customer_id": ".."}, query={"page-offset": "3", "nonsense": 1}, body=b"{}")
+        domains = [problem.domain for problem in caught.value.errors]
+        assert domains == ["customer_id", "account-numbers[]", "page-offset", "nonsense", None]
 
     @given(st.text(min_size=1).filter(lambda text: text not in (".", "..")))
     def test_any_text_survives_the_way_there_and_back(self, text: Any) -> None:
@@ -193,16 +184,11 @@ class TestQueries:
             assert target(plain, path={"customer_id": 7}, **arguments) == "/customers/7/orders"
 
     def test_values_are_percent_encoded_and_those_of_the_path_not_written(self) -> None:
-        wanted = {
-            "a b": "a%20b",
-            "a+b": "a%2Bb",
-            "a&b=c": "a%26b%3Dc",
-            "BRK/B": "BRK%2FB",
-            "..": "..",
-            "é%": "%C3%A9%25",
-        }
+        values = ["a b", "a+b", "a&b=c", "BRK/B", "..", "é%"]
+        encoded = ["a%20b", "a%2Bb", "a%26b%3Dc", "BRK%2FB", "..", "%C3%A9%25"]
         symbols = (query("symbol[]", array=True),)
-        assert {value: encode_query(symbols, {"symbol[]": [value]})[9:] for value in wanted} == wanted
+        written = [encode_query(symbols, {"symbol[]": [value]}) for value in values]
+        assert written == [f"symbol[]={each}" for each in encoded]
         assert encode_query(DIVIDENDS.parameters, {"symbol": "AAPL"}) == ""
 
     @for_each("value", [3.5, object(), b"x", {"a": 1}])
@@ -342,20 +328,13 @@ def test_any_order_becomes_json_or_one_of_our_errors(order: Any, strict: bool) -
         json.loads(request.body.decode("utf-8"), parse_constant=pytest.fail)
 
 
-def nested(depth: Any) -> Any:
-    value = []
-    for _ in range(depth):
-        value = [value]
-    return value
-
-
 def test_a_body_nested_too_deeply_is_refused() -> None:
+    value: list[Any] = []
+    for _ in range(500_000):
+        value = [value]
+    call = OPERATIONS["orders.submit"].bind(account_number="1", body=sound_order(extra={"x": value}))
     with pytest.raises(InvalidRequestError, match=r"^orders\.submit: the body cannot be written as JSON") as caught:
-        build(
-            OPERATIONS["orders.submit"].bind(account_number="1", body=sound_order(extra={"x": nested(500_000)})),
-            base_url=BASE,
-            headers={},
-        )
+        build(call, base_url=BASE, headers={})
     error = caught.value
     assert (error.operation, error.method, error.path) == ("orders.submit", "POST", "/accounts/{account_number}/orders")
 

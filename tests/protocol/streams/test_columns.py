@@ -61,11 +61,16 @@ def test_decode_times_days_and_64_bit_indexes() -> None:
     assert not summary.day_close_price_type.is_known
 
 
-def test_decode_unknown_column_is_kept_in_extra() -> None:
+def test_decode_unknown_column_or_infinity_is_kept_in_extra() -> None:
     rows = decoder(models.Quote, "eventSymbol", "mood", "bidPrice", "bidPrice")
     assert decode(rows, ["ACME", {"is": "good"}, 7, 8]) == [
         models.Quote(event_symbol="ACME", bid_price=Decimal(7), extra={"mood": {"is": "good"}})
     ]
+    [quote] = decode(decoder(models.Quote, "bidPrice", "askPrice"), ["NaN", "-Infinity"])
+    assert (quote.bid_price, quote.ask_price, quote.extra) == (None, None, {"askPrice": "-Infinity"})
+    [candle] = decode(decoder(models.Candle, "vwap", "VWAP"), ["NaN", 7])
+    assert candle.vwap == Decimal(7)
+    assert written(candle) == {"VWAP": "7", "vwap": "NaN"}
 
 
 def test_decode_rows_of_a_model_that_rows_share() -> None:
@@ -74,11 +79,6 @@ def test_decode_rows_of_a_model_that_rows_share() -> None:
         models.TickSize(threshold=Decimal(10), value=Decimal("0.05")),
         models.TickSize(value=Decimal("0.1")),
     ]
-
-
-def test_decode_infinity_is_kept_in_extra_and_nan_is_not() -> None:
-    [quote] = decode(decoder(models.Quote, "bidPrice", "askPrice"), ["NaN", "-Infinity"])
-    assert (quote.bid_price, quote.ask_price, quote.extra) == (None, None, {"askPrice": "-Infinity"})
 
 
 def test_decode_misfit_costs_neither_its_row_nor_the_others(caplog: pytest.LogCaptureFixture) -> None:
@@ -113,12 +113,6 @@ def test_decode_agrees_with_objects_whatever_the_order(data: st.DataObject) -> N
     [found] = decode(ColumnDecoder(model, columns), row)
     expected = structure_one(model, dict(zip(columns, row, strict=True)), "$", Issues("x", False, DecoderRegistry()))
     assert written(found) == written(expected)
-
-
-def test_decode_keeps_an_alias_that_is_not_a_number() -> None:
-    [candle] = decode(decoder(models.Candle, "vwap", "VWAP"), ["NaN", 7])
-    assert candle.vwap == Decimal(7)
-    assert written(candle) == {"VWAP": "7", "vwap": "NaN"}
 
 
 def written(model: Any) -> Any:
