@@ -1,7 +1,6 @@
 """The market-data stream, message by message."""
 
 import json
-import logging
 from decimal import Decimal
 from typing import Any
 
@@ -204,8 +203,7 @@ def test_channel_error_or_second_setup_delays_no_subscription(
 ) -> None:
     link = opened(QUOTE)
     link.add([Subscription("Quote", "B")])
-    with caplog.at_level(logging.WARNING, "brokerage_async.stream"):
-        receive(link, kind, channel, **values)
+    receive(link, kind, channel, **values)
     assert logged in caplog.text
     assert link.must_send is True
     assert [message["add"] for message in sent(link)] == [[{"type": "Quote", "symbol": "B"}]]
@@ -278,11 +276,10 @@ def test_error_of_the_connection_informs_and_does_not_end_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     link = opened(QUOTE)
-    with caplog.at_level(logging.WARNING, "brokerage_async.stream"):
-        receive(link, "ERROR", error="TIMEOUT", message="no keepalive")
-        assert link.is_ready
-        receive(link, "CHANNEL_CLOSED", 1)
-        receive(link, "ERROR", 1, error="BAD_ACTION", message="unknown channel")
+    receive(link, "ERROR", error="TIMEOUT", message="no keepalive")
+    assert link.is_ready
+    receive(link, "CHANNEL_CLOSED", 1)
+    receive(link, "ERROR", 1, error="BAD_ACTION", message="unknown channel")
     assert "TIMEOUT: no keepalive" in caplog.text
     assert link.complaint == "TIMEOUT: no keepalive"
     assert "channel 1: BAD_ACTION: unknown channel" in caplog.text
@@ -327,17 +324,16 @@ def test_subscriptions_beyond_the_caps_wait_until_others_end(caplog: pytest.LogC
     link = authorized(*candles)
     receive(link, "CHANNEL_OPENED", sent(link)[0]["channel"])
     active, turns = set[str](), 0
-    with caplog.at_level(logging.WARNING, "brokerage_async.stream"):
-        while active or not turns:
-            for message in sent(link):
-                active -= {each["symbol"] for each in message.get("remove", ())}
-                active |= {each["symbol"] for each in message.get("add", ())}
-            assert len(active) <= 100
-            assert link.is_ready
-            done = sorted(active)[:30]
-            active -= set(done)
-            link.remove(Subscription("Candle", symbol) for symbol in done)
-            turns += 1
+    while active or not turns:
+        for message in sent(link):
+            active -= {each["symbol"] for each in message.get("remove", ())}
+            active |= {each["symbol"] for each in message.get("add", ())}
+        assert len(active) <= 100
+        assert link.is_ready
+        done = sorted(active)[:30]
+        active -= set(done)
+        link.remove(Subscription("Candle", symbol) for symbol in done)
+        turns += 1
     assert turns >= 8
     assert caplog.text.count("150 subscriptions to Candle wait until others end") == 1
 
@@ -402,8 +398,7 @@ def test_snapshot_that_never_ends_is_delivered_in_part(caplog: pytest.LogCapture
     for second in range(0, 120, 10):
         row = ["ACME{=m}", 0 if second else 4, 1000 - second]
         assert receive(link, "FEED_DATA", 1, now=float(second), data=["Candle", row]) == []
-    with caplog.at_level(logging.WARNING, "brokerage_async.stream"):
-        [snapshot] = receive(link, "KEEPALIVE", now=120.0)
+    [snapshot] = receive(link, "KEEPALIVE", now=120.0)
     assert (len(snapshot.events), snapshot.is_partial) == (12, True)
     assert "a snapshot of Candle did not end" in caplog.text
 
@@ -444,9 +439,8 @@ def test_message_with_another_type_of_channel_is_that_of_the_connection(channel:
 def test_token_shows_in_no_error_and_no_representation(caplog: pytest.LogCaptureFixture) -> None:
     link = DxLinkConnection(Secret("hush"), now=0.0)
     link.add([QUOTE])
-    with caplog.at_level(logging.WARNING, "brokerage_async.stream"):
-        receive(link, "ERROR", 1, error="BAD_ACTION", message="token hush")
-        receive(link, "ERROR", error="INVALID_MESSAGE", message='{"token":"hush"}')
+    receive(link, "ERROR", 1, error="BAD_ACTION", message="token hush")
+    receive(link, "ERROR", error="INVALID_MESSAGE", message='{"token":"hush"}')
     assert "hush" not in caplog.text + str(link.complaint)
     sent(link)
     receive(link, "SETUP")

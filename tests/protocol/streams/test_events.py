@@ -1,7 +1,6 @@
 """Events of streams, from elements and rows of data."""
 
 import json
-import logging
 from typing import Any
 
 import pytest
@@ -111,8 +110,7 @@ def test_events_of_mixed_or_unreadable_rows_come_in_blocks() -> None:
 
 
 def test_block_without_a_type_is_reported_and_ends_the_reading(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING, "brokerage_async.decode"):
-        blocks = read(["Quote", ["A", 1], 7, ["B", 2], "Quote", ["C", 3]])
+    blocks = read(["Quote", ["A", 1], 7, ["B", 2], "Quote", ["C", 3]])
     assert [[event.event_symbol for event in events] for _, events in blocks] == [["A"]]
     assert [record.getMessage() for record in caplog.records] == [
         "x: $.data: expected a type and its rows, got a number; ignored"
