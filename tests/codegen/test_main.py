@@ -39,36 +39,28 @@ def test_main_check_committed_files_are_up_to_date(capsys: pytest.CaptureFixture
 
 
 def test_main_check_reports_stale_files_and_writes_nothing(
-    toy: Path,
-    out: Path,
-    capsys: pytest.CaptureFixture[str],
+    toy: Path, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = {path.name: path.read_bytes() for path in out.iterdir()}
     edit(toy / "garden.yaml", "Name of the plant.", "Common name.")
-
     assert main(["--check", "--schema", str(toy), "--out", str(out)]) == 1
-
-    assert (
-        capsys.readouterr().err.strip()
-        == f"stale in {out}: __init__.py, models.py, openapi.json.gz; run: python -m codegen"
-    )
+    stale = f"stale in {out}: __init__.py, models.py, openapi.json.gz; run: python -m codegen"
+    assert capsys.readouterr().err.strip() == stale
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
     assert main(["--schema", str(toy), "--out", str(out)]) == 0
     assert main(["--check", "--schema", str(toy), "--out", str(out)]) == 0
 
 
-@pytest.mark.parametrize("name", ["openapi.yaml", "common.yaml", "garden.yaml"])
-@pytest.mark.parametrize("addition", ["\n# a comment\n", "\n"], ids=["comment", "empty line"])
+@for_each("name", ["openapi.yaml", "common.yaml", "garden.yaml"])
+@for_each("addition", ["\n# a comment\n", "\n"])
 def test_main_check_any_edit_of_the_schema_makes_files_stale(
-    name: str,
-    addition: str,
-    toy: Path,
-    out: Path,
-    capsys: pytest.CaptureFixture[str],
+    name: str, addition: str, toy: Path, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (toy / name).write_text((toy / name).read_text() + addition)
+    before = (toy / name).read_text()
+    (toy / name).write_text(before + addition)
     assert main(["--check", "--schema", str(toy), "--out", str(out)]) == 1
     assert capsys.readouterr().err.strip() == f"stale in {out}: __init__.py; run: python -m codegen"
+    (toy / name).write_text(before)
 
 
 def test_main_check_missing_and_left_over_files_are_stale(out: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,42 +4,15 @@ from codegen import naming
 from tests.tables import for_each
 
 
-@for_each(
-    "wire, python",
-    [
-        ("order-type", "order_type"),
-        ("status[]", "status"),
-        ("OrderLeg", "order_leg"),
-        ("class", "class_"),
-        ("id", "id"),
-        ("reg-t-margin-requirement", "reg_t_margin_requirement"),
-        ("expires_in", "expires_in"),
-    ],
-)
-def test_snake_wire_name_becomes_a_python_name(wire: str, python: str) -> None:
-    assert naming.snake(wire) == python
-
-
-@for_each(
-    "wire, name",
-    [
-        ("Buy to Open", "BUY_TO_OPEN"),
-        ("orders.dry_run", "ORDERS_DRY_RUN"),
-        ("Pre-Market", "PRE_MARKET"),
-        ("gte", "GTE"),
-        ("None", "NONE"),
-        (">", ""),
-        ("OTOCO", "OTOCO"),
-    ],
-)
-def test_constant_name_or_value_becomes_upper_case(wire: str, name: str) -> None:
-    assert naming.constant(wire) == name
-
-
 def test_names_take_their_python_forms() -> None:
+    wires = ["order-type", "status[]", "OrderLeg", "class", "id", "reg-t-margin-requirement", "expires_in"]
+    names = ["order_type", "status", "order_leg", "class_", "id", "reg_t_margin_requirement", "expires_in"]
+    assert list(map(naming.snake, wires)) == names
+    values = ["Buy to Open", "orders.dry_run", "Pre-Market", "gte", "None", ">", "OTOCO"]
+    constants = ["BUY_TO_OPEN", "ORDERS_DRY_RUN", "PRE_MARKET", "GTE", "NONE", "", "OTOCO"]
+    assert list(map(naming.constant, values)) == constants
     assert naming.pascal("market_time") == "MarketTime"
-    assert naming.camel("high52_week_price") == "high52WeekPrice"
-    assert naming.camel("index") == "index"
+    assert [naming.camel(name) for name in ("high52_week_price", "index")] == ["high52WeekPrice", "index"]
 
 
 @for_each(

@@ -22,29 +22,16 @@ def model(name: str, *nested: str) -> Model:
     return Model(name=name, description="", section="", fields=fields)
 
 
+def request_models(models: list[Model], *bodies: str | None) -> list[str]:
+    operations = tuple(operation(f"a.{number}", body) for number, body in enumerate(bodies))
+    spec = Spec(models={each.name: each for each in models}, enums={}, operations=operations, namespaces={}, digest="")
+    return [each.name for each in spec.request_models()]
+
+
 def test_request_models_nested_models_come_first_and_once() -> None:
     submit = operation("orders.submit", None)
     assert (submit.namespace, submit.python_name) == ("orders", "submit")
     models = [model("Order", "Leg", "Rule"), model("Leg"), model("Rule", "Leg"), model("Answer"), model("Edit", "Leg")]
-    spec = Spec(
-        models={each.name: each for each in models},
-        enums={},
-        operations=(
-            operation("a.a", "Order"),
-            operation("a.b", None),
-            operation("a.c", "Edit"),
-            operation("a.d", "Order"),
-        ),
-        namespaces={},
-        digest="",
-    )
-    assert [each.name for each in spec.request_models()] == ["Leg", "Rule", "Order", "Edit"]
-    spec = Spec(
-        models={"Tree": model("Tree", "Tree")},
-        enums={},
-        operations=(operation("a.a", "Tree"),),
-        namespaces={},
-        digest="",
-    )
-    assert [each.name for each in spec.request_models()] == ["Tree"]
+    assert request_models(models, "Order", None, "Edit", "Order") == ["Leg", "Rule", "Order", "Edit"]
+    assert request_models([model("Tree", "Tree")], "Tree") == ["Tree"]
     assert [each.name for each in load(TOY).request_models()] == ["NewLabel", "NewPlant", "BedEdit"]

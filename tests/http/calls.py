@@ -3,9 +3,12 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from brokerage_async._generated.operations import ORDERS_CANCEL, ORDERS_DRY_RUN, WATCHLISTS_LIST
 from brokerage_async.client import Client
 from brokerage_async.config import Environment, RefreshToken, RetryPolicy
+from brokerage_async.errors import BrokerageError
 from brokerage_async.operation import Effect
 from brokerage_async.protocol.response import Response
 from tests.fake_transport import FakeTransport
@@ -43,3 +46,13 @@ async def preflight(client: Client) -> Any:
 
 
 CALLS = {Effect.READ: read, Effect.PREFLIGHT: preflight, Effect.MUTATE: mutate}
+
+
+async def failure(
+    kind: type[BrokerageError], *client: Any, call: Any = read, match: str | None = None, **options: Any
+) -> Any:
+    """Return the error of this class that a call of a new client raises."""
+    async with client_of(*client, **options) as opened:
+        with pytest.raises(kind, match=match) as caught:
+            await call(opened)
+    return caught.value

@@ -12,6 +12,7 @@ from brokerage_async import Client, Environment, StaticToken
 from brokerage_async.config import Secret
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.http.network import Network, Proxy, configure_network, describe_refusal, is_loopback
+from tests.tables import for_each
 
 TOKEN = StaticToken("made-up")
 PASSWORD = "hunter2zq81jfkd02mx"
@@ -34,68 +35,11 @@ def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
 
 
-class TestPlainHttp:
-    @pytest.mark.parametrize("address", ["https://api.example.com", *LOOPBACK])
-    def test_https_and_loopback_are_accepted_without_a_warning(self, address: str, caplog: Any) -> None:
-        Client(Environment.production(address), TOKEN)
-        assert warnings_of(caplog) == []
-
-    @pytest.mark.parametrize("address", ELSEWHERE)
-    def test_elsewhere_is_refused(self, address: str) -> None:
-        with pytest.raises(ConfigurationError, match=r"must be an https address, got http://.*allow_http=True"):
-            Client(Environment.sandbox(address), TOKEN)
-
-    @pytest.mark.parametrize("address", ELSEWHERE)
-    def test_other_host_elsewhere_is_refused_by_its_name(self, address: str, caplog: Any) -> None:
-        environment = Environment.sandbox("https://api.example.com", hosts={"lab": address})
-        with pytest.raises(ConfigurationError, match=r"^lab must be an https address, got http://.*allow_http=True"):
-            Client(environment, TOKEN)
-        Client(environment, TOKEN, allow_http=True)
-        assert len(warnings_of(caplog)) == 1
-
-    @pytest.mark.parametrize("address", ELSEWHERE)
-    def test_elsewhere_with_allow_http_warns_for_every_client(self, address: str, caplog: Any) -> None:
-        environment = Environment.sandbox(address)
-        for _ in range(3):
-            Client(environment, TOKEN, allow_http=True)
-        expected = f"allow_http: credentials travel unencrypted to {address}"
-        assert warnings_of(caplog) == [expected] * 3
-
-    def test_transport_of_the_caller_changes_nothing(self) -> None:
-        with pytest.raises(ConfigurationError, match="https"):
-            Client(Environment.sandbox("http://api.example.com"), TOKEN, transport=Unused())
-
-    @pytest.mark.parametrize("address", LOOPBACK)
-    def test_loopback_through_a_proxy_elsewhere_is_refused(self, address: str) -> None:
-        with pytest.raises(ConfigurationError, match=r"through http://proxy\.example:3128"):
-            Client(Environment.sandbox(address), TOKEN, proxy="http://proxy.example:3128")
-        Client(Environment.sandbox(address), TOKEN, proxy="http://localhost:3128")
-
-    def test_https_through_a_proxy_elsewhere_is_accepted(self, caplog: Any) -> None:
-        Client(Environment.sandbox("https://api.example.com"), TOKEN, proxy="http://proxy.example:3128")
-        assert warnings_of(caplog) == []
-
-    @pytest.mark.parametrize(("value", "accepted"), [("true", True), ("True", True), ("false", False), ("", False)])
-    def test_variable(self, value: str, accepted: bool, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
-        complete(monkeypatch, BASE_URL="http://10.0.0.1", ALLOW_HTTP=value)
-        if accepted:
-            Client.from_env()
-            assert len(warnings_of(caplog)) == 1
-        else:
-            with pytest.raises(ConfigurationError, match="BROKERAGE_ALLOW_HTTP=true"):
-                Client.from_env()
-        Client.from_env(allow_http=True)
-
-    @pytest.mark.parametrize("name", ["ALLOW_HTTP", "TRUST_ENV"])
-    def test_variable_that_is_neither_true_nor_false(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        complete(monkeypatch, **{name: "yes please"})
-        with pytest.raises(ConfigurationError, match=f"BROKERAGE_{name}: must be true or false"):
-            Client.from_env()
-
-    @pytest.mark.parametrize("name", ["allow_http", "trust_env"])
-    def test_flags_are_flags(self, name: str) -> None:
-        with pytest.raises(ConfigurationError, match=f"{name} must be True or False"):
-            Client(Environment.sandbox("https://api.example.com"), TOKEN, **{name: "true"})
+def shows_password(error: BaseException) -> bool:
+    """Return whether the text of an error, or a variable in a frame of the library, has the password."""
+    stack = traceback.TracebackException.from_exception(error, capture_locals=True).stack
+    frames = [frame.locals for frame in stack if frame.filename != __file__]
+    return PASSWORD in repr(frames) + "".join(traceback.format_exception(error))
 
 
 class Unused:
@@ -116,9 +60,66 @@ def basic(credentials: str) -> str:
     return f"Basic {b64encode(credentials.encode()).decode()}"
 
 
+class TestPlainHttp:
+    def test_https_and_loopback_are_accepted_without_a_warning(self, caplog: Any) -> None:
+        for address in ("https://api.example.com", *LOOPBACK):
+            Client(Environment.production(address), TOKEN)
+        Client(Environment.sandbox("https://api.example.com"), TOKEN, proxy="http://proxy.example:3128")
+        assert warnings_of(caplog) == []
+
+    @for_each("options", [{}, {"transport": Unused()}])
+    @for_each("address", ELSEWHERE)
+    def test_elsewhere_is_refused_or_warned_about_with_allow_http(
+        self, address: str, options: dict[str, Any], caplog: Any
+    ) -> None:
+        caplog.clear()
+        environment = Environment.sandbox(address)
+        with pytest.raises(ConfigurationError, match=r"must be an https address, got http://.*allow_http=True"):
+            Client(environment, TOKEN, **options)
+        for _ in range(3):
+            Client(environment, TOKEN, allow_http=True, **options)
+        assert warnings_of(caplog) == [f"allow_http: credentials travel unencrypted to {address}"] * 3
+
+    @for_each("address", ELSEWHERE)
+    def test_other_host_elsewhere_is_refused_by_its_name(self, address: str, caplog: Any) -> None:
+        caplog.clear()
+        environment = Environment.sandbox("https://api.example.com", hosts={"lab": address})
+        with pytest.raises(ConfigurationError, match=r"^lab must be an https address, got http://.*allow_http=True"):
+            Client(environment, TOKEN)
+        Client(environment, TOKEN, allow_http=True)
+        assert len(warnings_of(caplog)) == 1
+
+    @for_each("address", LOOPBACK)
+    def test_loopback_through_a_proxy_elsewhere_is_refused(self, address: str) -> None:
+        with pytest.raises(ConfigurationError, match=r"through http://proxy\.example:3128"):
+            Client(Environment.sandbox(address), TOKEN, proxy="http://proxy.example:3128")
+        Client(Environment.sandbox(address), TOKEN, proxy="http://localhost:3128")
+
+    @for_each("value, accepted", [("true", True), ("True", True), ("false", False), ("", False)])
+    def test_variable(self, value: str, accepted: bool, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+        caplog.clear()
+        complete(monkeypatch, BASE_URL="http://10.0.0.1", ALLOW_HTTP=value)
+        if accepted:
+            Client.from_env()
+            assert len(warnings_of(caplog)) == 1
+        else:
+            with pytest.raises(ConfigurationError, match="BROKERAGE_ALLOW_HTTP=true"):
+                Client.from_env()
+        Client.from_env(allow_http=True)
+
+    @for_each("name", ["allow_http", "trust_env"])
+    def test_flags_and_their_variables_are_true_or_false(self, name: str) -> None:
+        with pytest.raises(ConfigurationError, match=f"{name} must be True or False"):
+            Client(Environment.sandbox("https://api.example.com"), TOKEN, **{name: "true"})
+        with pytest.MonkeyPatch.context() as patch:
+            complete(patch, **{name.upper(): "yes please"})
+            with pytest.raises(ConfigurationError, match=f"BROKERAGE_{name.upper()}: must be true or false"):
+                Client.from_env()
+
+
 class TestProxy:
-    @pytest.mark.parametrize(
-        ("address", "url", "authorization"),
+    @for_each(
+        "address, url, authorization",
         [
             ("http://proxy.example:3128", "http://proxy.example:3128", None),
             ("http://proxy.example/", "http://proxy.example:80", None),
@@ -134,7 +135,7 @@ class TestProxy:
         assert (proxy.url, proxy.authorization) == (url, authorization and Secret(authorization))
         assert authorization is None or authorization.removeprefix("Basic ") not in repr(proxy)
 
-    @pytest.mark.parametrize(
+    @for_each(
         "address",
         ["", "proxy.example:3128", "//proxy.example", "ftp://proxy.example", "http://", f"http://:{PASSWORD}@",
          f"http://me:{PASSWORD}@proxy.example:port", f"http://me:{PASSWORD}/@proxy.example", "http://p.example:0",
@@ -145,27 +146,28 @@ class TestProxy:
     def test_anything_else_is_refused_and_not_repeated(self, address: Any) -> None:
         with pytest.raises(ConfigurationError, match=r"^proxy must be the http or https address of a proxy") as caught:
             Client(Environment.sandbox("https://api.example.com"), TOKEN, proxy=address)
-        stack = traceback.TracebackException.from_exception(caught.value, capture_locals=True).stack
-        assert PASSWORD not in repr([frame.locals for frame in stack if frame.filename != __file__])
-        assert PASSWORD not in "".join(traceback.format_exception(caught.value))
+        assert not shows_password(caught.value)
 
     def test_socks_is_named(self) -> None:
         with pytest.raises(ConfigurationError, match="HTTP proxy; for SOCKS lend an http_session"):
             Proxy.parse("proxy", "socks5://127.0.0.1:1080")
 
-    @pytest.mark.parametrize("owner", ["http_session", "transport"])
+    @for_each("owner", ["http_session", "transport"])
     def test_belongs_to_connections_of_the_client_itself(self, owner: str) -> None:
         environment = Environment.sandbox("https://api.example.com")
         for option in ({"proxy": "http://p.example"}, {"ssl": ssl.create_default_context()}, {"trust_env": True}):
             with pytest.raises(ConfigurationError, match=f"set them on {owner}"):
                 Client(environment, TOKEN, **option, **{owner: Unused()})
 
-    def test_variable(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_unusable_variable_is_named_and_not_repeated(self, monkeypatch: pytest.MonkeyPatch) -> None:
         complete(monkeypatch, PROXY=f"http://me:{PASSWORD}@")
         with pytest.raises(ConfigurationError, match=r"^proxy must be") as caught:
             Client.from_env()
-        stack = traceback.TracebackException.from_exception(caught.value, capture_locals=True).stack
-        assert PASSWORD not in repr([frame.locals for frame in stack if frame.filename != __file__])
+        assert not shows_password(caught.value)
+        monkeypatch.setenv("HTTPS_PROXY", f"http://me:{PASSWORD}@")
+        with pytest.raises(ConfigurationError, match=r"^the proxy of the environment must be") as caught:
+            configure_network(Environment.sandbox("https://api.example.com"), trust_env=True)
+        assert not shows_password(caught.value)
 
 
 class TestProxyOfTheEnvironment:
@@ -173,8 +175,8 @@ class TestProxyOfTheEnvironment:
         network = configure_network(Environment.sandbox(address), **{"trust_env": True, "allow_http": True} | options)
         return None if network.proxy is None else network.proxy.url
 
-    @pytest.mark.parametrize(
-        ("variables", "url"),
+    @for_each(
+        "variables, url",
         [
             ({}, None),
             ({"https_proxy": "http://a.example:1"}, "http://a.example:1"),
@@ -188,52 +190,41 @@ class TestProxyOfTheEnvironment:
             ({"HTTPS_PROXY": "http://a.example:1", "NO_PROXY": "other.example"}, "http://a.example:1"),
         ],
     )
-    def test_variables(self, variables: dict[str, str], url: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-        for name, value in variables.items():
-            monkeypatch.setenv(name, value)
-        assert self.configured() == url
-        assert self.configured(trust_env=False) is None
+    def test_variables(self, variables: dict[str, str], url: str | None) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in variables.items():
+                patch.setenv(name, value)
+            assert self.configured() == url
+            assert self.configured(trust_env=False) is None
 
-    def test_argument_comes_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("HTTPS_PROXY", "http://a.example:1")
+    def test_argument_comes_first_and_loopback_is_always_direct(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("HTTPS_PROXY", "HTTP_PROXY"):
+            monkeypatch.setenv(name, "http://a.example:1")
         assert self.configured(proxy="http://b.example:2") == "http://b.example:2"
-
-    @pytest.mark.parametrize("address", LOOPBACK)
-    def test_loopback_is_always_direct(self, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("HTTP_PROXY", "http://a.example:1")
         assert self.configured("http://10.0.0.1") == "http://a.example:1"
-        assert self.configured(address) is None
-
-    def test_unusable_address_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("HTTPS_PROXY", f"http://me:{PASSWORD}@")
-        with pytest.raises(ConfigurationError, match=r"^the proxy of the environment must be") as caught:
-            self.configured()
-        stack = traceback.TracebackException.from_exception(caught.value, capture_locals=True).stack
-        assert PASSWORD not in repr([frame.locals for frame in stack if frame.filename != __file__])
+        assert [address for address in LOOPBACK if self.configured(address) is not None] == []
 
 
 class TestCertificates:
-    @pytest.mark.parametrize(
-        "wrong", [False, True, "ca.pem", ssl.SSLContext, ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)]
-    )
+    @for_each("wrong", [False, True, "ca.pem", ssl.SSLContext, ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)])
     def test_must_be_a_context_for_clients(self, wrong: Any) -> None:
         with pytest.raises(ConfigurationError, match=r"ssl must be an ssl\.SSLContext for clients"):
             Client(Environment.sandbox("https://api.example.com"), TOKEN, ssl=wrong)
 
     def test_context_that_verifies_nothing_warns(self, caplog: Any) -> None:
         context = ssl.create_default_context()
-        configure_network(Environment.sandbox("https://api.example.com"), ssl=context)
-        assert warnings_of(caplog) == []
-        context.check_hostname = False
-        configure_network(Environment.sandbox("https://api.example.com"), ssl=context)
-        context.verify_mode = ssl.CERT_NONE
-        configure_network(Environment.sandbox("https://api.example.com"), ssl=context)
-        assert len(warnings_of(caplog)) == 2
+        counts = []
+        for change in ({}, {"check_hostname": False}, {"verify_mode": ssl.CERT_NONE}):
+            for name, value in change.items():
+                setattr(context, name, value)
+            configure_network(Environment.sandbox("https://api.example.com"), ssl=context)
+            counts.append(len(warnings_of(caplog)))
+        assert counts == [0, 1, 2]
 
 
-@pytest.mark.parametrize("host", [None, "", "localhost.", "::ffff:7f00:1", "::1%eth0", "fe80::1"])
-def test_what_is_not_loopback(host: str | None) -> None:
-    assert not is_loopback(host)
+def test_what_is_not_loopback() -> None:
+    hosts = [None, "", "localhost.", "::ffff:7f00:1", "::1%eth0", "fe80::1"]
+    assert [host for host in hosts if is_loopback(host)] == []
 
 
 def test_nothing_configured_is_the_default() -> None:
@@ -244,15 +235,13 @@ PLAIN = Proxy.parse("proxy", "http://p.example:3128")
 KNOWN = Proxy.parse("proxy", f"http://me:{PASSWORD}@p.example:3128")
 
 
-@pytest.mark.parametrize(
-    ("proxy", "status", "offered", "sentence"),
+@for_each(
+    "proxy, status, offered, sentence",
     [
         (PLAIN, 403, "", "the proxy http://p.example:3128 refused to connect (status 403)"),
         (None, 502, "", "the proxy of http_session refused to connect (status 502)"),
-        (PLAIN, 407, 'Basic realm="x"', "the proxy http://p.example:3128 requires a user name and password (407): "
-         "pass proxy='http://user:password@host:port'"),
-        (PLAIN, 407, "", "the proxy http://p.example:3128 requires a user name and password (407): "
-         "pass proxy='http://user:password@host:port'"),
+        *((PLAIN, 407, offered, "the proxy http://p.example:3128 requires a user name and password (407): "
+           "pass proxy='http://user:password@host:port'") for offered in ('Basic realm="x"', "")),
         (None, 407, "", "the proxy of http_session requires another user name and password (407)"),
         (KNOWN, 407, "Negotiate, Basic realm=x",
          "the proxy http://p.example:3128 rejected the user name and password (407)"),

@@ -1,5 +1,6 @@
 import asyncio
 import gc
+import itertools
 import logging
 import math
 from contextlib import aclosing
@@ -15,7 +16,8 @@ from brokerage_async import errors
 from brokerage_async.http.pager import OffsetPager
 from brokerage_async.operation import BoundCall, Effect, Operation, Shape
 from brokerage_async.simulator import Simulator
-from tests.loops import on_real_time
+from tests.loops import on_real_time, on_virtual_time
+from tests.tables import for_each
 
 pytestmark = pytest.mark.virtual_time
 
@@ -27,28 +29,14 @@ class Row:
 
 
 @attrs.frozen
-class Listed:
-    symbol: str
-
-
-@attrs.frozen
 class Nameless:
     text: str
 
 
-IDENTITY = {Row: ("id",), Listed: ("symbol",)}
-
-
 def operation(model: Any = Row) -> Any:
-    return Operation(
-        name="rows.list",
-        method="GET",
-        path="/rows",
-        effect=Effect.READ,
-        shape=Shape.PAGE,
-        result=model,
-        identity=IDENTITY.get(model, ()),
-    )
+    identity = ("id",) if model is Row else ()
+    common: Any = {"effect": Effect.READ, "shape": Shape.PAGE, "result": model, "identity": identity}
+    return Operation(name="rows.list", method="GET", path="/rows", **common)
 
 
 def rows(count: Any, start: Any = 0) -> Any:
@@ -124,16 +112,15 @@ def now() -> Any:
     return asyncio.get_running_loop().time()
 
 
-@pytest.mark.parametrize("count", [0, 1, 9, 10, 11, 20, 95])
-@pytest.mark.parametrize("ahead", [0, 1, 3, 50])
+@for_each("count, ahead", itertools.product([0, 1, 9, 10, 11, 20, 95], [0, 1, 3, 50]))
 async def test_all_items_come_once_and_in_order(count: int, ahead: int) -> None:
     service = Service(rows(count))
     assert await every(service.pager(per_page=10).prefetch(ahead)) == rows(count)
     assert service.asked == list(range(max(1, math.ceil(count / 10))))
 
 
-@pytest.mark.parametrize(
-    ("block", "count", "per_page", "requests"),
+@for_each(
+    "block, count, per_page, requests",
     [
         ("full", 20, 10, 2),  # the total says that a full page is the last
         ("counts", 25, 10, 3),  # a short page is the last
@@ -150,24 +137,14 @@ async def test_the_list_ends_as_documented(block: str, count: int, per_page: int
     assert len(service.asked) == requests
 
 
-async def test_pages_say_what_they_are() -> None:
+async def test_pages_say_what_they_are_and_a_walk_goes_on_from_a_page_offset() -> None:
     service = Service(rows(12))
     pages = [page async for page in service.pager(per_page=5).pages()]
     assert [(len(page.items), page.page_offset) for page in pages] == [(5, 0), (5, 1), (2, 2)]
     assert pages[0].pagination.total_items == 12
-
-
-async def test_a_walk_goes_on_from_a_page_offset() -> None:
     service = Service(rows(100))
     assert await every(service.pager(per_page=10, page_offset=7).prefetch(2)) == rows(30, 70)
     assert service.asked == [7, 8, 9]
-
-
-async def test_each_iteration_asks_anew() -> None:
-    service = Service(rows(5))
-    pager = service.pager()
-    assert await every(pager) == await every(pager)
-    assert service.asked == [0, 0]
 
 
 async def test_nothing_is_asked_before_it_is_needed() -> None:
@@ -252,7 +229,7 @@ async def test_pages_that_overtake_wait_for_their_turn() -> None:
     assert await every(service.pager(per_page=5).prefetch(20)) == rows(50)
 
 
-@pytest.mark.parametrize("block", ["none", "counts"])
+@for_each("block", ["none", "counts"])
 async def test_without_a_total_pages_are_asked_one_by_one(block: str) -> None:
     service = Service(rows(45), block=block)
     assert await every(service.pager(per_page=10).prefetch(8)) == rows(45)
@@ -276,16 +253,19 @@ async def test_leaving_the_loop_or_cancelling_the_caller_cancels_what_is_in_flig
     assert (service.in_flight, service.cancelled) == (0, 5)
 
 
-@pytest.mark.parametrize("wrong", [-1, "5", 1.5, True])
-@pytest.mark.parametrize("method", ["collect", "to_arrow"])
-async def test_the_most_items_are_a_number(method: str, wrong: Any) -> None:
+@for_each("wrong", [-1, "5", 1.5, True, None])
+async def test_the_most_items_and_the_pages_ahead_are_numbers(wrong: Any) -> None:
     service = Service(rows(3))
-    with pytest.raises(errors.ConfigurationError, match="max_items"):
-        await getattr(service.pager(), method)(wrong)
+    pager = service.pager()
+    for read in (pager.collect, pager.to_arrow) if wrong is not None else ():
+        with pytest.raises(errors.ConfigurationError, match="max_items"):
+            await read(wrong)
+    with pytest.raises(errors.ConfigurationError, match=f"pages must be .*{wrong}"):
+        pager.prefetch(wrong)
     assert service.asked == []
 
 
-@pytest.mark.parametrize("ahead", [0, 4])
+@for_each("ahead", [0, 4])
 async def test_a_page_that_fails_for_good_says_where_to_go_on(ahead: int) -> None:
     service = Service(rows(100))
     service.failures[4] = [errors.ServerError("broken", status=500)]
@@ -305,10 +285,11 @@ async def test_a_page_that_fails_for_good_says_where_to_go_on(ahead: int) -> Non
     assert got == rows(100)
 
 
-@pytest.mark.parametrize(
-    "fault", ["status(503)", "drop_before", "drop_after", "rate_limited", "truncate", "unauthorized"]
-)
-@pytest.mark.parametrize("ahead", [0, 4])
+FAULTS = ["status(503)", "drop_before", "drop_after", "rate_limited", "truncate", "unauthorized"]
+
+
+@for_each("fault, ahead", itertools.product(FAULTS, [0, 4]))
+@on_virtual_time
 async def test_a_passing_fault_in_mid_walk_is_repeated_without_starting_again(fault: str, ahead: int) -> None:
     sim = Simulator(equities=500, latency=0.05)
     seen = []
@@ -322,9 +303,9 @@ async def test_a_passing_fault_in_mid_walk_is_repeated_without_starting_again(fa
     assert len(requests) == 20 + 1
 
 
-@pytest.mark.parametrize("ahead", [0, 4])
-@pytest.mark.parametrize("block", ["full", "none"])
-@pytest.mark.parametrize("model", [Row, Nameless])
+@for_each("ahead", [0, 4])
+@for_each("block", ["full", "none"])
+@for_each("model", [Row, Nameless])
 async def test_a_service_that_ignores_the_offset_does_not_keep_the_walk_for_ever(
     ahead: int, block: str, model: Any
 ) -> None:
@@ -352,8 +333,8 @@ class Endless(Service):
         return answer
 
 
-@pytest.mark.parametrize("block", ["full", "counts"])
-@pytest.mark.parametrize("content", [rows(10), [Nameless("x")] * 10], ids=["rows", "nameless"])
+@for_each("block", ["full", "counts"])
+@for_each("content", [rows(10), [Nameless("x")] * 10])
 async def test_a_list_without_an_end_is_an_error(block: str, content: Any) -> None:
     service = Endless(content, block=block, model=type(content[0]))
     with pytest.raises(errors.ResponseDecodeError, match="100 pages in a row held nothing new"):
@@ -361,8 +342,8 @@ async def test_a_list_without_an_end_is_an_error(block: str, content: Any) -> No
     assert len(service.asked) == 101
 
 
-@pytest.mark.parametrize("block", ["full", "counts"])
-@pytest.mark.parametrize("ahead", [0, 4])
+@for_each("block", ["full", "counts"])
+@for_each("ahead", [0, 4])
 async def test_a_service_that_sends_smaller_pages_loses_nothing(block: str, ahead: int) -> None:
     service = Service(rows(45), most=7, block=block)
     assert await every(service.pager(per_page=100).prefetch(ahead)) == rows(45)
@@ -389,25 +370,15 @@ async def test_rows_that_move_to_the_next_page_come_once_and_the_change_is_told_
     assert "rows.list: the list changed from 60 to 63 items" in caplog.text
 
 
-async def test_a_list_that_grew_by_a_whole_page_is_walked_to_its_end() -> None:
+async def test_list_that_grows_or_shrinks_is_walked_to_its_end() -> None:
     service = Service(rows(60))
     service.before_answer = lambda offset: offset == 2 and service.content.__setitem__(slice(0, 0), rows(30, 1000))
-    items = await every(service.pager(per_page=10))
-    assert set(rows(60)) <= set(items)
+    assert set(rows(60)) <= set(await every(service.pager(per_page=10)))
 
-
-async def test_a_list_that_shrinks_ends_early() -> None:
     service = Service(rows(100))
     service.before_answer = lambda offset: offset == 3 and service.content.__delitem__(slice(45, None))
-    items = await every(service.pager(per_page=10).prefetch(4))
-    assert items == rows(45)
+    assert await every(service.pager(per_page=10).prefetch(4)) == rows(45)
     assert service.in_flight == 0
-
-
-async def test_within_one_page_and_without_identity_nothing_is_dropped() -> None:
-    twice = [Row("1"), Row("1", "b"), Row(None, "x"), Row(None, "x"), *rows(6, 10)]
-    service = Service([*twice, Row(None, "x"), Row("1", "b")])
-    assert await every(service.pager(per_page=10)) == [*twice, Row(None, "x")]
 
 
 async def test_a_pager_reports_the_repeats_of_its_latest_walk() -> None:
@@ -421,28 +392,20 @@ async def test_a_pager_reports_the_repeats_of_its_latest_walk() -> None:
     assert pager.repeats == 0
 
 
-async def test_awaiting_a_pager_says_what_to_do() -> None:
-    service = Service(rows(3))
+async def test_each_iteration_asks_anew_and_awaiting_a_pager_says_what_to_do() -> None:
+    service = Service(rows(5))
+    pager = service.pager()
     with pytest.raises(TypeError, match=r"use `await pager.collect\(\)` or `async for item in pager`"):
-        await service.pager()
+        await pager
     assert service.asked == []
+    assert await every(pager) == await every(pager)
+    assert service.asked == [0, 0]
 
 
-async def test_instruments_are_told_apart_by_symbol() -> None:
-    service = Service([Listed("A"), Listed("B"), Listed("B"), Listed("C")], model=Listed)
-    assert await every(service.pager(per_page=2)) == [Listed("A"), Listed("B"), Listed("C")]
-
-
-@pytest.mark.parametrize("wrong", ["5", 1.5, [], b"1"])
+@for_each("wrong", ["5", 1.5, [], b"1"])
 @on_real_time
 async def test_a_page_offset_that_is_none_goes_out_to_be_refused(wrong: Any) -> None:
     async with Simulator(equities=20, equity_options=1, chain_rows=1) as sim, sim.client() as client:
         with pytest.raises(errors.InvalidRequestError) as caught:
             await client.instruments.equities(page_offset=wrong, per_page="x").collect()
     assert {problem.domain for problem in caught.value.errors} == {"page-offset", "per-page"}
-
-
-@pytest.mark.parametrize("wrong", [-1, None, "2", 1.5])
-def test_pages_ahead_are_a_number(wrong: Any) -> None:
-    with pytest.raises(errors.ConfigurationError, match=f"pages must be .*{wrong}"):
-        Service([]).pager().prefetch(wrong)

@@ -83,6 +83,7 @@ async def test_request_whose_guard_objects_while_it_waits_for_a_connection_is_wi
         session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=1)) if borrowed else None
         transport = AiohttpTransport(session, connections=1)
         objection: str | None = None
+        asked: list[int] = []
         occupying = asyncio.create_task(transport.send(request_for(server, "GET")))
         await server.arrived.wait()
         waiting = asyncio.create_task(transport.send(request_for(server, guard=lambda: objection)))
@@ -93,7 +94,9 @@ async def test_request_whose_guard_objects_while_it_waits_for_a_connection_is_wi
             await waiting
         assert caught.value.code == "withheld"
         assert len(server.requests) == 1
-        assert (await transport.send(request_for(server))).status == 200  # the connection is free again
+        # The connection is free again, and a guard that agrees lets a request go.
+        assert (await transport.send(request_for(server, guard=lambda: asked.append(1)))).status == 200
+        assert (bool(asked), len(server.requests)) == (True, 2)
         await (transport.close() if session is None else session.close())
 
 
@@ -105,16 +108,7 @@ async def test_connector_is_guarded_once_however_many_clients_share_it() -> None
         for _ in range(3):
             AiohttpTransport(session)
         assert connector.connect is guarded
-
-
-async def test_pool_of_the_library_needs_no_second_guard() -> None:
+    AiohttpTransport(session)  # closed already
     async with aiohttp.ClientSession(connector=Pool(1)) as session:
         AiohttpTransport(session)
-        assert session.connector is not None
         assert "connect" not in vars(session.connector)
-
-
-async def test_session_that_is_closed_already_is_left_alone() -> None:
-    session = aiohttp.ClientSession()
-    await session.close()
-    AiohttpTransport(session)

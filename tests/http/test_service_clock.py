@@ -19,8 +19,12 @@ NOON = "Wed, 10 Jun 2026 12:00:00 GMT"
 AT_NOON = datetime(2026, 6, 10, 12, tzinfo=UTC)
 
 
-def test_now_before_any_answer_is_unknown() -> None:
-    assert ServiceClock().now(5.0) is None
+def test_now_follows_the_loop_after_the_first_answer() -> None:
+    clock = ServiceClock()
+    assert clock.now(5.0) is None
+    clock.observe(NOON, 100.0, 100.0)
+    assert clock.now(100.0) == AT_NOON
+    assert clock.now(160.5) == AT_NOON + timedelta(seconds=60.5)
 
 
 def at(seconds: float) -> str:
@@ -33,13 +37,6 @@ def seconds_at(clock: ServiceClock, loop_time: float) -> float:
     now = clock.now(loop_time)
     assert now is not None
     return (now - AT_NOON).total_seconds()
-
-
-def test_now_follows_the_clock_of_the_loop() -> None:
-    clock = ServiceClock()
-    clock.observe(NOON, 100.0, 100.0)
-    assert clock.now(100.0) == AT_NOON
-    assert clock.now(160.5) == AT_NOON + timedelta(seconds=60.5)
 
 
 def test_observe_several_answers_narrow_the_time_down() -> None:

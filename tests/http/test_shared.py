@@ -49,26 +49,21 @@ def test_it_belongs_to_the_loop_that_enters_first() -> None:
         assert first.run(enter()) is first.get_loop()
 
 
-async def test_closing_happens_once_and_is_final() -> None:
+async def test_closing_happens_once_is_final_and_turns_away_who_waits() -> None:
     transport, tokens = FakeTransport(), Tokens()
-    engine = engine_of(transport, tokens)
+    engine = engine_of(transport, tokens, reads=1)
     engine.enter()
-    await engine.close()
-    await engine.close()
-    assert (transport.closed, tokens.closed, engine.closed) == (1, 1, True)
-    with pytest.raises(ConfigurationError, match="the client is closed"):
-        engine.enter()
-
-
-async def test_closing_turns_away_who_waits() -> None:
-    engine = engine_of(FakeTransport(), reads=1)
     lane = engine.limiter[LaneName.READS]
     assert lane.try_acquire(0.0)
     waiting = asyncio.create_task(lane.acquire())
     await asyncio.sleep(0)
     await engine.close()
+    await engine.close()
+    assert (transport.closed, tokens.closed, engine.closed) == (1, 1, True)
     with pytest.raises(RequestNotSentError, match="the client was closed"):
         await waiting
+    with pytest.raises(ConfigurationError, match="the client is closed"):
+        engine.enter()
 
 
 async def test_connections_are_released_also_when_the_tokens_fail_to_close() -> None:

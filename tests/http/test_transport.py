@@ -12,6 +12,8 @@ import traceback
 import tracemalloc
 import warnings
 import zlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 from unittest.mock import Mock
 
@@ -31,6 +33,7 @@ from brokerage_async.errors import (
 from brokerage_async.http.failures import Delivery, classify
 from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.protocol.request import Request
+from brokerage_async.protocol.response import Response
 from tests.loops import on_real_time
 from tests.raw_server import RawServer, answer
 from tests.tables import for_each
@@ -47,17 +50,22 @@ def request_for(
     return Request(method=method, timeout=timeout, **changes)
 
 
-class OpenTransport:
-    """``async with`` around a transport."""
+@asynccontextmanager
+async def open_transport(*arguments: Any, **options: Any) -> AsyncIterator[AiohttpTransport]:
+    transport = AiohttpTransport(*arguments, **options)
+    try:
+        yield transport
+    finally:
+        await transport.close()
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        self.transport = AiohttpTransport(*arguments, **options)
 
-    async def __aenter__(self) -> AiohttpTransport:
-        return self.transport
-
-    async def __aexit__(self, *caught: Any) -> None:
-        await self.transport.close()
+async def exchange(sent: Any, method: str = "GET", *, max_body: int = 4 << 20, **changes: Any) -> Response:
+    """Return what a new transport makes of one answer, which it asks for once."""
+    async with RawServer(sent) as server, open_transport(max_body=max_body) as transport:
+        try:
+            return await transport.send(request_for(server, method, **changes))
+        finally:
+            assert len(server.requests) == 1
 
 
 class TestOneSend:
@@ -69,7 +77,7 @@ class TestOneSend:
         script = [answer(), None, answer()] if warm else [None, answer()]
         async with RawServer(*script) as server:
             session = aiohttp.ClientSession() if borrowed else None
-            async with OpenTransport(session) as transport:
+            async with open_transport(session) as transport:
                 if warm:
                     await transport.send(request_for(server))
                 before = len(server.requests)
@@ -93,38 +101,24 @@ class TestOneSend:
     @for_each("status", [301, 302, 303, 307, 308])
     @on_real_time
     async def test_redirects_are_not_followed(self, status: int) -> None:
-        async with RawServer(answer(b"", status, "Location: /elsewhere")) as server, OpenTransport() as transport:
-            response = await transport.send(request_for(server, "POST"))
-            assert response.status == status
-            assert len(server.requests) == 1
+        assert (await exchange(answer(b"", status, "Location: /elsewhere"), "POST")).status == status
 
-    async def test_request_goes_out_as_it_was_built(self) -> None:
-        async with RawServer() as server, OpenTransport() as transport:
+    async def test_request_goes_out_as_it_was_built_whatever_surrounds_it(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("HTTP_PROXY", "http_proxy"):
+            monkeypatch.setenv(name, "http://127.0.0.1:9")
+        async with RawServer(answer(b"{}", 200, "Set-Cookie: a=b")) as server, open_transport() as transport:
             url = f"{server.url}/chains/.%2FESZ6%20EW3U6%20260918P9100?status[]=Cancel%20Requested&a=b%2Bc"
             await transport.send(request_for(server, url=url))
             await transport.send(request_for(server, "POST", body=b'{"quantity" : "1.0"}'))
+            await transport.send(request_for(server, "POST", body=None))
         assert server.lines[0] == url.replace(server.url, "GET ") + " HTTP/1.1"
         assert server.requests[1].endswith(b'\r\n\r\n{"quantity" : "1.0"}')
         assert b"\r\nUser-Agent: tests/1\r\n" in server.requests[0]
-        assert b"cookie" not in server.requests[0].lower()
-
-    async def test_post_without_a_body_has_no_content_type(self) -> None:
-        async with RawServer() as server, OpenTransport() as transport:
-            await transport.send(request_for(server, "POST", body=None))
-        assert b"\r\nContent-Length: 0\r\n" in server.requests[0]
-        assert b"content-type" not in server.requests[0].lower()
-
-    async def test_cookies_are_not_kept(self) -> None:
-        async with RawServer(answer(b"{}", 200, "Set-Cookie: a=b")) as server, OpenTransport() as transport:
-            for _ in range(2):
-                await transport.send(request_for(server))
-        assert b"a=b" not in server.requests[1]
-
-    async def test_surroundings_do_not_matter(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-        monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-        async with RawServer() as server, OpenTransport() as transport:
-            assert (await transport.send(request_for(server))).status == 200
+        assert not any(b"cookie" in request.lower() for request in server.requests)
+        assert b"\r\nContent-Length: 0\r\n" in server.requests[2]
+        assert b"content-type" not in server.requests[2].lower()
 
 
 KINDS = {
@@ -171,7 +165,7 @@ def closed_port() -> int:
 class TestFailures:
     async def test_refused_connection_names_the_address(self) -> None:
         address = f"http://127.0.0.1:{closed_port()}"
-        async with OpenTransport() as transport:
+        async with open_transport() as transport:
             with pytest.raises(RequestNotSentError, match=address) as caught:
                 await transport.send(request_for(address, "POST"))
         assert caught.value.maybe_processed is False
@@ -185,55 +179,53 @@ class TestFailures:
                 filler.setblocking(False)
                 filler.connect_ex(listener.getsockname())
             address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-            async with OpenTransport() as transport:
+            async with open_transport() as transport:
                 with pytest.raises(RequestNotSentError, match=r"timeout after 0\.2 s"):
                     await transport.send(request_for(address, "DELETE", timeout=0.2))
             for filler in fillers:
                 filler.close()
 
-    @for_each("method", VERBS)
+    @for_each("method, sent", [*((verb, "stall") for verb in VERBS), ("GET", answer(b"{", length=100))])
     @on_real_time
-    async def test_timeout_after_sending_may_have_been_processed(self, method: Any) -> None:
-        async with RawServer("stall") as server, OpenTransport() as transport:
-            with pytest.raises(ResponseLostError, match=r"timeout after 0\.1 s") as caught:
-                await transport.send(request_for(server, method, timeout=0.1))
+    async def test_timeout_after_sending_may_have_been_processed(self, method: Any, sent: Any) -> None:
+        """It covers the body as well."""
+        with pytest.raises(ResponseLostError, match=r"timeout after 0\.1 s") as caught:
+            await exchange(sent, method, timeout=0.1)
         assert caught.value.maybe_processed is True
-        assert len(server.requests) == 1
-
-    async def test_timeout_covers_the_body(self) -> None:
-        async with RawServer(answer(b"{", length=100)) as server, OpenTransport() as transport:
-            with pytest.raises(ResponseLostError, match="timeout after"):
-                await transport.send(request_for(server, timeout=0.1))
 
     @for_each(
-        "sent",
+        "sent, known",
         [
-            (answer(b"{", length=100), None),
-            (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", None),
-            (b"HTTP/1.1 200 OK\r\nContent-Le", None),
-            (b"GARBAGE\r\n\r\n", None),
-            (b"HTTP/1.1 200 OK\r\nContent-Length: nonsense\r\n\r\n", None),
-            answer(b"this is no gzip", 200, "Content-Encoding: gzip"),
+            ((answer(b"{", length=100), None), None),
+            ((answer(b"abc", length=6), None), b"abc"),
+            ((b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", None), None),
+            ((b"HTTP/1.1 200 OK\r\nContent-Le", None), None),
+            ((b"GARBAGE\r\n\r\n", None), None),
+            ((b"HTTP/1.1 200 OK\r\nContent-Length: nonsense\r\n\r\n", None), None),
+            (answer(b"this is no gzip", 200, "Content-Encoding: gzip"), None),
         ],
     )
     @on_real_time
-    async def test_broken_answers(self, sent: Any) -> None:
-        async with RawServer(sent) as server, OpenTransport() as transport:
-            with pytest.raises(ResponseLostError):
-                await transport.send(request_for(server, "PUT"))
-            assert len(server.requests) == 1
+    async def test_broken_answers(self, sent: Any, known: bytes | None) -> None:
+        with pytest.raises(ResponseLostError):
+            await exchange(sent, "PUT", previous_body=known)
 
-    @for_each("sent", [(answer(b"{", 503, length=100), None), answer(b"x", 429, "Content-Encoding: gzip")])
+    @for_each(
+        "sent, status",
+        [
+            ((answer(b"{", 503, length=100), None), 503),
+            (answer(b"x", 429, "Content-Encoding: gzip"), 429),
+            (answer(b"x" * 2000, 500), 500),  # too large
+        ],
+    )
     @on_real_time
-    async def test_status_of_a_broken_error_answer_still_counts(self, sent: Any) -> None:
-        async with RawServer(sent) as server, OpenTransport() as transport:
-            response = await transport.send(request_for(server, "POST"))
-        assert response.status in {503, 429}
+    async def test_status_of_a_broken_error_answer_still_counts(self, sent: Any, status: int) -> None:
+        assert (await exchange(sent, "POST", max_body=1000)).status == status
 
     async def test_secrets_stay_out_of_errors(self) -> None:
         secret = "tok-123456"
         token = Secret(f"Bearer {secret}")
-        async with RawServer((b"GARBAGE\r\n\r\n", None), None, "stall") as server, OpenTransport() as transport:
+        async with RawServer((b"GARBAGE\r\n\r\n", None), None, "stall") as server, open_transport() as transport:
             for _ in range(3):
                 with pytest.raises(BrokerageError) as caught:
                     await transport.send(request_for(server, authorization=token, timeout=0.1))
@@ -256,19 +248,15 @@ class TestBodies:
     )
     @on_real_time
     async def test_decompressed(self, body: Any, header: str) -> None:
-        async with RawServer(answer(body, 200, header)) as server, OpenTransport() as transport:
-            response = await transport.send(request_for(server))
+        response = await exchange(answer(body, 200, header))
         assert response.body == b'{"a": 1}'
         assert response.headers.get("content-type") == "application/json"
 
-    async def test_no_content(self) -> None:
-        async with RawServer(b"HTTP/1.1 204 No Content\r\n\r\n") as server, OpenTransport() as transport:
-            response = await transport.send(request_for(server, "DELETE"))
+    async def test_no_content_and_chunks(self) -> None:
+        response = await exchange(b"HTTP/1.1 204 No Content\r\n\r\n", "DELETE")
         assert (response.status, response.body) == (204, b"")
-
-    async def test_chunks(self) -> None:
         sent = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{}\n\r\n1\r\n \r\n0\r\n\r\n"
-        async with RawServer(sent) as server, OpenTransport() as transport:
+        async with RawServer(sent) as server, open_transport() as transport:
             for _ in range(2):
                 assert (await transport.send(request_for(server))).body == b"{}\n "
         assert server.connections == 1
@@ -277,12 +265,9 @@ class TestBodies:
     @for_each(
         "body, known",
         [
-            (b"abc", b"abc"),
-            (b"abc", b"abd"),
-            (b"abc", b"abcdef"),
+            *((b"abc", known) for known in (b"abc", b"abd", b"abcdef", b"")),
             (b"abcdef", b"abc"),
             (b"", b"abc"),
-            (b"abc", b""),
             (b"x" * 500_000 + b"a", b"x" * 500_000 + b"b"),
             (b"x" * 500_000, b"x" * 500_000),
         ],
@@ -290,17 +275,12 @@ class TestBodies:
     @on_real_time
     async def test_known_body_changes_nothing_but_who_holds_it(self, body: Any, known: Any, encoding: str) -> None:
         sent = answer(gzip.compress(body), 200, "Content-Encoding: gzip") if encoding == "gzip" else answer(body)
-        async with RawServer(sent) as server, OpenTransport() as transport:
+        async with RawServer(sent) as server, open_transport() as transport:
             for _ in range(2):
                 response = await transport.send(request_for(server, previous_body=known))
                 assert response.body == body
                 assert (response.body is known) is (body == known)
         assert server.connections == 1
-
-    async def test_known_body_that_breaks_off_is_lost(self) -> None:
-        async with RawServer((answer(b"abc", length=6), None)) as server, OpenTransport() as transport:
-            with pytest.raises(ResponseLostError):
-                await transport.send(request_for(server, previous_body=b"abc"))
 
     @for_each("known", [None, b"x" * 2000])
     @for_each(
@@ -313,14 +293,9 @@ class TestBodies:
     )
     @on_real_time
     async def test_size_is_capped(self, sent: Any, known: Any) -> None:
-        async with RawServer(sent) as server, OpenTransport(max_body=1000) as transport:
-            with pytest.raises(ResponseDecodeError, match="larger than 1000 bytes") as caught:
-                await transport.send(request_for(server, previous_body=known))
+        with pytest.raises(ResponseDecodeError, match="larger than 1000 bytes") as caught:
+            await exchange(sent, max_body=1000, previous_body=known)
         assert caught.value.status == 200
-
-    async def test_oversized_error_answer_is_still_that_error(self) -> None:
-        async with RawServer(answer(b"x" * 2000, 500)) as server, OpenTransport(max_body=1000) as transport:
-            assert (await transport.send(request_for(server))).status == 500
 
 
 class TestLife:
@@ -331,11 +306,9 @@ class TestLife:
         with pytest.raises(ConfigurationError, match="closed"):
             await transport.send(request_for("http://127.0.0.1:9"))
 
-    def test_trace_configs_belong_to_a_borrowed_session(self) -> None:
+    def test_borrowed_session_with_own_settings_is_refused(self) -> None:
         with pytest.raises(ConfigurationError, match="trace_configs"):
             AiohttpTransport(Mock(spec=aiohttp.ClientSession), trace_configs=[aiohttp.TraceConfig()])
-
-    def test_a_borrowed_session_with_credentials_of_its_own_is_refused(self) -> None:
         with pytest.raises(ConfigurationError, match="auth"):
             AiohttpTransport(Mock(spec=aiohttp.ClientSession, auth="Basic"))
 
@@ -345,20 +318,11 @@ class TestLife:
         async with (
             RawServer(*script) as server,
             aiohttp.ClientSession(raise_for_status=True, auto_decompress=False) as session,
-            OpenTransport(session) as transport,
+            open_transport(session) as transport,
         ):
             found = [await transport.send(request_for(server, "POST")) for _ in script]
         assert [response.status for response in found] == [429, 422, 200]
         assert found[-1].body == b'{"a": 1}'
-
-    async def test_closing_under_way_ends_sends_in_our_own_terms(self) -> None:
-        async with RawServer("stall") as server:
-            transport = AiohttpTransport()
-            sending = asyncio.create_task(transport.send(request_for(server)))
-            await server.arrived.wait()
-            await transport.close()
-            with pytest.raises(ResponseLostError):
-                await sending
 
     @for_each("borrowed", [False, True])
     @on_real_time
@@ -379,7 +343,7 @@ class TestLife:
             assert len(server.requests) == 1
 
     async def test_cancelled_send_closes_its_connection(self) -> None:
-        async with RawServer("stall") as server, OpenTransport() as transport:
+        async with RawServer("stall") as server, open_transport() as transport:
             sending = asyncio.create_task(transport.send(request_for(server)))
             await server.arrived.wait()
             sending.cancel()
@@ -434,7 +398,7 @@ def bomb(codec: str, size: int) -> bytes:
 async def test_decompression_stops_at_the_size_cap_with_bounded_memory(codec: Any, status: Any) -> None:
     packed = bomb(codec, 256 * MIB)
     sent = answer(packed, status, f"Content-Encoding: {codec}")
-    async with RawServer(sent) as server, OpenTransport(max_body=4 * MIB) as transport:
+    async with RawServer(sent) as server, open_transport(max_body=4 * MIB) as transport:
         tracemalloc.start()
         try:
             if status == 200:
@@ -447,19 +411,3 @@ async def test_decompression_stops_at_the_size_cap_with_bounded_memory(codec: An
             tracemalloc.stop()
     assert len(packed) < MIB
     assert peak < 24 * MIB
-
-
-class TestGuard:
-    """A guard is asked at the last moment: after any wait for a connection, right before the first byte."""
-
-    async def test_request_whose_guard_agrees_is_sent(self) -> None:
-        asked: list[int] = []
-
-        def guard() -> str | None:
-            asked.append(1)
-            return None
-
-        async with RawServer(answer()) as server, OpenTransport() as transport:
-            assert (await transport.send(request_for(server, "POST", guard=guard))).status == 200
-        assert asked
-        assert len(server.requests) == 1

@@ -20,11 +20,13 @@ from brokerage_async.simulator import Simulator
 from brokerage_async.stream import Gap
 from tests.raw_server import RawServer, answer
 from tests.stream.world import SMALL, buy, within
+from tests.tables import for_each
 
 
-async def test_message_there_and_back_and_the_end() -> None:
-    async with Simulator(**SMALL) as sim:
-        transport = AiohttpTransport()
+@for_each("borrows", [False, True])
+async def test_message_there_and_back_and_the_end(borrows: bool) -> None:
+    async with Simulator(**SMALL) as sim, aiohttp.ClientSession() as session:
+        transport = AiohttpTransport(session if borrows else None)
         assert isinstance(transport, SocketTransport)
         socket = await transport.open_socket(sim.streamer_url, user_agent="tests/1", timeout=5)
         await socket.send(json.dumps({"action": "heartbeat", "request-id": 4}))
@@ -38,16 +40,9 @@ async def test_message_there_and_back_and_the_end() -> None:
         await socket.close()
         await socket.close()
         await transport.close()
+        assert not session.closed
         with pytest.raises(ConfigurationError, match="the client is closed"):
             await transport.open_socket(sim.streamer_url, user_agent="tests/1", timeout=5)
-
-
-async def test_borrowed_session_is_used_and_left_open() -> None:
-    async with Simulator(**SMALL) as sim, aiohttp.ClientSession() as session:
-        transport = AiohttpTransport(session)
-        socket = await transport.open_socket(sim.streamer_url, user_agent="tests/1", timeout=5)
-        await socket.close()
-        assert not session.closed
 
 
 async def test_handshake_is_seen_by_trace_configs() -> None:
@@ -65,12 +60,11 @@ async def test_handshake_is_seen_by_trace_configs() -> None:
     assert seen == [101]
 
 
-@pytest.mark.parametrize("path", ["http", "/nowhere"])
-async def test_no_connection_is_an_error_without_secrets(path: str) -> None:
+async def test_no_connection_is_an_error_without_secrets() -> None:
     async with Simulator(**SMALL) as sim:
-        url = f"ws{sim.base_url.removeprefix('http')}{path}" if path.startswith("/") else "ws://127.0.0.1:9/"
-        with pytest.raises(RequestNotSentError, match=r"no connection to 127\.0\.0\.1"):
-            await connect(url, user_agent="tests/1", timeout=5, network=Network(), session=None)
+        for url in ("ws://127.0.0.1:9/", f"ws{sim.base_url.removeprefix('http')}/nowhere"):
+            with pytest.raises(RequestNotSentError, match=r"no connection to 127\.0\.0\.1"):
+                await opened(url)
 
 
 async def test_streams_over_a_real_connection() -> None:
@@ -167,7 +161,7 @@ async def test_server_that_reads_nothing_does_not_hold_up_the_goodbye() -> None:
         release.set()
 
 
-@pytest.mark.parametrize("borrows", [False, True])
+@for_each("borrows", [False, True])
 async def test_connect_redirected_address_is_refused_before_the_token_goes_out(borrows: bool) -> None:
     taken: list[str] = []
 

@@ -108,16 +108,10 @@ class TestPath:
 
 class TestQuery:
     def test_keys_go_out_as_written_and_lists_repeat_them(self) -> None:
-        query = {
-            "symbol[]": ["A", "BRK/B"],
-            "on": dt.date(2026, 1, 2),
-            "left-out": None,
-            "all": True,
-            "a b": Decimal("1.50"),
-        }
-        assert (
-            request(query=query).url == f"{BASE}/accounts?symbol[]=A&symbol[]=BRK%2FB&on=2026-01-02&all=true&a%20b=1.50"
-        )
+        day = dt.date(2026, 1, 2)
+        query = {"symbol[]": ["A", "BRK/B"], "on": day, "left-out": None, "all": True, "a b": Decimal("1.50")}
+        expected = "symbol[]=A&symbol[]=BRK%2FB&on=2026-01-02&all=true&a%20b=1.50"
+        assert request(query=query).url == f"{BASE}/accounts?{expected}"
 
     @for_each("number", ["1E+65", "1E-65", "1E+99999999999"])
     def test_extreme_number_is_refused(self, number: str) -> None:
@@ -137,38 +131,26 @@ class TestQuery:
 
 
 class TestBody:
-    def test_json_values_and_models_are_encoded(self) -> None:
+    def test_json_values_models_and_bytes_are_encoded(self) -> None:
         entry = NewWatchlistEntry(symbol="AAPL", instrument_type="Equity")
         body = {
             "price": Decimal("1.10"),
             "entries": (entry,),
             "on": dt.date(2026, 1, 2),
             "side": Effect.READ,
-            "none": None,
+            "no": None,
         }
-        sent = request("POST", "/x", body=body).body
-        assert sent is not None
-        assert json.loads(sent, parse_float=str) == {
-            "price": "1.10",
-            "entries": [{"symbol": "AAPL", "instrument-type": "Equity"}],
-            "on": "2026-01-02",
-            "side": "read",
-            "none": None,
-        }
-
-    def test_model_as_the_whole_body_has_its_wire_keys(self) -> None:
+        written = {"symbol": "AAPL", "instrument-type": "Equity"}
+        expected = {"price": "1.10", "entries": [written], "on": "2026-01-02", "side": "read", "no": None}
+        assert json.loads(request("POST", "/x", body=body).body or b"", parse_float=str) == expected
         model = NewWatchlist(name="tech", watchlist_entries=(), group_name="mine")
-        sent = request("POST", "/x", body=model).body
-        assert sent is not None
-        assert json.loads(sent)["group-name"] == "mine"
-
-    def test_bytes_go_out_unchanged(self) -> None:
+        assert json.loads(request("POST", "/x", body=model).body or b"")["group-name"] == "mine"
         assert request("POST", "/x", body=b'{"a": 1.0 }').body == b'{"a": 1.0 }'
 
-    def test_a_body_that_contains_itself_is_refused(self) -> None:
+    def test_a_body_that_contains_itself_or_has_no_form_is_refused(self) -> None:
         body: dict[str, object] = {}
         body["a"] = body
-        assert code_of("POST", "/x", body=body) == "wrong_type"
+        assert code_of("POST", "/x", body=body) == code_of("POST", body={"a": object()}) == "wrong_type"
 
 
 class TestEffect:
@@ -197,49 +179,35 @@ class TestEffect:
 
     @for_each("effect", [Effect.READ, Effect.PREFLIGHT])
     @for_each(
-        "method, path",
+        "method, path, values",
         [
-            ("POST", "/accounts/5WT1/orders"),
-            ("POST", "/accounts/5WT1/orders/"),
-            ("POST", "/accounts/5WT1/%6Frders"),
-            ("POST", "/accounts/{a}/{b}"),
-            ("DELETE", "/accounts/5WT1/orders/7"),
+            ("POST", "/accounts/5WT1/orders", None),
+            ("POST", "/accounts/5WT1/orders/", None),
+            ("POST", "/accounts/5WT1/%6Frders", None),
+            ("POST", "/accounts/{a}/{b}", {"a": "5WT1", "b": "orders"}),
+            ("DELETE", "/accounts/5WT1/orders/7", None),
+            ("POST", "/accounts/5%2Forders", None),
+            ("POST", "/Accounts/5/ORDERS", None),
+            ("DELETE", "/accounts%2f5%2forders/7", None),
+            ("POST", "/accounts/{account}", {"account": "5/orders"}),
         ],
     )
-    def test_known_mutation_cannot_be_called_harmless(self, method: str, path: str, effect: Effect) -> None:
-        values = {"a": "5WT1", "b": "orders"} if "{" in path else None
+    def test_known_mutation_in_any_spelling_cannot_be_called_harmless(
+        self, method: str, path: str, values: Any, effect: Effect
+    ) -> None:
         assert code_of(method, path, path_values=values, effect=effect) == "value_not_allowed"
+        assert custom_call(method, path, path_values=values).operation.effect is Effect.MUTATE
 
-    @pytest.mark.parametrize("turned", [False, True])
-    def test_of_two_templates_the_more_literal_one_counts(self, monkeypatch: pytest.MonkeyPatch, turned: bool) -> None:
+    def test_effect_follows_the_most_literal_template_of_the_host(self, monkeypatch: pytest.MonkeyPatch) -> None:
         operations = [
             Operation(name="a.get", method="POST", path="/a/{id}", effect=Effect.READ, shape=Shape.ONE, scope="read"),
             Operation(name="a.all", method="POST", path="/a/all", effect=Effect.MUTATE, shape=Shape.ONE, scope="trade"),
+            Operation(name="b.b", method="POST", path="/b", effect=Effect.READ, shape=Shape.ONE, host="lab"),
         ]
-        known = {each.name: each for each in (reversed(operations) if turned else operations)}
-        monkeypatch.setattr(custom_request, "OPERATIONS", known)
-        assert custom_call("POST", "/a/all").operation.effect is Effect.MUTATE
-        assert custom_call("POST", "/a/7").operation.effect is Effect.READ
-
-    def test_operation_of_another_host_does_not_count(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        other = Operation(name="a.b", method="POST", path="/a", effect=Effect.READ, shape=Shape.ONE, host="lab")
-        monkeypatch.setattr(custom_request, "OPERATIONS", {"a.b": other})
-        assert custom_call("POST", "/a").operation.effect is Effect.MUTATE
-
-    @for_each(
-        "method, path",
-        [("POST", "/accounts/5%2Forders"), ("POST", "/Accounts/5/ORDERS"), ("DELETE", "/accounts%2f5%2forders/7")],
-    )
-    @for_each("effect", [Effect.READ, Effect.PREFLIGHT])
-    def test_known_mutation_in_another_spelling_cannot_be_called_a_read(
-        self, method: str, path: str, effect: Effect
-    ) -> None:
-        assert code_of(method, path, effect=effect) == "value_not_allowed"
-        assert custom_call(method, path).operation.effect is Effect.MUTATE
-
-    def test_known_mutation_in_a_path_value_cannot_be_called_a_read(self) -> None:
-        values = {"account": "5/orders"}
-        assert code_of("POST", "/accounts/{account}", path_values=values, effect=Effect.READ) == "value_not_allowed"
+        for known in (operations, operations[::-1]):
+            monkeypatch.setattr(custom_request, "OPERATIONS", {each.name: each for each in known})
+            effects = [custom_call("POST", path).operation.effect for path in ("/a/all", "/a/7", "/b")]
+            assert effects == [Effect.MUTATE, Effect.READ, Effect.MUTATE]
 
     @for_each("path", ["/oauth%2Ftoken", "/OAuth/Token"])
     def test_token_endpoint_in_another_spelling_is_refused(self, path: str) -> None:
@@ -253,10 +221,7 @@ class TestEffect:
         ({"method": "get"}, "value_not_allowed", "method"),
         ({"path": 5}, "wrong_type", "path"),
         ({"path": b"/a"}, "wrong_type", "path"),
-        ({"path": "accounts"}, "unsafe_segment", "path"),
         ({"path": "/a?b"}, "unsafe_segment", "path"),
-        ({"path": "/a%zz"}, "unsafe_segment", "path"),
-        ({"path": "/a/../b"}, "unsafe_segment", "path"),
         ({"path": "/\ud800"}, "not_text", "path"),
         ({"path": "/oauth/token", "method": "POST"}, "unsafe_segment", "path"),
         ({"path_values": 5}, "wrong_type", "path_values"),
@@ -296,10 +261,6 @@ def test_every_refusal_names_its_place(call: dict[str, Any], code: str, place: s
 @for_each("value, code", [([], "too_few_items"), ([""], "required"), ({}, "wrong_type"), (object(), "wrong_type")])
 def test_filter_that_the_service_would_ignore_or_that_has_no_form_is_refused(value: Any, code: str) -> None:
     assert code_of(query={"a": value}) == code
-
-
-def test_body_without_a_form_is_refused() -> None:
-    assert code_of("POST", body={"a": object()}) == "wrong_type"
 
 
 def test_parameters_of_a_call_say_where_each_value_goes() -> None:

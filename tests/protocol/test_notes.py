@@ -30,17 +30,13 @@ def test_describe_writes_a_call_as_in_python() -> None:
     assert describe(symbols) == "instruments.equities(symbols=['AAPL', 'BRK/B'])"
 
 
-def test_describe_shows_the_body_without_its_secrets() -> None:
+def test_describe_shows_the_body_without_its_secrets_and_is_cut() -> None:
     order = limit(buy_to_open("AAPL", 1), price=Decimal(100))
-    assert describe(ORDERS_DRY_RUN.bind(account_number="5WT1", body=order)).endswith(
-        f"(account_number='5WT1', {order!r})"
-    )
+    shown = describe(ORDERS_DRY_RUN.bind(account_number="5WT1", body=order))
+    assert shown.endswith(f"(account_number='5WT1', {order!r})")
     assert describe(ORDERS_DRY_RUN.bind(account_number="5WT1", body=b"{}")).endswith("'5WT1', <2 bytes>)")
     body = TokenRequest(grant_type=GrantType.REFRESH_TOKEN, client_secret="s3cr3t", refresh_token="s3cr3t")
     assert "s3cr3t" not in describe(OAUTH_TOKEN.bind(body=body))
-
-
-def test_describe_is_cut_and_hides_tokens() -> None:
     shown = describe(INSTRUMENTS_EQUITIES.bind(symbols=[f"S{number}" for number in range(10_000)]))
     assert (len(shown), shown[-1]) == (MAX_LENGTH, "…")
     assert describe(INSTRUMENTS_WARRANT.bind(symbol="eyJhbGciOi.x.y")) == "instruments.warrant(symbol='[redacted]')"

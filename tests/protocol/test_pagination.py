@@ -27,15 +27,8 @@ class Row:
 
 
 def operation(*identity: str) -> Operation[list[Row]]:
-    return Operation(
-        name="rows.list",
-        method="GET",
-        path="/rows",
-        effect=Effect.READ,
-        shape=Shape.PAGE,
-        result=Row,
-        identity=identity,
-    )
+    shape: Any = {"effect": Effect.READ, "shape": Shape.PAGE, "result": Row}
+    return Operation(name="rows.list", method="GET", path="/rows", identity=identity, **shape)
 
 
 def walk(pages: list[list[Any]], walked: Operation[Any], max_held: int = 20_000) -> tuple[list[Page[Any]], int]:
@@ -86,10 +79,7 @@ def test_ids_that_repeat_under_other_symbols_cost_no_row(caplog: pytest.LogCaptu
     pages = [equities[start : start + 100] for start in range(0, 5_000, 100)]
     seen, repeats = walk(pages, INSTRUMENTS_EQUITIES)
     assert ([row for page in seen for row in page.items], repeats, warnings(caplog)) == (equities, 0, [])
-
-
-def test_an_id_of_zero_identifies_nothing_by_itself() -> None:
-    pages = [[Equity(id="0", symbol="A")], [Equity(id="0", symbol="B")], [Equity(id="0", symbol="A")]]
+    pages = [[Equity(id="0", symbol=symbol)] for symbol in "ABA"]
     seen, repeats = walk(pages, INSTRUMENTS_EQUITIES)
     assert ([page.items for page in seen], repeats) == ([tuple(pages[0]), tuple(pages[1]), ()], 1)
 
@@ -136,10 +126,9 @@ def test_a_walk_holds_a_bounded_number_of_rows() -> None:
     assert len(detector._pages) <= 6
 
 
-@for_each("paged", [INSTRUMENTS_EQUITIES, ORDERS_LIST, TRANSACTIONS_LIST])
-def test_every_documented_list_names_what_identifies_a_row(paged: Operation[Any]) -> None:
-    assert paged.identity
-    assert {"id"} <= set(paged.identity)
+def test_every_documented_list_names_what_identifies_a_row() -> None:
+    for paged in (INSTRUMENTS_EQUITIES, ORDERS_LIST, TRANSACTIONS_LIST):
+        assert "id" in paged.identity
 
 
 @attrs.frozen(kw_only=True)

@@ -24,10 +24,7 @@ class TestParse:
     def test_unknown_endpoint_returns_json_with_exact_numbers(self) -> None:
         assert raw(b'{"data": [1, 0.1, "a", null]}').parse() == {"data": [1, Decimal("0.1"), "a", None]}
         assert raw(b"[1]").parse() == [1]
-
-    def test_empty_body_is_none(self) -> None:
-        assert raw(b" \n").parse() is None
-        assert raw(b"", QUOTE_ALERTS_CANCEL).parse() is None
+        assert raw(b" \n").parse() is raw(b"", QUOTE_ALERTS_CANCEL).parse() is None
 
     @for_each("body", [b"<html>", b'{"a"', b"[" * 100_000, b"\xff"])
     def test_body_that_is_not_json_raises(self, body: bytes) -> None:
@@ -38,14 +35,10 @@ class TestParse:
         assert (error.status, error.operation, error.json_path) == (200, "request.read", "$")
         assert answer.body == body
 
-    def test_known_endpoint_returns_its_model(self) -> None:
+    def test_known_endpoint_returns_its_model_or_raises(self) -> None:
         assert raw(b'{"data": {"symbol": "AAPLW"}}', INSTRUMENTS_WARRANT).parse().symbol == "AAPLW"
-
-    def test_strict_client_raises_where_a_value_does_not_fit(self) -> None:
-        body = b'{"data": {"symbol": ["AAPLW"]}}'
-        assert raw(body, INSTRUMENTS_WARRANT).parse().extra == {"symbol": ["AAPLW"]}
         with pytest.raises(errors.ResponseDecodeError) as caught:
-            raw(body, INSTRUMENTS_WARRANT, strict=True).parse()
+            raw(b'{"data": {"symbol": ["AAPLW"]}}', INSTRUMENTS_WARRANT, strict=True).parse()
         assert caught.value.status == 200
 
     def test_error_beside_the_data_is_raised(self) -> None:

@@ -15,31 +15,17 @@ from brokerage_async.protocol.token import LIFETIME, Lease, grant_request, read_
 from tests.tables import for_each
 
 
-def test_refresh_request() -> None:
-    body = codec.encode(grant_request(RefreshToken(client_secret="cs", refresh_token="rt")))
-    assert json.loads(body) == {"grant_type": "refresh_token", "client_secret": "cs", "refresh_token": "rt"}
+def sent(credentials: Any) -> Any:
+    return json.loads(codec.encode(grant_request(credentials)))
 
 
-def test_refresh_request_with_everything() -> None:
-    credentials = RefreshToken(client_secret="cs", refresh_token="rt", client_id="id", scope="read trade")
-    assert json.loads(codec.encode(grant_request(credentials))) == {
-        "grant_type": "refresh_token",
-        "client_secret": "cs",
-        "refresh_token": "rt",
-        "client_id": "id",
-        "scope": "read trade",
-    }
-
-
-def test_code_request() -> None:
-    credentials = AuthorizationCode(client_id="id", client_secret="cs", redirect_uri="https://a.example/b", code="c")
-    assert json.loads(codec.encode(grant_request(credentials))) == {
-        "grant_type": "authorization_code",
-        "client_secret": "cs",
-        "client_id": "id",
-        "code": "c",
-        "redirect_uri": "https://a.example/b",
-    }
+def test_request_has_what_its_credentials_hold() -> None:
+    refresh = {"client_secret": "cs", "refresh_token": "rt"}
+    assert sent(RefreshToken(**refresh)) == {"grant_type": "refresh_token", **refresh}
+    more = {**refresh, "client_id": "id", "scope": "read trade"}
+    assert sent(RefreshToken(**more)) == {"grant_type": "refresh_token", **more}
+    code = {"client_id": "id", "client_secret": "cs", "redirect_uri": "https://a.example/b", "code": "c"}
+    assert sent(AuthorizationCode(**code)) == {"grant_type": "authorization_code", **code}
 
 
 def test_request_shows_no_secret() -> None:
@@ -47,23 +33,21 @@ def test_request_shows_no_secret() -> None:
 
 
 class TestGrant:
-    def test_refresh(self) -> None:
+    def test_refresh_and_code(self) -> None:
         body = b'{"access_token":"abc","token_type":"Bearer","expires_in":900}'
         grant = read_grant(Response(status=200, body=body))
         assert (grant.access_token, grant.expires_in, grant.refresh_token) == (Secret("abc"), 900.0, None)
         assert "abc" not in repr(grant)
-
-    def test_code(self) -> None:
         body = b'{"access_token":"abc","refresh_token":"rt","id_token":"x.y.z","expires_in":900}'
         assert read_grant(Response(status=200, body=body)).refresh_token == Secret("rt")
 
-    @for_each("expires_in", ["null", "-5", "0", '"soon"', "[]", "1e300", '"Infinity"'])
-    def test_senseless_lifetime_is_the_documented_one(self, expires_in: str) -> None:
-        grant = read_grant(Response(status=200, body=b'{"access_token":"a","expires_in":%s}' % expires_in.encode()))
-        assert grant.expires_in == LIFETIME
-
-    def test_lifetime_as_text(self) -> None:
-        assert read_grant(Response(status=200, body=b'{"access_token":"a","expires_in":"60"}')).expires_in == 60
+    @for_each(
+        "written, seconds",
+        [*((text, LIFETIME) for text in ("null", "-5", "0", '"soon"', "[]", "1e300", '"Infinity"')), ('"60"', 60)],
+    )
+    def test_senseless_lifetime_is_the_documented_one(self, written: str, seconds: float) -> None:
+        grant = read_grant(Response(status=200, body=b'{"access_token":"a","expires_in":%s}' % written.encode()))
+        assert grant.expires_in == seconds
 
 
 class TestRefusals:
@@ -83,13 +67,9 @@ class TestRefusals:
             (501, b"<html>Unsupported method</html>", False, None),
             (504, b"", True, None),
             (302, b"", True, None),
-            (200, b"", True, None),
-            (200, b"<html>Log in to the hotel wifi</html>", True, None),
-            (200, b'{"token":"x"}', True, None),
-            (200, b'{"access_token":""}', True, None),
+            *((200, body, True, None) for body in (b"", b"<html>Log in to the hotel wifi</html>", b'{"token":"x"}')),
+            *((200, body, True, None) for body in (b'{"access_token":""}', b"[" * 100_000, b"\xff\xfe")),
             (200, b'{"access_token":"a\\r\\nX-Injected: 1"}', True, None),
-            (200, b"[" * 100_000, True, None),
-            (200, b"\xff\xfe", True, None),
         ],
     )
     def test_transient_or_terminal(self, status: int, body: Any, transient: bool, code: str | None) -> None:
@@ -130,16 +110,18 @@ class TestRefusals:
             read_grant(Response(status=400, body=body))
         assert "s3cr3t" not in str(caught.value)
 
-    def test_retry_after_is_kept(self) -> None:
-        with pytest.raises(TokenError) as caught:
-            read_grant(Response(status=429, headers={"retry-after": "7"}))
-        assert caught.value.retry_after == 7
-
-    def test_retry_after_date_counts_from_the_date_of_the_answer(self) -> None:
-        headers = {"retry-after": "Wed, 10 Jun 2026 12:00:30 GMT", "date": "Wed, 10 Jun 2026 12:00:00 GMT"}
+    @for_each(
+        "headers, seconds",
+        [
+            ({"retry-after": "7"}, 7),
+            # a date counts from that of the answer
+            ({"retry-after": "Wed, 10 Jun 2026 12:00:30 GMT", "date": "Wed, 10 Jun 2026 12:00:00 GMT"}, 30),
+        ],
+    )
+    def test_retry_after_is_kept(self, headers: dict[str, str], seconds: float) -> None:
         with pytest.raises(TokenError) as caught:
             read_grant(Response(status=429, headers=headers), now=0.0)
-        assert caught.value.retry_after == 30
+        assert caught.value.retry_after == seconds
 
     def test_no_answer_is_transient(self) -> None:
         assert unreachable(RequestNotSentError("refused")).transient

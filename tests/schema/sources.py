@@ -1,12 +1,13 @@
 """Source files of the schema, parsed once for all tests."""
 
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from codegen.read.document import parse
 
-__all__ = ["FOLDER", "schema_files"]
+__all__ = ["FILES", "FOLDER", "OPERATIONS", "ROOT", "SCHEMAS", "resolved", "schema_files", "target", "walk"]
 
 FOLDER = Path(__file__).parents[2] / "schema"
 
@@ -23,3 +24,40 @@ def _parsed() -> dict[str, dict[str, Any]]:
         for path in FOLDER.glob("*.yaml")
         if path.name != "behaviours.yaml"  # a list beside the OpenAPI document
     }
+
+
+FILES = schema_files()
+ROOT = FILES.pop("openapi.yaml")
+SCHEMAS: dict[str, dict[str, Any]] = {
+    name: schema for content in FILES.values() for name, schema in content["schemas"].items()
+}
+
+
+def target(reference: str) -> Any:
+    """Return the target of an absolute reference such as ``orders.yaml#/paths/AccountOrders``."""
+    file, _, pointer = reference.partition("#/")
+    section, name = pointer.split("/")
+    return FILES[file][section][name]
+
+
+def resolved(node: dict[str, Any]) -> dict[str, Any]:
+    """Return a parameter or response, behind its reference if it is one."""
+    found: dict[str, Any] = target(node["$ref"]) if "$ref" in node else node
+    return found
+
+
+def walk(node: Any) -> Iterator[dict[str, Any]]:
+    """Yield every mapping within a node, itself included."""
+    if isinstance(node, dict):
+        yield node
+    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from walk(child)
+
+
+OPERATIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    operation["operationId"]: (f"{method.upper()} {path}", operation)
+    for path, item in ROOT["paths"].items()
+    for method, operation in target(item["$ref"]).items()
+    if not method.startswith("x-")
+}
+"""All operations, with method and path."""

@@ -25,7 +25,7 @@ from tests.schema.bundle import (
     success_schema,
 )
 from tests.schema.bundle import OPERATIONS as BUNDLED
-from tests.schema.test_schema_valid import walk
+from tests.schema.sources import walk
 from tests.tables import for_each
 
 MODELS = {model.__name__: wire for model, wire in WIRES.items()}

@@ -8,14 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from codegen.read.document import parse
-from tests.schema.sources import schema_files
+from tests.schema.sources import OPERATIONS, SCHEMAS, resolved
 from tests.tables import for_each
-
-FILES = schema_files()
-ROOT = FILES.pop("openapi.yaml")
-SCHEMAS: dict[str, dict[str, Any]] = {
-    name: schema for content in FILES.values() for name, schema in content["schemas"].items()
-}
 
 DOCUMENTED = parse((Path(__file__).parent / "documented.yaml").read_text("utf-8"))
 TABLES: dict[str, list[list[str]]] = {
@@ -103,32 +97,6 @@ def is_documented(node: dict[str, Any], owner: dict[str, Any] | None = None) -> 
     """Return whether the documentation contains a node: by its own provenance, else by its owner's."""
     inherited = "documented" if owner is None else owner.get("x-provenance", "documented")
     return bool(node.get("x-provenance", inherited) == "documented")
-
-
-def target(reference: str) -> Any:
-    """Return the target of an absolute reference."""
-    file, _, pointer = reference.partition("#/")
-    section, name = pointer.split("/")
-    return FILES[file][section][name]
-
-
-def operations() -> dict[str, tuple[str, dict[str, Any]]]:
-    """Return all operations with method and path."""
-    return {
-        operation["operationId"]: (f"{method.upper()} {path}", operation)
-        for path, item in ROOT["paths"].items()
-        for method, operation in target(item["$ref"]).items()
-        if not method.startswith("x-")
-    }
-
-
-OPERATIONS = operations()
-
-
-def resolved(node: dict[str, Any]) -> dict[str, Any]:
-    """Return a parameter or response, behind its reference if it is one."""
-    found: dict[str, Any] = target(node["$ref"]) if "$ref" in node else node
-    return found
 
 
 def answer(schema: dict[str, Any]) -> str:

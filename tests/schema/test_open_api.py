@@ -19,8 +19,8 @@ from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.request import encode_body
 from brokerage_async.protocol.validation.requests import check, problems_of
 from codegen.read.document import parse
-from tests.schema.sources import schema_files
-from tests.schema.test_documented_tables import OPERATIONS, SCHEMAS, answer, is_documented, json_schema
+from tests.schema.sources import OPERATIONS, SCHEMAS, schema_files
+from tests.schema.test_documented_tables import answer, is_documented, json_schema
 from tests.tables import for_each
 from tests.vectors import EXCHANGES
 

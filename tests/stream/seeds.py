@@ -1,6 +1,6 @@
 """Streams and watchers with push against a faulty service, one history per seed, on virtual time.
 
-    python -m tests.stream.seeds 1000 [--first 0]
+    python -m tests.stream.seeds [COUNT FIRST]
 
 Every seed trades for minutes while connections drop, fall silent in one direction or both and refuse tokens, and while
 events and answers of the protocol are lost, doubled, reordered and late. Consumers of all speeds, down to those that
@@ -13,16 +13,13 @@ never read, come, change their subscriptions, are cancelled and go. Afterwards t
 - no task, connection, route or buffer is left, and no buffer was larger than its limit.
 """
 
-import argparse
 import asyncio
 import contextlib
 import gc
-import logging
 import random
-import sys
-import time
 import warnings
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
@@ -35,6 +32,7 @@ from brokerage_async.simulator.transports.memory import MemorySocket
 from brokerage_async.stream import AccountEvent, Gap, Snapshot
 from brokerage_async.watch import is_complete
 from tests.loops import on_virtual_time
+from tests.seeded import play_seeds
 from tests.stream.world import SMALL, buy
 
 SYMBOLS = ("AAPL", "SPY", "MSFT")
@@ -55,8 +53,7 @@ class History:
         self.sim = Simulator(seed=seed, **SMALL)
         self.account = self.sim.account_numbers[0]
         self.problems: list[str] = []
-        self.counts = dict.fromkeys(("orders", "changes", "events", "gaps", "cancelled", "slow"), 0)
-        self.most_waiting = 0
+        self.counts = Counter[str]()
         self.sinks = weakref.WeakSet[Any]()
         self.arrivals: list[float] = []
         self.connections = {AccountSession: 0, DxLinkSession: 0}
@@ -251,7 +248,6 @@ class History:
 
     def note_waiting(self, stream: Any, limit: int) -> None:
         """Check the size of a buffer."""
-        self.most_waiting = max(self.most_waiting, stream.waiting)
         self.check(stream.waiting <= 2 * limit, f"{stream.waiting} events wait")
 
     def number_sessions(self) -> None:
@@ -322,39 +318,17 @@ def order_events_arriving_in(times: list[float]) -> Iterator[None]:
         MemorySocket._arrive = arrive  # type: ignore[method-assign]
 
 
-def run_seed(seed: int) -> History:
-    """Run one history. Raise AssertionError if a task is left behind."""
+def play(seed: int) -> Counter[str]:
+    """Run one history. Raise AssertionError if it has a problem or leaves a task behind."""
     random.seed(seed)  # the pauses of the library
     history = History(seed)
     run: Callable[[], None] = on_virtual_time(history.run)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "unclosed QuoteStream", ResourceWarning)  # some consumers let go
         run()
-    return history
-
-
-def main() -> int:
-    """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m tests.stream.seeds")
-    parser.add_argument("seeds", type=int, nargs="?", default=1000)
-    parser.add_argument("--first", type=int, default=0)
-    options = parser.parse_args()
-    logging.getLogger("brokerage_async").setLevel(logging.CRITICAL)
-    started, failed, totals = time.monotonic(), 0, dict[str, int]()
-    most_waiting = 0
-    for seed in range(options.first, options.first + options.seeds):
-        history = run_seed(seed)
-        for name, count in history.counts.items():
-            totals[name] = totals.get(name, 0) + count
-        most_waiting = max(most_waiting, history.most_waiting)
-        if history.problems:
-            failed += 1
-            print(f"seed {seed}: {'; '.join(history.problems[:5])}", flush=True)
-    done = ", ".join(f"{count} {name}" for name, count in totals.items())
-    print(f"{options.seeds} seeds in {time.monotonic() - started:.0f} s: {done}; at most {most_waiting} events waited")
-    print(f"{failed} seeds failed")
-    return 1 if failed else 0
+    assert history.problems == [], f"seed {seed}: {'; '.join(history.problems[:5])}"
+    return history.counts
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    play_seeds(play)

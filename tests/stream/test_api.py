@@ -16,6 +16,7 @@ from brokerage_async.stream.api import candle_symbol, streamer_symbols
 from tests.fake_transport import FakeTransport
 from tests.loops import on_virtual_time
 from tests.stream.world import drain, in_world, world
+from tests.tables import for_each
 
 pytestmark = pytest.mark.virtual_time
 
@@ -25,14 +26,18 @@ def client() -> Client:
     return Client(Environment.sandbox("https://api.example.com"), StaticToken("t"), transport=FakeTransport())
 
 
-@pytest.mark.parametrize("accounts", [[], "5WT00001", [7], [""], None])
-def test_account_numbers_are_checked(client: Client, accounts: Any) -> None:
+@for_each("accounts", [[], "5WT00001", [7], [""], None])
+def test_arguments_of_account_are_checked(client: Client, accounts: Any) -> None:
     with pytest.raises(InvalidRequestError, match="account_numbers must"):
         client.stream.account(accounts)
+    with pytest.raises(ConfigurationError, match="limit must be an integer of at least 1, got 0"):
+        client.stream.account(["A"], limit=0)
+    with pytest.raises(ConfigurationError, match="alerts must be True or False"):
+        client.stream.account(["A"], alerts="yes")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
+@for_each(
+    "options, reason",
     [
         ({"events": []}, "at least one event type"),
         ({"events": ["Qoute"]}, "event type must be one of Quote, Trade, .*, got 'Qoute'"),
@@ -53,29 +58,21 @@ def test_arguments_of_quotes_are_checked(client: Client, options: dict[str, Any]
         client.stream.quotes(**{"symbols": ["AAPL"], **options})
 
 
-def test_limit_and_flags_of_account_are_checked(client: Client) -> None:
-    with pytest.raises(ConfigurationError, match="limit must be an integer of at least 1, got 0"):
-        client.stream.account(["A"], limit=0)
-    with pytest.raises(ConfigurationError, match="alerts must be True or False"):
-        client.stream.account(["A"], alerts="yes")  # type: ignore[arg-type]
-
-
 def test_streams_of_one_client_are_one_object(client: Client) -> None:
     assert client.stream is client.stream
 
 
-async def test_environment_without_address_cannot_stream() -> None:
-    async with Client(
-        Environment.sandbox("https://api.example.com"), StaticToken("t"), transport=FakeTransport()
-    ) as client:
-        with pytest.raises(ConfigurationError, match="streamer_url must be the address of the account stream"):
-            await anext(client.stream.account(["A"]))
-
-
-async def test_transport_without_sockets_cannot_stream() -> None:
-    environment = Environment.sandbox("https://api.example.com", streamer_url="wss://streamer.example.com")
+@for_each(
+    "address, reason",
+    [
+        (None, "streamer_url must be the address of the account stream"),
+        ("wss://streamer.example.com", "transport must have a method open_socket"),
+    ],
+)
+async def test_stream_without_address_or_sockets_raises(address: str | None, reason: str) -> None:
+    environment = Environment.sandbox("https://api.example.com", streamer_url=address)
     async with Client(environment, StaticToken("t"), transport=FakeTransport()) as client:
-        with pytest.raises(ConfigurationError, match="transport must have a method open_socket"):
+        with pytest.raises(ConfigurationError, match=reason):
             await anext(client.stream.account(["A"]))
 
 
@@ -85,58 +82,49 @@ def access(base_url: str, streamer_url: str | None) -> StreamAccess:
     return StreamAccess(client.session)
 
 
-@pytest.mark.parametrize(
-    ("base_url", "streamer_url"),
-    [("https://api.example.com", "wss://streamer.example.com"), ("http://127.0.0.1:1", "ws://127.0.0.1:1/streams"),
-     ("http://proxy.internal", "ws://proxy.internal/streams")],
-)  # fmt: skip
-def test_address_is_used_as_configured(base_url: str, streamer_url: str) -> None:
-    assert access(base_url, streamer_url).account_url() == streamer_url
+def test_address_is_used_as_configured() -> None:
+    for base_url, streamer_url in (
+        ("https://api.example.com", "wss://streamer.example.com"),
+        ("http://127.0.0.1:1", "ws://127.0.0.1:1/streams"),
+        ("http://proxy.internal", "ws://proxy.internal/streams"),
+    ):
+        assert access(base_url, streamer_url).account_url() == streamer_url
 
 
-@pytest.mark.parametrize("base_url", ["https://api.example.com", "http://127.0.0.1:1", "http://localhost:1"])
+@for_each("base_url", ["https://api.example.com", "http://127.0.0.1:1", "http://localhost:1"])
 def test_plain_address_beyond_loopback_is_refused_where_base_url_shows_no_token_either(base_url: str) -> None:
     with pytest.raises(ConfigurationError, match="ws shows the token to anyone on the way"):
         access(base_url, "ws://streamer.example.com").account_url()
 
 
-@pytest.mark.parametrize("url", ["", "https://quotes.example.com", "wss://", "wss://[x", "ws://[::1]evil.com"])
+@for_each("url", ["", "https://quotes.example.com", "wss://", "wss://[x", "ws://[::1]evil.com"])
 def test_address_that_is_not_of_a_websocket_is_refused(url: str) -> None:
     with pytest.raises(ConfigurationError, match="must be a wss address, got"):
         access("https://api.example.com", None).checked(url)
 
 
-@pytest.mark.parametrize("url", ["https://x.example", "wss://user@x.example", "wss://", "wss://a b", 7])
+@for_each("url", ["https://x.example", "wss://user@x.example", "wss://", "wss://a b", 7])
 def test_environment_rejects_other_addresses(url: object) -> None:
     with pytest.raises(ConfigurationError, match="streamer_url must be"):
         Environment.sandbox("https://api.example.com", streamer_url=url)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("period", "symbol"),
-    [("5m", "ACME{=5m}"), ("1d", "ACME{=d}"), ("d", "ACME{=d}"), ("1mo", "ACME{=mo}"), ("12h", "ACME{=12h}")],
-)
-def test_candle_symbol_is_in_the_form_of_the_service(period: str, symbol: str) -> None:
-    assert candle_symbol("ACME", period) == symbol
-
-
-def test_candle_symbol_of_regular_hours() -> None:
+def test_candle_symbol_is_in_the_form_of_the_service() -> None:
+    wanted = {"5m": "ACME{=5m}", "1d": "ACME{=d}", "d": "ACME{=d}", "1mo": "ACME{=mo}", "12h": "ACME{=12h}"}
+    assert {period: candle_symbol("ACME", period) for period in wanted} == wanted
     assert candle_symbol("ACME", "5m", regular_hours=True) == "ACME{=5m,tho=true}"
 
 
-@pytest.mark.parametrize("period", ["", "0m", "5", "5x", "05m", "5 m", 5, None])
+@for_each("period", ["", "0m", "5", "5x", "05m", "5 m", 5, None])
 def test_invalid_period_is_rejected(period: Any) -> None:
     with pytest.raises(ConfigurationError, match="period must be a number and a unit such as '5m'"):
         candle_symbol("ACME", period)
 
 
-async def test_symbols_that_need_no_lookup() -> None:
+async def test_symbols_that_need_no_lookup_and_a_single_str() -> None:
     given = ["BRK/B", "AAPL  260612C00110000", ".AAPL260612C110", "/ESU26:XCME", "./OGN26P2095:XCEC", "BTC/USD:CXTALP"]
     found = await streamer_symbols(None, [*given, "/ESU6"], {"/ESU6": "/ESU26:XCME"})  # type: ignore[arg-type]
     assert list(found.values()) == ["BRK/B", ".AAPL260612C110", *given[2:], "/ESU26:XCME"]
-
-
-async def test_a_single_str_is_rejected() -> None:
     with pytest.raises(InvalidRequestError, match="symbols must be a list of symbols, got the str 'AAPL'"):
         await streamer_symbols(None, "AAPL", {})  # type: ignore[arg-type]
 

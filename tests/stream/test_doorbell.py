@@ -2,33 +2,26 @@
 
 import asyncio
 import logging
-from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from brokerage_async import Client, errors, models
+from brokerage_async import Client, errors
 from brokerage_async.simulator import Simulator
 from brokerage_async.stream.doorbell import ringing
 from tests.loops import on_virtual_time
 from tests.stream.latency import dead_socket
-from tests.stream.world import SMALL, buy, drain, in_world, within, world
+from tests.stream.world import SMALL, alert, buy, drain, in_world, within, world
 
 
 def polls(sim: Simulator, operation: str = "orders.live") -> int:
     return sum(record.operation == operation for record in sim.ledger.requests)
 
 
-async def first_with_status(watcher: Any, status: str) -> Any:
+async def until(watcher: Any, **fields: Any) -> Any:
+    """Return the first change whose item has these fields."""
     async for change in watcher:
-        if change.after is not None and change.after.status == status:
-            return change
-    raise AssertionError("the watcher ended")
-
-
-async def until_quantity(watcher: Any, quantity: int) -> Any:
-    async for change in watcher:
-        if change.after is not None and change.after.quantity == quantity:
+        if change.after is not None and all(getattr(change.after, name) == value for name, value in fields.items()):
             return change
     raise AssertionError("the watcher ended")
 
@@ -37,7 +30,7 @@ async def time_to_fill(client: Client, sim: Simulator, *, push: bool, interval: 
     """Return the seconds from a fill to its report."""
     account, loop = sim.account_numbers[0], asyncio.get_running_loop()
     async with client.watch.orders("me", [account], interval=interval, push=push) as watcher:
-        waiting = asyncio.ensure_future(first_with_status(watcher, "Filled"))
+        waiting = asyncio.ensure_future(until(watcher, status="Filled"))
         await asyncio.sleep(1)
         sim.set_price("AAPL", 100)
         placed = (await client.orders.submit(account, buy(price="90.00"))).order
@@ -58,16 +51,6 @@ async def test_fill_is_seen_at_once_where_polling_needs_its_interval() -> None:
         assert await time_to_fill(client, sim, push=True) < 0.03
     async with world() as (sim, client):
         assert await time_to_fill(client, sim, push=False) > 1
-
-
-@on_virtual_time
-async def test_dead_socket_leaves_the_polls_as_they_are() -> None:
-    async with world() as (sim, client):
-        sim.streams.faults.is_half_open = True
-        delay, seen = await time_to_fill(client, sim, push=True), polls(sim)
-    async with world() as (other, client):
-        assert await time_to_fill(client, other, push=False) == pytest.approx(delay, abs=0.05)
-        assert polls(other) == seen
 
 
 @in_world
@@ -96,23 +79,16 @@ async def test_positions_balances_and_alerts_ring_too(sim: Simulator, client: Cl
     positions = client.watch.positions([account], interval=3600, push=True)
     balances = client.watch.balances([account], interval=3600, push=True)
     alerts = client.watch.quote_alerts(interval=3600, push=True)
-    alert = asyncio.ensure_future(within(60, alerts))
-    held = asyncio.ensure_future(until_quantity(positions, 5))
+    alerted = asyncio.ensure_future(within(60, alerts))
+    held = asyncio.ensure_future(until(positions, quantity=5))
     first = await within(60, balances)
     await asyncio.sleep(1)
     await client.orders.submit(account, buy(quantity=5))
     assert (await asyncio.wait_for(held, 5)).after.symbol == "AAPL"
     assert (await within(5, balances)).after.cash_balance < first.after.cash_balance
-    await client.quote_alerts.create(
-        models.NewQuoteAlert(
-            symbol="SPY",
-            field=models.AlertField.LAST,
-            operator=models.AlertOperator.GREATER_THAN,
-            threshold=Decimal(5000),
-        )
-    )
+    await client.quote_alerts.create(alert("SPY", 5000))
     sim.set_price("SPY", 5001)
-    assert (await alert).after.symbol == "SPY"
+    assert (await alerted).after.symbol == "SPY"
     for watcher in (positions, balances, alerts):
         await watcher.aclose()
 
@@ -160,9 +136,9 @@ async def test_transport_without_sockets_leaves_polling_alone_and_says_so(caplog
     async with sim.client(transport=Requests()) as client:
         with caplog.at_level(logging.WARNING, "brokerage_async.stream"):
             assert await time_to_fill(client, sim, push=True, interval=2) < 4
+    reason = "transport must have a method open_socket for streams, got Requests: see "
     assert [record.message for record in caplog.records if "push is not available" in record.message] == [
-        "push is not available, polling goes on alone: transport must have a method open_socket for streams, got "
-        "Requests: see brokerage_async.http.websocket.SocketTransport"
+        f"push is not available, polling goes on alone: {reason}brokerage_async.http.websocket.SocketTransport"
     ]
 
 

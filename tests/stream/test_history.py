@@ -13,7 +13,7 @@ from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
 from brokerage_async.simulator.streams.market_rows import MAX_CANDLES, MarketRows
 from brokerage_async.stream import Snapshot
 from tests.loops import on_virtual_time
-from tests.stream.world import drain, in_world, within, world
+from tests.stream.world import drain, in_world, ready, within, world
 
 
 @on_virtual_time
@@ -42,6 +42,11 @@ async def test_candles_with_a_start_come_under_either_contract(monkeypatch: pyte
                 assert [event.close for event in await drain(stream)] == [77], needs
 
 
+async def equity_names(client: Client, count: int) -> list[str]:
+    listed = await client.instruments.equities(per_page=1000).collect()
+    return [str(each.symbol) for each in listed if not each.is_index][:count]
+
+
 def count_candles(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list that gets the number of subscriptions to candles after each change of them."""
     subscribe, counts = DxLinkSession._subscribe, list[int]()
@@ -61,11 +66,9 @@ async def test_histories_at_once_and_candles_that_are_followed_share_the_places(
 ) -> None:
     counts = count_candles(monkeypatch)
     async with world(equities=260) as (sim, client):
-        listed = await client.instruments.equities(per_page=1000).collect()
-        names = [each.symbol for each in listed if not each.is_index][:250]
+        names = await equity_names(client, 250)
         start = sim.clock.time - timedelta(minutes=10)
-        async with client.stream.quotes(names[:60], [models.Candle], period="1m") as followed:
-            await followed.ready()
+        async with ready(client.stream.quotes(names[:60], [models.Candle], period="1m")) as followed:
             found = await asyncio.gather(
                 *(client.stream.history(names[first : first + 125], "5m", start, timeout=5) for first in (0, 125))
             )
@@ -79,8 +82,7 @@ async def test_histories_at_once_and_candles_that_are_followed_share_the_places(
 async def test_history_of_500_symbols_is_whole_ordered_cut_and_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = count_candles(monkeypatch)
     async with world(equities=510) as (sim, client):
-        listed = await client.instruments.equities(per_page=1000).collect()
-        names = [each.symbol for each in listed if not each.is_index][:500]
+        names = await equity_names(client, 500)
         assert len(names) == 500
         now = sim.clock.time
         start, end = now - timedelta(minutes=30), now - timedelta(minutes=10)
@@ -119,8 +121,7 @@ async def test_history_survives_a_lost_connection(sim: Simulator, client: Client
 async def test_history_with_others_has_no_candles_before_its_start(sim: Simulator, client: Client) -> None:
     now = sim.clock.time
     early = now - timedelta(hours=1)
-    async with client.stream.quotes(["AAPL"], [models.Candle], period="1m", start=early) as other:
-        await other.ready()
+    async with ready(client.stream.quotes(["AAPL"], [models.Candle], period="1m", start=early)):
         candles = await client.stream.history(["AAPL"], "1m", now - timedelta(minutes=5))
         assert 5 <= len(candles) <= 6
 

@@ -15,7 +15,8 @@ from brokerage_async.simulator.transports.memory import MemorySocket
 from brokerage_async.stream import AccountEvent, Gap, Snapshot
 from brokerage_async.stream.consumer import Sink
 from tests.loops import on_virtual_time
-from tests.stream.world import buy, drain, in_world, within, world
+from tests.stream.world import buy, drain, in_world, ready, within, world
+from tests.tables import for_each
 
 
 def orders(events: list[Any]) -> list[str]:
@@ -25,8 +26,7 @@ def orders(events: list[Any]) -> list[str]:
 @in_world
 async def test_lost_connection_is_opened_again_with_a_gap_and_the_subscriptions(sim: Simulator, client: Client) -> None:
     account = sim.account_numbers[0]
-    async with client.stream.account([account]) as stream:
-        await stream.ready()
+    async with ready(client.stream.account([account])) as stream:
         sim.clock.advance(5)
         before = sim.clock.time
         sim.streams.drop()
@@ -41,8 +41,7 @@ async def test_lost_connection_is_opened_again_with_a_gap_and_the_subscriptions(
 
 @in_world
 async def test_silent_connection_is_given_up_after_a_minute(sim: Simulator, client: Client) -> None:
-    async with client.stream.account(sim.account_numbers[:1]) as stream:
-        await stream.ready()
+    async with ready(client.stream.account(sim.account_numbers[:1])) as stream:
         sim.streams.faults.is_half_open = True
         start = asyncio.get_running_loop().time()
         waiting = asyncio.ensure_future(within(200, stream))
@@ -69,16 +68,16 @@ async def test_connection_lives_on_heartbeats_for_hours(sim: Simulator, client: 
 @in_world
 async def test_refused_token_is_replaced_and_a_fourth_refusal_ends_the_stream(sim: Simulator, client: Client) -> None:
     sim.streams.faults.refusals = 2
-    async with client.stream.account(sim.account_numbers[:1]) as stream:
-        await stream.ready()
+    async with ready(client.stream.account(sim.account_numbers[:1])):
+        pass
     sim.streams.faults.refusals = 3
     stream = client.stream.account(sim.account_numbers[:1])
     with pytest.raises(errors.StreamRefusedError, match="refused connect: failed"):
         await within(60, stream)
     assert sim.streams.sessions == []
     sim.streams.faults.refusals = 0
-    async with client.stream.account(sim.account_numbers[:1]) as stream:
-        await stream.ready()
+    async with ready(client.stream.account(sim.account_numbers[:1])):
+        pass
 
 
 @in_world
@@ -117,8 +116,7 @@ async def test_last_stream_closes_the_connection_and_another_opens_it(sim: Simul
     await second.aclose()
     await second.aclose()
     assert sim.streams.sessions == []
-    async with client.stream.account(accounts) as third:
-        await third.ready()
+    async with ready(client.stream.account(accounts)):
         assert len(sim.streams.sessions) == 1
 
 
@@ -128,21 +126,9 @@ async def test_stream_opened_while_the_connection_closes_gets_its_own(sim: Simul
     await first.ready()
     closing = asyncio.ensure_future(first.aclose())
     await asyncio.sleep(0)
-    async with client.stream.account(sim.account_numbers[:1]) as second:
-        await second.ready()
+    async with ready(client.stream.account(sim.account_numbers[:1])):
         await closing
         assert len(sim.streams.sessions) == 1
-
-
-@in_world
-async def test_dropped_stream_closes_the_connection(sim: Simulator, client: Client) -> None:
-    stream = client.stream.quotes(["SPY"])
-    await stream.ready()
-    with pytest.warns(ResourceWarning, match="unclosed QuoteStream: use `async with`"):  # noqa: PT031
-        del stream
-        gc.collect()
-    await asyncio.sleep(1)
-    assert sim.streams.sessions == []
 
 
 @on_virtual_time
@@ -155,7 +141,7 @@ async def test_stream_left_without_closing_leaves_no_task_and_warns() -> None:
     async with world() as (sim, client):
         for breaks in (True, False):
             task = asyncio.ensure_future(consume(client, breaks=breaks))
-            with pytest.warns(ResourceWarning, match="unclosed QuoteStream"):  # noqa: PT031
+            with pytest.warns(ResourceWarning, match="unclosed QuoteStream: use `async with`"):  # noqa: PT031
                 await asyncio.sleep(5)
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
@@ -231,7 +217,7 @@ async def test_cancelled_consumer_loses_no_event_and_leaves_nothing(sim: Simulat
     assert sim.streams.sessions == []
 
 
-@pytest.mark.parametrize("turns", range(0, 40, 3))
+@for_each("turns", range(0, 40, 3))
 @on_virtual_time
 async def test_consumer_cancelled_at_any_turn_leaves_no_connection(turns: int) -> None:
     async with world() as (sim, client):
@@ -289,8 +275,7 @@ async def test_connection_lost_before_it_was_ready_leaves_a_gap_if_it_has_delive
 @in_world
 async def test_gap_waits_until_every_subscription_is_complete(sim: Simulator, client: Client) -> None:
     account, loop = sim.account_numbers[0], asyncio.get_running_loop()
-    async with client.stream.account([account], alerts=True) as stream:
-        await stream.ready()
+    async with ready(client.stream.account([account], alerts=True)) as stream:
         sim.streams.drop()
         sim.streams.faults.add("late(0)", kind="protocol")
         sim.streams.faults.add("late(3)", kind="protocol")  # the answer to the subscription of the alerts
@@ -308,8 +293,7 @@ async def test_gap_waits_until_every_subscription_is_complete(sim: Simulator, cl
 @in_world
 async def test_events_that_were_held_come_after_another_loss(sim: Simulator, client: Client) -> None:
     account = sim.account_numbers[0]
-    async with client.stream.account([account], alerts=True) as stream:
-        await stream.ready()
+    async with ready(client.stream.account([account], alerts=True)) as stream:
         sim.streams.drop()
         sim.streams.faults.add("late(0)", kind="protocol")
         sim.streams.faults.add("lose", kind="protocol")
@@ -323,8 +307,7 @@ async def test_events_that_were_held_come_after_another_loss(sim: Simulator, cli
 @in_world
 async def test_server_that_hears_nothing_is_given_up_although_it_sends(sim: Simulator, client: Client) -> None:
     account = sim.account_numbers[0]
-    async with client.stream.account([account]) as stream:
-        await stream.ready()
+    async with ready(client.stream.account([account])) as stream:
         sim.streams.faults.is_deaf = True
         for _ in range(8):
             sim.streams.send_account_event(account, "Order", {"account-number": account}, sim.clock.now())
@@ -336,8 +319,7 @@ async def test_server_that_hears_nothing_is_given_up_although_it_sends(sim: Simu
 
 @in_world
 async def test_refusal_that_does_not_concern_the_token_leaves_it(sim: Simulator, client: Client) -> None:
-    async with client.stream.account(sim.account_numbers[:1]) as stream:
-        await stream.ready()
+    async with ready(client.stream.account(sim.account_numbers[:1])) as stream:
         for word, requests in (("not-implemented", 1), ("failed", 2)):
             sim.streams.sessions[0].push({"status": "error", "action": "heartbeat", "message": word})
             assert isinstance(await within(5, stream), Gap)
@@ -350,27 +332,13 @@ async def test_token_that_cannot_be_renewed_costs_the_connection_and_nothing_els
     sim: Simulator, client: Client
 ) -> None:
     account = sim.account_numbers[0]
-    async with client.stream.account([account]) as stream:
-        await stream.ready()
+    async with ready(client.stream.account([account])) as stream:
         sim.expire_tokens()
         sim.faults.add("POST", "/oauth/token", "status(503)", times=12)
         sim.faults.add("POST", "/oauth/token", "drop_after", times=5)
         assert isinstance(await within(600, stream), Gap)
         await client.orders.submit(account, buy())
         assert orders(await drain(stream))[-1] == "Filled"
-
-
-@in_world
-async def test_stream_of_a_slow_consumer_leaves_its_connection(sim: Simulator, client: Client) -> None:
-    account = sim.account_numbers[0]
-    slow = client.stream.account([account], limit=1)
-    await slow.ready()
-    await client.orders.submit(account, buy())
-    await asyncio.sleep(2)
-    assert sim.streams.sessions == []
-    assert isinstance(await anext(slow), AccountEvent)
-    with pytest.raises(errors.SlowConsumerError):
-        await anext(slow)
 
 
 @in_world
@@ -384,23 +352,20 @@ async def test_error_of_a_stream_keeps_its_traceback_however_often_it_is_raised(
     assert len(depths) == 1
 
 
-@pytest.mark.parametrize("use", ["ready", "__anext__"])
-def test_stream_that_ended_with_an_error_is_collected(use: str) -> None:
+@for_each("use", ["ready", "__anext__"])
+@on_virtual_time
+async def test_stream_that_ended_with_an_error_is_collected(use: str) -> None:
     references = list[weakref.ref[Any]]()
 
     async def consume(stream: Any) -> None:
         references.append(weakref.ref(stream))
         await getattr(stream, use)()
 
-    @on_virtual_time
-    async def run() -> None:
-        async with world() as (sim, client):
-            with pytest.raises(errors.StreamRefusedError):
-                await consume(client.stream.account([sim.foreign_account_number]))
-            gc.collect()
-            assert [reference() for reference in references] == [None]
-
-    run()
+    async with world() as (sim, client):
+        with pytest.raises(errors.StreamRefusedError):
+            await consume(client.stream.account([sim.foreign_account_number]))
+        gc.collect()
+        assert [reference() for reference in references] == [None]
 
 
 @on_virtual_time
@@ -439,7 +404,7 @@ async def test_connection_is_closed_even_if_its_task_is_cancelled_twice(sim: Sim
     await stream.aclose()
 
 
-@pytest.mark.parametrize("turns", range(0, 40, 4))
+@for_each("turns", range(0, 40, 4))
 @on_virtual_time
 async def test_client_closed_at_any_turn_of_connecting_leaves_nothing(turns: int) -> None:
     async with world() as (sim, client):

@@ -2,7 +2,6 @@
 
 import asyncio
 import copy
-from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -16,7 +15,8 @@ from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
 from brokerage_async.stream import Conflate, DropOldest, Gap, Snapshot
 from brokerage_async.symbols import parse_occ
 from tests.loops import on_virtual_time
-from tests.stream.world import drain, in_world, within, world
+from tests.stream.world import drain, in_world, ready, within, world
+from tests.tables import for_each
 
 
 def symbols(events: list[Any]) -> set[str]:
@@ -31,8 +31,7 @@ def waiting(stream: Any) -> list[Any]:
 
 @in_world
 async def test_quotes_follow_the_prices(sim: Simulator, client: Client) -> None:
-    async with client.stream.quotes(["AAPL", "SPY"]) as stream:
-        await stream.ready()
+    async with ready(client.stream.quotes(["AAPL", "SPY"])) as stream:
         assert symbols(await drain(stream)) == {"AAPL", "SPY"}
         sim.set_price("AAPL", "123.45")
         quote = await within(1, stream)
@@ -46,8 +45,7 @@ async def test_quotes_follow_the_prices(sim: Simulator, client: Client) -> None:
 async def test_symbols_of_the_rest_api_are_translated(sim: Simulator, client: Client) -> None:
     [future] = [each for each in await client.instruments.futures().collect() if each.symbol == "/ESU6"]
     given = ["AAPL  260619C00200000", "BTC/USD", "/ESU6", "AAPL", ".SPY260619P600"]
-    async with client.stream.quotes(given) as stream:
-        await stream.ready()
+    async with ready(client.stream.quotes(given)) as stream:
         assert stream.symbols == {
             "AAPL  260619C00200000": ".AAPL260619C200", "BTC/USD": "BTC/USD:CXTALP", "AAPL": "AAPL",
             "/ESU6": future.streamer_symbol, ".SPY260619P600": ".SPY260619P600",
@@ -63,8 +61,7 @@ async def test_unknown_symbol_is_an_error(sim: Simulator, client: Client) -> Non
 
 @in_world
 async def test_symbols_are_added_and_removed(sim: Simulator, client: Client) -> None:
-    async with client.stream.quotes(["AAPL"]) as stream:
-        await stream.ready()
+    async with ready(client.stream.quotes(["AAPL"])) as stream:
         await stream.add(["SPY", "MSFT"])
         await stream.remove(["AAPL"])
         await stream.ready()
@@ -77,8 +74,7 @@ async def test_symbols_are_added_and_removed(sim: Simulator, client: Client) -> 
 
 @in_world
 async def test_later_consumer_gets_the_last_quote_at_once(sim: Simulator, client: Client) -> None:
-    async with client.stream.quotes(["AAPL", "SPY"]) as first:
-        await first.ready()
+    async with ready(client.stream.quotes(["AAPL", "SPY"])) as first:
         await drain(first)
         async with client.stream.quotes(["AAPL"]) as second:
             assert symbols([await within(0.001, second)]) == {"AAPL"}
@@ -90,8 +86,7 @@ async def test_later_consumer_gets_the_last_quote_at_once(sim: Simulator, client
 
 @in_world
 async def test_later_consumer_gets_no_quote_of_a_lost_connection(sim: Simulator, client: Client) -> None:
-    async with client.stream.quotes(["AAPL"]) as first:
-        await first.ready()
+    async with ready(client.stream.quotes(["AAPL"])) as first:
         assert symbols(await drain(first)) == {"AAPL"}
         sim.streams.faults.is_half_open = True
         sim.streams.drop()
@@ -103,7 +98,7 @@ async def test_later_consumer_gets_no_quote_of_a_lost_connection(sim: Simulator,
             assert abs((await within(60, second)).bid_price - 77) < 1
 
 
-@pytest.mark.parametrize("turns", range(0, 30, 3))
+@for_each("turns", range(0, 30, 3))
 @on_virtual_time
 async def test_consumer_that_leaves_early_does_not_hold_up_the_others(turns: int) -> None:
     async with world() as (_, client), client.stream.quotes(["AAPL"]) as first:
@@ -130,8 +125,7 @@ async def test_symbols_removed_before_the_first_use_are_never_subscribed(sim: Si
 async def test_symbol_with_two_names_is_subscribed_until_both_are_removed(sim: Simulator, client: Client) -> None:
     option = sim.brokerage.state.catalogue.equity_options.definitions[0].symbol
     translated = parse_occ(option).streamer_symbol
-    async with client.stream.quotes([option, translated]) as stream:
-        await stream.ready()
+    async with ready(client.stream.quotes([option, translated])) as stream:
         await drain(stream)
         await stream.remove([option])
         sim.set_price(parse_occ(option).root, 99)
@@ -179,19 +173,21 @@ async def test_candles_begin_with_a_snapshot_from_the_start(sim: Simulator, clie
             assert len(whole.events) == 31
 
 
-@pytest.mark.parametrize("kind", sorted(set(MARKET_EVENTS) - {"Series", "Candle"}))
-@on_virtual_time
-async def test_events_of_each_type(kind: str) -> None:
-    symbol = ".AAPL260717C200" if kind in ("Greeks", "TheoPrice") else "AAPL"
-    async with world() as (_, client), client.stream.quotes([symbol], [kind]) as stream:
-        assert type(await within(1, stream)) is MARKET_EVENTS[kind]
+@in_world
+async def test_events_of_each_type(sim: Simulator, client: Client) -> None:
+    found = {}
+    kinds = set(MARKET_EVENTS) - {"Series", "Candle"}
+    for kind in kinds:
+        symbol = ".AAPL260717C200" if kind in ("Greeks", "TheoPrice") else "AAPL"
+        async with client.stream.quotes([symbol], [kind]) as stream:
+            found[kind] = type(await within(1, stream))
+    assert found == {kind: MARKET_EVENTS[kind] for kind in kinds}
 
 
 @in_world
 async def test_slow_consumer_skips_quotes_and_counts_dropped_trades(sim: Simulator, client: Client) -> None:
     policies = {models.Trade: DropOldest(limit=2)}
-    async with client.stream.quotes(["AAPL"], ["Quote", "Trade"], policies=policies) as stream:
-        await stream.ready()
+    async with ready(client.stream.quotes(["AAPL"], ["Quote", "Trade"], policies=policies)) as stream:
         await asyncio.sleep(0.1)
         for price in range(100, 110):
             sim.set_price("AAPL", price)
@@ -216,14 +212,10 @@ async def test_quote_token_is_renewed_before_its_day_ends(sim: Simulator, client
 
 
 @in_world
-async def test_refused_quote_token_ends_the_stream_in_the_end(sim: Simulator, client: Client) -> None:
+async def test_quote_token_that_is_refused_or_not_granted_ends_the_stream(sim: Simulator, client: Client) -> None:
     sim.streams.faults.refusals = 3
     with pytest.raises(errors.StreamRefusedError, match="refused the quote token"):
         await within(100, client.stream.quotes(["AAPL"]))
-
-
-@in_world
-async def test_service_that_grants_no_quote_token_ends_the_stream(sim: Simulator, client: Client) -> None:
     sim.faults.add("GET", "/api-quote-tokens", "status(503)", times=20)
     sim.faults.add("GET", "/api-quote-tokens", "status(403)")
     with pytest.raises(errors.PermissionDeniedError):
@@ -234,37 +226,28 @@ def refuse(channel: int = 1, error: str = "BAD_ACTION") -> dict[str, Any]:
     return {"type": "ERROR", "channel": channel, "error": error, "message": "no"}
 
 
-def reject_channels() -> Callable[[], None]:
-    """Answer the next requests of channels with an error, until the returned function is called."""
-    process = DxLinkSession._process
+def refuse_channels(session: DxLinkSession, message: dict[str, Any] | None, now: float) -> None:
+    """Answer requests of channels with an error, in place of a session of the simulator."""
+    if message is not None and message.get("type") == "CHANNEL_REQUEST":
+        session.push(refuse(message["channel"]))
+    else:
+        PROCESS(session, message, now)
 
-    def answer(session: DxLinkSession, message: dict[str, Any] | None, now: float) -> None:
-        if message is not None and message.get("type") == "CHANNEL_REQUEST":
-            session.push(refuse(message["channel"]))
-        else:
-            process(session, message, now)
 
-    DxLinkSession._process = answer  # type: ignore[method-assign]
-    return lambda: setattr(DxLinkSession, "_process", process)
+PROCESS = DxLinkSession._process
 
 
 @in_world
 async def test_refused_channel_ends_its_streams_and_a_later_one_asks_again(sim: Simulator, client: Client) -> None:
-    async with client.stream.quotes(["SPY"], ["Trade"]) as other:
-        await other.ready()
-        accept = reject_channels()
-        try:
+    async with ready(client.stream.quotes(["SPY"], ["Trade"])) as other:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(DxLinkSession, "_process", refuse_channels)
             for use in ("ready", "__anext__"):
                 async with client.stream.quotes(["AAPL", "SPY"]) as refused:
-                    with pytest.raises(
-                        errors.StreamRefusedError, match="refused Quote of AAPL, SPY: BAD_ACTION: no"
-                    ) as caught:
+                    with pytest.raises(errors.StreamRefusedError, match="Quote of AAPL, SPY: BAD_ACTION: no") as caught:
                         await asyncio.wait_for(getattr(refused, use)(), 30)
                     assert caught.value.code == "BAD_ACTION"
-        finally:
-            accept()
-        async with client.stream.quotes(["AAPL"]) as later:
-            await later.ready()
+        async with ready(client.stream.quotes(["AAPL"])) as later:
             assert symbols(await drain(later)) == {"AAPL"}
         assert not any(isinstance(event, Gap) for event in await drain(other))
 
@@ -273,11 +256,9 @@ async def test_refused_channel_ends_its_streams_and_a_later_one_asks_again(sim: 
 async def test_refused_subscription_ends_its_stream_and_the_others_of_the_type_get_a_gap(
     sim: Simulator, client: Client
 ) -> None:
-    async with client.stream.quotes(["SPY"]) as other:
-        await other.ready()
+    async with ready(client.stream.quotes(["SPY"])) as other:
         assert symbols(await drain(other)) == {"SPY"}
-        async with client.stream.quotes(["ZZZZ"]) as refused:
-            await refused.ready()
+        async with ready(client.stream.quotes(["ZZZZ"])) as refused:
             sim.streams.sessions[0].push(refuse())
             with pytest.raises(errors.StreamRefusedError, match="refused Quote of ZZZZ: BAD_ACTION: no"):
                 await within(30, refused)
@@ -322,8 +303,7 @@ async def test_each_connection_goes_to_the_address_that_came_with_its_token(sim:
 
     sim.streams.open = note  # type: ignore[method-assign]
     known = tokens.url
-    async with client.stream.quotes(["SPY"]) as stream:
-        await stream.ready()
+    async with ready(client.stream.quotes(["SPY"])):
         for path in ("/moved", "/moved/again"):
             tokens.url = f"{known.removesuffix('/streams/market-data')}{path}"
             sim.streams.drop()
@@ -336,8 +316,7 @@ async def test_each_connection_goes_to_the_address_that_came_with_its_token(sim:
 async def test_symbols_without_any_event_are_named_once_in_a_warning(
     sim: Simulator, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with client.stream.quotes(["AAPL", "ZZZZ"], ["Quote", "Trade"]) as stream:
-        await stream.ready()
+    async with ready(client.stream.quotes(["AAPL", "ZZZZ"], ["Quote", "Trade"])) as stream:
         await asyncio.sleep(9)
         assert "no event" not in caplog.text
         await asyncio.sleep(11)

@@ -119,13 +119,23 @@ async def trade(client: Client, simulator: Simulator) -> str:
     return simulator.ledger.history()
 
 
-def test_recorded_hour_replayed_twice_has_the_same_history(tmp_path: Path) -> None:
+def recorded(directory: Path, symbols: list[str], count: int, pause: float, kinds: Any = None) -> Any:
+    """Record ``count`` moves of AAPL, one every ``pause`` seconds, and return their prices."""
+
     async def record(client: Client, simulator: Simulator) -> None:
-        moving = asyncio.create_task(move(simulator, 1200, 3))
-        await client.stream.record(tmp_path, ["AAPL", "SPY"], seconds=3600)
+        moving = asyncio.create_task(move(simulator, count, pause))
+        await client.stream.record(directory, symbols, *([kinds] if kinds else []), seconds=count * pause)
         await moving
 
     run(record, **SMALL)
+    return read_prices(directory)
+
+
+PRICES = [Decimal(10_000 + number * 37 % 101) / 100 for number in range(10)]
+
+
+def test_recorded_hour_replayed_twice_has_the_same_history(tmp_path: Path) -> None:
+    recorded(tmp_path, ["AAPL", "SPY"], 1200, 3)
     first, second = (run(trade, seed=7, prices=read_prices(tmp_path), **SMALL) for _ in range(2))
     assert first == second
     assert first is not None
@@ -134,11 +144,6 @@ def test_recorded_hour_replayed_twice_has_the_same_history(tmp_path: Path) -> No
 
 
 def test_replayed_prices_are_those_that_were_recorded(tmp_path: Path) -> None:
-    async def record(client: Client, simulator: Simulator) -> None:
-        moving = asyncio.create_task(move(simulator, 10, 2))
-        await client.stream.record(tmp_path, ["AAPL"], seconds=20)
-        await moving
-
     async def watch(client: Client, simulator: Simulator) -> list[tuple[Decimal | None, Decimal | None]]:
         found = []
         await asyncio.sleep(0.5)
@@ -148,24 +153,17 @@ def test_replayed_prices_are_those_that_were_recorded(tmp_path: Path) -> None:
             await asyncio.sleep(2)
         return found
 
-    run(record, **SMALL)
-    prices = [Decimal(10_000 + number * 37 % 101) / 100 for number in range(10)]
-    replay = read_prices(tmp_path)
+    replay = recorded(tmp_path, ["AAPL"], 10, 2)
     assert replay.start == datetime(2026, 6, 10, 14, tzinfo=UTC)
     found = run(watch, prices=replay, environment="production", **SMALL)
-    assert found == [(price - Decimal("0.01"), price + Decimal("0.01")) for price in prices]
+    assert found == [(price - Decimal("0.01"), price + Decimal("0.01")) for price in PRICES]
 
 
 @pytest.mark.virtual_time(False)
 async def test_recording_is_replayed_over_a_socket_in_the_pace_of_its_arrival(tmp_path: Path) -> None:
-    async def record(client: Client, simulator: Simulator) -> None:
-        moving = asyncio.create_task(move(simulator, 10, 2))
-        await client.stream.record(tmp_path, ["AAPL"], ["Quote"], seconds=20)
-        await moving
-
-    await asyncio.to_thread(run, record, **SMALL)
-    replay = read_prices(tmp_path)
+    replay = await asyncio.to_thread(recorded, tmp_path, ["AAPL"], 10, 2, ["Quote"])
     assert replay.start is not None
+    expected = [price - Decimal("0.01") for price in PRICES]
     bids, times = list[Decimal | None](), list[float]()
     async with Simulator(prices=replay, start=replay.start, **SMALL) as simulator, simulator.client() as client:
         simulator.clock.speed = 10.0
@@ -174,10 +172,9 @@ async def test_recording_is_replayed_over_a_socket_in_the_pace_of_its_arrival(tm
                 if isinstance(event, models.Quote):
                     bids.append(event.bid_price)
                     times.append(simulator.clock.now() - replay.start.timestamp())
-                if len(bids) > 1 and bids[-1] == Decimal(10_000 + 9 * 37 % 101) / 100 - Decimal("0.01"):
+                if len(bids) > 1 and bids[-1] == expected[-1]:
                     break
-    prices = [Decimal(10_000 + number * 37 % 101) / 100 - Decimal("0.01") for number in range(10)]
-    assert bids == prices[-len(bids) :]
+    assert bids == expected[-len(bids) :]
     assert len(bids) > 5
     assert 15 < times[-1] < 25  # simulated seconds: it came after 18
 

@@ -1,13 +1,11 @@
 """A few histories of streams and watchers by seed; ``nox -s proofs -- streams`` runs 1,000."""
 
-import pytest
+from tests.stream.seeds import play
+from tests.tables import for_each
 
-from tests.stream.seeds import run_seed
 
-
-@pytest.mark.parametrize("seed", [1, 2])
+@for_each("seed", [1, 2])
 def test_history_of_a_seed(seed: int) -> None:
-    history = run_seed(seed)
-    assert history.problems == []
-    assert history.counts["gaps"] > 3
-    assert history.counts["changes"] > 20
+    counts = play(seed)
+    assert counts["gaps"] > 3
+    assert counts["changes"] > 20

@@ -42,6 +42,15 @@ def in_world(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., No
     return run
 
 
+@asynccontextmanager
+async def ready(stream: T) -> AsyncIterator[T]:
+    """Yield a stream once its subscriptions are confirmed, and close it afterwards."""
+    opened: Any = stream
+    async with opened:
+        await opened.ready()
+        yield stream
+
+
 async def within(seconds: float, stream: Any) -> Any:
     """Return the next event of a stream."""
     return await asyncio.wait_for(anext(stream), seconds)
@@ -55,6 +64,13 @@ async def drain(stream: Any, seconds: float = 1.0) -> list[Any]:
             found.append(await within(seconds, stream))
         except TimeoutError:
             return found
+
+
+def alert(symbol: str, threshold: int) -> models.NewQuoteAlert:
+    """Return an alert for a price above a threshold."""
+    above = models.AlertOperator.GREATER_THAN
+    price = Decimal(threshold)
+    return models.NewQuoteAlert(symbol=symbol, field=models.AlertField.LAST, operator=above, threshold=price)
 
 
 def buy(symbol: str = "AAPL", quantity: int = 3, price: str | None = None) -> models.NewOrder:

@@ -1,13 +1,16 @@
-"""A service whose answers a test sets by their paths."""
+"""A service whose answers a test sets by their paths, and a wait for the next report."""
 
+import asyncio
 from datetime import UTC, datetime
 from typing import Any
+
+import pytest
 
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from tests.fake_transport import FakeTransport, fail, ok
 
-__all__ = ["NOON", "Service"]
+__all__ = ["NOON", "Service", "quiet"]
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -34,3 +37,9 @@ class Service(FakeTransport):
         if "page-offset=0" not in target and "page-offset" in target:
             answer = []
         return fail(answer, f"code_{answer}") if isinstance(answer, int) else ok({"items": answer})
+
+
+async def quiet(watcher: Any, seconds: float = 10.0) -> None:
+    """Check that a watcher reports nothing for some time."""
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(anext(watcher), seconds)

@@ -22,7 +22,7 @@ from brokerage_async.watch import (
 from tests.fake_transport import FakeTransport, fail, ok
 from tests.tables import for_each
 from tests.watch.memory_state import MemoryState
-from tests.watch.scripted_service import NOON
+from tests.watch.scripted_service import NOON, quiet
 
 pytestmark = pytest.mark.virtual_time
 
@@ -84,12 +84,6 @@ async def take(watcher: AccountsWatcher[Any], count: int) -> list[tuple[str, Any
     return [brief(await anext(watcher)) for _ in range(count)]
 
 
-async def quiet(watcher: AccountsWatcher[Any], seconds: float = 30) -> None:
-    """Check that nothing is reported for some time."""
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(anext(watcher), seconds)
-
-
 async def test_positions_of_several_accounts_are_one_stream(service: Accounts, client: Client) -> None:
     async with client.watch.positions(["A1", "B2", "A1"], interval=2) as watcher:
         assert sorted(await take(watcher, 2)) == [("added", AAPL, ()), ("added", SPY, ())]
@@ -110,21 +104,13 @@ async def test_positions_of_several_accounts_are_one_stream(service: Accounts, c
     }
 
 
-async def test_positions_same_symbol_of_two_types_has_two_keys(service: Accounts, client: Client) -> None:
-    option = position("A1", "ES", **{"instrument-type": "Future"})
-    service.rows["A1"] = [position("A1", "ES"), option, {"account-number": "A1", "quantity": 1}]
-    async with client.watch.positions(["A1"]) as watcher:
-        assert [key for _, key, _ in await take(watcher, 2)] == [("A1", "ES", "Equity"), ("A1", "ES", "Future")]
-        await quiet(watcher)
-
-
 async def test_positions_new_timestamp_alone_is_no_change_but_is_in_the_snapshot(
     service: Accounts, client: Client
 ) -> None:
     async with client.watch.positions(["A1"]) as watcher:
         await take(watcher, 1)
         service.rows["A1"] = [position("A1", "AAPL", **{"updated-at": "2026-03-02T12:59:00Z"})]
-        await quiet(watcher)
+        await quiet(watcher, 30)
         updated_at = watcher.snapshot[AAPL].updated_at
         assert updated_at.minute == 59
 
@@ -147,17 +133,21 @@ async def test_balances_are_keyed_by_currency_and_a_new_day_alone_is_no_change(
         assert await take(watcher, 2) == [("added", key, ()) for key in keys]
         stamps = {"updated-at": "2026-03-03T09:00:00Z", "snapshot-date": "2026-03-03"}
         service.rows["A1"] = [balance("A1", "10.5", **stamps), balance("A1", "3", currency="EUR")]
-        await quiet(watcher)
+        await quiet(watcher, 30)
         service.rows["A1"] = [balance("A1", "9.5", **stamps), balance("A1", "3", currency="EUR")]
         change = await anext(watcher)
         assert brief(change) == ("changed", keys[0], ("cash_balance",))
         assert isinstance(change.after, AccountBalance)
 
 
-def test_rows_without_an_account_or_a_symbol_have_no_key() -> None:
-    assert PositionKey.of(Position(symbol="AAPL")) is None
-    assert PositionKey.of(Position(account_number="A1")) is None
+async def test_positions_same_symbol_of_two_types_has_two_keys(service: Accounts, client: Client) -> None:
+    option = position("A1", "ES", **{"instrument-type": "Future"})
+    service.rows["A1"] = [position("A1", "ES"), option, {"account-number": "A1", "quantity": 1}]
+    async with client.watch.positions(["A1"]) as watcher:
+        assert [key for _, key, _ in await take(watcher, 2)] == [("A1", "ES", "Equity"), ("A1", "ES", "Future")]
+        await quiet(watcher, 30)
     assert PositionKey.of(Position(account_number="A1", symbol="AAPL")) == ("A1", "AAPL", "")
+    assert PositionKey.of(Position(symbol="AAPL")) is PositionKey.of(Position(account_number="A1")) is None
     assert BalanceKey.of(AccountBalance(currency="USD")) is None
 
 
@@ -335,7 +325,7 @@ async def test_invalid_accounts_are_refused_before_anything_is_sent(
 async def test_positions_with_a_state_go_on_where_the_consumer_stood(service: Accounts, client: Client) -> None:
     state = MemoryState()
     async with client.watch.positions(["A1", "B2"], state=state, initial=False) as watcher:
-        await quiet(watcher)
+        await quiet(watcher, 30)
         assert state.begun == {"A1", "B2"}
         service.rows["A1"] = [position("A1", "AAPL", "7")]
         change = await anext(watcher)
@@ -352,7 +342,7 @@ async def test_positions_with_a_state_go_on_where_the_consumer_stood(service: Ac
         assert (again.key, gone.key, gone.kind) == (AAPL, SPY, "removed")
         await again.ack()
         await gone.ack()
-        await quiet(watcher)
+        await quiet(watcher, 30)
         assert list(watcher.snapshot) == [AAPL]
 
 

@@ -144,7 +144,7 @@ async def test_other_watchers_keep_the_poll_task_running() -> None:
         await staying.aclose()
 
 
-@pytest.mark.parametrize("stream", STREAMS.values(), ids=list(STREAMS))
+@for_each("stream", STREAMS.values())
 async def test_closed_client_ends_every_watcher_with_an_error(stream: Callable[[Client], Watcher[Any]]) -> None:
     async with client_of(one_row()) as client:
         waiting, idle, unused = stream(client), stream(client), stream(client)
@@ -160,29 +160,24 @@ async def test_closed_client_ends_every_watcher_with_an_error(stream: Callable[[
             [change async for change in watcher]
         with pytest.raises(StopAsyncIteration):
             await anext(watcher)
+    with pytest.raises(ConfigurationError, match="the client is closed"):
+        await anext(stream(client))
 
 
 async def test_closed_client_cancels_a_poll_under_way() -> None:
     service = one_row(latency=1000)
     async with client_of(service) as client:
         market = client.watch.market()
+        own = poll(client.watchlists.list, key=str, interval=3600)
         single = asyncio.create_task(client.watch.order("me", "A1", 1))
-        other = asyncio.ensure_future(anext(market))
+        others = [asyncio.ensure_future(anext(market)), asyncio.ensure_future(anext(own))]
         await asyncio.sleep(1)
-        assert len(polls()) == 2
+        assert len(polls()) == 3
     assert asyncio.get_running_loop().time() == 1
     assert polls() == []
-    for waiting in (single, other):
+    for waiting in (single, *others):
         with pytest.raises(ConfigurationError, match="the client is closed"):
             await waiting
-
-
-async def test_watcher_made_after_closing_gets_the_error() -> None:
-    client = client_of(one_row())
-    async with client:
-        pass
-    with pytest.raises(ConfigurationError, match="the client is closed"):
-        await anext(client.watch.orders("me", ["A1"]))
 
 
 async def test_closed_client_error_comes_after_due_changes() -> None:
@@ -195,7 +190,8 @@ async def test_closed_client_error_comes_after_due_changes() -> None:
         await anext(watcher)
 
 
-@pytest.mark.parametrize("turns", range(12))
+@for_each("turns", range(12))
+@on_virtual_time
 async def test_cancellation_at_any_suspension_is_raised(turns: int) -> None:
     """Cancelled while it waits, ends or closes: the task ends there, and no poll survives."""
 
@@ -236,7 +232,7 @@ async def test_watcher_collected_in_another_thread_wakes_the_loop() -> None:
     assert asyncio.get_running_loop().time() - started < 4
 
 
-@pytest.mark.parametrize("turns", range(8))
+@for_each("turns", range(8))
 async def test_watcher_that_asks_while_the_loop_ends_gets_its_error(turns: int) -> None:
     async def fetch() -> list[int]:
         raise NotFoundError("gone")
@@ -254,18 +250,28 @@ async def watchlists(client: Client) -> list[str]:
     return [str(each.name) for each in await client.watchlists.list()]
 
 
-FETCHES: dict[str, Callable[[Client], Callable[[], Awaitable[Any]]]] = {
-    "method": lambda client: client.watchlists.list,
-    "closure": lambda client: lambda: watchlists(client),
-    "view": lambda client: client.with_options(timeout=5).watchlists.list,
-    "subtask": lambda client: lambda: asyncio.ensure_future(watchlists(client)),
-}
+async def one_item() -> list[int]:
+    return [1]
 
 
-@pytest.mark.parametrize("fetch", FETCHES.values(), ids=list(FETCHES))
-async def test_closed_client_ends_poll_with_an_error(fetch: Callable[[Client], Callable[[], Awaitable[Any]]]) -> None:
+def hourly(fetch: Callable[[], Awaitable[Any]]) -> Watcher[Any]:
+    return poll(fetch, key=str, interval=3600)
+
+
+@for_each(
+    "make",
+    [
+        lambda client: hourly(client.watchlists.list),
+        lambda client: hourly(lambda: watchlists(client)),
+        lambda client: hourly(client.with_options(timeout=5).watchlists.list),
+        lambda client: hourly(lambda: asyncio.ensure_future(watchlists(client))),
+        lambda client: poll(one_item, key=int, interval=client.watch.market_hours(trading=3600, resting=3600)),
+    ],
+)
+@on_virtual_time
+async def test_closed_client_ends_poll_with_an_error(make: Callable[[Client], Watcher[Any]]) -> None:
     async with client_of(FakeTransport(ok({"items": [{"name": "Tech"}]}))) as client:
-        changes = poll(fetch(client), key=str, interval=3600)
+        changes = make(client)
         assert (await anext(changes)).kind == "added"
         pending = asyncio.ensure_future(anext(changes))
         await asyncio.sleep(1)
@@ -276,29 +282,6 @@ async def test_closed_client_ends_poll_with_an_error(fetch: Callable[[Client], C
         await pending
     with pytest.raises(StopAsyncIteration):
         await anext(changes)
-
-
-async def test_closed_client_ends_poll_paced_by_it() -> None:
-    async def fetch() -> list[int]:
-        return [1]
-
-    async with client_of(FakeTransport(ok({"items": []}))) as client:
-        changes = poll(fetch, key=int, interval=client.watch.market_hours(trading=3600, resting=3600))
-        await anext(changes)
-        await asyncio.sleep(1)
-    assert polls() == []
-    with pytest.raises(ConfigurationError, match="the client is closed"):
-        await anext(changes)
-
-
-async def test_closed_client_cancels_the_fetch_of_poll_under_way() -> None:
-    async with client_of(one_row(latency=1000)) as client:
-        pending = asyncio.ensure_future(anext(poll(client.watchlists.list, key=str, interval=3600)))
-        await asyncio.sleep(1)
-    assert polls() == []
-    assert asyncio.get_running_loop().time() == 1
-    with pytest.raises(ConfigurationError, match="the client is closed"):
-        await pending
 
 
 async def test_poll_over_a_client_of_its_own_goes_on_when_that_is_closed() -> None:
@@ -362,21 +345,15 @@ def listed(*names: str) -> Response:
 
 
 class TestConditionalFetch:
-    async def test_equal_body_is_unchanged(self) -> None:
+    async def test_equal_body_is_unchanged_and_passed_on(self) -> None:
         transport = FakeTransport(listed("a"), listed("a"), listed("b"), listed("b"), listed("a"))
         async with client_of(transport) as client:
             fetch = conditional_fetch(client.session, lambda api: api.watchlists.list())
             found = [await fetch() for _ in range(5)]
         names = [each if each is UNCHANGED else [entry.name for entry in each] for each in found]
         assert names == [["a"], UNCHANGED, ["b"], UNCHANGED, ["a"]]
-
-    async def test_previous_body_is_passed_to_the_transport(self) -> None:
-        transport = FakeTransport(listed("a"), listed("b"), listed("b"))
-        async with client_of(transport) as client:
-            fetch = conditional_fetch(client.session, lambda api: api.watchlists.list())
-            for _ in range(3):
-                await fetch()
-        assert [request.previous_body for request in transport.requests] == [None, listed("a").body, listed("b").body]
+        a, b = listed("a").body, listed("b").body
+        assert [request.previous_body for request in transport.requests] == [None, a, a, b, b]
 
     async def test_failure_in_between_keeps_the_previous_body(self) -> None:
         transport = FakeTransport(listed("a"), fail(500), fail(500), fail(500), fail(500), listed("a"))
@@ -404,21 +381,23 @@ class TestConditionalExecutor:
             assert [each.extra["name"] for each in await pager.collect(1)] == ["a"]
 
 
-WATCHES: list[Any] = [
-    lambda watch: watch.orders("me", ["A"], push=True),
-    lambda watch: watch.quote_alerts(push=True),
-    lambda watch: watch.positions(["A"], push=True),
-    lambda watch: watch.balances(["A"], push=True),
-]
-
-
-@for_each("make", WATCHES)
-def test_push_without_an_address_is_an_error_at_once(make: Any) -> None:
+@for_each(
+    "make",
+    [
+        lambda watch, push: watch.orders("me", ["A"], push=push),
+        lambda watch, push: watch.quote_alerts(push=push),
+        lambda watch, push: watch.positions(["A"], push=push),
+        lambda watch, push: watch.balances(["A"], push=push),
+    ],
+)
+def test_push_is_a_flag_and_without_an_address_an_error_at_once(make: Any) -> None:
     client = Client(Environment.sandbox("https://api.example.com"), StaticToken("t"), transport=FakeTransport())
+    with pytest.raises(ConfigurationError, match="push must be True or False, got 'yes'"):
+        make(client.watch, "yes")
     with pytest.raises(ConfigurationError, match="streamer_url must be the address of the account stream"):
-        make(client.watch)
+        make(client.watch, True)
     with pytest.raises(ConfigurationError, match="made without the streams of a client"):
-        make(Watch(client))
+        make(Watch(client), True)
 
 
 @for_each("moment", range(40))
@@ -461,9 +440,3 @@ async def test_change_around_a_poll_is_reported_once_and_costs_one_poll_more_at_
         assert len(polls) <= 3
         task.cancel()
         await asyncio.wait({task})
-
-
-def test_push_is_a_flag() -> None:
-    client = Client(Environment.sandbox("https://api.example.com"), StaticToken("t"), transport=FakeTransport())
-    with pytest.raises(ConfigurationError, match="push must be True or False, got 'yes'"):
-        client.watch.orders("me", ["A"], push="yes")  # type: ignore[arg-type]

@@ -31,6 +31,10 @@ def play(main: Main, **options: Any) -> None:
     assert run(program, start="2026-06-10T10:30-04:00", **given)
 
 
+def on_simulator(main: Main) -> Callable[[], None]:
+    return lambda: play(main)
+
+
 async def fill(client: Client, sim: Simulator, quantity: int = 10) -> str:
     """Fill an order at 100 dollars, and return its identifier."""
     account = sim.account_numbers[0]
@@ -55,112 +59,104 @@ async def reports(client: Client, sim: Simulator, seconds: float, *, ack: bool =
     return found
 
 
-def test_watcher_without_a_state_begins_with_the_call() -> None:
-    async def main(client: Client, sim: Simulator) -> None:
-        await fill(client, sim, 3)
-        await asyncio.sleep(5)
-        watcher = client.watch.fills([sim.account_numbers[0]])
-        order_id = await fill(client, sim, 4)
-        async with watcher:
-            first = await anext(watcher)
-        assert isinstance(first, Fill)
-        assert (str(first.kind), first.order_id, first.terms[1:]) == ("fill", order_id, (Decimal(4), Decimal(100)))
-        assert (first.symbol, first.action, first.leg, first.venue) == ("AAPL", "Buy to Open", 0, "SIMULATED")
-        assert first.idempotency_key is None
-        async with first:  # harmless
-            pass
-
-    play(main)
+@on_simulator
+async def test_watcher_without_a_state_begins_with_the_call(client: Client, sim: Simulator) -> None:
+    await fill(client, sim, 3)
+    await asyncio.sleep(5)
+    watcher = client.watch.fills([sim.account_numbers[0]])
+    order_id = await fill(client, sim, 4)
+    async with watcher:
+        first = await anext(watcher)
+    assert isinstance(first, Fill)
+    assert (str(first.kind), first.order_id, first.terms[1:]) == ("fill", order_id, (Decimal(4), Decimal(100)))
+    assert (first.symbol, first.action, first.leg, first.venue) == ("AAPL", "Buy to Open", 0, "SIMULATED")
+    assert first.idempotency_key is None
+    async with first:  # harmless
+        pass
 
 
-def test_restart_reports_what_is_not_acknowledged_and_what_came_meanwhile() -> None:
-    async def main(client: Client, sim: Simulator) -> None:
-        state = MemoryState()
-        assert await reports(client, sim, 60, state=state) == []
-        await fill(client, sim, 3)
-        [first] = await reports(client, sim, 60, state=state, ack=False)
-        [again] = await reports(client, sim, 60, state=state)
-        assert again == first
-        assert again.idempotency_key == first.idempotency_key is not None
-        await fill(client, sim, 4)
-        await asyncio.sleep(40 * 3600)  # it left the list of today
-        sim.faults.add("GET", "/transactions", "status(503)", times=1000)
-        [second] = await reports(client, sim, 120, state=state)
-        assert (second.quantity, second.kind) == (4, "fill")
-        assert await reports(client, sim, 120, state=state) == []
-        other = client.watch.fills(sim.account_numbers, state=state)
-        with pytest.raises(WatchStateError, match="belongs to"):
-            await anext(other)
-        await other.aclose()
-
-    play(main)
+@on_simulator
+async def test_restart_reports_what_is_not_acknowledged_and_what_came_meanwhile(client: Client, sim: Simulator) -> None:
+    state = MemoryState()
+    assert await reports(client, sim, 60, state=state) == []
+    await fill(client, sim, 3)
+    [first] = await reports(client, sim, 60, state=state, ack=False)
+    [again] = await reports(client, sim, 60, state=state)
+    assert again == first
+    assert again.idempotency_key == first.idempotency_key is not None
+    await fill(client, sim, 4)
+    await asyncio.sleep(40 * 3600)  # it left the list of today
+    sim.faults.add("GET", "/transactions", "status(503)", times=1000)
+    [second] = await reports(client, sim, 120, state=state)
+    assert (second.quantity, second.kind) == (4, "fill")
+    assert await reports(client, sim, 120, state=state) == []
+    other = client.watch.fills(sim.account_numbers, state=state)
+    with pytest.raises(WatchStateError, match="belongs to"):
+        await anext(other)
+    await other.aclose()
 
 
-def test_bust_and_correction_keep_their_fill_id() -> None:
-    async def main(client: Client, sim: Simulator) -> None:
-        watching = asyncio.create_task(reports(client, sim, 300))
+@on_simulator
+async def test_bust_and_correction_keep_their_fill_id(client: Client, sim: Simulator) -> None:
+    watching = asyncio.create_task(reports(client, sim, 300))
+    await asyncio.sleep(10)
+    names = []
+    for quantity in (3, 4):
+        order_id = await fill(client, sim, quantity)
+        order = await client.orders.get(sim.account_numbers[0], order_id)
+        names.append((order.legs or ())[0].fills or ())
         await asyncio.sleep(10)
-        names = []
-        for quantity in (3, 4):
-            order_id = await fill(client, sim, quantity)
-            order = await client.orders.get(sim.account_numbers[0], order_id)
-            names.append((order.legs or ())[0].fills or ())
-            await asyncio.sleep(10)
-            sim.bust_fill(order_id, names[-1][0].fill_id or "", None if quantity == 3 else 101)
-        told = [(each.kind, each.fill_id, each.quantity, each.price) for each in await watching]
-        bust, corrected = (each[0].fill_id for each in names)
-        assert sorted(told) == sorted(
-            [
-                ("fill", bust, 3, 100),
-                ("bust", bust, 3, 100),
-                ("fill", corrected, 4, 100),
-                ("correction", corrected, 4, 101),
-            ]
-        )
-
-    play(main)
+        sim.bust_fill(order_id, names[-1][0].fill_id or "", None if quantity == 3 else 101)
+    told = [(each.kind, each.fill_id, each.quantity, each.price) for each in await watching]
+    bust, corrected = (each[0].fill_id for each in names)
+    assert sorted(told) == sorted(
+        [
+            ("fill", bust, 3, 100),
+            ("bust", bust, 3, 100),
+            ("fill", corrected, 4, 100),
+            ("correction", corrected, 4, 101),
+        ]
+    )
 
 
-def test_fill_is_seen_while_positions_fail_and_a_denied_account_is_given_up() -> None:
-    async def main(client: Client, sim: Simulator) -> None:
-        failures: list[Exception] = []
-        watcher = client.watch.fills(
-            [sim.account_numbers[0], sim.foreign_account_number], on_error=failures.append, interval=5
-        )
-        sim.faults.add("GET", f"{sim.account_numbers[0]}/positions", "status(503)", times=1000)
-        first = asyncio.ensure_future(anext(watcher))
-        await asyncio.sleep(200)
-        await fill(client, sim)
-        assert isinstance(await asyncio.wait_for(first, 6), Fill)
-        await watcher.aclose()
-        assert list(watcher.failed) == [sim.foreign_account_number]
-        assert {type(each) for each in failures} == {
-            errors.ServerError,
-            type(watcher.failed[sim.foreign_account_number]),
-        }
+@on_simulator
+async def test_fill_is_seen_while_positions_fail_and_a_denied_account_is_given_up(
+    client: Client, sim: Simulator
+) -> None:
+    failures: list[Exception] = []
+    watcher = client.watch.fills(
+        [sim.account_numbers[0], sim.foreign_account_number], on_error=failures.append, interval=5
+    )
+    sim.faults.add("GET", f"{sim.account_numbers[0]}/positions", "status(503)", times=1000)
+    first = asyncio.ensure_future(anext(watcher))
+    await asyncio.sleep(200)
+    await fill(client, sim)
+    assert isinstance(await asyncio.wait_for(first, 6), Fill)
+    await watcher.aclose()
+    assert list(watcher.failed) == [sim.foreign_account_number]
+    assert {type(each) for each in failures} == {
+        errors.ServerError,
+        type(watcher.failed[sim.foreign_account_number]),
+    }
 
-    play(main)
 
-
-def test_discrepancy_is_acknowledged_and_not_repeated_after_a_restart() -> None:
-    async def main(client: Client, sim: Simulator) -> None:
-        state = MemoryState()
-        await reports(client, sim, 60, state=state)
-        await fill(client, sim)
-        account = sim.brokerage.state.accounts.get(sim.account_numbers[0])
-        assert account is not None
-        account.positions["AAPL"].quantity += 1
-        found = await reports(client, sim, 200, state=state)
-        assert [type(each) for each in found] == [Fill, Discrepancy]
-        off = found[1]
-        assert (off.kind, off.symbol, off.expected, off.seen) == ("position", "AAPL", 10, 11)
-        assert (off.orders, [each.fill_id for each in off.fills]) == ((found[0].order_id,), [found[0].fill_id])
-        assert await reports(client, sim, 200, state=state) == []
-        account.positions["AAPL"].quantity -= 1
-        assert await reports(client, sim, 200, state=state) == []
-        assert not any("discrepancy" in key for key in state.items)
-
-    play(main)
+@on_simulator
+async def test_discrepancy_is_acknowledged_and_not_repeated_after_a_restart(client: Client, sim: Simulator) -> None:
+    state = MemoryState()
+    await reports(client, sim, 60, state=state)
+    await fill(client, sim)
+    account = sim.brokerage.state.accounts.get(sim.account_numbers[0])
+    assert account is not None
+    account.positions["AAPL"].quantity += 1
+    found = await reports(client, sim, 200, state=state)
+    assert [type(each) for each in found] == [Fill, Discrepancy]
+    off = found[1]
+    assert (off.kind, off.symbol, off.expected, off.seen) == ("position", "AAPL", 10, 11)
+    assert (off.orders, [each.fill_id for each in off.fills]) == ((found[0].order_id,), [found[0].fill_id])
+    assert await reports(client, sim, 200, state=state) == []
+    account.positions["AAPL"].quantity -= 1
+    assert await reports(client, sim, 200, state=state) == []
+    assert not any("discrepancy" in key for key in state.items)
 
 
 def test_delay_of_each_fill_is_observed() -> None:

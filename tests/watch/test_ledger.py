@@ -8,11 +8,11 @@ from decimal import Decimal
 from typing import Any
 
 import attrs
-import pytest
 
 from brokerage_async import models
 from brokerage_async.watch.executions import Books, Discrepancy, Execution, Item
 from brokerage_async.watch.ledger import Ledger
+from tests.tables import for_each
 
 NOON = datetime(2026, 6, 10, 16, tzinfo=UTC)
 
@@ -166,12 +166,8 @@ def test_one_reversal_decides_about_one_of_two_fills_alike() -> None:
     for again, kind in (([], "bust"), ([row(4, 3, "98", **strange)], "correction")):
         reader = Reader().begin(order())
         reader.observe(order(fill(1, 3), fill(2, 3)))
-        rows = [
-            row(3, 3, reverses_id="T1", **strange),
-            row(1, 3, **strange),
-            row(2, 3, exec_id="Z", ext_exec_id="Z"),
-            *again,
-        ]
+        rows = [row(3, 3, reverses_id="T1", **strange), row(1, 3, **strange)]
+        rows += [row(2, 3, exec_id="Z", ext_exec_id="Z"), *again]
         assert [each[0] for each in reader.reconcile([], rows, times=5)] == [kind]
 
 
@@ -210,16 +206,11 @@ def test_difference_that_has_another_cause_now_begins_to_last_anew() -> None:
 def test_discrepancy_is_found_and_other_changes_are_none() -> None:
     three = order(fill(1, 3))
     delivered: dict[str, Any] = {
-        "order_id": None,
-        "transaction_type": models.TransactionType.RECEIVE_DELIVER,
-        "exec_id": None,
-    }
+        "order_id": None, "transaction_type": models.TransactionType.RECEIVE_DELIVER, "exec_id": None,
+    }  # fmt: skip
     merged: dict[str, Any] = {
-        **delivered,
-        "symbol": "X",
-        "underlying_symbol": "AAPL",
-        "transaction_sub_type": "Stock Merger",
-    }
+        **delivered, "symbol": "X", "underlying_symbol": "AAPL", "transaction_sub_type": "Stock Merger",
+    }  # fmt: skip
     expired = position(3, expires_at=at(100))
     for name, orders, positions, rows, expected in (
         ("all is well", [three], [position(3)], [row(1, 3)], []),
@@ -265,24 +256,19 @@ def test_discrepancy_is_found_and_other_changes_are_none() -> None:
 
 
 def test_average_price_is_known_again_once_the_position_was_flat() -> None:
-    for fills, average, is_judged in (
-        ((2, -1), "100", False),
-        ((2, -1, 1), "100", False),
-        ((2, -2, 3), "100", True),
-        ((2, -5), "100", True),
-        ((2, 2), "100", True),
+    for fills, is_judged in (
+        ((2, -1), False),
+        ((2, -1, 1), False),
+        ((2, -2, 3), True),
+        ((2, -5), True),
+        ((2, 2), True),
     ):
-        orders = [
-            attrs.evolve(
-                order(
-                    fill(number, abs(change), seconds=10 + number),
-                    leg={"action": "Buy to Open" if change > 0 else "Sell to Close"},
-                ),
-                id=str(number),
-            )
-            for number, change in enumerate(fills)
-        ]
-        for off, price in ((False, average), (is_judged, "120")):
+        orders = []
+        for number, change in enumerate(fills):
+            leg = {"action": "Buy to Open" if change > 0 else "Sell to Close"}
+            made = order(fill(number, abs(change), seconds=10 + number), leg=leg)
+            orders.append(attrs.evolve(made, id=str(number)))
+        for off, price in ((False, "100"), (is_judged, "120")):
             reader = Reader().begin()
             reader.observe(*orders)
             reader.reconcile([position(sum(fills), price)])
@@ -296,7 +282,7 @@ def test_strangers_are_orders_that_no_list_has_shown() -> None:
     assert reader.ledger.strangers([old]) == set()
 
 
-@pytest.mark.parametrize("crashed", [False, True])
+@for_each("crashed", [False, True])
 def test_fills_of_orders_that_cannot_change_are_forgotten_into_the_base(crashed: bool) -> None:
     working = attrs.evolve(order(fill(5, 1)), id="5")
     ended = order(fill(1, 10, "90"), status="Filled")

@@ -28,10 +28,10 @@ from brokerage_async.watch.market import (
     interval_at,
 )
 from brokerage_async.watch.schedule import Schedule
-from tests.loops import VirtualLoop
+from tests.loops import VirtualLoop, on_virtual_time
 from tests.tables import for_each
 from tests.watch.memory_state import MemoryState
-from tests.watch.scripted_service import NOON, Service
+from tests.watch.scripted_service import NOON, Service, quiet
 
 pytestmark = pytest.mark.virtual_time
 
@@ -171,11 +171,6 @@ async def test_market_hours_transient_failures_count_as_open(caplog: pytest.LogC
     ]
 
 
-async def test_market_hours_fatal_failure_raises() -> None:
-    with pytest.raises(errors.PermissionDeniedError):
-        await hours(Reader(errors.PermissionDeniedError(status=403)), new_york(date(2026, 11, 26), 10))()
-
-
 async def test_market_hours_slow_timetable_does_not_delay_polls(caplog: pytest.LogCaptureFixture) -> None:
     async def never() -> list[MarketSession]:
         await asyncio.sleep(3600)
@@ -232,26 +227,11 @@ async def take(market: MarketWatcher, count: int) -> list[tuple[str, str]]:
     return [(change.kind.value, f"{change.at:%m-%d %H:%M}") for change in changes]
 
 
-async def test_market_watcher_across_half_day_holiday_and_weekend() -> None:
-    async with watching(Wall()) as market:
-        assert await take(market, 4) == [
-            ("opened", "12-31 14:30"),
-            ("closed", "12-31 18:00"),
-            ("opened", "01-04 14:30"),
-            ("closed", "01-04 21:00"),
-        ]
-        assert asyncio.get_running_loop().time() == (4 * 24 + 9) * 3600
-        assert list(market.snapshot) == [each.session_date for each in DAYS]
-
-
-async def test_market_watcher_extended_hours_surround_regular_ones() -> None:
-    async with watching(Wall(), extended=True) as market:
-        assert [kind for kind, _ in await take(market, 5)] == ["started", "opened", "closed", "ended", "started"]
-
-
-async def test_market_watcher_initial_reports_the_current_state() -> None:
+async def test_market_watcher_initial_and_extended_hours_are_reported() -> None:
     async with watching(Wall(), initial=True) as market:
         assert await take(market, 2) == [("closed", "12-30 21:00"), ("opened", "12-31 14:30")]
+    async with watching(Wall(), extended=True) as market:
+        assert [kind for kind, _ in await take(market, 5)] == ["opened", "closed", "ended", "started", "opened"]
 
 
 async def test_market_watcher_late_timetable_reports_a_passed_opening() -> None:
@@ -309,16 +289,15 @@ async def test_market_watcher_stale_clock_reads_the_timetable_at_once() -> None:
         assert (await waiting).kind == "opened"
         assert loop.time() == 300
         assert await take(market, 1) == [("closed", "12-31 18:00")]
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(anext(market), 3000)
+        await quiet(market, 3000)
         assert reads == [0, 120, 180, 240, 300]
 
 
-@pytest.mark.parametrize(
-    ("off", "expected"),
+@for_each(
+    "off, expected",
     [(timedelta(hours=2), 1800 + 60), (timedelta(hours=-2), 16200), (timedelta(days=-400), None)],
-    ids=["ahead", "back", "far-back"],
 )
+@on_virtual_time
 async def test_market_watcher_set_wall_clock_reports_nothing_twice(off: timedelta, expected: int | None) -> None:
     wall, loop = Wall(), asyncio.get_running_loop()
     async with watching(wall) as market:
@@ -378,14 +357,12 @@ async def test_market_watcher_with_a_state_reports_each_boundary_until_it_is_ack
     async with watching(wall, state=state) as market:
         change = await anext(market)
         assert (change.kind, f"{change.at:%m-%d %H:%M}") == ("opened", "12-31 14:30")
-        with pytest.raises(TimeoutError):  # the closing waits
-            await asyncio.wait_for(anext(market), 12 * 3600)
+        await quiet(market, 12 * 3600)  # the closing waits
     async with watching(wall, state=state) as market:
         again = await anext(market)
         assert again == change
         assert again.kind is MarketKind.OPENED
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(anext(market), 3600)
+        await quiet(market, 3600)
         async with again:
             pass
         assert await take(market, 1) == [("closed", "12-31 18:00")]
@@ -402,8 +379,7 @@ async def test_market_watcher_with_a_state_reports_each_boundary_until_it_is_ack
 async def test_market_watcher_with_a_state_begins_where_the_first_run_began() -> None:
     wall, state = Wall(), MemoryState()
     async with watching(wall, state=state) as market:
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(anext(market), 60)
+        await quiet(market, 60)
     wall.off = timedelta(hours=4)
     async with watching(wall, state=state, initial=True) as market:
         assert await take(market, 1) == [("opened", "12-31 14:30")]
@@ -430,24 +406,19 @@ SESSIONS = "/market-time/sessions"
 LIVE = "/customers/me/orders/live"
 
 
-def session(day: str, opens: str, closes: str) -> dict[str, Any]:
-    return {
-        "session-date": day,
-        "start-at": f"{day}T08:00:00.000-05:00",
-        "open-at": f"{day}T{opens}",
-        "close-at": f"{day}T{closes}",
-        "close-at-ext": f"{day}T20:00:00.000-05:00",
-        "instrument-collection": "Equity",
-    }
+def session(day: str, opens: str = "09:30", closes: str = "16:00", zone: str = "-05:00") -> dict[str, Any]:
+    times = {"start-at": "08:00", "open-at": opens, "close-at": closes, "close-at-ext": "20:00"}
+    row = {name: f"{day}T{at}:00.000{zone}" for name, at in times.items()}
+    return {"session-date": day, "instrument-collection": "Equity", **row}
 
 
 WEEK = [
-    session("2026-02-27", "09:30:00.000-05:00", "16:00:00.000-05:00"),
-    session("2026-03-02", "09:30:00.000-05:00", "16:00:00.000-05:00"),
-    session("2026-03-03", "09:30:00.000-05:00", "13:00:00.000-05:00"),  # a half-day, then a holiday
-    session("2026-03-05", "09:30:00.000-05:00", "16:00:00.000-05:00"),
-    session("2026-03-06", "09:30:00.000-05:00", "16:00:00.000-05:00"),
-    session("2026-03-09", "09:30:00.000-04:00", "16:00:00.000-04:00"),  # daylight-saving time has begun
+    session("2026-02-27"),
+    session("2026-03-02"),
+    session("2026-03-03", closes="13:00"),  # a half-day, then a holiday
+    session("2026-03-05"),
+    session("2026-03-06"),
+    session("2026-03-09", zone="-04:00"),  # daylight-saving time has begun
 ]
 
 
@@ -462,32 +433,20 @@ async def test_market_opens_and_closes_by_its_timetable(service: Service, client
     service.answers[SESSIONS] = WEEK
     market = client.watch.market("Equity", interval=86_400)
     reported = [market_brief(await anext(market)) for _ in range(10)]
+    assert [str(day) for day in market.snapshot] == [each["session-date"] for each in WEEK]
     await market.aclose()
-    assert reported == [
-        "opened 03-02 14:30",
-        "closed 03-02 21:00",
-        "opened 03-03 14:30",
-        "closed 03-03 18:00",
-        "opened 03-05 14:30",
-        "closed 03-05 21:00",
-        "opened 03-06 14:30",
-        "closed 03-06 21:00",
-        "opened 03-09 13:30",
-        "closed 03-09 20:00",
-    ]
+    opened, closed = reported[::2], reported[1::2]
+    assert opened == [*(f"opened 03-{day} 14:30" for day in ("02", "03", "05", "06")), "opened 03-09 13:30"]
+    ends = ["02 21:00", "03 18:00", "05 21:00", "06 21:00", "09 20:00"]
+    assert closed == [f"closed 03-{end}" for end in ends]
     assert service.times_of(SESSIONS) == [day * 86_400 for day in range(8)]
-    assert "from-date=2026-02-23" in service.targets[0]
-    assert "to-date=2026-03-12" in service.targets[0]
-    assert "instrument-collection=Equity" in service.targets[0]
+    asked = parse_qs(urlsplit(service.targets[0]).query)
+    assert asked == {"from-date": ["2026-02-23"], "to-date": ["2026-03-12"], "instrument-collection": ["Equity"]}
 
 
 async def test_market_moved_boundary_is_reported_once(service: Service, client: Client) -> None:
-    early = session("2026-03-02", "09:45:00.000-05:00", "12:00:00.000-05:00")
-
-    def revised(target: str) -> Any:
-        return WEEK if service.times[-1] < 4 * 3600 else [early, *WEEK[2:]]
-
-    service.answers[SESSIONS] = revised
+    early = session("2026-03-02", "09:45", "12:00")
+    service.answers[SESSIONS] = lambda _: WEEK if service.times[-1] < 4 * 3600 else [early, *WEEK[2:]]
     market = client.watch.market()
     reported = [await anext(market) for _ in range(3)]
     await market.aclose()
@@ -499,8 +458,7 @@ async def test_market_hours_pace_polls_while_closed(service: Service, client: Cl
     service.answers |= {SESSIONS: WEEK, LIVE: []}
     pace = client.watch.market_hours(trading=60, resting=3600)
     async with client.watch.orders("me", ["A1"], interval=pace) as watcher:
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(anext(watcher), 24 * 3600)
+        await quiet(watcher, 24 * 3600)
     times = service.times_of(LIVE)
     opening, closing = 2.5 * 3600, 9 * 3600
     assert times[:4] == pytest.approx([0, 3600, 7200, opening])
@@ -549,13 +507,13 @@ RIGHT_DAYS, WRONG_DAYS = ["2026-02-23", "2026-03-12"], ["2026-01-24", "2026-02-1
 
 
 @pytest.mark.parametrize("first_answer", [[], 422], ids=["empty", "rejected"])
-async def test_market_hours_read_again_when_the_answer_shows_another_date(
+async def test_market_reads_again_when_the_answer_shows_another_date(
     service: Service, client: Client, first_answer: Any
 ) -> None:
     clock = Clock(days_off=-30)
 
     def answer(target: str) -> Any:
-        if len(service.requests) == 1:
+        if clock.off:
             clock.correct()
             return first_answer
         return WEEK
@@ -564,25 +522,21 @@ async def test_market_hours_read_again_when_the_answer_shows_another_date(
     pace = Watch(client, now=clock).market_hours(trading=60, resting=3600)
     assert await pace() == 3600, "it is before the opening"
     assert days_of(service) == [WRONG_DAYS, RIGHT_DAYS]
+    clock.off = timedelta(days=-30)
+    if first_answer == []:
+        async with Watch(client, now=clock).market() as market:
+            assert (await anext(market)).at == NOON + timedelta(hours=2.5)
+        assert days_of(service)[2:4] == [WRONG_DAYS, RIGHT_DAYS]
+        assert service.times[:4] == [0, 0, 0, 0]
 
 
-async def test_market_reads_again_when_the_answer_shows_another_date(service: Service, client: Client) -> None:
-    clock = Clock(days_off=-30)
-
-    def answer(target: str) -> Any:
-        clock.correct()
-        return [] if len(service.requests) == 1 else WEEK
-
-    service.answers[SESSIONS] = answer
-    async with Watch(client, now=clock).market() as market:
-        assert (await anext(market)).at == NOON + timedelta(hours=2.5)
-    assert days_of(service)[:2] == [WRONG_DAYS, RIGHT_DAYS]
-    assert service.times[:2] == [0, 0]
-
-
-async def test_market_hours_rejected_with_the_right_date_raises_at_once(service: Service, client: Client) -> None:
-    service.answers[SESSIONS] = 422
-    with pytest.raises(errors.UnprocessableError):
+@for_each("status, error", [(422, errors.UnprocessableError), (403, errors.PermissionDeniedError)])
+async def test_market_hours_rejected_with_the_right_date_raises_at_once(
+    service: Service, client: Client, status: int, error: type[Exception]
+) -> None:
+    service.requests.clear()
+    service.answers[SESSIONS] = status
+    with pytest.raises(error):
         await client.watch.market_hours(trading=60, resting=3600)()
     assert days_of(service) == [RIGHT_DAYS]
 

@@ -14,7 +14,9 @@ from brokerage_async.watch.diff import UNCHANGED, Change
 from brokerage_async.watch.feed import Cursor, Feed
 from brokerage_async.watch.poll import Watcher, poll
 from brokerage_async.watch.schedule import Schedule
+from tests.loops import on_virtual_time
 from tests.tables import for_each
+from tests.watch.scripted_service import quiet
 
 Item = tuple[str, int]
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -68,11 +70,6 @@ async def take(watcher: Watcher[Item], count: int) -> list[tuple[str, str, int |
     return [brief(await anext(watcher)) for _ in range(count)]
 
 
-async def quiet(watcher: Watcher[Item], seconds: float = 10.0) -> None:
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(anext(watcher), seconds)
-
-
 pytestmark = pytest.mark.virtual_time
 
 
@@ -89,27 +86,31 @@ async def test_poll_collection_becomes_a_stream_of_changes() -> None:
     assert script.starts[:13] == list(range(13))
 
 
-async def test_poll_without_initial_skips_the_first_state() -> None:
-    async with watch(Script({"a": 1}, {"a": 2}), initial=False) as watcher:
-        assert await take(watcher, 1) == [("changed", "a", 1, 2)]
+SEED = [("a", 1), ("b", 1), ("c", 1)]
+SINCE_THEN = [("changed", "b", 1, 2), ("added", "d", None, 1), ("removed", "c", 1, None)]
 
 
-async def test_poll_seed_reports_changes_since_then() -> None:
-    seed = [("a", 1), ("b", 1), ("c", 1)]
-    async with watch(Script({"a": 1, "b": 2, "d": 1}), initial=False, seed=seed) as watcher:
-        assert await take(watcher, 3) == [("changed", "b", 1, 2), ("added", "d", None, 1), ("removed", "c", 1, None)]
+@for_each(
+    "answers, options, expected",
+    [
+        ([{"a": 1}, {"a": 2}], {"initial": False}, [("changed", "a", 1, 2)]),
+        ([{"a": 1, "b": 2, "d": 1}], {"initial": False, "seed": SEED}, SINCE_THEN),
+        ([{"a": 1}, UNCHANGED, UNCHANGED, {"a": 2}], {}, [("added", "a", None, 1), ("changed", "a", 1, 2)]),
+    ],
+)
+async def test_poll_initial_seed_or_unchanged_reports_later_changes(
+    answers: list[Any], options: dict[str, Any], expected: list[Any]
+) -> None:
+    async with watch(Script(*answers), **options) as watcher:
+        assert await take(watcher, len(expected)) == expected
         await quiet(watcher)
 
 
-async def test_poll_unchanged_is_not_compared() -> None:
-    async with watch(Script({"a": 1}, UNCHANGED, UNCHANGED, {"a": 2})) as watcher:
-        assert await take(watcher, 2) == [("added", "a", None, 1), ("changed", "a", 1, 2)]
-
-
-@pytest.mark.parametrize(
-    ("takes", "expected"),
+@for_each(
+    "takes, expected",
     [(0.0, [0, 1, 2, 3, 4]), (0.9, [0, 1, 2, 3, 4]), (1.2, [0, 1.2, 3, 4.2, 6]), (2.5, [0, 3, 6, 9, 12])],
 )
+@on_virtual_time
 async def test_poll_slow_fetches_stay_on_the_grid(takes: float, expected: list[float]) -> None:
     script = Script({}, takes=takes)
     async with watch(script) as watcher:
@@ -159,10 +160,11 @@ async def test_poll_failures_are_logged_without_their_message(caplog: pytest.Log
     assert "too much" not in caplog.text
 
 
-@pytest.mark.parametrize(
+@for_each(
     "error",
     [errors.PermissionDeniedError("no"), errors.NotFoundError("none"), errors.TokenError("dead"), KeyError("bug")],
 )
+@on_virtual_time
 async def test_poll_fatal_failure_ends_after_the_due_changes(error: Exception) -> None:
     script = Script({"a": 1, "b": 1}, error)
     watcher = watch(script)
@@ -186,12 +188,7 @@ async def test_poll_rejected_tokens_count_only_in_a_row() -> None:
             await anext(watcher)
 
 
-async def test_poll_key_error_ends_the_iteration() -> None:
-    with pytest.raises(ZeroDivisionError):
-        await anext(poll(Script({"a": 1}), key=lambda item: 1 // 0, interval=1))
-
-
-async def test_poll_on_error_raising_ends_the_iteration() -> None:
+async def test_poll_function_that_raises_ends_the_iteration() -> None:
     def enough(error: Exception) -> None:
         raise error
 
@@ -199,6 +196,8 @@ async def test_poll_on_error_raising_ends_the_iteration() -> None:
     with pytest.raises(errors.ServerError, match="down"):
         await anext(watch(script, on_error=enough))
     assert script.starts == [0]
+    with pytest.raises(ZeroDivisionError):
+        await anext(poll(Script({"a": 1}), key=lambda item: 1 // 0, interval=1))
 
 
 async def test_poll_slow_consumer_gets_the_latest_state() -> None:
@@ -214,56 +213,34 @@ async def test_poll_slow_consumer_gets_the_latest_state() -> None:
         await asyncio.sleep(100.5)
         assert await take(watcher, 2) == [("changed", "a", 1, 101), ("added", "n101", None, 1)]
         await asyncio.sleep(0.1)
-        assert await take(watcher, 3) == [
-            ("changed", "a", 101, 102),
-            ("added", "n102", None, 1),
-            ("removed", "n101", 1, None),
-        ]
+        changes = [("changed", "a", 101, 102), ("added", "n102", None, 1), ("removed", "n101", 1, None)]
+        assert await take(watcher, 3) == changes
 
 
-async def test_poll_newer_state_replaces_pending_changes() -> None:
-    script = Script({"a": 1, "b": 1, "c": 1}, {"a": 1, "b": 2, "c": 1}, {"a": 1, "c": 3})
-    async with watch(script) as watcher:
-        assert await take(watcher, 1) == [("added", "a", None, 1)]
-        await asyncio.sleep(2.5)
-        assert await take(watcher, 1) == [("added", "c", None, 3)]
-        await quiet(watcher)
+def is_nine(item: Item) -> bool:
+    return item[1] == 9
 
 
 async def test_watcher_keep_reports_the_last_state_of_removed_items() -> None:
-    feed = Feed(
-        Script({"a": 1}, {"a": 9, "b": 9, "c": 2}, {}, {"d": 1}),
-        key=first,
-        schedule=Schedule(interval=1.0),
-        now=loop_clock,
-    )
-    async with Watcher[Item]({"": Cursor(feed, keep=lambda item: item[1] == 9)}) as watcher:
+    script = Script({"a": 1}, {"a": 9, "b": 9, "c": 2}, {}, {"d": 1})
+    feed = Feed(script, key=first, schedule=Schedule(interval=1.0), now=loop_clock)
+    async with Watcher[Item]({"": Cursor(feed, keep=is_nine)}) as watcher:
         assert await take(watcher, 1) == [("added", "a", None, 1)]
         await asyncio.sleep(3.5)
-        assert await take(watcher, 5) == [
-            ("changed", "a", 1, 9),
-            ("added", "b", None, 9),
-            ("added", "d", None, 1),
-            ("removed", "a", 9, None),
-            ("removed", "b", 9, None),
-        ]
+        changes = [("changed", "a", 1, 9), ("added", "b", None, 9), ("added", "d", None, 1)]
+        assert await take(watcher, 5) == [*changes, ("removed", "a", 9, None), ("removed", "b", 9, None)]
         await quiet(watcher)
 
 
 async def test_watcher_keep_outlives_a_newer_state_that_comes_between_the_reports() -> None:
-    script = Script({"a": 1, "b": 1}, {"a": 9, "b": 9}, {}, {"c": 1})
-    feed = Feed(script, key=first, schedule=Schedule(interval=1.0))
-    async with Watcher[Item]({"": Cursor(feed, keep=lambda item: item[1] == 9)}) as watcher:
+    feed = Feed(Script({"a": 1, "b": 1}, {"a": 9, "b": 9}, {}, {"c": 1}), key=first, schedule=Schedule(interval=1.0))
+    async with Watcher[Item]({"": Cursor(feed, keep=is_nine)}) as watcher:
         await take(watcher, 2)
         await asyncio.sleep(2.5)
         assert await take(watcher, 1) == [("changed", "a", 1, 9)]
         await asyncio.sleep(1)
-        assert await take(watcher, 4) == [
-            ("changed", "b", 1, 9),
-            ("added", "c", None, 1),
-            ("removed", "a", 9, None),
-            ("removed", "b", 9, None),
-        ]
+        changes = [("changed", "b", 1, 9), ("added", "c", None, 1)]
+        assert await take(watcher, 4) == [*changes, ("removed", "a", 9, None), ("removed", "b", 9, None)]
 
 
 async def test_watcher_without_initial_does_not_report_what_left_before_the_first_change() -> None:
@@ -306,7 +283,7 @@ async def test_watcher_derived_changes_replace_the_original() -> None:
         assert watcher.snapshot == {"a": ("a", 1), "b": ("b", 2), "c": ("c", 1)}
 
 
-@pytest.mark.parametrize("turns", range(8))
+@for_each("turns", range(8))
 async def test_watcher_cancelled_at_the_error_raises_it_next_time(turns: int) -> None:
     broken = asyncio.Event()
 
@@ -431,30 +408,6 @@ async def test_poll_changes_lead_to_the_last_state_at_any_pace(steps: list[Any],
             assert {key: item[1] for key, item in watcher.snapshot.items()} == known
             await asyncio.sleep(next(busy))
     assert known == states[-1]
-
-
-async def test_poll_thousand_times_does_not_drift_or_overlap() -> None:
-    interval, count = 0.01, 1000
-    loop = asyncio.get_running_loop()
-    starts: list[float] = []
-    in_flight = most = 0
-
-    async def fetch() -> list[Item]:
-        nonlocal in_flight, most
-        starts.append(loop.time())
-        in_flight += 1
-        most = max(most, in_flight)
-        await asyncio.sleep(0.002)
-        in_flight -= 1
-        return [("polls", len(starts) // count)]
-
-    async with poll(fetch, key=first, interval=interval) as watcher:
-        async for change in watcher:
-            if change.after == ("polls", 1):
-                break
-    late = [at - (starts[0] + slot * interval) for slot, at in enumerate(starts[:count])]
-    assert max(map(abs, late)) < 0.001
-    assert most == 1
 
 
 async def unawaited(*_: object) -> bool:

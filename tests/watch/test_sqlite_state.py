@@ -17,6 +17,12 @@ CHANGED = attrs.evolve(ADDED, sequence=2, kind="changed", before=b"1", after=b"2
 REMOVED = attrs.evolve(ADDED, sequence=3, kind="removed", before=b"2", after=None)
 
 
+async def opened(path: Path) -> SqliteState:
+    state = SqliteState(path)
+    await state.open("orders")
+    return state
+
+
 async def content(path: Path) -> Standing:
     state = SqliteState(path)
     try:
@@ -47,8 +53,7 @@ async def test_open_returns_what_was_reported_and_acknowledged(tmp_path: Path) -
 
 
 async def test_acknowledge_removal_leaves_nothing_of_the_item(tmp_path: Path) -> None:
-    state = SqliteState(tmp_path / "watch.db")
-    await state.open("orders")
+    state = await opened(tmp_path / "watch.db")
     await state.report([ADDED], {})
     await state.acknowledge([1])
     await state.report([REMOVED], {})
@@ -59,8 +64,7 @@ async def test_acknowledge_removal_leaves_nothing_of_the_item(tmp_path: Path) ->
 
 
 async def test_open_second_watcher_is_rejected_while_the_first_has_the_file(tmp_path: Path) -> None:
-    state = SqliteState(tmp_path / "watch.db")
-    await state.open("orders")
+    state = await opened(tmp_path / "watch.db")
     for other in (SqliteState(tmp_path / "watch.db"), state):
         with pytest.raises(WatchStateError, match=r"watch\.db cannot be used: another watcher has it open: close that"):
             await other.open("orders")
@@ -119,8 +123,7 @@ def flip(path: Path) -> None:
 )
 async def test_open_unusable_file_is_rejected_and_left_alone(tmp_path: Path, damage: object, reason: str) -> None:
     path = tmp_path / "watch.db"
-    state = SqliteState(path)
-    await state.open("orders")
+    state = await opened(path)
     many = [attrs.evolve(ADDED, sequence=n, key=f"k{n}", after=b"x" * 500) for n in range(1, 200)]
     await state.report(many, {})
     await state.aclose()
@@ -134,8 +137,7 @@ async def test_open_unusable_file_is_rejected_and_left_alone(tmp_path: Path, dam
 
 async def test_log_of_a_crashed_process_is_read_and_damage_in_it_found(tmp_path: Path) -> None:
     path, copy = tmp_path / "watch.db", tmp_path / "copy.db"
-    state = SqliteState(path)
-    await state.open("orders")
+    state = await opened(path)
     for number in range(1, 6):
         await state.report([attrs.evolve(ADDED, sequence=number)], {})
     for suffix in ("", "-wal"):
@@ -149,8 +151,7 @@ async def test_log_of_a_crashed_process_is_read_and_damage_in_it_found(tmp_path:
 
 
 async def test_full_disk_is_reported_and_nothing_is_half_written(tmp_path: Path) -> None:
-    state = SqliteState(tmp_path / "watch.db")
-    await state.open("orders")
+    state = await opened(tmp_path / "watch.db")
     thread = state._thread
     pages = await thread.run(lambda connection: int(connection.execute("PRAGMA page_count").fetchone()[0]))
     await thread.run(lambda connection: connection.execute(f"PRAGMA max_page_count = {pages}").fetchall())
@@ -178,8 +179,7 @@ async def test_closed_state_says_so_and_can_be_opened_again(tmp_path: Path) -> N
 
 async def test_dropped_state_releases_file_and_thread(tmp_path: Path) -> None:
     before = set(threading.enumerate())
-    state = SqliteState(tmp_path / "watch.db")
-    await state.open("orders")
+    state = await opened(tmp_path / "watch.db")
     (own,) = [thread for thread in set(threading.enumerate()) - before if thread.name.startswith("watch state")]
     del state
     gc.collect()

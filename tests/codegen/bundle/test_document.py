@@ -58,11 +58,8 @@ def test_bundle_rejects_a_component_with_the_name_of_an_answer(toy: Path) -> Non
 
 
 def test_bundle_rejects_different_parameters_of_one_name(toy: Path) -> None:
-    edit(
-        toy / "garden.yaml",
-        "paths:\n",
-        "parameters:\n  BedNumber: {name: bed_number, in: path, required: true, schema: {type: string}}\npaths:\n",
-    )
+    other = "parameters:\n  BedNumber: {name: bed_number, in: path, required: true, schema: {type: string}}\n"
+    edit(toy / "garden.yaml", "paths:\n", f"{other}paths:\n")
     edit(toy / "garden.yaml", "common.yaml#/parameters/BedNumber", "#/parameters/BedNumber")
     with pytest.raises(SchemaError, match="another file has different parameters of that name"):
         bundle(Document(toy))
@@ -70,21 +67,15 @@ def test_bundle_rejects_different_parameters_of_one_name(toy: Path) -> None:
 
 def test_bundle_rejects_an_example_for_an_unknown_property(toy: Path) -> None:
     edit(toy / "openapi.yaml", "tags:", "x-examples: {name: Rosa, Plant.colour: red}\ntags:")
-    with pytest.raises(
-        SchemaError, match=r"x-examples must list properties, components and parameters, got 'Plant.colour'"
-    ):
+    problem = r"x-examples must list properties, components and parameters, got 'Plant.colour'"
+    with pytest.raises(SchemaError, match=problem):
         bundle(Document(toy))
 
 
 def test_bundle_rejects_references_to_components_that_are_not_listed(toy: Path) -> None:
-    edit(
-        toy / "common.yaml",
-        'NotFound: {description: "Resource not found."}',
-        (
-            'NotFound: {description: "Resource not found.", '
-            'content: {application/json: {schema: {$ref: "garden.yaml#/schemas/Frost"}}}}'
-        ),
-    )
+    described = 'NotFound: {description: "Resource not found."'
+    content = 'content: {application/json: {schema: {$ref: "garden.yaml#/schemas/Frost"}}}'
+    edit(toy / "common.yaml", f"{described}}}", f"{described}, {content}}}")
     with pytest.raises(SchemaError, match=r"components.schemas must list 'Frost', which the schema refers to"):
         bundle(Document(toy))
 

@@ -17,15 +17,11 @@ def linked(toy: Path, *links: str) -> dict[str, Any]:
 
 
 def test_link_names_the_operation_and_the_value(toy: Path) -> None:
-    paths = linked(toy, "from: garden.list, value: /data/items/0/number, parameter: bed_number, to: [garden.remove]")[
-        "paths"
-    ]
-    assert paths["/beds"]["get"]["responses"]["200"]["links"] == {
-        "garden.remove": {
-            "operationId": "garden.remove",
-            "parameters": {"bed_number": "$response.body#/data/items/0/number"},
-        }
-    }
+    value = "/data/items/0/number"
+    link = f"from: garden.list, value: {value}, parameter: bed_number, to: [garden.remove]"
+    links = linked(toy, link)["paths"]["/beds"]["get"]["responses"]["200"]["links"]
+    parameters = {"bed_number": f"$response.body#{value}"}
+    assert links == {"garden.remove": {"operationId": "garden.remove", "parameters": parameters}}
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 from codegen.read.load import SchemaError, load
 from codegen.spec import Restatement
 from tests.codegen.support import TOY, edit, problems_of
+from tests.tables import for_each
 
 PLANT = "garden.yaml: $.schemas.Plant"
 SEASON = "garden.yaml: $.schemas.Season"
@@ -103,8 +104,8 @@ def test_load_properties_with_one_python_name_are_a_problem(name: str, toy: Path
     assert f"garden.yaml: $.schemas.NewLabel: two properties yield the Python name {python!r}" in problems_of(toy)
 
 
-@pytest.mark.parametrize(
-    ("content", "problems"),
+@for_each(
+    "content, problems",
     [
         ("", []),
         ("{}", []),

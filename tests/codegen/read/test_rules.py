@@ -4,12 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from codegen.read.document import Document
 from codegen.read.rules import read_rules
 from codegen.spec import Rule
 from tests.codegen.support import edit, problems_of
+from tests.tables import for_each
 
 KNOWN = {"price", "sown", "from", "to", "labels"}
 
@@ -21,8 +20,8 @@ def read(rules: Any, folder: Path) -> tuple[tuple[Rule, ...], list[str]]:
     return read_rules(document.root(), KNOWN), document.problems
 
 
-@pytest.mark.parametrize(
-    ("rule", "arguments"),
+@for_each(
+    "rule, arguments",
     [
         (
             {"require": ["price"], "when": {"sown": ["a", "b"]}},
@@ -41,7 +40,6 @@ def read(rules: Any, folder: Path) -> tuple[tuple[Rule, ...], list[str]]:
         ({"not-negative": ["price"], "x-provenance": "library"}, [("not_negative", ("price",)), ("library", True)]),
         ({"require": ["price"], "x-provenance": "recorded"}, [("require", ("price",))]),
     ],
-    ids=str,
 )
 def test_read_rules_valid_rule_becomes_arguments(rule: dict[str, Any], arguments: list[Any], tmp_path: Path) -> None:
     rules, problems = read([{**rule, "message": "m."}], tmp_path)
@@ -49,13 +47,15 @@ def test_read_rules_valid_rule_becomes_arguments(rule: dict[str, Any], arguments
     assert rules == (Rule(arguments=(*arguments, ("message", "m."))),)
 
 
-def test_read_rules_without_rules_is_empty(tmp_path: Path) -> None:
+def test_read_rules_none_or_several_invalid_are_reported(tmp_path: Path) -> None:
     (tmp_path / "openapi.yaml").write_text("{}")
     assert read_rules(Document(tmp_path).root(), KNOWN) == ()
+    problems = ["[0]: must be a rule, got 7", "[1]: message is missing", "[1]: unknown field 'cost'"]
+    assert read([7, {"require": ["cost"]}], tmp_path)[1] == [f"openapi.yaml: $.x-rules{each}" for each in problems]
 
 
-@pytest.mark.parametrize(
-    ("rule", "problem"),
+@for_each(
+    "rule, problem",
     [
         (7, "must be a rule, got 7"),
         ({"message": "m."}, "must have exactly one of require, forbid, require-value, require-any, exclusive, "
@@ -79,20 +79,10 @@ def test_read_rules_without_rules_is_empty(tmp_path: Path) -> None:
         ({"max-items": {"labels": "many"}, "message": "m."}, "invalid max-items: {'labels': 'many'}"),
         ({"when": ["price"], "require": ["sown"], "message": "m."}, "invalid when: ['price']"),
     ],
-    ids=str,
 )  # fmt: skip
 def test_read_rules_invalid_rule_is_a_problem(rule: Any, problem: str, tmp_path: Path) -> None:
     _, [found] = read([rule], tmp_path)
     assert found.startswith(f"openapi.yaml: $.x-rules[0]: {problem}")
-
-
-def test_read_rules_several_invalid_rules_are_all_reported(tmp_path: Path) -> None:
-    _, problems = read([7, {"require": ["cost"]}], tmp_path)
-    assert problems == [
-        "openapi.yaml: $.x-rules[0]: must be a rule, got 7",
-        "openapi.yaml: $.x-rules[1]: message is missing",
-        "openapi.yaml: $.x-rules[1]: unknown field 'cost'",
-    ]
 
 
 def test_read_rules_of_a_query_may_use_its_parameters_only(toy: Path) -> None:

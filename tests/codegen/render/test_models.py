@@ -72,20 +72,17 @@ def test_numbers_of_a_request_model_are_known() -> None:
     assert not any(field.number for field in REQUEST_MODELS[NewOrder].fields)
 
 
-def test_formatted_sorts_formats_and_rejects_invalid_source() -> None:
-    source = "import sys\nimport os\nfrom datetime import date, datetime\nx = [os.name,sys.path,   date]\n"
-    assert formatted(source) == ("import os\nimport sys\nfrom datetime import date\n\nx = [os.name, sys.path, date]\n")
-    with pytest.raises(RuntimeError, match="ruff rejected the generated code: "):
-        formatted("def broken(:\n")
-
-
-def test_formatted_ignores_the_settings_of_the_working_directory(
+def test_formatted_ignores_local_settings_and_rejects_invalid_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "ruff.toml").write_text("line-length = 40\n")
     monkeypatch.chdir(tmp_path)
     line = "x = [" + ", ".join(f'"{number}"' for number in range(15)) + "]\n"
     assert formatted(line) == line
+    source = "import sys\nimport os\nfrom datetime import date, datetime\nx = [os.name,sys.path,   date]\n"
+    assert formatted(source) == ("import os\nimport sys\nfrom datetime import date\n\nx = [os.name, sys.path, date]\n")
+    with pytest.raises(RuntimeError, match="ruff rejected the generated code: "):
+        formatted("def broken(:\n")
 
 
 def test_stale_files_reports_different_missing_and_left_over_files(tmp_path: Path) -> None:

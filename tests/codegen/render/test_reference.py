@@ -5,13 +5,8 @@ from codegen.read.load import load
 from codegen.render.reference import render
 from tests.codegen.support import TOY
 
-SPADE = OtherClient(
-    name="spade",
-    registry="PyPI",
-    version="1.0.0",
-    description="a client of gardens",
-    requests=frozenset({"GET /beds", "GET /beds/{}/plants", "POST /sheds"}),
-)
+USED = frozenset({"GET /beds", "GET /beds/{}/plants", "POST /sheds"})
+SPADE = OtherClient(name="spade", registry="PyPI", version="1.0.0", description="a client of gardens", requests=USED)
 SHEDS = LeftOut(request="POST /sheds", reason="Sheds have gone.", clients=("spade",))
 
 

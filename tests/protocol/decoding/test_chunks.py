@@ -20,13 +20,6 @@ from tests.tables import for_each
 CHAIN = ops.INSTRUMENTS_FUTURES_OPTION_CHAIN
 
 
-@pytest.fixture(autouse=True)
-def _fresh_registry() -> Iterator[None]:
-    REGISTRY.reset()
-    yield
-    REGISTRY.reset()
-
-
 @pytest.fixture(scope="module", autouse=True)
 def _small_chunks() -> Iterator[None]:
     """Patch the chunks so small that short bodies are cut."""
@@ -153,18 +146,18 @@ ENVELOPES = [
 ]
 
 
-@pytest.mark.parametrize("envelope", ENVELOPES)
-def test_lists_in_unusual_places_are_decoded_in_steps(
-    envelope: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+@for_each("envelope", ENVELOPES)
+def test_lists_in_unusual_places_are_decoded_in_steps(envelope: str, caplog: pytest.LogCaptureFixture) -> None:
     rows = rows_of(60)
     rows[40]["strike-price"] = "?"
     body = (envelope % json.dumps(rows, separators=(",", ":"))).encode()
+    REGISTRY.reset()
+    caplog.clear()
     expected = codec.decode(CHAIN, body)
     warnings = sorted(record.getMessage() for record in caplog.records)
     REGISTRY.reset()
     caplog.clear()
-    with monkeypatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(codec, "decode", None)  # Nothing is decoded in one go.
         decoded, steps = run(body)
     assert decoded == expected
@@ -290,24 +283,14 @@ def test_a_string_that_does_not_end_is_scanned_once() -> None:
     assert caught.value.json_path == "$"
 
 
-@for_each("after", [b"x", b"}", b',"data":', b"\x00"])
-def test_invalid_json_after_the_rows_is_an_error(after: bytes) -> None:
-    body = json.dumps({"data": {"items": rows_of(30)}}).encode() + after
-    with pytest.raises(errors.ResponseDecodeError, match="not JSON") as caught:
-        run(body)
-    assert caught.value.json_path == "$"
-
-
-@for_each("mark", [b"\xef\xbb\xbf", b"\xff\xfe"])
-def test_invalid_json_before_the_rows_is_an_error(mark: bytes) -> None:
-    with pytest.raises(errors.ResponseDecodeError, match="not JSON"):
-        run(mark + json.dumps({"data": {"items": rows_of(30)}}).encode())
-
-
-def test_invalid_utf_8_is_an_error_in_any_row() -> None:
+def test_invalid_json_around_the_rows_or_utf_8_in_any_is_an_error() -> None:
     body = json.dumps({"data": {"items": rows_of(60)}}).encode()
-    with pytest.raises(errors.ResponseDecodeError, match="not JSON"):
-        run(body.replace(b"./ES 40", b"./ES \xff"))
+    before = [mark + body for mark in (b"\xef\xbb\xbf", b"\xff\xfe")]
+    after = [body + text for text in (b"x", b"}", b',"data":', b"\x00")]
+    for broken in (*before, *after, body.replace(b"./ES 40", b"./ES \xff")):
+        with pytest.raises(errors.ResponseDecodeError, match="not JSON") as caught:
+            run(broken)
+        assert caught.value.json_path == "$"
 
 
 def test_rows_under_a_key_that_comes_again_are_read_in_one_go_and_as_strictly() -> None:

@@ -2,7 +2,6 @@
 """Bodies to models and back: the envelopes, the errors, the requests."""
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -18,13 +17,6 @@ from brokerage_async.protocol.decoding.adaptive import REGISTRY
 from tests.tables import for_each
 
 
-@pytest.fixture(autouse=True)
-def _fresh_registry() -> Iterator[None]:
-    REGISTRY.reset()
-    yield
-    REGISTRY.reset()
-
-
 def body(value: Any) -> bytes:
     return json.dumps(value).encode()
 
@@ -33,11 +25,6 @@ DIVIDENDS = ops.MARKET_METRICS_DIVIDENDS
 WARRANT = ops.INSTRUMENTS_WARRANT
 ORDERS = ops.ORDERS_LIST
 TOKEN = ops.OAUTH_TOKEN
-
-
-def test_one_resource() -> None:
-    decoded = codec.decode(WARRANT, body({"data": {"symbol": "ABCW", "active": True}, "context": "/x"}))
-    assert decoded == codec.Decoded(models.Warrant(symbol="ABCW", active=True), None, "/x")
 
 
 BARE: dict[str, Any] = {"name": "a.b", "method": "GET", "path": "/a", "effect": Effect.READ, "shape": Shape.BARE_MANY}
@@ -77,30 +64,28 @@ def test_a_bare_list_is_never_made_up(content: bytes) -> None:
             codec.decode(operation, content, strict=True)
 
 
-def test_a_list() -> None:
-    decoded = codec.decode(DIVIDENDS, body({"data": {"items": [{"amount": "0.25"}, {}]}, "context": "/x"}))
-    assert decoded.value == [models.Dividend(amount=Decimal("0.25")), models.Dividend()]
-    assert decoded.pagination is None
+PAGE = {"per-page": 10, "page-offset": 0, "total-pages": 3, "next-link": None}
+WARRANT_IN_AN_ENVELOPE = {"symbol": "ABCW", "active": True}
 
 
-def test_a_page() -> None:
-    block = {"per-page": 10, "page-offset": 0, "total-pages": 3, "next-link": None}
-    decoded = codec.decode(ORDERS, body({"data": {"items": [{"id": 7}]}, "pagination": block}))
-    assert decoded.value == [models.Order(id="7")]
-    assert decoded.pagination == models.Pagination(per_page=10, page_offset=0, total_pages=3)
-
-
-def test_a_bare_object() -> None:
-    decoded = codec.decode(TOKEN, body({"access_token": "t", "expires_in": 900}))
-    assert decoded.value == models.TokenResponse(access_token="t", expires_in=900)
-
-
-def test_no_content() -> None:
+@for_each(
+    "operation, content, value, pagination, context",
+    [
+        (WARRANT, {"data": WARRANT_IN_AN_ENVELOPE, "context": "/x"}, models.Warrant(symbol="ABCW", active=True), None, "/x"),
+        # an unreadable envelope is left out
+        (WARRANT, {"data": {"symbol": "ABCW"}, "context": 5, "pagination": []}, models.Warrant(symbol="ABCW"), None, None),
+        (DIVIDENDS, {"data": {"items": [{"amount": "0.25"}, {}]}, "context": "/x"}, [models.Dividend(amount=Decimal("0.25")), models.Dividend()], None, "/x"),
+        (ORDERS, {"data": {"items": [{"id": 7}]}, "pagination": PAGE}, [models.Order(id="7")], models.Pagination(per_page=10, page_offset=0, total_pages=3), None),
+        (TOKEN, {"access_token": "t", "expires_in": 900}, models.TokenResponse(access_token="t", expires_in=900), None, None),
+    ],
+)  # fmt: skip
+def test_answer_of_each_shape(operation: Any, content: Any, value: Any, pagination: Any, context: str | None) -> None:
+    assert codec.decode(operation, body(content)) == codec.Decoded(value, pagination, context)
     assert codec.decode(ops.QUOTE_ALERTS_CANCEL, b"").value is None
 
 
-@pytest.mark.parametrize(
-    ("operation", "data", "expected"),
+@for_each(
+    "operation, data, expected",
     [
         (ops.QUOTE_ALERTS_LIST, {"symbol": "A"}, [models.QuoteAlert(symbol="A")]),
         (ops.QUOTE_ALERTS_LIST, {"items": [{"symbol": "A"}]}, [models.QuoteAlert(symbol="A")]),
@@ -117,8 +102,8 @@ def test_both_forms_are_decoded_without_a_warning(
     assert not caplog.records
 
 
-@pytest.mark.parametrize(
-    ("operation", "answer", "expected"),
+@for_each(
+    "operation, answer, expected",
     [
         (DIVIDENDS, {"data": [{"amount": "1"}]}, [models.Dividend(amount=Decimal(1))]),
         (DIVIDENDS, {"items": [{"amount": "1"}]}, [models.Dividend(amount=Decimal(1))]),
@@ -131,16 +116,29 @@ def test_both_forms_are_decoded_without_a_warning(
 def test_an_unusual_envelope_costs_only_a_warning(
     operation: Operation[Any], answer: Any, expected: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
+    REGISTRY.reset()
+    caplog.clear()
     assert codec.decode(operation, body(answer)).value == expected
     assert len(caplog.records) == 1
     with pytest.raises(errors.ResponseDecodeError):
         codec.decode(operation, body(answer), strict=True)
 
 
+NOT_OBJECTS = [
+    b"",
+    b"<html></html>",
+    b"[]",
+    b"null",
+    b'"text"',
+    b"7",
+    b'{"data": {"items": [',
+    b"{" * 5000,
+    b"\xff\xfe",
+]
+
+
 @for_each("operation", [WARRANT, DIVIDENDS, ORDERS, TOKEN])
-@for_each(
-    "text", [b"", b"<html></html>", b"[]", b"null", b'"text"', b"7", b'{"data": {"items": [', b"{" * 5000, b"\xff\xfe"]
-)
+@for_each("text", NOT_OBJECTS)
 def test_a_body_that_is_not_an_object_is_an_error(operation: Operation[Any], text: bytes) -> None:
     with pytest.raises(errors.ResponseDecodeError) as caught:
         codec.decode(operation, text)
@@ -175,49 +173,45 @@ def test_json_that_only_the_standard_library_reads() -> None:
     assert transaction.id == "12345678901234567890123"
 
 
+LEG = models.NewOrderLeg(
+    action=models.LegAction.BUY_TO_OPEN,
+    instrument_type=models.InstrumentType.EQUITY,
+    symbol="AAPL",
+    quantity=Decimal("1E+2"),
+)
+NOT_DECIMALS: list[Any] = [Decimal("NaN"), Decimal("Infinity"), 1.5, "1.5"]
+
+
 def new_order(**fields: Any) -> models.NewOrder:
-    leg = models.NewOrderLeg(
-        action=models.LegAction.BUY_TO_OPEN,
-        instrument_type=models.InstrumentType.EQUITY,
-        symbol="AAPL",
-        quantity=Decimal("1E+2"),
-    )
     return models.NewOrder(
-        order_type=models.OrderType.LIMIT, time_in_force=models.TimeInForce.DAY, legs=[leg], **fields
+        order_type=models.OrderType.LIMIT, time_in_force=models.TimeInForce.DAY, legs=[LEG], **fields
     )
 
 
-def test_a_request_has_the_order_of_the_schema_and_no_unset_fields() -> None:
+def test_encode_follows_the_schema_without_unset_fields() -> None:
     order = new_order(price=Decimal("187.50"), price_effect=models.PriceEffect.DEBIT, automated_source=True)
     assert codec.encode(order) == (
         b'{"order-type":"Limit","time-in-force":"Day","legs":[{"action":"Buy to Open","instrument-type":"Equity",'
         b'"quantity":"100","symbol":"AAPL"}],"price":"187.50","price-effect":"Debit","automated-source":true}'
     )
-
-
-def test_moments_are_written_with_their_offset() -> None:
     rules = models.NewOrderRules(route_after=datetime(2026, 3, 1, 12, tzinfo=UTC))
     assert b'"route-after":"2026-03-01T12:00:00Z"' in codec.encode(new_order(rules=rules))
-
-
-def test_extra_is_sent_as_it_is() -> None:
     order = new_order(extra={"new-key": [Decimal("1.50"), None], "order-type": "Other"})
     sent = json.loads(codec.encode(order), parse_float=Decimal)
-    assert sent["new-key"] == [Decimal("1.50"), None]
-    assert sent["order-type"] == "Other"
+    assert (sent["new-key"], sent["order-type"]) == ([Decimal("1.50"), None], "Other")
 
 
-@for_each("price", [Decimal("NaN"), Decimal("Infinity"), 1.5, "1.5"])
-def test_an_unsendable_value_is_rejected(price: Any) -> None:
-    with pytest.raises(errors.InvalidRequestError, match="NewOrder cannot be sent"):
-        codec.encode(new_order(price=price))
-
-
-def test_only_models_are_sent() -> None:
-    with pytest.raises(errors.InvalidRequestError, match="expected a model, got dict"):
-        codec.encode({"order-type": "Limit"})
-    with pytest.raises(errors.InvalidRequestError, match="cannot be sent"):
-        codec.encode(models.NewWatchlist(name="n", watchlist_entries=["AAPL"]))  # type: ignore[list-item]
+@for_each(
+    "make, message",
+    [
+        *((lambda price=price: new_order(price=price), "NewOrder cannot be sent") for price in NOT_DECIMALS),
+        (lambda: {"order-type": "Limit"}, "expected a model, got dict"),
+        (lambda: models.NewWatchlist(name="n", watchlist_entries=["AAPL"]), "cannot be sent"),  # type: ignore[list-item]
+    ],
+)
+def test_an_unsendable_value_is_rejected(make: Any, message: str) -> None:
+    with pytest.raises(errors.InvalidRequestError, match=message):
+        codec.encode(make())
 
 
 @for_each("strict", [True, False])
@@ -230,11 +224,6 @@ def test_a_short_body_is_decoded_in_one_step_and_as_strictly(strict: bool) -> No
         with pytest.raises(StopIteration) as end:
             next(steps)
         assert end.value.value.value[0].extra == {"price": ["?"]}
-
-
-def test_an_unreadable_envelope_around_a_resource_is_left_out() -> None:
-    decoded = codec.decode(WARRANT, body({"data": {"symbol": "ABCW"}, "context": 5, "pagination": []}))
-    assert decoded == codec.Decoded(models.Warrant(symbol="ABCW"), None, None)
 
 
 @for_each("more", [{}, {"new": 1}, {"active": ["?"]}])

@@ -1,7 +1,6 @@
 """Warnings and strict errors about an invalid value: its path, the reason, and the result."""
 
 import json
-import logging
 from typing import Any
 
 import pytest
@@ -10,10 +9,11 @@ from brokerage_async._generated.operations import ORDERS_GET, ORDERS_LIST
 from brokerage_async.errors import ResponseDecodeError
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.decoding.adaptive import DecoderRegistry
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(
-    ("body", "issue", "outcome"),
+@for_each(
+    "body, issue, outcome",
     [
         ({"data": {"items": [{"status": [1]}]}}, "$.data.items[].status: expected str, got a list",
          "kept as raw JSON in extra"),
@@ -28,8 +28,7 @@ from brokerage_async.protocol.decoding.adaptive import DecoderRegistry
 )  # fmt: skip
 def test_an_issue_names_its_outcome(body: Any, issue: str, outcome: str, caplog: pytest.LogCaptureFixture) -> None:
     content = json.dumps(body).encode()
-    with caplog.at_level(logging.WARNING, "brokerage_async.decode"):
-        codec.decode(ORDERS_LIST, content, registry=DecoderRegistry())
+    codec.decode(ORDERS_LIST, content, registry=DecoderRegistry())
     assert [record.getMessage() for record in caplog.records] == [f"orders.list: {issue}; {outcome}"]
     caplog.clear()
     with pytest.raises(ResponseDecodeError) as caught:
@@ -38,16 +37,14 @@ def test_an_issue_names_its_outcome(body: Any, issue: str, outcome: str, caplog:
     assert not caplog.records
 
 
-def test_a_resource_that_is_not_under_data_is_named_and_read(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING, "brokerage_async.decode"):
-        order = codec.decode(ORDERS_GET, b'{"id": "1", "status": "Live", "symbol": "A"}', registry=DecoderRegistry())
+def test_decode_resource_outside_data_or_page_is_named(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    order = codec.decode(ORDERS_GET, b'{"id": "1", "status": "Live", "symbol": "A"}', registry=DecoderRegistry())
     assert order.value.id == "1"
     assert [record.getMessage() for record in caplog.records] == [
         "orders.get: $: the resource is not under data; read all the same"
     ]
-
-
-def test_a_page_instead_of_json_says_to_check_the_address() -> None:
     with pytest.raises(ResponseDecodeError) as caught:
         codec.decode(ORDERS_LIST, b"\n<!doctype html><title>Welcome</title>")
     assert caught.value.message == "$: an HTML page came back instead of JSON: check base_url"

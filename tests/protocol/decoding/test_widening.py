@@ -20,6 +20,7 @@ from brokerage_async.protocol.decoding.fields import Kept, WireField, read, wire
 from brokerage_async.protocol.decoding.issues import Issues
 from brokerage_async.protocol.decoding.lenient import parse, structure_one, structure_rows
 from tests.protocol.bodies import ENCODER, ODDITIES, cases, operation_of, read_by_value
+from tests.tables import for_each
 
 Case = tuple[type[Any], list[dict[str, Any]]]
 Outcome = tuple[Any, list[str], str | None]
@@ -112,20 +113,6 @@ def _one(wire: Any) -> Operation[Any]:
     return operation_of(model, bare=True)
 
 
-@pytest.fixture
-def untyped(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The operations whose bodies were parsed as untyped JSON."""
-    taken: list[str] = []
-    decode_untyped = codec._decode_untyped
-
-    def noting(operation: Any, *arguments: Any) -> Any:
-        taken.append(operation.name)
-        return decode_untyped(operation, *arguments)
-
-    monkeypatch.setattr(codec, "_decode_untyped", noting)
-    return taken
-
-
 FORMS: list[tuple[str, Any]] = [
     ("received-at", "2026-01-02T03:04:05"),
     ("received-at", "yesterday"),
@@ -148,22 +135,23 @@ FORMS: list[tuple[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("key", "raw"), FORMS, ids=[f"{key}={raw!r}" for key, raw in FORMS])
-def test_an_undocumented_form_takes_the_slow_path_at_most_twice(key: str, raw: Any, untyped: list[str]) -> None:
+@for_each("key, raw", FORMS)
+def test_an_undocumented_form_takes_the_slow_path_once(key: str, raw: Any, slow_paths: list[str]) -> None:
+    slow_paths.clear()
     registry = DecoderRegistry()
     rows = [{"id": str(number), key: raw, "size": "5"} for number in range(20)]
     body = json.dumps({"data": {"items": rows}}).encode()
     decoded = [codec.decode(ops.ORDERS_SEARCH, body, registry=registry).value for _ in range(4)]
-    assert len(untyped) == 1
+    assert len(slow_paths) == 1
     assert decoded[0] == decoded[3]
 
 
-def test_a_second_form_of_a_nested_model_takes_no_slow_path(untyped: list[str]) -> None:
+def test_a_second_form_of_a_nested_model_takes_no_slow_path(slow_paths: list[str]) -> None:
     registry = DecoderRegistry()
     for raw in ("none", "none", 1.5, "none", 1.5, {"route-after": "2026-01-01T00:00:00Z"}):
         body = json.dumps({"data": {"items": [{"order-rule": raw}]}}).encode()
         [order] = codec.decode(ops.ORDERS_SEARCH, body, registry=registry).value
-    assert len(untyped) == 1
+    assert len(slow_paths) == 1
     assert order.order_rule is not None
     assert not order.extra
 
@@ -178,48 +166,45 @@ def test_a_key_beside_its_alias_is_kept_raw() -> None:
         assert models.converter.unstructure(order) == {"order-rule": rule, "rules": other, "price": "?"}
 
 
-@pytest.mark.parametrize(
-    ("odd", "row", "expected"),
+@for_each(
+    "odd, row, expected",
     [
-        (
-            {"legs": {"symbol": "A"}},
-            {"legs": [{"symbol": "A", "new": 1}]},
-            models.Order(legs=(models.OrderLeg(symbol="A", extra={"new": 1}),)),
-        ),
-        (
-            {"order-rule": "none"},
-            {"order-rule": {"new": 1}},
-            models.Order(order_rule=models.OrderRule(extra={"new": 1})),
-        ),
+        ({"legs": {"symbol": "A"}}, {"legs": [{"symbol": "A", "new": 1}]},
+         models.Order(legs=(models.OrderLeg(symbol="A", extra={"new": 1}),))),
+        ({"order-rule": "none"}, {"order-rule": {"new": 1}},
+         models.Order(order_rule=models.OrderRule(extra={"new": 1}))),
     ],
-    ids=["list", "object"],
-)
+)  # fmt: skip
 def test_new_keys_of_a_nested_model_are_learned_beside_another_form_of_its_field(
-    odd: Any, row: Any, expected: models.Order, untyped: list[str]
+    odd: Any, row: Any, expected: models.Order, slow_paths: list[str]
 ) -> None:
     registry = DecoderRegistry()
     for raw in (odd, row, row):
-        untyped.clear()
+        slow_paths.clear()
         body = json.dumps({"data": {"items": [raw]}}).encode()
         decoded = codec.decode(ops.ORDERS_SEARCH, body, registry=registry).value
     assert decoded == [expected]
-    assert not untyped
+    assert not slow_paths
 
 
-def test_a_list_that_fits_is_read_whole_after_its_field_was_widened(untyped: list[str]) -> None:
+def test_a_list_that_fits_is_read_whole_after_its_field_was_widened(slow_paths: list[str]) -> None:
     registry, seen = DecoderRegistry(), []
     for months in (["F", ["?"]], ["F", "G"]):
         body = json.dumps({"data": {"items": [{"listed-months": months}]}}).encode()
         [product] = codec.decode(ops.INSTRUMENTS_FUTURE_PRODUCTS, body, registry=registry).value
         seen.append(product)
     assert seen[1] == models.FutureProduct(listed_months=("F", "G"))
-    assert len(untyped) == 1
+    assert len(slow_paths) == 1
 
 
-@pytest.mark.parametrize("offset", ["", "Z", "+00:00"])
-def test_a_date_time_is_read_with_its_offset_or_as_utc_after_its_field_was_widened(offset: str) -> None:
+def test_read_widened_date_times_and_numbers_keep_their_text() -> None:
     field = wire_fields(OrderWire)["received-at"]
-    assert read(field, f"2026-01-02T03:04:05{offset}") == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    moment = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    assert [read(field, f"2026-01-02T03:04:05{offset}") for offset in ("", "Z", "+00:00")] == [moment] * 3
+    field = wire_fields(OrderWire)["price"]
+    assert [read(field, Decimal(digits)) for digits in ("1.1", "1.10", "1.100")] == ["1.1", "1.10", "1.100"]
+    account = wire_fields(OrderWire)["account-number"]
+    assert [read(account, 1), read(account, True).raw, read(account, Decimal(1)).raw] == ["1", True, Decimal(1)]
 
 
 def test_values_that_are_remembered_are_bounded_in_number_and_length() -> None:
@@ -230,10 +215,3 @@ def test_values_that_are_remembered_are_bounded_in_number_and_length() -> None:
             assert not isinstance(read(field, raw), Kept) or read(field, raw).extra == {"price": raw}
     assert fields._read_once.cache_info().currsize == before.currsize
     assert before.maxsize == 8192
-
-
-def test_numbers_that_are_equal_keep_their_own_digits() -> None:
-    field = wire_fields(OrderWire)["price"]
-    assert [read(field, Decimal(digits)) for digits in ("1.1", "1.10", "1.100")] == ["1.1", "1.10", "1.100"]
-    account = wire_fields(OrderWire)["account-number"]
-    assert [read(account, 1), read(account, True).raw, read(account, Decimal(1)).raw] == ["1", True, Decimal(1)]

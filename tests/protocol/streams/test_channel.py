@@ -20,6 +20,7 @@ def test_channel_without_subscriptions_is_not_requested() -> None:
     assert not channel.is_settled
     channel.remove(Subscription("Quote", "ACME"))
     assert channel.is_settled
+    assert kinds(channel) == []
 
 
 def test_error_that_answers_the_request_refuses_the_channel() -> None:

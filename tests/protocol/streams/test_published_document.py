@@ -13,6 +13,7 @@ from brokerage_async.protocol.streams.events import MARKET_EVENTS
 from brokerage_async.simulator.transports.memory import MemorySocket
 from tests.dxlink_server import CLIENT, SERVER, DxLinkServer, problems
 from tests.stream.world import drain, world
+from tests.tables import for_each
 
 pytestmark = pytest.mark.virtual_time
 
@@ -28,7 +29,7 @@ def converse(link: DxLinkConnection, server: DxLinkServer, now: float) -> list[A
     return found
 
 
-@pytest.mark.parametrize("needs_token", [True, False])
+@for_each("needs_token", [True, False])
 def test_client_keeps_to_the_document(needs_token: bool) -> None:
     link, server = DxLinkConnection(Secret("token"), now=0.0), DxLinkServer(silence=12.0, needs_token=needs_token)
     plain = [Subscription(kind, "ACME") for kind in MARKET_EVENTS if kind not in ("Candle", "TimeAndSale")]

@@ -10,6 +10,7 @@ from brokerage_async import models
 from brokerage_async.protocol.streams import snapshots
 from brokerage_async.protocol.streams.events import Snapshot
 from brokerage_async.protocol.streams.snapshots import HeldRows, SnapshotAssembler
+from tests.tables import for_each
 
 PENDING, REMOVE, BEGIN, END, SNIP = 1, 2, 4, 8, 16
 
@@ -26,33 +27,36 @@ def summary(items: list[Any]) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("rows", "delivered"),
+@for_each(
+    "rows, delivered",
     [
-        pytest.param([(9, BEGIN), (8, 0), (7, REMOVE | END)], [([8, 9], False)], id="recorded: marker at the end"),
-        pytest.param([(9, BEGIN | END)], [([9], False)], id="one row"),
-        pytest.param([(9, BEGIN | END | REMOVE)], [([], False)], id="empty"),
-        pytest.param([(9, BEGIN), (8, SNIP)], [([8, 9], True)], id="snipped"),
-        pytest.param([(9, BEGIN), (9, 0), (8, END)], [([8, 9], False)], id="row replaced within"),
-        pytest.param([(9, BEGIN), (8, 0)], [], id="incomplete"),
-        pytest.param([(9, BEGIN | PENDING), (8, END | PENDING), (9, 0)], [([8, 9], False)],
-                     id="pending across the end"),
-        pytest.param([(9, BEGIN), (5, BEGIN), (4, END)], [([4, 5], False)], id="begun once more"),
-        pytest.param([(9, 0), (9, 0)], [9, 9], id="updates"),
-        pytest.param([(9, PENDING), (8, PENDING), (7, 0)], [9, 8, 7], id="transaction"),
-        pytest.param([(9, PENDING), (8, PENDING)], [], id="pending transaction"),
-        pytest.param([(9, REMOVE)], [9], id="removal"),
-        pytest.param([(9, END)], [9], id="end without a beginning"),
+        ([(9, BEGIN), (8, 0), (7, REMOVE | END)], [([8, 9], False)]),  # recorded: marker at the end
+        ([(9, BEGIN | END)], [([9], False)]),  # one row
+        ([(9, BEGIN | END | REMOVE)], [([], False)]),  # empty
+        ([(9, BEGIN), (8, SNIP)], [([8, 9], True)]),  # snipped
+        ([(9, BEGIN), (9, 0), (8, END)], [([8, 9], False)]),  # row replaced within
+        ([(9, BEGIN), (8, 0)], []),  # incomplete
+        ([(9, BEGIN | PENDING), (8, END | PENDING), (9, 0)], [([8, 9], False)]),  # pending across the end
+        ([(9, BEGIN), (5, BEGIN), (4, END)], [([4, 5], False)]),  # begun once more
+        ([(9, 0), (9, 0)], [9, 9]),  # updates
+        ([(9, PENDING), (8, PENDING), (7, 0)], [9, 8, 7]),  # transaction
+        ([(9, PENDING), (8, PENDING)], []),  # pending transaction
+        ([(9, REMOVE)], [9]),  # removal
+        ([(9, END)], [9]),  # end without a beginning
     ],
-)  # fmt: skip
+)
 def test_rows_are_delivered_together(rows: list[tuple[int, int]], delivered: list[Any]) -> None:
     assembler = SnapshotAssembler(models.Candle)
     assert summary(assembler.add([candle(*row) for row in rows])) == delivered
 
 
-def test_rows_stand_by_index_from_zero_on() -> None:
+def test_rows_are_ordered_by_index_and_dropped_ones_forgotten() -> None:
     rows = [candle(2, BEGIN), candle(1), candle(0, END)]
     assert summary(SnapshotAssembler(models.Candle).add(rows)) == [([0, 1, 2], False)]
+    assembler = SnapshotAssembler(models.Candle)
+    assembler.add([candle(9, BEGIN)])
+    assembler.drop("ACME{=m}")
+    assert summary(assembler.add([candle(8, 0)])) == [8]
 
 
 def test_symbols_do_not_wait_for_one_another() -> None:
@@ -104,13 +108,6 @@ def test_overdue_rows_are_released_by_the_time_of_their_begin() -> None:
     assert [summary(assembler.overdue(at)) for at in (120.9, 121.0, 122.0, 123.0)] == [
         [], [9], [([9], True)], [([9], True)],
     ]  # fmt: skip
-
-
-def test_drop_forgets_what_is_held_back() -> None:
-    assembler = SnapshotAssembler(models.Candle)
-    assembler.add([candle(9, BEGIN)])
-    assembler.drop("ACME{=m}")
-    assert summary(assembler.add([candle(8, 0)])) == [8]
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 31), st.sampled_from("AB"))), st.integers(1, 5))

@@ -2,7 +2,6 @@
 
 import datetime as dt
 import enum
-import logging
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -17,6 +16,7 @@ from brokerage_async.errors import ConfigurationError, InvalidRequestError
 from brokerage_async.operation import BodyField, Effect, Operation, Parameter, RequestModel, Rule, Shape
 from brokerage_async.protocol.validation import requests as validation
 from brokerage_async.protocol.validation.requests import check, problems_of
+from tests.protocol.values import ANYTHING
 from tests.tables import for_each
 
 
@@ -140,12 +140,17 @@ PLACE = Operation(
 TO_DATE = dt.date(2026, 6, 30)
 
 
-def query_problems(query: Any, **options: Any) -> Any:
+def problems(*call: Any, **options: Any) -> list[tuple[str, str | None]]:
+    """Return the code and the place of each problem of a call."""
     try:
-        check(SESSIONS, {"venue": "X"}, {"to-date": TO_DATE} | query, None, **options)
+        check(*call, **options)
     except InvalidRequestError as error:
         return [(problem.code, problem.domain) for problem in error.errors]
     return []
+
+
+def query_problems(query: Any, **options: Any) -> Any:
+    return problems(SESSIONS, {"venue": "X"}, {"to-date": TO_DATE} | query, None, **options)
 
 
 def body_problems(**fields: Any) -> Any:
@@ -166,29 +171,16 @@ class TestParameters:
         assert query_problems(sound) == []
         assert query_problems(dict.fromkeys(sound)) == []
 
-    @pytest.mark.parametrize(
-        ("wire", "value", "code"),
+    @for_each(
+        "wire, value, code",
         [
             ("from-date", "2026-01-01", "wrong_type"),
-            ("from-date", dt.datetime(2026, 1, 1, tzinfo=dt.UTC), "wrong_type"),
-            ("per-page", "10", "wrong_type"),
             ("per-page", True, "wrong_type"),
-            ("per-page", 10.0, "wrong_type"),
-            ("per-page", 2**63, "out_of_range"),
             ("active", 1, "wrong_type"),
-            ("active", "true", "wrong_type"),
             ("start-at", dt.datetime(2026, 1, 1), "naive_date_time"),  # noqa: DTZ001
-            ("start-at", TO_DATE, "wrong_type"),
-            ("type", 5, "wrong_type"),
-            ("type", b"Trade", "wrong_type"),
             ("type", "\ud800", "not_text"),
-            ("account", True, "wrong_type"),
-            ("account", 1.5, "wrong_type"),
-            pytest.param("account", 10**5000, "out_of_range", id="an integer too long to be written"),
-            ("types[]", "Trade", "wrong_type"),
-            ("types[]", b"Trade", "wrong_type"),
-            ("types[]", {"Trade": 1}, "wrong_type"),
-            ("types[]", iter(["Trade"]), "wrong_type"),
+            ("account", 10**5000, "out_of_range"),  # an integer too long to be written
+            *(("types[]", value, "wrong_type") for value in ("Trade", b"Trade", {"Trade": 1}, iter(["Trade"]))),
             ("types[]", [], "too_few_items"),
             ("nonsense", 1, "unknown_parameter"),
         ],
@@ -197,10 +189,12 @@ class TestParameters:
         assert query_problems({wire: value}) == [(code, wire)]
 
     def test_items_of_an_array_are_named_by_their_place(self) -> None:
-        assert query_problems({"types[]": ["Trade", 5, None]}) == [
-            ("wrong_type", "types[1]"),
-            ("wrong_type", "types[2]"),
-        ]
+        """The service takes an empty item for unfiltered, and would send everything."""
+        items = ["Trade", 5, None, ""]
+        codes = ["wrong_type", "wrong_type", "required"]
+        assert query_problems({"types[]": items}) == [(code, f"types[{n}]") for n, code in enumerate(codes, 1)]
+        with pytest.raises(InvalidRequestError, match="omit it to get everything"):
+            check(SESSIONS, {"venue": "X"}, {"to-date": TO_DATE, "types[]": []}, None)
 
     def test_absurdly_many_problems_are_not_all_listed(self) -> None:
         found = query_problems({"types[]": [5] * 1_000_000, "per-page": "x"})
@@ -225,43 +219,30 @@ class TestParameters:
         described = OPERATIONS[operation]
         path = {each.wire: "1" for each in described.parameters if each.location == "path"}
         needed = {each.wire: ["1"] for each in described.parameters if each.location == "query" and each.required}
-        found = []
-        try:
-            check(described, path, needed | query, None)
-        except InvalidRequestError as error:
-            found = [(problem.code, problem.domain) for problem in error.errors]
-        assert found == [("out_of_range", domain) for domain in domains]
+        assert problems(described, path, needed | query, None) == [("out_of_range", domain) for domain in domains]
 
     def test_rules_are_applied(self) -> None:
         too_long = {"from-date": dt.date(2025, 9, 29), "type": "Trade", "types[]": ["Trade"]}
         assert query_problems(too_long) == [("span_too_long", "to-date"), ("exclusive", "types[]")]
 
-    @for_each("place", ["path", "query", "body"])
-    def test_a_value_that_cannot_be_compared_is_of_the_wrong_type(self, place: str) -> None:
+    def test_a_value_that_cannot_be_compared_is_of_the_wrong_type(self) -> None:
         class Several:  # as arrays of numbers are
             def __eq__(self, other: Any) -> None:
                 raise ValueError("ambiguous")
 
             __hash__ = None
 
-        path = {"venue": Several() if place == "path" else "X"}
-        query = {"to-date": Several() if place == "query" else TO_DATE}
-        with pytest.raises(InvalidRequestError) as caught:
-            check(SESSIONS, path, query, Several() if place == "body" else None)
-        assert [problem.code for problem in caught.value.errors] == ["forbidden" if place == "body" else "wrong_type"]
+        path, query = {"venue": "X"}, {"to-date": TO_DATE}
+        assert problems(SESSIONS, {"venue": Several()}, query, None) == [("wrong_type", "venue")]
+        assert problems(SESSIONS, path, {"to-date": Several()}, None) == [("wrong_type", "to-date")]
+        assert problems(SESSIONS, path, query, Several()) == [("forbidden", None)]
         assert problems_of(Several())
 
     def test_an_unknown_parameter_is_named_however_many_there_are(self) -> None:
         optional = tuple(attrs.evolve(each, required=False) for each in SESSIONS.parameters if each.location != "path")
         for count in range(len(optional) + 1):
             operation = attrs.evolve(SESSIONS, parameters=optional[:count])
-            with pytest.raises(InvalidRequestError) as caught:
-                check(operation, {}, {"nonsense": 1}, None)
-            assert [(each.code, each.domain) for each in caught.value.errors] == [("unknown_parameter", "nonsense")]
-
-    def test_an_empty_filter_is_not_taken_for_no_filter(self) -> None:
-        with pytest.raises(InvalidRequestError, match="omit it to get everything"):
-            check(SESSIONS, {"venue": "X"}, {"to-date": TO_DATE, "types[]": []}, None)
+            assert problems(operation, {}, {"nonsense": 1}, None) == [("unknown_parameter", "nonsense")]
 
     def test_everything_is_reported_at_once(self) -> None:
         with pytest.raises(InvalidRequestError) as caught:
@@ -277,21 +258,10 @@ class TestParameters:
         assert (error.operation, error.method, error.path) == ("time.sessions", "GET", "/time/{venue}/sessions")
         assert "to-date: is required" in str(error)
 
-    @for_each("venue", [None, "", ".", ".."])
-    def test_a_path_value_that_addresses_something_else_is_invalid(self, venue: str | None) -> None:
-        with pytest.raises(InvalidRequestError) as caught:
-            check(SESSIONS, {"venue": venue}, {}, None)
-        assert [problem.code for problem in caught.value.errors] == ["unsafe_segment", "required"]
-
-    def test_an_empty_item_of_a_filter_is_refused(self) -> None:
-        """The service takes it for unfiltered, and would send everything."""
-        assert query_problems({"types[]": ["Trade", ""]}) == [("required", "types[1]")]
-
-
-def test_problems_of_a_model_lists_no_unknown_value_unless_strict() -> None:
-    ticket = Ticket(order_type="Iceberg")
-    assert problems_of(ticket) == ()
-    assert [problem.code for problem in problems_of(ticket, strict=True)] == ["unknown_value"]
+    def test_a_path_value_that_addresses_something_else_is_invalid(self) -> None:
+        expected = [("unsafe_segment", "venue"), ("required", "to-date")]
+        for venue in (None, "", ".", ".."):
+            assert problems(SESSIONS, {"venue": venue}, {}, None) == expected
 
 
 def test_items_that_were_not_looked_at_are_named_by_their_array(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,54 +293,40 @@ class TestEnumerations:
         validation._warn_unknown.cache_clear()
 
     def test_an_unknown_value_passes_with_one_warning(self, caplog: pytest.LogCaptureFixture) -> None:
-        with caplog.at_level(logging.WARNING, "brokerage_async.request"):
-            assert query_problems({"collections[]": ["Moon"]}) == []
-            assert query_problems({"collections[]": ["Moon"]}) == []
+        assert query_problems({"collections[]": ["Moon"]}) == []
+        assert query_problems({"collections[]": ["Moon"]}) == []
         assert [record.getMessage() for record in caplog.records] == [
             "time.sessions: collections[0] has the unknown value 'Moon', sent all the same; known values: Equity, CME"
         ]
 
-    def test_strict_refuses_it(self, caplog: pytest.LogCaptureFixture) -> None:
-        assert query_problems({"collections[]": ["CME", "Moon"]}, strict=True) == [("unknown_value", "collections[1]")]
-        assert caplog.records == []
-        assert [problem.code for problem in problems_of(Ticket(order_type="Moon"), strict=True)] == ["unknown_value"]
-
-    def test_a_value_of_another_enumeration_counts_by_its_text(self) -> None:
+    def test_strict_refuses_unknown_values_only(self, caplog: pytest.LogCaptureFixture) -> None:
         class Other(enum.StrEnum):
             CME = "CME"
 
-        assert query_problems({"collections[]": [Other.CME]}, strict=True) == []
+        values = [Other.CME, "CME", "Moon"]
+        assert query_problems({"collections[]": values}, strict=True) == [("unknown_value", "collections[2]")]
+        assert caplog.records == []
+        assert problems_of(Ticket(order_type="Moon")) == ()
+        assert [problem.code for problem in problems_of(Ticket(order_type="Moon"), strict=True)] == ["unknown_value"]
 
     def test_a_long_value_is_shown_short(self, caplog: pytest.LogCaptureFixture) -> None:
-        with caplog.at_level(logging.WARNING, "brokerage_async.request"):
-            query_problems({"collections[]": ["x" * 10_000]})
+        query_problems({"collections[]": ["x" * 10_000]})
         assert len(caplog.text) < 300
 
 
 class TestBodies:
     def test_a_sound_body_passes(self) -> None:
         check(PLACE, None, None, Ticket())
-        assert (
-            body_problems(
-                gtc_date=TO_DATE,
-                order_index=9999,
-                automated=False,
-                conditions=Conditions(route_after=dt.datetime(2026, 1, 1, tzinfo=dt.UTC)),
-                options={"strict": True},
-                source="",
-            )
-            == []
-        )
+        conditions = Conditions(route_after=dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
+        more = {"gtc_date": TO_DATE, "order_index": 9999, "automated": False, "options": {"strict": True}, "source": ""}
+        assert body_problems(conditions=conditions, **more) == []
 
-    def test_bytes_were_checked_when_they_were_made(self) -> None:
-        check(PLACE, None, None, b"anything")
-
-    def test_a_missing_body(self) -> None:
-        with pytest.raises(InvalidRequestError, match=r"a Ticket is required as the body"):
-            check(PLACE, None, None, None)
-        with pytest.raises(InvalidRequestError, match=r"a Ticket is required as the body"):
-            check(PLACE, None, None, b"")
+    def test_missing_body_is_refused_and_bytes_are_not_checked(self) -> None:
+        for missing in (None, b""):
+            with pytest.raises(InvalidRequestError, match=r"a Ticket is required as the body"):
+                check(PLACE, None, None, missing)
         check(attrs.evolve(PLACE, body_required=False), None, None, None)
+        check(PLACE, None, None, b"anything")
 
     def test_a_field_that_would_be_sent_from_extra_instead(self) -> None:
         assert body_problems(source="mine", extra={"source": "another", "unheard-of": 1}) == [("wrong_type", "source")]
@@ -381,10 +337,8 @@ class TestBodies:
     def test_a_body_of_another_type(self, body: Any) -> None:
         with pytest.raises(InvalidRequestError, match="must be a Ticket, got"):
             check(PLACE, None, None, body)
-
-    def test_what_is_no_request_model_has_a_problem(self) -> None:
-        assert [problem.code for problem in problems_of(object())] == ["wrong_type"]
-        assert [problem.code for problem in problems_of(None)] == ["wrong_type"]
+        for other in (object(), None):
+            assert [problem.code for problem in problems_of(other)] == ["wrong_type"]
 
     @for_each(
         "field, value, code",
@@ -393,15 +347,9 @@ class TestBodies:
             ("order_type", "", "required"),
             ("order_type", 5, "wrong_type"),
             ("price", None, "required"),
-            ("price", True, "wrong_type"),
             ("price", 1.25, "wrong_type"),
-            ("price", "1.25", "wrong_type"),
             ("price", Decimal("NaN"), "not_finite"),
-            ("price", Decimal("sNaN"), "not_finite"),
-            ("price", Decimal("Infinity"), "not_finite"),
-            ("price", Decimal("-Infinity"), "not_finite"),
             ("price", Decimal("1E+999999"), "out_of_range"),
-            ("price", Decimal("1E-999999"), "out_of_range"),
             ("legs", None, "required"),
             ("legs", (), "too_few_items"),
             ("legs", "AAPL", "wrong_type"),
@@ -417,17 +365,9 @@ class TestBodies:
     def test_a_field_that_cannot_be_sent_is_named(self, field: str, value: Any, code: str) -> None:
         assert body_problems(**{field: value}) == [(code, field.replace("_", "-"))]
 
-    @for_each("price", [Decimal("-0"), Decimal(0), Decimal("1E+3"), Decimal("-1.5"), Decimal("1e-20"), 5])
-    def test_any_finite_decimal_of_a_sane_size_passes(self, price: Any) -> None:
-        assert body_problems(price=price) == []
-
     def test_nested_fields_are_named_by_their_path(self) -> None:
-        legs = (
-            Leg(symbol="AAPL", quantity=Decimal(1)),
-            Leg(symbol="AAPL", quantity=None),
-            Leg(symbol=None, quantity=Decimal("NaN")),
-            "MSFT",
-        )
+        sound = Leg(symbol="AAPL", quantity=Decimal(1))
+        legs = (sound, Leg(symbol="AAPL", quantity=None), Leg(symbol=None, quantity=Decimal("NaN")), "MSFT")
         conditions = Conditions(route_after=dt.datetime(2026, 1, 1))  # noqa: DTZ001
         assert body_problems(legs=legs, price=None, conditions=conditions) == [
             ("required", "legs[2].symbol"),
@@ -440,29 +380,17 @@ class TestBodies:
             ("not_distinct", "legs[1].symbol"),
         ]
 
-    def test_rules_speak_with_their_own_words(self) -> None:
+    def test_rules_speak_with_their_own_words_and_repeat_no_value(self) -> None:
         assert [str(problem) for problem in problems_of(Ticket(price=None))] == ["price: a Limit order needs a price"]
-
-    def test_values_are_not_repeated_in_the_text(self) -> None:
         with pytest.raises(InvalidRequestError) as caught:
             check(PLACE, None, None, Ticket(source=b"hunter2", price="hunter2", legs=["hunter2"]))
         assert "hunter2" not in str(caught.value)
 
 
-ANYTHING = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(),
-    st.floats(),
-    st.decimals(),
-    st.text(max_size=5),
-    st.text(alphabet=st.characters(categories=["Cs"]), max_size=2),
-    st.binary(max_size=3),
-    st.dates(),
-    st.datetimes(),
-    st.sampled_from([Kind.LIMIT, Kind.MARKET, Ticket(), Leg(), Conditions(), object(), Ticket, 2**4000, "x" * 100_000]),
+MODELS_AND_WORDS = st.sampled_from([Kind.LIMIT, Kind.MARKET, Ticket(), Leg(), Conditions(), Ticket])
+NESTED = st.recursive(
+    ANYTHING | MODELS_AND_WORDS, lambda inner: st.one_of(st.lists(inner, max_size=3), st.tuples(inner)), max_leaves=6
 )
-NESTED = st.recursive(ANYTHING, lambda inner: st.one_of(st.lists(inner, max_size=3), st.tuples(inner)), max_leaves=6)
 TICKETS = st.builds(
     Ticket,
     **{

@@ -21,25 +21,23 @@ class TestConditions:
     NEEDS_PRICE = rule(when={"order-type": ("Limit", "Stop Limit")}, require=("price",))
 
     def test_a_rule_holds_for_any_of_the_values(self) -> None:
-        assert findings(self.NEEDS_PRICE, {"order-type": "Limit"}) == [("required", "price")]
-        assert findings(self.NEEDS_PRICE, {"order-type": "Stop Limit"}) == [("required", "price")]
-        assert findings(self.NEEDS_PRICE, {"order-type": "Limit", "price": Decimal(1)}) == []
-        assert findings(self.NEEDS_PRICE, {"order-type": "Market"}) == []
-        assert findings(self.NEEDS_PRICE, {}) == []
+        for kind in ("Limit", "Stop Limit"):
+            assert findings(self.NEEDS_PRICE, {"order-type": kind}) == [("required", "price")]
+        for values in ({"order-type": "Limit", "price": Decimal(1)}, {"order-type": "Market"}, {}):
+            assert findings(self.NEEDS_PRICE, values) == []
+        whole = rule(when={"active": ("true",)}, require=("symbol",))  # booleans are compared as their text
+        assert findings(whole, {"active": True}) == [("required", "symbol")]
+        assert findings(whole, {"active": False}) == []
 
-    def test_all_conditions_must_hold(self) -> None:
+    def test_all_conditions_must_hold_and_unless_switches_a_rule_off(self) -> None:
         both = rule(when={"order-type": ("Market",), "time-in-force": ("GTC",)}, forbid=("time-in-force",))
         assert findings(both, {"order-type": "Market", "time-in-force": "GTC"}) == [("forbidden", "time-in-force")]
         assert findings(both, {"order-type": "Market", "time-in-force": "Day"}) == []
-
-    def test_unless_switches_a_rule_off(self) -> None:
-        only_gtd = rule(unless={"time-in-force": ("GTD",)}, forbid=("gtc-date",))
-        assert findings(only_gtd, {"time-in-force": "Day", "gtc-date": dt.date(2026, 1, 2)}) == [
-            ("forbidden", "gtc-date")
-        ]
-        assert findings(only_gtd, {"gtc-date": dt.date(2026, 1, 2)}) == [("forbidden", "gtc-date")]
-        assert findings(only_gtd, {"time-in-force": "GTD", "gtc-date": dt.date(2026, 1, 2)}) == []
-        assert findings(only_gtd, {"time-in-force": "Day"}) == []
+        only_gtd, day = rule(unless={"time-in-force": ("GTD",)}, forbid=("gtc-date",)), dt.date(2026, 1, 2)
+        for values in ({"time-in-force": "Day", "gtc-date": day}, {"gtc-date": day}):
+            assert findings(only_gtd, values) == [("forbidden", "gtc-date")]
+        for values in ({"time-in-force": "GTD", "gtc-date": day}, {"time-in-force": "Day"}):
+            assert findings(only_gtd, values) == []
 
     def test_conditions_inside_and_outside_of_an_array(self) -> None:
         mixed = rule(
@@ -56,11 +54,6 @@ class TestConditions:
             ("required", "legs[1].quantity"),
         ]
         assert findings(mixed, {"order-type": "Stop", "legs": legs}) == []
-
-    def test_booleans_are_compared_as_their_text(self) -> None:
-        whole = rule(when={"active": ("true",)}, require=("symbol",))
-        assert findings(whole, {"active": True}) == [("required", "symbol")]
-        assert findings(whole, {"active": False}) == []
 
 
 class TestArrays:
@@ -100,47 +93,43 @@ class TestArrays:
             ("not_distinct", "legs[4].symbol"),
         ]
 
-    def test_max_items_counts_the_items_that_the_condition_names(self) -> None:
+    def test_max_items_counts_the_items_that_the_condition_names_or_all(self) -> None:
         at_most_one = rule(when={"legs[].instrument-type": ("Equity", "Future")}, max_items=("legs", 1))
-        covered_call = [{"instrument-type": "Equity"}, {"instrument-type": "Equity Option"}]
-        two_stocks = [{"instrument-type": "Equity"}, {"instrument-type": "Future"}]
-        assert findings(at_most_one, {"legs": covered_call}) == []
-        assert findings(at_most_one, {"legs": two_stocks}) == [("too_many_items", "legs")]
-
-    def test_max_items_without_a_condition_counts_all(self) -> None:
+        for other, found in (("Equity Option", []), ("Future", [("too_many_items", "legs")])):
+            legs = [{"instrument-type": "Equity"}, {"instrument-type": other}]
+            assert findings(at_most_one, {"legs": legs}) == found
         assert findings(rule(max_items=("legs", 2)), {"legs": [{}, {}]}) == []
         assert findings(rule(max_items=("legs", 2)), {"legs": [{}, {}, {}]}) == [("too_many_items", "legs")]
         switched_off = rule(when={"order-type": ("Limit",)}, max_items=("legs", 2))
         assert findings(switched_off, {"legs": [{}, {}, {}]}) == []
 
 
-def test_min_items_applies_to_an_array_that_is_given() -> None:
-    at_least_two = rule(when={"type": ("OCO",)}, min_items=("orders", 2))
-    assert findings(at_least_two, {"type": "OCO", "orders": [{}]}) == [("too_few_items", "orders")]
-    assert findings(at_least_two, {"type": "OCO", "orders": [{}, {}]}) == []
-    assert findings(at_least_two, {"type": "OTO", "orders": [{}]}) == []
-    assert findings(at_least_two, {"type": "OCO"}) == []
+AT_LEAST_TWO = rule(when={"type": ("OCO",)}, min_items=("orders", 2))
+THREE = rule(max_total=(("equity", "future"), 3))
+ANY = rule(require_any=("time-back", "start-time"))
+EXCLUSIVE = rule(exclusive=("type", "types[]"))
 
 
-def test_max_total_counts_several_arrays() -> None:
-    three = rule(max_total=(("equity", "future"), 3))
-    assert findings(three, {"equity": ["A", "B"], "future": ["C"]}) == []
-    assert findings(three, {"equity": ["A", "B"], "future": ["C", "D"]}) == [("too_many_items", "future")]
-    assert findings(three, {"equity": ["A", "B", "C", "D"]}) == [("too_many_items", "equity")]
-    assert findings(three, {}) == []
-
-
-def test_require_any_is_satisfied_by_one_field() -> None:
-    either = rule(require_any=("time-back", "start-time"))
-    assert findings(either, {}) == [("required", "time-back")]
-    assert findings(either, {"start-time": "x"}) == []
-
-
-def test_exclusive_fields_are_given_one_at_a_time() -> None:
-    either = rule(exclusive=("type", "types[]"))
-    assert findings(either, {"type": "Trade"}) == []
-    assert findings(either, {"types[]": ["Trade"]}) == []
-    assert findings(either, {"type": "Trade", "types[]": ["Trade"]}) == [("exclusive", "types[]")]
+@for_each(
+    "demand, values, found",
+    [
+        (AT_LEAST_TWO, {"type": "OCO", "orders": [{}]}, [("too_few_items", "orders")]),
+        (AT_LEAST_TWO, {"type": "OCO", "orders": [{}, {}]}, []),
+        (AT_LEAST_TWO, {"type": "OTO", "orders": [{}]}, []),
+        (AT_LEAST_TWO, {"type": "OCO"}, []),
+        (THREE, {"equity": ["A", "B"], "future": ["C"]}, []),
+        (THREE, {"equity": ["A", "B"], "future": ["C", "D"]}, [("too_many_items", "future")]),
+        (THREE, {"equity": ["A", "B", "C", "D"]}, [("too_many_items", "equity")]),
+        (THREE, {}, []),
+        (ANY, {}, [("required", "time-back")]),
+        (ANY, {"start-time": "x"}, []),
+        (EXCLUSIVE, {"type": "Trade"}, []),
+        (EXCLUSIVE, {"types[]": ["Trade"]}, []),
+        (EXCLUSIVE, {"type": "Trade", "types[]": ["Trade"]}, [("exclusive", "types[]")]),
+    ],
+)
+def test_demands_on_several_fields(demand: Any, values: Any, found: Any) -> None:
+    assert findings(demand, values) == found
 
 
 NINE_MONTHS = rule(span=("from-date", "to-date", 9))
@@ -175,22 +164,10 @@ def test_a_span_of_date_times_counts_the_time_of_day() -> None:
     assert findings(NINE_MONTHS, {"from-date": start, "to-date": after}) == [("span_too_long", "to-date")]
 
 
-@for_each(
-    "start",
-    [
-        None,
-        "2020-01-01",
-        5,
-        dt.datetime(2020, 1, 1),  # noqa: DTZ001
-        dt.datetime(2020, 1, 1, tzinfo=dt.UTC),
-    ],
-)
-def test_a_span_between_things_that_do_not_compare_breaks_nothing(start: Any) -> None:
+@for_each("start", [None, "2020-01-01", 5, dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 1, tzinfo=dt.UTC)])  # noqa: DTZ001
+def test_span_without_comparable_ends_breaks_nothing(start: Any) -> None:
     assert findings(NINE_MONTHS, {"from-date": start, "to-date": dt.date(2026, 1, 1)}) == []
     assert findings(NINE_MONTHS, {"from-date": dt.date(2020, 1, 1), "to-date": start}) == []
-
-
-def test_a_span_at_the_end_of_the_calendar_is_not_exceeded() -> None:
     assert findings(NINE_MONTHS, {"from-date": dt.date(9999, 6, 1), "to-date": dt.date.max}) == []
 
 
@@ -209,31 +186,27 @@ def test_add_months_stays_within_the_calendar(day: Any, months: int, expected: A
     assert add_months(day, months) == expected
 
 
-class TestSigns:
-    POSITIVE = rule(positive=("value", "legs[].quantity"))
-    NOT_NEGATIVE = rule(not_negative=("price",))
+POSITIVE = rule(positive=("value", "legs[].quantity"))
+NOT_NEGATIVE = rule(not_negative=("price",))
 
-    @for_each("number", [Decimal(0), Decimal("-0"), Decimal(-1), Decimal("-1e-30"), -5, 0])
-    def test_zero_and_less_are_not_positive(self, number: Any) -> None:
+
+def test_positive_takes_numbers_above_zero_only() -> None:
+    for number in (Decimal(0), Decimal("-0"), Decimal(-1), Decimal("-1e-30"), -5, 0):
         legs = [{"quantity": Decimal(1)}, {"quantity": number}]
-        assert findings(self.POSITIVE, {"value": number, "legs": legs}) == [
-            ("out_of_range", "value"),
-            ("out_of_range", "legs[1].quantity"),
-        ]
+        found = [("out_of_range", "value"), ("out_of_range", "legs[1].quantity")]
+        assert findings(POSITIVE, {"value": number, "legs": legs}) == found
+    for number in (Decimal("0.01"), Decimal("1E+999999"), 7, None):
+        assert findings(POSITIVE, {"value": number, "legs": [{"quantity": number}, {}]}) == []
 
-    @for_each("number", [Decimal("0.01"), Decimal("1E+999999"), 7, None])
-    def test_more_than_zero_is_positive(self, number: Any) -> None:
-        assert findings(self.POSITIVE, {"value": number, "legs": [{"quantity": number}, {}]}) == []
 
-    @for_each("number", [Decimal("-0.01"), Decimal("-0"), -1])
-    def test_a_sign_is_negative(self, number: Any) -> None:
-        assert findings(self.NOT_NEGATIVE, {"price": number}) == [("out_of_range", "price")]
+def test_not_negative_takes_numbers_without_a_sign_only() -> None:
+    for number in (Decimal("-0.01"), Decimal("-0"), -1):
+        assert findings(NOT_NEGATIVE, {"price": number}) == [("out_of_range", "price")]
+    for number in (Decimal(0), Decimal("0.00"), 0, 2, None):
+        assert findings(NOT_NEGATIVE, {"price": number}) == []
 
-    @for_each("number", [Decimal(0), Decimal("0.00"), 0, 2, None])
-    def test_zero_is_not_negative(self, number: Any) -> None:
-        assert findings(self.NOT_NEGATIVE, {"price": number}) == []
 
-    @for_each("other", [Decimal("NaN"), Decimal("-sNaN"), Decimal("-Infinity"), True, -1.5, "-1", b"-1", [], {}])
-    def test_values_of_a_wrong_type_break_no_rule(self, other: Any) -> None:
-        assert findings(self.POSITIVE, {"value": other, "legs": [{"quantity": other}]}) == []
-        assert findings(self.NOT_NEGATIVE, {"price": other}) == []
+@for_each("other", [Decimal("NaN"), Decimal("-sNaN"), Decimal("-Infinity"), True, -1.5, "-1", b"-1", [], {}])
+def test_signs_of_values_of_a_wrong_type_break_no_rule(other: Any) -> None:
+    assert findings(POSITIVE, {"value": other, "legs": [{"quantity": other}]}) == []
+    assert findings(NOT_NEGATIVE, {"price": other}) == []

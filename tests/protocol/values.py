@@ -1,0 +1,29 @@
+"""Values of every kind that a caller may pass by mistake."""
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+from hypothesis import strategies as st
+
+HUGE = ["x" * 100_000, 2**70, 2**4000, Decimal("1E+99999")]
+NO_VALUES = [Decimal("NaN"), Decimal("-0"), float("nan"), "\ud800", b"\xff"]
+OBJECTS: list[Any] = [object(), int, {}, frozenset({1}), range(3), iter(())]
+
+ANYTHING: st.SearchStrategy[Any] = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.decimals(),
+    st.text(max_size=5),
+    st.text(alphabet="./%\\ ", max_size=4),
+    st.text(alphabet=st.characters(categories=["Cs", "Cc"]), min_size=1, max_size=3),
+    st.binary(max_size=3),
+    st.dates(),
+    st.datetimes(),
+    st.datetimes(timezones=st.just(dt.UTC)),
+    st.lists(st.one_of(st.integers(), st.text(max_size=3), st.none()), max_size=3),
+    st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
+    st.sampled_from([*HUGE, *NO_VALUES, *OBJECTS]),
+)
