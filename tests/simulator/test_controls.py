@@ -99,7 +99,7 @@ def test_orders_are_led_through_their_life_by_calls(standing: Harness) -> None:
 
 
 def act(harness: Harness, name: str, **arguments: Any) -> Any:
-    return harness.brokerage.act(name, harness.now, **arguments)
+    return harness.act(name, **arguments)
 
 
 @for_each("price", ["0", "-1", "NaN", "Infinity", "dear", "", "1e99"])

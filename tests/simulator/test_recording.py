@@ -82,8 +82,7 @@ def test_orders_requests_and_transitions_are_recorded(harness: Harness) -> None:
     assert [record.order_id for record in ledger.orders(external_identifier="a")] == [first, second]
     assert [record.order_id for record in ledger.orders(account_number=harness.accounts[2])] == [second]
     assert ledger.orders(external_identifier="b") == []
-    identifier = harness.place(market())
-    harness.wait(10)
+    identifier = harness.trade(market())
     events = [event for event in harness.sim.ledger.events if event.order_id == identifier]
     assert [event.before for event in events] == [None, "Received", "Routed", "In Flight", "Live"]
     assert [event.terminal for event in events] == [False, False, False, False, True]

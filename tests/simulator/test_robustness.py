@@ -42,7 +42,7 @@ VALID: dict[str, Any] = {
     "time-in-force": "GTD",
     "gtc-date": "2026-06-12",
     "rules": {"route-after": "2026-06-10T15:00:00Z", "conditions": [{"symbol": "MSFT", "threshold": "1"}]},
-    "legs": [leg(), leg("AAPL  260717C00200000", "1", "Sell to Open", "Equity Option")],
+    "legs": [leg(), leg("AAPL  260717C00200000", "1", "Sell to Open")],
     "account-number": HARNESS.account,
     "underlying-symbol": "AAPL",
     "underlying-instrument-type": "Equity",
@@ -152,8 +152,7 @@ def test_accepted_orders_reach_a_terminal_status(data: st.DataObject) -> None:
         harness.wait(data.draw(st.floats(0, 4 * 3600)))
         harness.login()
     harness.wait(7 * 86400)
-    account = harness.state.accounts.get(harness.account)
-    assert account is not None
+    account = harness.own()
     for order in harness.state.order_store.of([account]):
         assert order.is_terminal or order.terms.time_in_force.startswith(("GTC", "GTD"))
 

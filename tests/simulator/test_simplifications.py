@@ -99,7 +99,7 @@ def figures_are_invented(here: Harness) -> bool:
 
 
 def futures_settle_in_cash(here: Harness) -> bool:
-    here.place(market(leg("/CLQ6", "1", "Buy", "Future")))
+    here.place(market(leg("/CLQ6", "1", "Buy")))
     here.wait(75 * DAY)
     left = here.login().rows(f"/accounts/{here.account}/positions")
     kinds = [each["transaction-sub-type"] for each in transactions(here) if each.get("symbol") == "/CLQ6"]
@@ -114,21 +114,18 @@ def one_limit_of_quantities(here: Harness) -> bool:
 def orders_move_no_price(here: Harness) -> bool:
     here.wait(1)
     before = quote(here).bid
-    here.place(market(leg("AAPL", "40000")))
-    here.wait(20)
+    here.trade(market(leg("AAPL", "40000")), seconds=20)
     return bool(quote(here).bid == before)
 
 
 def no_queue(here: Harness) -> bool:
-    order = here.place(limit(str(quote(here).ask), leg("AAPL", "1")))
-    here.wait(5)
+    order = here.trade(limit(str(quote(here).ask), leg("AAPL", "1")), seconds=5)
     return here.status(order) == "Filled"
 
 
 def no_price_improvement(here: Harness) -> bool:
     ask = quote(here).ask
-    order = here.place(limit(str(ask + 5), leg("AAPL", "1")))
-    here.wait(5)
+    order = here.trade(limit(str(ask + 5), leg("AAPL", "1")), seconds=5)
     return fills(here, order) == [ask]
 
 
@@ -160,9 +157,8 @@ def no_declared_holidays(_: Harness) -> bool:
 
 
 def spreads_have_no_ticks(here: Harness) -> bool:
-    lower = leg("AAPL  260717P00255000", "1", "Sell to Open", "Equity Option")
-    order = here.place(limit("0.003", leg(PUT, "1", "Buy to Open", "Equity Option"), lower))
-    here.wait(5)
+    lower = leg("AAPL  260717P00255000", "1", "Sell to Open")
+    order = here.trade(limit("0.003", leg(PUT, "1", "Buy to Open", "Equity Option"), lower), seconds=5)
     return here.status(order) == "Live"
 
 

@@ -182,7 +182,7 @@ def test_initial_accounts_and_their_orders(harness: Harness) -> None:
     assert [account.cash for account in (owned[0], owned[2])] == [Decimal(5_000)] * 2
     assert [len(account.positions) for account in owned] == [0, 2, 0]
     assert len(harness.state.accounts.of(harness.state.other_customer)) == 1
-    account = harness.state.accounts.of(harness.state.owner)[1]
+    account = harness.own(harness.accounts[1])
     shares, call = account.positions.values()
     assert (shares.quantity, call.quantity * call.instrument.multiplier) == (100, -100)
     price = harness.state.prices.price(shares.instrument, harness.now)
@@ -191,7 +191,7 @@ def test_initial_accounts_and_their_orders(harness: Harness) -> None:
     assert set(harness.state.complex_order_ids) == {"OTOCO", "OCO", "PAIRS"}
     for kind, members in (("OTOCO", 3), ("OCO", 2), ("PAIRS", 2)):
         found = harness.state.complex_order_desk.get(
-            harness.state.accounts.of(harness.state.owner)[1], harness.state.complex_order_ids[kind]
+            harness.own(harness.accounts[1]), harness.state.complex_order_ids[kind]
         )
         assert len(found.members) == members
     assert {name.partition(".")[0] for name in OPERATIONS} == set(HANDLERS)

@@ -84,8 +84,7 @@ def translated(exchange: Exchange, harness: Harness) -> tuple[str, bytes | None]
     if exchange.operation == "orders.get":
         names["700100"] = harness.place(limit())
     if "5475882" in exchange.target:
-        order = harness.place(limit("401.05", leg("BRK/B"), time_in_force="GTC"))
-        harness.wait(2)
+        order = harness.trade(limit("401.05", leg("BRK/B"), time_in_force="GTC"), seconds=2)
         names |= {"54758826": order, "54758827": order}
     if "bt-0a2" in exchange.target:
         names["bt-0a2"] = harness.backtest()
@@ -142,8 +141,7 @@ def asked(exchange: Exchange, harness: Harness, **headers: str | None) -> tuple[
 
 def terminal(exchange: Exchange) -> tuple[Harness, Response]:
     harness = staged(exchange)
-    order = harness.place(market())
-    harness.wait(10)
+    order = harness.trade(market())
     return harness, harness.ask(
         exchange.method, exchange.target.replace(ACCOUNT, harness.account).replace("54758826", order)
     )

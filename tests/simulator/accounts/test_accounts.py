@@ -92,14 +92,12 @@ def test_future_books_its_gain_to_the_cent() -> None:
 
 
 def count(harness: Harness) -> int:
-    account = harness.state.accounts.get(harness.account)
-    assert account is not None
+    account = harness.own()
     return day_trade_count(account, harness.now)
 
 
 def trade(harness: Harness, action: str, symbol: str = "AAPL") -> None:
-    harness.place(market(leg(symbol, "2", action)))
-    harness.wait(10)
+    harness.trade(market(leg(symbol, "2", action)))
 
 
 def test_day_trades_are_counted_per_day_and_forgotten_after_a_week(harness: Harness) -> None:
@@ -128,25 +126,18 @@ def test_position_held_overnight_is_no_day_trade(harness: Harness) -> None:
     assert count(harness) == 0
 
 
-def account_of(harness: Harness, number: str) -> Account:
-    found = harness.state.accounts.get(number)
-    assert found is not None
-    return found
-
-
 def test_replay_to_the_end_gives_the_present_state() -> None:
     harness = Harness(without=["cryptocurrency_orders_are_off", "no_account_holds_both_sides"]).login()
     second = harness.accounts[1]
     for body in (
         market(leg(quantity="7")),
         market(leg(quantity="40", action="Sell to Close")),
-        market(leg("/ESU6", "3", kind="Future")),
-        market(leg("/ESU6", "1", "Sell to Close", "Future")),
-        market(leg("BTC/USD", "0.125", kind="Cryptocurrency")),
+        market(leg("/ESU6", "3")),
+        market(leg("/ESU6", "1", "Sell to Close")),
+        market(leg("BTC/USD", "0.125")),
     ):
-        harness.place(body, second)
-        harness.wait(70)
-    account = account_of(harness, second)
+        harness.trade(body, second, seconds=70)
+    account = harness.own(second)
     [past] = replay(account, [harness.now])
     assert (past.cash, past.positions, past.version) == (account.cash, account.positions, account.version)
     assert past.transactions == account.transactions
@@ -154,24 +145,22 @@ def test_replay_to_the_end_gives_the_present_state() -> None:
 
 
 def test_replay_stops_at_each_time_and_reserves_nothing(harness: Harness) -> None:
-    harness.place(market(leg(quantity="1")))
-    harness.wait(10)
-    account = account_of(harness, harness.account)
+    harness.trade(market(leg(quantity="1")))
+    account = harness.own()
     deposit, fill = account.transactions
     assert opened_at(account) == deposit.executed_at
     times = [deposit.executed_at - 1, deposit.executed_at, fill.executed_at - 0.001, fill.executed_at]
     states = [(past.cash, past.held("AAPL")) for past in replay(account, times)]
     assert states == [(0, 0), (10_000_000, 0), (10_000_000, 0), (account.cash, 1)]
     harness.place(market(leg(quantity="5")))
-    account = account_of(harness, harness.account)
+    account = harness.own()
     assert account.reserved > 0
     [past] = replay(account, [harness.now])
     assert past.reserved == Decimal(0)
 
 
 def test_fill_is_booked(harness: Harness) -> None:
-    identifier = harness.place(market(leg(quantity="9")))
-    harness.wait(10)
+    identifier = harness.trade(market(leg(quantity="9")))
     fills = harness.order(identifier)["legs"][0]["fills"]
     rows = harness.rows(f"/accounts/{harness.account}/transactions?type=Trade")
     assert [row["ext-exec-id"] for row in reversed(rows)] == [fill["ext-exec-id"] for fill in fills]
@@ -186,8 +175,7 @@ def test_fill_is_booked(harness: Harness) -> None:
 @pytest.mark.parametrize(("form", "kind"), [("observed", int), ("documented", str)])
 def test_identifiers_and_counts_follow_the_wire_form(form: WireForm, kind: type) -> None:
     harness = Harness(wire=form).login()
-    identifier = harness.place(market(leg(quantity="1")))
-    harness.wait(10)
+    identifier = harness.trade(market(leg(quantity="1")))
     trade, deposit = harness.rows(f"/accounts/{harness.account}/transactions")
     assert (type(trade["id"]), type(trade["order-id"]), type(trade["leg-count"])) == (kind, kind, kind)
     assert (str(trade["order-id"]), str(trade["leg-count"])) == (identifier, "1")
@@ -200,7 +188,7 @@ def net(row: dict[str, str]) -> Decimal:
 
 def test_bookings_of_every_account_add_up(harness: Harness) -> None:
     for number in harness.accounts:
-        account = harness.state.accounts.get(number)
+        account = harness.own(number)
         assert account.cash == sum(map(net, harness.rows(f"/accounts/{number}/transactions")))
     (row,) = harness.rows(f"/accounts/{harness.account}/transactions")
     assert row["transaction-type"] == "Money Movement"
@@ -210,15 +198,13 @@ def test_bookings_of_every_account_add_up(harness: Harness) -> None:
 def test_trade_of_a_future_is_worth_the_gain_on_what_it_closes(harness: Harness) -> None:
     price = harness.sim.brokerage.state.prices.set_price
     price("/ESU6", Decimal("6000.25"), harness.now)
-    harness.place(market(leg("/ESU6", "2", kind="Future")))
-    harness.wait(10)
+    harness.trade(market(leg("/ESU6", "2")))
     price("/ESU6", Decimal("6010.50"), harness.now)
-    harness.place(market(leg("/ESU6", "2", "Sell to Close", "Future")))
-    harness.wait(10)
+    harness.trade(market(leg("/ESU6", "2", "Sell to Close")))
     *closed, deposit = harness.rows(f"/accounts/{harness.account}/transactions")
     values = {(row["action"], row["value-effect"]): Decimal(0) for row in closed}
     for row in closed:
         values[row["action"], row["value-effect"]] += Decimal(row["value"])
     assert values == {("Buy to Open", "None"): 0, ("Sell to Close", "Credit"): 2 * 50 * Decimal("10.25")}
-    account = harness.state.accounts.get(harness.account)
+    account = harness.own()
     assert account.cash == sum(map(net, [*closed, deposit]))

@@ -60,9 +60,8 @@ def test_requirement_of_covered_calls(harness: Harness) -> None:
 
 
 def test_covered_call_takes_no_margin(harness: Harness) -> None:
-    harness.place(market(leg(quantity="100")))
-    harness.wait(10)
-    body = market(leg("AAPL  260717C00210000", "1", "Sell to Open", "Equity Option"))
+    harness.trade(market(leg(quantity="100")))
+    body = market(leg("AAPL  260717C00210000", "1", "Sell to Open"))
     placed = json.loads(harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body).body)["data"]
     check_effect(placed)
     effect = placed["buying-power-effect"]
@@ -74,11 +73,11 @@ ORDERS = [
     leg("AAPL", "{n}", "Buy to Open"),
     leg("MSFT", "{n}", "Sell to Open"),
     leg("AAPL", "{n}", "Sell to Close"),
-    leg("AAPL  260717C00210000", "{n}", "Sell to Open", "Equity Option"),
-    leg("AAPL  260717P00190000", "{n}", "Buy to Open", "Equity Option"),
-    leg("/ESU6", "{n}", "Buy", "Future"),
-    leg("./ESU6 ES3U6 260918P6000", "{n}", "Sell to Open", "Future Option"),
-    leg("BTC/USD", "{n}", "Buy to Open", "Cryptocurrency"),
+    leg("AAPL  260717C00210000", "{n}", "Sell to Open"),
+    leg("AAPL  260717P00190000", "{n}", "Buy to Open"),
+    leg("/ESU6", "{n}", "Buy"),
+    leg("./ESU6 ES3U6 260918P6000", "{n}", "Sell to Open"),
+    leg("BTC/USD", "{n}", "Buy to Open"),
 ]
 
 

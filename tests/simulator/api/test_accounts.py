@@ -80,19 +80,16 @@ def positions(harness: Harness, account: str, query: str = "") -> list[Any]:
 
 def test_fills_open_and_close_a_position(harness: Harness) -> None:
     assert positions(harness, harness.account) == []
-    harness.place(market(leg(quantity="30")))
-    harness.wait(5)
+    harness.trade(market(leg(quantity="30")), seconds=5)
     [held] = positions(harness, harness.account)
     booked = [row for row in harness.rows(f"/accounts/{harness.account}/transactions") if row.get("symbol")]
     assert (held.symbol, held.quantity, held.quantity_direction) == ("AAPL", 30, "Long")
     assert (held.average_open_price * 30).quantize(Decimal("0.01")) == sum(Decimal(row["value"]) for row in booked)
     assert held.updated_at is not None
     assert held.mark is None
-    harness.place(market(leg(quantity="30", action="Sell to Close")))
-    harness.wait(5)
+    harness.trade(market(leg(quantity="30", action="Sell to Close")), seconds=5)
     assert positions(harness, harness.account) == []
-    harness.place(market(leg("/ESZ6", "1", "Buy", "Future")))
-    harness.wait(5)
+    harness.trade(market(leg("/ESZ6", "1", "Buy")), seconds=5)
     [held] = positions(harness, harness.account, "underlying-product-code=ES")
     assert (held.symbol, held.multiplier) == ("/ESZ6", 50)
     assert positions(harness, harness.account, "underlying-product-code=NQ") == []
@@ -127,8 +124,7 @@ def test_position_expires_when_its_instrument_does(harness: Harness) -> None:
     option = harness.rows("/futures-option-chains/ES")[0]
     future = harness.get("/instruments/futures/ESU6")["data"]
     harness.place(market(leg(option["symbol"], "1", kind="Future Option")))
-    harness.place(market(leg(future["symbol"], "1", kind="Future")))
-    harness.wait(5)
+    harness.trade(market(leg(future["symbol"], "1", kind="Future")), seconds=5)
     shown = {row["symbol"]: row["expires-at"] for row in harness.rows(f"/accounts/{harness.account}/positions")}
     assert shown == {row["symbol"]: row["expires-at"] for row in (option, future)}
 
@@ -163,8 +159,7 @@ def test_filters_and_pages(harness: Harness) -> None:
 def test_total_fees_are_those_of_the_day(harness: Harness) -> None:
     target = f"/accounts/{harness.account}/transactions"
     assert harness.get(f"{target}/total-fees")["data"] == {"total-fees": "0.00", "total-fees-effect": "None"}
-    harness.place(market())
-    harness.wait(10)
+    harness.trade(market())
     trades = [row for row in harness.rows(target) if row["transaction-type"] == "Trade"]
     kinds = ("regulatory-fees", "clearing-fees", "commission", "proprietary-index-option-fees")
     paid = sum(Decimal(row[kind]) for row in trades for kind in kinds)
@@ -172,15 +167,14 @@ def test_total_fees_are_those_of_the_day(harness: Harness) -> None:
     fees = codec.decode(OPERATIONS["transactions.total_fees"], body, strict=True).value
     assert fees.total_fees == paid > 0
     assert fees.total_fees_effect == "Debit"
-    harness.place(market())
-    harness.wait(10)
+    harness.trade(market())
     body = harness.ask("GET", f"/accounts/{harness.account}/transactions").body
     codec.decode(OPERATIONS["transactions.list"], body, strict=True)
 
 
 def test_transaction_of_an_evening_belongs_to_its_eastern_day(harness: Harness) -> None:
     harness.wait_until("2026-06-10T20:30:00-04:00")  # the next day in UTC
-    harness.brokerage.act("move_cash", harness.now, account_number=harness.account, amount="25")
+    harness.act("move_cash", account_number=harness.account, amount="25")
     found = [
         day
         for day in ("2026-06-09", "2026-06-10", "2026-06-11")

@@ -48,8 +48,7 @@ def test_balance_follows_from_bookings_and_positions(harness: Harness) -> None:
     one = codec.decode(OPERATIONS["balances.get"], response.body, strict=True).value
     assert attrs.evolve(one, extra={}) == balance_of(harness, harness.account)
     assert harness.ask("GET", f"/accounts/{harness.account}/balances/EUR").status == 404
-    harness.place(market(leg(quantity="30")))
-    harness.wait(5)
+    harness.trade(market(leg(quantity="30")), seconds=5)
     booked = harness.rows(f"/accounts/{harness.account}/transactions")
     [position] = harness.rows(f"/accounts/{harness.account}/positions?include-marks=true")
     balance = balance_of(harness, harness.account)
@@ -77,13 +76,11 @@ def test_snapshots_are_the_newest_and_the_current_balance_by_default(harness: Ha
 
 def test_snapshot_shows_the_account_of_its_time(harness: Harness) -> None:
     harness.wait_until("2026-06-10T19:59:50+00:00")
-    harness.place(market(leg(quantity="30")))
-    harness.wait(5)
+    harness.trade(market(leg(quantity="30")), seconds=5)
     harness.wait_until("2026-06-10T20:00:00+00:00")
     at_close = balance_of(harness, harness.account)
     harness.wait_until("2026-06-11T14:00:00+00:00")
-    harness.place(market(leg(quantity="30", action="Sell to Close")))
-    harness.wait(5)
+    harness.trade(market(leg(quantity="30", action="Sell to Close")), seconds=5)
     [bod, eod] = snapshots(harness, harness.account, "start-date=2026-06-10&end-date=2026-06-10")
     assert (bod.cash_balance, bod.long_equity_value) == (10_000_000, 0)
     assert attrs.evolve(eod, time_of_day=None, extra={}) == at_close
@@ -133,9 +130,8 @@ def test_history_ends_with_the_present_and_follows_prices(production: Harness) -
 
 
 def test_history_before_the_first_trade_is_the_cash(production: Harness) -> None:
-    production.place(market(leg(quantity="1000")))
-    production.wait(5)
-    production.state.prices.set_price("AAPL", Decimal(250), production.now)
+    production.trade(market(leg(quantity="1000")), seconds=5)
+    production.set_price("AAPL", 250)
     production.wait(5)
     *before, last = history(production, production.account)
     assert {row.close for row in before} == {Decimal(10_000_000)}
@@ -152,9 +148,8 @@ def test_history_needs_a_start_or_a_range(production: Harness) -> None:
 
 
 def test_open_gain_on_futures_is_part_of_the_equity(harness: Harness) -> None:
-    harness.place(market(leg("/ESU6", "2", kind="Future")))
-    harness.wait(5)
-    harness.state.prices.set_price("/ESU6", Decimal(6100), harness.now)
+    harness.trade(market(leg("/ESU6", "2")), seconds=5)
+    harness.set_price("/ESU6", 6100)
     [position] = harness.rows(f"/accounts/{harness.account}/positions")
     gain = 2 * 50 * (6100 - Decimal(position["average-open-price"]))
     balance = balance_of(harness, harness.account)

@@ -30,7 +30,7 @@ def test_requirements_report_adds_up(production: Harness) -> None:
 
 
 def reserved(harness: Harness, number: str) -> Decimal:
-    account = harness.state.accounts.get(number)
+    account = harness.own(number)
     return account.reserved
 
 
@@ -95,8 +95,7 @@ def test_dry_run_compares_before_and_after(production: Harness) -> None:
 
 
 def call_held(harness: Harness) -> str:
-    account = harness.state.accounts.get(harness.accounts[1])
-    assert account is not None
+    account = harness.own(harness.accounts[1])
     return next(symbol for symbol in account.positions if symbol != "AAPL")
 
 

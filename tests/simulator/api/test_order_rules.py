@@ -11,9 +11,9 @@ from brokerage_async._generated.models import PreflightCode
 from brokerage_async._generated.operations import REQUEST_MODELS
 from tests.simulator.harness import Harness, exits, leg, limit, market
 
-CALL = leg("AAPL  260717C00200000", "1", kind="Equity Option")
-PUT = leg("AAPL  260717P00200000", "1", kind="Equity Option")
-COIN = leg("BTC/USD", "0.1", kind="Cryptocurrency")
+CALL = leg("AAPL  260717C00200000", "1")
+PUT = leg("AAPL  260717P00200000", "1")
+COIN = leg("BTC/USD", "0.1")
 NOTIONAL: dict[str, Any] = {
     "order-type": "Notional Market",
     "time-in-force": "Day",
@@ -49,7 +49,7 @@ CASES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     (
         "future_options_have_no_stops",
         "stop_order_not_supported",
-        market(leg("./ESZ6 EW3U6 260918P6000", "1", kind="Future Option"), order_type="Stop", stop_trigger="2.00"),
+        market(leg("./ESZ6 EW3U6 260918P6000", "1"), order_type="Stop", stop_trigger="2.00"),
     ),
     ("market_orders_are_never_gtc", "gtc_market_orders_not_supported", NOTIONAL | {"time-in-force": "GTC"}),
     (
@@ -67,13 +67,13 @@ CASES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     (
         "buy_and_sell_are_for_futures",
         "plain_action_not_supported",
-        limit("1.00", leg("./ESU6 E1AN6 260702C6000", "1", "Buy", "Future Option")),
+        limit("1.00", leg("./ESU6 E1AN6 260702C6000", "1", "Buy")),
     ),
     ("cryptocurrency_orders_are_off", "cryptocurrency_orders_disabled", limit("100.00", COIN)),
     (
         "cryptocurrency_orders_have_one_leg",
         "cryptocurrency_order_with_several_legs",
-        limit("100.00", COIN, leg("ETH/USD", "1", kind="Cryptocurrency")),
+        limit("100.00", COIN, leg("ETH/USD", "1")),
     ),
     *(
         ("conditions_are_complete", "incomplete_condition", conditional(without(CONDITION, name)))

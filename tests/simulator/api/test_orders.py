@@ -24,15 +24,12 @@ def traded(harness: Harness) -> Harness:
     harness.place(market())
     harness.place(limit("100.00", time_in_force="GTC"))
     harness.wait_until("2026-06-11T15:00:00+00:00")
-    harness.place(market(leg("/ESU6", "1", "Buy", "Future")))
-    harness.place(
-        limit("1.00", leg("./ESU6 ES3U6 260918P6000", "1", "Buy to Open", "Future Option"), time_in_force="GTC")
-    )
+    harness.place(market(leg("/ESU6", "1", "Buy")))
+    harness.place(limit("1.00", leg("./ESU6 ES3U6 260918P6000", "1", "Buy to Open"), time_in_force="GTC"))
     harness.wait_until("2026-06-12T15:00:00+00:00")
     cancelled = harness.place(limit("10.00", leg("MSFT")))
     harness.ask("DELETE", f"/accounts/{harness.account}/orders/{cancelled}")
-    harness.place(limit("5.00", leg("F")), harness.accounts[2])
-    harness.wait(30)
+    harness.trade(limit("5.00", leg("F")), harness.accounts[2], seconds=30)
     return harness
 
 
@@ -118,8 +115,7 @@ def test_order_of_an_evening_belongs_to_its_eastern_day() -> None:
 
 def test_unchanged_live_list_is_not_rendered_again(harness: Harness) -> None:
     target = f"/customers/me/orders/live?account-numbers[]={harness.account}"
-    harness.place(limit())
-    harness.wait(5)
+    harness.trade(limit(), seconds=5)
     first = harness.ask("GET", target)
     assert harness.ask("GET", target) is first
     harness.place(limit())

@@ -71,8 +71,7 @@ def test_orders_are_the_newest_first_with_their_actions(harness: Harness) -> Non
 
 
 def test_fills_have_their_price_and_leg(harness: Harness) -> None:
-    identifier = harness.place(market(leg("MSFT", "3")))
-    harness.wait(30)
+    identifier = harness.trade(market(leg("MSFT", "3")), seconds=30)
     fills = views.state_view(harness.brokerage, 1.0, harness.now).fills
     assert sum(int(fill.quantity) for fill in fills) == 3
     assert {(fill.order_id, fill.action, fill.symbol) for fill in fills} == {(identifier, "Buy to Open", "MSFT")}

@@ -119,8 +119,7 @@ class Listener:
 
 def test_fill_sends_order_position_balance_chain_and_gains(harness: Harness) -> None:
     peer, other = Listener(harness, harness.account), Listener(harness, harness.accounts[2])
-    harness.place(market(leg(quantity="3")))
-    harness.wait(10)
+    harness.trade(market(leg(quantity="3")))
     assert peer.kinds == ["Order", "AccountBalance", "CurrentPosition", "OrderChain", "UnderlyingYearGainSummary"]
     assert other.received == []
     assert peer.events("Order")[-1]["status"] == "Filled"
@@ -130,8 +129,7 @@ def test_fill_sends_order_position_balance_chain_and_gains(harness: Harness) -> 
 
 def test_complex_order_is_sent_once_for_all_components_of_a_moment(harness: Harness) -> None:
     peer = Listener(harness, harness.account)
-    harness.place(limit())
-    harness.wait(5)
+    harness.trade(limit(), seconds=5)
     assert "ComplexOrder" not in peer.kinds
     peer = Listener(harness, harness.account)
     answer = harness.ask("POST", f"/accounts/{harness.account}/complex-orders", COMPLEX_ORDERS["OTOCO"])
@@ -149,7 +147,7 @@ def test_complex_order_is_sent_once_for_all_components_of_a_moment(harness: Harn
 
 
 def test_assignment_sends_the_positions_that_it_ends_and_opens(harness: Harness) -> None:
-    account = harness.state.accounts.of(harness.state.owner)[0]
+    account = harness.own()
     option = harness.state.catalogue.instrument(InstrumentType.EQUITY_OPTION, "AAPL  260717P00200000")
     assert option is not None
     assert option.expires_at is not None
@@ -170,7 +168,7 @@ def test_assignment_sends_the_positions_that_it_ends_and_opens(harness: Harness)
 def test_transfer_of_cash_sends_the_transaction_and_the_balance(harness: Harness) -> None:
     peer = Listener(harness, harness.account)
     before = float(harness.get(f"/accounts/{harness.account}/balances/USD")["data"]["cash-balance"])
-    harness.brokerage.act("move_cash", harness.now, account_number=harness.account, amount="-250.5")
+    harness.act("move_cash", account_number=harness.account, amount="-250.5")
     harness.wait(1)
     [transfer], [balance] = peer.events("ExternalTransaction"), peer.events("AccountBalance")
     assert (transfer["amount"], transfer["direction"], transfer["account-number"]) == (
@@ -179,9 +177,9 @@ def test_transfer_of_cash_sends_the_transaction_and_the_balance(harness: Harness
     assert float(balance["cash-balance"]) == before - 250.5
     for amount in ("0", "none", "NaN"):
         with pytest.raises(ValueError, match="amount must be"):
-            harness.brokerage.act("move_cash", harness.now, account_number=harness.account, amount=amount)
+            harness.act("move_cash", account_number=harness.account, amount=amount)
     with pytest.raises(ValueError, match="account_number must be one of the simulator"):
-        harness.brokerage.act("move_cash", harness.now, account_number="X", amount="1")
+        harness.act("move_cash", account_number="X", amount="1")
 
 
 def test_published_watchlist_comes_to_those_who_subscribed(harness: Harness) -> None:
@@ -203,18 +201,15 @@ def test_published_watchlist_comes_to_those_who_subscribed(harness: Harness) -> 
 
 
 def test_nothing_is_sent_where_nobody_listens_and_day_trades_change_the_status(harness: Harness) -> None:
-    harness.place(market())
-    harness.wait(10)
-    harness.brokerage.act("move_cash", harness.now, account_number=harness.account, amount="1")
+    harness.trade(market())
+    harness.act("move_cash", account_number=harness.account, amount="1")
     assert not harness.brokerage.streams._due
     peer = Listener(harness, harness.account)
     target = f"/accounts/{harness.account}/trading-status"
     assert harness.get(target)["data"]["day-trade-count"] == 0
-    harness.place(market(leg(quantity="3")))
-    harness.wait(10)
+    harness.trade(market(leg(quantity="3")))
     assert peer.events("TradingStatus") == []
-    harness.place(market(leg(quantity="3", action="Sell to Close")))
-    harness.wait(10)
+    harness.trade(market(leg(quantity="3", action="Sell to Close")))
     [status] = peer.events("TradingStatus")
     assert status["day-trade-count"] == 1
     assert status == harness.get(target)["data"]

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from brokerage_async import models
-from brokerage_async.simulator.accounts.accounts import Account, Execution
+from brokerage_async.simulator.accounts.accounts import Execution
 from brokerage_async.simulator.api.accounts import Positions
 from brokerage_async.simulator.streams.account_views import (
     external_transaction,
@@ -21,16 +21,8 @@ from tests.simulator.harness import Harness, leg, market
 YEAR = 366 * 86400
 
 
-def account_of(harness: Harness) -> Account:
-    account = harness.state.accounts.get(harness.account)
-    assert account is not None
-    return account
-
-
 def trade(harness: Harness, quantity: int, action: str = "Buy to Open") -> str:
-    identifier = harness.place(market(leg(quantity=str(quantity), action=action)))
-    harness.wait(20)
-    return identifier
+    return harness.trade(market(leg(quantity=str(quantity), action=action)), seconds=20)
 
 
 def as_sent(wire: Any) -> dict[str, Any]:
@@ -42,7 +34,7 @@ def as_sent(wire: Any) -> dict[str, Any]:
 
 def test_position_is_that_of_the_list_and_ends_with_direction_zero(harness: Harness) -> None:
     def position(identifier: str) -> dict[str, Any]:
-        account = account_of(harness)
+        account = harness.own()
         execution = account.transactions[-1].booked
         assert isinstance(execution, Execution)
         assert str(execution.order_number) == identifier
@@ -58,7 +50,7 @@ def test_position_is_that_of_the_list_and_ends_with_direction_zero(harness: Harn
 
 
 def test_transfer_of_cash_has_every_key(harness: Harness) -> None:
-    account = account_of(harness)
+    account = harness.own()
     [deposit] = account.transactions
     transfer = as_sent(external_transaction(account, deposit))
     assert transfer["direction"] == "Deposit"
@@ -70,11 +62,11 @@ def test_transfer_of_cash_has_every_key(harness: Harness) -> None:
 
 def chain(harness: Harness, underlying: str = "AAPL") -> dict[str, Any]:
     """Return the chain of the first account, as JSON."""
-    return as_sent(order_chain(account_of(harness), underlying))
+    return as_sent(order_chain(harness.own(), underlying))
 
 
 def test_open_chain_ends_with_its_positions_and_every_field_is_read(harness: Harness) -> None:
-    assert order_chain(account_of(harness), "AAPL") is None
+    assert order_chain(harness.own(), "AAPL") is None
     identifier = trade(harness, 3)
     found = chain(harness)
     assert [node["node-type"] for node in found["lite-nodes"]] == ["order", "open-positions"]
@@ -123,7 +115,7 @@ def test_closed_chain_is_followed_by_another(harness: Harness) -> None:
 
 def gains(harness: Harness, underlying: str = "AAPL", later: float = 0) -> models.UnderlyingYearGainSummary | None:
     """Return the summary as a client reads it."""
-    sent = year_gains(account_of(harness), underlying, harness.now + later)
+    sent = year_gains(harness.own(), underlying, harness.now + later)
     return None if sent is None else models.converter.structure(as_sent(sent), models.UnderlyingYearGainSummary)
 
 

@@ -33,16 +33,15 @@ def test_rates_are_met_in_a_thousand_days_of_ten_orders() -> None:
 def spread(harness: Harness) -> str:
     """Place a spread that fills at once."""
     legs = [
-        leg("AAPL  260717C00200000", "1", "Buy to Open", "Equity Option"),
-        leg("AAPL  260717C00210000", "1", "Sell to Open", "Equity Option"),
+        leg("AAPL  260717C00200000", "1", "Buy to Open"),
+        leg("AAPL  260717C00210000", "1", "Sell to Open"),
     ]
     return harness.place(limit("50.00", *legs))
 
 
 def cancelled(harness: Harness) -> str:
     """Place an order that rests, and cancel it once it is live."""
-    identifier = harness.place(limit())
-    harness.wait(1)
+    identifier = harness.trade(limit(), seconds=1)
     assert harness.cancel(identifier).status == 200
     return identifier
 
@@ -105,14 +104,12 @@ def test_session_of_the_sandbox_is_offline_for_25_minutes(monkeypatch: pytest.Mo
     outage = next(now for now in at_each_minute(harness.now) if chances(harness).is_offline(now))
     harness.wait(outage - harness.now)
     harness.login()
-    refused = harness.place(limit())
-    harness.wait(1)
+    refused = harness.trade(limit(), seconds=1)
     shown = harness.order(refused)
     assert (shown["status"], shown["reject-reason"]) == ("Rejected", "Session offline")
     harness.wait(25 * 60)
     harness.login()
-    accepted = harness.place(limit())
-    harness.wait(1)
+    accepted = harness.trade(limit(), seconds=1)
     assert harness.status(accepted) == "Live"
 
 

@@ -28,17 +28,17 @@ def test_otoco_components_wait_for_their_trigger(harness: Harness) -> None:
 
 def test_filled_trigger_releases_components_and_one_cancels_the_other(harness: Harness) -> None:
     harness.wait(5)
-    harness.state.prices.set_price("KO", Decimal(19), harness.now)
+    harness.set_price("KO", 19)
     harness.wait(1)
-    harness.state.prices.set_price("KO", Decimal(70), harness.now)
+    harness.set_price("KO", 70)
     harness.wait(10)
     if harness.complex_order("OTOCO")["trigger-order"]["status"] != "Filled":
-        harness.state.prices.set_price("KO", Decimal(19), harness.now)
+        harness.set_price("KO", 19)
         harness.wait(10)
     data = harness.complex_order("OTOCO")
     assert data["trigger-order"]["status"] == "Filled"
     assert all("contingent-status" not in order for order in data["orders"])
-    harness.state.prices.set_price("KO", Decimal(500), harness.now)
+    harness.set_price("KO", 500)
     harness.wait(20)
     assert sorted(statuses(harness, "OTOCO")) == ["Cancelled", "Filled"]
     assert "terminal-at" in harness.complex_order("OTOCO")
@@ -64,7 +64,7 @@ def test_cancelled_component_ends_what_waits_for_it(harness: Harness) -> None:
 def test_oco_fill_cancels_the_other_order(harness: Harness) -> None:
     harness.wait(5)
     assert statuses(harness, "OCO") == ["Live", "Live"]
-    harness.state.prices.set_price("GLD", Decimal(140), harness.now)
+    harness.set_price("GLD", 140)
     harness.wait(20)
     assert statuses(harness, "OCO") == ["Filled", "Cancelled"]
 
@@ -87,7 +87,7 @@ def test_trigger_filled_before_replacement_stays_the_trigger() -> None:
         harness = Harness(seed=seed, equities=20).login()
         harness.wait(5)
         trigger = harness.complex_order("OTOCO")["trigger-order"]["id"]
-        harness.state.prices.set_price("KO", Decimal(19), harness.now)
+        harness.set_price("KO", 19)
         harness.wait(0.5)
         edit = {"order-type": "Limit", "time-in-force": "GTC", "price": "21.00"}
         response = harness.ask("PUT", f"/accounts/{harness.accounts[1]}/orders/{trigger}", edit)
@@ -95,7 +95,7 @@ def test_trigger_filled_before_replacement_stays_the_trigger() -> None:
             continue
         new = json.loads(response.body)["data"]["id"]
         harness.wait(1)
-        harness.state.prices.set_price("KO", Decimal(70), harness.now)
+        harness.set_price("KO", 70)
         harness.wait(1)
         if harness.history(str(new))[-1] == "Rejected":
             stopped += 1
@@ -172,8 +172,7 @@ def test_partial_fill_of_one_exit_cancels_the_other_and_goes_on() -> None:
     parts = 0
     for seed in range(8):
         harness = Harness(seed=seed, equities=20).login()
-        harness.place(market())
-        harness.wait(20)
+        harness.trade(market(), seconds=20)
         identifier = submit(harness, {"type": "OCO", "orders": exits("150.00")})["id"]
         filled = 0
         while filled < 10:
@@ -242,13 +241,13 @@ def test_rules_of_a_component_apply_once_it_is_released(harness: Harness) -> Non
     harness.wait(20)
     (order,) = shown(harness, identifier)["orders"]
     assert (order["status"], order["contingent-status"]) == ("Contingent", "Pending Condition")
-    harness.state.prices.set_price("AAPL", Decimal(310), harness.now)
+    harness.set_price("AAPL", 310)
     harness.wait(70)
     assert shown(harness, identifier)["orders"][0]["status"] == "Live"
 
 
 def test_accepted_components_reserve_the_buying_power_of_the_trigger(harness: Harness) -> None:
-    account = harness.state.accounts.of(harness.state.owner)[0]
+    account = harness.own()
     calculator = harness.state.margin_calculator
     before = calculator.buying_power(account, harness.now)
     identifier = submit(harness, COMPLEX_ORDERS["OTOCO"])["id"]
@@ -340,7 +339,7 @@ def test_exits_take_no_buying_power_and_orders_that_open_take_it_together(harnes
     alone = json.loads(harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", limit()).body)["data"]
     assert set(changes) == {signed(alone["buying-power-effect"], "change-in-buying-power")}
     harness = Harness().login()
-    account = harness.state.accounts.of(harness.state.owner)[0]
+    account = harness.own()
     account.cash = Decimal(800)  # enough for one of the two
     body = {"type": "OTO", "trigger-order": limit(), "orders": [limit("99.00")]}
     status, answer = dry_run(harness, body)
@@ -398,5 +397,4 @@ def test_close_in_a_complex_order_opens_when_nothing_is_held() -> None:
         harness.wait(20)
         assert actions(harness.get(f"{target}/{found['id']}")["data"]) == [later]
         if bought == "AAPL":
-            harness.place(market(leg(action="Sell to Close")))
-            harness.wait(20)
+            harness.trade(market(leg(action="Sell to Close")), seconds=20)

@@ -25,8 +25,7 @@ def test_marketable_order_is_received_routed_in_flight_live_and_filled(harness: 
     assert filled["remaining-quantity"] == 0
     assert sum(fill["quantity"] for fill in filled["fills"]) == 10
     harness = Harness(without=["orders_pass_in_flight"]).login()
-    identifier = harness.place(market())
-    harness.wait(10)
+    identifier = harness.trade(market())
     assert harness.history(identifier) == ["Received", "Routed", "Live", "Filled"]
 
 
@@ -52,8 +51,7 @@ def test_fill_beats_a_requested_cancellation() -> None:
 
 
 def test_limit_order_fills_at_its_price(harness: Harness) -> None:
-    identifier = harness.place(limit("100.00"))
-    harness.wait(10)
+    identifier = harness.trade(limit("100.00"))
     assert harness.cancel(identifier).status == 200
     harness.wait(25)
     harness.sim.set_price("AAPL", "99.00")
@@ -61,9 +59,8 @@ def test_limit_order_fills_at_its_price(harness: Harness) -> None:
     assert harness.history(identifier)[-2:] == ["Cancel Requested", "Cancelled"]
     assert harness.order(identifier)["legs"][0]["fills"] == []
     harness = Harness().login()
-    identifier = harness.place(limit("150.00"))
-    harness.wait(5)
-    harness.state.prices.set_price("AAPL", Decimal(149), harness.now)
+    identifier = harness.trade(limit("150.00"), seconds=5)
+    harness.set_price("AAPL", 149)
     harness.wait(10)
     order = harness.order(identifier)
     assert order["status"] == "Filled"
@@ -72,8 +69,8 @@ def test_limit_order_fills_at_its_price(harness: Harness) -> None:
 
 def test_spread_is_filled_before_its_last_fills() -> None:
     legs = [
-        leg("AAPL  260717C00200000", "1", "Buy to Open", "Equity Option"),
-        leg("AAPL  260717C00210000", "1", "Sell to Open", "Equity Option"),
+        leg("AAPL  260717C00200000", "1", "Buy to Open"),
+        leg("AAPL  260717C00210000", "1", "Sell to Open"),
     ]
     for without, open_at_first in (((), 1), (("filled_with_fills_to_come",), 0)):
         harness = Harness(without=without).login()
@@ -81,7 +78,7 @@ def test_spread_is_filled_before_its_last_fills() -> None:
         while (order := harness.order(identifier))["status"] != "Filled":
             harness.wait(0.02)
         assert [each["remaining-quantity"] for each in order["legs"]] == [0, open_at_first]
-        account = harness.state.accounts.get(harness.account)
+        account = harness.own()
         assert len(account.positions) == 2 - open_at_first
         before = order["updated-at"]
         harness.wait(21)
@@ -114,21 +111,18 @@ def test_order_after_hours_waits_for_the_next_session(harness: Harness) -> None:
 
 
 def test_order_lives_as_long_as_its_time_in_force(harness: Harness) -> None:
-    identifier = harness.place(limit("100.00", time_in_force="IOC"))
-    harness.wait(2)
+    identifier = harness.trade(limit("100.00", time_in_force="IOC"), seconds=2)
     order = harness.order(identifier)
     assert order["status"] == "Cancelled"
     assert order["cancelled-size"] == "10"
-    identifier = harness.place(limit("100.00"))
-    harness.wait(3600)
+    identifier = harness.trade(limit("100.00"), seconds=3600)
     harness.login()
     assert harness.status(identifier) == "Live"
     harness.wait_until("2026-06-10T20:00:01+00:00")
     assert harness.history(identifier) == ["Received", "Routed", "In Flight", "Live", "Expired"]
     assert harness.order(identifier)["terminal-at"] == "2026-06-10T20:00:00.000+00:00"
     harness.wait_until("2026-06-10T21:00:00+00:00")
-    identifier = harness.place(limit("250.00", time_in_force="Ext"))
-    harness.wait(10)
+    identifier = harness.trade(limit("250.00", time_in_force="Ext"))
     assert harness.status(identifier) == "Filled"
     identifier = harness.place(limit("100.00", time_in_force="GTD", gtc_date="2026-06-12"))
     harness.wait_until("2026-06-12T19:59:00+00:00")
@@ -143,16 +137,14 @@ def test_exchange_price_between_ticks_is_rejected_at_routing() -> None:
         (["off_tick_rejected_at_routing"], "Live", None),
     ):
         harness = Harness(without=without).login()
-        for body in (limit("100.005"), limit("3.01", leg("AAPL  260717C00200000", "1", kind="Equity Option"))):
+        for body in (limit("100.005"), limit("3.01", leg("AAPL  260717C00200000", "1"))):
             dry_run = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)
             assert (dry_run.status, json.loads(dry_run.body)["data"]["warnings"]) == (201, [])
-            identifier = harness.place(body)
-            harness.wait(1)
+            identifier = harness.trade(body, seconds=1)
             order = harness.order(identifier)
             assert (order["status"], order.get("reject-reason")) == (status, reason)
         for price in ("100.01", "0.0101"):
-            identifier = harness.place(limit(price))
-            harness.wait(1)
+            identifier = harness.trade(limit(price), seconds=1)
             assert harness.status(identifier) == "Live"
 
 
@@ -178,15 +170,13 @@ def test_stop_limit_of_a_spread_is_triggered_by_its_net_price() -> None:
     ):  # buys back a credit spread, whatever leg comes first
         harness = Harness().login()
         harness.sim.set_price("AAPL", 200)
-        opened = harness.place(spread("Limit", "Sell to Open 190", "Buy to Open 180", price="0.05", effect="Credit"))
-        harness.wait(10)
+        opened = harness.trade(spread("Limit", "Sell to Open 190", "Buy to Open 180", price="0.05", effect="Credit"))
         assert harness.status(opened) == "Filled"
         trigger = net(harness) + 1
         stop = spread(
             "Stop Limit", first, second, price="9.00", effect="Debit", stop_trigger=str(trigger),
         )  # fmt: skip
-        identifier = harness.place(stop)
-        harness.wait(600)
+        identifier = harness.trade(stop, seconds=600)
         assert (first, harness.status(identifier)) == (first, "Live")
         harness.sim.set_price("AAPL", 195)
         harness.wait(120)
@@ -200,8 +190,7 @@ def test_stop_limit_of_a_spread_is_triggered_by_its_net_price() -> None:
 
 def test_stop_limit_sells_a_spread_whose_credit_falls_to_its_trigger(harness: Harness) -> None:
     harness.sim.set_price("AAPL", 185)
-    opened = harness.place(spread("Limit", "Buy to Open 190", "Sell to Open 180", price="9.90", effect="Debit"))
-    harness.wait(10)
+    opened = harness.trade(spread("Limit", "Buy to Open 190", "Sell to Open 180", price="9.90", effect="Debit"))
     assert harness.status(opened) == "Filled"
     trigger = net(harness) - 1
     identifier = harness.place(
@@ -232,11 +221,10 @@ def test_notional_and_spread_orders_fill_in_proportion(harness: Harness) -> None
     (fill,) = order["legs"][0]["fills"]
     assert Decimal(str(fill["quantity"])) * Decimal(fill["fill-price"]) == pytest.approx(Decimal(100), abs=Decimal(2))
     legs = [
-        leg("AAPL  260717C00200000", "4", "Buy to Open", "Equity Option"),
-        leg("AAPL  260717C00210000", "8", "Sell to Open", "Equity Option"),
+        leg("AAPL  260717C00200000", "4", "Buy to Open"),
+        leg("AAPL  260717C00210000", "8", "Sell to Open"),
     ]
-    identifier = harness.place(limit("50.00", *legs))
-    harness.wait(15)
+    identifier = harness.trade(limit("50.00", *legs), seconds=15)
     order = harness.order(identifier)
     assert order["status"] == "Filled"
     first, second = ([fill["quantity"] for fill in one["fills"]] for one in order["legs"])
@@ -245,8 +233,7 @@ def test_notional_and_spread_orders_fill_in_proportion(harness: Harness) -> None
     body = market(leg("HALT"))
     preview = json.loads(harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body).body)["data"]
     assert preview["warnings"][0]["code"] == "order_would_be_rejected"
-    identifier = harness.place(body)
-    harness.wait(2)
+    identifier = harness.trade(body, seconds=2)
     order = harness.order(identifier)
     assert (order["status"], order["reject-reason"]) == ("Rejected", "Trading in the instrument is halted")
 
@@ -273,23 +260,20 @@ def test_price_condition_and_stop_hold_the_order_back(harness: Harness) -> None:
         "comparator": "lte",
         "threshold": "400",
     }
-    identifier = harness.place(market(rules={"conditions": [condition]}))
-    harness.wait(600)
+    identifier = harness.trade(market(rules={"conditions": [condition]}), seconds=600)
     order = harness.order(identifier)
     assert (order["status"], order["contingent-status"]) == ("Contingent", "Pending Condition")
-    harness.state.prices.set_price("MSFT", Decimal(399), harness.now)
+    harness.set_price("MSFT", 399)
     harness.wait(120)
     order = harness.order(identifier)
     assert order["status"] == "Filled"
     assert order["rules"]["conditions"][0]["triggered-value"] == "399.00"
     harness = Harness().login()
-    harness.place(market(leg(quantity="10")))
-    harness.wait(10)
+    harness.trade(market(leg(quantity="10")))
     stop = market(leg(action="Sell to Close"), order_type="Stop", stop_trigger="180.00")
-    identifier = harness.place(stop)
-    harness.wait(600)
+    identifier = harness.trade(stop, seconds=600)
     assert harness.status(identifier) == "Live"
-    harness.state.prices.set_price("AAPL", Decimal("179.50"), harness.now)
+    harness.set_price("AAPL", "179.50")
     harness.wait(10)
     assert harness.status(identifier) == "Filled"
 
@@ -333,7 +317,7 @@ def test_histories_are_legal_and_quantities_balance(seed: int, plan: list[tuple[
     harness.wait(60)
     check_histories(harness)
     check_quantities(harness)
-    account = harness.state.accounts.get(harness.account)
+    account = harness.own()
     working = [order for order in harness.state.order_store.of([account]) if not order.is_terminal]
     assert account.reserved == sum((order.reserved for order in working), Decimal(0))
 
@@ -349,8 +333,7 @@ def check_histories(harness: Harness) -> None:
 
 
 def check_quantities(harness: Harness) -> None:
-    account = harness.state.accounts.get(harness.account)
-    assert account is not None
+    account = harness.own()
     held = Decimal(0)
     for order in harness.state.order_store.of([account]):
         for one in order.legs:
@@ -366,8 +349,7 @@ def test_overnight_order_works_in_the_evening_unless_that_is_switched_off() -> N
         harness = Harness(without=without).login()
         harness.wait_until("2026-06-11T01:00:00+00:00")  # Wednesday, 21:00 in New York
         harness.login()
-        identifier = harness.place(limit("999.00", time_in_force="Ext Overnight"))
-        harness.wait(60)
+        identifier = harness.trade(limit("999.00", time_in_force="Ext Overnight"), seconds=60)
         assert (without, harness.status(identifier)) == (without, status)
 
 

@@ -50,7 +50,7 @@ def test_option_out_of_the_money_expires_worthless(harness: Harness) -> None:
 @pytest.mark.parametrize("right", list(OptionType))
 def test_option_in_the_money_is_delivered_at_its_strike(harness: Harness, right: OptionType, held: str) -> None:
     _, call = call_held(harness)
-    account = harness.state.accounts.of(harness.state.owner)[0]
+    account = harness.own()
     symbol = occ_symbol("AAPL", call.expires, right, call.strike)
     option, quantity = harness.state.catalogue.instrument(InstrumentType.EQUITY_OPTION, symbol), Decimal(held)
     assert option is not None
@@ -92,7 +92,7 @@ def test_delivery_closes_shares_that_are_held_and_opens_the_rest(harness: Harnes
 
 def test_option_on_an_index_is_settled_in_cash(harness: Harness) -> None:
     _, call = call_held(harness)
-    account = harness.state.accounts.of(harness.state.owner)[0]
+    account = harness.own()
     symbol = occ_symbol("SPX", call.expires, OptionType.PUT, Decimal(6000))
     option = harness.state.catalogue.instrument(InstrumentType.EQUITY_OPTION, symbol)
     assert option is not None
@@ -167,8 +167,7 @@ def test_day_order_ends_with_its_option_before_the_session_does(harness: Harness
     option: Any = future_option_instrument(rows[0]["symbol"])
     harness.wait(option.expires_at - 1800 - harness.now)
     harness.login()
-    identifier = harness.place(limit("0.05", leg(option.symbol, "1", kind="Future Option")))
-    harness.wait(1799)
+    identifier = harness.trade(limit("0.05", leg(option.symbol, "1", kind="Future Option")), seconds=1799)
     assert harness.login().status(identifier) == "Live"
     harness.wait(60)
     assert harness.status(identifier) == "Expired"

@@ -9,7 +9,7 @@ from tests.simulator.harness import Harness, leg, limit, market
 
 
 def act(harness: Harness, name: str, identifier: str, **arguments: Any) -> None:
-    harness.brokerage.act(name, harness.now, order_id=identifier, **arguments)
+    harness.act(name, order_id=identifier, **arguments)
 
 
 def fills(harness: Harness, identifier: str) -> list[tuple[Decimal, Decimal]]:
@@ -25,8 +25,7 @@ def test_order_is_filled_by_hand_in_parts_at_any_status(harness: Harness) -> Non
     assert harness.history(identifier) == ["Received", "Routed", "In Flight", "Live"]
     assert [quantity for quantity, _ in fills(harness, identifier)] == [3]
     harness = Harness().login()
-    identifier = harness.place(limit("100.00"))
-    harness.wait(5)
+    identifier = harness.trade(limit("100.00"), seconds=5)
     act(harness, "fill_order", identifier, quantity="4", price="99.50")
     assert harness.status(identifier) == "Live"
     act(harness, "fill_order", identifier)
@@ -34,17 +33,15 @@ def test_order_is_filled_by_hand_in_parts_at_any_status(harness: Harness) -> Non
     (part, price), (rest, market_price) = fills(harness, identifier)
     assert (part, price, rest) == (4, Decimal("99.50"), 6)
     assert market_price > 100
-    assert harness.state.accounts.get(harness.account).held("AAPL") == 10
+    assert harness.own().held("AAPL") == 10
 
 
 def test_busted_fill_leaves_its_leg_and_a_corrected_one_stays(harness: Harness) -> None:
-    identifier = harness.place(limit("100.00"))
-    harness.wait(5)
+    identifier = harness.trade(limit("100.00"), seconds=5)
     for quantity, price in (("3", "100"), ("3", "90"), ("4", "80")):
         act(harness, "fill_order", identifier, quantity=quantity, price=price)
     names = [fill["fill-id"] for fill in harness.order(identifier)["legs"][0]["fills"]]
-    account = harness.state.accounts.get(harness.account)
-    assert account is not None
+    account = harness.own()
     booked, cash = list(account.transactions), account.cash
     act(harness, "bust_fill", identifier, fill_id=names[0])
     act(harness, "bust_fill", identifier, fill_id=names[1], price="95")
@@ -72,8 +69,7 @@ def test_order_is_removed_with_the_status_of_its_fills(harness: Harness) -> None
         (None, "Remove Pending", "Remove Pending"),
         (None, "Removed", "Removed"),
     ):
-        identifier = harness.place(limit("100.00"))
-        harness.wait(5)
+        identifier = harness.trade(limit("100.00"), seconds=5)
         if quantity:
             act(harness, "fill_order", identifier, quantity=quantity)
         act(harness, "remove_order", identifier, status=status)
@@ -88,10 +84,9 @@ def test_order_is_removed_with_the_status_of_its_fills(harness: Harness) -> None
 
 
 def test_pending_removal_ends_with_a_second_call(harness: Harness) -> None:
-    identifier = harness.place(limit("100.00"))
-    harness.wait(5)
+    identifier = harness.trade(limit("100.00"), seconds=5)
     act(harness, "remove_order", identifier, status="Remove Pending")
-    harness.state.prices.set_price("AAPL", Decimal(90), harness.now)
+    harness.set_price("AAPL", 90)
     harness.wait(60)
     assert harness.status(identifier) == "Remove Pending"
     act(harness, "remove_order", identifier)
@@ -137,8 +132,7 @@ def test_wrong_orders_and_statuses_are_refused(harness: Harness) -> None:
             act(harness, "hold_order", name, status=status)
     with pytest.raises(LookupError, match="unknown order 1"):
         act(harness, "hold_order", "1")
-    identifier = harness.place(market())
-    harness.wait(10)
+    identifier = harness.trade(market())
     with pytest.raises(ValueError, match="must be on its way or live to be filled, it is Filled"):
         act(harness, "fill_order", identifier)
     with pytest.raises(LookupError, match="unknown order 7"):
@@ -156,12 +150,11 @@ def test_order_is_rejected_on_its_way_and_live(harness: Harness) -> None:
     assert (harness.status(identifier), harness.order(identifier)["reject-reason"]) == ("Rejected", "no")
     with pytest.raises(ValueError, match=f"order {identifier} cannot become Rejected, it is Rejected"):
         act(harness, "reject_order", identifier)
-    live = harness.place(limit("100.00"))
-    harness.wait(5)
+    live = harness.trade(limit("100.00"), seconds=5)
     act(harness, "reject_order", live)
     assert harness.history(live)[-2:] == ["Live", "Rejected"]
     harness.sim.clock.speed = 0
-    harness.state.prices.set_price("AAPL", Decimal(90), harness.now)
+    harness.set_price("AAPL", 90)
     harness.wait(5)
     assert harness.status(live) == "Rejected"
 
@@ -193,8 +186,8 @@ def test_spread_is_filled_in_units_without_a_price(harness: Harness) -> None:
     act(harness, "fill_order", identifier, quantity="1")
     assert [Decimal(str(each["remaining-quantity"])) for each in harness.order(identifier)["legs"]] == [1, 2]
     legs = [
-        leg("AAPL  260717C00200000", "1", "Buy to Open", "Equity Option"),
-        leg("AAPL  260717C00210000", "1", "Sell to Open", "Equity Option"),
+        leg("AAPL  260717C00200000", "1", "Buy to Open"),
+        leg("AAPL  260717C00210000", "1", "Sell to Open"),
     ]
     identifier = harness.place(limit("50.00", *legs))
     act(harness, "hold_order", identifier, status="Filled")

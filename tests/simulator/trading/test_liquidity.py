@@ -33,37 +33,32 @@ def filled(harness: Harness, identifier: str) -> Decimal:
 
 def test_order_fills_at_bid_or_ask_once_they_cross_it() -> None:
     harness = scripted((0, "99.90", "100.10", 1000), (100, "99.80", "100.00", 1000))
-    identifier = harness.place(limit("100.00"))
-    harness.wait(95)
+    identifier = harness.trade(limit("100.00"), seconds=95)
     assert harness.status(identifier) == "Live"
     harness.wait(10)
     assert harness.status(identifier) == "Filled"
     assert {price for _, price in fills(harness, identifier)} == {Decimal("100.00")}
     harness = scripted((0, "99.90", "100.10", 1000))
-    identifier = harness.place(market(leg(action="Sell to Open")))
-    harness.wait(10)
+    identifier = harness.trade(market(leg(action="Sell to Open")))
     assert {price for _, price in fills(harness, identifier)} == {Decimal("99.90")}
 
 
 def test_order_larger_than_the_size_fills_quote_by_quote() -> None:
     harness = scripted((0, "199.90", "200.10", 30), (60, "199.90", "200.10", 50), (120, "199.90", "200.10", 500))
-    identifier = harness.place(market(leg(quantity="100")))
-    harness.wait(59)
+    identifier = harness.trade(market(leg(quantity="100")), seconds=59)
     assert (harness.status(identifier), filled(harness, identifier)) == ("Live", 30)
     harness.wait(60)
     assert (harness.status(identifier), filled(harness, identifier)) == ("Live", 80)
     harness.wait(30)
     assert (harness.status(identifier), filled(harness, identifier)) == ("Filled", 100)
     harness = scripted((0, "99.90", "100.10", 30))
-    identifier = harness.place({**limit("101.00", leg(quantity="100")), "time-in-force": "IOC"})
-    harness.wait(30)
+    identifier = harness.trade({**limit("101.00", leg(quantity="100")), "time-in-force": "IOC"}, seconds=30)
     assert (harness.status(identifier), filled(harness, identifier)) == ("Cancelled", 30)
     harness = scripted((0, "199.90", "200.10", 60), (60, "199.90", "200.10", 2000))
     one, two = ("AAPL  260717C00200000", "AAPL  260717C00210000")
     option: dict[str, Any] = {"kind": "Equity Option"}
     body = limit("50.00", leg(one, "2", **option), leg(two, "4", "Sell to Open", **option))
-    identifier = harness.place(body)
-    harness.wait(59)
+    identifier = harness.trade(body, seconds=59)
     # 3 contracts are wanted of the second option: enough for one unit of one and two
     assert [Decimal(str(each["remaining-quantity"])) for each in harness.order(identifier)["legs"]] == [1, 2]
     harness.wait(60)
@@ -73,15 +68,13 @@ def test_order_larger_than_the_size_fills_quote_by_quote() -> None:
         "order-type": "Notional Market", "time-in-force": "Day", "value": "50", "value-effect": "Debit",
         "legs": [leg(quantity=None)],
     }  # fmt: skip
-    identifier = harness.place(body)
-    harness.wait(59)
+    identifier = harness.trade(body, seconds=59)
     assert harness.status(identifier) == "Live"
     harness.wait(10)
     assert harness.status(identifier) == "Filled"
     harness = scripted((0, "199.90", "200.10", 50))
     first, second = (harness.place(market(leg(quantity="40"))) for _ in range(2))
-    sale = harness.place(market(leg(quantity="50", action="Sell to Close")), harness.accounts[1])
-    harness.wait(30)
+    sale = harness.trade(market(leg(quantity="50", action="Sell to Close")), harness.accounts[1], seconds=30)
     assert filled(harness, first) + filled(harness, second) == 50
     assert harness.status(sale, harness.accounts[1]) == "Filled"
 

@@ -16,8 +16,7 @@ def test_submissions_are_not_deduplicated(harness: Harness) -> None:
 
 
 def test_live_order_is_cancelled_once_the_exchange_confirms(harness: Harness) -> None:
-    identifier = harness.place(limit())
-    harness.wait(2)
+    identifier = harness.trade(limit(), seconds=2)
     answer = json.loads(harness.cancel(identifier).body)["data"]
     assert (answer["status"], answer["cancellable"]) == ("Cancel Requested", False)
     assert "cancelled-at" not in answer
@@ -51,8 +50,7 @@ def test_terminal_or_cancelling_order_cannot_be_cancelled(harness: Harness, wait
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
 def test_replacement_is_a_new_order_that_references_the_original(harness: Harness, method: str) -> None:
-    old = harness.place(limit("100.00", external_identifier="mine"))
-    harness.wait(2)
+    old = harness.trade(limit("100.00", external_identifier="mine"), seconds=2)
     response = harness.ask(method, f"/accounts/{harness.account}/orders/{old}", EDIT | {"external-identifier": "mine"})
     new = json.loads(response.body)["data"]
     assert response.status == 200
@@ -66,8 +64,7 @@ def test_replacement_is_a_new_order_that_references_the_original(harness: Harnes
 
 
 def test_edit_dry_run_changes_nothing(harness: Harness) -> None:
-    identifier = harness.place(limit())
-    harness.wait(2)
+    identifier = harness.trade(limit(), seconds=2)
     response = harness.ask("POST", f"/accounts/{harness.account}/orders/{identifier}/dry-run", EDIT)
     assert response.status == 201
     assert "id" not in json.loads(response.body)["data"]["order"]
@@ -79,8 +76,7 @@ def test_replacement_of_a_terminal_order_or_with_another_instrument_is_rejected(
     target = f"/accounts/{harness.account}/orders/{identifier}/dry-run"
     assert harness.ask("POST", target, {**EDIT, "legs": [leg("MSFT")]}).status == 422
     assert harness.ask("POST", target, {**EDIT, "legs": [leg()]}).status == 201
-    identifier = harness.place(market())
-    harness.wait(10)
+    identifier = harness.trade(market())
     for method, suffix in (("PUT", ""), ("PATCH", ""), ("POST", "/dry-run")):
         response = harness.ask(method, f"/accounts/{harness.account}/orders/{identifier}{suffix}", EDIT)
         assert response.status == 422
@@ -125,8 +121,7 @@ def test_fill_of_the_original_rejects_its_replacement(harness: Harness) -> None:
 
 
 def working(harness: Harness, identifier: str) -> Any:
-    account = harness.state.accounts.get(harness.account)
-    assert account is not None
+    account = harness.own()
     return harness.state.order_store.get(account, identifier)
 
 
@@ -144,7 +139,7 @@ def test_replacement_never_trades_beside_its_original() -> None:
             harness.wait(0.01)
         replaced(harness, old, price="260.00")
         harness.wait(30)
-        account = harness.state.accounts.get(harness.account)
+        account = harness.own()
         assert account.held("AAPL") == 7
 
 
@@ -152,20 +147,20 @@ def test_order_on_its_way_takes_no_change_yet(harness: Harness) -> None:
     identifier = harness.place(limit())
     target = f"/accounts/{harness.account}/orders/{identifier}"
     for status in ("Routed", "In Flight"):
-        harness.brokerage.act("hold_order", harness.now, order_id=identifier, status=status)
+        harness.act("hold_order", order_id=identifier, status=status)
         harness.wait(5)
         order = harness.order(identifier)
         assert (order["status"], order["cancellable"], order["editable"]) == (status, False, False)
         for method, path in (("DELETE", target), ("PUT", target), ("PATCH", target), ("POST", f"{target}/dry-run")):
             response = harness.ask(method, path, None if method == "DELETE" else EDIT)
             assert (response.status, json.loads(response.body)["error"]["code"]) == (422, "cannot_update_order")
-        harness.brokerage.act("release_order", harness.now, order_id=identifier)
+        harness.act("release_order", order_id=identifier)
     harness.wait(1)
     assert harness.order(identifier)["cancellable"]
     assert harness.cancel(identifier).status == 200
     lenient = Harness(without=["no_change_before_live"]).login()
     identifier = lenient.place(limit())
-    lenient.brokerage.act("hold_order", lenient.now, order_id=identifier, status="Routed")
+    lenient.act("hold_order", order_id=identifier, status="Routed")
     lenient.wait(5)
     assert lenient.order(identifier)["cancellable"]
     assert lenient.cancel(identifier).status == 200
@@ -176,33 +171,30 @@ def test_order_on_its_way_takes_no_change_yet(harness: Harness) -> None:
 def test_replacement_is_contingent_until_the_original_is_cancelled() -> None:
     for without, waits in (((), "Contingent"), (("replacements_wait_for_the_cancel",), "Received")):
         harness = Harness(without=without).login()
-        old = harness.place(limit())
-        harness.wait(2)
-        harness.brokerage.act("hold_order", harness.now, order_id=old, status="Replace Requested")
+        old = harness.trade(limit(), seconds=2)
+        harness.act("hold_order", order_id=old, status="Replace Requested")
         new = replaced(harness, old)
         harness.wait(60)
         assert (harness.status(old), harness.status(new)) == ("Replace Requested", waits)
-        harness.brokerage.act("release_order", harness.now, order_id=old)
+        harness.act("release_order", order_id=old)
         harness.wait(2)
         assert (harness.status(old), harness.status(new)) == ("Cancelled", "Live")
 
 
 @pytest.mark.parametrize(("quantity", "becomes"), [("4", "Live"), (None, "Filled")])
 def test_any_fill_of_the_original_ends_its_replacement(harness: Harness, quantity: str | None, becomes: str) -> None:
-    old = harness.place(limit())
-    harness.wait(2)
-    harness.brokerage.act("hold_order", harness.now, order_id=old, status="Replace Requested")
+    old = harness.trade(limit(), seconds=2)
+    harness.act("hold_order", order_id=old, status="Replace Requested")
     new = replaced(harness, old)
-    harness.brokerage.act("fill_order", harness.now, order_id=old, quantity=quantity, price="100")
-    harness.brokerage.act("release_order", harness.now, order_id=old)
+    harness.act("fill_order", order_id=old, quantity=quantity, price="100")
+    harness.act("release_order", order_id=old)
     harness.wait(5)
     assert (harness.status(old), harness.history(new)) == (becomes, ["Received", "Contingent", "Rejected"])
     assert "replacing-order-id" not in harness.order(old)
 
 
 def test_replacement_waits_for_its_original_and_expires_with_it(harness: Harness) -> None:
-    old = harness.place(limit())
-    harness.wait(2)
+    old = harness.trade(limit(), seconds=2)
     new = replaced(harness, old)
     assert not harness.order(new)["editable"]
     assert harness.ask("PUT", f"/accounts/{harness.account}/orders/{new}", EDIT).status == 422

@@ -19,10 +19,10 @@ from tests.simulator.harness import EDIT, Harness, check_effect, leg, limit, mar
         (limit("100.00", leg(action="Sell to Open")), "cant_sell_for_debit"),
         (limit("100.00", leg("NOTTHERE")), "invalid_symbol"),
         (limit("100.00", leg(quantity="-1")), "invalid_quantity"),
-        (market(leg("/ESU6", "0.5", "Buy", "Future")), "invalid_quantity"),
+        (market(leg("/ESU6", "0.5", "Buy")), "invalid_quantity"),
         (market(leg("GONE")), "instrument_closing_only"),
-        (market(leg("AAPL  260116C00200000", "1", "Buy to Open", "Equity Option")), "instrument_expired"),
-        (market(leg("GONE  260717C00005000", "1", "Buy to Open", "Equity Option")), "invalid_symbol"),  # has no options
+        (market(leg("AAPL  260116C00200000", "1", "Buy to Open")), "instrument_expired"),
+        (market(leg("GONE  260717C00005000", "1", "Buy to Open")), "invalid_symbol"),  # has no options
         (limit("-1.00"), "invalid_price"),
         (limit(time_in_force="GTD", gtc_date="2026-06-09"), "invalid_gtc_date"),
         (
@@ -34,8 +34,8 @@ from tests.simulator.harness import EDIT, Harness, check_effect, leg, limit, mar
         (
             limit(
                 "1.00",
-                leg("AAPL  260717C00200000", "1", "Buy to Open", "Equity Option"),
-                leg("MSFT  260717C00470000", "1", "Buy to Open", "Equity Option"),
+                leg("AAPL  260717C00200000", "1", "Buy to Open"),
+                leg("MSFT  260717C00470000", "1", "Buy to Open"),
             ),
             "legs_underlying_mismatch",
         ),
@@ -151,15 +151,13 @@ def test_close_without_position_becomes_opening_order() -> None:
 
 
 def test_close_of_a_position_stays_a_close(harness: Harness) -> None:
-    harness.place(market())
-    harness.wait(10)
+    harness.trade(market())
     closing = limit("900.00", leg(action="Sell to Close"), effect="Credit")
     first = harness.place(closing)
     assert harness.order(first)["legs"][0]["action"] == "Sell to Close"
     harness.cancel(first)
     harness.wait(1)
-    harness.place(market(leg(action="Sell to Close")))
-    harness.wait(10)
+    harness.trade(market(leg(action="Sell to Close")))
     assert harness.order(harness.place(closing))["legs"][0]["action"] == "Sell to Open"
 
 
@@ -181,7 +179,7 @@ def size_codes(harness: Harness, quantity: str, action: str = "Buy to Open", eff
 
 
 def hold(harness: Harness, quantity: str) -> None:
-    account = harness.state.accounts.of(harness.state.owner)[0]
+    account = harness.own()
     shares = harness.state.catalogue.instrument("Equity", "AAPL")
     assert shares is not None
     account.positions["AAPL"] = Position(shares, Decimal(quantity), Fraction(1), harness.now)
