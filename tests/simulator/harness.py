@@ -170,10 +170,7 @@ class Harness:
 
     def complex_order(self, kind: str) -> dict[str, Any]:
         """Return the complex order of a type after checking it against the schema."""
-        response = self.ask("GET", self.complex_target(kind))
-        codec.decode(OPERATIONS["complex_orders.get"], response.body, strict=True)
-        data: dict[str, Any] = json.loads(response.body)["data"]
-        return data
+        return dict(self.data("GET", self.complex_target(kind), operation="complex_orders.get"))
 
     def history(self, identifier: str) -> list[str]:
         """Return every status that an order had, from the ledger."""

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brokerage_async._generated.models import InstrumentType, OrderStatus
+from brokerage_async._generated.models import OrderStatus
 from brokerage_async.protocol.order_status import TRANSITIONS
-from tests.simulator.harness import EDIT, Harness, leg, limit, market
+from tests.simulator.harness import CALL, EDIT, Harness, leg, limit, market, spread
 
 
 def test_marketable_order_is_received_routed_in_flight_live_and_filled(harness: Harness) -> None:
@@ -51,84 +51,65 @@ def test_fill_beats_a_requested_cancellation() -> None:
 
 
 def test_limit_order_fills_at_its_price(harness: Harness) -> None:
-    identifier = harness.trade(limit("100.00"))
-    assert harness.cancel(identifier).status == 200
+    cancelled, filled = harness.trade(limit("100.00")), harness.trade(limit("150.00"))
+    assert harness.cancel(cancelled).status == 200
     harness.wait(25)
-    harness.sim.set_price("AAPL", "99.00")
-    harness.wait(10)
-    assert harness.history(identifier)[-2:] == ["Cancel Requested", "Cancelled"]
-    assert harness.order(identifier)["legs"][0]["fills"] == []
-    harness = Harness().login()
-    identifier = harness.trade(limit("150.00"), seconds=5)
     harness.set_price("AAPL", 149)
     harness.wait(10)
-    order = harness.order(identifier)
-    assert order["status"] == "Filled"
-    assert {fill["fill-price"] for fill in order["legs"][0]["fills"]} == {"149.00"}
+    assert (harness.status(filled), {price for _, price in harness.fills(filled)}) == ("Filled", {149})
+    harness.set_price("AAPL", 99)
+    harness.wait(10)
+    assert harness.history(cancelled)[-2:] == ["Cancel Requested", "Cancelled"]
+    assert harness.fills(cancelled) == []
 
 
 def test_spread_is_filled_before_its_last_fills() -> None:
-    legs = [
-        leg("AAPL  260717C00200000", "1", "Buy to Open"),
-        leg("AAPL  260717C00210000", "1", "Sell to Open"),
-    ]
     for without, open_at_first in (((), 1), (("filled_with_fills_to_come",), 0)):
         harness = Harness(without=without).login()
-        identifier = harness.place(limit("50.00", *legs))
+        identifier = harness.place(spread())
         while (order := harness.order(identifier))["status"] != "Filled":
             harness.wait(0.02)
         assert [each["remaining-quantity"] for each in order["legs"]] == [0, open_at_first]
-        account = harness.own()
-        assert len(account.positions) == 2 - open_at_first
+        assert len(harness.own().positions) == 2 - open_at_first
         before = order["updated-at"]
         harness.wait(21)
         order = harness.order(identifier)
         assert [each["remaining-quantity"] for each in order["legs"]] == [0, 0]
-        assert len(account.positions) == 2
+        assert len(harness.own().positions) == 2
         assert (order["updated-at"] > before) is bool(open_at_first)
-
-
-def test_gtc_order_outlives_the_day(harness: Harness) -> None:
-    identifier = harness.place(limit("100.00", time_in_force="GTC"))
-    harness.wait_until("2026-06-15T15:00:00+00:00")
-    assert harness.status(identifier) == "Live"
 
 
 def test_order_after_hours_waits_for_the_next_session(harness: Harness) -> None:
     harness.wait_until("2026-06-12T21:00:00+00:00")
-    response = harness.ask("POST", f"/accounts/{harness.account}/orders", limit("250.00"))
-    placed = json.loads(response.body)["data"]
+    placed = harness.data("POST", f"/accounts/{harness.account}/orders", limit("250.00"), 201)
     assert [warning["code"] for warning in placed["warnings"]] == ["tif.next_valid_session"]
-    identifier = str(placed["order"]["id"])
-    harness.wait_until("2026-06-15T13:29:59+00:00")
-    assert harness.status(identifier) == "Received"
-    harness.wait_until("2026-06-15T13:31:00+00:00")
-    assert harness.status(identifier) == "Filled"
+    for moment, status in (("2026-06-15T13:29:59+00:00", "Received"), ("2026-06-15T13:31:00+00:00", "Filled")):
+        harness.wait_until(moment)
+        assert harness.status(str(placed["order"]["id"])) == status
     old = Harness(without=["next_session_warning_is_dotted"])
     old.wait_until("2026-06-12T21:00:00+00:00")
-    response = old.ask("POST", f"/accounts/{old.account}/orders/dry-run", limit("250.00"))
-    assert b'"tif_next_valid_sesssion"' in response.body
+    assert [warning["code"] for warning in old.preview(limit("250.00"))["warnings"]] == ["tif_next_valid_sesssion"]
 
 
 def test_order_lives_as_long_as_its_time_in_force(harness: Harness) -> None:
-    identifier = harness.trade(limit("100.00", time_in_force="IOC"), seconds=2)
-    order = harness.order(identifier)
-    assert order["status"] == "Cancelled"
-    assert order["cancelled-size"] == "10"
-    identifier = harness.trade(limit("100.00"), seconds=3600)
-    harness.login()
-    assert harness.status(identifier) == "Live"
-    harness.wait_until("2026-06-10T20:00:01+00:00")
-    assert harness.history(identifier) == ["Received", "Routed", "In Flight", "Live", "Expired"]
-    assert harness.order(identifier)["terminal-at"] == "2026-06-10T20:00:00.000+00:00"
-    harness.wait_until("2026-06-10T21:00:00+00:00")
-    identifier = harness.trade(limit("250.00", time_in_force="Ext"))
-    assert harness.status(identifier) == "Filled"
-    identifier = harness.place(limit("100.00", time_in_force="GTD", gtc_date="2026-06-12"))
-    harness.wait_until("2026-06-12T19:59:00+00:00")
-    assert harness.status(identifier) == "Live"
-    harness.wait_until("2026-06-12T20:00:01+00:00")
-    assert harness.status(identifier) == "Expired"
+    order = harness.order(harness.trade(limit("100.00", time_in_force="IOC"), seconds=2))
+    assert (order["status"], order["cancelled-size"]) == ("Cancelled", "10")
+    resting = {
+        "Day": ("2026-06-10T19:59:00+00:00", "2026-06-10T20:00:01+00:00"),
+        "GTD": ("2026-06-12T19:59:00+00:00", "2026-06-12T20:00:01+00:00"),
+        "GTC": ("2026-06-15T15:00:00+00:00", None),
+    }
+    for force, (alive, ended) in resting.items():
+        date = {"gtc_date": ended[:10]} if force == "GTD" and ended else {}
+        identifier = harness.place(limit("100.00", time_in_force=force, **date))
+        harness.wait_until(alive)
+        assert harness.status(identifier) == "Live"
+        if ended is not None:
+            harness.wait_until(ended)
+            assert harness.history(identifier) == ["Received", "Routed", "In Flight", "Live", "Expired"]
+            assert harness.order(identifier)["terminal-at"] == f"{ended[:10]}T20:00:00.000+00:00"
+            harness.wait_until(f"{ended[:10]}T21:00:00+00:00")
+            assert harness.status(harness.trade(limit("250.00", time_in_force="Ext"))) == "Filled"
 
 
 def test_exchange_price_between_ticks_is_rejected_at_routing() -> None:
@@ -137,30 +118,24 @@ def test_exchange_price_between_ticks_is_rejected_at_routing() -> None:
         (["off_tick_rejected_at_routing"], "Live", None),
     ):
         harness = Harness(without=without).login()
-        for body in (limit("100.005"), limit("3.01", leg("AAPL  260717C00200000", "1"))):
-            dry_run = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)
-            assert (dry_run.status, json.loads(dry_run.body)["data"]["warnings"]) == (201, [])
-            identifier = harness.trade(body, seconds=1)
-            order = harness.order(identifier)
+        for body in (limit("100.005"), limit("3.01", leg(CALL, "1"))):
+            assert harness.preview(body)["warnings"] == []
+            order = harness.order(harness.trade(body, seconds=1))
             assert (order["status"], order.get("reject-reason")) == (status, reason)
         for price in ("100.01", "0.0101"):
-            identifier = harness.trade(limit(price), seconds=1)
-            assert harness.status(identifier) == "Live"
+            assert harness.status(harness.trade(limit(price), seconds=1)) == "Live"
 
 
-def spread(order_type: str, first: str, second: str, **terms: Any) -> dict[str, Any]:
+def puts(order_type: str, first: str, second: str, **terms: Any) -> dict[str, Any]:
     """Return an order for a put spread of AAPL, its legs in the given order: an action and a strike each."""
-    legs = [leg(f"AAPL  260717P00{each[-3:]}000", "1", each[:-4], "Equity Option") for each in (first, second)]
-    body = limit(terms.pop("price"), *legs, **terms)
-    return body | {"order-type": order_type}
+    legs = [leg(f"AAPL  260717P00{each[-3:]}000", "1", each[:-4]) for each in (first, second)]
+    return limit(terms.pop("price"), *legs, **terms) | {"order-type": order_type}
 
 
 def net(harness: Harness) -> Decimal:
     """Return the price of the spread between the puts at 190 and 180."""
-    wanted = ("AAPL  260717P00190000", "AAPL  260717P00180000")
-    puts = [harness.state.catalogue.instrument(InstrumentType.EQUITY_OPTION, each) for each in wanted]
-    high, low = (harness.state.prices.price(put, harness.now) for put in puts if put is not None)
-    return high - low
+    high, low = (harness.instrument(f"AAPL  260717P00{strike}000") for strike in (190, 180))
+    return harness.state.prices.price(high, harness.now) - harness.state.prices.price(low, harness.now)
 
 
 def test_stop_limit_of_a_spread_is_triggered_by_its_net_price() -> None:
@@ -170,12 +145,10 @@ def test_stop_limit_of_a_spread_is_triggered_by_its_net_price() -> None:
     ):  # buys back a credit spread, whatever leg comes first
         harness = Harness().login()
         harness.sim.set_price("AAPL", 200)
-        opened = harness.trade(spread("Limit", "Sell to Open 190", "Buy to Open 180", price="0.05", effect="Credit"))
+        opened = harness.trade(puts("Limit", "Sell to Open 190", "Buy to Open 180", price="0.05", effect="Credit"))
         assert harness.status(opened) == "Filled"
         trigger = net(harness) + 1
-        stop = spread(
-            "Stop Limit", first, second, price="9.00", effect="Debit", stop_trigger=str(trigger),
-        )  # fmt: skip
+        stop = puts("Stop Limit", first, second, price="9.00", effect="Debit", stop_trigger=str(trigger))
         identifier = harness.trade(stop, seconds=600)
         assert (first, harness.status(identifier)) == (first, "Live")
         harness.sim.set_price("AAPL", 195)
@@ -190,20 +163,11 @@ def test_stop_limit_of_a_spread_is_triggered_by_its_net_price() -> None:
 
 def test_stop_limit_sells_a_spread_whose_credit_falls_to_its_trigger(harness: Harness) -> None:
     harness.sim.set_price("AAPL", 185)
-    opened = harness.trade(spread("Limit", "Buy to Open 190", "Sell to Open 180", price="9.90", effect="Debit"))
+    opened = harness.trade(puts("Limit", "Buy to Open 190", "Sell to Open 180", price="9.90", effect="Debit"))
     assert harness.status(opened) == "Filled"
     trigger = net(harness) - 1
-    identifier = harness.place(
-        spread(
-            "Stop Limit",
-            "Buy to Close 180",
-            "Sell to Close 190",
-            price="0.05",
-            effect="Credit",
-            stop_trigger=str(trigger),
-        )
-    )
-    harness.wait(600)
+    terms = {"price": "0.05", "effect": "Credit", "stop_trigger": str(trigger)}
+    identifier = harness.trade(puts("Stop Limit", "Buy to Close 180", "Sell to Close 190", **terms), seconds=600)
     assert harness.status(identifier) == "Live"
     harness.sim.set_price("AAPL", 205)
     harness.wait(120)
@@ -212,29 +176,21 @@ def test_stop_limit_sells_a_spread_whose_credit_falls_to_its_trigger(harness: Ha
 
 
 def test_notional_and_spread_orders_fill_in_proportion(harness: Harness) -> None:
-    identifier = harness.place(
-        market(leg(quantity=None), order_type="Notional Market", value="100.00", value_effect="Debit")
-    )
-    harness.wait(10)
-    order = harness.order(identifier)
-    assert order["status"] == "Filled"
-    (fill,) = order["legs"][0]["fills"]
-    assert Decimal(str(fill["quantity"])) * Decimal(fill["fill-price"]) == pytest.approx(Decimal(100), abs=Decimal(2))
-    legs = [
-        leg("AAPL  260717C00200000", "4", "Buy to Open"),
-        leg("AAPL  260717C00210000", "8", "Sell to Open"),
-    ]
-    identifier = harness.trade(limit("50.00", *legs), seconds=15)
-    order = harness.order(identifier)
-    assert order["status"] == "Filled"
+    notional = market(leg(quantity=None), order_type="Notional Market", value="100.00", value_effect="Debit")
+    identifier = harness.trade(notional)
+    assert harness.status(identifier) == "Filled"
+    ((quantity, price),) = harness.fills(identifier)
+    assert quantity * price == pytest.approx(Decimal(100), abs=Decimal(2))
+    order = harness.order(harness.trade(spread("4", "8"), seconds=15))
+    assert (order["status"], order["size"]) == ("Filled", 12)
     first, second = ([fill["quantity"] for fill in one["fills"]] for one in order["legs"])
     assert [2 * quantity for quantity in first] == second
-    assert order["size"] == 12
+
+
+def test_order_for_a_halted_instrument_is_rejected_after_a_warning(harness: Harness) -> None:
     body = market(leg("HALT"))
-    preview = json.loads(harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body).body)["data"]
-    assert preview["warnings"][0]["code"] == "order_would_be_rejected"
-    identifier = harness.trade(body, seconds=2)
-    order = harness.order(identifier)
+    assert harness.preview(body)["warnings"][0]["code"] == "order_would_be_rejected"
+    order = harness.order(harness.trade(body, seconds=2))
     assert (order["status"], order["reject-reason"]) == ("Rejected", "Trading in the instrument is halted")
 
 
@@ -252,24 +208,17 @@ def test_route_after_and_cancel_at_rules(harness: Harness) -> None:
 
 
 def test_price_condition_and_stop_hold_the_order_back(harness: Harness) -> None:
-    condition = {
-        "action": "route",
-        "symbol": "MSFT",
-        "instrument-type": "Equity",
-        "indicator": "last",
-        "comparator": "lte",
-        "threshold": "400",
-    }
+    condition = {"action": "route", "symbol": "MSFT", "instrument-type": "Equity", "indicator": "last"}
+    condition |= {"comparator": "lte", "threshold": "400"}
     identifier = harness.trade(market(rules={"conditions": [condition]}), seconds=600)
     order = harness.order(identifier)
     assert (order["status"], order["contingent-status"]) == ("Contingent", "Pending Condition")
     harness.set_price("MSFT", 399)
     harness.wait(120)
     order = harness.order(identifier)
-    assert order["status"] == "Filled"
-    assert order["rules"]["conditions"][0]["triggered-value"] == "399.00"
+    assert (order["status"], order["rules"]["conditions"][0]["triggered-value"]) == ("Filled", "399.00")
     harness = Harness().login()
-    harness.trade(market(leg(quantity="10")))
+    harness.trade(market())
     stop = market(leg(action="Sell to Close"), order_type="Stop", stop_trigger="180.00")
     identifier = harness.trade(stop, seconds=600)
     assert harness.status(identifier) == "Live"
