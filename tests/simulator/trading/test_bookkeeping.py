@@ -3,17 +3,16 @@
 import json
 from decimal import Decimal
 
-import pytest
-
 from brokerage_async.models import InstrumentType, LegAction, PriceEffect
 from brokerage_async.simulator.api.wire import Dialect, WireForm, dumps
 from brokerage_async.simulator.market.instrument import Instrument
 from brokerage_async.simulator.trading.bookkeeping import Bookkeeping
 from brokerage_async.simulator.trading.fees import Fees, amounts, effect, fees_of
 from tests.simulator.factories import SHARE, START, account, order
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(("form", "quantity"), [("observed", 3), ("documented", "3")])
+@for_each("form, quantity", [("observed", 3), ("documented", "3")])
 def test_execute_books_fill_position_cash_and_transaction(form: WireForm, quantity: object) -> None:
     bought = order("5")
     fill = Bookkeeping(Dialect(form)).execute(bought, bought.legs[0], Decimal(3), Decimal("2.5"), START)
@@ -54,19 +53,12 @@ def test_cash_and_opening_positions_are_booked_without_an_order() -> None:
     assert row["transaction-type"] == "Trade"
 
 
-KINDS = (
-    InstrumentType.EQUITY,
-    InstrumentType.EQUITY_OPTION,
-    InstrumentType.FUTURE,
-    InstrumentType.FUTURE_OPTION,
-    InstrumentType.CRYPTOCURRENCY,
-)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("action", [LegAction.BUY_TO_OPEN, LegAction.SELL_TO_CLOSE])
-def test_total_is_the_sum_of_the_fees(kind: InstrumentType, action: LegAction) -> None:
-    fees = fees_of(Instrument(symbol="X", instrument_type=kind, underlying="X"), action, Decimal(10), Decimal(100))
+@for_each("kind", ["Equity", "Equity Option", "Future", "Future Option", "Cryptocurrency"])
+@for_each("action", [LegAction.BUY_TO_OPEN, LegAction.SELL_TO_CLOSE])
+def test_total_is_the_sum_of_the_fees(kind: str, action: LegAction) -> None:
+    fees = fees_of(
+        Instrument(symbol="X", instrument_type=InstrumentType(kind), underlying="X"), action, Decimal(10), Decimal(100)
+    )
     wire = json.loads(dumps(fees.wire()))
     parts = ("regulatory-fees", "clearing-fees", "commission", "proprietary-index-option-fees")
     assert sum(Decimal(wire[part]) for part in parts) == Decimal(wire["total-fees"]) == fees.total > 0

@@ -3,10 +3,9 @@
 from decimal import Decimal
 from typing import Any
 
-import pytest
-
 from brokerage_async.simulator import PricePath
-from tests.simulator.harness import Harness, leg, limit, market
+from tests.simulator.harness import Harness, leg, limit, market, spread
+from tests.tables import for_each
 
 
 def scripted(*rows: tuple[float, str, str, int]) -> Harness:
@@ -18,17 +17,8 @@ def scripted(*rows: tuple[float, str, str, int]) -> Harness:
     return Harness(prices={"AAPL": PricePath(path)}).login()
 
 
-def fills(harness: Harness, identifier: str) -> list[tuple[Decimal, Decimal]]:
-    order = harness.order(identifier)
-    return [
-        (Decimal(str(fill["quantity"])), Decimal(fill["fill-price"]))
-        for each in order["legs"]
-        for fill in each["fills"]
-    ]
-
-
 def filled(harness: Harness, identifier: str) -> Decimal:
-    return sum((quantity for quantity, _ in fills(harness, identifier)), Decimal(0))
+    return sum((quantity for quantity, _ in harness.fills(identifier)), Decimal(0))
 
 
 def test_order_fills_at_bid_or_ask_once_they_cross_it() -> None:
@@ -36,42 +26,47 @@ def test_order_fills_at_bid_or_ask_once_they_cross_it() -> None:
     identifier = harness.trade(limit("100.00"), seconds=95)
     assert harness.status(identifier) == "Live"
     harness.wait(10)
-    assert harness.status(identifier) == "Filled"
-    assert {price for _, price in fills(harness, identifier)} == {Decimal("100.00")}
+    assert (harness.status(identifier), {price for _, price in harness.fills(identifier)}) == ("Filled", {100})
     harness = scripted((0, "99.90", "100.10", 1000))
     identifier = harness.trade(market(leg(action="Sell to Open")))
-    assert {price for _, price in fills(harness, identifier)} == {Decimal("99.90")}
+    assert {price for _, price in harness.fills(identifier)} == {Decimal("99.90")}
 
 
-def test_order_larger_than_the_size_fills_quote_by_quote() -> None:
-    harness = scripted((0, "199.90", "200.10", 30), (60, "199.90", "200.10", 50), (120, "199.90", "200.10", 500))
-    identifier = harness.trade(market(leg(quantity="100")), seconds=59)
-    assert (harness.status(identifier), filled(harness, identifier)) == ("Live", 30)
-    harness.wait(60)
-    assert (harness.status(identifier), filled(harness, identifier)) == ("Live", 80)
-    harness.wait(30)
-    assert (harness.status(identifier), filled(harness, identifier)) == ("Filled", 100)
-    harness = scripted((0, "99.90", "100.10", 30))
-    identifier = harness.trade({**limit("101.00", leg(quantity="100")), "time-in-force": "IOC"}, seconds=30)
-    assert (harness.status(identifier), filled(harness, identifier)) == ("Cancelled", 30)
-    harness = scripted((0, "199.90", "200.10", 60), (60, "199.90", "200.10", 2000))
-    one, two = ("AAPL  260717C00200000", "AAPL  260717C00210000")
-    option: dict[str, Any] = {"kind": "Equity Option"}
-    body = limit("50.00", leg(one, "2", **option), leg(two, "4", "Sell to Open", **option))
-    identifier = harness.trade(body, seconds=59)
-    # 3 contracts are wanted of the second option: enough for one unit of one and two
-    assert [Decimal(str(each["remaining-quantity"])) for each in harness.order(identifier)["legs"]] == [1, 2]
-    harness.wait(60)
-    assert harness.status(identifier) == "Filled"
-    harness = scripted((0, "99.90", "100.10", 0), (60, "99.90", "100.10", 1))
-    body = {
-        "order-type": "Notional Market", "time-in-force": "Day", "value": "50", "value-effect": "Debit",
-        "legs": [leg(quantity=None)],
-    }  # fmt: skip
-    identifier = harness.trade(body, seconds=59)
-    assert harness.status(identifier) == "Live"
-    harness.wait(10)
-    assert harness.status(identifier) == "Filled"
+IOC = limit("101.00", leg(quantity="100"), time_in_force="IOC")
+NOTIONAL = market(leg(quantity=None), order_type="Notional Market", value="50", value_effect="Debit")
+
+
+@for_each(
+    "quotes, body, steps",
+    [
+        (
+            [(0, "199.90", "200.10", 30), (60, "199.90", "200.10", 50), (120, "199.90", "200.10", 500)],
+            market(leg(quantity="100")),
+            [(59, "Live", 30), (60, "Live", 80), (30, "Filled", 100)],
+        ),
+        ([(0, "99.90", "100.10", 30)], IOC, [(30, "Cancelled", 30)]),
+        # 3 contracts are wanted of the second option: enough for one unit of one and two
+        (
+            [(0, "199.90", "200.10", 60), (60, "199.90", "200.10", 2000)],
+            spread("2", "4"),
+            [(59, "Live", 1 + 2), (60, "Filled", 2 + 4)],
+        ),
+        (
+            [(0, "99.90", "100.10", 0), (60, "99.90", "100.10", 1)],
+            NOTIONAL,
+            [(59, "Live", 0), (10, "Filled", Decimal("0.5005"))],
+        ),
+    ],
+)
+def test_order_larger_than_the_size_fills_quote_by_quote(quotes: Any, body: dict[str, Any], steps: Any) -> None:
+    harness = scripted(*quotes)
+    identifier = harness.place(body)
+    for seconds, status, quantity in steps:
+        harness.wait(seconds)
+        assert (harness.status(identifier), filled(harness, identifier)) == (status, quantity)
+
+
+def test_orders_of_one_side_share_the_size_of_a_quote() -> None:
     harness = scripted((0, "199.90", "200.10", 50))
     first, second = (harness.place(market(leg(quantity="40"))) for _ in range(2))
     sale = harness.trade(market(leg(quantity="50", action="Sell to Close")), harness.accounts[1], seconds=30)
@@ -92,7 +87,7 @@ def test_alert_triggers_and_balance_moves_as_the_path_does() -> None:
     assert row["triggered-at"].startswith("2026-06-10T14:00:30")
 
 
-@pytest.mark.parametrize("seconds", [20, 90])
+@for_each("seconds", [20, 90])
 def test_buying_power_follows_the_path_within_a_minute(seconds: int) -> None:
     harness = Harness(prices={"AAPL": PricePath([(0, "200"), (10, "260")])}).login()
     target = f"/accounts/{harness.accounts[1]}/balances/USD"
