@@ -1,7 +1,5 @@
 from datetime import date
 
-from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.protocol.decoding import codec
 from tests.simulator.harness import Harness
 from tests.tables import for_each
 
@@ -59,29 +57,20 @@ def test_current_session_state(harness: Harness, moment: str, state: str) -> Non
 )
 def test_both_wire_forms_match_the_schema(wire: str, operation: str, target: str) -> None:
     harness = Harness(wire=wire).login()
-    assert codec.decode(OPERATIONS[operation], harness.ask("GET", target).body, strict=True).value
+    assert harness.decoded(operation, target)
 
 
-@for_each(
-    "operation, target",
-    [
-        ("market_time.equity_session", "/market-time/equities/sessions/current"),
-        ("market_time.futures_sessions", "/market-time/futures/sessions/current"),
-        ("market_time.futures_session", "/market-time/futures/sessions/current/CFE"),
-        ("market_time.futures_holidays", "/market-time/futures/holidays/CME"),
-    ],
-)
-def test_sessions_by_path_equal_those_by_query(harness: Harness, operation: str, target: str) -> None:
-    found = codec.decode(OPERATIONS[operation], harness.ask("GET", target).body, strict=True).value
-    by_query = "/market-time/sessions/current?" + "&".join(
-        f"instrument-collections[]={each}" for each in ("Equity", "CME", "CFE")
-    )
-    current = codec.decode(OPERATIONS["market_time.current_sessions"], harness.ask("GET", by_query).body).value
-    expected = {"equity_session": current[0], "futures_sessions": current[1:], "futures_session": current[2]}
-    holidays = codec.decode(
-        OPERATIONS["market_time.equity_holidays"], harness.ask("GET", "/market-time/equities/holidays").body
-    ).value
-    assert found == expected.get(operation.partition(".")[2], holidays)
+def test_sessions_by_path_equal_those_by_query(harness: Harness) -> None:
+    query = "&".join(f"instrument-collections[]={each}" for each in ("Equity", "CME", "CFE"))
+    equity, *futures = harness.decoded("market_time.current_sessions", f"/market-time/sessions/current?{query}")
+    holidays = harness.decoded("market_time.equity_holidays", "/market-time/equities/holidays")
+    for operation, target, expected in (
+        ("equity_session", "equities/sessions/current", equity),
+        ("futures_sessions", "futures/sessions/current", futures),
+        ("futures_session", "futures/sessions/current/CFE", futures[1]),
+        ("futures_holidays", "futures/holidays/CME", holidays),
+    ):
+        assert harness.decoded(f"market_time.{operation}", f"/market-time/{target}") == expected
 
 
 @for_each(
