@@ -8,8 +8,8 @@ from brokerage_async.simulator.market.catalogue import Catalogue, Sizes
 from brokerage_async.simulator.market.equities import known_equities
 from brokerage_async.simulator.market.metrics import CompanyEvents, Metrics
 from brokerage_async.simulator.market.prices import Prices
+from tests.simulator.factories import START as NOW
 
-NOW = 1_781_100_000.0
 AAPL = known_equities()["AAPL"]
 
 
@@ -38,27 +38,18 @@ def test_figures_and_volatility_follow_prices() -> None:
     assert Decimal(later.historical_volatility_30_day or 0) > 5 * Decimal(calm.historical_volatility_30_day or 1)
 
 
-DAY = 86_400.0
-EQUITIES = known_equities()
-
-
 def test_events_are_past_ordered_and_announced() -> None:
-    events = CompanyEvents(KeyedRandom(1))
-    for equity in EQUITIES.values():
+    events, equities = CompanyEvents(KeyedRandom(1)), known_equities()
+    for equity in equities.values():
         for days in (events.earnings(equity, NOW), events.dividends(equity, NOW)):
             assert days == sorted(days)
             assert all(day <= local_date(NOW) for day, _ in days)
             assert len(days) in (0, *range(20, 24))
-    events = CompanyEvents(KeyedRandom(1))
-    amounts = [amount for equity in EQUITIES.values() for _, amount in events.dividends(equity, NOW)]
-    assert min(amounts) > Decimal(0)
-    events = CompanyEvents(KeyedRandom(1))
-    expected = events.next_report(EQUITIES["AAPL"], NOW)
+        assert all(amount > 0 for _, amount in events.dividends(equity, NOW))
+    expected = events.next_report(AAPL, NOW)
     assert expected[0] > local_date(NOW)
-    reported = events.earnings(EQUITIES["AAPL"], NOW + 200 * DAY)
-    assert expected in reported
-    events = CompanyEvents(KeyedRandom(1))
+    assert expected in events.earnings(AAPL, NOW + 200 * 86_400)
     for symbol in ("SPY", "SPX"):
-        assert events.earnings(EQUITIES[symbol], NOW) == []
-        assert events.next_report(EQUITIES[symbol], NOW) is None
-    assert events.dividends(EQUITIES["SPX"], NOW) == []
+        assert events.earnings(equities[symbol], NOW) == []
+        assert events.next_report(equities[symbol], NOW) is None
+    assert events.dividends(equities["SPX"], NOW) == []

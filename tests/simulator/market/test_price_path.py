@@ -1,6 +1,6 @@
 """Scripted prices, from a program or a file."""
 
-import builtins
+import sys
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from math import inf
@@ -14,9 +14,9 @@ import pytest
 from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.market.price_path import PricePath, read_prices
 from brokerage_async.simulator.market.quotes import Listing, check_price, next_minute
+from tests.simulator.factories import START
 from tests.tables import for_each
 
-START = 1_781_100_000.0
 LISTING = Listing(symbol="AAPL", level=Decimal(200), start=START, random=KeyedRandom(0))
 
 
@@ -25,9 +25,8 @@ def test_row_holds_until_the_next_one_in_seconds_or_datetimes() -> None:
     prices = [path.quote(LISTING, START + after).last for after in (0, 10, 19.9, 20, 30, 1e6)]
     assert prices == [Decimal("1.50"), Decimal("1.50"), Decimal("1.50"), 2, 3, 3]
     last = path.quote(LISTING, START + 31)
-    assert (last.since, last.bid, last.ask, last.bid_size, last.ask_size) == (
-        START + 30, Decimal("2.9"), 3, None, 40,
-    )  # fmt: skip
+    quote = last.since - START, last.bid, last.ask, last.bid_size, last.ask_size
+    assert quote == (30, Decimal("2.9"), 3, None, 40)
     assert [path.next_change(LISTING, START + after) - START for after in (0, 10, 25, 30)] == [10, 20, 30, inf]
     assert len(path) == 3
     at = datetime.fromtimestamp(START, UTC) + timedelta(hours=1)
@@ -59,8 +58,6 @@ def test_invalid_rows_raise(rows: list[Any], message: str) -> None:
         PricePath(rows)
 
 
-FILE_LISTING = Listing(symbol="AAPL", level=Decimal(200), start=NOON.timestamp(), random=KeyedRandom(0))
-
 CSV = """time,price,bid,ask_size,note
 2026-06-10T12:00Z,150.10,,300,first
 2026-06-10T08:00:05-04:00,150.20,150.15,,second
@@ -69,7 +66,7 @@ CSV = """time,price,bid,ask_size,note
 
 def check(path: Path) -> None:
     prices = read_prices(path)
-    first, second = (prices.quote(FILE_LISTING, NOON.timestamp() + after) for after in (0, 5))
+    first, second = (prices.quote(LISTING, NOON.timestamp() + after) for after in (0, 5))
     assert (first.last, first.bid, first.ask_size) == (Decimal("150.10"), Decimal("150.10"), 300)
     assert (second.last, second.bid, second.ask_size) == (Decimal("150.20"), Decimal("150.15"), None)
 
@@ -88,8 +85,8 @@ def test_csv_and_parquet_give_the_same_prices(tmp_path: Path) -> None:
     check(tmp_path / "a.parquet")
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
+@for_each(
+    "name, content, message",
     [
         ("a.txt", CSV, r"must be in a \.csv or \.parquet file, got \.txt: a\.txt"),
         ("a.csv", "time,price\n", "a.csv: a price path must have at least one row"),
@@ -104,14 +101,7 @@ def test_invalid_file_raises(tmp_path: Path, name: str, content: str, message: s
 
 
 def test_parquet_without_pyarrow_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def fail(name: str, *args: Any) -> Any:
-        if name.startswith("pyarrow"):
-            raise ImportError(name)
-        return real(name, *args)
-
-    monkeypatch.setattr(builtins, "__import__", fail)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"brokerage-async\[arrow\]"):
         read_prices(tmp_path / "a.parquet")
 
@@ -120,8 +110,8 @@ def test_next_minute_is_always_later() -> None:
     assert [next_minute(now) for now in (0.0, 59.9, 60.0)] == [60.0, 60.0, 120.0]
 
 
-@for_each("price", ["0", "-1", "1e9", "NaN"])
-def test_check_price_raises(price: str) -> None:
+def test_check_price_raises() -> None:
     assert check_price("price", Decimal("0.01")) == Decimal("0.01")
-    with pytest.raises(ValueError, match="bid must be positive and below 1000000000"):
-        check_price("bid", Decimal(price))
+    for price in ("0", "-1", "1e9", "NaN"):
+        with pytest.raises(ValueError, match="bid must be positive and below 1000000000"):
+            check_price("bid", Decimal(price))
