@@ -5,10 +5,8 @@ from decimal import Decimal
 from typing import Any
 
 import msgspec
-import pytest
 
 from brokerage_async import models
-from brokerage_async.simulator.accounts.accounts import Execution
 from brokerage_async.simulator.api.accounts import Positions
 from brokerage_async.simulator.streams.account_views import (
     external_transaction,
@@ -17,6 +15,7 @@ from brokerage_async.simulator.streams.account_views import (
     year_gains,
 )
 from tests.simulator.harness import Harness, leg, market
+from tests.tables import for_each
 
 YEAR = 366 * 86400
 
@@ -34,11 +33,9 @@ def as_sent(wire: Any) -> dict[str, Any]:
 
 def test_position_is_that_of_the_list_and_ends_with_direction_zero(harness: Harness) -> None:
     def position(identifier: str) -> dict[str, Any]:
-        account = harness.own()
-        execution = account.transactions[-1].booked
-        assert isinstance(execution, Execution)
+        execution: Any = harness.own().transactions[-1].booked
         assert str(execution.order_number) == identifier
-        return as_sent(position_row(Positions(harness.state), account, execution, harness.now))
+        return as_sent(position_row(Positions(harness.state), harness.own(), execution, harness.now))
 
     identifier = trade(harness, 3)
     found = position(identifier)
@@ -50,9 +47,8 @@ def test_position_is_that_of_the_list_and_ends_with_direction_zero(harness: Harn
 
 
 def test_transfer_of_cash_has_every_key(harness: Harness) -> None:
-    account = harness.own()
-    [deposit] = account.transactions
-    transfer = as_sent(external_transaction(account, deposit))
+    [deposit] = harness.own().transactions
+    transfer = as_sent(external_transaction(harness.own(), deposit))
     assert transfer["direction"] == "Deposit"
     read = models.converter.structure(transfer, models.ExternalTransaction)
     assert not read.extra
@@ -135,8 +131,9 @@ def test_opening_costs_fees_and_gains_nothing(harness: Harness) -> None:
     assert found.extra == {}
 
 
-@pytest.mark.parametrize(("price", "gain"), [(110, 30), (95, -15)])
-def test_gain_of_the_year_is_realized_by_the_part_that_is_closed(harness: Harness, price: int, gain: int) -> None:
+@for_each("price, gain", [(110, 30), (95, -15)])
+def test_gain_of_the_year_is_realized_by_the_part_that_is_closed(price: int, gain: int) -> None:
+    harness = Harness().login()
     harness.sim.set_price("AAPL", 100)
     trade(harness, 4)
     harness.sim.set_price("AAPL", price)

@@ -8,6 +8,7 @@ import pytest
 from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
 from brokerage_async.simulator.streams.server import MARKET_PATH
 from tests.simulator.harness import Harness
+from tests.tables import for_each
 
 FIELDS = ["eventType", "eventSymbol", "bidPrice", "askPrice", "mood"]
 
@@ -39,11 +40,19 @@ class Peer:
         [state] = self.send("AUTH", token=token)
         assert state["state"] == "AUTHORIZED"
 
-    def open(self, data_format: str = "COMPACT", contract: str = "AUTO") -> None:
+    def open(self, contract: str = "AUTO", **setup: Any) -> None:
+        """Set a channel up, by default for compact rows of quotes."""
         self.authorize()
         self.send("CHANNEL_REQUEST", 1, service="FEED", parameters={"contract": contract})
-        [config] = self.send("FEED_SETUP", 1, acceptDataFormat=data_format, acceptEventFields={"Quote": FIELDS})
+        usual = {"acceptDataFormat": "COMPACT", "acceptEventFields": {"Quote": FIELDS}}
+        [config] = self.send("FEED_SETUP", 1, **(setup or usual))
         assert "eventFields" not in config
+
+    def subscribe(self, kind: str, symbol: str = "AAPL", **more: Any) -> list[dict[str, Any]]:
+        return self.send("FEED_SUBSCRIPTION", 1, add=[{"type": kind, "symbol": symbol, **more}])
+
+
+FULL = {"acceptDataFormat": "FULL"}
 
 
 @pytest.fixture
@@ -86,23 +95,22 @@ def test_compact_rows_have_the_columns_that_were_asked_for(peer: Peer) -> None:
 
 
 def test_client_that_asks_for_no_columns_is_told_which_it_gets(peer: Peer) -> None:
-    peer.authorize()
-    peer.send("CHANNEL_REQUEST", 1, service="FEED", parameters={"contract": "AUTO"})
-    peer.send("FEED_SETUP", 1, acceptDataFormat="COMPACT")
-    config, data = peer.send("FEED_SUBSCRIPTION", 1, add=[{"type": "Trade", "symbol": "AAPL"}])
+    peer.open(acceptDataFormat="COMPACT")
+    config, data = peer.subscribe("Trade")
     columns = config["eventFields"]["Trade"]
     assert dict(zip(columns, data["data"][1], strict=True))["eventSymbol"] == "AAPL"
 
 
-@pytest.mark.parametrize("entries", ["AAPL", [7], [{"type": "Quote"}], [{"symbol": "AAPL"}], {"type": "Quote"}])
-def test_entries_without_type_or_symbol_are_ignored(peer: Peer, entries: Any) -> None:
+def test_entries_without_type_or_symbol_are_ignored(peer: Peer) -> None:
     peer.open()
-    assert peer.send("FEED_SUBSCRIPTION", 1, add=entries, remove=entries) == []
+    entries: Any
+    for entries in ("AAPL", [7], [{"type": "Quote"}], [{"symbol": "AAPL"}], {"type": "Quote"}):
+        assert peer.send("FEED_SUBSCRIPTION", 1, add=entries, remove=entries) == []
 
 
 def test_full_rows_are_objects(peer: Peer) -> None:
-    peer.open("FULL")
-    *_, data = peer.send("FEED_SUBSCRIPTION", 1, add=[{"type": "Trade", "symbol": "AAPL"}])
+    peer.open(**FULL)
+    *_, data = peer.subscribe("Trade")
     [row] = data["data"]
     assert (row["eventType"], row["eventSymbol"]) == ("Trade", "AAPL")
 
@@ -110,29 +118,27 @@ def test_full_rows_are_objects(peer: Peer) -> None:
 def test_candles_with_a_start_are_empty_under_another_contract() -> None:
     for without, flags in (((), [14]), (("candle_history_contract",), [4, 0, 0, 0, 10])):
         peer = Peer(without=without)
-        peer.open("FULL")
-        start = round(peer.harness.now * 1000) - 180_000
-        *_, data = peer.send("FEED_SUBSCRIPTION", 1, add=[{"type": "Candle", "symbol": "AAPL{=m}", "fromTime": start}])
+        peer.open(**FULL)
+        *_, data = peer.subscribe("Candle", "AAPL{=m}", fromTime=round(peer.harness.now * 1000) - 180_000)
         assert [row["eventFlags"] for row in data["data"]] == flags, without
         assert data["data"][-1]["close"] == "NaN", without
 
 
-@pytest.mark.parametrize(
-    ("kind", "channel", "error"),
-    [("CHANNEL_REQUEST", 2, "BAD_ACTION"), ("CHANNEL_REQUEST", 1, "BAD_ACTION"), ("FEED_SETUP", 9, "BAD_ACTION"),
-     ("FEED_SETUP", "x", "INVALID_MESSAGE")],
-)  # fmt: skip
-def test_errors_of_a_strict_server(peer: Peer, kind: str, channel: Any, error: str) -> None:
+@for_each(
+    "kind, channel, error",
+    [
+        ("CHANNEL_REQUEST", 2, "BAD_ACTION"),
+        ("CHANNEL_REQUEST", 1, "BAD_ACTION"),
+        ("FEED_SETUP", 9, "BAD_ACTION"),
+        ("FEED_SETUP", "x", "INVALID_MESSAGE"),
+        ("WEATHER", 1, "INVALID_MESSAGE"),
+    ],
+)
+def test_errors_of_a_strict_server(kind: str, channel: Any, error: str) -> None:
+    peer = Peer()
     peer.open()
     [answer] = peer.send(kind, channel)
     assert (answer["type"], answer["error"]) == ("ERROR", error)
-
-
-def quotes(peer: Peer, contract: str = "AUTO", **setup: Any) -> list[dict[str, Any]]:
-    peer.authorize()
-    peer.send("CHANNEL_REQUEST", 1, service="FEED", parameters={"contract": contract})
-    peer.send("FEED_SETUP", 1, **setup)
-    return peer.send("FEED_SUBSCRIPTION", 1, add=[{"type": "Quote", "symbol": "AAPL"}])
 
 
 def test_each_behaviour_of_the_protocol_has_its_switch() -> None:
@@ -152,7 +158,8 @@ def test_each_behaviour_of_the_protocol_has_its_switch() -> None:
         return peer.closed
 
     def merged(peer: Peer, contract: str = "AUTO") -> tuple[float, int]:
-        config = quotes(peer, contract, acceptAggregationPeriod=3)[0]
+        peer.open(contract, acceptAggregationPeriod=3)
+        config = peer.subscribe("Quote")[0]
         peer.received.clear()
         for price in (101, 102, 103):
             peer.harness.sim.set_price("AAPL", price)
@@ -160,13 +167,16 @@ def test_each_behaviour_of_the_protocol_has_its_switch() -> None:
         return config["aggregationPeriod"], len(peer.received)
 
     def fields(peer: Peer) -> int:
-        return len(quotes(peer, acceptDataFormat="FULL", acceptEventFields={"Quote": ["bidPrice"]})[-1]["data"][0])
+        peer.open(**FULL, acceptEventFields={"Quote": ["bidPrice"]})
+        return len(peer.subscribe("Quote")[-1]["data"][0])
 
     def unknown(peer: Peer) -> list[str]:
         peer.open()
-        asked = [peer.send("CHANNEL_REQUEST", 3, service="DOM", parameters={"symbol": "AAPL", "sources": ["ntv"]}),
-                 peer.send("CHANNEL_REQUEST", 5, service="FEED", parameters={"contract": "NEVER"}),
-                 peer.send("FEED_SUBSCRIPTION", 1, add=[{"type": "Mood", "symbol": "AAPL"}])]  # fmt: skip
+        asked = [
+            peer.send("CHANNEL_REQUEST", 3, service="DOM", parameters={"symbol": "AAPL", "sources": ["ntv"]}),
+            peer.send("CHANNEL_REQUEST", 5, service="FEED", parameters={"contract": "NEVER"}),
+            peer.subscribe("Mood"),
+        ]
         return [answers[0].get("error", "none") for answers in asked]
 
     cases: list[tuple[str, Any, Any, Any]] = [
@@ -180,9 +190,6 @@ def test_each_behaviour_of_the_protocol_has_its_switch() -> None:
     found = [(name, probe(Peer()), probe(Peer(without=[name]))) for name, probe, *_ in cases]
     assert found == [(name, on, off) for name, _, on, off in cases]
     assert merged(Peer(), "STREAM") == (3, 3)
-    peer = Peer()
-    peer.open()
-    assert peer.send("WEATHER", 1)[0]["error"] == "INVALID_MESSAGE"
 
 
 def test_subscriptions_beyond_the_caps_are_refused() -> None:
