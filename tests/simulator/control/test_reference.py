@@ -5,15 +5,7 @@ from html import unescape
 from html.parser import HTMLParser
 
 from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.simulator.control.reference import (
-    INVENTED_ACCOUNT,
-    components_of,
-    prose,
-    provenance,
-    reference_page,
-    resolve,
-    type_text,
-)
+from brokerage_async.simulator.control import reference
 from tests.schema import bundle
 from tests.tables import for_each
 
@@ -48,7 +40,7 @@ def parsed(page: str) -> Balance:
 
 
 def page_of(name: str) -> str:
-    page = reference_page(name, "5WT777")
+    page = reference.reference_page(name, "5WT777")
     assert page is not None
     return page
 
@@ -74,9 +66,9 @@ def test_pages_are_complete_and_load_nothing_from_elsewhere() -> None:
     for name in ("", *OPERATIONS):
         page = page_of(name)
         assert not re.search(r"(src|href)=\"https?:|<script>|\son\w+=", page)
-        assert INVENTED_ACCOUNT not in page
-    assert reference_page("orders.lve", "5WT777") is None
-    assert reference_page("../page.css", "5WT777") is None
+        assert reference.INVENTED_ACCOUNT not in page
+    assert reference.reference_page("orders.lve", "5WT777") is None
+    assert reference.reference_page("../page.css", "5WT777") is None
     (body,) = re.findall(r"<textarea[^>]*>(.*?)</textarea>", page_of("margin.dry_run"), re.DOTALL)
     assert '"account-number": "5WT777"' in unescape(body)
     assert '<td class="quiet">published</td>' in page_of("orders.list")
@@ -107,14 +99,14 @@ DOCUMENT = {
     ],
 )
 def test_type_in_words(schema: dict[str, object], expected: str) -> None:
-    assert type_text(schema) == expected
+    assert reference.type_text(schema) == expected
 
 
 def test_components_references_provenance_and_prose() -> None:
-    assert components_of(DOCUMENT, [None, {"$ref": "#/components/schemas/Bed"}]) == ["Bed", "Plant"]
-    assert resolve(DOCUMENT, {"$ref": "#/components/schemas/Tool"}) == {}
-    assert resolve(DOCUMENT, {"type": "null"}) == {"type": "null"}
-    assert provenance({"x-provenance": "client"}, {"x-provenance": "recorded"}) == "client"
-    assert provenance({}, {"x-provenance": "recorded"}) == "recorded"
-    assert provenance({}) == "documented"
-    assert prose("`Desc` < all") == "<code>Desc</code> &lt; all"
+    assert reference.components_of(DOCUMENT, [None, {"$ref": "#/components/schemas/Bed"}]) == ["Bed", "Plant"]
+    assert reference.resolve(DOCUMENT, {"$ref": "#/components/schemas/Tool"}) == {}
+    assert reference.resolve(DOCUMENT, {"type": "null"}) == {"type": "null"}
+    assert reference.provenance({"x-provenance": "client"}, {"x-provenance": "recorded"}) == "client"
+    assert reference.provenance({}, {"x-provenance": "recorded"}) == "recorded"
+    assert reference.provenance({}) == "documented"
+    assert reference.prose("`Desc` < all") == "<code>Desc</code> &lt; all"
