@@ -2,30 +2,26 @@
 
 from decimal import Decimal
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async.models import InstrumentType
-from brokerage_async.simulator.accounts.accounts import Account, Customer, day_trade_count, opened_at, replay
+from brokerage_async.simulator.accounts.accounts import Account, day_trade_count, opened_at, replay
 from brokerage_async.simulator.api.wire import WireForm
 from brokerage_async.simulator.market.calendar import local_date
 from brokerage_async.simulator.market.instrument import Instrument
+from tests.simulator.factories import SHARE, account
+from tests.simulator.factories import START as NOON
 from tests.simulator.harness import Harness, leg, market
+from tests.tables import for_each
 
-SHARE = Instrument(symbol="X", instrument_type=InstrumentType.EQUITY, underlying="X")
 FUTURE = Instrument(symbol="/ESZ6", instrument_type=InstrumentType.FUTURE, underlying="/ESZ6", multiplier=Decimal(50))
 
-NOON = 1_781_100_000.0
 DAY = 86_400.0
 
 trades = st.lists(
     st.tuples(st.integers(-9, 9).filter(bool), st.decimals("1", "99", places=2, allow_nan=False)), max_size=12
 )
-
-
-def account() -> Account:
-    return Account(number="A", customer=Customer(1, "one"), kind="Margin", cash=Decimal(1000))
 
 
 @given(trades)
@@ -50,50 +46,43 @@ def test_closing_a_future_pays_its_gain(plan: list[tuple[int, Decimal]], last: D
     assert abs(held.cash - 1000 - gained) < Decimal("0.0001") or not plan
 
 
-def test_trades_move_cash_and_positions_by_their_price() -> None:
+def traded(instrument: Instrument, *trades: tuple[int, float | str, float]) -> tuple[Account, list[Decimal]]:
+    """Return an account after trades of a quantity at a price, seconds after noon, and what each has gained."""
     held = account()
-    held.trade(SHARE, Decimal(10), Decimal(10), Decimal(0), NOON)
-    held.trade(SHARE, Decimal(10), Decimal(20), Decimal(0), NOON)
-    assert held.positions["X"].average_price == 15
-    held.trade(SHARE, Decimal(-5), Decimal(50), Decimal(0), NOON)
-    assert held.positions["X"].average_price == 15
-    held.trade(SHARE, Decimal(-20), Decimal(40), Decimal(0), NOON)
-    assert (held.held("X"), held.positions["X"].average_price) == (-5, 40)
-    held = account()
-    held.trade(SHARE, Decimal(10), Decimal(10), Decimal(0), NOON)
-    position = held.positions["X"]
-    held.trade(SHARE, Decimal(-2), Decimal(13), Decimal(0), NOON + 60)
-    held.trade(SHARE, Decimal(-1), Decimal(9), Decimal(0), NOON + 120)
+    gains = [held.trade(instrument, Decimal(n), Decimal(price), Decimal(0), NOON + at) for n, price, at in trades]
+    return held, gains
+
+
+def test_trades_average_the_price_of_what_they_open() -> None:
+    steps = [(10, 10, 0), (10, 20, 0), (-5, 50, 0), (-20, 40, 0)]
+    shown = [traded(SHARE, *steps[:count])[0].positions["X"] for count in range(1, 5)]
+    assert [(each.quantity, each.average_price) for each in shown] == [(10, 10), (20, 15), (15, 15), (-5, 40)]
+
+
+def test_gain_of_a_day_is_realized_by_what_is_closed() -> None:
+    position = traded(SHARE, (10, 10, 0), (-2, 13, 60), (-1, 9, 120))[0].positions["X"]
     assert position.realized_on(local_date(NOON)) == 5
     assert position.realized_on(local_date(NOON + DAY)) == 0
-    held.trade(SHARE, Decimal(-1), Decimal(11), Decimal(0), NOON + DAY)
-    assert position.realized_on(local_date(NOON + DAY)) == 1
-    assert position.opened_at == NOON
-    held = account()
-    held.trade(SHARE, Decimal(1), Decimal(10), Decimal(0), NOON)
-    held.trade(SHARE, Decimal(-3), Decimal(14), Decimal(0), NOON + 60)
-    position = held.positions["X"]
+    position = traded(SHARE, (10, 10, 0), (-2, 13, 60), (-1, 9, 120), (-1, 11, DAY))[0].positions["X"]
+    assert (position.realized_on(local_date(NOON + DAY)), position.opened_at) == (1, NOON)
+    position = traded(SHARE, (1, 10, 0), (-3, 14, 60))[0].positions["X"]
     assert (position.quantity, position.average_price, position.opened_at) == (-2, 14, NOON + 60)
     assert position.realized_on(local_date(NOON)) == 4
 
 
 def test_future_books_its_gain_to_the_cent() -> None:
-    held = account()
-    for price in ("10", "10", "11"):
-        held.trade(FUTURE, Decimal(1), Decimal(price), Decimal(0), NOON)
+    bought = [(1, price, 0) for price in (10, 10, 11)]
+    held, _ = traded(FUTURE, *bought)
     assert round(held.positions["/ESZ6"].average_price * 3, 20) == 31
-    gains = [held.trade(FUTURE, Decimal(-1), Decimal(11), Decimal(0), NOON) for _ in range(3)]
-    assert gains == [Decimal("33.33"), Decimal("33.34"), Decimal("33.33")]
+    held, gains = traded(FUTURE, *bought, *[(-1, 11, 0)] * 3)
+    assert gains[3:] == [Decimal("33.33"), Decimal("33.34"), Decimal("33.33")]
     assert held.cash == 1100
-    held = account()
-    held.trade(FUTURE, Decimal(-2), Decimal(100), Decimal(0), NOON)
-    assert held.positions["/ESZ6"].worth(Decimal("99.5")) == 50
-    assert held.positions["/ESZ6"].worth(Decimal(101)) == -100
+    position = traded(FUTURE, (-2, 100, 0))[0].positions["/ESZ6"]
+    assert (position.worth(Decimal("99.5")), position.worth(Decimal(101))) == (50, -100)
 
 
 def count(harness: Harness) -> int:
-    account = harness.own()
-    return day_trade_count(account, harness.now)
+    return day_trade_count(harness.own(), harness.now)
 
 
 def trade(harness: Harness, action: str, symbol: str = "AAPL") -> None:
@@ -172,7 +161,7 @@ def test_fill_is_booked(harness: Harness) -> None:
         assert Decimal(row["net-value"]) == value + fees
 
 
-@pytest.mark.parametrize(("form", "kind"), [("observed", int), ("documented", str)])
+@for_each("form, kind", [("observed", int), ("documented", str)])
 def test_identifiers_and_counts_follow_the_wire_form(form: WireForm, kind: type) -> None:
     harness = Harness(wire=form).login()
     identifier = harness.trade(market(leg(quantity="1")))
@@ -196,10 +185,9 @@ def test_bookings_of_every_account_add_up(harness: Harness) -> None:
 
 
 def test_trade_of_a_future_is_worth_the_gain_on_what_it_closes(harness: Harness) -> None:
-    price = harness.sim.brokerage.state.prices.set_price
-    price("/ESU6", Decimal("6000.25"), harness.now)
+    harness.set_price("/ESU6", "6000.25")
     harness.trade(market(leg("/ESU6", "2")))
-    price("/ESU6", Decimal("6010.50"), harness.now)
+    harness.set_price("/ESU6", "6010.50")
     harness.trade(market(leg("/ESU6", "2", "Sell to Close")))
     *closed, deposit = harness.rows(f"/accounts/{harness.account}/transactions")
     values = {(row["action"], row["value-effect"]): Decimal(0) for row in closed}
