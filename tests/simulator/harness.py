@@ -126,8 +126,9 @@ class Harness:
         """Return the error codes of a dry-run of an order or a complex order, [] if it passes."""
         path = "complex-orders" if "type" in body else "orders"
         answer = self.ask("POST", f"/accounts/{account or self.account}/{path}/dry-run", body)
-        assert answer.status in (201, 422)
-        return [each.get("code", "") for each in json.loads(answer.body).get("error", {}).get("errors", ())]
+        error = json.loads(answer.body).get("error")
+        assert answer.status == (422 if error else 201)
+        return [each.get("code", str(each)) for each in error.get("errors", [error])] if error else []
 
     def preview(self, body: dict[str, Any], account: str | None = None) -> Any:
         """Return the data of a successful dry-run."""

@@ -13,7 +13,6 @@ from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.ledger import Ledger
 from brokerage_async.simulator.recording import RequestEntry, Snapshot, StateError
 from brokerage_async.tickets import buy_to_open
-from tests.loops import on_virtual_time
 from tests.simulator.harness import Harness, limit, market
 from tests.trading import SMALL
 
@@ -46,33 +45,22 @@ async def test_restored_simulator_has_the_same_future(tmp_path: Path, kept: bool
         sim._file.close()
 
 
-def test_past_is_repeated_or_refused_but_never_changed() -> None:
-    @on_virtual_time
-    async def main() -> None:
-        sim = Simulator(**SMALL)
-        await buy(sim, tickets.market(buy_to_open("AAPL", 10)))
-        entries = [
-            attrs.evolve(entry, record=attrs.evolve(entry.record, order_ids=("7",)))
-            if isinstance(entry, RequestEntry) and entry.record.order_ids
-            else entry
-            for entry in sim.snapshot().entries
-        ]
-        with pytest.raises(StateError, match=r"POST /accounts/\w+/orders created other orders than before"):
-            sim.restore(Snapshot(tuple(entries), sim.clock.now()))
-
-    main()
-
-    @on_virtual_time
-    async def main() -> None:
-        sim = Simulator(**SMALL)
-        await buy(sim, tickets.market(buy_to_open("AAPL", 10)))
-        snapshot, before = sim.snapshot(), sim.ledger.history()
-        sim.rate_limit, sim.withdrawn_versions = 0, ["20250101"]
-        sim.restore(snapshot)
-        assert sim.ledger.history() == before
-        assert (sim.rate_limit, sim.withdrawn_versions) == (0, {"20250101"})
-
-    main()
+async def test_past_is_repeated_or_refused_but_never_changed() -> None:
+    sim = Simulator(**SMALL)
+    await buy(sim, tickets.market(buy_to_open("AAPL", 10)))
+    snapshot, before = sim.snapshot(), sim.ledger.history()
+    sim.rate_limit, sim.withdrawn_versions = 0, ["20250101"]
+    sim.restore(snapshot)
+    assert sim.ledger.history() == before
+    assert (sim.rate_limit, sim.withdrawn_versions) == (0, {"20250101"})
+    entries = [
+        attrs.evolve(entry, record=attrs.evolve(entry.record, order_ids=("7",)))
+        if isinstance(entry, RequestEntry) and entry.record.order_ids
+        else entry
+        for entry in snapshot.entries
+    ]
+    with pytest.raises(StateError, match=r"POST /accounts/\w+/orders created other orders than before"):
+        sim.restore(Snapshot(tuple(entries), sim.clock.now()))
 
 
 def test_orders_requests_and_transitions_are_recorded(harness: Harness) -> None:

@@ -1,13 +1,12 @@
 """Every simplification that docs/simulator.md lists, with a check that the simulator still has it."""
 
-import json
 import re
 from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from brokerage_async._generated.models import InstrumentCollection, InstrumentType
+from brokerage_async._generated.models import InstrumentCollection
 from brokerage_async.simulator.market.calendar import CALENDARS
 from brokerage_async.simulator.market.quotes import Quote
 from brokerage_async.simulator.streams.market_rows import MarketRows
@@ -33,15 +32,6 @@ def transactions(here: Harness) -> list[dict[str, Any]]:
 
 def quote(here: Harness) -> Quote:
     return here.state.prices.underlying_quote("AAPL", here.now)
-
-
-def fills(here: Harness, order: str) -> list[Decimal]:
-    return [Decimal(fill["fill-price"]) for leg in here.order(order)["legs"] for fill in leg.get("fills", ())]
-
-
-def codes(here: Harness, body: dict[str, Any]) -> list[str]:
-    answer = json.loads(here.ask("POST", f"/accounts/{here.account}/orders/dry-run", body).body)
-    return [each["code"] for each in answer.get("error", {}).get("errors", ())]
 
 
 def orders_outlast_days(here: Harness) -> bool:
@@ -74,12 +64,11 @@ def monthly_expirations_only(here: Harness) -> bool:
 def any_strike_is_traded(here: Harness) -> bool:
     symbol = "AAPL  260714P00201370"
     is_listed = here.ask("GET", f"/instruments/equity-options/{symbol.replace(' ', '%20')}").status == 200
-    return not is_listed and codes(here, limit("1.00", leg(symbol, "1", "Buy to Open", "Equity Option"))) == []
+    return not is_listed and here.codes(limit("1.00", leg(symbol, "1", "Buy to Open", "Equity Option"))) == []
 
 
 def options_are_one_tick_wide(here: Harness) -> bool:
-    far = here.state.catalogue.instrument(InstrumentType.EQUITY_OPTION, "KO    270115C00090000")
-    assert far is not None
+    far = here.instrument("KO    270115C00090000")
     shown = here.state.prices.market(far, here.now)
     return bool(shown.ask - shown.bid == far.tick_at(shown.bid))
 
@@ -108,7 +97,7 @@ def futures_settle_in_cash(here: Harness) -> bool:
 
 def one_limit_of_quantities(here: Harness) -> bool:
     allowed, beyond = limit("1.00", leg("AAPL", "50000")), limit("1.00", leg("AAPL", "50001"))
-    return codes(here, allowed) == [] and codes(here, beyond) == ["size_limit_exceeded"]
+    return here.codes(allowed) == [] and here.codes(beyond) == ["size_limit_exceeded"]
 
 
 def orders_move_no_price(here: Harness) -> bool:
@@ -126,7 +115,7 @@ def no_queue(here: Harness) -> bool:
 def no_price_improvement(here: Harness) -> bool:
     ask = quote(here).ask
     order = here.trade(limit(str(ask + 5), leg("AAPL", "1")), seconds=5)
-    return fills(here, order) == [ask]
+    return here.fills(order) == [(1, ask)]
 
 
 def no_interest(here: Harness) -> bool:
@@ -139,8 +128,8 @@ def margin_is_the_same_for_all(_: Harness) -> bool:
     here = steady(customers=2)
     accounts = [account for account in here.state.own_accounts if account.kind == "Margin"]
     share = market(leg("AAPL", "100"))
-    answers = [here.ask("POST", f"/accounts/{account.number}/orders/dry-run", share) for account in accounts[:2]]
-    changes = {json.loads(each.body)["data"]["buying-power-effect"]["change-in-buying-power"] for each in answers}
+    effects = [here.preview(share, account.number)["buying-power-effect"] for account in accounts[:2]]
+    changes = {each["change-in-buying-power"] for each in effects}
     return len(accounts) == 3 and len(changes) == 1
 
 

@@ -1,3 +1,5 @@
+"""State files: what a restart keeps, and files that cannot be used."""
+
 import asyncio
 import os
 import sqlite3
@@ -13,6 +15,7 @@ from brokerage_async.simulator import PricePath, Simulator
 from brokerage_async.simulator.recording import StateError, StateFile
 from brokerage_async.tickets import buy_to_open, limit, market
 from tests.loops import VirtualLoop, run_in
+from tests.tables import for_each
 from tests.trading import SMALL
 
 
@@ -44,9 +47,8 @@ def test_restarted_simulator_has_the_same_books_clock_and_ledger(tmp_path: Path)
             await trade(client, sim.account_numbers[0])
             kept = await books(client, sim.account_numbers[0])
         # the process ends here without closing anything
-        result = kept, sim.clock.now(), sim.ledger.history(), client
         sim._file.close()
-        return result
+        return kept, sim.clock.now(), sim.ledger.history()
 
     async def second() -> tuple[Any, ...]:
         sim = simulator(tmp_path / "state", start=sim_start)
@@ -57,12 +59,10 @@ def test_restarted_simulator_has_the_same_books_clock_and_ledger(tmp_path: Path)
         sim._file.close()
         return shown, now, history
 
-    kept, now, history, _ = run_in(VirtualLoop(), first())
+    kept, now, history = run_in(VirtualLoop(), first())
     sim_start = Simulator().clock.time.replace(year=2030)  # counts for a new file only
-    kept_again, now_again, history_again = run_in(VirtualLoop(), second())
-    assert kept_again == kept
-    assert now_again == now
-    assert history_again == history.replace('"delivered": true', '"delivered": null')
+    again = run_in(VirtualLoop(), second())
+    assert again == (kept, now, history.replace('"delivered": true', '"delivered": null'))
     assert {str(order.status) for order in kept[0]} == {"Filled", "Live", "Cancel Requested"}
 
 
@@ -89,15 +89,16 @@ def test_actions_are_repeated_at_their_times(tmp_path: Path) -> None:
     sim._file.close()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [({"seed": 4}, "seed must be 3 for the state file .*, got 4"), ({"environment": "production"}, "environment must")],
-)
-def test_other_options_raise(tmp_path: Path, options: dict[str, Any], message: str) -> None:
-    simulator(tmp_path / "state")._file.close()
-    with pytest.raises(StateError, match=message):
-        simulator(tmp_path / "state", **options)
-    simulator(tmp_path / "state")._file.close()  # the error did not leave it open
+def test_other_options_raise(tmp_path: Path) -> None:
+    options: dict[str, Any]
+    for message, options in (
+        ("seed must be 3 for the state file .*, got 4", {"seed": 4}),
+        ("environment must", {"environment": "production"}),
+    ):
+        simulator(tmp_path / "state")._file.close()
+        with pytest.raises(StateError, match=message):
+            simulator(tmp_path / "state", **options)
+    simulator(tmp_path / "state")._file.close()  # the errors did not leave it open
 
 
 def test_file_belongs_to_one_simulator_at_a_time(tmp_path: Path) -> None:
@@ -119,34 +120,33 @@ def test_file_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     assert stat.S_IMODE(os.stat(tmp_path / "state").st_mode) == 0o600
 
 
-def test_damaged_or_impossible_file_raises(tmp_path: Path) -> None:
+def test_file_of_another_kind_raises(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("not a database, but long enough to be seen as one" * 100)
-    with pytest.raises(StateError, match="cannot open the state file"):
-        StateFile(tmp_path / "text")
-    with pytest.raises(StateError, match="cannot open the state file"):
-        StateFile(tmp_path)
-    simulator(tmp_path / "state")._file.close()
-    with sqlite3.connect(tmp_path / "state") as connection:
-        connection.execute("INSERT INTO entries (at, content) VALUES (1, '{')")
-    connection.close()
-    with pytest.raises(StateError, match="is damaged"):
-        simulator(tmp_path / "state")
+    for path in (tmp_path / "text", tmp_path):
+        with pytest.raises(StateError, match="cannot open the state file"):
+            StateFile(path)
 
 
-@pytest.mark.parametrize("part", [10, 100, 4096, 0.5])
-def test_truncated_file_raises_and_stays_unlocked(tmp_path: Path, part: float) -> None:
-    sim = simulator(tmp_path / "state")
+def used_file(path: Path) -> Path:
+    """Write a state file with one action."""
+    path.unlink(missing_ok=True)
+    sim = simulator(path)
     sim.set_price("AAPL", 5)
     sim._file.close()
-    content = (tmp_path / "state").read_bytes()
-    (tmp_path / "state").write_bytes(content[: int(len(content) * part if part < 1 else part)])
-    for _ in range(2):  # the second time it would be locked if the first one had left it open
-        with pytest.raises(StateError, match=r"not a database|malformed"):
-            simulator(tmp_path / "state")
+    return path
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
+def test_truncated_file_raises_and_stays_unlocked(tmp_path: Path) -> None:
+    content = used_file(tmp_path / "state").read_bytes()
+    for size in (10, 100, 4096, len(content) // 2):
+        (tmp_path / "state").write_bytes(content[:size])
+        for _ in range(2):  # the second time it would be locked if the first one had left it open
+            with pytest.raises(StateError, match=r"not a database|malformed"):
+                simulator(tmp_path / "state")
+
+
+@for_each(
+    "change, message",
     [
         ("UPDATE settings SET value = '1' WHERE name = 'format'", "was written by another version"),
         ("DELETE FROM settings WHERE name = 'start'", "is damaged"),
@@ -157,14 +157,12 @@ def test_truncated_file_raises_and_stays_unlocked(tmp_path: Path, part: float) -
         ('UPDATE entries SET content = \'{"symbol": "AAPL", "price": "-1"}\'', "set_price cannot be repeated"),
         ("UPDATE entries SET content = 'null'", "is damaged"),
         ("UPDATE entries SET at = 'noon'", "is damaged"),
+        ("INSERT INTO entries (at, content) VALUES (1, '{')", "is damaged"),
         ('UPDATE entries SET action = NULL, content = \'{"record": {"zap": 1}}\'', "is damaged"),
     ],
 )
 def test_file_that_cannot_be_repeated_raises(tmp_path: Path, change: str, message: str) -> None:
-    sim = simulator(tmp_path / "state")
-    sim.set_price("AAPL", 5)
-    sim._file.close()
-    connection = sqlite3.connect(tmp_path / "state")
+    connection = sqlite3.connect(used_file(tmp_path / "state"))
     connection.executescript(change)
     connection.close()
     with pytest.raises(StateError, match=message):
