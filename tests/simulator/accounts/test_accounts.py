@@ -152,7 +152,9 @@ def test_fill_is_booked(harness: Harness) -> None:
     identifier = harness.trade(market(leg(quantity="9")))
     fills = harness.order(identifier)["legs"][0]["fills"]
     rows = harness.rows(f"/accounts/{harness.account}/transactions?type=Trade")
-    assert [row["ext-exec-id"] for row in reversed(rows)] == [fill["ext-exec-id"] for fill in fills]
+    booked = [(row["ext-exec-id"], row["executed-at"]) for row in reversed(rows)]
+    assert booked == [(fill["ext-exec-id"], fill["filled-at"]) for fill in fills]
+    assert harness.own().cash == 10_000_000 - sum(Decimal(row["net-value"]) for row in rows)
     for row in rows:
         assert str(row["order-id"]) == identifier
         value = Decimal(row["quantity"]) * Decimal(row["price"])

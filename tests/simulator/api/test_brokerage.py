@@ -8,10 +8,6 @@ from tests.simulator.harness import Harness, limit
 from tests.tables import for_each
 
 
-def test_every_operation_has_a_handler(harness: Harness) -> None:
-    assert set(harness.brokerage._handlers) == set(OPERATIONS)
-
-
 def test_missing_user_agent_gets_an_html_page(harness: Harness) -> None:
     response = harness.ask("GET", "/watchlists", user_agent=None)
     assert response.status == 401

@@ -74,7 +74,6 @@ def test_rates_of_the_calculator_are_shown(harness: Harness) -> None:
     assert (margin.underlying_symbol, margin.long_equity_initial) == ("BRK/B", Decimal("0.5"))
     assert margin.long_equity_maintenance == Decimal("0.3")
     assert cash.long_equity_initial == 1
-    assert harness.ask("GET", f"/accounts/{harness.account}/margin-requirements/NOSUCH/effective").status == 404
     configuration = harness.decoded("margin.public_configuration", "/margin-requirements-public-configuration")
     assert configuration.risk_free_rate > 0
 

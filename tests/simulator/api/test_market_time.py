@@ -46,20 +46,6 @@ def test_current_session_state(harness: Harness, moment: str, state: str) -> Non
     assert ("open-at" in row) == (date.fromisoformat(moment[:10]).weekday() < 5 and "06-19" not in moment)
 
 
-@for_each("wire", ["observed", "documented"])
-@for_each(
-    "operation, target",
-    [
-        ("market_time.sessions", "/market-time/sessions?to-date=2026-07-01"),
-        ("market_time.current_sessions", "/market-time/sessions/current?instrument-collections[]=Equity"),
-        ("market_time.equity_holidays", "/market-time/equities/holidays"),
-    ],
-)
-def test_both_wire_forms_match_the_schema(wire: str, operation: str, target: str) -> None:
-    harness = Harness(wire=wire).login()
-    assert harness.decoded(operation, target)
-
-
 def test_sessions_by_path_equal_those_by_query(harness: Harness) -> None:
     query = "&".join(f"instrument-collections[]={each}" for each in ("Equity", "CME", "CFE"))
     equity, *futures = harness.decoded("market_time.current_sessions", f"/market-time/sessions/current?{query}")

@@ -71,18 +71,6 @@ def test_sessions_follow_daylight_saving_and_skip_days_without_one() -> None:
     assert expiration_day(date(2026, 4, 10)) == date(2026, 4, 10)
 
 
-def test_state_by_time_of_day() -> None:
-    states = {
-        "2026-06-10T11:00:00+00:00": "Closed",
-        "2026-06-10T12:30:00+00:00": "Pre-Market",
-        "2026-06-10T14:00:00+00:00": "Open",
-        "2026-06-10T20:30:00+00:00": "After-Hours",
-        "2026-06-11T01:00:00+00:00": "Closed",
-    }
-    session = EQUITY.session(date(2026, 6, 10))
-    assert {moment: session.state(at(moment)) for moment in states} == states
-
-
 NIGHT = START + 10 * 3600
 SHARE = Instrument(symbol="AAPL", instrument_type=InstrumentType.EQUITY, underlying="AAPL")
 FUTURE = Instrument(symbol="/ESZ6", instrument_type=InstrumentType.FUTURE, underlying="/ESZ6")

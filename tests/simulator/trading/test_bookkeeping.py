@@ -4,25 +4,11 @@ import json
 from decimal import Decimal
 
 from brokerage_async.models import InstrumentType, LegAction, PriceEffect
-from brokerage_async.simulator.api.wire import Dialect, WireForm, dumps
+from brokerage_async.simulator.api.wire import Dialect
 from brokerage_async.simulator.market.instrument import Instrument
 from brokerage_async.simulator.trading.bookkeeping import Bookkeeping
 from brokerage_async.simulator.trading.fees import Fees, amounts, effect, fees_of
 from tests.simulator.factories import SHARE, START, account, order
-from tests.tables import for_each
-
-
-@for_each("form, quantity", [("observed", 3), ("documented", "3")])
-def test_execute_books_fill_position_cash_and_transaction(form: WireForm, quantity: object) -> None:
-    bought = order("5")
-    fill = Bookkeeping(Dialect(form)).execute(bought, bought.legs[0], Decimal(3), Decimal("2.5"), START)
-    assert (fill.quantity, fill.fill_price, fill.ext_exec_id) == (quantity, "2.50", "7-1-0")
-    held = bought.account
-    (booked,) = held.transactions
-    row = json.loads(booked.row)
-    assert (row["ext-exec-id"], str(row["order-id"]), row["executed-at"]) == ("7-1-0", "7", fill.filled_at)
-    assert held.held("X") == 3
-    assert held.cash == 1000 - Decimal(row["net-value"])
 
 
 def test_every_fill_has_a_unique_identifier() -> None:
@@ -51,18 +37,6 @@ def test_cash_and_opening_positions_are_booked_without_an_order() -> None:
     assert (own.held("X"), own.cash) == (5, 1000 - Decimal(row["net-value"]))
     assert "order-id" not in row
     assert row["transaction-type"] == "Trade"
-
-
-@for_each("kind", ["Equity", "Equity Option", "Future", "Future Option", "Cryptocurrency"])
-@for_each("action", [LegAction.BUY_TO_OPEN, LegAction.SELL_TO_CLOSE])
-def test_total_is_the_sum_of_the_fees(kind: str, action: LegAction) -> None:
-    fees = fees_of(
-        Instrument(symbol="X", instrument_type=InstrumentType(kind), underlying="X"), action, Decimal(10), Decimal(100)
-    )
-    wire = json.loads(dumps(fees.wire()))
-    parts = ("regulatory-fees", "clearing-fees", "commission", "proprietary-index-option-fees")
-    assert sum(Decimal(wire[part]) for part in parts) == Decimal(wire["total-fees"]) == fees.total > 0
-    assert wire["total-fees-effect"] == "Debit"
 
 
 def test_fees_add_up_and_show_their_effect() -> None:
