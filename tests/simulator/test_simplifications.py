@@ -1,19 +1,24 @@
-"""Every simplification that docs/simulator.md lists, with a check that the simulator still has it."""
+"""docs/simulator.md: what it simplifies, the tests that its index names, and the life of an order."""
 
+import ast
 import re
 from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from brokerage_async._generated.models import InstrumentCollection
+from brokerage_async.protocol.order_status import TERMINAL, TRANSITIONS
 from brokerage_async.simulator.market.calendar import CALENDARS
 from brokerage_async.simulator.market.quotes import Quote
 from brokerage_async.simulator.streams.market_rows import MarketRows
+from tests.tables import for_each
 
 from ..documents import ROOT
 from .harness import Harness, leg, limit, market
 
+PAGE = (ROOT / "docs" / "simulator.md").read_text("utf-8")
 DAY = 86_400.0
 PUT = "AAPL  260717P00260000"
 """A put, deep in the money, that expires in five weeks."""
@@ -158,8 +163,7 @@ def cash_moves_at_once(here: Harness) -> bool:
 
 
 def test_simplifications_are_those_of_the_page() -> None:
-    page = (ROOT / "docs" / "simulator.md").read_text("utf-8")
-    section = page.partition("## What it simplifies")[2].partition("\n## ")[0]
+    section = PAGE.partition("## What it simplifies")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (?!it \|)(?!---)(.+?) \| (.*?) \|$", section, re.MULTILINE)
     assert len(rows) >= 19
     wrong = []
@@ -171,3 +175,30 @@ def test_simplifications_are_those_of_the_page() -> None:
         except (AssertionError, LookupError) as error:
             wrong.append(f"{name}: {error!r}")
     assert wrong == []
+
+
+HERE = Path(__file__).parent
+NAMED = sorted(set(re.findall(r"`([\w/]+\.py)::(\w+)`", PAGE)))
+
+
+@for_each("file, name", NAMED)
+def test_named_test_exists(file: str, name: str) -> None:
+    tree = ast.parse((HERE / file).read_text("utf-8"))
+    assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+def test_every_row_names_a_test() -> None:
+    index = PAGE[PAGE.index("## Fidelity") :]
+    rows = [line for line in index.splitlines() if re.match(r"\| (?!---|the doc|deviation)", line)]
+    assert len(rows) > 45
+    assert all(re.search(r"`[\w/]+\.py::test_\w+` \|$", row) for row in rows)
+
+
+def test_life_cycle_is_that_of_the_code() -> None:
+    assert "(reference/order-statuses.md)" in PAGE[PAGE.index("## Life cycle") : PAGE.index("## Fidelity")]
+    table = (ROOT / "docs" / "reference" / "order-statuses.md").read_text("utf-8")
+    shown = re.findall(r"^\| ([A-Z][\w ]+) \| \w+ \| \w+ \| ([A-Z][\w ]+)? \|", table, re.MULTILINE)
+    assert {(before, after) for before, after in shown if after} == {
+        (before, after) for before, following in TRANSITIONS.items() for after in following
+    }
+    assert {before for before, after in shown if not after} == TERMINAL

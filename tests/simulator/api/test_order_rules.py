@@ -1,15 +1,20 @@
-"""Rules of orders that the service checks and the client leaves to it: each is refused with its code."""
+"""Rules of orders that the service checks: each is refused with its code, and tickets keep every one."""
 
 import json
 import re
 from pathlib import Path
+from random import Random
 from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from brokerage_async import simulator
 from brokerage_async._generated.behaviours import BEHAVIOURS
 from brokerage_async._generated.models import PreflightCode
 from brokerage_async._generated.operations import REQUEST_MODELS
 from tests.simulator.harness import Harness, exits, leg, limit, market
+from tests.simulator.tickets import Tickets, misses
 
 CALL = leg("AAPL  260717C00200000", "1")
 PUT = leg("AAPL  260717P00200000", "1")
@@ -149,3 +154,12 @@ def test_complex_orders_without_their_components_are_refused() -> None:
     harness = Harness().login()
     assert [body for body in broken if not form_is_refused(harness, body)] == []
     assert not form_is_refused(harness, pairs)
+
+
+HARNESS = Harness(without=[COINS_OFF]).login()
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 2**32))
+def test_tickets_keep_the_form_and_broken_ones_are_refused_with_their_code(seed: int) -> None:
+    assert list(misses(HARNESS, Tickets(Random(seed)), 4)) == []
