@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from email.utils import parsedate_to_datetime
+from typing import Any
 
 import aiohttp
 import pytest
@@ -37,40 +38,42 @@ async def http(sim: Simulator) -> AsyncIterator[aiohttp.ClientSession]:
         yield session
 
 
-async def place(sim: Simulator, http: aiohttp.ClientSession, external_identifier: str) -> aiohttp.ClientResponse:
-    url = f"{sim.base_url}/accounts/{sim.account_numbers[0]}/orders"
-    response = await http.post(url, json=limit(external_identifier=external_identifier))
+async def ask(sim: Simulator, http: aiohttp.ClientSession, path: str, method: str = "GET", **options: Any) -> Any:
+    """Return a response with its body."""
+    response = await http.request(method, URL(f"{sim.base_url}{path}", encoded=True), **options)
     await response.read()
     return response
 
 
+async def place(sim: Simulator, http: aiohttp.ClientSession, name: str, **options: Any) -> Any:
+    """Submit an order with an external identifier."""
+    path = f"/accounts/{sim.account_numbers[0]}/orders"
+    return await ask(sim, http, path, "POST", json=limit(external_identifier=name), **options)
+
+
 async def test_server_listens_on_a_loopback_port(sim: Simulator, http: aiohttp.ClientSession) -> None:
     assert sim.base_url.startswith("http://127.0.0.1:")
-    async with http.get(f"{sim.base_url}/watchlists") as response:
-        assert response.status == 200
-        assert response.content_type == "application/json"
-        assert response.headers["Date"].startswith("Wed, 10 Jun 2026 14:00:")
-        assert await response.json() == {"data": {"items": []}, "context": "/watchlists"}
+    response = await ask(sim, http, "/watchlists")
+    assert response.status == 200
+    assert response.content_type == "application/json"
+    assert response.headers["Date"].startswith("Wed, 10 Jun 2026 14:00:")
+    assert await response.json() == {"data": {"items": []}, "context": "/watchlists"}
     assert sim.ledger.requests[-1].delivered is True
-    url = URL(f"{sim.base_url}/market-metrics/historic-corporate-events/dividends/BRK%2FB", encoded=True)
-    async with http.get(url) as response:
-        assert response.status == 200
-    async with http.delete(f"{sim.base_url}/quote-alerts/x") as response:
-        assert (response.status, await response.read()) == (204, b"")
+    assert (await ask(sim, http, "/market-metrics/historic-corporate-events/dividends/BRK%2FB")).status == 200
+    response = await ask(sim, http, "/quote-alerts/x", method="DELETE")
+    assert (response.status, await response.read()) == (204, b"")
     headers = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
-    async with http.options(f"{sim.base_url}/watchlists", headers=headers) as response:
-        assert response.status == 403
-    async with http.get(f"{sim.base_url}/watchlists", headers={"Host": "localhost:1"}) as response:
-        assert response.status == 200
+    assert (await ask(sim, http, "/watchlists", method="OPTIONS", headers=headers)).status == 403
+    assert (await ask(sim, http, "/watchlists", headers={"Host": "localhost:1"})).status == 200
     port = int(sim.base_url.rpartition(":")[2])
     with pytest.raises(OSError, match="address"):
         await Simulator(port=port).__aenter__()
     sim.rate_limit = 0.5
     await http.get(f"{sim.base_url}/watchlists")
-    async with http.get(f"{sim.base_url}/watchlists") as response:
-        assert response.status == 429
-        assert not {"Retry-After", "X-RateLimit-Remaining"} & set(response.headers)
-        assert await response.read() == b""
+    response = await ask(sim, http, "/watchlists")
+    assert response.status == 429
+    assert not {"Retry-After", "X-RateLimit-Remaining"} & set(response.headers)
+    assert await response.read() == b""
 
 
 async def test_date_of_every_response_is_simulated_time(sim: Simulator, http: aiohttp.ClientSession) -> None:
@@ -87,27 +90,26 @@ async def test_responses_are_held_back_or_replaced_and_dated_when_they_are_sent(
 ) -> None:
     sim.faults.add("GET", ".", "html(502)")
     sim.faults.add("GET", ".", "garbage")
-    async with http.get(f"{sim.base_url}/watchlists") as response:
-        assert (response.status, response.content_type) == (502, "text/html")
-    async with http.get(f"{sim.base_url}/watchlists") as response:
-        assert response.status == 200
-        with pytest.raises(ValueError, match=r"codec|Expecting"):
-            json.loads(await response.read())
+    response = await ask(sim, http, "/watchlists")
+    assert (response.status, response.content_type) == (502, "text/html")
+    response = await ask(sim, http, "/watchlists")
+    assert response.status == 200
+    with pytest.raises(ValueError, match=r"codec|Expecting"):
+        json.loads(await response.read())
     sim.faults.add("GET", ".", "hang")
     with pytest.raises(TimeoutError):
         await http.get(f"{sim.base_url}/watchlists", timeout=aiohttp.ClientTimeout(total=0.05))
     sim.faults.add("POST", "/orders$", "delay(0.1)")
-    url = f"{sim.base_url}/accounts/{sim.account_numbers[0]}/orders"
     with pytest.raises(TimeoutError):
-        await http.post(url, json=limit(external_identifier="a"), timeout=aiohttp.ClientTimeout(total=0.02))
+        await place(sim, http, "a", timeout=aiohttp.ClientTimeout(total=0.02))
     assert sim.ledger.orders(external_identifier="a") == []
     await asyncio.sleep(0.15)
     assert len(sim.ledger.orders(external_identifier="a")) == 1
     assert sim.ledger.requests[-1].delivered is False
     sim.faults.add("GET", ".", "delay_after(0.1)")
     asyncio.get_running_loop().call_later(0.05, sim.clock.advance, 3600)
-    async with http.get(f"{sim.base_url}/watchlists") as response:
-        assert response.headers["Date"].startswith("Wed, 10 Jun 2026 15:00:")
+    headers = (await ask(sim, http, "/watchlists")).headers
+    assert headers["Date"].startswith("Wed, 10 Jun 2026 15:00:")
 
 
 async def test_drop_fault_closes_the_connection(sim: Simulator, http: aiohttp.ClientSession) -> None:
@@ -136,8 +138,8 @@ async def test_restart_keeps_all_state(sim: Simulator, http: aiohttp.ClientSessi
 async def test_fault_pattern_matches_the_query(sim: Simulator, http: aiohttp.ClientSession) -> None:
     for pattern, status in ((r"per-page=7", 503), (r"/equities\?per-page=7$", 503), (r"/equities$", 200)):
         sim.faults.add("GET", pattern, "status(503)")
-        async with http.get(f"{sim.base_url}/instruments/equities?per-page=7") as response:
-            assert (pattern, response.status) == (pattern, status)
+        response = await ask(sim, http, "/instruments/equities?per-page=7")
+        assert (pattern, response.status) == (pattern, status)
 
 
 async def test_client_disconnect_leaves_no_traceback(
@@ -150,21 +152,19 @@ async def test_client_disconnect_leaves_no_traceback(
         await asyncio.sleep(0.2)
         assert sim.ledger.requests[-1].delivered is False
     assert caplog.text == ""
-    async with http.get(f"{sim.base_url}/watchlists") as response:
-        assert response.status == 200
+    assert (await ask(sim, http, "/watchlists")).status == 200
 
 
 @for_each("name, value", [("Host", "rebound.example"), ("Origin", "https://evil.example"), ("Origin", "null")])
 async def test_request_of_a_web_page_is_refused(
     sim: Simulator, http: aiohttp.ClientSession, name: str, value: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    url = f"{sim.base_url}/accounts/{sim.account_numbers[0]}/orders"
     before = len(sim.ledger.requests)
-    async with http.post(url, json=limit(external_identifier="a"), headers={name: value}) as response:
-        assert response.status == 403
-        assert (await response.json())["error"]["code"] == "not_permitted"
-        assert response.headers["Date"].startswith("Wed, 10 Jun 2026 14:00:")
-        assert "Access-Control-Allow-Origin" not in response.headers
+    response = await place(sim, http, "a", headers={name: value})
+    assert response.status == 403
+    assert (await response.json())["error"]["code"] == "not_permitted"
+    assert response.headers["Date"].startswith("Wed, 10 Jun 2026 14:00:")
+    assert "Access-Control-Allow-Origin" not in response.headers
     assert len(sim.ledger.requests) == before
     assert f"got {value}" in caplog.text
 
