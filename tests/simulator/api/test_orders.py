@@ -51,7 +51,7 @@ ALL = [
 
 
 def test_search_filters(busy: Harness) -> None:
-    found = {
+    rows = {
         "": ALL,
         "&sort=Asc": ALL[::-1],
         "&sort=Desc": ALL,
@@ -67,7 +67,7 @@ def test_search_filters(busy: Harness) -> None:
         "&futures-symbol=%2FESU6": ALL[1:3],
         "&futures-symbol=AAPL": [],
     }
-    assert {condition: search(busy, condition) for condition in found} == found
+    assert {condition: search(busy, condition) for condition in rows} == rows
 
 
 def test_lists_over_one_and_several_accounts(busy: Harness) -> None:

@@ -1,6 +1,5 @@
 """Orders accepted, cancelled and replaced."""
 
-import json
 from decimal import Decimal
 from typing import Any
 
@@ -88,23 +87,6 @@ def test_edit_takes_what_belongs_to_it(method: str) -> None:
         assert "external-identifier" not in shown
         harness.wait_until("2026-06-10T15:00:30+00:00")
         assert harness.status(str(shown["id"])) == "Cancelled"
-
-
-def test_fill_of_the_original_rejects_its_replacement(harness: Harness) -> None:
-    stopped = 0
-    for _ in range(20):
-        old = harness.place(limit("250.00", leg(quantity="7")))
-        harness.wait(0.6)
-        response = harness.ask("PUT", target(harness, old), EDIT)
-        if response.status == 422:
-            continue
-        new = str(json.loads(response.body)["data"]["id"])
-        harness.wait(10)
-        if "Rejected" in harness.history(new):
-            stopped += 1
-            assert harness.status(old) == "Filled"
-            assert "replacing-order-id" not in harness.order(old)
-    assert stopped > 0
 
 
 def working(harness: Harness, identifier: str) -> Any:
