@@ -136,9 +136,7 @@ class Harness:
 
     def place(self, body: dict[str, Any], account: str | None = None) -> str:
         """Submit an order and return its identifier."""
-        response = self.ask("POST", f"/accounts/{account or self.account}/orders", body)
-        assert response.status == 201, response.body
-        return str(json.loads(response.body)["data"]["order"]["id"])
+        return str(self.data("POST", f"/accounts/{account or self.account}/orders", body, 201)["order"]["id"])
 
     def trade(self, body: dict[str, Any], account: str | None = None, seconds: float = 10) -> str:
         """Submit an order, let time pass for its fills, and return its identifier."""
@@ -182,9 +180,7 @@ class Harness:
     def alert(self, operator: str = ">", threshold: str = "250.00", **change: Any) -> str:
         """Create a quote alert and return its identifier."""
         body = {"field": "Last", "operator": operator, "symbol": "AAPL", "threshold": threshold, **change}
-        response = self.ask("POST", "/quote-alerts", body)
-        assert response.status == 201, response.body
-        return str(json.loads(response.body)["data"]["alert-external-id"])
+        return str(self.data("POST", "/quote-alerts", body, 201)["alert-external-id"])
 
     # Backtests
 

@@ -1,17 +1,19 @@
-"""Accounts, their history and transactions, and day trades."""
+"""Accounts, their history and transactions, what an execution books with its fees, and day trades."""
 
+import json
 from decimal import Decimal
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brokerage_async.models import InstrumentType
+from brokerage_async.models import InstrumentType, LegAction, PriceEffect
 from brokerage_async.simulator.accounts.accounts import Account, day_trade_count, opened_at, replay
-from brokerage_async.simulator.api.wire import WireForm
+from brokerage_async.simulator.api.wire import Dialect, WireForm
 from brokerage_async.simulator.market.calendar import local_date
 from brokerage_async.simulator.market.instrument import Instrument
-from tests.simulator.factories import SHARE, account
-from tests.simulator.factories import START as NOON
+from brokerage_async.simulator.trading.bookkeeping import Bookkeeping
+from brokerage_async.simulator.trading.fees import Fees, amounts, effect, fees_of
+from tests.simulator.factories import SHARE, START, account, order
 from tests.simulator.harness import Harness, leg, market
 from tests.tables import for_each
 
@@ -28,7 +30,7 @@ trades = st.lists(
 def test_trade_exchanges_cash_and_shares_at_the_price(plan: list[tuple[int, Decimal]]) -> None:
     held = account()
     for quantity, price in plan:
-        held.trade(SHARE, Decimal(quantity), price, Decimal("0.01"), NOON)
+        held.trade(SHARE, Decimal(quantity), price, Decimal("0.01"), START)
     assert held.held("X") == sum(quantity for quantity, _ in plan)
     spent = sum((quantity * price for quantity, price in plan), Decimal(0))
     assert held.cash == 1000 - spent - Decimal("0.01") * len(plan)
@@ -39,9 +41,9 @@ def test_trade_exchanges_cash_and_shares_at_the_price(plan: list[tuple[int, Deci
 def test_closing_a_future_pays_its_gain(plan: list[tuple[int, Decimal]], last: Decimal) -> None:
     held = account()
     for quantity, price in plan:
-        held.trade(FUTURE, Decimal(quantity), price, Decimal(0), NOON)
+        held.trade(FUTURE, Decimal(quantity), price, Decimal(0), START)
     if held.held("/ESZ6"):
-        held.trade(FUTURE, -held.held("/ESZ6"), last, Decimal(0), NOON)
+        held.trade(FUTURE, -held.held("/ESZ6"), last, Decimal(0), START)
     gained = sum((quantity * (last - price) * 50 for quantity, price in plan), Decimal(0))
     assert abs(held.cash - 1000 - gained) < Decimal("0.0001") or not plan
 
@@ -49,7 +51,7 @@ def test_closing_a_future_pays_its_gain(plan: list[tuple[int, Decimal]], last: D
 def traded(instrument: Instrument, *trades: tuple[int, float | str, float]) -> tuple[Account, list[Decimal]]:
     """Return an account after trades of a quantity at a price, seconds after noon, and what each has gained."""
     held = account()
-    gains = [held.trade(instrument, Decimal(n), Decimal(price), Decimal(0), NOON + at) for n, price, at in trades]
+    gains = [held.trade(instrument, Decimal(n), Decimal(price), Decimal(0), START + at) for n, price, at in trades]
     return held, gains
 
 
@@ -61,13 +63,13 @@ def test_trades_average_the_price_of_what_they_open() -> None:
 
 def test_gain_of_a_day_is_realized_by_what_is_closed() -> None:
     position = traded(SHARE, (10, 10, 0), (-2, 13, 60), (-1, 9, 120))[0].positions["X"]
-    assert position.realized_on(local_date(NOON)) == 5
-    assert position.realized_on(local_date(NOON + DAY)) == 0
+    assert position.realized_on(local_date(START)) == 5
+    assert position.realized_on(local_date(START + DAY)) == 0
     position = traded(SHARE, (10, 10, 0), (-2, 13, 60), (-1, 9, 120), (-1, 11, DAY))[0].positions["X"]
-    assert (position.realized_on(local_date(NOON + DAY)), position.opened_at) == (1, NOON)
+    assert (position.realized_on(local_date(START + DAY)), position.opened_at) == (1, START)
     position = traded(SHARE, (1, 10, 0), (-3, 14, 60))[0].positions["X"]
-    assert (position.quantity, position.average_price, position.opened_at) == (-2, 14, NOON + 60)
-    assert position.realized_on(local_date(NOON)) == 4
+    assert (position.quantity, position.average_price, position.opened_at) == (-2, 14, START + 60)
+    assert position.realized_on(local_date(START)) == 4
 
 
 def test_future_books_its_gain_to_the_cent() -> None:
@@ -198,3 +200,49 @@ def test_trade_of_a_future_is_worth_the_gain_on_what_it_closes(harness: Harness)
     assert values == {("Buy to Open", "None"): 0, ("Sell to Close", "Credit"): 2 * 50 * Decimal("10.25")}
     account = harness.own()
     assert account.cash == sum(map(net, [*closed, deposit]))
+
+
+def test_every_fill_has_a_unique_identifier() -> None:
+    bookkeeping, spread = Bookkeeping(Dialect()), order("2", "4", action=LegAction.SELL_TO_OPEN)
+    for _ in range(2):
+        for each in spread.legs:
+            each.fills.append(bookkeeping.execute(spread, each, Decimal(1), Decimal(1), START))
+    assert [fill.ext_exec_id for each in spread.legs for fill in each.fills] == ["7-1-0", "7-2-0", "7-1-1", "7-2-1"]
+    numbers = [booked.wire.id for booked in spread.account.transactions]
+    assert numbers == sorted(set(numbers))
+    assert spread.account.held("X") == -4
+
+
+def test_cash_and_opening_positions_are_booked_without_an_order() -> None:
+    bookkeeping, own = Bookkeeping(Dialect()), account()
+    bookkeeping.move_cash(own, "Deposit", Decimal(5), START)
+    bookkeeping.move_cash(own, "Withdrawal", Decimal(-7), START)
+    assert own.cash == 998
+    rows = [json.loads(booked.row) for booked in own.transactions]
+    assert [(row["value"], row["value-effect"]) for row in rows] == [("5.00", "Credit"), ("7.00", "Debit")]
+    assert own.version == 2
+    own = account()
+    Bookkeeping(Dialect()).open_position(own, SHARE, LegAction.BUY_TO_OPEN, Decimal(5), Decimal("2.5"), START)
+    (booked,) = own.transactions
+    row = json.loads(booked.row)
+    assert (own.held("X"), own.cash) == (5, 1000 - Decimal(row["net-value"]))
+    assert "order-id" not in row
+    assert row["transaction-type"] == "Trade"
+
+
+def test_fees_add_up_and_show_their_effect() -> None:
+    option = Instrument(symbol="X", instrument_type=InstrumentType.EQUITY_OPTION, underlying="X")
+    assert fees_of(option, LegAction.SELL_TO_CLOSE, Decimal(1), Decimal(1)).commission == 0
+    assert fees_of(option, LegAction.BUY_TO_OPEN, Decimal(1), Decimal(1)).commission == 1
+    one, two = Fees(commission=Decimal(1)), Fees(clearing=Decimal(2), commission=Decimal(3))
+    assert one + two == Fees(clearing=Decimal(2), commission=Decimal(4))
+    fields = amounts(value=Decimal("-12.5"), net_value=Decimal(3), commission=Decimal(0))
+    assert fields == {
+        "value": "12.50",
+        "value_effect": PriceEffect.DEBIT,
+        "net_value": "3.00",
+        "net_value_effect": PriceEffect.CREDIT,
+        "commission": "0.00",
+        "commission_effect": PriceEffect.NONE,
+    }
+    assert [effect(Decimal(amount)) for amount in (1, -1, 0)] == ["Debit", "Credit", "None"]

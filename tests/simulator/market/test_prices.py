@@ -1,10 +1,17 @@
+"""Prices of instruments, and the metrics, earnings and dividends that go with them."""
+
 from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brokerage_async.simulator.keyed_random import KeyedRandom
+from brokerage_async.simulator.market.calendar import local_date
+from brokerage_async.simulator.market.catalogue import Catalogue, Sizes
+from brokerage_async.simulator.market.equities import known_equities
 from brokerage_async.simulator.market.instrument import Instrument
+from brokerage_async.simulator.market.metrics import CompanyEvents, Metrics
 from brokerage_async.simulator.market.price_path import PricePath
 from brokerage_async.simulator.market.prices import Prices
 from tests.simulator.factories import START, market_prices
@@ -130,3 +137,48 @@ def test_stamp_changes_with_every_price() -> None:
 @for_each("symbol, places", [("AAPL", 2), ("/6EU6", 4), ("/6JU6", 7)])
 def test_low_prices_have_more_places(symbol: str, places: int) -> None:
     assert -market_prices().underlying_price(symbol, START).as_tuple().exponent == places  # type: ignore[operator]
+
+
+AAPL = known_equities()["AAPL"]
+
+
+def build() -> tuple[Metrics, Prices]:
+    random = KeyedRandom(3)
+    catalogue = Catalogue(Sizes(equities=20, equity_options=200), random, START)
+    prices = Prices(catalogue, random)
+    return Metrics(catalogue, prices, CompanyEvents(random), random), prices
+
+
+def test_figures_and_volatility_follow_prices() -> None:
+    metrics, prices = build()
+    before = metrics.row(AAPL, START)
+    prices.set_price("AAPL", Decimal(400), START)
+    after = metrics.row(AAPL, START)
+    assert isinstance(before.market_cap, int)
+    assert isinstance(after.market_cap, int)
+    assert 1.9 < after.market_cap / before.market_cap < 2.1
+    assert after.liquidity_rating == before.liquidity_rating in range(1, 6)
+    metrics, prices = build()
+    calm = metrics.row(AAPL, START)
+    assert abs(float(calm.implied_volatility_index or 0) - prices.surface("AAPL").volatility(1, 1, 30 / 365)) < 1e-6
+    prices.set_price("AAPL", Decimal(400), START)
+    assert metrics.row(AAPL, START).historical_volatility_30_day == calm.historical_volatility_30_day
+    later = metrics.row(AAPL, START + 86_400)
+    assert Decimal(later.historical_volatility_30_day or 0) > 5 * Decimal(calm.historical_volatility_30_day or 1)
+
+
+def test_events_are_past_ordered_and_announced() -> None:
+    events, equities = CompanyEvents(KeyedRandom(1)), known_equities()
+    for equity in equities.values():
+        for days in (events.earnings(equity, START), events.dividends(equity, START)):
+            assert days == sorted(days)
+            assert all(day <= local_date(START) for day, _ in days)
+            assert len(days) in (0, *range(20, 24))
+        assert all(amount > 0 for _, amount in events.dividends(equity, START))
+    expected = events.next_report(AAPL, START)
+    assert expected[0] > local_date(START)
+    assert expected in events.earnings(AAPL, START + 200 * 86_400)
+    for symbol in ("SPY", "SPX"):
+        assert events.earnings(equities[symbol], START) == []
+        assert events.next_report(equities[symbol], START) is None
+    assert events.dividends(equities["SPX"], START) == []
