@@ -12,7 +12,7 @@ from brokerage_async.operation import Effect, Operation, Shape
 from brokerage_async.protocol.request import encode_path
 from brokerage_async.simulator.api import wire
 from brokerage_async.simulator.api.request_parser import Router, epoch_of, split_target
-from brokerage_async.simulator.api.wire import Dialect, RefusedError, Slice, money, timestamp
+from brokerage_async.simulator.api.wire import Dialect, RefusedError, money, timestamp
 from tests.simulator.harness import Harness, leg, limit, market
 from tests.tables import for_each
 
@@ -225,13 +225,3 @@ def test_refused_error_body() -> None:
         "error": {"code": "failed", "message": "no", "errors": [{"code": "a"}]},
         "context": "/x",
     }
-
-
-@given(st.integers(0, 500), st.integers(1, 60))
-def test_slices_partition_the_rows(total: int, size: int) -> None:
-    pages = -(-total // size)
-    slices = [Slice(offset, size, total) for offset in range(pages + 1)]
-    shown = [one.pagination() for one in slices]
-    assert sum(one["current-item-count"] for one in shown) == total == sum(len(range(s.start, s.stop)) for s in slices)
-    assert shown[-1]["current-item-count"] == 0
-    assert all(one["total-pages"] == pages for one in shown)
