@@ -74,9 +74,6 @@ def test_order_is_editable_once_and_not_while_waiting() -> None:
     assert len(repr(old)) < 5000
 
 
-DAY = 86400.0
-
-
 def order_store() -> OrderStore:
     return OrderStore(Ledger(), KeyedRandom(0), lambda behaviour: True)
 
@@ -103,19 +100,6 @@ def test_get_requires_the_exact_identifier(identifier: str) -> None:
     assert kept.get(own, str(order.number)) is order
     assert kept.get(own, identifier.format(order.number)) is None
     assert kept.get(account("B"), str(order.number)) is None
-
-
-def test_live_returns_orders_that_work_or_changed_on_the_day() -> None:
-    for lists_working in (True, False):
-        kept, own = OrderStore(Ledger(), KeyedRandom(0), lambda _, on=lists_working: on), account()
-        first, second, third = (kept.add(own, legs(), terms(), START) for _ in range(3))
-        assert kept.live([own], START) == [first, second, third]
-        kept.move(third, OrderStatus.REJECTED, START)
-        assert kept.live([own], START) == [first, second, third]
-        assert kept.live([own], START + DAY) == ([first, second] if lists_working else [])
-        kept.move(second, OrderStatus.ROUTED, START + DAY)
-        assert kept.live([own], START + DAY) == ([first, second] if lists_working else [second])
-        assert kept.live([account("B")], START) == []
 
 
 def test_every_change_reaches_listeners_and_ledger() -> None:
