@@ -191,6 +191,20 @@ class Harness:
         return str(json.loads(response.body)["id"])
 
 
+class Peer:
+    """Client of one stream of a brokerage."""
+
+    def __init__(self, harness: Harness, path: str) -> None:
+        self.harness = harness
+        self.session: Any = harness.brokerage.streams.open(path, harness.now)
+        self.received: list[dict[str, Any]] = []
+        self.closed = False
+        self.session.connect(lambda text, _: self.received.append(json.loads(text)), self.close)
+
+    def close(self) -> None:
+        self.closed = True
+
+
 EDIT = {"order-type": "Limit", "time-in-force": "Day", "price": "101.00"}
 """A change of an order's price; it rests as before."""
 

@@ -34,27 +34,20 @@ def test_price_stays_near_its_level(seed: int, later: float, symbol: str) -> Non
     assert price == prices.underlying_price(symbol, (START + later) // 60 * 60 + 30)
 
 
-def test_set_price_is_held_from_now_on_only() -> None:
+def test_set_price_is_held_from_now_on_until_its_release() -> None:
     prices, heard = market_prices(), []
     prices.on_price(lambda symbol, now: heard.append((symbol, now)))
-    prices.set_price("AAPL", Decimal("12.34"), START)
-    assert prices.underlying_price("AAPL", START + 1e6) == Decimal("12.34")
-    assert heard == [("AAPL", START)]
-    prices = market_prices()
-    before = prices.underlying_price("AAPL", START - 60)
+
+    def shown(*later: float) -> list[Decimal]:
+        return [prices.underlying_price("AAPL", START + each) for each in later]
+
+    past, end = shown(-86400, -60, -1), shown(60)
     prices.set_price("AAPL", Decimal(300), START)
+    assert shown(1e6) == [300]
     prices.set_price("AAPL", Decimal(310), START + 10)
-    past = [prices.underlying_price("AAPL", START + later) for later in (-60, -1, 0, 9, 10)]
-    assert past[0] == before
-    assert past[1] < 210
-    assert past[2:] == [300, 300, 310]
-    prices = market_prices()
-    before = prices.underlying_price("AAPL", START - 86400)
-    prices.set_price("AAPL", Decimal(500), START)
     prices.release("AAPL", START + 60)
-    times = (START - 86400, START, START + 59, START + 60)
-    walk = market_prices().underlying_price("AAPL", START + 60)
-    assert [prices.underlying_price("AAPL", at) for at in times] == [before, 500, 500, walk]
+    assert shown(-86400, -60, -1, 0, 9, 10, 59, 60) == [*past, 300, 300, 310, 310, *end]
+    assert heard == [("AAPL", START + after) for after in (0, 10, 60)]
 
 
 @for_each("price", ["0", "-1", "1e9", "NaN", "Infinity"])

@@ -9,25 +9,15 @@ import pytest
 from brokerage_async.models import LegAction
 from brokerage_async.simulator.streams.faults import DELIVER, StreamFaults
 from brokerage_async.simulator.streams.server import ACCOUNT_PATH
-from brokerage_async.simulator.streams.session import AccountSession
-from tests.simulator.harness import COMPLEX_ORDERS, Harness, leg, limit, market
+from tests.simulator.harness import COMPLEX_ORDERS, Harness, Peer, leg, limit, market
 
 
-class Peer:
-    """Client of one session."""
+class AccountPeer(Peer):
+    """Client of the account stream with a token."""
 
     def __init__(self, harness: Harness) -> None:
-        self.harness = harness
-        session = harness.brokerage.streams.open(ACCOUNT_PATH, harness.now)
-        assert isinstance(session, AccountSession)
-        self.session = session
-        self.received: list[dict[str, Any]] = []
-        self.closed = False
-        session.connect(lambda text, _: self.received.append(json.loads(text)), self.close)
+        super().__init__(harness, ACCOUNT_PATH)
         self.token = json.loads(harness.token().body)["access_token"]
-
-    def close(self) -> None:
-        self.closed = True
 
     def send(self, **message: Any) -> dict[str, Any]:
         """Send a message and return the answer."""
@@ -40,11 +30,11 @@ class Peer:
 
 
 @pytest.fixture
-def peer() -> Peer:
-    return Peer(Harness())
+def peer() -> AccountPeer:
+    return AccountPeer(Harness())
 
 
-def test_connect_subscriptions_and_messages_before_them(peer: Peer) -> None:
+def test_connect_subscriptions_and_messages_before_them(peer: AccountPeer) -> None:
     assert peer.send(action="heartbeat", request_id=1)["message"] == "not-implemented"
     assert peer.send(action="quote-alerts-subscribe", request_id=2)["message"] == "connect-not-completed"
     account = peer.harness.account
@@ -63,7 +53,7 @@ def test_words_of_the_account_stream() -> None:
         ((), ("Unknown domain", "value missing or not valid", None)),
         ([f"account_stream_{name}" for name in behaviours], (None, "failed", ["the account"])),
     ):
-        peer = Peer(Harness(without=without))
+        peer = AccountPeer(Harness(without=without))
         account = peer.harness.account
         raw = peer.send(action="connect", value=[account], auth_token=peer.token)
         empty = peer.send(action="connect", value=[])
@@ -73,14 +63,14 @@ def test_words_of_the_account_stream() -> None:
         assert good["status"] == "ok"
 
 
-def test_refused_token_has_no_request_id(peer: Peer) -> None:
+def test_refused_token_has_no_request_id(peer: AccountPeer) -> None:
     for form, word in (("Bearer wrong", "failed"), ("", "Unknown domain"), (None, "Unknown domain")):
         answer = peer.send(action="connect", value=[peer.harness.account], request_id=1, auth_token=form)
         assert answer["message"] == word
         assert "request-id" not in answer
 
 
-def test_other_messages_are_ignored_and_a_silent_client_is_disconnected(peer: Peer) -> None:
+def test_other_messages_are_ignored_and_a_silent_client_is_disconnected(peer: AccountPeer) -> None:
     for text in ("", "[]", '{"action": 7}'):
         peer.session.receive(text, peer.harness.now)
     assert peer.received == []
@@ -93,7 +83,7 @@ def test_other_messages_are_ignored_and_a_silent_client_is_disconnected(peer: Pe
     assert peer.closed
 
 
-class Listener(Peer):
+class Listener(AccountPeer):
     """Client that has connected an account, and perhaps subscribed to more."""
 
     def __init__(self, harness: Harness, account: str, *actions: str) -> None:
