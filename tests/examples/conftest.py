@@ -1,8 +1,6 @@
 """A simulated brokerage in memory, which every example takes for the service of its environment."""
 
 import importlib.util
-from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -14,33 +12,40 @@ from brokerage_async.simulator.ledger import OrderRecord
 from ..documents import ROOT
 
 FOLDER = ROOT / "examples"
-Load = Callable[[str], ModuleType]
-Orders = Callable[[], list[OrderRecord]]
 
 
-@pytest.fixture
-def brokerage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Simulator:
-    simulator = Simulator(environment="production", equities=50, equity_options=1_000, chain_rows=20)
-    monkeypatch.setattr(Client, "from_env", simulator.client)
-    monkeypatch.setenv("BROKERAGE_ACCOUNT", simulator.account_numbers[0])
-    monkeypatch.chdir(tmp_path)
-    return simulator
+class Stage:
+    """A brokerage for one example in an empty folder, and what the example writes."""
 
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self.simulator = Simulator(environment="production", equities=50, equity_options=1_000, chain_rows=20)
+        self.account = self.simulator.account_numbers[0]
+        self.patch = monkeypatch
+        self._capsys = capsys
+        monkeypatch.setattr(Client, "from_env", self.simulator.client)
+        monkeypatch.setenv("BROKERAGE_ACCOUNT", self.account)
 
-@pytest.fixture
-def orders(brokerage: Simulator) -> Orders:
-    """Return the orders of the account, oldest first."""
-    return lambda: brokerage.ledger.orders(account_number=brokerage.account_numbers[0])
-
-
-@pytest.fixture
-def load() -> Load:
-    """Import an example by name, as a fresh module."""
-
-    def load(name: str) -> ModuleType:
+    def load(self, name: str) -> ModuleType:
+        """Import an example by name, as a fresh module."""
         specification = importlib.util.spec_from_file_location(f"example_{name}", FOLDER / f"{name}.py")
         module = importlib.util.module_from_spec(specification)
         specification.loader.exec_module(module)
         return module
 
-    return load
+    def orders(self) -> list[OrderRecord]:
+        """Return the orders of the account, oldest first."""
+        return self.simulator.ledger.orders(account_number=self.account)
+
+    def shown(self) -> str:
+        """Return what the example has written since the last call."""
+        return self._capsys.readouterr().out
+
+    def complaints(self) -> str:
+        """Return what the example has written to the stream of errors since the last call."""
+        return self._capsys.readouterr().err
+
+
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: object) -> Stage:
+    monkeypatch.chdir(str(tmp_path))
+    return Stage(monkeypatch, capsys)

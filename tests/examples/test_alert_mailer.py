@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from brokerage_async.models import AlertField, AlertOperator, NewQuoteAlert
-from brokerage_async.simulator import Simulator
 
-from .conftest import Load
+from .conftest import Stage
 
 pytestmark = pytest.mark.virtual_time
 
@@ -42,16 +41,14 @@ async def in_this_thread(function: Callable[..., Any], *arguments: Any) -> Any:
     return function(*arguments)
 
 
-async def test_triggered_alert_is_mailed_once(
-    brokerage: Simulator, load: Load, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    program = load("alert_mailer")
+async def test_triggered_alert_is_mailed_once(stage: Stage) -> None:
+    program = stage.load("alert_mailer")
     MailServer.sent = []
-    monkeypatch.setattr(program.smtplib, "SMTP", MailServer)
-    monkeypatch.setattr(asyncio, "to_thread", in_this_thread)
-    monkeypatch.setenv("MAIL_TO", "me@example.org")
+    stage.patch.setattr(program.smtplib, "SMTP", MailServer)
+    stage.patch.setattr(asyncio, "to_thread", in_this_thread)
+    stage.patch.setenv("MAIL_TO", "me@example.org")
     watching = asyncio.create_task(program.watch())
-    async with brokerage.client() as client:
+    async with stage.simulator.client() as client:
         await asyncio.sleep(10)
         high = NewQuoteAlert(
             symbol="AAPL", field=AlertField.LAST, operator=AlertOperator.GREATER_THAN, threshold=Decimal(500)
@@ -59,9 +56,9 @@ async def test_triggered_alert_is_mailed_once(
         await client.quote_alerts.create(high)
         await asyncio.sleep(20)
         assert not MailServer.sent
-        brokerage.set_price("AAPL", "501")
+        stage.simulator.set_price("AAPL", "501")
         await asyncio.sleep(120)
     watching.cancel()
     await asyncio.wait({watching})
     assert [mail["Subject"] for mail in MailServer.sent] == ["AAPL: Last > 500"]
-    assert capsys.readouterr().out.count("mail not sent") == 2
+    assert stage.shown().count("mail not sent") == 2

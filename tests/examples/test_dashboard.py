@@ -9,27 +9,24 @@ import re
 import pytest
 from rich.console import Console
 
-from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, market
 
-from .conftest import Load
+from .conftest import Stage
 
 pytestmark = pytest.mark.virtual_time
 
 
-async def test_board_shows_orders_positions_and_buying_power(
-    brokerage: Simulator, load: Load, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = load("dashboard")
+async def test_board_shows_orders_positions_and_buying_power(stage: Stage) -> None:
+    program = stage.load("dashboard")
     boards = []
-    monkeypatch.setattr(program, "Live", FakeLive(boards))
+    stage.patch.setattr(program, "Live", FakeLive(boards))
     running = asyncio.create_task(program.main(["--seconds", "60"]))
     await asyncio.sleep(5)
-    async with brokerage.client() as client:
-        await client.orders.submit(brokerage.account_numbers[0], market(buy_to_open("AAPL", 3)))
+    async with stage.simulator.client() as client:
+        await client.orders.submit(stage.account, market(buy_to_open("AAPL", 3)))
         await asyncio.sleep(20)
     shown = text_of(boards[0])
-    brokerage.faults.add("GET", "/accounts/.*/positions", "status(500)", times=20)
+    stage.simulator.faults.add("GET", "/accounts/.*/positions", "status(500)", times=20)
     await asyncio.sleep(20)
     assert "Last failure: positions.list" in text_of(boards[0])
     await running

@@ -1,23 +1,19 @@
 """The report of a day holds balances, positions, orders and cash."""
 
-import pytest
-
-from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit, market
 
-from .conftest import Load
+from .conftest import Stage
 
 
-async def test_report_of_a_day(brokerage: Simulator, load: Load, capsys: pytest.CaptureFixture[str]) -> None:
-    account = brokerage.account_numbers[0]
-    async with brokerage.client() as client:
-        await client.orders.submit(account, market(buy_to_open("AAPL", 4)))
-        await client.orders.submit(account, limit(buy_to_open("MSFT", 1), price="1.00"))
-        brokerage.clock.advance(60)
-        brokerage.settle()
-    await load("end_of_day").main()
-    shown = capsys.readouterr().out
-    assert shown.startswith(f"# Account {account}, 2026-06-10\n")
+async def test_report_of_a_day(stage: Stage) -> None:
+    async with stage.simulator.client() as client:
+        await client.orders.submit(stage.account, market(buy_to_open("AAPL", 4)))
+        await client.orders.submit(stage.account, limit(buy_to_open("MSFT", 1), price="1.00"))
+        stage.simulator.clock.advance(60)
+        stage.simulator.settle()
+    await stage.load("end_of_day").main()
+    shown = stage.shown()
+    assert shown.startswith(f"# Account {stage.account}, 2026-06-10\n")
     assert "| AAPL | 4 |" in shown
     assert "| Filled | 1 |" in shown
     assert "| Live | 1 |" in shown

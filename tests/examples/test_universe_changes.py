@@ -4,26 +4,22 @@ from pathlib import Path
 
 import pytest
 
-from brokerage_async.simulator import Simulator
-
-from .conftest import Load
+from .conftest import Stage
 
 pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
 
 
-async def test_universe_changes_are_told_the_second_night(
-    brokerage: Simulator, load: Load, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    program = load("universe_changes")
+async def test_universe_changes_are_told_the_second_night(stage: Stage, tmp_path: Path) -> None:
+    program = stage.load("universe_changes")
     assert await program.main(["universe", "AAPL"]) == 0
-    assert "2026-06-10 equities 50" in capsys.readouterr().out
-    brokerage.clock.advance(86_400)
+    assert "2026-06-10 equities 50" in stage.shown()
+    stage.simulator.clock.advance(86_400)
     assert await program.main(["universe", "AAPL"]) == 0
-    told = capsys.readouterr().out
+    told = stage.shown()
     assert "2026-06-11 equities 50" in told
     assert len(sorted((tmp_path / "universe").glob("day=*"))) == 2
-    brokerage.faults.add("GET", "/option-chains/AAPL.*", "status(422)", times=None)
-    brokerage.clock.advance(86_400)
+    stage.simulator.faults.add("GET", "/option-chains/AAPL.*", "status(422)", times=None)
+    stage.simulator.clock.advance(86_400)
     assert await program.main(["universe", "AAPL"]) == 1
-    assert "AAPL: " in capsys.readouterr().err
+    assert "AAPL: " in stage.complaints()

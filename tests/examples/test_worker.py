@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from brokerage_async import models
-from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit
 
-from .conftest import Load, Orders
+from .conftest import Stage
 
 ORDER: dict[str, Any] = models.converter.unstructure(limit(buy_to_open("AAPL", 1), price="1.00"))
 
@@ -29,28 +28,24 @@ def names(folder: Path) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.json"))
 
 
-async def test_workers_side_by_side_place_each_order_once(
-    brokerage: Simulator, orders: Orders, load: Load, inbox: Path
-) -> None:
-    program = load("worker")
-    brokerage.faults.add("POST", "/accounts/[^/]+/orders$", "drop_after", times=1)  # an answer is lost
+async def test_workers_side_by_side_place_each_order_once(stage: Stage, inbox: Path) -> None:
+    program = stage.load("worker")
+    stage.simulator.faults.add("POST", "/accounts/[^/]+/orders$", "drop_after", times=1)  # an answer is lost
     await asyncio.gather(*(program.main([str(inbox), "--once"]) for _ in range(3)))
     await program.main([str(inbox), "--once"])
     assert names(inbox) == []
     assert names(inbox / "done") == ["first", "second", "third"]
-    placed = [order.external_identifier for order in orders()]
+    placed = [order.external_identifier for order in stage.orders()]
     assert sorted(placed) == ["first", "second", "third"]
 
 
-async def test_invalid_files_are_set_aside(
-    orders: Orders, load: Load, inbox: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_invalid_files_are_set_aside(stage: Stage, inbox: Path) -> None:
     (inbox / "first.json").write_text("{")
     (inbox / "second.json").write_text(json.dumps({**ORDER, "prize": "2.00"}))
     (inbox / "third.json").write_text(json.dumps({**ORDER, "price": None}))
     (inbox / "fourth.json").write_text("[]")
     (inbox / "fifth.json").write_text("{}")
-    await load("worker").main([str(inbox), "--once"])
+    await stage.load("worker").main([str(inbox), "--once"])
     assert names(inbox / "refused") == ["fifth", "first", "fourth", "second", "third"]
-    assert not orders()
-    assert "second.json invalid: unknown keys prize" in capsys.readouterr().out
+    assert not stage.orders()
+    assert "second.json invalid: unknown keys prize" in stage.shown()

@@ -12,8 +12,7 @@ import random
 import sys
 from pathlib import Path
 
-from .mutant import Mutant
-from .mutants import SourceFile
+from .mutants import Mutant, SourceFile
 from .page import MIN_SHARE, PAGE, is_caught, load, page, reasons, share, survivors_of, verdict
 from .reach import MAX_SECONDS, Reach
 from .session import SURVIVED, record, try_in_turn

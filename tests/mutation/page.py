@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from .fork import TIMEOUT
-from .mutant import Key, Mutant
+from .mutants import Key, Mutant
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "reports" / "mutation.md"

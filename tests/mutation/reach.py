@@ -10,7 +10,7 @@ from pathlib import Path
 import coverage
 import pytest
 
-from .mutant import Mutant
+from .mutants import Mutant
 
 #: Most processor time that tests may take for one mutant. A mutant that outlives them counts as survived.
 MAX_SECONDS = 10.0

@@ -14,8 +14,7 @@ import msgspec  # noqa: F401
 import pytest
 
 from .fork import in_fork
-from .mutant import Mutant
-from .mutants import SourceFile
+from .mutants import Mutant, SourceFile
 from .reach import Reach, Recorder, file_of
 
 PASSED = "passed"

@@ -5,7 +5,10 @@ from decimal import Decimal
 from brokerage_async._generated.models import LegAction, OrderType, TimeInForce
 from brokerage_async.models import InstrumentType
 from brokerage_async.simulator.accounts.accounts import Account, Customer
+from brokerage_async.simulator.keyed_random import KeyedRandom
+from brokerage_async.simulator.market.catalogue import Catalogue, Sizes
 from brokerage_async.simulator.market.instrument import Instrument
+from brokerage_async.simulator.market.prices import Prices
 from brokerage_async.simulator.trading.orders import Leg, Order, Terms
 
 START = 1_781_100_000.0
@@ -13,6 +16,12 @@ START = 1_781_100_000.0
 
 OWNER = Customer(1, "one")
 SHARE = Instrument(symbol="X", instrument_type=InstrumentType.EQUITY, underlying="X")
+
+
+def market_prices(seed: int = 0, start: float = START) -> Prices:
+    """Build the prices of a market with fifty equities."""
+    random = KeyedRandom(seed)
+    return Prices(Catalogue(Sizes(equities=50), random, start), random)
 
 
 def account(number: str = "A") -> Account:

@@ -12,7 +12,9 @@ from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
+from brokerage_async.simulator.accounts.accounts import Account
 from brokerage_async.simulator.api.versions import VERSIONS
+from brokerage_async.simulator.market.instrument import Instrument
 
 
 class Harness:
@@ -50,6 +52,21 @@ class Harness:
         items: list[Any] = self.get(target)["data"]["items"]
         return items
 
+    def data(self, method: str, target: str, body: Any = None, status: int = 200, operation: str = "") -> Any:
+        """Return the data of an answer with this status, and check it against the schema of an operation."""
+        response = self.ask(method, target, body)
+        assert response.status == status, response.body
+        if operation:
+            codec.decode(OPERATIONS[operation], response.body, strict=True)
+        return json.loads(response.body)["data"]
+
+    def error(self, method: str, target: str, body: Any = None, status: int = 422) -> dict[str, Any]:
+        """Return the error of an answer with this status."""
+        response = self.ask(method, target, body)
+        assert response.status == status, response.body
+        error: dict[str, Any] = json.loads(response.body)["error"]
+        return error
+
     def decoded(self, operation: str, target: str) -> Any:
         """Return the models of a successful GET after checking it against the schema."""
         response = self.ask("GET", target)
@@ -81,13 +98,51 @@ class Harness:
         self.wait(datetime.fromisoformat(moment).timestamp() - self.now)
         self.login()
 
+    # State
+
+    def own(self, number: str | None = None) -> Account:
+        """Return an account of the owner, by default the first."""
+        account = self.state.accounts.get(number or self.account)
+        assert account is not None
+        return account
+
+    def instrument(self, symbol: str, kind: str | None = None) -> Instrument:
+        """Return an instrument of the catalogue."""
+        found = self.state.catalogue.instrument(kind or kind_of(symbol), symbol)
+        assert found is not None
+        return found
+
+    def set_price(self, symbol: str, price: str | float | Decimal) -> None:
+        """Hold a price from now on."""
+        self.state.prices.set_price(symbol, Decimal(price), self.now)
+
+    def act(self, name: str, **arguments: Any) -> Any:
+        """Control the brokerage by an action."""
+        return self.brokerage.act(name, self.now, **arguments)
+
     # Orders
+
+    def codes(self, body: dict[str, Any], account: str | None = None) -> list[str]:
+        """Return the error codes of a dry-run of an order or a complex order, [] if it passes."""
+        path = "complex-orders" if "type" in body else "orders"
+        answer = self.ask("POST", f"/accounts/{account or self.account}/{path}/dry-run", body)
+        error = json.loads(answer.body).get("error")
+        assert answer.status == (422 if error else 201)
+        return [each.get("code", str(each)) for each in error.get("errors", [error])] if error else []
+
+    def preview(self, body: dict[str, Any], account: str | None = None) -> Any:
+        """Return the data of a successful dry-run."""
+        return self.data("POST", f"/accounts/{account or self.account}/orders/dry-run", body, 201)
 
     def place(self, body: dict[str, Any], account: str | None = None) -> str:
         """Submit an order and return its identifier."""
-        response = self.ask("POST", f"/accounts/{account or self.account}/orders", body)
-        assert response.status == 201, response.body
-        return str(json.loads(response.body)["data"]["order"]["id"])
+        return str(self.data("POST", f"/accounts/{account or self.account}/orders", body, 201)["order"]["id"])
+
+    def trade(self, body: dict[str, Any], account: str | None = None, seconds: float = 10) -> str:
+        """Submit an order, let time pass for its fills, and return its identifier."""
+        identifier = self.place(body, account)
+        self.wait(seconds)
+        return identifier
 
     def cancel(self, identifier: str) -> Response:
         """Request the cancellation of an order of the first account."""
@@ -103,16 +158,18 @@ class Harness:
         """Return the status of an order."""
         return str(self.order(identifier, account)["status"])
 
+    def fills(self, identifier: str) -> list[tuple[Decimal, Decimal]]:
+        """Return quantity and price of each fill of an order."""
+        found = [fill for each in self.order(identifier)["legs"] for fill in each["fills"]]
+        return [(Decimal(str(fill["quantity"])), Decimal(fill["fill-price"])) for fill in found]
+
     def complex_target(self, kind: str) -> str:
         """Return the path of the complex order of a type."""
         return f"/accounts/{self.accounts[1]}/complex-orders/{self.sim.complex_order_ids[kind]}"
 
     def complex_order(self, kind: str) -> dict[str, Any]:
         """Return the complex order of a type after checking it against the schema."""
-        response = self.ask("GET", self.complex_target(kind))
-        codec.decode(OPERATIONS["complex_orders.get"], response.body, strict=True)
-        data: dict[str, Any] = json.loads(response.body)["data"]
-        return data
+        return dict(self.data("GET", self.complex_target(kind), operation="complex_orders.get"))
 
     def history(self, identifier: str) -> list[str]:
         """Return every status that an order had, from the ledger."""
@@ -123,9 +180,7 @@ class Harness:
     def alert(self, operator: str = ">", threshold: str = "250.00", **change: Any) -> str:
         """Create a quote alert and return its identifier."""
         body = {"field": "Last", "operator": operator, "symbol": "AAPL", "threshold": threshold, **change}
-        response = self.ask("POST", "/quote-alerts", body)
-        assert response.status == 201, response.body
-        return str(json.loads(response.body)["data"]["alert-external-id"])
+        return str(self.data("POST", "/quote-alerts", body, 201)["alert-external-id"])
 
     # Backtests
 
@@ -136,13 +191,41 @@ class Harness:
         return str(json.loads(response.body)["id"])
 
 
+class Peer:
+    """Client of one stream of a brokerage."""
+
+    def __init__(self, harness: Harness, path: str) -> None:
+        self.harness = harness
+        self.session: Any = harness.brokerage.streams.open(path, harness.now)
+        self.received: list[dict[str, Any]] = []
+        self.closed = False
+        self.session.connect(lambda text, _: self.received.append(json.loads(text)), self.close)
+
+    def close(self) -> None:
+        self.closed = True
+
+
 EDIT = {"order-type": "Limit", "time-in-force": "Day", "price": "101.00"}
 """A change of an order's price; it rests as before."""
 
 
-def leg(symbol: str = "AAPL", quantity: str | None = "10", action: str = "Buy to Open", kind: str = "Equity") -> Any:
+CALL, HIGHER_CALL = "AAPL  260717C00200000", "AAPL  260717C00210000"
+
+
+def kind_of(symbol: str) -> str:
+    """Return the instrument type of a symbol."""
+    if symbol.startswith("."):
+        return "Future Option"
+    if symbol.startswith("/"):
+        return "Future"
+    if symbol.endswith("/USD"):
+        return "Cryptocurrency"
+    return "Equity Option" if len(symbol) == 21 else "Equity"
+
+
+def leg(symbol: str = "AAPL", quantity: str | None = "10", action: str = "Buy to Open", kind: str | None = None) -> Any:
     """Build a leg of an order body."""
-    fields = {"symbol": symbol, "instrument-type": kind, "action": action, "quantity": quantity}
+    fields = {"symbol": symbol, "instrument-type": kind or kind_of(symbol), "action": action, "quantity": quantity}
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -156,6 +239,11 @@ def market(*legs: Any, **more: Any) -> dict[str, Any]:
     """Build a market order body."""
     terms = {"order-type": "Market", "time-in-force": "Day", "legs": list(legs) or [leg()]}
     return {**terms, **{name.replace("_", "-"): value for name, value in more.items()}}
+
+
+def spread(bought: str = "1", sold: str = "1", price: str = "50.00") -> dict[str, Any]:
+    """Build a spread of two calls, which fills at its default price."""
+    return limit(price, leg(CALL, bought), leg(HIGHER_CALL, sold, "Sell to Open"))
 
 
 def strategy(*legs: Any, **change: Any) -> dict[str, Any]:

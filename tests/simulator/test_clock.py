@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from brokerage_async.simulator.clock import DEFAULT_START, Clock, EventQueue
 from brokerage_async.simulator.keyed_random import KeyedRandom, key_of
 from tests.loops import VirtualLoop, run_in
-from tests.tables import for_each
 
 
 def test_clock_starts_at_the_first_reading_and_never_goes_back() -> None:
@@ -37,19 +36,16 @@ def test_clock_starts_at_the_first_reading_and_never_goes_back() -> None:
     assert DEFAULT_START.timestamp() + 60 <= clock.now() < DEFAULT_START.timestamp() + 61
 
 
-@for_each("seconds", [float("nan"), float("inf"), 1e300, 200 * 366 * 86400])
-def test_advance_beyond_the_calendars_raises(seconds: float) -> None:
+def test_time_beyond_the_calendars_raises() -> None:
     clock = Clock()
     before = clock.now()
-    with pytest.raises(ValueError, match="seconds must"):
-        clock.advance(seconds)
+    for seconds in (float("nan"), float("inf"), 1e300, 200 * 366 * 86400):
+        with pytest.raises(ValueError, match="seconds must"):
+            clock.advance(seconds)
     assert clock.now() - before < 60
-
-
-@for_each("year", [1970, 1971, 2191])
-def test_start_beyond_the_calendars_raises(year: int) -> None:
-    with pytest.raises(ValueError, match=f"start must be in the years 1972 to 2190, got {year}-06-01"):
-        Clock(datetime(year, 6, 1, tzinfo=UTC))
+    for year in (1970, 1971, 2191):
+        with pytest.raises(ValueError, match=f"start must be in the years 1972 to 2190, got {year}-06-01"):
+            Clock(datetime(year, 6, 1, tzinfo=UTC))
 
 
 def test_clock_continues_in_another_loop() -> None:
@@ -84,10 +80,10 @@ def test_speed_scales_stops_and_never_jumps() -> None:
     assert run_in(VirtualLoop(), main()) == [0, 600, 600, 600, 600, 610]
 
 
-@for_each("speed", [-1, 1e9, float("nan")])
-def test_invalid_speed_raises(speed: float) -> None:
-    with pytest.raises(ValueError, match="speed must be from 0 to 86400"):
-        Clock().speed = speed
+def test_invalid_speed_raises() -> None:
+    for speed in (-1, 1e9, float("nan")):
+        with pytest.raises(ValueError, match="speed must be from 0 to 86400"):
+            Clock().speed = speed
 
 
 @given(st.lists(st.floats(0, 100), max_size=30))
@@ -108,13 +104,11 @@ def test_events_run_at_their_time_with_what_they_schedule_unless_cancelled() -> 
     event_queue.run(4.9)
     assert seen == []
     assert event_queue.next_due == 5
-    event_queue = EventQueue()
-    seen: list[float] = []
+    event_queue, seen = EventQueue(), []
     event_queue.at(1, lambda now: event_queue.at(now + 1, seen.append) and None)
     event_queue.run(3)
     assert seen == [2]
-    event_queue = EventQueue()
-    seen: list[float] = []
+    event_queue, seen = EventQueue(), []
     event = event_queue.at(1, seen.append)
     event.cancel()
     event.cancel()

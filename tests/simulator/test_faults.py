@@ -1,4 +1,5 @@
 import asyncio
+import json
 
 import pytest
 
@@ -6,7 +7,8 @@ from brokerage_async import errors, tickets
 from brokerage_async.protocol.request import Request
 from brokerage_async.simulator import Simulator, faults
 from brokerage_async.simulator.faults import ConnectionAction, FaultPlan, parse
-from tests.simulator.harness import Harness, limit
+from tests.simulator.harness import Harness, limit, market
+from tests.tables import for_each
 
 
 def test_faults_are_taken_in_order_by_method_and_path() -> None:
@@ -14,12 +16,8 @@ def test_faults_are_taken_in_order_by_method_and_path() -> None:
     plan.add("GET", r"/orders", "status(503)", times=2)
     plan.add("*", r".", faults.drop_after)
     assert plan.pending == 3
-    assert [fault and fault.name for fault in (plan.take("GET", "/a/orders") for _ in range(4))] == [
-        "status(503)",
-        "status(503)",
-        "drop_after",
-        None,
-    ]
+    taken = [plan.take("GET", "/a/orders") for _ in range(4)]
+    assert [fault and fault.name for fault in taken] == ["status(503)", "status(503)", "drop_after", None]
     plan = FaultPlan()
     plan.add("post", r"/orders$", "hang", times=None)
     assert plan.take("GET", "/a/orders") is None
@@ -28,36 +26,21 @@ def test_faults_are_taken_in_order_by_method_and_path() -> None:
     plan.clear()
     assert plan.take("POST", "/a/orders") is None
 
-
-@pytest.mark.parametrize("times", [0, -1])
-def test_times_below_one_raises(times: int) -> None:
-    with pytest.raises(ValueError, match="at least 1"):
-        FaultPlan().add("GET", "/", "hang", times=times)
+    for times in (0, -1):
+        with pytest.raises(ValueError, match="at least 1"):
+            plan.add("GET", "/", "hang", times=times)
 
 
-@pytest.mark.parametrize(
-    "text",
+def test_parse_unknown_fault_lists_the_known_ones() -> None:
+    for text in ("", "explode", "status", "status(x)", "status(5.5)", "delay(1.2.3)", "delay(.)", "drop_after(1)"):
+        with pytest.raises(ValueError, match="drop_before"):
+            parse(text)
+
+
+@for_each(
+    "text, status, processed, connection_action",
     [
-        *("refuse", "drop_before", "drop_after", "hang", "hang_after", "truncate", "garbage"),
-        *("rate_limited", "unauthorized", "delay(0.5)", "delay_after(2)"),
-        *("status(500)", "after_status(502)", "html(502)", "after_html(504)"),
-    ],
-)
-def test_parse_known_fault(text: str) -> None:
-    assert parse(text).name == text
-
-
-@pytest.mark.parametrize(
-    "text", ["", "explode", "status", "status(x)", "status(5.5)", "delay(1.2.3)", "delay(.)", "drop_after(1)"]
-)
-def test_parse_unknown_fault_lists_the_known_ones(text: str) -> None:
-    with pytest.raises(ValueError, match="drop_before"):
-        parse(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "status", "processed", "connection_action"),
-    [
+        ("refuse", None, False, ConnectionAction.REFUSE),
         ("status(503)", 503, False, ConnectionAction.DELIVER),
         ("after_status(503)", 503, True, ConnectionAction.DELIVER),
         ("html(502)", 502, False, ConnectionAction.DELIVER),
@@ -70,17 +53,19 @@ def test_parse_unknown_fault_lists_the_known_ones(text: str) -> None:
         ("garbage", 201, True, ConnectionAction.DELIVER),
         ("rate_limited", 429, False, ConnectionAction.DELIVER),
         ("unauthorized", 401, False, ConnectionAction.DELIVER),
-        ("delay(1)", 201, True, ConnectionAction.DELIVER),
+        ("delay(0.5)", 201, True, ConnectionAction.DELIVER),
+        ("delay_after(2)", 201, True, ConnectionAction.DELIVER),
     ],
 )
 def test_fault_decides_processing_and_response(
-    harness: Harness, text: str, status: int | None, processed: bool, connection_action: ConnectionAction
+    text: str, status: int | None, processed: bool, connection_action: ConnectionAction
 ) -> None:
+    harness = Harness().login()
     url = f"http://simulator.invalid/accounts/{harness.account}/orders"
-    body = b'{"order-type":"Market","time-in-force":"Day","external-identifier":"x","legs":[{"action":"Buy to Open",'
-    body += b'"instrument-type":"Equity","symbol":"AAPL","quantity":"1"}]}'
+    body = json.dumps(market(external_identifier="x")).encode()
     request = Request(method="POST", url=url, headers=harness.headers, body=body)
     served = harness.brokerage.serve(request, harness.now, parse(text))
+    assert parse(text).name == text
     assert served.connection_action is connection_action
     assert served.record.status == status
     assert (served.record.fault, served.record.operation) == (text, "orders.submit")

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async._generated.operations import OPERATIONS, REQUEST_MODELS
 from brokerage_async.protocol.request import encode_path
 from tests.simulator.harness import Harness, leg, limit, option_leg, strategy
-from tests.tables import for_each
 
 HARNESS = Harness(environment="production", equities=40, equity_options=40, chain_rows=10).login()
 ORDER = HARNESS.place(limit(time_in_force="GTC"), HARNESS.accounts[1])
@@ -42,7 +41,7 @@ VALID: dict[str, Any] = {
     "time-in-force": "GTD",
     "gtc-date": "2026-06-12",
     "rules": {"route-after": "2026-06-10T15:00:00Z", "conditions": [{"symbol": "MSFT", "threshold": "1"}]},
-    "legs": [leg(), leg("AAPL  260717C00200000", "1", "Sell to Open", "Equity Option")],
+    "legs": [leg(), leg("AAPL  260717C00200000", "1", "Sell to Open")],
     "account-number": HARNESS.account,
     "underlying-symbol": "AAPL",
     "underlying-instrument-type": "Equity",
@@ -79,17 +78,15 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 @given(data=st.data())
 def test_operation_with_arbitrary_values_responds(name: str, data: st.DataObject) -> None:
     operation = OPERATIONS[name]
-    known = {"account_number": HARNESS.accounts[1], "id": ORDER, "customer_id": "me", "symbol": "AAPL"}
-    if operation.host is not None:
-        known["id"] = BACKTEST
+    known = {"account_number": HARNESS.accounts[1], "customer_id": "me", "symbol": "AAPL"}
+    known["id"] = ORDER if operation.host is None else BACKTEST
     values: dict[str, object] = {}
     query: list[tuple[str, str]] = []
     for parameter in operation.parameters:
         if parameter.location == "path":
             usual = known.get(parameter.wire, "x")
-            values[parameter.wire] = data.draw(
-                st.just(usual) | st.text(min_size=1, max_size=6).filter(lambda t: t.strip("."))
-            )
+            other = st.text(min_size=1, max_size=6).filter(lambda text: text.strip("."))
+            values[parameter.wire] = data.draw(st.just(usual) | other)
         elif data.draw(st.booleans()):
             query.append((parameter.wire, data.draw(st.sampled_from(GUESSES[parameter.kind]) | st.text(max_size=6))))
     host = "" if operation.host is None else f"/{operation.host}"
@@ -115,8 +112,6 @@ def changed_body(operation: Any, data: st.DataObject) -> bytes | None:
     """Return a nearly valid body."""
     if operation.body is None:
         return None
-    from brokerage_async._generated.operations import REQUEST_MODELS
-
     valid = VALID if operation.host is None else ELSEWHERE
     fields = {field.wire for field in REQUEST_MODELS[operation.body].fields}
     body: Any = copy.deepcopy({key: value for key, value in valid.items() if key in fields})
@@ -152,19 +147,16 @@ def test_accepted_orders_reach_a_terminal_status(data: st.DataObject) -> None:
         harness.wait(data.draw(st.floats(0, 4 * 3600)))
         harness.login()
     harness.wait(7 * 86400)
-    account = harness.state.accounts.get(harness.account)
-    assert account is not None
-    for order in harness.state.order_store.of([account]):
+    for order in harness.state.order_store.of([harness.own()]):
         assert order.is_terminal or order.terms.time_in_force.startswith(("GTC", "GTD"))
 
 
-@for_each("name", ["symbol", "threshold", "comparator", "action", "indicator"])
-def test_condition_with_null_field_is_refused(harness: Harness, name: str) -> None:
-    condition = {"symbol": "AAPL", "threshold": "1", "comparator": "gte", "action": "route", name: None}
-    body = limit(rules={"conditions": [condition]})
-    response = harness.ask("POST", f"/accounts/{harness.account}/orders", body)
-    assert response.status == 422
-    assert f"rules.conditions[0].{name} must be" in response.body.decode()
+def test_condition_with_null_field_is_refused(harness: Harness) -> None:
+    condition = {"symbol": "AAPL", "threshold": "1", "comparator": "gte", "action": "route"}
+    for name in ("symbol", "threshold", "comparator", "action", "indicator"):
+        body = limit(rules={"conditions": [{**condition, name: None}]})
+        error = harness.error("POST", f"/accounts/{harness.account}/orders", body)
+        assert f"rules.conditions[0].{name} must be" in str(error)
 
 
 def test_extreme_dates_are_handled(harness: Harness) -> None:

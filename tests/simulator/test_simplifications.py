@@ -1,20 +1,24 @@
-"""Every simplification that docs/simulator.md lists, with a check that the simulator still has it."""
+"""docs/simulator.md: what it simplifies, the tests that its index names, and the life of an order."""
 
-import json
+import ast
 import re
 from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
-from brokerage_async._generated.models import InstrumentCollection, InstrumentType
+from brokerage_async._generated.models import InstrumentCollection
+from brokerage_async.protocol.order_status import TERMINAL, TRANSITIONS
 from brokerage_async.simulator.market.calendar import CALENDARS
 from brokerage_async.simulator.market.quotes import Quote
 from brokerage_async.simulator.streams.market_rows import MarketRows
+from tests.tables import for_each
 
 from ..documents import ROOT
 from .harness import Harness, leg, limit, market
 
+PAGE = (ROOT / "docs" / "simulator.md").read_text("utf-8")
 DAY = 86_400.0
 PUT = "AAPL  260717P00260000"
 """A put, deep in the money, that expires in five weeks."""
@@ -33,15 +37,6 @@ def transactions(here: Harness) -> list[dict[str, Any]]:
 
 def quote(here: Harness) -> Quote:
     return here.state.prices.underlying_quote("AAPL", here.now)
-
-
-def fills(here: Harness, order: str) -> list[Decimal]:
-    return [Decimal(fill["fill-price"]) for leg in here.order(order)["legs"] for fill in leg.get("fills", ())]
-
-
-def codes(here: Harness, body: dict[str, Any]) -> list[str]:
-    answer = json.loads(here.ask("POST", f"/accounts/{here.account}/orders/dry-run", body).body)
-    return [each["code"] for each in answer.get("error", {}).get("errors", ())]
 
 
 def orders_outlast_days(here: Harness) -> bool:
@@ -74,12 +69,11 @@ def monthly_expirations_only(here: Harness) -> bool:
 def any_strike_is_traded(here: Harness) -> bool:
     symbol = "AAPL  260714P00201370"
     is_listed = here.ask("GET", f"/instruments/equity-options/{symbol.replace(' ', '%20')}").status == 200
-    return not is_listed and codes(here, limit("1.00", leg(symbol, "1", "Buy to Open", "Equity Option"))) == []
+    return not is_listed and here.codes(limit("1.00", leg(symbol, "1", "Buy to Open", "Equity Option"))) == []
 
 
 def options_are_one_tick_wide(here: Harness) -> bool:
-    far = here.state.catalogue.instrument(InstrumentType.EQUITY_OPTION, "KO    270115C00090000")
-    assert far is not None
+    far = here.instrument("KO    270115C00090000")
     shown = here.state.prices.market(far, here.now)
     return bool(shown.ask - shown.bid == far.tick_at(shown.bid))
 
@@ -99,7 +93,7 @@ def figures_are_invented(here: Harness) -> bool:
 
 
 def futures_settle_in_cash(here: Harness) -> bool:
-    here.place(market(leg("/CLQ6", "1", "Buy", "Future")))
+    here.place(market(leg("/CLQ6", "1", "Buy")))
     here.wait(75 * DAY)
     left = here.login().rows(f"/accounts/{here.account}/positions")
     kinds = [each["transaction-sub-type"] for each in transactions(here) if each.get("symbol") == "/CLQ6"]
@@ -108,28 +102,25 @@ def futures_settle_in_cash(here: Harness) -> bool:
 
 def one_limit_of_quantities(here: Harness) -> bool:
     allowed, beyond = limit("1.00", leg("AAPL", "50000")), limit("1.00", leg("AAPL", "50001"))
-    return codes(here, allowed) == [] and codes(here, beyond) == ["size_limit_exceeded"]
+    return here.codes(allowed) == [] and here.codes(beyond) == ["size_limit_exceeded"]
 
 
 def orders_move_no_price(here: Harness) -> bool:
     here.wait(1)
     before = quote(here).bid
-    here.place(market(leg("AAPL", "40000")))
-    here.wait(20)
+    here.trade(market(leg("AAPL", "40000")), seconds=20)
     return bool(quote(here).bid == before)
 
 
 def no_queue(here: Harness) -> bool:
-    order = here.place(limit(str(quote(here).ask), leg("AAPL", "1")))
-    here.wait(5)
+    order = here.trade(limit(str(quote(here).ask), leg("AAPL", "1")), seconds=5)
     return here.status(order) == "Filled"
 
 
 def no_price_improvement(here: Harness) -> bool:
     ask = quote(here).ask
-    order = here.place(limit(str(ask + 5), leg("AAPL", "1")))
-    here.wait(5)
-    return fills(here, order) == [ask]
+    order = here.trade(limit(str(ask + 5), leg("AAPL", "1")), seconds=5)
+    return here.fills(order) == [(1, ask)]
 
 
 def no_interest(here: Harness) -> bool:
@@ -142,8 +133,8 @@ def margin_is_the_same_for_all(_: Harness) -> bool:
     here = steady(customers=2)
     accounts = [account for account in here.state.own_accounts if account.kind == "Margin"]
     share = market(leg("AAPL", "100"))
-    answers = [here.ask("POST", f"/accounts/{account.number}/orders/dry-run", share) for account in accounts[:2]]
-    changes = {json.loads(each.body)["data"]["buying-power-effect"]["change-in-buying-power"] for each in answers}
+    effects = [here.preview(share, account.number)["buying-power-effect"] for account in accounts[:2]]
+    changes = {each["change-in-buying-power"] for each in effects}
     return len(accounts) == 3 and len(changes) == 1
 
 
@@ -160,9 +151,8 @@ def no_declared_holidays(_: Harness) -> bool:
 
 
 def spreads_have_no_ticks(here: Harness) -> bool:
-    lower = leg("AAPL  260717P00255000", "1", "Sell to Open", "Equity Option")
-    order = here.place(limit("0.003", leg(PUT, "1", "Buy to Open", "Equity Option"), lower))
-    here.wait(5)
+    lower = leg("AAPL  260717P00255000", "1", "Sell to Open")
+    order = here.trade(limit("0.003", leg(PUT, "1", "Buy to Open", "Equity Option"), lower), seconds=5)
     return here.status(order) == "Live"
 
 
@@ -173,8 +163,7 @@ def cash_moves_at_once(here: Harness) -> bool:
 
 
 def test_simplifications_are_those_of_the_page() -> None:
-    page = (ROOT / "docs" / "simulator.md").read_text("utf-8")
-    section = page.partition("## What it simplifies")[2].partition("\n## ")[0]
+    section = PAGE.partition("## What it simplifies")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (?!it \|)(?!---)(.+?) \| (.*?) \|$", section, re.MULTILINE)
     assert len(rows) >= 19
     wrong = []
@@ -186,3 +175,30 @@ def test_simplifications_are_those_of_the_page() -> None:
         except (AssertionError, LookupError) as error:
             wrong.append(f"{name}: {error!r}")
     assert wrong == []
+
+
+HERE = Path(__file__).parent
+NAMED = sorted(set(re.findall(r"`([\w/]+\.py)::(\w+)`", PAGE)))
+
+
+@for_each("file, name", NAMED)
+def test_named_test_exists(file: str, name: str) -> None:
+    tree = ast.parse((HERE / file).read_text("utf-8"))
+    assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+def test_every_row_names_a_test() -> None:
+    index = PAGE[PAGE.index("## Fidelity") :]
+    rows = [line for line in index.splitlines() if re.match(r"\| (?!---|the doc|deviation)", line)]
+    assert len(rows) > 45
+    assert all(re.search(r"`[\w/]+\.py::test_\w+` \|$", row) for row in rows)
+
+
+def test_life_cycle_is_that_of_the_code() -> None:
+    assert "(reference/order-statuses.md)" in PAGE[PAGE.index("## Life cycle") : PAGE.index("## Fidelity")]
+    table = (ROOT / "docs" / "reference" / "order-statuses.md").read_text("utf-8")
+    shown = re.findall(r"^\| ([A-Z][\w ]+) \| \w+ \| \w+ \| ([A-Z][\w ]+)? \|", table, re.MULTILINE)
+    assert {(before, after) for before, after in shown if after} == {
+        (before, after) for before, following in TRANSITIONS.items() for after in following
+    }
+    assert {before for before, after in shown if not after} == TERMINAL

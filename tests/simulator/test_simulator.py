@@ -15,6 +15,7 @@ from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.config import settings_from_env
 from brokerage_async.simulator import PricePath, RandomWalk, Simulator
 from brokerage_async.simulator.api.brokerage import HANDLERS
+from brokerage_async.tickets import buy_to_open, limit
 from tests.simulator.harness import Harness
 from tests.tables import for_each
 
@@ -22,21 +23,7 @@ SMALL = {"equities": 50, "equity_options": 20, "chain_rows": 20}
 
 
 def order(external_identifier: str | None = None) -> models.NewOrder:
-    return models.NewOrder(
-        order_type=models.OrderType.LIMIT,
-        time_in_force=models.TimeInForce.DAY,
-        price=Decimal("250.00"),
-        price_effect=models.PriceEffect.DEBIT,
-        external_identifier=external_identifier,
-        legs=(
-            models.NewOrderLeg(
-                action=models.LegAction.BUY_TO_OPEN,
-                instrument_type=models.InstrumentType.EQUITY,
-                symbol="AAPL",
-                quantity=Decimal(3),
-            ),
-        ),
-    )
+    return attrs.evolve(limit(buy_to_open("AAPL", 3), price="250.00"), external_identifier=external_identifier)
 
 
 async def test_client_over_http() -> None:
@@ -124,16 +111,17 @@ def simplified(entries: list[tuple[object, ...]]) -> list[tuple[object, ...]]:
     return [tuple(round(one, 6) if isinstance(one, float) else one for one in entry) for entry in entries]
 
 
+SIZES = ("equities", "equity_options", "chain_rows", "warrants")
 GOOD: dict[str, Any] = {
     "environment": "sandbox",
     "seed": 0,
     "wire": "observed",
+    "cash": 1e6,
+    "rate_limit": None,
     "equities": 0,
     "equity_options": 0,
     "chain_rows": 0,
     "warrants": 0,
-    "cash": 1e6,
-    "rate_limit": None,
     "prices": {"AAPL": RandomWalk(), "MSFT": PricePath([(0, 1)])},
 }
 
@@ -161,28 +149,23 @@ def test_good_options_pass_and_wrong_ones_leave_no_state_file(tmp_path: Path) ->
         ("rate_limit", "20"),
         ("rate_limit", float("nan")),
         ("prices", {"AAPL": 5}),
+        *((name, size) for name in SIZES for size in (-1, "9", 1.0)),
     ],
 )
 def test_wrong_option_is_named(name: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=f"^{name}.* must be "):
+    rule = "a whole number of rows" if name in SIZES else ""
+    with pytest.raises(ValueError, match=f"^{name}.* must be {rule}"):
         Simulator(**{**GOOD, name: value})
 
 
-@for_each("name", ["equities", "equity_options", "chain_rows", "warrants"])
-@for_each("size", [-1, "9", 1.0])
-def test_size_is_a_whole_number(name: str, size: Any) -> None:
-    with pytest.raises(ValueError, match=f"{name} must be a whole number of rows"):
-        Simulator(**{name: size})
-
-
-def test_initial_accounts_and_their_orders(harness: Harness) -> None:
+def test_initial_accounts_and_their_orders() -> None:
     harness = Harness(cash=5_000)
-    owned = harness.state.accounts.of(harness.state.owner)
+    owned = harness.state.own_accounts
     assert [account.kind for account in owned] == ["Margin", "Margin", "Cash"]
     assert [account.cash for account in (owned[0], owned[2])] == [Decimal(5_000)] * 2
     assert [len(account.positions) for account in owned] == [0, 2, 0]
     assert len(harness.state.accounts.of(harness.state.other_customer)) == 1
-    account = harness.state.accounts.of(harness.state.owner)[1]
+    account = owned[1]
     shares, call = account.positions.values()
     assert (shares.quantity, call.quantity * call.instrument.multiplier) == (100, -100)
     price = harness.state.prices.price(shares.instrument, harness.now)
@@ -190,8 +173,6 @@ def test_initial_accounts_and_their_orders(harness: Harness) -> None:
     assert required == (shares.quantity * price / 2).quantize(Decimal("0.01"))
     assert set(harness.state.complex_order_ids) == {"OTOCO", "OCO", "PAIRS"}
     for kind, members in (("OTOCO", 3), ("OCO", 2), ("PAIRS", 2)):
-        found = harness.state.complex_order_desk.get(
-            harness.state.accounts.of(harness.state.owner)[1], harness.state.complex_order_ids[kind]
-        )
+        found = harness.state.complex_order_desk.get(account, harness.state.complex_order_ids[kind])
         assert len(found.members) == members
     assert {name.partition(".")[0] for name in OPERATIONS} == set(HANDLERS)

@@ -1,4 +1,7 @@
+"""Snapshots and state files: a brokerage returns to a recorded state and has the same future. The ledger."""
+
 import asyncio
+import json
 import os
 import sqlite3
 import stat
@@ -6,14 +9,20 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
-from brokerage_async import Client
+from brokerage_async import Client, tickets
 from brokerage_async.simulator import PricePath, Simulator
-from brokerage_async.simulator.recording import StateError, StateFile
-from brokerage_async.tickets import buy_to_open, limit, market
+from brokerage_async.simulator.ledger import Ledger
+from brokerage_async.simulator.recording import RequestEntry, Snapshot, StateError, StateFile
+from brokerage_async.tickets import buy_to_open
 from tests.loops import VirtualLoop, run_in
+from tests.simulator.harness import Harness, limit, market
+from tests.tables import for_each
 from tests.trading import SMALL
+
+pytestmark = pytest.mark.virtual_time
 
 
 def simulator(path: Path, **options: Any) -> Simulator:
@@ -22,10 +31,10 @@ def simulator(path: Path, **options: Any) -> Simulator:
 
 async def trade(client: Client, account: str) -> None:
     """Leave a filled order, a working one, a cancelled one, an alert-free watchlist and a spent token."""
-    await client.orders.submit(account, market(buy_to_open("AAPL", 10)))
+    await client.orders.submit(account, tickets.market(buy_to_open("AAPL", 10)))
     await asyncio.sleep(30)
-    await client.orders.submit(account, limit(buy_to_open("AAPL", 5), price="20"))
-    gone = await client.orders.submit(account, limit(buy_to_open("MSFT", 5), price="20"))
+    await client.orders.submit(account, tickets.limit(buy_to_open("AAPL", 5), price="20"))
+    gone = await client.orders.submit(account, tickets.limit(buy_to_open("MSFT", 5), price="20"))
     await asyncio.sleep(5)
     await client.orders.cancel(account, gone.order.id or "")
 
@@ -44,9 +53,8 @@ def test_restarted_simulator_has_the_same_books_clock_and_ledger(tmp_path: Path)
             await trade(client, sim.account_numbers[0])
             kept = await books(client, sim.account_numbers[0])
         # the process ends here without closing anything
-        result = kept, sim.clock.now(), sim.ledger.history(), client
         sim._file.close()
-        return result
+        return kept, sim.clock.now(), sim.ledger.history()
 
     async def second() -> tuple[Any, ...]:
         sim = simulator(tmp_path / "state", start=sim_start)
@@ -57,12 +65,10 @@ def test_restarted_simulator_has_the_same_books_clock_and_ledger(tmp_path: Path)
         sim._file.close()
         return shown, now, history
 
-    kept, now, history, _ = run_in(VirtualLoop(), first())
+    kept, now, history = run_in(VirtualLoop(), first())
     sim_start = Simulator().clock.time.replace(year=2030)  # counts for a new file only
-    kept_again, now_again, history_again = run_in(VirtualLoop(), second())
-    assert kept_again == kept
-    assert now_again == now
-    assert history_again == history.replace('"delivered": true', '"delivered": null')
+    again = run_in(VirtualLoop(), second())
+    assert again == (kept, now, history.replace('"delivered": true', '"delivered": null'))
     assert {str(order.status) for order in kept[0]} == {"Filled", "Live", "Cancel Requested"}
 
 
@@ -71,7 +77,7 @@ def test_actions_are_repeated_at_their_times(tmp_path: Path) -> None:
         sim = simulator(tmp_path / "state")
         sim.set_price("AAPL", "77.50")
         async with sim.client() as client:
-            await client.orders.submit(sim.account_numbers[0], limit(buy_to_open("AAPL", 5), price="77.50"))
+            await client.orders.submit(sim.account_numbers[0], tickets.limit(buy_to_open("AAPL", 5), price="77.50"))
             await asyncio.sleep(60)
             sim.set_price("AAPL", "99")
             sim.expire_tokens()
@@ -89,15 +95,16 @@ def test_actions_are_repeated_at_their_times(tmp_path: Path) -> None:
     sim._file.close()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [({"seed": 4}, "seed must be 3 for the state file .*, got 4"), ({"environment": "production"}, "environment must")],
-)
-def test_other_options_raise(tmp_path: Path, options: dict[str, Any], message: str) -> None:
-    simulator(tmp_path / "state")._file.close()
-    with pytest.raises(StateError, match=message):
-        simulator(tmp_path / "state", **options)
-    simulator(tmp_path / "state")._file.close()  # the error did not leave it open
+def test_other_options_raise(tmp_path: Path) -> None:
+    options: dict[str, Any]
+    for message, options in (
+        ("seed must be 3 for the state file .*, got 4", {"seed": 4}),
+        ("environment must", {"environment": "production"}),
+    ):
+        simulator(tmp_path / "state")._file.close()
+        with pytest.raises(StateError, match=message):
+            simulator(tmp_path / "state", **options)
+    simulator(tmp_path / "state")._file.close()  # the errors did not leave it open
 
 
 def test_file_belongs_to_one_simulator_at_a_time(tmp_path: Path) -> None:
@@ -119,34 +126,33 @@ def test_file_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     assert stat.S_IMODE(os.stat(tmp_path / "state").st_mode) == 0o600
 
 
-def test_damaged_or_impossible_file_raises(tmp_path: Path) -> None:
+def test_file_of_another_kind_raises(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("not a database, but long enough to be seen as one" * 100)
-    with pytest.raises(StateError, match="cannot open the state file"):
-        StateFile(tmp_path / "text")
-    with pytest.raises(StateError, match="cannot open the state file"):
-        StateFile(tmp_path)
-    simulator(tmp_path / "state")._file.close()
-    with sqlite3.connect(tmp_path / "state") as connection:
-        connection.execute("INSERT INTO entries (at, content) VALUES (1, '{')")
-    connection.close()
-    with pytest.raises(StateError, match="is damaged"):
-        simulator(tmp_path / "state")
+    for path in (tmp_path / "text", tmp_path):
+        with pytest.raises(StateError, match="cannot open the state file"):
+            StateFile(path)
 
 
-@pytest.mark.parametrize("part", [10, 100, 4096, 0.5])
-def test_truncated_file_raises_and_stays_unlocked(tmp_path: Path, part: float) -> None:
-    sim = simulator(tmp_path / "state")
+def used_file(path: Path) -> Path:
+    """Write a state file with one action."""
+    path.unlink(missing_ok=True)
+    sim = simulator(path)
     sim.set_price("AAPL", 5)
     sim._file.close()
-    content = (tmp_path / "state").read_bytes()
-    (tmp_path / "state").write_bytes(content[: int(len(content) * part if part < 1 else part)])
-    for _ in range(2):  # the second time it would be locked if the first one had left it open
-        with pytest.raises(StateError, match=r"not a database|malformed"):
-            simulator(tmp_path / "state")
+    return path
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
+def test_truncated_file_raises_and_stays_unlocked(tmp_path: Path) -> None:
+    content = used_file(tmp_path / "state").read_bytes()
+    for size in (10, 100, 4096, len(content) // 2):
+        (tmp_path / "state").write_bytes(content[:size])
+        for _ in range(2):  # the second time it would be locked if the first one had left it open
+            with pytest.raises(StateError, match=r"not a database|malformed"):
+                simulator(tmp_path / "state")
+
+
+@for_each(
+    "change, message",
     [
         ("UPDATE settings SET value = '1' WHERE name = 'format'", "was written by another version"),
         ("DELETE FROM settings WHERE name = 'start'", "is damaged"),
@@ -157,23 +163,98 @@ def test_truncated_file_raises_and_stays_unlocked(tmp_path: Path, part: float) -
         ('UPDATE entries SET content = \'{"symbol": "AAPL", "price": "-1"}\'', "set_price cannot be repeated"),
         ("UPDATE entries SET content = 'null'", "is damaged"),
         ("UPDATE entries SET at = 'noon'", "is damaged"),
+        ("INSERT INTO entries (at, content) VALUES (1, '{')", "is damaged"),
         ('UPDATE entries SET action = NULL, content = \'{"record": {"zap": 1}}\'', "is damaged"),
     ],
 )
 def test_file_that_cannot_be_repeated_raises(tmp_path: Path, change: str, message: str) -> None:
-    sim = simulator(tmp_path / "state")
-    sim.set_price("AAPL", 5)
-    sim._file.close()
-    connection = sqlite3.connect(tmp_path / "state")
+    connection = sqlite3.connect(used_file(tmp_path / "state"))
     connection.executescript(change)
     connection.close()
     with pytest.raises(StateError, match=message):
         simulator(tmp_path / "state")
 
 
+@pytest.mark.virtual_time(False)
 async def test_leaving_the_simulator_closes_the_file(tmp_path: Path) -> None:
     for _ in range(2):
         async with simulator(tmp_path / "state") as sim, sim.client() as client:
             await client.watchlists.list()
             assert sim.ledger.count("watchlists.list") >= 1
     assert sim.ledger.count("watchlists.list") == 2
+
+
+async def buy(sim: Simulator, ticket: Any) -> None:
+    async with sim.client() as client:
+        await client.orders.submit(sim.account_numbers[0], ticket)
+        await asyncio.sleep(30)
+    sim.settle()
+
+
+@pytest.mark.parametrize("kept", [False, True])
+async def test_restored_simulator_has_the_same_future(tmp_path: Path, kept: bool) -> None:
+    sim = Simulator(**SMALL, **({"state": tmp_path / "state"} if kept else {}))
+    await buy(sim, tickets.market(buy_to_open("AAPL", 10)))
+    snapshot, before, now = sim.snapshot(), sim.ledger.history(), sim.clock.now()
+    futures = []
+    for _ in range(2):
+        await buy(sim, tickets.limit(buy_to_open("MSFT", 5), price="20"))
+        sim.set_price("AAPL", 5)
+        futures.append(sim.ledger.history())
+        sim.restore(snapshot)
+        assert (sim.ledger.history(), sim.clock.now()) == (before, now)
+        assert sim.price("AAPL") > 100
+    assert futures[0] == futures[1] != before
+    if kept:
+        assert len(sim._file.entries()) == len(snapshot.entries)
+        sim._file.close()
+
+
+async def test_past_is_repeated_or_refused_but_never_changed() -> None:
+    sim = Simulator(**SMALL)
+    await buy(sim, tickets.market(buy_to_open("AAPL", 10)))
+    snapshot, before = sim.snapshot(), sim.ledger.history()
+    sim.rate_limit, sim.withdrawn_versions = 0, ["20250101"]
+    sim.restore(snapshot)
+    assert sim.ledger.history() == before
+    assert (sim.rate_limit, sim.withdrawn_versions) == (0, {"20250101"})
+    entries = [
+        attrs.evolve(entry, record=attrs.evolve(entry.record, order_ids=("7",)))
+        if isinstance(entry, RequestEntry) and entry.record.order_ids
+        else entry
+        for entry in snapshot.entries
+    ]
+    with pytest.raises(StateError, match=r"POST /accounts/\w+/orders created other orders than before"):
+        sim.restore(Snapshot(tuple(entries), sim.clock.now()))
+
+
+def test_orders_requests_and_transitions_are_recorded(harness: Harness) -> None:
+    first = harness.place(limit(external_identifier="a"))
+    second = harness.place(limit(external_identifier="a"), harness.accounts[2])
+    ledger = harness.sim.ledger
+    assert [record.order_id for record in ledger.orders(external_identifier="a")] == [first, second]
+    assert [record.order_id for record in ledger.orders(account_number=harness.accounts[2])] == [second]
+    assert ledger.orders(external_identifier="b") == []
+    identifier = harness.trade(market())
+    events = [event for event in harness.sim.ledger.events if event.order_id == identifier]
+    assert [event.before for event in events] == [None, "Received", "Routed", "In Flight", "Live"]
+    assert [event.terminal for event in events] == [False, False, False, False, True]
+    assert [event.at for event in events] == sorted(event.at for event in events)
+    assert [event.seq for event in harness.sim.ledger.events] == list(range(1, len(harness.sim.ledger.events) + 1))
+
+
+def test_history_has_requests_and_transitions_by_time_as_json_lines(harness: Harness) -> None:
+    ledger = Ledger()
+    moved = {"order_id": "7", "account_number": "A", "external_identifier": None, "before": None, "after": "Received"}
+    ledger.record_request(2.0, "GET", "/b")
+    ledger.transition(now=1.5, terminal=False, **moved)
+    ledger.transition(now=1.0, terminal=False, **moved)
+    ledger.record_request(1.0, "GET", "/a")
+    lines = [json.loads(line) for line in ledger.history().splitlines()]
+    assert [(line["at"], line.get("target")) for line in lines] == [(1.0, "/a"), (1.0, None), (1.5, None), (2.0, "/b")]
+    harness.place(limit())
+    harness.ask("GET", "/watchlists", authorization=None)
+    ledger = harness.sim.ledger
+    assert (ledger.count("orders.submit"), ledger.count("watchlists.list"), ledger.count("oauth.token")) == (1, 1, 1)
+    assert [entry.operation for entry in ledger.processed()] == ["oauth.token", "orders.submit"]
+    assert list(ledger.processed("watchlists.list")) == []

@@ -4,7 +4,6 @@ The values of a response are the simulator's own. The tests compare the status, 
 strictly, and the class of the error.
 """
 
-import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -13,9 +12,9 @@ from urllib.parse import quote, urlencode
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.request import Request
-from brokerage_async.protocol.response import Response, read_error
+from brokerage_async.protocol.response import read_error
 from brokerage_async.simulator import faults
-from tests.simulator.harness import Harness, leg, limit, market
+from tests.simulator.harness import Harness, leg, limit
 from tests.tables import for_each
 from tests.vectors import EXCHANGES, REFUSALS
 from tests.vectors.exchange import ACCOUNT, CUSTOMER, Exchange
@@ -80,12 +79,11 @@ def translated(exchange: Exchange, harness: Harness) -> tuple[str, bytes | None]
         for name in ("Old", "High IV/2026"):
             harness.ask("POST", "/watchlists", {"name": name, "watchlist-entries": [{"symbol": "AAPL"}]})
     if exchange.operation == "transactions.get":
-        names["90210"] = first_id(harness, f"/accounts/{harness.account}/transactions")
+        names["90210"] = str(harness.rows(f"/accounts/{harness.account}/transactions")[0]["id"])
     if exchange.operation == "orders.get":
         names["700100"] = harness.place(limit())
     if "5475882" in exchange.target:
-        order = harness.place(limit("401.05", leg("BRK/B"), time_in_force="GTC"))
-        harness.wait(2)
+        order = harness.trade(limit("401.05", leg("BRK/B"), time_in_force="GTC"), seconds=2)
         names |= {"54758826": order, "54758827": order}
     if "bt-0a2" in exchange.target:
         names["bt-0a2"] = harness.backtest()
@@ -101,12 +99,7 @@ def translated(exchange: Exchange, harness: Harness) -> tuple[str, bytes | None]
 
 def first_symbol(harness: Harness, target: str) -> str:
     """Return the first symbol of a list, as a segment of a path."""
-    chain = json.loads(harness.ask("GET", target).body)
-    return quote(chain["data"]["items"][0]["symbol"], safe="")
-
-
-def first_id(harness: Harness, target: str) -> str:
-    return str(json.loads(harness.ask("GET", target).body)["data"]["items"][0]["id"])
+    return quote(harness.rows(target)[0]["symbol"], safe="")
 
 
 def authorization_code(harness: Harness) -> str:
@@ -129,57 +122,26 @@ def test_exchange_succeeds(exchange: Exchange, wire: str) -> None:
     codec.decode(exchange.data, response.body, strict=True)
 
 
-def expired(exchange: Exchange) -> tuple[Harness, Response]:
-    harness = staged(exchange)
-    harness.wait(900)
-    return asked(exchange, harness)
+OF_THE_POOR = {"an order that fails its checks, one entry per problem", "data and error in one body"}
+"""Refusals that need an account without cash."""
 
-
-def asked(exchange: Exchange, harness: Harness, **headers: str | None) -> tuple[Harness, Response]:
-    target, body = translated(exchange, harness)
-    return harness, harness.ask(exchange.method, target, body, **headers)
-
-
-def terminal(exchange: Exchange) -> tuple[Harness, Response]:
-    harness = staged(exchange)
-    order = harness.place(market())
-    harness.wait(10)
-    return harness, harness.ask(
-        exchange.method, exchange.target.replace(ACCOUNT, harness.account).replace("54758826", order)
-    )
-
-
-def revoked(exchange: Exchange) -> tuple[Harness, Response]:
-    harness = staged(exchange)
-    harness.sim.revoke()
-    return asked(exchange, harness)
-
-
-def faulty(exchange: Exchange) -> tuple[Harness, Response]:
-    harness = staged(exchange)
-    target, body = translated(exchange, harness)
-    request = Request(method=exchange.method, url=target, headers=harness.headers, body=body)
-    served = harness.brokerage.serve(request, harness.now, faults.status(exchange.status))
-    assert served.response is not None
-    return harness, served.response
-
-
-Stage = Callable[[Exchange], tuple[Harness, Response]]
-
-STAGES: dict[str, Stage] = {
-    "an expired token": expired,
-    "a token that is not one": lambda one: asked(one, staged(one), authorization="Bearer nonsense"),
-    "a page from in front of the service: no User-Agent": lambda one: asked(one, staged(one), user_agent=None),
-    "a scope that does not cover placing orders": lambda one: asked(one, staged(one).login(scope="read")),
-    "a version that does not exist any more; its code is an integer": lambda one: asked(
-        one, staged(one), accept_version="20240101"
+CAUSES: dict[str, Callable[[Harness], Any]] = {
+    "an expired token": lambda here: here.wait(900),
+    "a scope that does not cover placing orders": lambda here: here.login(scope="read"),
+    "a terminal order cannot be cancelled": lambda here: here.act(
+        "expire_order", order_id=here.sim.ledger.orders(account_number=here.account)[-1].order_id
     ),
-    "an order that fails its checks, one entry per problem": lambda one: asked(one, staged(one, cash=0)),
-    "data and error in one body": lambda one: asked(one, staged(one, cash=0)),
-    "a terminal order cannot be cancelled": terminal,
-    "too many requests, no headers at all": lambda one: asked(one, staged_at_its_limit(one)),
-    "a revoked grant, flat": revoked,
+    "too many requests, no headers at all": lambda here: setattr(here.sim, "rate_limit", 0),
+    "a revoked grant, flat": lambda here: here.sim.revoke(),
 }
+"""What happens to a brokerage before it refuses an exchange."""
+
+HEADERS: dict[str, dict[str, str | None]] = {
+    "a token that is not one": {"authorization": "Bearer nonsense"},
+    "a page from in front of the service: no User-Agent": {"user_agent": None},
+    "a version that does not exist any more; its code is an integer": {"accept_version": "20240101"},
+}
+"""Headers with which an exchange is refused."""
 
 OTHER_SERVICES = {
     "too many requests, with a time to wait",
@@ -189,16 +151,15 @@ OTHER_SERVICES = {
 """Response forms that the simulator never sends."""
 
 
-def staged_at_its_limit(exchange: Exchange) -> Harness:
-    harness = staged(exchange)
-    harness.sim.rate_limit = 0
-    return harness
-
-
 @for_each("exchange", [one for one in REFUSALS if one.name not in OTHER_SERVICES])
 def test_refusal_has_status_and_error(exchange: Exchange) -> None:
-    plain: Stage = lambda one: asked(one, staged(one))  # noqa: E731
-    stage = faulty if exchange.status >= 500 else STAGES.get(exchange.name, plain)
-    _, response = stage(exchange)
+    harness = staged(exchange, **({"cash": 0} if exchange.name in OF_THE_POOR else {}))
+    target, body = translated(exchange, harness)
+    CAUSES.get(exchange.name, lambda here: None)(harness)
+    if exchange.status >= 500:
+        request = Request(method=exchange.method, url=target, headers=harness.headers, body=body)
+        response = harness.brokerage.serve(request, harness.now, faults.status(exchange.status)).response
+    else:
+        response = harness.ask(exchange.method, target, body, **HEADERS.get(exchange.name, {}))
     assert response.status == exchange.status, response.body
     assert type(read_error(exchange.data, response)).__name__ == exchange.error

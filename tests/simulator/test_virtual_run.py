@@ -26,6 +26,7 @@ from brokerage_async.simulator.virtual_run import MAX_TURNS, VirtualLoop
 from brokerage_async.tickets import buy_to_open, limit, market
 from brokerage_async.watch import poll
 from tests.loops import run_in
+from tests.tables import for_each
 from tests.trading import SMALL
 
 START = "2026-06-10T09:25-04:00"
@@ -151,11 +152,10 @@ async def advances(client: Client, simulator: Simulator) -> None:
     await asyncio.sleep(3600)
 
 
-@pytest.mark.parametrize(
-    ("main", "result"), [(forever, None), (cleans_up, "2026-06-10T14:00:30+00:00"), (advances, None)]
-)
-def test_until_cancels_the_program(main: Callable[..., Any], result: str | None) -> None:
-    assert run(main, start=START, until=datetime(2026, 6, 10, 14, 0, tzinfo=UTC), **SMALL) == result
+def test_until_cancels_the_program() -> None:
+    until = datetime(2026, 6, 10, 14, 0, tzinfo=UTC)
+    results: dict[Any, str | None] = {forever: None, cleans_up: "2026-06-10T14:00:30+00:00", advances: None}
+    assert {main: run(main, start=START, until=until, **SMALL) for main in results} == results
 
 
 def test_program_that_ignores_its_cancellation_raises() -> None:
@@ -175,20 +175,13 @@ def test_program_that_ignores_its_cancellation_raises() -> None:
 def test_time_starts_with_the_program_and_options_reach_it() -> None:
     async def main(client: Client, simulator: Simulator) -> datetime:
         await asyncio.sleep(3600)
-        await client.watchlists.list()
-        return simulator.clock.time
-
-    assert run(main, start="2026-06-10T14:00Z", **SMALL) == datetime(2026, 6, 10, 15, 0, tzinfo=UTC)
-
-    async def main(client: Client, simulator: Simulator) -> None:
-        assert simulator.latency == 0.5
-        before = asyncio.get_running_loop().time()
-        await client.watchlists.list()
-        assert asyncio.get_running_loop().time() - before == 1  # a token and the list
+        await client.watchlists.list()  # a token and the list: two times the latency
         with pytest.raises(ConfigurationError, match="read-only"):
             await client.orders.cancel(simulator.account_numbers[0], 1)
+        return simulator.clock.time
 
-    run(main, latency=0.5, client_options={"read_only": True}, **SMALL)
+    options: dict[str, Any] = {"latency": 0.5, "client_options": {"read_only": True}}
+    assert run(main, start="2026-06-10T14:00Z", **options, **SMALL) == datetime(2026, 6, 10, 15, 0, 1, tzinfo=UTC)
 
 
 def test_program_that_waits_for_nothing_or_fails_raises() -> None:
@@ -209,28 +202,18 @@ def test_program_that_waits_for_nothing_or_fails_raises() -> None:
         run(lambda client, simulator: 5)  # type: ignore[arg-type, return-value]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"start": "2026-06-10"}, "start must be an aware datetime .*, got '2026-06-10'"),
-        ({"start": "noon"}, "start must be an aware datetime .*, got 'noon'"),
-        ({"until": datetime(2026, 6, 11)}, "until must be an aware datetime"),  # noqa: DTZ001
-        ({"start": START, "until": START}, "until must be after start"),
-    ],
-)
-def test_invalid_time_raises(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigurationError, match=message):
-        run(forever, **options)
-
-
-@pytest.mark.parametrize("year", [1800, 2500])
-def test_start_beyond_the_calendars_raises(year: int) -> None:
-    with pytest.raises(ConfigurationError, match="start must be in the years"):
-        run(nothing, start=f"{year}-06-10T12:00Z")
-
-
-async def nothing(client: Client, simulator: Simulator) -> None:
-    """Program that ends at once."""
+def test_invalid_time_raises() -> None:
+    options: dict[str, Any]
+    for message, options in (
+        ("start must be an aware datetime .*, got '2026-06-10'", {"start": "2026-06-10"}),
+        ("start must be an aware datetime .*, got 'noon'", {"start": "noon"}),
+        ("until must be an aware datetime", {"until": datetime(2026, 6, 11)}),  # noqa: DTZ001
+        ("until must be after start", {"start": START, "until": START}),
+        ("start must be in the years", {"start": "1800-06-10T12:00Z"}),
+        ("start must be in the years", {"start": "2500-06-10T12:00Z"}),
+    ):
+        with pytest.raises(ConfigurationError, match=message):
+            run(forever, **options)
 
 
 async def test_run_within_a_loop_raises() -> None:
@@ -253,28 +236,22 @@ async def receive() -> None:
         await asyncio.get_running_loop().sock_connect(one, ("127.0.0.1", 1))
 
 
-async def read_journal() -> None:
-    await SqliteJournal(os.devnull).entries("sandbox")
-
-
-REAL: dict[str, tuple[Callable[[], Awaitable[Any]], str]] = {
-    "address": (lambda: fetch("http://127.0.0.1:1/"), "a socket"),
-    "name": (lambda: fetch("http://localhost:1/"), "a (socket|thread)"),
-    "streams": (lambda: asyncio.open_connection("127.0.0.1", 1), "a socket"),
-    "server": (lambda: asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0), "a socket"),
-    "raw socket": (receive, "a socket"),
-    "thread": (lambda: asyncio.to_thread(print), "a thread"),
-    "journal file": (read_journal, "a thread"),
-    "process": (lambda: asyncio.create_subprocess_exec("true"), "a child process"),
-    "shell": (lambda: asyncio.create_subprocess_shell("true", stdout=subprocess.PIPE), "a child process"),
-    "signal": (add_signal_handler, "a signal handler"),
-}
-
-
-@pytest.mark.parametrize("thing", REAL)
-def test_real_thing_is_refused_by_name(thing: str) -> None:
-    use, name = REAL[thing]
-
+@for_each(
+    "use, name",
+    [
+        (lambda: fetch("http://127.0.0.1:1/"), "a socket"),
+        (lambda: fetch("http://localhost:1/"), "a (socket|thread)"),
+        (lambda: asyncio.open_connection("127.0.0.1", 1), "a socket"),
+        (lambda: asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0), "a socket"),
+        (receive, "a socket"),
+        (lambda: asyncio.to_thread(print), "a thread"),
+        (lambda: SqliteJournal(os.devnull).entries("sandbox"), "a thread"),
+        (lambda: asyncio.create_subprocess_exec("true"), "a child process"),
+        (lambda: asyncio.create_subprocess_shell("true", stdout=subprocess.PIPE), "a child process"),
+        (add_signal_handler, "a signal handler"),
+    ],
+)
+def test_real_thing_is_refused_by_name(use: Callable[[], Awaitable[Any]], name: str) -> None:
     async def main() -> None:
         await use()
 
@@ -303,23 +280,18 @@ def test_callback_from_another_thread_is_refused() -> None:
 
 
 def test_sleeps_timeouts_and_jumps_take_virtual_time() -> None:
-    async def main() -> float:
+    async def main() -> tuple[float, float]:
+        loop: Any = asyncio.get_running_loop()
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(3600):
                 await asyncio.sleep(86400)
         await asyncio.sleep(60)
-        return asyncio.get_running_loop().time()
-
-    assert run_in(VirtualLoop(), main()) == 3660
-
-    async def main() -> float:
-        loop = asyncio.get_running_loop()
-        assert isinstance(loop, VirtualLoop)
+        before = loop.time()
         loop.jump(50)
         await asyncio.sleep(1)
-        return loop.time()
+        return before, loop.time()
 
-    assert run_in(VirtualLoop(), main()) == 51
+    assert run_in(VirtualLoop(), main()) == (3660, 3711)
 
 
 def test_wait_without_timer_and_spinning_task_raise() -> None:

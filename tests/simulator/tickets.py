@@ -125,12 +125,8 @@ class Tickets:
 
     def _exclusive(self) -> NewComplexOrder:
         sale = tickets.sell_to_close(self.random.choice(EQUITIES), 10)
-        makers = (
-            self._limit,
-            self._stop,
-            lambda: tickets.limit(sale, price=900),
-            lambda: tickets.stop(sale, trigger=2),
-        )
+        usual = (lambda: tickets.limit(sale, price=900), lambda: tickets.stop(sale, trigger=2))
+        makers = (self._limit, self._stop, *usual)
         return tickets.one_cancels_other(self.random.choice(makers)(), self.random.choice(makers)())
 
     def _triggering(self) -> NewComplexOrder:
@@ -156,121 +152,74 @@ def body_of(order: NewOrder | NewComplexOrder) -> Body:
     return decoded
 
 
-def refusals(harness: Harness, body: Body) -> list[str]:
-    """Return the error codes of a dry-run, [] if it passes."""
-    path = "complex-orders" if "type" in body else "orders"
-    answer = harness.ask("POST", f"/accounts/{harness.account}/{path}/dry-run", body)
-    error = json.loads(answer.body).get("error")
-    return (
-        [] if error is None else [each.get("code", str(each)) for each in error.get("errors", [{"code": str(error)}])]
-    )
+def _with(changes: Body) -> Change:
+    return lambda body: None if "gtc-date" in body else body | changes
 
 
-# One change each that breaks one rule. It returns None where the ticket is not of the kind that it changes.
+def _without(name: str) -> Change:
+    return lambda body: {key: each for key, each in body.items() if key != name}
 
 
-def _single(body: Body, *order_types: str) -> bool:
-    return "type" not in body and body["order-type"] in order_types and len(body["legs"]) == 1
+def _leg_with(changes: Body) -> Change:
+    return lambda body: body | {"legs": [body["legs"][0] | changes]}
 
 
-def _kind(body: Body) -> str:
-    return str(body["legs"][0]["instrument-type"])
+def _second_leg(body: Body) -> Body:
+    strike = next(each for each in STRIKES if tickets_option("C", each) != body["legs"][0]["symbol"])
+    return body | {"legs": [*body["legs"], body["legs"][0] | {"symbol": tickets_option("C", strike)}]}
 
 
-def _without(name: str, *order_types: str) -> Change:
-    def change(body: Body) -> Body | None:
-        return None if not _single(body, *order_types) else {key: each for key, each in body.items() if key != name}
-
-    return change
+def _where(words: str, change: Change) -> Change:
+    """Change a ticket only where the action of its leg contains some words."""
+    return lambda body: change(body) if words in body["legs"][0]["action"] else None
 
 
-def _with(changes: Body, *order_types: str, kinds: tuple[str, ...] = (), opens: bool = False) -> Change:
-    def change(body: Body) -> Body | None:
-        fits = _single(body, *order_types) and (not kinds or _kind(body) in kinds)
-        if not fits or (opens and not body["legs"][0]["action"].endswith("to Open")) or "gtc-date" in body:
-            return None
-        return body | changes
-
-    return change
-
-
-def _leg_with(changes: Body, *order_types: str, kinds: tuple[str, ...]) -> Change:
-    def change(body: Body) -> Body | None:
-        if not _single(body, *order_types) or _kind(body) not in kinds:
-            return None
-        return body | {"legs": [body["legs"][0] | changes]}
-
-    return change
-
-
-def _second_leg(order_type: str) -> Change:
-    def change(body: Body) -> Body | None:
-        if not _single(body, order_type) or _kind(body) != "Equity Option":
-            return None
-        strike = next(each for each in STRIKES if tickets_option("C", each) != body["legs"][0]["symbol"])
-        return body | {"legs": [*body["legs"], body["legs"][0] | {"symbol": tickets_option("C", strike)}]}
-
-    return change
-
-
-def _stop_on_a_future_option(body: Body) -> Body | None:
-    if not _single(body, "Limit") or _kind(body) != "Future Option":
-        return None
-    return body | {"order-type": "Stop Limit", "stop-trigger": "2.0"}
-
-
-def _other_effect(sells: bool) -> Change:
-    def change(body: Body) -> Body | None:
-        if not _single(body, "Limit", "Stop Limit") or body["legs"][0]["action"].startswith("Sell") is not sells:
-            return None
-        return body | {"price-effect": "Debit" if sells else "Credit"}
-
-    return change
-
-
-def _same_type(body: Body) -> Body | None:
-    return body | {"orders": [body["orders"][0]] * 2} if body.get("type") == "OCO" else None
-
-
-def _blast(body: Body) -> Body | None:
-    return body | {"type": "BLAST"} if body.get("type") in ("OCO", "PAIRS") else None
-
-
-GTC = {"time-in-force": "GTC"}
+GTC, CONDITION = {"time-in-force": "GTC"}, {"conditions": [{"action": "route", "symbol": "AAPL"}]}
 LIMITS, ALL = ("Limit", "Stop Limit"), ("Limit", "Stop Limit", "Market", "Stop")
-WHOLE = ("Equity Option", "Future", "Future Option")
-BREACHES: tuple[tuple[str, Change], ...] = (
-    ("price_effect_missing", _without("price-effect", *LIMITS)),
-    ("price_not_allowed", _with({"price-effect": "Debit"}, "Market", "Stop")),
-    ("value_effect_missing", _without("value-effect", "Notional Market")),
-    ("market_order_with_several_legs", _second_leg("Market")),
-    ("stop_order_with_several_legs", _second_leg("Stop")),
-    ("stop_order_not_supported", _stop_on_a_future_option),
-    ("gtc_market_orders_not_supported", _with(GTC, "Market", "Notional Market")),
+OPTION, FUTURE_OPTION, WHOLE = ("Equity Option",), ("Future Option",), ("Equity Option", "Future", "Future Option")
+BREACHES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], Change], ...] = (
+    ("price_effect_missing", LIMITS, (), _without("price-effect")),
+    ("price_not_allowed", ("Market", "Stop"), (), _with({"price-effect": "Debit"})),
+    ("value_effect_missing", ("Notional Market",), (), _without("value-effect")),
+    ("market_order_with_several_legs", ("Market",), OPTION, _second_leg),
+    ("stop_order_with_several_legs", ("Stop",), OPTION, _second_leg),
     (
-        "gtc_market_orders_not_supported",
-        _with({"time-in-force": "GTC"}, "Stop", kinds=("Equity", "Equity Option"), opens=True),
+        "stop_order_not_supported",
+        ("Limit",),
+        FUTURE_OPTION,
+        lambda body: body | {"order-type": "Stop Limit", "stop-trigger": "2.0"},
     ),
-    ("extended_hours_not_supported", _with({"time-in-force": "Ext"}, *LIMITS, kinds=WHOLE)),
-    ("plain_action_not_supported", _leg_with({"action": "Buy"}, "Market", kinds=("Future Option",))),
-    ("incomplete_condition", _with({"rules": {"conditions": [{"action": "route", "symbol": "AAPL"}]}}, *ALL)),
-    ("cant_buy_for_credit", _other_effect(sells=False)),
-    ("cant_sell_for_debit", _other_effect(sells=True)),
-    ("fractional_quantity_not_supported", _leg_with({"quantity": "10.5"}, *LIMITS, "Stop", kinds=("Equity",))),
-    ("notional_value_not_supported", _with({"value": "4.99"}, "Notional Market")),
-    ("invalid_quantity", _leg_with({"quantity": "0.5"}, *ALL, kinds=WHOLE)),
-    ("invalid_quantity", _leg_with({"quantity": "0"}, *ALL, kinds=("Equity", *WHOLE))),
-    ("invalid_oco_order_type_combo", _same_type),
-    ("unsupported_complex_order_type", _blast),
+    ("gtc_market_orders_not_supported", ("Market", "Notional Market"), (), _with(GTC)),
+    ("gtc_market_orders_not_supported", ("Stop",), ("Equity", "Equity Option"), _where("to Open", _with(GTC))),
+    ("extended_hours_not_supported", LIMITS, WHOLE, _with({"time-in-force": "Ext"})),
+    ("plain_action_not_supported", ("Market",), FUTURE_OPTION, _leg_with({"action": "Buy"})),
+    ("incomplete_condition", ALL, (), _with({"rules": CONDITION})),
+    ("cant_buy_for_credit", LIMITS, (), _where("Buy", lambda body: body | {"price-effect": "Credit"})),
+    ("cant_sell_for_debit", LIMITS, (), _where("Sell", lambda body: body | {"price-effect": "Debit"})),
+    ("fractional_quantity_not_supported", (*LIMITS, "Stop"), ("Equity",), _leg_with({"quantity": "10.5"})),
+    ("notional_value_not_supported", ("Notional Market",), (), _with({"value": "4.99"})),
+    ("invalid_quantity", ALL, WHOLE, _leg_with({"quantity": "0.5"})),
+    ("invalid_quantity", ALL, ("Equity", *WHOLE), _leg_with({"quantity": "0"})),
+    ("invalid_oco_order_type_combo", ("OCO",), (), lambda body: body | {"orders": [body["orders"][0]] * 2}),
+    ("unsupported_complex_order_type", ("OCO", "PAIRS"), (), lambda body: body | {"type": "BLAST"}),
 )
+"""Changes that break one rule each: its code, the types of tickets with one leg, the types of the leg, the change.
+
+A change returns None where it breaks no rule.
+"""
 
 
 def broken(source: Tickets) -> tuple[str, Body]:
     """Return a random ticket that breaks one rule, and the code of the rule."""
-    code, change = source.random.choice(BREACHES)
+    code, forms, kinds, change = source.random.choice(BREACHES)
     while True:
-        changed = change(copy.deepcopy(body_of(source.any())))
-        if changed is not None:
+        body = copy.deepcopy(body_of(source.any()))
+        legs = body.get("legs", ())
+        if body.get("type", body.get("order-type")) not in forms or len(legs) > 1:
+            continue
+        if kinds and legs[0]["instrument-type"] not in kinds:
+            continue
+        if (changed := change(body)) is not None:
             return code, changed
 
 
@@ -278,10 +227,10 @@ def misses(harness: Harness, source: Tickets, count: int, kinds: Counter[str] | 
     """Yield every ticket refused for its form, and every broken one that is not refused with the code of its rule."""
     for _ in range(count):
         body = body_of(source.any())
-        if unexpected := set(refusals(harness, body)) - NOT_THE_FORM:
+        if unexpected := set(harness.codes(body)) - NOT_THE_FORM:
             yield f"{unexpected}: {body}"
         code, changed = broken(source)
-        if set(found := refusals(harness, changed)) - NOT_THE_FORM != {code}:
+        if set(found := harness.codes(changed)) - NOT_THE_FORM != {code}:
             yield f"{code} expected, got {found}: {changed}"
         if kinds is not None:
             kinds[body.get("type") or body["order-type"]] += 1

@@ -1,6 +1,7 @@
 """Margin and buying power: the figures add up for any trades."""
 
 import json
+from collections.abc import Callable
 from decimal import Decimal
 
 from hypothesis import given, settings
@@ -9,15 +10,20 @@ from hypothesis import strategies as st
 from brokerage_async.models import InstrumentType
 from brokerage_async.simulator.accounts.margin_calculator import requirement
 from brokerage_async.simulator.market.instrument import Instrument
-from tests.simulator.harness import Harness, check_effect, leg, limit, market, signed
+from tests.simulator.harness import CALL, HIGHER_CALL, Harness, check_effect, leg, limit, market, signed
 
 SPOT = Decimal(200)
 
 
-def option(symbol: str, harness: Harness) -> Instrument:
-    found = harness.state.catalogue.instrument("Equity Option", symbol)
-    assert found is not None
-    return found
+def requirements(prices: dict[Instrument, int]) -> Callable[..., Decimal]:
+    """Return what gives the requirement of positions, each an instrument and a signed quantity."""
+    worth = {instrument.symbol: Decimal(price) for instrument, price in prices.items()}
+
+    def required(*holdings: tuple[Instrument, int]) -> Decimal:
+        signed = [(instrument, Decimal(quantity)) for instrument, quantity in holdings]
+        return requirement(signed, lambda one: worth[one.symbol], SPOT, Decimal("0.5"))
+
+    return required
 
 
 def test_shares_require_half_of_their_value() -> None:
@@ -27,13 +33,8 @@ def test_shares_require_half_of_their_value() -> None:
 
 
 def test_requirement_of_options_and_spreads(harness: Harness) -> None:
-    low, high = option("AAPL  260717C00200000", harness), option("AAPL  260717C00210000", harness)
-    prices = {low.symbol: Decimal(12), high.symbol: Decimal(7)}
-
-    def required(*holdings: tuple[Instrument, int]) -> Decimal:
-        signed = [(instrument, Decimal(quantity)) for instrument, quantity in holdings]
-        return requirement(signed, lambda one: prices[one.symbol], SPOT, Decimal("0.5"))
-
+    low, high = harness.instrument(CALL), harness.instrument(HIGHER_CALL)
+    required = requirements({low: 12, high: 7})
     assert required((low, 1)) == 1200
     assert required((low, -1)) == 4000
     assert required((low, 1), (high, -1)) == 500
@@ -42,15 +43,9 @@ def test_requirement_of_options_and_spreads(harness: Harness) -> None:
 
 
 def test_requirement_of_covered_calls(harness: Harness) -> None:
-    share = harness.state.catalogue.instrument(InstrumentType.EQUITY, "AAPL")
-    call, put = option("AAPL  260717C00210000", harness), option("AAPL  260717P00190000", harness)
-    higher = option("AAPL  260717C00215000", harness)
-    prices = {share.symbol: SPOT, call.symbol: Decimal(7), put.symbol: Decimal(6), higher.symbol: Decimal(5)}
-
-    def required(*holdings: tuple[Instrument, int]) -> Decimal:
-        signed = [(instrument, Decimal(quantity)) for instrument, quantity in holdings]
-        return requirement(signed, lambda one: prices[one.symbol], SPOT, Decimal("0.5"))
-
+    symbols = ("AAPL", HIGHER_CALL, "AAPL  260717P00190000", "AAPL  260717C00215000")
+    share, call, put, higher = map(harness.instrument, symbols)
+    required = requirements({share: 200, call: 7, put: 6, higher: 5})
     assert required((share, 100), (call, -1)) == required((call, -1), (share, 100)) == 10_000
     assert required((share, 199), (call, -2)) == 19_900 + 4_000
     assert required((share, 200), (call, -1), (higher, -1)) == 20_000
@@ -60,10 +55,8 @@ def test_requirement_of_covered_calls(harness: Harness) -> None:
 
 
 def test_covered_call_takes_no_margin(harness: Harness) -> None:
-    harness.place(market(leg(quantity="100")))
-    harness.wait(10)
-    body = market(leg("AAPL  260717C00210000", "1", "Sell to Open", "Equity Option"))
-    placed = json.loads(harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body).body)["data"]
+    harness.trade(market(leg(quantity="100")))
+    placed = harness.preview(market(leg(HIGHER_CALL, "1", "Sell to Open")))
     check_effect(placed)
     effect = placed["buying-power-effect"]
     assert effect["change-in-margin-requirement"] == "0.00"
@@ -74,11 +67,11 @@ ORDERS = [
     leg("AAPL", "{n}", "Buy to Open"),
     leg("MSFT", "{n}", "Sell to Open"),
     leg("AAPL", "{n}", "Sell to Close"),
-    leg("AAPL  260717C00210000", "{n}", "Sell to Open", "Equity Option"),
-    leg("AAPL  260717P00190000", "{n}", "Buy to Open", "Equity Option"),
-    leg("/ESU6", "{n}", "Buy", "Future"),
-    leg("./ESU6 ES3U6 260918P6000", "{n}", "Sell to Open", "Future Option"),
-    leg("BTC/USD", "{n}", "Buy to Open", "Cryptocurrency"),
+    leg("AAPL  260717C00210000", "{n}", "Sell to Open"),
+    leg("AAPL  260717P00190000", "{n}", "Buy to Open"),
+    leg("/ESU6", "{n}", "Buy"),
+    leg("./ESU6 ES3U6 260918P6000", "{n}", "Sell to Open"),
+    leg("BTC/USD", "{n}", "Buy to Open"),
 ]
 
 

@@ -7,25 +7,19 @@ from typing import Any
 import attrs
 
 from brokerage_async._generated.converters import AccountBalanceWire
-from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.models import NetLiqRange, TimeOfDay
-from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.decoding.fields import wire_fields
 from brokerage_async.simulator.api.accounts import Interval, intervals
 from brokerage_async.simulator.api.accounts import snapshots as taken_snapshots
-from tests.simulator.harness import Harness, leg, market
+from tests.simulator.harness import Harness, leg, market, signed
 from tests.tables import for_each
+
+AMOUNT = ("amount", "effect")
 
 
 def balance_of(harness: Harness, account: str) -> Any:
-    [balance] = codec.decode(
-        OPERATIONS["balances.list"], harness.ask("GET", f"/accounts/{account}/balances").body, strict=True
-    ).value
+    [balance] = harness.decoded("balances.list", f"/accounts/{account}/balances")
     return balance
-
-
-def signed(row: dict[str, str], name: str) -> Decimal:
-    return Decimal(row[name]) * (-1 if row[f"{name}-effect"] == "Debit" else 1)
 
 
 def test_balance_follows_from_bookings_and_positions(harness: Harness) -> None:
@@ -35,21 +29,20 @@ def test_balance_follows_from_bookings_and_positions(harness: Harness) -> None:
     assert balance.net_liquidating_value == worth
     balance = balance_of(harness, harness.account)
     missing = {key for key, field in wire_fields(AccountBalanceWire).items() if getattr(balance, field.target) is None}
-    assert missing == {
-        "apex-starting-day-margin-equity", "intraday-equities-cash-amount", "intraday-equities-cash-effect",
-        "intraday-equities-cash-effective-date", "intraday-futures-cash-amount", "intraday-futures-cash-effect",
-        "intraday-futures-cash-effective-date", "previous-date-cryptocurrency-fiat-effective-date",
-        "previous-day-cryptocurrency-fiat-amount", "previous-day-cryptocurrency-fiat-effect", "time-of-day",
-    }  # fmt: skip
+    parts = {f"intraday-{kind}-cash-{name}" for kind in ("equities", "futures") for name in (*AMOUNT, "effective-date")}
+    parts |= {f"previous-day-cryptocurrency-fiat-{name}" for name in AMOUNT}
+    assert missing == parts | {
+        "apex-starting-day-margin-equity",
+        "previous-date-cryptocurrency-fiat-effective-date",
+        "time-of-day",
+    }
     target = f"/accounts/{harness.account}/balances"
     assert "items" not in harness.get(target)["data"]
     assert len(harness.get(target, accept_version="20260629")["data"]["items"]) == 1
-    response = harness.ask("GET", f"/accounts/{harness.account}/balances/USD")
-    one = codec.decode(OPERATIONS["balances.get"], response.body, strict=True).value
+    one = harness.decoded("balances.get", f"{target}/USD")
     assert attrs.evolve(one, extra={}) == balance_of(harness, harness.account)
-    assert harness.ask("GET", f"/accounts/{harness.account}/balances/EUR").status == 404
-    harness.place(market(leg(quantity="30")))
-    harness.wait(5)
+    assert harness.ask("GET", f"{target}/EUR").status == 404
+    harness.trade(market(leg(quantity="30")), seconds=5)
     booked = harness.rows(f"/accounts/{harness.account}/transactions")
     [position] = harness.rows(f"/accounts/{harness.account}/positions?include-marks=true")
     balance = balance_of(harness, harness.account)
@@ -77,13 +70,11 @@ def test_snapshots_are_the_newest_and_the_current_balance_by_default(harness: Ha
 
 def test_snapshot_shows_the_account_of_its_time(harness: Harness) -> None:
     harness.wait_until("2026-06-10T19:59:50+00:00")
-    harness.place(market(leg(quantity="30")))
-    harness.wait(5)
+    harness.trade(market(leg(quantity="30")), seconds=5)
     harness.wait_until("2026-06-10T20:00:00+00:00")
     at_close = balance_of(harness, harness.account)
     harness.wait_until("2026-06-11T14:00:00+00:00")
-    harness.place(market(leg(quantity="30", action="Sell to Close")))
-    harness.wait(5)
+    harness.trade(market(leg(quantity="30", action="Sell to Close")), seconds=5)
     [bod, eod] = snapshots(harness, harness.account, "start-date=2026-06-10&end-date=2026-06-10")
     assert (bod.cash_balance, bod.long_equity_value) == (10_000_000, 0)
     assert attrs.evolve(eod, time_of_day=None, extra={}) == at_close
@@ -92,26 +83,23 @@ def test_snapshot_shows_the_account_of_its_time(harness: Harness) -> None:
     assert alone == eod
 
 
-@for_each(
-    "query, count",
-    [
-        ("time-of-day=EOD&start-date=2026-06-01", 7),
-        ("start-date=2026-06-01&end-date=2026-06-05", 10),
-        ("end-date=2025-05-10", 7),
-        ("snapshot-date=2026-06-07&time-of-day=EOD", 0),
-        ("time-of-day=Intraday", 0),
-        ("currency=EUR&time-of-day=EOD", 0),
-        ("currency=EUR", 0),
-        ("time-of-day=BOD", 250),
-    ],
-)
-def test_snapshots_are_filtered(harness: Harness, query: str, count: int) -> None:
-    assert len(snapshots(harness, harness.account, query)) == count
+def test_snapshots_are_filtered(harness: Harness) -> None:
+    counts = {
+        "time-of-day=EOD&start-date=2026-06-01": 7,
+        "start-date=2026-06-01&end-date=2026-06-05": 10,
+        "end-date=2025-05-10": 7,
+        "snapshot-date=2026-06-07&time-of-day=EOD": 0,
+        "time-of-day=Intraday": 0,
+        "currency=EUR&time-of-day=EOD": 0,
+        "currency=EUR": 0,
+        "time-of-day=BOD": 250,
+    }
+    assert {query: len(snapshots(harness, harness.account, query)) for query in counts} == counts
 
 
-@for_each("query", ["snapshot-date=2026-06-09", "snapshot-date=2026-06-09&start-date=2026-06-08"])
-def test_day_without_time_or_with_a_range_is_refused(harness: Harness, query: str) -> None:
-    assert harness.ask("GET", f"/accounts/{harness.account}/balance-snapshots?{query}").status == 422
+def test_day_without_time_or_with_a_range_is_refused(harness: Harness) -> None:
+    for query in ("snapshot-date=2026-06-09", "snapshot-date=2026-06-09&start-date=2026-06-08"):
+        harness.error("GET", f"/accounts/{harness.account}/balance-snapshots?{query}")
 
 
 def history(harness: Harness, account: str, query: str = "time-back=1d") -> Any:
@@ -125,17 +113,15 @@ def test_history_ends_with_the_present_and_follows_prices(production: Harness) -
     assert rows[-1].close == balance_of(production, account).net_liquidating_value
     for row in rows:
         assert row.low <= min(row.open, row.close) <= max(row.open, row.close) <= row.high
-        assert (row.total_open, row.total_high, row.total_low, row.total_close) == (
-            row.open, row.high, row.low, row.close,
-        )  # fmt: skip
+        names = ("open", "high", "low", "close")
+        assert [getattr(row, f"total_{name}") for name in names] == [getattr(row, name) for name in names]
         assert row.pending_cash_close == 0
     assert len({row.close for row in rows}) > 1
 
 
 def test_history_before_the_first_trade_is_the_cash(production: Harness) -> None:
-    production.place(market(leg(quantity="1000")))
-    production.wait(5)
-    production.state.prices.set_price("AAPL", Decimal(250), production.now)
+    production.trade(market(leg(quantity="1000")), seconds=5)
+    production.set_price("AAPL", 250)
     production.wait(5)
     *before, last = history(production, production.account)
     assert {row.close for row in before} == {Decimal(10_000_000)}
@@ -152,9 +138,8 @@ def test_history_needs_a_start_or_a_range(production: Harness) -> None:
 
 
 def test_open_gain_on_futures_is_part_of_the_equity(harness: Harness) -> None:
-    harness.place(market(leg("/ESU6", "2", kind="Future")))
-    harness.wait(5)
-    harness.state.prices.set_price("/ESU6", Decimal(6100), harness.now)
+    harness.trade(market(leg("/ESU6", "2")), seconds=5)
+    harness.set_price("/ESU6", 6100)
     [position] = harness.rows(f"/accounts/{harness.account}/positions")
     gain = 2 * 50 * (6100 - Decimal(position["average-open-price"]))
     balance = balance_of(harness, harness.account)
@@ -173,10 +158,8 @@ NOW = at("2026-06-10T14:02")
 
 def test_snapshots_are_those_that_were_taken() -> None:
     taken = list(taken_snapshots(date(2026, 6, 5), date.max, OPENED, NOW))
-    assert [(f"{one.day:%d}", one.time_of_day) for one in taken] == [
-        ("05", TimeOfDay.BOD), ("05", TimeOfDay.EOD), ("08", TimeOfDay.BOD), ("08", TimeOfDay.EOD),
-        ("09", TimeOfDay.BOD), ("09", TimeOfDay.EOD), ("10", TimeOfDay.BOD),
-    ]  # fmt: skip
+    days = [(day, time) for day in ("05", "08", "09", "10") for time in ("BOD", "EOD")]
+    assert [(f"{one.day:%d}", one.time_of_day) for one in taken] == days[:-1]
     assert (taken[0].at, taken[1].at) == (at("2026-06-05T12:00"), at("2026-06-05T20:00"))
     first = next(taken_snapshots(date.min, date.max, OPENED + 1, NOW))
     assert (first.day, first.time_of_day) == (date(2025, 6, 2), TimeOfDay.EOD)

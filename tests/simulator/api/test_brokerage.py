@@ -8,10 +8,6 @@ from tests.simulator.harness import Harness, limit
 from tests.tables import for_each
 
 
-def test_every_operation_has_a_handler(harness: Harness) -> None:
-    assert set(harness.brokerage._handlers) == set(OPERATIONS)
-
-
 def test_missing_user_agent_gets_an_html_page(harness: Harness) -> None:
     response = harness.ask("GET", "/watchlists", user_agent=None)
     assert response.status == 401
@@ -19,16 +15,15 @@ def test_missing_user_agent_gets_an_html_page(harness: Harness) -> None:
     assert b"<html>" in response.body
 
 
-@for_each("agent", ["curl", "curl/", "/1.0", "my app/1.0", "a/b/c"])
-def test_malformed_user_agent_is_unauthorized(harness: Harness, agent: str) -> None:
-    response = harness.ask("GET", "/watchlists", user_agent=agent)
-    assert response.status == 401
-    assert json.loads(response.body)["error"]["code"] == "unauthorized"
+def test_malformed_user_agent_is_unauthorized(harness: Harness) -> None:
+    for agent in ("curl", "curl/", "/1.0", "my app/1.0", "a/b/c"):
+        response = harness.ask("GET", "/watchlists", user_agent=agent)
+        assert (response.status, json.loads(response.body)["error"]["code"]) == (401, "unauthorized")
 
 
-@for_each("authorization", [None, "", "Bearer", "Bearer x.y.z", "Basic abc"])
-def test_request_without_valid_token_is_unauthorized(harness: Harness, authorization: str | None) -> None:
-    assert harness.ask("GET", "/watchlists", authorization=authorization).status == 401
+def test_request_without_valid_token_is_unauthorized(harness: Harness) -> None:
+    for authorization in (None, "", "Bearer", "Bearer x.y.z", "Basic abc"):
+        assert harness.ask("GET", "/watchlists", authorization=authorization).status == 401
 
 
 def test_public_operation_needs_no_token_and_an_unknown_address_does(harness: Harness) -> None:

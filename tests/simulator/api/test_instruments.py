@@ -1,6 +1,5 @@
 """Instruments, futures with their products and options, option chains, and the search."""
 
-import json
 from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
@@ -11,14 +10,13 @@ from hypothesis import strategies as st
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.models import InstrumentType
-from brokerage_async.protocol.decoding import codec
 from brokerage_async.simulator.market.instrument import FUTURES
-from tests.simulator.harness import Harness
+from tests.simulator.harness import Harness, leg, market
 from tests.tables import for_each
 
 
-@pytest.mark.parametrize(
-    ("operation", "target", "fields"),
+@for_each(
+    "operation, target, fields",
     [
         ("instruments.equities", "/instruments/equities?symbol[]=AAPL&symbol[]=HALT&symbol[]=GONE", 29),
         ("instruments.equity_options", "/instruments/equity-options", 22),
@@ -27,9 +25,8 @@ from tests.tables import for_each
     ],
 )
 def test_rows_match_the_schema(harness: Harness, operation: str, target: str, fields: int) -> None:
-    body = harness.ask("GET", target).body
-    codec.decode(OPERATIONS[operation], body, strict=True)
-    data = json.loads(body)["data"]
+    assert harness.decoded(operation, target)
+    data = harness.get(target)["data"]
     rows = data.get("items", [data])
     # Only a few instruments are halted.
     assert fields - 2 <= len({key for row in rows for key in row}) <= fields
@@ -85,45 +82,30 @@ def test_pages_partition_the_list(size: int, etfs_only: bool) -> None:
         if offset >= page["total-pages"]:
             break
     assert collected == whole
-    assert harness.rows(f"/instruments/equities?per-page={size}&page-offset={offset}{condition}") == []
-
-
-@pytest.mark.parametrize(
-    ("operation", "target"),
-    [
-        ("instruments.equity", "/instruments/equities/BRK%2FB"),
-        ("instruments.active_equities", "/instruments/equities/active?per-page=5000"),
-        ("instruments.cryptocurrencies", "/instruments/cryptocurrencies"),
-        ("instruments.cryptocurrency", "/instruments/cryptocurrencies/BTC%2FUSD"),
-        ("instruments.warrants", "/instruments/warrants"),
-    ],
-)
-def test_single_and_further_rows_match_the_schema(harness: Harness, operation: str, target: str) -> None:
-    assert codec.decode(OPERATIONS[operation], harness.ask("GET", target).body, strict=True).value
+    beyond = harness.get(f"/instruments/equities?per-page={size}&page-offset={offset}{condition}")
+    assert (beyond["data"]["items"], beyond["pagination"]["current-item-count"]) == ([], 0)
 
 
 def test_lists_hold_the_rows_of_their_instruments(harness: Harness) -> None:
     option = harness.rows("/instruments/equity-options")[0]
-    symbol = option["symbol"].replace(" ", "%20")
-    assert harness.get(f"/instruments/equity-options/{symbol}")["data"] == option
-    assert harness.get("/instruments/equities/AAPL")["data"] == harness.rows("/instruments/equities?symbol[]=AAPL")[0]
-    for target in ("equities", "equity-options", "cryptocurrencies", "warrants"):
-        assert harness.ask("GET", f"/instruments/{target}/NOSUCH").status == 404
+    warrant = harness.rows("/instruments/warrants")[0]
+    assert (warrant["symbol"], warrant["instrument-type"]) == ("AAPLW", "Warrant")
+    assert harness.rows("/instruments/warrants?symbol[]=AAPLW") == [warrant]
+    for row, target in (
+        (option, f"equity-options/{option['symbol'].replace(' ', '%20')}"),
+        (warrant, "warrants/AAPLW"),
+        (harness.rows("/instruments/equities?symbol[]=AAPL")[0], "equities/AAPL"),
+    ):
+        assert harness.get(f"/instruments/{target}")["data"] == row
     active = harness.rows("/instruments/equities/active?per-page=5000")
     assert active == [row for row in harness.rows("/instruments/equities") if not row["is-index"]]
     filtered = harness.rows("/instruments/equities/active?lendability=Preborrow")
     assert {row["lendability"] for row in filtered} == {"Preborrow"}
     assert len(harness.rows("/instruments/cryptocurrencies?symbol[]=BTC/USD&symbol[]=NOSUCH")) == 1
-    warrant = harness.rows("/instruments/warrants")[0]
-    assert harness.rows(f"/instruments/warrants?symbol[]={warrant['symbol']}") == [warrant]
     for product in ("ES", "CL", "6E"):
         rows = harness.rows(f"/futures-option-chains/{product}")
         assert len({row["symbol"] for row in rows}) == len(rows) == 50
         assert {row["product-code"] for row in rows} == {product}
-    assert harness.ask("GET", "/futures-option-chains/NOPE").status == 404
-    row = harness.get("/instruments/warrants/AAPLW")["data"]
-    assert (row["symbol"], row["instrument-type"]) == ("AAPLW", "Warrant")
-    assert harness.ask("GET", "/instruments/warrants/NOPE").status == 404
 
 
 def test_inactive_option_is_not_found_among_active_ones() -> None:
@@ -160,19 +142,18 @@ def options(harness: Harness, query: str) -> Any:
 
 def test_futures_are_found_by_product_symbol_and_security(harness: Harness) -> None:
     active = ["/ESM6", "/ESU6", "/ESZ6", "/ESH7", "/ESM7", "/ESU7", "/ESZ7"]
-    assert futures(harness, "product-code[]=ES") == active
-    assert futures(harness, "product-code[]=%2FES&only-active-futures=false") == ["/ESH6", *active]
+    number = harness.decoded("instruments.future", f"{BASE}/futures/ESZ6").security_id
+    cases = {
+        "product-code[]=ES": active,
+        "product-code[]=%2FES&only-active-futures=false": ["/ESH6", *active],
+        "symbol[]=%2FESZ6&symbol[]=CLM6&symbol[]=NOPE&product-code[]=NQ": ["/ESZ6", "/CLM6"],
+        "symbol[]=%2FESH6": [],
+        f"security-id[]={number}": ["/ESZ6"],
+        f"security-id[]={number}&exchange=CFE": [],
+    }
+    assert {query: futures(harness, query) for query in cases} == cases
     assert len(futures(harness)) == 83 * 7
-    assert futures(harness, "symbol[]=%2FESZ6&symbol[]=CLM6&symbol[]=NOPE&product-code[]=NQ") == ["/ESZ6", "/CLM6"]
-    assert futures(harness, "symbol[]=%2FESH6") == []
-    row = harness.decoded("instruments.future", f"{BASE}/futures/ESZ6")
-    assert futures(harness, f"security-id[]={row.security_id}") == ["/ESZ6"]
-    assert futures(harness, f"security-id[]={row.security_id}&exchange=CFE") == []
-    legs = [{"symbol": "/ESH6", "instrument-type": "Future", "action": "Buy to Open", "quantity": "1"}]
-    body = {"order-type": "Market", "time-in-force": "Day", "legs": legs}
-    response = harness.ask("POST", f"/accounts/{harness.account}/orders", body)
-    assert response.status == 422
-    assert b"instrument_expired" in response.body
+    assert harness.codes(market(leg("/ESH6", "1"))) == ["instrument_expired"]
     harness.wait_until("2026-06-19T14:00:00+00:00")
     assert futures(harness, "product-code[]=ES")[0] == "/ESU6"
     assert not harness.decoded("instruments.future", f"{BASE}/futures/%2FESM6").active
@@ -185,19 +166,8 @@ def test_options_have_the_ticks_that_their_future_lists(harness: Harness) -> Non
     assert len({expiration.tick_sizes for expiration in expirations}) > 1
     for expiration in expirations:
         assert expiration.tick_sizes == listed[expiration.underlying_symbol].option_tick_sizes
-        option = harness.state.catalogue.instrument(InstrumentType.FUTURE_OPTION, expiration.strikes[-1].call)
-        assert option is not None
+        option = harness.instrument(expiration.strikes[-1].call)
         assert option.tick_at(Decimal(1)) == expiration.tick_sizes[0].value
-
-
-@for_each("symbol", ["%2FESZ6", "ESZ6"])
-def test_one_future_embeds_its_product(harness: Harness, symbol: str) -> None:
-    row = harness.decoded("instruments.future", f"{BASE}/futures/{symbol}")
-    product = harness.decoded("instruments.future_product", f"{BASE}/future-products/CME/ES")
-    assert row.symbol == "/ESZ6"
-    assert (row.notional_multiplier, row.tick_size) == (product.notional_multiplier, product.tick_size)
-    assert row.future_product.option_products is None
-    assert harness.ask("GET", f"{BASE}/futures/%2FESN6").status == 404
 
 
 def test_products_are_paged_and_embed_each_other_once(harness: Harness) -> None:
@@ -207,22 +177,23 @@ def test_products_are_paged_and_embed_each_other_once(harness: Harness) -> None:
     [es, *_] = products
     assert harness.decoded("instruments.future_product", f"{BASE}/future-products/CME/ES") == es
     assert [one.root_symbol for one in es.option_products] == ["ES", "ES1", "ES2", "ES3", "ES4", "ES5"]
+    for symbol in ("%2FESZ6", "ESZ6"):
+        row = harness.decoded("instruments.future", f"{BASE}/futures/{symbol}")
+        assert (row.symbol, row.notional_multiplier, row.tick_size) == ("/ESZ6", es.notional_multiplier, es.tick_size)
+        assert row.future_product.option_products is None
     rows = harness.decoded("instruments.future_option_products", f"{BASE}/future-option-products?per-page=6")
     assert [row.root_symbol for row in rows] == [one.root_symbol for one in es.option_products]
-    assert {row.future_product.code for row in rows} == {"ES"}
-    assert {row.future_product.option_products for row in rows} == {None}
-    assert harness.ask("GET", f"{BASE}/future-products/CFE/ES").status == 404
+    assert {(row.future_product.code, row.future_product.option_products) for row in rows} == {("ES", None)}
     pages = [harness.rows(f"{BASE}/future-products?per-page=40&page-offset={offset}") for offset in range(4)]
     assert [len(page) for page in pages] == [40, 40, 3, 0]
 
 
-@for_each("path", ["ES3", "CME/ES3"])
-def test_one_option_product(harness: Harness, path: str) -> None:
-    name = "instruments.future_option_product_of_exchange" if "/" in path else "instruments.future_option_product"
-    row = harness.decoded(name, f"{BASE}/future-option-products/{path}")
-    assert (row.root_symbol, row.expiration_type, row.future_product.code) == ("ES3", "Weekly", "ES")
-    assert harness.ask("GET", f"{BASE}/future-option-products/{path.replace('ES3', 'ES9')}").status == 404
-    assert harness.ask("GET", f"{BASE}/future-option-products/CFE/ES3").status == 404
+def test_one_option_product_of_a_future(harness: Harness) -> None:
+    for name, path in (("product", ""), ("product_of_exchange", "CME/")):
+        row = harness.decoded(f"instruments.future_option_{name}", f"{BASE}/future-option-products/{path}ES3")
+        assert (row.root_symbol, row.expiration_type, row.future_product.code) == ("ES3", "Weekly", "ES")
+    for path in ("future-products/CFE/ES", "future-option-products/CFE/ES3"):
+        assert harness.ask("GET", f"{BASE}/{path}").status == 404
 
 
 def test_options_are_found_filtered_and_paged(harness: Harness) -> None:
@@ -261,17 +232,17 @@ def chains() -> Harness:
     return Harness(equity_options=600).login()
 
 
-def chain_of(harness: Harness, operation: str, symbol: str = "AAPL") -> Any:
-    target = OPERATIONS[operation].path.replace("{symbol}", symbol)
-    return codec.decode(OPERATIONS[operation], harness.ask("GET", target).body, strict=True).value
+def chain_of(harness: Harness, form: str, symbol: str = "AAPL") -> Any:
+    operation = f"option_chains.{form}"
+    return harness.decoded(operation, OPERATIONS[operation].path.replace("{symbol}", symbol))
 
 
 def test_flat_and_nested_chains_hold_the_options_that_have_not_expired(chains: Harness) -> None:
-    flat = chain_of(chains, "option_chains.flat")
+    flat = chain_of(chains, "flat")
     listed = {row["symbol"] for row in chains.rows("/instruments/equity-options") if row["underlying-symbol"] == "AAPL"}
     assert {option.symbol for option in flat} == listed
     assert len(listed) > 10
-    standard = next(row for row in chain_of(chains, "option_chains.nested") if row.option_chain_type == "Standard")
+    standard = next(row for row in chain_of(chains, "nested") if row.option_chain_type == "Standard")
     days = [expiration.expiration_date for expiration in standard.expirations]
     assert days == sorted(set(days))
     strike = standard.expirations[0].strikes[0]
@@ -285,40 +256,31 @@ def test_chains_beyond_the_list_are_made_when_requested() -> None:
     shares = [row for row in harness.rows("/instruments/equities") if not row["is-closing-only"]]
     symbols = [row["symbol"] for row in shares if row["symbol"] != "BRK/A"]
     assert len(symbols) == 58
-    found = {symbol: chain_of(harness, "option_chains.flat", symbol.replace("/", "%2F")) for symbol in symbols}
+    found = {symbol: chain_of(harness, "flat", symbol.replace("/", "%2F")) for symbol in symbols}
     assert {len(options) for options in found.values()} == {450}
     assert {option.underlying_symbol for options in found.values() for option in options} == set(symbols)
     again = Harness(equities=60, equity_options=0).login()
-    assert chain_of(again, "option_chains.flat", symbols[-1]) == found[symbols[-1]]
+    assert chain_of(again, "flat", symbols[-1]) == found[symbols[-1]]
     for option in (found["BRK/B"][7], found[symbols[-1]][7]):
         target = f"/instruments/equity-options/{option.symbol.replace(' ', '%20')}"
         assert harness.get(target)["data"]["symbol"] == option.symbol
         [row] = harness.rows(f"/instruments/equity-options?symbol[]={option.symbol.replace(' ', '%20')}")
         assert row["underlying-symbol"] == option.underlying_symbol
-        instrument = harness.state.catalogue.instrument(InstrumentType.EQUITY_OPTION, option.symbol)
-        assert instrument is not None
-        assert instrument.underlying == option.underlying_symbol
+        assert harness.instrument(option.symbol, "Equity Option").underlying == option.underlying_symbol
     assert harness.ask("GET", "/option-chains/GONE").status == 404
     assert harness.rows("/instruments/equity-options") == []
 
 
-@for_each("form", ["compact", "nested"])
-def test_other_forms_hold_the_same_options(chains: Harness, form: str) -> None:
-    flat = {option.symbol: option.streamer_symbol for option in chain_of(chains, "option_chains.flat")}
-    rows = chain_of(chains, f"option_chains.{form}")
-    if form == "compact":
-        found = {symbol: name for row in rows for symbol, name in zip(row.symbols, row.streamer_symbols, strict=True)}
-    else:
-        strikes = [strike for row in rows for expiration in row.expirations for strike in expiration.strikes]
-        found = {strike.call: strike.call_streamer_symbol for strike in strikes}
-        found |= {strike.put: strike.put_streamer_symbol for strike in strikes}
-        found.pop(None, None)
+def test_other_forms_hold_the_same_options(chains: Harness) -> None:
+    flat = {option.symbol: option.streamer_symbol for option in chain_of(chains, "flat")}
+    rows = chain_of(chains, "compact")
+    assert dict(pair for row in rows for pair in zip(row.symbols, row.streamer_symbols, strict=True)) == flat
+    expirations = [expiration for row in chain_of(chains, "nested") for expiration in row.expirations]
+    strikes = [strike for expiration in expirations for strike in expiration.strikes]
+    found = {strike.call: strike.call_streamer_symbol for strike in strikes}
+    found |= {strike.put: strike.put_streamer_symbol for strike in strikes}
+    found.pop(None, None)
     assert found == flat
-
-
-@for_each("form", ["", "/compact", "/nested"])
-def test_underlying_without_options_is_not_found(chains: Harness, form: str) -> None:
-    assert chains.ask("GET", f"/option-chains/NOSUCH{form}").status == 404
 
 
 def test_shares_that_list_ticks_of_options_have_options(chains: Harness) -> None:
@@ -339,23 +301,20 @@ def test_nested_chain_of_futures_has_the_options_of_the_flat_one(harness: Harnes
     }
     assert [future.symbol for future in nested.futures] == list(listed)
     assert all(future.expiration_date == listed[future.symbol].expiration_date for future in nested.futures)
-    assert harness.ask("GET", "/futures-option-chains/NOPE/nested").status == 404
 
 
-@for_each(
-    "query, count",
-    [
-        ("query=aapl", 1),
-        ("query=holdings", 25),
-        ("query=holdings&limit=100", 100),
-        ("query=zzzzzz", 0),
-        ("query=aapl&type=Equity,Future", 1),
-        ("query=aapl&type=Future", 0),
-        ("query=aapl&category=Sports", 0),
-    ],
-)
-def test_instruments_are_found_by_symbol_or_name(harness: Harness, query: str, count: int) -> None:
-    assert len(harness.decoded("search.instruments", f"/instruments/search?{query}")) == count
+def test_instruments_are_found_by_symbol_or_name(harness: Harness) -> None:
+    counts = {
+        "query=aapl": 1,
+        "query=holdings": 25,
+        "query=holdings&limit=100": 100,
+        "query=zzzzzz": 0,
+        "query=aapl&type=Equity,Future": 1,
+        "query=aapl&type=Future": 0,
+        "query=aapl&category=Sports": 0,
+    }
+    found = {query: harness.decoded("search.instruments", f"/instruments/search?{query}") for query in counts}
+    assert {query: len(rows) for query, rows in found.items()} == counts
 
 
 def test_symbols_are_found_by_their_beginning(production: Harness) -> None:

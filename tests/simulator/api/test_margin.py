@@ -1,58 +1,37 @@
 """Requirements report, margin dry-runs, position limits and SPAN files."""
 
-import json
 from decimal import Decimal
 from typing import Any
 
-from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.protocol.decoding import codec
-from tests.simulator.harness import Harness, leg, signed
+from tests.simulator.harness import Harness, leg, limit, signed
 from tests.tables import for_each
 
 
 def test_requirements_report_adds_up(production: Harness) -> None:
     account = production.accounts[1]
-    response = production.ask("GET", f"/margin/accounts/{account}/requirements")
-    report = json.loads(response.body)["data"]
-    codec.decode(OPERATIONS["margin.requirements"], response.body, strict=True)
+    report = production.data("GET", f"/margin/accounts/{account}/requirements", operation="margin.requirements")
     total = sum(signed(group, "margin-requirement") for group in report["groups"])
     assert signed(report, "margin-requirement") == total < 0
     excess = signed(report, "margin-equity") + signed(report, "maintenance-requirement")
     assert signed(report, "maintenance-excess") == excess
-    power = signed(report, "option-buying-power")
-    assert power == signed(report, "margin-equity") + signed(report, "margin-requirement") - reserved(
-        production, account
-    )
+    power = signed(report, "margin-equity") + signed(report, "margin-requirement") - production.own(account).reserved
+    assert signed(report, "option-buying-power") == power
     entries = report["groups"][0]["groups"][0]["position-entries"]
     assert [entry["quantity"] for entry in entries] == ["100", "-1"]
     report = production.get(f"/margin/accounts/{production.account}/requirements")["data"]
     assert (report["groups"], report["margin-requirement"]) == ([], "0.00")
 
 
-def reserved(harness: Harness, number: str) -> Decimal:
-    account = harness.state.accounts.get(number)
-    return account.reserved
-
-
 def margin_order(account: str, **change: Any) -> dict[str, Any]:
     """Build the body of a margin order. A change to None removes the key."""
-    body = {
-        "account-number": account,
-        "underlying-symbol": "AAPL",
-        "underlying-instrument-type": "Equity",
-        "order-type": "Limit",
-        "time-in-force": "Day",
-        "price": "200.00",
-        "price-effect": "Debit",
-        "legs": [leg(quantity="10")],
-        **change,
-    }
+    underlying = {"underlying-symbol": "AAPL", "underlying-instrument-type": "Equity"}
+    body = {**limit("200.00"), "account-number": account, **underlying, **change}
     return {key: value for key, value in body.items() if value is not None}
 
 
 def test_margin_order_legs_are_one_to_four_and_distinct() -> None:
     expirations = ("260717", "260821", "260918", "261016", "261120")
-    calls = [leg(f"AAPL  {day}C00200000", "1", kind="Equity Option") for day in expirations]
+    calls = [leg(f"AAPL  {day}C00200000", "1") for day in expirations]
     for without, status in (((), 422), (["margin_orders_have_four_distinct_legs"], 200)):
         harness = Harness(environment="production", without=without).login()
         target = f"/margin/accounts/{harness.account}/dry-run"
@@ -67,61 +46,36 @@ def test_margin_order_legs_are_one_to_four_and_distinct() -> None:
 def test_dry_run_compares_before_and_after(production: Harness) -> None:
     account = production.accounts[1]
     target = f"/margin/accounts/{account}/dry-run"
-    response = production.ask("POST", target, margin_order(account))
-    assert response.status == 200
-    codec.decode(OPERATIONS["margin.dry_run"], response.body, strict=True)
-    report = json.loads(response.body)["data"]
+    report = production.data("POST", target, margin_order(account), operation="margin.dry_run")
     change = signed(report, "change-in-buying-power")
     assert signed(report, "current-buying-power") + change == signed(report, "new-buying-power")
     assert change < 0
     before, after = report["base-results"], report["new-order-results"]
-    assert signed(after, "margin-requirement") < signed(before, "margin-requirement")
+    assert signed(after, "margin-requirement") < signed(before, "margin-requirement") < 0
     assert production.sim.ledger.count("orders.submit") == 0
+    call = next(symbol for symbol in production.own(account).positions if symbol != "AAPL")
+    closing = [leg(quantity="100", action="Sell to Close"), leg(call, "1", "Buy to Close")]
+    body = margin_order(account, legs=closing, price=None, **{"order-type": "Market", "price-effect": None})
+    assert production.data("POST", target, body)["new-order-results"]["margin-requirement"] == "0.00"
     assert production.ask("POST", target, margin_order(account, legs=None)).status == 200
-    account = production.accounts[1]
-    legs = [
-        leg(quantity="100", action="Sell to Close"),
-        leg(call_held(production), "1", "Buy to Close", "Equity Option"),
-    ]
-    body = margin_order(account, legs=legs, price=None, **{"order-type": "Market", "price-effect": None})
-    report = json.loads(production.ask("POST", f"/margin/accounts/{account}/dry-run", body).body)["data"]
-    assert signed(report["base-results"], "margin-requirement") < 0
-    assert report["new-order-results"]["margin-requirement"] == "0.00"
-    target = f"/margin/accounts/{production.account}/dry-run"
-    assert production.ask("POST", target, margin_order("other")).status == 422
-    assert production.ask("POST", target, margin_order(production.account, legs=[leg("NOTTHERE")])).status == 422
-    assert production.ask("POST", target, {}).status == 422
-    assert production.ask("POST", "/margin/accounts/NOPE/dry-run", margin_order("NOPE")).status == 404
-
-
-def call_held(harness: Harness) -> str:
-    account = harness.state.accounts.get(harness.accounts[1])
-    assert account is not None
-    return next(symbol for symbol in account.positions if symbol != "AAPL")
-
-
-@for_each("quantity", ["0", "-1"])
-def test_dry_run_without_quantity_is_rejected(production: Harness, quantity: str) -> None:
-    body = margin_order(production.account, legs=[leg(quantity=quantity)])
-    response = production.ask("POST", f"/margin/accounts/{production.account}/dry-run", body)
-    assert response.status == 422
-    assert [entry["code"] for entry in json.loads(response.body)["error"]["errors"]] == ["invalid_quantity"]
+    for wrong in ({}, margin_order("other"), margin_order(account, legs=[leg("NOTTHERE")])):
+        production.error("POST", target, wrong)
+    production.error("POST", "/margin/accounts/NOPE/dry-run", margin_order("NOPE"), 404)
+    for quantity in ("0", "-1"):
+        error = production.error("POST", target, margin_order(account, legs=[leg(quantity=quantity)]))
+        assert [entry["code"] for entry in error["errors"]] == ["invalid_quantity"]
 
 
 def test_rates_of_the_calculator_are_shown(harness: Harness) -> None:
     margin, cash = (
-        codec.decode(OPERATIONS["margin.effective_requirement"], harness.ask("GET", target).body, strict=True).value
-        for target in (
-            f"/accounts/{account}/margin-requirements/BRK%2FB/effective"
-            for account in (harness.accounts[0], harness.accounts[2])
-        )
+        harness.decoded("margin.effective_requirement", f"/accounts/{account}/margin-requirements/BRK%2FB/effective")
+        for account in (harness.accounts[0], harness.accounts[2])
     )
     assert (margin.underlying_symbol, margin.long_equity_initial) == ("BRK/B", Decimal("0.5"))
     assert margin.long_equity_maintenance == Decimal("0.3")
     assert cash.long_equity_initial == 1
-    assert harness.ask("GET", f"/accounts/{harness.account}/margin-requirements/NOSUCH/effective").status == 404
-    body = harness.ask("GET", "/margin-requirements-public-configuration").body
-    assert codec.decode(OPERATIONS["margin.public_configuration"], body, strict=True).value.risk_free_rate > 0
+    configuration = harness.decoded("margin.public_configuration", "/margin-requirements-public-configuration")
+    assert configuration.risk_free_rate > 0
 
 
 def span(harness: Harness, query: str) -> Any:

@@ -1,7 +1,5 @@
 from datetime import date
 
-from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.protocol.decoding import codec
 from tests.simulator.harness import Harness
 from tests.tables import for_each
 
@@ -48,51 +46,25 @@ def test_current_session_state(harness: Harness, moment: str, state: str) -> Non
     assert ("open-at" in row) == (date.fromisoformat(moment[:10]).weekday() < 5 and "06-19" not in moment)
 
 
-@for_each("wire", ["observed", "documented"])
-@for_each(
-    "operation, target",
-    [
-        ("market_time.sessions", "/market-time/sessions?to-date=2026-07-01"),
-        ("market_time.current_sessions", "/market-time/sessions/current?instrument-collections[]=Equity"),
-        ("market_time.equity_holidays", "/market-time/equities/holidays"),
-    ],
-)
-def test_both_wire_forms_match_the_schema(wire: str, operation: str, target: str) -> None:
-    harness = Harness(wire=wire).login()
-    assert codec.decode(OPERATIONS[operation], harness.ask("GET", target).body, strict=True).value
+def test_sessions_by_path_equal_those_by_query(harness: Harness) -> None:
+    query = "&".join(f"instrument-collections[]={each}" for each in ("Equity", "CME", "CFE"))
+    equity, *futures = harness.decoded("market_time.current_sessions", f"/market-time/sessions/current?{query}")
+    holidays = harness.decoded("market_time.equity_holidays", "/market-time/equities/holidays")
+    for operation, target, expected in (
+        ("equity_session", "equities/sessions/current", equity),
+        ("futures_sessions", "futures/sessions/current", futures),
+        ("futures_session", "futures/sessions/current/CFE", futures[1]),
+        ("futures_holidays", "futures/holidays/CME", holidays),
+    ):
+        assert harness.decoded(f"market_time.{operation}", f"/market-time/{target}") == expected
 
 
-@for_each(
-    "operation, target",
-    [
-        ("market_time.equity_session", "/market-time/equities/sessions/current"),
-        ("market_time.futures_sessions", "/market-time/futures/sessions/current"),
-        ("market_time.futures_session", "/market-time/futures/sessions/current/CFE"),
-        ("market_time.futures_holidays", "/market-time/futures/holidays/CME"),
-    ],
-)
-def test_sessions_by_path_equal_those_by_query(harness: Harness, operation: str, target: str) -> None:
-    found = codec.decode(OPERATIONS[operation], harness.ask("GET", target).body, strict=True).value
-    by_query = "/market-time/sessions/current?" + "&".join(
-        f"instrument-collections[]={each}" for each in ("Equity", "CME", "CFE")
-    )
-    current = codec.decode(OPERATIONS["market_time.current_sessions"], harness.ask("GET", by_query).body).value
-    expected = {"equity_session": current[0], "futures_sessions": current[1:], "futures_session": current[2]}
-    holidays = codec.decode(
-        OPERATIONS["market_time.equity_holidays"], harness.ask("GET", "/market-time/equities/holidays").body
-    ).value
-    assert found == expected.get(operation.partition(".")[2], holidays)
-
-
-@for_each(
-    "target, day",
-    [
-        ("equities/sessions/next?date=2026-06-12", "2026-06-12"),
-        ("equities/sessions/next?date=2026-06-13", "2026-06-15"),
-        ("equities/sessions/previous?date=2026-06-15", "2026-06-12"),
-        ("futures/sessions/next/CME?date=2026-06-13", "2026-06-15"),
-        ("futures/sessions/previous/CFE?date=2026-06-15", "2026-06-12"),
-    ],
-)
-def test_next_includes_the_day_and_previous_does_not(harness: Harness, target: str, day: str) -> None:
-    assert harness.get(f"/market-time/{target}")["data"]["session-date"] == day
+def test_next_includes_the_day_and_previous_does_not(harness: Harness) -> None:
+    days = {
+        "equities/sessions/next?date=2026-06-12": "2026-06-12",
+        "equities/sessions/next?date=2026-06-13": "2026-06-15",
+        "equities/sessions/previous?date=2026-06-15": "2026-06-12",
+        "futures/sessions/next/CME?date=2026-06-13": "2026-06-15",
+        "futures/sessions/previous/CFE?date=2026-06-15": "2026-06-12",
+    }
+    assert {target: harness.get(f"/market-time/{target}")["data"]["session-date"] for target in days} == days

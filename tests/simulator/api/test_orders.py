@@ -11,6 +11,7 @@ from brokerage_async.simulator.api.wire import Dialect, WireForm, dumps
 from brokerage_async.simulator.trading.orders import order_json, order_wire
 from tests.simulator.factories import START, order
 from tests.simulator.harness import Harness, leg, limit, market
+from tests.tables import for_each
 
 
 @pytest.fixture(scope="module")
@@ -24,15 +25,12 @@ def traded(harness: Harness) -> Harness:
     harness.place(market())
     harness.place(limit("100.00", time_in_force="GTC"))
     harness.wait_until("2026-06-11T15:00:00+00:00")
-    harness.place(market(leg("/ESU6", "1", "Buy", "Future")))
-    harness.place(
-        limit("1.00", leg("./ESU6 ES3U6 260918P6000", "1", "Buy to Open", "Future Option"), time_in_force="GTC")
-    )
+    harness.place(market(leg("/ESU6", "1", "Buy")))
+    harness.place(limit("1.00", leg("./ESU6 ES3U6 260918P6000", "1", "Buy to Open"), time_in_force="GTC"))
     harness.wait_until("2026-06-12T15:00:00+00:00")
     cancelled = harness.place(limit("10.00", leg("MSFT")))
     harness.ask("DELETE", f"/accounts/{harness.account}/orders/{cancelled}")
-    harness.place(limit("5.00", leg("F")), harness.accounts[2])
-    harness.wait(30)
+    harness.trade(limit("5.00", leg("F")), harness.accounts[2], seconds=30)
     return harness
 
 
@@ -52,27 +50,24 @@ ALL = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("condition", "expected"),
-    [
-        ("", ALL),
-        ("&sort=Asc", ALL[::-1]),
-        ("&sort=Desc", ALL),
-        ("&status[]=Filled", [ALL[2], ALL[4]]),
-        ("&status[]=Filled&status[]=Cancelled", [ALL[0], ALL[2], ALL[4]]),
-        ("&start-date=2026-06-11", ALL[:3]),
-        ("&end-date=2026-06-11", ALL[1:]),
-        ("&start-date=2026-06-11&end-date=2026-06-11", ALL[1:3]),
-        ("&start-at=2026-06-12T00:00:00Z", ALL[:1]),
-        ("&end-at=2026-06-10T14:00:00%2B00:00", ALL[3:]),
-        ("&underlying-symbol=AAPL", ALL[3:]),
-        ("&underlying-instrument-type=Future", ALL[1:3]),
-        ("&futures-symbol=%2FESU6", ALL[1:3]),
-        ("&futures-symbol=AAPL", []),
-    ],
-)
-def test_search_filters(busy: Harness, condition: str, expected: list[tuple[str, str]]) -> None:
-    assert search(busy, condition) == expected
+def test_search_filters(busy: Harness) -> None:
+    rows = {
+        "": ALL,
+        "&sort=Asc": ALL[::-1],
+        "&sort=Desc": ALL,
+        "&status[]=Filled": [ALL[2], ALL[4]],
+        "&status[]=Filled&status[]=Cancelled": [ALL[0], ALL[2], ALL[4]],
+        "&start-date=2026-06-11": ALL[:3],
+        "&end-date=2026-06-11": ALL[1:],
+        "&start-date=2026-06-11&end-date=2026-06-11": ALL[1:3],
+        "&start-at=2026-06-12T00:00:00Z": ALL[:1],
+        "&end-at=2026-06-10T14:00:00%2B00:00": ALL[3:],
+        "&underlying-symbol=AAPL": ALL[3:],
+        "&underlying-instrument-type=Future": ALL[1:3],
+        "&futures-symbol=%2FESU6": ALL[1:3],
+        "&futures-symbol=AAPL": [],
+    }
+    assert {condition: search(busy, condition) for condition in rows} == rows
 
 
 def test_lists_over_one_and_several_accounts(busy: Harness) -> None:
@@ -104,22 +99,19 @@ def test_order_of_an_evening_belongs_to_its_eastern_day() -> None:
         harness = Harness(without=without).login()
         harness.wait_until("2026-06-10T20:30:00-04:00")
         harness.place(limit(time_in_force="GTC"))
+        lists = f"accounts/{harness.account}/orders?", f"customers/me/orders?account-numbers[]={harness.account}"
         found = [
             day
             for day in ("2026-06-09", "2026-06-10", "2026-06-11")
-            for lists in (
-                f"/accounts/{harness.account}/orders?",
-                f"/customers/me/orders?account-numbers[]={harness.account}",
-            )
-            if harness.rows(f"{lists}&start-date={day}&end-date={day}")
+            for path in lists
+            if harness.rows(f"/{path}&start-date={day}&end-date={day}")
         ]
         assert found == [day for day in days for _ in range(2)]
 
 
 def test_unchanged_live_list_is_not_rendered_again(harness: Harness) -> None:
     target = f"/customers/me/orders/live?account-numbers[]={harness.account}"
-    harness.place(limit())
-    harness.wait(5)
+    harness.trade(limit(), seconds=5)
     first = harness.ask("GET", target)
     assert harness.ask("GET", target) is first
     harness.place(limit())
@@ -133,8 +125,7 @@ def test_newer_version_requires_a_range(harness: Harness) -> None:
     for target in (f"/customers/me/orders?{accounts}", f"/accounts/{harness.account}/orders?sort=Asc"):
         assert harness.ask("GET", target, accept_version="20261011").status == 200
         refused = harness.ask("GET", target, accept_version="20261012")
-        assert refused.status == 400
-        assert json.loads(refused.body)["error"]["errors"][0]["domain"] == "start-date"
+        assert (refused.status, b'"start-date"' in refused.body) == (400, True)
         for start in ("start-date=2026-06-01", "start-at=2026-06-01T00:00:00Z"):
             answer = harness.get(f"{target}&{start}", accept_version="20261012")
             assert answer["pagination"]["total-items"] == 1
@@ -145,18 +136,12 @@ def test_get_returns_the_order_of_the_list(harness: Harness) -> None:
     target = f"/accounts/{harness.account}/orders/{identifier}"
     assert harness.get(target)["data"] == harness.order(identifier)
     assert harness.ask("GET", f"/accounts/{harness.accounts[1]}/orders/{identifier}").status == 404
-    condition = {
-        "action": "route",
-        "symbol": "AAPL",
-        "comparator": "lte",
-        "indicator": "last",
-        "threshold": "1",
-        "colour": "blue",
-    }
-    body = limit(rules={"conditions": [condition]})
-    response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)
-    assert response.status == 201
-    assert b"colour" not in response.body
+
+
+def test_unknown_key_of_a_condition_is_ignored(harness: Harness) -> None:
+    condition = {"action": "route", "symbol": "AAPL", "comparator": "lte", "indicator": "last", "threshold": "1"}
+    order = harness.preview(limit(rules={"conditions": [condition | {"colour": "blue"}]}))["order"]
+    assert "colour" not in order["rules"]["conditions"][0]
 
 
 def test_searches_take_three_underlying_types() -> None:
@@ -212,24 +197,19 @@ def test_order_json_shows_progress_and_is_rendered_once_per_change() -> None:
     assert order_wire(new, Dialect("documented")).replaces_order_id == "1"
 
 
-@pytest.mark.parametrize(
-    ("form", "keys"), [("observed", ("rules", "conditions")), ("documented", ("order-rule", "order-conditions"))]
+@for_each(
+    "form, rules, conditions",
+    [("observed", "rules", "conditions"), ("documented", "order-rule", "order-conditions")],
 )
-def test_rules_show_their_progress(form: WireForm, keys: tuple[str, str]) -> None:
+def test_rules_show_their_progress_and_users_strings_in_both_forms(form: WireForm, rules: str, conditions: str) -> None:
     condition = NewOrderCondition(symbol="AAPL", threshold=Decimal("1.5"))
     one = order(rules=NewOrderRules(route_after=MOMENT, conditions=(condition, condition)))
     one.condition_hits[1] = (START, Decimal(2))
-    written = json.loads(dumps(order_wire(one, Dialect(form))))[keys[0]]
-    assert written["route-after"] == "2026-06-10T14:00:00.000+00:00"
-    first, second = written[keys[1]]
+    one.cancelled_by_user = True
+    written = json.loads(dumps(order_wire(one, Dialect(form))))
+    assert written[rules]["route-after"] == "2026-06-10T14:00:00.000+00:00"
+    first, second = written[rules][conditions]
     assert (first["symbol"], first["threshold"]) == ("AAPL", "1.5")
     assert "triggered-at" not in first
     assert (second["triggered-at"], second["triggered-value"]) == ("2026-06-10T14:00:00.000+00:00", "2.00")
-
-
-@pytest.mark.parametrize("form", ["observed", "documented"])
-def test_identifiers_of_users_are_strings_in_both_forms(form: WireForm) -> None:
-    one = order()
-    one.cancelled_by_user = True
-    written = json.loads(dumps(order_wire(one, Dialect(form))))
     assert written["user-id"] == written["cancel-user-id"] == str(one.account.customer.number)

@@ -10,65 +10,47 @@ from hypothesis import strategies as st
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.operation import Effect, Operation, Shape
 from brokerage_async.protocol.request import encode_path
+from brokerage_async.simulator.api import wire
 from brokerage_async.simulator.api.request_parser import Router, epoch_of, split_target
-from brokerage_async.simulator.api.wire import (
-    Dialect,
-    RefusedError,
-    Slice,
-    bare,
-    empty,
-    html,
-    item,
-    items,
-    money,
-    timestamp,
-)
+from brokerage_async.simulator.api.wire import Dialect, RefusedError, money, timestamp
 from tests.simulator.harness import Harness, leg, limit, market
 from tests.tables import for_each
 
 
-def refused(harness: Harness, body: Any) -> tuple[int, str, list[str]]:
-    response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)
-    error = json.loads(response.body)["error"]
-    return response.status, error["code"], [entry.get("domain", entry.get("code")) for entry in error.get("errors", ())]
+def dry_run(harness: Harness) -> str:
+    return f"/accounts/{harness.account}/orders/dry-run"
+
+
+def refused(harness: Harness, body: Any, status: int = 422) -> tuple[str, list[str]]:
+    """Return the code of a refusal and what its entries name."""
+    error = harness.error("POST", dry_run(harness), body, status)
+    return error["code"], [entry.get("domain", entry.get("code")) for entry in error.get("errors", ())]
 
 
 def test_each_invalid_key_and_type_is_listed(harness: Harness) -> None:
     body = {**limit(), "Price": "1", "time-in-force": "Tomorrow", "automated-source": "yes", "gtc-date": 20260101}
     body["legs"] = [leg() | {"quantity": 10, "instrument-type": None, "Symbol": "AAPL"}]
-    status, code, domains = refused(harness, body)
-    assert (status, code) == (422, "validation_error")
-    assert set(domains) == {
-        "Price",
-        "time-in-force",
-        "automated-source",
-        "gtc-date",
-        "legs[0].Symbol",
-        "legs[0].instrument-type",
-        "legs[0].quantity",
-    }
-    status, _, domains = refused(harness, {**limit(), "gtc-date": None, "rules": None, "source": None})
-    assert (status, set(domains)) == (422, {"gtc-date", "rules", "source"})
-    response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", {**limit(), "value": "1"})
-    (entry,) = json.loads(response.body)["error"]["errors"]
+    wrong = {"Price", "time-in-force", "automated-source", "gtc-date"}
+    wrong |= {f"legs[0].{name}" for name in ("Symbol", "instrument-type", "quantity")}
+    code, domains = refused(harness, body)
+    assert (code, set(domains)) == ("validation_error", wrong)
+    _, domains = refused(harness, {**limit(), "gtc-date": None, "rules": None, "source": None})
+    assert set(domains) == {"gtc-date", "rules", "source"}
+    (entry,) = harness.error("POST", dry_run(harness), {**limit(), "value": "1"})["errors"]
     assert entry["reason"].startswith("price and value must not both be set")
-    expected = (422, "preflight_check_failure", ["gtc_market_orders_not_supported"])
+    expected = ("preflight_check_failure", ["gtc_market_orders_not_supported"])
     assert refused(harness, market(time_in_force="GTC")) == expected
 
 
 @for_each("key", ["orderType", "order_type", "Order-Type", "ordertype"])
 def test_wrongly_cased_key_is_rejected_with_the_right_one(harness: Harness, key: str) -> None:
-    response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", {**limit(), key: "Limit"})
-    (entry,) = json.loads(response.body)["error"]["errors"]
-    assert response.status == 422
+    (entry,) = harness.error("POST", dry_run(harness), {**limit(), key: "Limit"})["errors"]
     assert entry == {"domain": key, "reason": f"{key} is wrongly cased, the field is order-type"}
 
 
 def test_unknown_keys_are_ignored(harness: Harness) -> None:
     body = limit("100.00", leg() | {"remaining-quantity": "10"}, behavior="immediate", underlying_symbol="AAPL")
-    response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)
-    assert response.status == 201
-    assert "behavior" not in json.loads(response.body)["data"]["order"]
+    assert "behavior" not in harness.preview(body)["order"]
 
 
 @for_each(
@@ -86,123 +68,92 @@ def test_unknown_keys_are_ignored(harness: Harness) -> None:
     ],
 )
 def test_broken_rule_over_several_fields_is_listed(harness: Harness, body: Any, domain: str) -> None:
-    status, code, domains = refused(harness, body)
-    assert (status, code) == (422, "validation_error")
+    code, domains = refused(harness, body)
+    assert code == "validation_error"
     assert domain in domains
 
 
 @for_each("number", ["1e9", "9" * 28, "1e-10", "١", "1_0", " 1", "NaN", "Infinity", "0x1", ""])
-@for_each("field", ["price", "quantity"])
-def test_invalid_amount_is_rejected(harness: Harness, number: str, field: str) -> None:
-    body = limit(number) if field == "price" else limit("1.00", leg(quantity=number))
-    status, code, domains = refused(harness, body)
-    assert (status, code) == (422, "validation_error")
-    assert domains == ["price" if field == "price" else "legs[0].quantity"]
+def test_invalid_amount_is_rejected(harness: Harness, number: str) -> None:
+    assert refused(harness, limit(number)) == ("validation_error", ["price"])
+    assert refused(harness, limit("1.00", leg(quantity=number))) == ("validation_error", ["legs[0].quantity"])
 
 
 @for_each("number", ["999999999.99", "1e8", "0.000000001", "1.00000000000000000000000000000000001"])
 def test_amount_at_the_limit_is_accepted(number: str) -> None:
     harness = Harness(without=["cryptocurrency_orders_are_off"]).login()
-    for one in (leg(quantity=number), leg("BTC/USD", number, "Buy to Open", "Cryptocurrency")):
-        response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", limit(number, one))
+    for one in (leg(quantity=number), leg("BTC/USD", number)):
+        response = harness.ask("POST", dry_run(harness), limit(number, one))
         assert json.loads(response.body)["data"]["order"]["price"]
 
 
-@for_each(
-    "text, status",
-    [
-        ("2026-06-10T15:00:00Z", 201),
-        ("2026-06-10T15:00:00", 201),
-        ("2026-06-10T11:00:00.123456789-04:00", 201),
-        ("2026-06-10", 422),
-        ("20260610T150000Z", 422),
-        ("2026-06-10x15:00Z", 422),
-        ("0001-01-01T00:00:00+14:00", 422),
-        ("9999-12-31T23:59:59-14:00", 422),
-    ],
-)
-def test_date_time_in_a_body_is_validated(harness: Harness, text: str, status: int) -> None:
-    body = limit(rules={"route-after": text})
-    response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)
-    assert response.status == status
-    if status == 201:
-        assert "route-after" in json.loads(response.body)["data"]["order"]["rules"]
+def test_date_time_in_a_body_is_validated(harness: Harness) -> None:
+    for text in ("2026-06-10T15:00:00Z", "2026-06-10T15:00:00", "2026-06-10T11:00:00.123456789-04:00"):
+        assert "route-after" in harness.preview(limit(rules={"route-after": text}))["order"]["rules"]
+    forms = ("2026-06-10", "20260610T150000Z", "2026-06-10x15:00Z")
+    for text in (*forms, "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"):
+        harness.error("POST", dry_run(harness), limit(rules={"route-after": text}))
 
 
-@for_each("text", ["2026-06-10T15:00:00Z", "2026-06-10T15:00:00", "2026-06-10T11:00:00-04:00"])
-def test_epoch_of_naive_date_time_is_utc(text: str) -> None:
-    assert epoch_of(text) == 1_781_103_600
+def test_epoch_of_naive_date_time_is_utc() -> None:
+    for text in ("2026-06-10T15:00:00Z", "2026-06-10T15:00:00", "2026-06-10T11:00:00-04:00"):
+        assert epoch_of(text) == 1_781_103_600
 
 
-@for_each("body", [b"", b"[]", b'"x"', b"null"])
-def test_body_that_is_not_an_object_is_422(harness: Harness, body: bytes) -> None:
-    assert harness.ask("POST", f"/accounts/{harness.account}/orders", body).status == 422
+def test_body_that_is_no_object_is_422_and_no_json_400(harness: Harness) -> None:
+    for body in (b"", b"[]", b'"x"', b"null"):
+        harness.error("POST", f"/accounts/{harness.account}/orders", body)
+    for body in (b"{", b"\xff", b"NaN", b"[" * 100_000):
+        assert refused(harness, body, 400) == ("validation_error", ["body"])
 
 
-@for_each("body", [b"{", b"\xff", b"NaN", b"[" * 100_000])
-def test_body_that_is_not_json_is_400(harness: Harness, body: bytes) -> None:
-    assert refused(harness, body) == (400, "validation_error", ["body"])
-
-
-@for_each(
-    "target, status",
-    [
-        ("/accounts/{}/orders?page-offset=-1", 400),
-        ("/accounts/{}/orders?page-offset=one", 400),
-        ("/accounts/{}/orders?page-offset=--1", 400),
-        ("/accounts/{}/orders?page-offset=999999999999999999", 200),
-        ("/accounts/{}/orders?page-offset=9999999999999999999", 400),
-        ("/accounts/{}/orders?page-offset=%D9%A1", 400),
-        ("/accounts/{}/orders?per-page=0", 400),
-        ("/accounts/{}/orders?per-page=200", 200),
-        ("/accounts/{}/orders?per-page=201", 400),
-        ("/accounts/{}/transactions?per-page=2000", 200),
-        ("/accounts/{}/transactions?per-page=2001", 400),
-        ("/instruments/equities?per-page=1000", 200),
-        ("/instruments/equities?per-page=1001", 400),
-        ("/customers/me/orders?account-numbers[]={}&per-page=201", 400),
-        ("/customers/me/orders?account-numbers[]={}&per-page=200", 200),
-        ("/customers/me/orders/live?account-numbers[]={}&per-page=0", 400),
-        ("/accounts/{}/orders?sort=Sideways", 400),
-        ("/accounts/{}/orders?status[]=Lost", 400),
-        ("/accounts/{}/orders?start-date=06/10/2026", 400),
-        ("/accounts/{}/orders?start-at=yesterday", 400),
-        ("/accounts/{}/orders?start-at=0001-01-01T00:00:00%2B14:00", 400),
-        ("/accounts/{}/orders?start-at=2026-06-10T14:00:00", 200),
-        ("/accounts/{}/orders?unknown=1", 200),
-        ("/accounts/{}/transactions?type=Trade&types[]=Trade", 422),
-        ("/instruments/equities?is-etf=maybe", 400),
-        ("/instruments/equities?lendability=Sometimes", 400),
-        ("/instruments/equity-options?active=1", 400),
-        ("/market-time/sessions", 422),
-        ("/market-time/sessions?to-date=tomorrow", 422),
-        ("/market-time/sessions?to-date=2026-06-09", 422),
-        ("/market-time/sessions?from-date=2026-01-01&to-date=2026-10-01", 200),
-        ("/market-time/sessions?from-date=2026-01-01&to-date=2026-10-02", 422),
-        ("/market-time/sessions?to-date=2026-07-01&instrument-collection=Moon", 422),
-        ("/market-time/sessions/current", 422),
-        ("/market-time/sessions/current?instrument-collections[]=Moon", 422),
-        ("/market-metrics/historic-corporate-events/earnings-reports/AAPL", 422),
-        ("/market-metrics/historic-corporate-events/earnings-reports/AAPL?start-date=20250101", 422),
-    ],
-)
-def test_query_status(harness: Harness, target: str, status: int) -> None:
-    assert harness.ask("GET", target.format(harness.account)).status == status
+def test_query_status(harness: Harness) -> None:
+    statuses = {
+        "/accounts/{}/orders?page-offset=-1": 400,
+        "/accounts/{}/orders?page-offset=one": 400,
+        "/accounts/{}/orders?page-offset=--1": 400,
+        "/accounts/{}/orders?page-offset=999999999999999999": 200,
+        "/accounts/{}/orders?page-offset=9999999999999999999": 400,
+        "/accounts/{}/orders?page-offset=%D9%A1": 400,
+        "/accounts/{}/orders?per-page=0": 400,
+        "/instruments/equities?per-page=1000": 200,
+        "/instruments/equities?per-page=1001": 400,
+        "/customers/me/orders/live?account-numbers[]={}&per-page=0": 400,
+        "/accounts/{}/orders?sort=Sideways": 400,
+        "/accounts/{}/orders?status[]=Lost": 400,
+        "/accounts/{}/orders?start-date=06/10/2026": 400,
+        "/accounts/{}/orders?start-at=yesterday": 400,
+        "/accounts/{}/orders?start-at=0001-01-01T00:00:00%2B14:00": 400,
+        "/accounts/{}/orders?start-at=2026-06-10T14:00:00": 200,
+        "/accounts/{}/orders?unknown=1": 200,
+        "/accounts/{}/transactions?type=Trade&types[]=Trade": 422,
+        "/instruments/equities?is-etf=maybe": 400,
+        "/instruments/equities?lendability=Sometimes": 400,
+        "/instruments/equity-options?active=1": 400,
+        "/market-time/sessions": 422,
+        "/market-time/sessions?to-date=tomorrow": 422,
+        "/market-time/sessions?to-date=2026-06-09": 422,
+        "/market-time/sessions?from-date=2026-01-01&to-date=2026-10-01": 200,
+        "/market-time/sessions?from-date=2026-01-01&to-date=2026-10-02": 422,
+        "/market-time/sessions?to-date=2026-07-01&instrument-collection=Moon": 422,
+        "/market-time/sessions/current": 422,
+        "/market-time/sessions/current?instrument-collections[]=Moon": 422,
+        "/market-metrics/historic-corporate-events/earnings-reports/AAPL": 422,
+        "/market-metrics/historic-corporate-events/earnings-reports/AAPL?start-date=20250101": 422,
+    }
+    assert {target: harness.ask("GET", target.format(harness.account)).status for target in statuses} == statuses
 
 
 def test_validation_error_entries_follow_the_wire_form() -> None:
-    observed, documented = Harness().login(), Harness(wire="documented").login()
-    target = "/market-time/sessions"
-    (entry,) = json.loads(observed.ask("GET", target).body)["error"]["errors"]
-    assert set(entry) == {"domain", "reason"}
-    (entry,) = json.loads(documented.ask("GET", target).body)["error"]["errors"]
-    assert set(entry) == {"code", "message", "domain"}
+    for form, names in (("observed", {"domain", "reason"}), ("documented", {"code", "message", "domain"})):
+        (entry,) = Harness(wire=form).login().error("GET", "/market-time/sessions")["errors"]
+        assert set(entry) == names
 
 
-@for_each("index, status", [(2**31 - 1, 201), (2**31, 422), (-(2**31) - 1, 422)])
-def test_integer_in_a_body_is_within_its_bounds(harness: Harness, index: int, status: int) -> None:
-    body = {"name": "n", "watchlist-entries": [{"symbol": "AAPL"}], "order-index": index}
-    assert harness.ask("POST", "/watchlists", body).status == status
+def test_integer_in_a_body_is_within_its_bounds(harness: Harness) -> None:
+    for index, status in ((2**31 - 1, 201), (2**31, 422), (-(2**31) - 1, 422)):
+        body = {"name": "n", "watchlist-entries": [{"symbol": "AAPL"}], "order-index": index}
+        assert harness.ask("POST", "/watchlists", body).status == status
 
 
 ROUTER = Router(OPERATIONS.values())
@@ -233,26 +184,17 @@ def test_router_prefers_fixed_segments_and_knows_hosts_and_methods() -> None:
     assert ROUTER.methods("/nowhere") == []
 
 
-@for_each("url", ["http://host:1/a/b?c=d&e=f://g", "/a/b?c=d&e=f://g"])
-def test_split_target_of_url_and_path(url: str) -> None:
-    assert split_target(url) == ("/a/b", "c=d&e=f://g")
-
-
-def test_split_target_without_path() -> None:
+def test_split_target_of_url_and_path() -> None:
+    for url in ("http://host:1/a/b?c=d&e=f://g", "/a/b?c=d&e=f://g"):
+        assert split_target(url) == ("/a/b", "c=d&e=f://g")
     assert split_target("http://host") == ("/", "")
 
 
-@for_each(
-    "amount, text",
-    [("1", "1.00"), ("1.5", "1.50"), ("1.005", "1.005"), ("1E+3", "1000.00"), ("0.000010", "0.00001"), ("-2", "-2.00")],
-)
-def test_money_has_two_places_and_no_exponent(amount: str, text: str) -> None:
-    assert money(Decimal(amount)) == text
-
-
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**9), max_value=10**9, places=6))
-def test_money_is_lossless(amount: Decimal) -> None:
+def test_money_is_lossless_with_two_places_and_no_exponent(amount: Decimal) -> None:
     assert Decimal(money(amount)) == amount
+    texts = {"1": "1.00", "1.5": "1.50", "1.005": "1.005", "1E+3": "1000.00", "0.000010": "0.00001", "-2": "-2.00"}
+    assert {amount: money(Decimal(amount)) for amount in texts} == texts
 
 
 def test_dialect_chooses_the_json_type() -> None:
@@ -266,12 +208,12 @@ def test_dialect_chooses_the_json_type() -> None:
 
 
 def test_envelopes() -> None:
-    assert json.loads(item({"a": 1}, "/x").body) == {"data": {"a": 1}, "context": "/x"}
-    assert json.loads(item(b'{"a":1}', "/x", 201).body) == {"data": {"a": 1}, "context": "/x"}
-    assert json.loads(items([b"1", b"2"], "/x").body) == {"data": {"items": [1, 2]}, "context": "/x"}
-    assert bare({"a": 1}).body == b'{"a":1}'
-    assert (empty().status, empty().body) == (204, b"")
-    assert html(502, "Bad Gateway").headers["content-type"] == "text/html"
+    assert json.loads(wire.item({"a": 1}, "/x").body) == {"data": {"a": 1}, "context": "/x"}
+    assert json.loads(wire.item(b'{"a":1}', "/x", 201).body) == {"data": {"a": 1}, "context": "/x"}
+    assert json.loads(wire.items([b"1", b"2"], "/x").body) == {"data": {"items": [1, 2]}, "context": "/x"}
+    assert wire.bare({"a": 1}).body == b'{"a":1}'
+    assert (wire.empty().status, wire.empty().body) == (204, b"")
+    assert wire.html(502, "Bad Gateway").headers["content-type"] == "text/html"
 
 
 def test_refused_error_body() -> None:
@@ -283,13 +225,3 @@ def test_refused_error_body() -> None:
         "error": {"code": "failed", "message": "no", "errors": [{"code": "a"}]},
         "context": "/x",
     }
-
-
-@given(st.integers(0, 500), st.integers(1, 60))
-def test_slices_partition_the_rows(total: int, size: int) -> None:
-    pages = -(-total // size)
-    slices = [Slice(offset, size, total) for offset in range(pages + 1)]
-    shown = [one.pagination() for one in slices]
-    assert sum(one["current-item-count"] for one in shown) == total == sum(len(range(s.start, s.stop)) for s in slices)
-    assert shown[-1]["current-item-count"] == 0
-    assert all(one["total-pages"] == pages for one in shown)

@@ -57,9 +57,8 @@ async def test_page_needs_no_token_and_holds_no_secret(simulator: Simulator) -> 
         assert simulator.control_token.encode() not in body
         assert "default-src 'self'" in headers["Content-Security-Policy"]
     assert simulator.page_url == f"{simulator.control_url}/#{simulator.control_token}"
-    assert simulator.environ["BROKERAGE_CONTROL_URL"] == simulator.control_url
-    assert simulator.environ["BROKERAGE_CONTROL_TOKEN"] == simulator.control_token
-    assert simulator.environ["BROKERAGE_BASE_URL"] == simulator.base_url
+    for name in ("control_url", "control_token", "base_url"):
+        assert simulator.environ[f"BROKERAGE_{name.upper()}"] == getattr(simulator, name)
     assert len(Simulator().environ) == 10
     assert Simulator().control_url is Simulator().page_url is None
     assert (await ask(simulator, "POST", "/faults", data=b" " * 70_000))[0] == 413

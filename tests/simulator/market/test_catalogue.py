@@ -1,7 +1,9 @@
-"""Catalogue of instruments: rows, symbols, and the products behind them."""
+"""Catalogue of instruments: rows, symbols, the products behind them, and options on futures with their chains."""
 
+import json
 from datetime import date, timedelta
 from decimal import Decimal
+from typing import Any
 
 import attrs
 import msgspec
@@ -26,10 +28,13 @@ from brokerage_async.simulator.market.equities import (
     warrants,
 )
 from brokerage_async.simulator.market.futures import (
+    Expiration,
+    FutureOptionChain,
     OptionProduct,
     contract_after,
     contracts,
     future_instrument,
+    future_option_instrument,
     option_products,
     product_row,
 )
@@ -46,6 +51,8 @@ from tests.simulator.factories import START
 from tests.simulator.harness import Harness
 from tests.tables import for_each
 
+TODAY = date(2026, 6, 10)
+
 
 def test_default_sizes() -> None:
     harness = Harness(equities=10_000, equity_options=5_000, chain_rows=20_000).login()
@@ -58,60 +65,34 @@ def test_default_sizes() -> None:
 
 
 def test_listed_options_can_be_traded_and_unknown_instruments_are_none(harness: Harness) -> None:
-    catalogue = harness.state.catalogue
-    for row in harness.rows("/instruments/equity-options"):
-        instrument = catalogue.instrument("Equity Option", row["symbol"])
-        assert instrument.underlying == row["underlying-symbol"]
-    for row in harness.rows("/futures-option-chains/ES"):
-        instrument = catalogue.instrument("Future Option", row["symbol"])
-        assert instrument.underlying == row["underlying-symbol"]
-    catalogue = harness.state.catalogue
+    for row in harness.rows("/instruments/equity-options") + harness.rows("/futures-option-chains/ES"):
+        assert harness.instrument(row["symbol"]).underlying == row["underlying-symbol"]
     for kind, symbol in (
-        ("Equity", "NOTTHERE"),
-        ("Equity", "SPX"),
-        ("Equity Option", "AAPL"),
-        ("Equity Option", "AAPL  269999C00100000"),
-        ("Future", "/XXZ6"),
-        ("Future Option", "./ESZ6 EW3U6 269999P9100"),
-        ("Cryptocurrency", "DOGE"),
-        ("Liquidity Pool", "AAPL"),
+        *(("Equity", "NOTTHERE"), ("Equity", "SPX"), ("Equity Option", "AAPL"), ("Future", "/XXZ6")),
+        *(("Equity Option", "AAPL  269999C00100000"), ("Future Option", "./ESZ6 EW3U6 269999P9100")),
+        *(("Cryptocurrency", "DOGE"), ("Liquidity Pool", "AAPL")),
     ):
-        assert catalogue.instrument(kind, symbol) is None
-    simulator = Simulator()
-    assert "equities" not in vars(simulator.brokerage.state.catalogue)
-
-
-SYMBOLS = ["b", "a", "c"]
-
-
-def table(written: list[str]) -> RowTable[str]:
-    def render(symbol: str) -> WarrantWire:
-        written.append(symbol)
-        return WarrantWire(symbol=symbol)
-
-    return RowTable(SYMBOLS, str, render)
+        assert harness.state.catalogue.instrument(kind, symbol) is None
+    assert "equities" not in vars(Simulator().brokerage.state.catalogue)
 
 
 def test_rows_are_rendered_once_and_found_by_symbol_and_filter() -> None:
     written: list[str] = []
-    rows = table(written)
+
+    def render(symbol: str) -> WarrantWire:
+        written.append(symbol)
+        return WarrantWire(symbol=symbol)
+
+    rows = RowTable(["b", "a", "c"], str, render)
     assert written == []
     assert [rows.row(1), rows.row(1)] == [b'{"symbol":"a"}'] * 2
     assert [*map(rows.row, range(3))][1] is rows.row(1)
     assert written == ["a", "b", "c"]
-    rows = table([])
     assert (len(rows), rows.get("c"), rows.get("d")) == (3, "c", None)
     assert rows.positions(["c", "d", "b", "c"]) == [0, 2]
     assert rows.positions([]) == []
-    rows = table([])
     assert rows.select(range(3), lambda symbol: symbol > "a") == [0, 2]
     assert rows.select([1], lambda symbol: symbol > "a") == []
-
-
-def test_occ_symbol_round_trip() -> None:
-    parsed = parse_occ("AAPL  260612C00110000")
-    assert parsed is not None
-    assert occ_symbol(*parsed) == "AAPL  260612C00110000"
 
 
 @given(
@@ -124,67 +105,53 @@ def test_occ_symbol_examples(root: str, day: date, kind: OptionType, strike: Dec
     assert parse_occ(occ_symbol(root, day, kind, strike)) == (root, day, kind, strike)
 
 
-@for_each(
-    "symbol",
-    [
+def test_symbols_and_days_of_another_form_are_none() -> None:
+    for symbol in (
         *("", "AAPL", "260612C00110000", "AAPL  260612X00110000", "AAPL  260612C0011000", "AAPL  260231C00110000"),
         *("AAPL  260612C00110000\n", "AAPL  ٢٦٠٦١٢C00110000", "aapl  260612C00110000", "TOOLONG260612C00110000"),
-    ],
-)
-def test_invalid_occ_symbol_is_none(symbol: str) -> None:
-    assert parse_occ(symbol) is None
+    ):
+        assert parse_occ(symbol) is None
+    days = {"260612": date(2026, 6, 12), "991231": date(2099, 12, 31), "260231": None, "261301": None}
+    assert {code: day_of(code) for code in days} == days
+    for symbol in ("", "/", "/ES", "ESZ6", "/ESZ", "/ESA6", "/XXZ6", "/ESZ66", "/ESZ6\n", "/ESZ٦"):
+        assert future_instrument(symbol, TODAY) is None
+    codes = {"/ESZ6": "ES", "/M2KU6": "M2K", "ESZ6": None, "/XXZ6": None, "/": None, "": None}
+    assert {symbol: product_of(symbol) for symbol in codes} == {
+        symbol: code and FUTURES[code] for symbol, code in codes.items()
+    }
 
 
 @for_each(
-    "code, day", [("260612", date(2026, 6, 12)), ("991231", date(2099, 12, 31)), ("260231", None), ("261301", None)]
-)
-def test_day_of_symbol_code(code: str, day: date | None) -> None:
-    assert day_of(code) == day
-
-
-@for_each(
-    "kind, collection, underlying",
+    "kind, symbol, collection, underlying",
     [
-        (InstrumentType.EQUITY, "Equity", InstrumentType.EQUITY),
-        (InstrumentType.EQUITY_OPTION, "Equity", InstrumentType.EQUITY),
-        (InstrumentType.FUTURE, "CME", InstrumentType.FUTURE),
-        (InstrumentType.FUTURE_OPTION, "CME", InstrumentType.FUTURE),
-        (InstrumentType.CRYPTOCURRENCY, None, InstrumentType.CRYPTOCURRENCY),
+        ("Equity", "X", "Equity", "Equity"),
+        ("Equity Option", "X", "Equity", "Equity"),
+        ("Future", "/ESU6", "CME", "Future"),
+        ("Future", "/VXU6", "CFE", "Future"),
+        ("Future Option", "/ESU6", "CME", "Future"),
+        ("Cryptocurrency", "BTC/USD", None, "Cryptocurrency"),
     ],
 )
-def test_collection_and_underlying_type(
-    kind: InstrumentType, collection: str | None, underlying: InstrumentType
-) -> None:
-    symbols = {"CME": "/ESU6", None: "BTC/USD", "Equity": "X"}
-    one = Instrument(symbol="X", instrument_type=kind, underlying=symbols[collection])
-    assert (one.collection, one.underlying_type, one.is_future) == (
-        collection,
-        underlying,
-        kind is InstrumentType.FUTURE,
-    )
-    assert not one.is_option
+def test_collection_and_underlying_type(kind: str, symbol: str, collection: str | None, underlying: str) -> None:
+    one = Instrument(symbol="X", instrument_type=InstrumentType(kind), underlying=symbol)
+    found = one.collection, one.underlying_type, one.is_future, one.is_option
+    assert found == (collection, underlying, kind == "Future", False)
 
 
-def test_expirations_and_calendars_of_instruments() -> None:
+def test_expiration_is_at_the_hour_of_its_instrument() -> None:
     day = date(2026, 9, 18)
     option = Instrument(symbol="X", instrument_type=InstrumentType.EQUITY_OPTION, underlying="X", expires=day)
     assert option.expires_at == local_epoch(day, 16)
     assert attrs.evolve(option, expiration_hour=9.5).expires_at == local_epoch(day, 9.5)
     assert attrs.evolve(option, expires=None).expires_at is None
-    for symbol, collection in (("/VXU6", "CFE"), ("/ESU6", "CME")):
-        one = Instrument(symbol=symbol, instrument_type=InstrumentType.FUTURE, underlying=symbol)
-        assert one.collection == collection
 
 
-TODAY = date(2026, 6, 10)
-
-
-@for_each("count", [0, 1, 20, 500])
-def test_longer_list_begins_with_the_shorter_one(count: int) -> None:
-    made = equities(count, KeyedRandom(3))
-    assert made == equities(600, KeyedRandom(3))[:count]
-    assert [one.number for one in made] == list(range(1, count + 1))
-    assert len({one.symbol for one in made}) == count
+def test_longer_list_begins_with_the_shorter_one() -> None:
+    made = equities(600, KeyedRandom(3))
+    for count in (0, 1, 20, 500):
+        assert equities(count, KeyedRandom(3)) == made[:count]
+    assert [one.number for one in made] == list(range(1, 601))
+    assert len({one.symbol for one in made}) == 600
     assert all(one.price > 0 for one in made)
 
 
@@ -216,11 +183,11 @@ def test_expirations_are_third_fridays(today: date, count: int) -> None:
         assert day == friday or friday in holidays(friday.year)
 
 
-@for_each("count", [0, 1, 100, 5000, 6001])
-def test_equity_options_has_the_requested_count(count: int) -> None:
-    made = equity_options(count, equities(10, KeyedRandom(0)), TODAY)
-    assert len(made) == len({one.symbol for one in made}) == count
-    assert all(one.strike > 0 for one in made)
+def test_equity_options_has_the_requested_count() -> None:
+    for count in (0, 1, 100, 5000, 6001):
+        made = equity_options(count, equities(10, KeyedRandom(0)), TODAY)
+        assert len(made) == len({one.symbol for one in made}) == count
+        assert all(one.strike > 0 for one in made)
 
 
 def test_warrants_and_options_are_rows_with_their_terms() -> None:
@@ -249,30 +216,16 @@ def test_pairs_have_numbers_prices_rows_and_precisions() -> None:
     assert sol.instrument().collection is None
 
 
-@for_each("code", FUTURES)
-def test_future_of_every_product(code: str) -> None:
-    instrument = future_instrument(f"/{code}Z6", TODAY)
-    assert (instrument.underlying, instrument.multiplier) == (f"/{code}Z6", FUTURES[code].multiplier)
-
-
-@for_each("symbol", ["", "/", "/ES", "ESZ6", "/ESZ", "/ESA6", "/XXZ6", "/ESZ66", "/ESZ6\n", "/ESZ٦"])
-def test_invalid_future_symbol_is_none(symbol: str) -> None:
-    assert future_instrument(symbol, TODAY) is None
-
-
-@for_each(
-    "symbol, expires",
-    [
-        ("/ESM6", date(2026, 6, 18)),  # The third Friday is a holiday.
-        ("/ESH6", date(2026, 3, 20)),
-        ("/ESU5", date(2025, 9, 19)),
-        ("/ESH5", date(2035, 3, 16)),
-        ("/CLN6", date(2026, 7, 17)),
-    ],
-)
-def test_year_of_a_future_is_at_most_one_before_today(symbol: str, expires: date) -> None:
-    instrument = future_instrument(symbol, TODAY)
-    assert instrument.expires == expires
+def test_year_of_a_future_is_at_most_one_before_today() -> None:
+    expirations = {
+        "/ESM6": date(2026, 6, 18),  # The third Friday is a holiday.
+        "/ESH6": date(2026, 3, 20),
+        "/ESU5": date(2025, 9, 19),
+        "/ESH5": date(2035, 3, 16),
+        "/CLN6": date(2026, 7, 17),
+    }
+    found = {symbol: future_instrument(symbol, TODAY).expires for symbol in expirations}
+    assert found == expirations
 
 
 def test_contracts_are_the_last_expired_one_and_seven_quarters() -> None:
@@ -281,16 +234,15 @@ def test_contracts_are_the_last_expired_one_and_seven_quarters() -> None:
     assert [contract.code for contract in contracts(FUTURES["NQ"], date(2026, 1, 2))][:2] == ["NQZ5", "NQH6"]
     [expired, front, following, *_] = contracts(FUTURES["CL"], TODAY)
     rows = [contract.row(TODAY, front) for contract in (expired, front, following)]
-    assert [(row.active, row.active_month, row.next_active_month) for row in rows] == [
-        (False, False, False), (True, True, False), (True, False, True),
-    ]  # fmt: skip
+    states = [(row.active, row.active_month, row.next_active_month) for row in rows]
+    assert states == [(False, False, False), (True, True, False), (True, False, True)]
     assert (rows[1].symbol, rows[1].streamer_symbol, rows[1].roll_target_symbol) == ("/CLM6", "/CLM26:XCME", "/CLU6")
     assert rows[1].future_product.option_products is None
 
 
-@for_each("day, code", [(date(2026, 6, 18), "ESM6"), (date(2026, 6, 19), "ESU6"), (date(2026, 12, 31), "ESH7")])
-def test_contract_after_a_day(day: date, code: str) -> None:
-    assert contract_after(FUTURES["ES"], day).code == code
+def test_contract_after_a_day() -> None:
+    days = {date(2026, 6, 18): "ESM6", date(2026, 6, 19): "ESU6", date(2026, 12, 31): "ESH7"}
+    assert {day: contract_after(FUTURES["ES"], day).code for day in days} == days
 
 
 def test_products_are_complete_and_the_large_chain_comes_first() -> None:
@@ -298,6 +250,8 @@ def test_products_are_complete_and_the_large_chain_comes_first() -> None:
     assert next(iter(FUTURES)) == "ES"
     for code, product in FUTURES.items():
         assert product.code == code
+        instrument = future_instrument(f"/{code}Z6", TODAY)
+        assert (instrument.underlying, instrument.multiplier) == (f"/{code}Z6", product.multiplier)
         assert 0 < product.tick < product.price
         assert product.multiplier > 0
         assert product.margin > 0
@@ -306,14 +260,6 @@ def test_products_are_complete_and_the_large_chain_comes_first() -> None:
     assert (FUTURES["CL"].is_physical, FUTURES["ES"].is_physical) == (True, False)
     assert (FUTURES["MES"].is_small, FUTURES["SM75"].is_small, FUTURES["ES"].is_small) == (True, True, False)
     assert [FUTURES[code].streamer_exchange for code in ("ES", "VX", "SM75")] == ["XCME", "XCBF", "SMFE"]
-
-
-@for_each(
-    "symbol, code", [("/ESZ6", "ES"), ("/M2KU6", "M2K"), ("ESZ6", None), ("/XXZ6", None), ("/", None), ("", None)]
-)
-def test_product_of_a_symbol(symbol: str, code: str | None) -> None:
-    product = product_of(symbol)
-    assert (None if product is None else product.code) == code
 
 
 def test_rows_of_products_and_option_products_embed_each_other() -> None:
@@ -332,3 +278,80 @@ def test_rows_of_products_and_option_products_embed_each_other() -> None:
     assert details.future_product == product_row(FUTURES["ES"])
     for name in ("root_symbol", "cash_settled", "expiration_type", "is_am_settled", "market_sector"):
         assert getattr(details, name) == getattr(row, name) is not None
+
+
+def rows_of(chain: FutureOptionChain) -> list[Any]:
+    return [json.loads(row) for row in map(chain.table.row, range(len(chain.table)))]
+
+
+@for_each(
+    "day, future, contract",
+    [
+        (date(2026, 6, 12), "ESM6", "ES2M6"),
+        (date(2026, 6, 18), "ESM6", "ESM6"),
+        (date(2026, 6, 26), "ESU6", "ES4M6"),
+        (date(2026, 7, 31), "ESU6", "ES5N6"),
+        (date(2026, 12, 4), "ESZ6", "ES1Z6"),
+        (date(2030, 1, 4), "ESH0", "ES1F0"),
+    ],
+)
+def test_codes_of_an_expiration(day: date, future: str, contract: str) -> None:
+    expiration = Expiration(day, FUTURES["ES"])
+    assert (expiration.contract.code, expiration.option_contract) == (future, contract)
+    assert expiration.date_code == f"{day:%y%m%d}"
+
+
+@for_each("code", ["ES", "CL", "6E", "6J", "M2K", "10Y", "VX", "SM75"])
+def test_chain_rows_are_complete_and_tradable(code: str) -> None:
+    chain = FutureOptionChain(FUTURES[code], 801, TODAY)
+    rows = rows_of(chain)
+    assert len({row["symbol"] for row in rows}) == len(rows) == 801
+    assert len({tuple(row) for row in rows}) == 1
+    for row in rows[::50]:
+        instrument = future_option_instrument(row["symbol"])
+        assert instrument.underlying == row["underlying-symbol"]
+        assert instrument.strike == Decimal(row["strike-price"])
+        assert str(instrument.expires) == row["expiration-date"]
+        assert option_products()[row["option-root-symbol"]].row().root_symbol == row["option-root-symbol"]
+    assert [row["option-type"] for row in rows[:2]] == ["C", "P"]
+    # 2026-06-19 is a holiday.
+    assert [row["expiration-date"] for row in rows[399::400]] == ["2026-06-12", "2026-06-18"]
+
+
+def test_options_of_every_product_are_tradable_and_end_before_their_future() -> None:
+    for code, product in FUTURES.items():
+        [option] = FutureOptionChain(product, 1, TODAY).table.definitions
+        instrument = future_option_instrument(option.symbol)
+        assert instrument.underlying == f"/{code}M6"
+    for expiration in FutureOptionChain(FUTURES["ES"], 20_000, TODAY).expirations:
+        future = future_instrument(expiration.contract.symbol, TODAY)
+        assert future.expires is not None
+        assert expiration.day <= future.expires
+    assert len(option_products()) == 6 * len(FUTURES)
+
+
+def test_nested_chain_has_the_options_of_the_flat_one() -> None:
+    chain = FutureOptionChain(FUTURES["NQ"], 801, TODAY)
+    nested = json.loads(chain.nested)
+    [expirations] = [one["expirations"] for one in nested["option-chains"]]
+    strikes = [strike for expiration in expirations for strike in expiration["strikes"]]
+    symbols = [symbol for strike in strikes for symbol in (strike["call"], strike["put"])]
+    rows = rows_of(chain)
+    assert symbols == [row["symbol"] for row in rows[:800]]  # The last one has no put.
+    streamed = [strike["call-streamer-symbol"] for strike in strikes]
+    assert streamed == [row["streamer-symbol"] for row in rows[:800:2]]
+    assert {one["underlying-symbol"] for one in expirations} <= {future["symbol"] for future in nested["futures"]}
+    kinds = [(one["expiration-type"], one["settlement-type"]) for one in expirations[:2]]
+    assert kinds == [("Weekly", "PM"), ("Regular", "AM")]
+    chain = FutureOptionChain(FUTURES["ES"], 0, TODAY)
+    assert rows_of(chain) == []
+    assert json.loads(chain.nested)["option-chains"] == [
+        {"underlying-symbol": "/ES", "root-symbol": "/ES", "exercise-style": "European", "expirations": []}
+    ]
+
+
+def test_symbol_of_another_form_is_none() -> None:
+    strikes = ("", ".", "1.", ".5", "1.2.3", "-1", "1e3", "9" * 9, "1." + "0" * 9, "1\n", "١")
+    symbols = ("./ESZ6 EW3U6 260231P1", "./XXZ6 EW3U6 260918P1", "./ESZ6 260918P1", "/ESZ6 EW3U6 260918P1", "./")
+    for symbol in (*(f"./ESZ6 EW3U6 260918P{strike}" for strike in strikes), *symbols):
+        assert future_option_instrument(symbol) is None

@@ -13,11 +13,10 @@ import attrs
 from brokerage_async.models import InstrumentType, OptionType
 from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.market.catalogue import Catalogue, Sizes
-from brokerage_async.simulator.market.instrument import occ_symbol
+from brokerage_async.simulator.market.instrument import Instrument, occ_symbol
 from brokerage_async.simulator.market.option_pricing import RATE, Surface, price_of, theory_of
-from brokerage_async.simulator.market.prices import Prices
-
-START = 1_781_100_000.0
+from tests.simulator.factories import START, market_prices
+from tests.simulator.harness import kind_of
 
 
 def problems(seed: int) -> Iterator[str]:
@@ -60,9 +59,8 @@ def test_chains_have_no_arbitrage_and_their_greeks_are_derivatives() -> None:
 
 
 def test_quotes_are_the_ticks_around_the_value_and_follow_the_underlying() -> None:
-    random = KeyedRandom(3)
-    prices = Prices(Catalogue(Sizes(equities=50), random, START), random)
-    expires = Catalogue(Sizes(), random, START).equity_options.definitions[-1].expires
+    prices = market_prices(3)
+    expires = Catalogue(Sizes(), KeyedRandom(3), START).equity_options.definitions[-1].expires
     for spot in ("180", "200", "6.5"):
         prices.set_price("AAPL", Decimal(spot), START)
         for strike in range(5, 300, 15):
@@ -80,16 +78,14 @@ def test_quotes_are_the_ticks_around_the_value_and_follow_the_underlying() -> No
 
 
 def test_no_option_has_a_strike_of_zero_and_all_others_have_a_price() -> None:
-    random = KeyedRandom(3)
-    prices = Prices(Catalogue(Sizes(equities=50), random, START), random)
-    options, futures = InstrumentType.EQUITY_OPTION, InstrumentType.FUTURE_OPTION
-    find = prices._catalogue.instrument
-    assert find(options, "AAPL  260717C00000000") is find(futures, "./ESZ6 EW3U6 260918P0.0") is None
-    odd = [
-        find(options, "AAPL  260717P00000001"), find(options, "AAPL  991231C99999999"),
-        find(options, "AAPL  200101C00100000"), find(options, "SPX   260717P06000000"),
-        find(futures, "./ESZ6 EW3U6 260918C99999999"), find(futures, "./6JU6 6JU6 260918P0.00000001"),
-    ]  # fmt: skip
+    prices = market_prices(3)
+
+    def find(*symbols: str) -> list[Instrument | None]:
+        return [prices._catalogue.instrument(kind_of(symbol), symbol) for symbol in symbols]
+
+    assert find("AAPL  260717C00000000", "./ESZ6 EW3U6 260918P0.0") == [None, None]
+    odd = find("AAPL  260717P00000001", "AAPL  991231C99999999", "AAPL  200101C00100000", "SPX   260717P06000000")
+    odd += find("./ESZ6 EW3U6 260918C99999999", "./6JU6 6JU6 260918P0.00000001")
     failed = []
     for spot, option in itertools.product(("0.0000001", "0.5", "999999999"), filter(None, odd)):
         prices.set_price(option.underlying, Decimal(spot), START)
@@ -102,8 +98,7 @@ def test_no_option_has_a_strike_of_zero_and_all_others_have_a_price() -> None:
 
 
 def test_put_out_of_the_money_gains_when_the_share_falls() -> None:
-    random = KeyedRandom(3)
-    prices = Prices(Catalogue(Sizes(equities=50), random, START), random)
+    prices = market_prices(3)
     option = prices._catalogue.instrument(InstrumentType.EQUITY_OPTION, "AAPL  260717P00180000")
     assert option is not None
     prices.set_price("AAPL", Decimal(200), START)

@@ -1,27 +1,32 @@
-"""Random walk and its tape: how often symbols are quoted, volumes that add up, candles of the sessions alone."""
+"""Prices that walk and their tape, and scripted ones: quotes, volumes that add up, candles, files."""
 
 import asyncio
+import sys
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
+from math import inf
+from pathlib import Path
 from statistics import pstdev
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import Client, models
-from brokerage_async.models import InstrumentType
 from brokerage_async.simulator import Simulator, run
 from brokerage_async.simulator.keyed_random import KeyedRandom
-from brokerage_async.simulator.market.quotes import Listing
+from brokerage_async.simulator.market.price_path import PricePath, read_prices
+from brokerage_async.simulator.market.quotes import Listing, check_price, next_minute
 from brokerage_async.simulator.market.random_walk import RandomWalk
+from tests.simulator.factories import START
 from tests.simulator.harness import Harness
 from tests.stream.world import SMALL
 from tests.tables import for_each
-
-START = 1_781_100_000.0
 
 
 def listing(seed: int = 0, level: str = "200") -> Listing:
@@ -53,10 +58,10 @@ def test_quote_is_a_market_that_holds_for_its_minute(seed: int, later: float, le
     assert (again.last, again.bid, again.ask, again.ask_size) == (quote.last, quote.bid, quote.ask, quote.ask_size)
 
 
-@for_each("options", [{"volatility": -0.1}, {"spread": 1.0}])
-def test_invalid_option_raises(options: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="must be at least 0 and below 1"):
-        RandomWalk(**options)
+def test_invalid_option_raises() -> None:
+    for options in ({"volatility": -0.1}, {"spread": 1.0}):
+        with pytest.raises(ValueError, match="must be at least 0 and below 1"):
+            RandomWalk(**options)
 
 
 def test_tape_is_lively_for_liquid_symbols_and_quiet_for_others() -> None:
@@ -76,10 +81,9 @@ def test_candles_of_minutes_add_up_to_the_day() -> None:
     wrong = []
     for pace in (0.0, 4.0):
         here = Harness(pace=pace)
-        prices, catalogue = here.state.prices, here.state.catalogue
-        for symbol in ("AAPL", "SPY", "KO", catalogue.equities.definitions[-1].symbol):
-            share = catalogue.instrument(InstrumentType.EQUITY, symbol)
-            assert share is not None
+        prices = here.state.prices
+        for symbol in ("AAPL", "SPY", "KO", here.state.catalogue.equities.definitions[-1].symbol):
+            share = here.instrument(symbol)
             session = prices.session(symbol, here.now - 86_400)
             day = prices.bar(share, session, session.start, session.close_ext)
             minutes = range(int(session.start), int(session.close_ext), 60)
@@ -119,18 +123,114 @@ def test_candles_follow_the_sessions_and_leave_nights_and_holidays_out() -> None
 
 def test_stream_over_a_day_shows_what_candles_and_market_data_show() -> None:
     async def main(client: Client, simulator: Simulator) -> None:
-        last: dict[type, models.Trade | models.Summary] = {}
+        last: Any = None
         async with client.stream.quotes(["AAPL"], [models.Trade, models.Summary]) as events:
             until = asyncio.get_running_loop().time() + 3 * 3600
             async for event in events:
-                if isinstance(event, models.Trade | models.Summary):
-                    last[type(event)] = event
+                last = event if isinstance(event, models.Trade) else last
                 if asyncio.get_running_loop().time() > until:
                     break
         [candle] = (await client.stream.history(["AAPL"], "1d", simulator.clock.time - timedelta(hours=20)))[-1:]
-        trade = last[models.Trade]
-        assert isinstance(trade, models.Trade)
-        assert candle.close == trade.price
-        assert candle.volume == trade.day_volume
+        assert (candle.close, candle.volume) == (last.price, last.day_volume)
 
     run(main, seed=3, pace=1.0, **SMALL)
+
+
+LISTING = Listing(symbol="AAPL", level=Decimal(200), start=START, random=KeyedRandom(0))
+
+
+def test_row_holds_until_the_next_one_in_seconds_or_datetimes() -> None:
+    path = PricePath([(10, "1.50"), (20, 2), {"time": 30, "price": "3", "bid": "2.9", "ask_size": 40}])
+    prices = [path.quote(LISTING, START + after).last for after in (0, 10, 19.9, 20, 30, 1e6)]
+    assert prices == [Decimal("1.50"), Decimal("1.50"), Decimal("1.50"), 2, 3, 3]
+    last = path.quote(LISTING, START + 31)
+    quote = last.since - START, last.bid, last.ask, last.bid_size, last.ask_size
+    assert quote == (30, Decimal("2.9"), 3, None, 40)
+    assert [path.next_change(LISTING, START + after) - START for after in (0, 10, 25, 30)] == [10, 20, 30, inf]
+    assert len(path) == 3
+    at = datetime.fromtimestamp(START, UTC) + timedelta(hours=1)
+    path = PricePath([(at, 1), (at + timedelta(minutes=1), 2)])
+    assert path.quote(LISTING, START + 3660).last == 2
+    assert path.next_change(LISTING, START) == START + 3600
+
+
+NOON = datetime(2026, 6, 10, 12, tzinfo=UTC)
+
+
+@for_each(
+    "rows, message",
+    [
+        ([], "at least one row"),
+        ([(0, 1), (0, 2)], "got row 2 no later than the one before"),
+        ([(0, 1), (NOON, 2)], "all datetimes or all seconds"),
+        ([(datetime(2026, 6, 10), 1)], "time of row 1 must have a time zone"),  # noqa: DTZ001
+        ([(0, 0)], "price of row 1 must be positive"),
+        ([(0, "abc")], "price of row 1 must be a number, got 'abc'"),
+        ([{"time": 0, "price": 2, "bid": 3}], "bid of row 1 must not be above the ask, got 3 and 2"),
+        ([{"time": 0, "price": 2, "bid_size": -1}], "bid_size of row 1 must be at least 0, got -1"),
+        ([{"time": 0, "last": 2}], "got unknown last"),
+        ([{"time": 0}], "got no time or no price"),
+    ],
+)
+def test_invalid_rows_raise(rows: list[Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        PricePath(rows)
+
+
+CSV = """time,price,bid,ask_size,note
+2026-06-10T12:00Z,150.10,,300,first
+2026-06-10T08:00:05-04:00,150.20,150.15,,second
+"""
+
+
+def check(path: Path) -> None:
+    prices = read_prices(path)
+    first, second = (prices.quote(LISTING, NOON.timestamp() + after) for after in (0, 5))
+    assert (first.last, first.bid, first.ask_size) == (Decimal("150.10"), Decimal("150.10"), 300)
+    assert (second.last, second.bid, second.ask_size) == (Decimal("150.20"), Decimal("150.15"), None)
+
+
+def test_csv_and_parquet_give_the_same_prices(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(CSV, "utf-8-sig")
+    check(tmp_path / "a.csv")
+    columns = {
+        "time": pa.array([NOON.replace(tzinfo=None), datetime(2026, 6, 10, 12, 0, 5)]),  # noqa: DTZ001
+        "price": pa.array([Decimal("150.10"), Decimal("150.20")]),
+        "bid": pa.array([None, 150.15]),
+        "ask_size": pa.array([300, None]),
+        "note": ["first", "second"],
+    }
+    parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
+    check(tmp_path / "a.parquet")
+
+
+@for_each(
+    "name, content, message",
+    [
+        ("a.txt", CSV, r"must be in a \.csv or \.parquet file, got \.txt: a\.txt"),
+        ("a.csv", "time,price\n", "a.csv: a price path must have at least one row"),
+        ("a.csv", "time,price\nnoon,1\n", "time must be in ISO 8601 with a zone, got 'noon'"),
+        ("a.csv", "time,price\n2026-06-10T12:00,1\n", "a.csv: time of row 1 must have a time zone"),
+    ],
+)
+def test_invalid_file_raises(tmp_path: Path, name: str, content: str, message: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(ValueError, match=message):
+        read_prices(tmp_path / name)
+
+
+def test_parquet_without_pyarrow_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"brokerage-async\[arrow\]"):
+        read_prices(tmp_path / "a.parquet")
+
+
+def test_next_minute_is_always_later() -> None:
+    assert [next_minute(now) for now in (0.0, 59.9, 60.0)] == [60.0, 60.0, 120.0]
+
+
+def test_check_price_raises() -> None:
+    assert check_price("price", Decimal("0.01")) == Decimal("0.01")
+    for price in ("0", "-1", "1e9", "NaN"):
+        with pytest.raises(ValueError, match="bid must be positive and below 1000000000"):
+            check_price("bid", Decimal(price))

@@ -9,12 +9,11 @@ import pytest
 
 from brokerage_async import models
 from brokerage_async.models import converter
-from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.market.calendar import CALENDARS, TradingSession, local_epoch
-from brokerage_async.simulator.market.catalogue import Catalogue, Sizes
 from brokerage_async.simulator.market.price_path import PricePath
 from brokerage_async.simulator.market.prices import Prices
 from brokerage_async.simulator.market.strategies import Held, Results, Strategies
+from tests.simulator.factories import market_prices
 from tests.simulator.harness import option_leg, strategy
 from tests.tables import for_each
 
@@ -25,8 +24,7 @@ CALL = {"side": "call", "direction": "long"}
 
 
 def made(price: int = 200) -> tuple[Strategies, Prices]:
-    random = KeyedRandom(0)
-    prices = Prices(Catalogue(Sizes(equities=50), random, AT), random)
+    prices = market_prices(start=AT)
     prices.set_price("AAPL", Decimal(price), 0)
     return Strategies(prices), prices
 
@@ -66,23 +64,15 @@ def test_strike_by_delta_has_about_that_delta(side: str, delta: int) -> None:
 @for_each("side", ["call", "put"])
 @for_each("premium", [1, 4, 30])
 def test_strike_by_premium_costs_about_that(side: str, premium: int) -> None:
-    (leg,) = entered(option_leg(side=side, direction="long", strikeSelection="premium", premium=premium)) or ()
+    wanted = option_leg(side=side, direction="long", strikeSelection="premium", premium=premium)
+    (leg,) = entered(wanted) or ()
     strategies, prices = made()
     cost = strategies.worth([leg], AT) / 100
     assert cost == prices.price(leg[0], AT)
-    for other in strikes_beside(leg):
-        assert abs(cost - premium) <= abs(strategies.worth([other], AT) / 100 - premium)
-
-
-def strikes_beside(leg: Held) -> list[Held]:
-    near = [option_leg(side=side_of(leg), strikeSelection="currentPriceOffset", direction="long") for _ in range(2)]
-    for body, step in zip(near, (-5, 5), strict=True):
-        body["currentPriceOffset"] = float((leg[0].strike or 0) - 200 + step)
-    return entered(*near) or []
-
-
-def side_of(leg: Held) -> str:
-    return "call" if leg[0].option_type is models.OptionType.CALL else "put"
+    for step in (-5, 5):
+        offset = float((leg[0].strike or 0) - 200 + step)
+        beside = entered(wanted | {"strikeSelection": "currentPriceOffset", "currentPriceOffset": offset}) or []
+        assert abs(cost - premium) <= abs(strategies.worth(beside, AT) / 100 - premium)
 
 
 def test_relative_and_exact_offsets_start_from_the_other_leg() -> None:
@@ -102,13 +92,10 @@ def test_relative_and_exact_offsets_start_from_the_other_leg() -> None:
     assert entered(option_leg(daysUntilExpiration=44), exact=True) is None
 
 
-@for_each(
-    "days, expires",
-    [(0, date(2026, 3, 20)), (45, date(2026, 4, 17)), (60, date(2026, 5, 15)), (365, date(2027, 2, 19))],
-)
-def test_expiration_is_the_nearest_monthly_one(days: int, expires: date) -> None:
-    (leg,) = entered(option_leg(daysUntilExpiration=days)) or ()
-    assert leg[0].expires == expires
+def test_expiration_is_the_nearest_monthly_one() -> None:
+    nearest = {0: date(2026, 3, 20), 45: date(2026, 4, 17), 60: date(2026, 5, 15), 365: date(2027, 2, 19)}
+    legs = {days: entered(option_leg(daysUntilExpiration=days)) or [] for days in nearest}
+    assert {days: instrument.expires for days, [(instrument, _)] in legs.items()} == nearest
 
 
 def test_legs_are_worth_their_signed_units_or_their_exercise() -> None:
@@ -140,8 +127,7 @@ def sessions(body: dict[str, Any]) -> list[TradingSession]:
 
 def run(body: dict[str, Any], seed: int = 0, **closes: Sequence[int]) -> Results:
     """Run a strategy with the closes of some symbols given, one for each session."""
-    random = KeyedRandom(seed)
-    prices = Prices(Catalogue(Sizes(equities=50), random, 1_781_100_000.0), random)
+    prices = market_prices(seed)
     for symbol, values in closes.items():
         times = (datetime.fromtimestamp(session.close, UTC) for session in sessions(body))
         prices.set_source(symbol, PricePath(list(zip(times, values, strict=True))), 0)
@@ -166,14 +152,9 @@ def test_share_gains_the_difference_of_two_closes() -> None:
     assert profits(results) == [15, 5, 10, -5]
     assert [int(profit) for _, profit, _ in results.snapshots] == [0, 10, 0, 45, 25]
     assert [int(price) for _, _, price in results.snapshots] == [100, 110, 105, 120, 115]
-    assert results.statistics() == {
-        "Number of trials": 4,
-        "Number of trials with a profit": 3,
-        "Total profit": 25,
-        "Average profit": Decimal("6.25"),
-        "Highest profit": 15,
-        "Lowest profit": -5,
-    }
+    trials = {"Number of trials": 4, "Number of trials with a profit": 3}
+    profit = {"Total profit": 25, "Average profit": Decimal("6.25"), "Highest profit": 15, "Lowest profit": -5}
+    assert results.statistics() == trials | profit
     body = strategy({**SHARE, "direction": "short", "quantity": 3}, **WEEK)
     assert profits(run(body, AAPL=(100, 110, 105, 120, 115))) == [-45, -15, -30, 15]
 
@@ -188,23 +169,13 @@ def test_sums_agree_for_options_at_random_prices(seed: int) -> None:
 
 
 def test_short_put_keeps_its_premium_less_its_exercise() -> None:
-    body = strategy(
-        option_leg(strikeSelection="percentageOTM", percentageOTM=0.05, daysUntilExpiration=10),
-        startDate="2026-03-10",
-        endDate="2026-03-27",
-        entryConditions={"maximumActiveTrials": 1},
-    )
-    results = run(body, AAPL=[200] * 14)
-    first = results.trials[0]
+    terms = {"startDate": "2026-03-10", "entryConditions": {"maximumActiveTrials": 1}}
+    put = option_leg(strikeSelection="percentageOTM", percentageOTM=0.05, daysUntilExpiration=10)
+    first, *_ = run(strategy(put, **terms), AAPL=[200] * 14).trials
     assert first.closed.day == first.expires == date(2026, 3, 20)
     assert first.profit == -first.cost > 0
-    body = strategy(
-        option_leg(strikeSelection="currentPriceOffset", currentPriceOffset=0, daysUntilExpiration=10),
-        startDate="2026-03-10",
-        endDate="2026-03-20",
-        entryConditions={"maximumActiveTrials": 1},
-    )
-    (only,) = run(body, AAPL=[*[200] * 8, 180]).trials
+    put = option_leg(strikeSelection="currentPriceOffset", currentPriceOffset=0, daysUntilExpiration=10)
+    (only,) = run(strategy(put, **terms, endDate="2026-03-20"), AAPL=[*[200] * 8, 180]).trials
     assert only.profit == -only.cost - 2000
 
 
@@ -257,13 +228,10 @@ def test_entry_conditions_choose_days(conditions: dict[str, Any], entries: list[
 def test_limits_of_active_trials_are_kept_and_noticed() -> None:
     entry = {"maximumActiveTrials": 2, "maximumActiveTrialsBehavior": "close oldest"}
     assert days(run(shares(entryConditions=entry))) == [(2, 4), (3, 5), (4, 6), (5, 6)]
-    capped = run(shares()).notices
-    assert capped == (
-        [
-            "Trials that were open on the last day, and end at its prices: 4.",
-            "Trials that are active at a time are limited to 50.",
-        ]
-    )
+    assert run(shares()).notices == [
+        "Trials that were open on the last day, and end at its prices: 4.",
+        "Trials that are active at a time are limited to 50.",
+    ]
     assert len(run(shares(entryConditions={"maximumActiveTrials": 9})).notices) == 1
     results = run(shares(entryConditions={"minimumVIX": 1000, "maximumActiveTrials": 1}))
     assert (results.statistics(), results.notices) == ({"Number of trials": 0}, [])

@@ -6,28 +6,18 @@ from typing import Any
 
 import pytest
 
-from brokerage_async.models import InstrumentType, LegAction
+from brokerage_async.models import LegAction
 from brokerage_async.simulator.faults import DELIVER, StreamFaults
 from brokerage_async.simulator.streams.server import ACCOUNT_PATH
-from brokerage_async.simulator.streams.session import AccountSession
-from tests.simulator.harness import COMPLEX_ORDERS, Harness, leg, limit, market
+from tests.simulator.harness import COMPLEX_ORDERS, Harness, Peer, leg, limit, market
 
 
-class Peer:
-    """Client of one session."""
+class AccountPeer(Peer):
+    """Client of the account stream with a token."""
 
     def __init__(self, harness: Harness) -> None:
-        self.harness = harness
-        session = harness.brokerage.streams.open(ACCOUNT_PATH, harness.now)
-        assert isinstance(session, AccountSession)
-        self.session = session
-        self.received: list[dict[str, Any]] = []
-        self.closed = False
-        session.connect(lambda text, _: self.received.append(json.loads(text)), self.close)
+        super().__init__(harness, ACCOUNT_PATH)
         self.token = json.loads(harness.token().body)["access_token"]
-
-    def close(self) -> None:
-        self.closed = True
 
     def send(self, **message: Any) -> dict[str, Any]:
         """Send a message and return the answer."""
@@ -40,11 +30,11 @@ class Peer:
 
 
 @pytest.fixture
-def peer() -> Peer:
-    return Peer(Harness())
+def peer() -> AccountPeer:
+    return AccountPeer(Harness())
 
 
-def test_connect_subscriptions_and_messages_before_them(peer: Peer) -> None:
+def test_connect_subscriptions_and_messages_before_them(peer: AccountPeer) -> None:
     assert peer.send(action="heartbeat", request_id=1)["message"] == "not-implemented"
     assert peer.send(action="quote-alerts-subscribe", request_id=2)["message"] == "connect-not-completed"
     account = peer.harness.account
@@ -57,29 +47,30 @@ def test_connect_subscriptions_and_messages_before_them(peer: Peer) -> None:
     assert peer.session.accounts == {account, peer.harness.accounts[1]}
 
 
-def test_refused_token_has_no_request_id(peer: Peer) -> None:
+def test_words_of_the_account_stream() -> None:
+    behaviours = ("unknown_domain", "missing_value", "answer_without_value")
+    for without, expected in (
+        ((), ("Unknown domain", "value missing or not valid", None)),
+        ([f"account_stream_{name}" for name in behaviours], (None, "failed", ["the account"])),
+    ):
+        peer = AccountPeer(Harness(without=without))
+        account = peer.harness.account
+        raw = peer.send(action="connect", value=[account], auth_token=peer.token)
+        empty = peer.send(action="connect", value=[])
+        good = peer.send(action="connect", value=[account])
+        named = good.get("value") and ["the account" for each in good["value"] if each == account]
+        assert (raw.get("message"), empty.get("message"), named) == expected
+        assert good["status"] == "ok"
+
+
+def test_refused_token_has_no_request_id(peer: AccountPeer) -> None:
     for form, word in (("Bearer wrong", "failed"), ("", "Unknown domain"), (None, "Unknown domain")):
         answer = peer.send(action="connect", value=[peer.harness.account], request_id=1, auth_token=form)
         assert answer["message"] == word
         assert "request-id" not in answer
 
 
-def test_words_of_the_account_stream() -> None:
-    for without in ([], ["account_stream_unknown_domain", "account_stream_missing_value",
-                         "account_stream_answer_without_value"]):  # fmt: skip
-        peer = Peer(Harness(without=without))
-        account = peer.harness.account
-        raw = peer.send(action="connect", value=[account], auth_token=peer.token)
-        empty = peer.send(action="connect", value=[])
-        good = peer.send(action="connect", value=[account])
-        found = raw.get("message"), empty.get("message"), good["status"], good.get("value")
-        assert found == (
-            (None, "failed", "ok", [account]) if without
-            else ("Unknown domain", "value missing or not valid", "ok", None)
-        )  # fmt: skip
-
-
-def test_other_messages_are_ignored_and_a_silent_client_is_disconnected(peer: Peer) -> None:
+def test_other_messages_are_ignored_and_a_silent_client_is_disconnected(peer: AccountPeer) -> None:
     for text in ("", "[]", '{"action": 7}'):
         peer.session.receive(text, peer.harness.now)
     assert peer.received == []
@@ -92,19 +83,13 @@ def test_other_messages_are_ignored_and_a_silent_client_is_disconnected(peer: Pe
     assert peer.closed
 
 
-class Listener:
+class Listener(AccountPeer):
     """Client that has connected an account, and perhaps subscribed to more."""
 
     def __init__(self, harness: Harness, account: str, *actions: str) -> None:
-        session = harness.brokerage.streams.open(ACCOUNT_PATH, harness.now)
-        assert isinstance(session, AccountSession)
-        self.received: list[dict[str, Any]] = []
-        session.connect(lambda text, _: self.received.append(json.loads(text)), lambda: None)
-        token = json.loads(harness.token().body)["access_token"]
+        super().__init__(harness)
         for action in ("connect", *actions):
-            message = {"action": action, "value": [account], "auth-token": f"Bearer {token}"}
-            session.receive(json.dumps(message), harness.now)
-            assert self.received[-1]["status"] == "ok"
+            assert self.send(action=action, value=[account])["status"] == "ok"
         self.received.clear()
 
     def events(self, kind: str) -> list[dict[str, Any]]:
@@ -119,8 +104,7 @@ class Listener:
 
 def test_fill_sends_order_position_balance_chain_and_gains(harness: Harness) -> None:
     peer, other = Listener(harness, harness.account), Listener(harness, harness.accounts[2])
-    harness.place(market(leg(quantity="3")))
-    harness.wait(10)
+    harness.trade(market(leg(quantity="3")))
     assert peer.kinds == ["Order", "AccountBalance", "CurrentPosition", "OrderChain", "UnderlyingYearGainSummary"]
     assert other.received == []
     assert peer.events("Order")[-1]["status"] == "Filled"
@@ -130,34 +114,29 @@ def test_fill_sends_order_position_balance_chain_and_gains(harness: Harness) -> 
 
 def test_complex_order_is_sent_once_for_all_components_of_a_moment(harness: Harness) -> None:
     peer = Listener(harness, harness.account)
-    harness.place(limit())
-    harness.wait(5)
+    harness.trade(limit(), seconds=5)
     assert "ComplexOrder" not in peer.kinds
-    peer = Listener(harness, harness.account)
-    answer = harness.ask("POST", f"/accounts/{harness.account}/complex-orders", COMPLEX_ORDERS["OTOCO"])
-    number = json.loads(answer.body)["data"]["complex-order"]["id"]
+    peer, target = Listener(harness, harness.account), f"/accounts/{harness.account}/complex-orders"
+    number = harness.data("POST", target, COMPLEX_ORDERS["OTOCO"], 201)["complex-order"]["id"]
     harness.wait(0.01)
     [accepted] = peer.events("ComplexOrder")
     assert (accepted["id"], accepted["type"], accepted["trigger-order"]["status"]) == (number, "OTOCO", "Contingent")
     assert len(peer.events("Order")) >= 3
     harness.wait(5)
     assert peer.events("ComplexOrder")[-1]["trigger-order"]["status"] == "Live"
-    harness.ask("DELETE", f"/accounts/{harness.account}/complex-orders/{number}")
+    harness.data("DELETE", f"{target}/{number}")
     harness.wait(5)
     assert peer.events("ComplexOrder")[-1]["terminal-at"] is not None
     assert [row["status"] for row in peer.events("ComplexOrder")[-1]["orders"]] == ["Cancelled", "Cancelled"]
 
 
 def test_assignment_sends_the_positions_that_it_ends_and_opens(harness: Harness) -> None:
-    account = harness.state.accounts.of(harness.state.owner)[0]
-    option = harness.state.catalogue.instrument(InstrumentType.EQUITY_OPTION, "AAPL  260717P00200000")
-    assert option is not None
-    assert option.expires_at is not None
-    harness.state.bookkeeping.open_position(
-        account, option, LegAction.SELL_TO_OPEN, Decimal(1), Decimal(1), harness.now
-    )
+    account = harness.own()
+    option = harness.instrument("AAPL  260717P00200000")
+    one = Decimal(1)
+    harness.state.bookkeeping.open_position(account, option, LegAction.SELL_TO_OPEN, one, one, harness.now)
     harness.sim.set_price("AAPL", 190)
-    harness.wait(option.expires_at - 1 - harness.now)
+    harness.wait((option.expires_at or 0) - 1 - harness.now)
     peer = Listener(harness.login(), harness.account)
     harness.wait(2)
     assert set(peer.kinds) == {"CurrentPosition", "AccountBalance", "OrderChain", "UnderlyingYearGainSummary"}
@@ -170,25 +149,21 @@ def test_assignment_sends_the_positions_that_it_ends_and_opens(harness: Harness)
 def test_transfer_of_cash_sends_the_transaction_and_the_balance(harness: Harness) -> None:
     peer = Listener(harness, harness.account)
     before = float(harness.get(f"/accounts/{harness.account}/balances/USD")["data"]["cash-balance"])
-    harness.brokerage.act("move_cash", harness.now, account_number=harness.account, amount="-250.5")
+    harness.act("move_cash", account_number=harness.account, amount="-250.5")
     harness.wait(1)
     [transfer], [balance] = peer.events("ExternalTransaction"), peer.events("AccountBalance")
-    assert (transfer["amount"], transfer["direction"], transfer["account-number"]) == (
-        "250.50", "Withdrawal", harness.account,
-    )  # fmt: skip
+    shown = transfer["amount"], transfer["direction"], transfer["account-number"]
+    assert shown == ("250.50", "Withdrawal", harness.account)
     assert float(balance["cash-balance"]) == before - 250.5
     for amount in ("0", "none", "NaN"):
         with pytest.raises(ValueError, match="amount must be"):
-            harness.brokerage.act("move_cash", harness.now, account_number=harness.account, amount=amount)
+            harness.act("move_cash", account_number=harness.account, amount=amount)
     with pytest.raises(ValueError, match="account_number must be one of the simulator"):
-        harness.brokerage.act("move_cash", harness.now, account_number="X", amount="1")
+        harness.act("move_cash", account_number="X", amount="1")
 
 
 def test_published_watchlist_comes_to_those_who_subscribed(harness: Harness) -> None:
-    subscribed, other = (
-        Listener(harness, harness.account, "public-watchlists-subscribe"),
-        Listener(harness, harness.account),
-    )
+    subscribed, other = (Listener(harness, harness.account, *more) for more in (["public-watchlists-subscribe"], []))
     harness.sim.publish_watchlist("Picks", ["AAPL", "MSFT"])
     [sent] = subscribed.events("PublicWatchlists")
     assert other.received == []
@@ -203,18 +178,15 @@ def test_published_watchlist_comes_to_those_who_subscribed(harness: Harness) -> 
 
 
 def test_nothing_is_sent_where_nobody_listens_and_day_trades_change_the_status(harness: Harness) -> None:
-    harness.place(market())
-    harness.wait(10)
-    harness.brokerage.act("move_cash", harness.now, account_number=harness.account, amount="1")
+    harness.trade(market())
+    harness.act("move_cash", account_number=harness.account, amount="1")
     assert not harness.brokerage.streams._due
     peer = Listener(harness, harness.account)
     target = f"/accounts/{harness.account}/trading-status"
     assert harness.get(target)["data"]["day-trade-count"] == 0
-    harness.place(market(leg(quantity="3")))
-    harness.wait(10)
+    harness.trade(market(leg(quantity="3")))
     assert peer.events("TradingStatus") == []
-    harness.place(market(leg(quantity="3", action="Sell to Close")))
-    harness.wait(10)
+    harness.trade(market(leg(quantity="3", action="Sell to Close")))
     [status] = peer.events("TradingStatus")
     assert status["day-trade-count"] == 1
     assert status == harness.get(target)["data"]
@@ -224,9 +196,8 @@ def test_fault_meets_the_next_events_of_its_type() -> None:
     faults = StreamFaults()
     faults.add("late(2.5)", kind="Order", times=2)
     faults.add("duplicate")
-    assert [faults.deliver(kind).name for kind in ("", "Order", "AccountBalance", "Order", "Order")] == [
-        "deliver", "late", "duplicate", "late", "deliver",
-    ]  # fmt: skip
+    met = [faults.deliver(kind).name for kind in ("", "Order", "AccountBalance", "Order", "Order")]
+    assert met == ["deliver", "late", "duplicate", "late", "deliver"]
     faults.add("lose")
     faults.refusals, faults.is_half_open = 1, True
     faults.clear()

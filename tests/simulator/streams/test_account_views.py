@@ -5,10 +5,8 @@ from decimal import Decimal
 from typing import Any
 
 import msgspec
-import pytest
 
 from brokerage_async import models
-from brokerage_async.simulator.accounts.accounts import Account, Execution
 from brokerage_async.simulator.api.accounts import Positions
 from brokerage_async.simulator.streams.account_views import (
     external_transaction,
@@ -17,20 +15,13 @@ from brokerage_async.simulator.streams.account_views import (
     year_gains,
 )
 from tests.simulator.harness import Harness, leg, market
+from tests.tables import for_each
 
 YEAR = 366 * 86400
 
 
-def account_of(harness: Harness) -> Account:
-    account = harness.state.accounts.get(harness.account)
-    assert account is not None
-    return account
-
-
 def trade(harness: Harness, quantity: int, action: str = "Buy to Open") -> str:
-    identifier = harness.place(market(leg(quantity=str(quantity), action=action)))
-    harness.wait(20)
-    return identifier
+    return harness.trade(market(leg(quantity=str(quantity), action=action)), seconds=20)
 
 
 def as_sent(wire: Any) -> dict[str, Any]:
@@ -42,11 +33,9 @@ def as_sent(wire: Any) -> dict[str, Any]:
 
 def test_position_is_that_of_the_list_and_ends_with_direction_zero(harness: Harness) -> None:
     def position(identifier: str) -> dict[str, Any]:
-        account = account_of(harness)
-        execution = account.transactions[-1].booked
-        assert isinstance(execution, Execution)
+        execution: Any = harness.own().transactions[-1].booked
         assert str(execution.order_number) == identifier
-        return as_sent(position_row(Positions(harness.state), account, execution, harness.now))
+        return as_sent(position_row(Positions(harness.state), harness.own(), execution, harness.now))
 
     identifier = trade(harness, 3)
     found = position(identifier)
@@ -58,9 +47,8 @@ def test_position_is_that_of_the_list_and_ends_with_direction_zero(harness: Harn
 
 
 def test_transfer_of_cash_has_every_key(harness: Harness) -> None:
-    account = account_of(harness)
-    [deposit] = account.transactions
-    transfer = as_sent(external_transaction(account, deposit))
+    [deposit] = harness.own().transactions
+    transfer = as_sent(external_transaction(harness.own(), deposit))
     assert transfer["direction"] == "Deposit"
     read = models.converter.structure(transfer, models.ExternalTransaction)
     assert not read.extra
@@ -70,11 +58,11 @@ def test_transfer_of_cash_has_every_key(harness: Harness) -> None:
 
 def chain(harness: Harness, underlying: str = "AAPL") -> dict[str, Any]:
     """Return the chain of the first account, as JSON."""
-    return as_sent(order_chain(account_of(harness), underlying))
+    return as_sent(order_chain(harness.own(), underlying))
 
 
 def test_open_chain_ends_with_its_positions_and_every_field_is_read(harness: Harness) -> None:
-    assert order_chain(account_of(harness), "AAPL") is None
+    assert order_chain(harness.own(), "AAPL") is None
     identifier = trade(harness, 3)
     found = chain(harness)
     assert [node["node-type"] for node in found["lite-nodes"]] == ["order", "open-positions"]
@@ -123,7 +111,7 @@ def test_closed_chain_is_followed_by_another(harness: Harness) -> None:
 
 def gains(harness: Harness, underlying: str = "AAPL", later: float = 0) -> models.UnderlyingYearGainSummary | None:
     """Return the summary as a client reads it."""
-    sent = year_gains(account_of(harness), underlying, harness.now + later)
+    sent = year_gains(harness.own(), underlying, harness.now + later)
     return None if sent is None else models.converter.structure(as_sent(sent), models.UnderlyingYearGainSummary)
 
 
@@ -143,8 +131,9 @@ def test_opening_costs_fees_and_gains_nothing(harness: Harness) -> None:
     assert found.extra == {}
 
 
-@pytest.mark.parametrize(("price", "gain"), [(110, 30), (95, -15)])
-def test_gain_of_the_year_is_realized_by_the_part_that_is_closed(harness: Harness, price: int, gain: int) -> None:
+@for_each("price, gain", [(110, 30), (95, -15)])
+def test_gain_of_the_year_is_realized_by_the_part_that_is_closed(price: int, gain: int) -> None:
+    harness = Harness().login()
     harness.sim.set_price("AAPL", 100)
     trade(harness, 4)
     harness.sim.set_price("AAPL", price)

@@ -5,27 +5,18 @@ from typing import Any
 
 import pytest
 
-from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
 from brokerage_async.simulator.streams.server import MARKET_PATH
-from tests.simulator.harness import Harness
+from tests.simulator.harness import Harness, Peer
+from tests.tables import for_each
 
 FIELDS = ["eventType", "eventSymbol", "bidPrice", "askPrice", "mood"]
 
 
-class Peer:
-    """Client of one session."""
+class MarketPeer(Peer):
+    """Client of the market-data stream of a new brokerage."""
 
     def __init__(self, **settings: Any) -> None:
-        self.harness = Harness(**settings)
-        session = self.harness.brokerage.streams.open(MARKET_PATH, self.harness.now)
-        assert isinstance(session, DxLinkSession)
-        self.session = session
-        self.received: list[dict[str, Any]] = []
-        self.closed = False
-        session.connect(lambda text, _: self.received.append(json.loads(text)), self.close)
-
-    def close(self) -> None:
-        self.closed = True
+        super().__init__(Harness(**settings), MARKET_PATH)
 
     def send(self, kind: str, channel: Any = 0, **values: Any) -> list[dict[str, Any]]:
         """Send a message and return the answers."""
@@ -39,31 +30,39 @@ class Peer:
         [state] = self.send("AUTH", token=token)
         assert state["state"] == "AUTHORIZED"
 
-    def open(self, data_format: str = "COMPACT", contract: str = "AUTO") -> None:
+    def open(self, contract: str = "AUTO", **setup: Any) -> None:
+        """Set a channel up, by default for compact rows of quotes."""
         self.authorize()
         self.send("CHANNEL_REQUEST", 1, service="FEED", parameters={"contract": contract})
-        [config] = self.send("FEED_SETUP", 1, acceptDataFormat=data_format, acceptEventFields={"Quote": FIELDS})
+        usual = {"acceptDataFormat": "COMPACT", "acceptEventFields": {"Quote": FIELDS}}
+        [config] = self.send("FEED_SETUP", 1, **(setup or usual))
         assert "eventFields" not in config
+
+    def subscribe(self, kind: str, symbol: str = "AAPL", **more: Any) -> list[dict[str, Any]]:
+        return self.send("FEED_SUBSCRIPTION", 1, add=[{"type": kind, "symbol": symbol, **more}])
+
+
+FULL = {"acceptDataFormat": "FULL"}
 
 
 @pytest.fixture
-def peer() -> Peer:
-    return Peer()
+def peer() -> MarketPeer:
+    return MarketPeer()
 
 
-def test_setup_comes_before_channels(peer: Peer) -> None:
+def test_setup_comes_before_channels(peer: MarketPeer) -> None:
     setup, state = peer.send("SETUP", version="0.1-tests", keepaliveTimeout=60, acceptKeepaliveTimeout=60)
     assert (setup["type"], state["state"]) == ("SETUP", "UNAUTHORIZED")
     [refused] = peer.send("AUTH", token="wrong")
     assert refused["state"] == "UNAUTHORIZED"
-    late = Peer()
+    late = MarketPeer()
     assert late.send("CHANNEL_REQUEST", 1)[0]["error"] == "BAD_ACTION"
     assert late.send("SETUP", version="7")[0]["error"] == "UNSUPPORTED_PROTOCOL"
     late.send("SETUP", version="0.1")
     assert late.send("CHANNEL_REQUEST", 1)[0]["error"] == "UNAUTHORIZED"
 
 
-def test_compact_rows_have_the_columns_that_were_asked_for(peer: Peer) -> None:
+def test_compact_rows_have_the_columns_that_were_asked_for(peer: MarketPeer) -> None:
     peer.open()
     add = [{"type": "Quote", "symbol": "AAPL"}, {"type": "Quote", "symbol": "SPY"}]
     config, data = peer.send("FEED_SUBSCRIPTION", 1, add=add)
@@ -85,88 +84,89 @@ def test_compact_rows_have_the_columns_that_were_asked_for(peer: Peer) -> None:
     assert (peer.received[-1]["error"], peer.closed) == ("TIMEOUT", True)
 
 
-def test_client_that_asks_for_no_columns_is_told_which_it_gets(peer: Peer) -> None:
-    peer.authorize()
-    peer.send("CHANNEL_REQUEST", 1, service="FEED", parameters={"contract": "AUTO"})
-    peer.send("FEED_SETUP", 1, acceptDataFormat="COMPACT")
-    config, data = peer.send("FEED_SUBSCRIPTION", 1, add=[{"type": "Trade", "symbol": "AAPL"}])
+def test_client_that_asks_for_no_columns_is_told_which_it_gets(peer: MarketPeer) -> None:
+    peer.open(acceptDataFormat="COMPACT")
+    config, data = peer.subscribe("Trade")
     columns = config["eventFields"]["Trade"]
     assert dict(zip(columns, data["data"][1], strict=True))["eventSymbol"] == "AAPL"
 
 
-@pytest.mark.parametrize("entries", ["AAPL", [7], [{"type": "Quote"}], [{"symbol": "AAPL"}], {"type": "Quote"}])
-def test_entries_without_type_or_symbol_are_ignored(peer: Peer, entries: Any) -> None:
+def test_entries_without_type_or_symbol_are_ignored(peer: MarketPeer) -> None:
     peer.open()
-    assert peer.send("FEED_SUBSCRIPTION", 1, add=entries, remove=entries) == []
+    entries: Any
+    for entries in ("AAPL", [7], [{"type": "Quote"}], [{"symbol": "AAPL"}], {"type": "Quote"}):
+        assert peer.send("FEED_SUBSCRIPTION", 1, add=entries, remove=entries) == []
 
 
-def test_full_rows_are_objects(peer: Peer) -> None:
-    peer.open("FULL")
-    *_, data = peer.send("FEED_SUBSCRIPTION", 1, add=[{"type": "Trade", "symbol": "AAPL"}])
+def test_full_rows_are_objects(peer: MarketPeer) -> None:
+    peer.open(**FULL)
+    *_, data = peer.subscribe("Trade")
     [row] = data["data"]
     assert (row["eventType"], row["eventSymbol"]) == ("Trade", "AAPL")
 
 
 def test_candles_with_a_start_are_empty_under_another_contract() -> None:
     for without, flags in (((), [14]), (("candle_history_contract",), [4, 0, 0, 0, 10])):
-        peer = Peer(without=without)
-        peer.open("FULL")
-        start = round(peer.harness.now * 1000) - 180_000
-        *_, data = peer.send("FEED_SUBSCRIPTION", 1, add=[{"type": "Candle", "symbol": "AAPL{=m}", "fromTime": start}])
+        peer = MarketPeer(without=without)
+        peer.open(**FULL)
+        *_, data = peer.subscribe("Candle", "AAPL{=m}", fromTime=round(peer.harness.now * 1000) - 180_000)
         assert [row["eventFlags"] for row in data["data"]] == flags, without
         assert data["data"][-1]["close"] == "NaN", without
 
 
-@pytest.mark.parametrize(
-    ("kind", "channel", "error"),
-    [("CHANNEL_REQUEST", 2, "BAD_ACTION"), ("CHANNEL_REQUEST", 1, "BAD_ACTION"), ("FEED_SETUP", 9, "BAD_ACTION"),
-     ("FEED_SETUP", "x", "INVALID_MESSAGE")],
-)  # fmt: skip
-def test_errors_of_a_strict_server(peer: Peer, kind: str, channel: Any, error: str) -> None:
+@for_each(
+    "kind, channel, error",
+    [
+        ("CHANNEL_REQUEST", 2, "BAD_ACTION"),
+        ("CHANNEL_REQUEST", 1, "BAD_ACTION"),
+        ("FEED_SETUP", 9, "BAD_ACTION"),
+        ("FEED_SETUP", "x", "INVALID_MESSAGE"),
+        ("WEATHER", 1, "INVALID_MESSAGE"),
+    ],
+)
+def test_errors_of_a_strict_server(kind: str, channel: Any, error: str) -> None:
+    peer = MarketPeer()
     peer.open()
     [answer] = peer.send(kind, channel)
     assert (answer["type"], answer["error"]) == ("ERROR", error)
 
 
-def quotes(peer: Peer, contract: str = "AUTO", **setup: Any) -> list[dict[str, Any]]:
-    peer.authorize()
-    peer.send("CHANNEL_REQUEST", 1, service="FEED", parameters={"contract": contract})
-    peer.send("FEED_SETUP", 1, **setup)
-    return peer.send("FEED_SUBSCRIPTION", 1, add=[{"type": "Quote", "symbol": "AAPL"}])
-
-
 def test_each_behaviour_of_the_protocol_has_its_switch() -> None:
-    def keepalive(peer: Peer) -> int:
+    def keepalive(peer: MarketPeer) -> int:
         peer.send("SETUP", version="0.1", keepaliveTimeout=20)
         peer.received.clear()
         peer.harness.brokerage.advance(peer.harness.now + 35)
         return len(peer.received)
 
-    def order(peer: Peer) -> str:
+    def order(peer: MarketPeer) -> str:
         token = peer.harness.state.quote_tokens.issue(peer.harness.state.owner, peer.harness.now)
         return str(peer.send("AUTH", token=token)[0]["type"])
 
-    def refused(peer: Peer) -> bool:
+    def refused(peer: MarketPeer) -> bool:
         peer.send("SETUP", version="0.1")
         peer.send("AUTH", token="wrong")
         return peer.closed
 
-    def merged(peer: Peer, contract: str = "AUTO") -> tuple[float, int]:
-        config = quotes(peer, contract, acceptAggregationPeriod=3)[0]
+    def merged(peer: MarketPeer, contract: str = "AUTO") -> tuple[float, int]:
+        peer.open(contract, acceptAggregationPeriod=3)
+        config = peer.subscribe("Quote")[0]
         peer.received.clear()
         for price in (101, 102, 103):
             peer.harness.sim.set_price("AAPL", price)
         peer.harness.brokerage.advance(peer.harness.now + 3)
         return config["aggregationPeriod"], len(peer.received)
 
-    def fields(peer: Peer) -> int:
-        return len(quotes(peer, acceptDataFormat="FULL", acceptEventFields={"Quote": ["bidPrice"]})[-1]["data"][0])
+    def fields(peer: MarketPeer) -> int:
+        peer.open(**FULL, acceptEventFields={"Quote": ["bidPrice"]})
+        return len(peer.subscribe("Quote")[-1]["data"][0])
 
-    def unknown(peer: Peer) -> list[str]:
+    def unknown(peer: MarketPeer) -> list[str]:
         peer.open()
-        asked = [peer.send("CHANNEL_REQUEST", 3, service="DOM", parameters={"symbol": "AAPL", "sources": ["ntv"]}),
-                 peer.send("CHANNEL_REQUEST", 5, service="FEED", parameters={"contract": "NEVER"}),
-                 peer.send("FEED_SUBSCRIPTION", 1, add=[{"type": "Mood", "symbol": "AAPL"}])]  # fmt: skip
+        asked = [
+            peer.send("CHANNEL_REQUEST", 3, service="DOM", parameters={"symbol": "AAPL", "sources": ["ntv"]}),
+            peer.send("CHANNEL_REQUEST", 5, service="FEED", parameters={"contract": "NEVER"}),
+            peer.subscribe("Mood"),
+        ]
         return [answers[0].get("error", "none") for answers in asked]
 
     cases: list[tuple[str, Any, Any, Any]] = [
@@ -177,19 +177,16 @@ def test_each_behaviour_of_the_protocol_has_its_switch() -> None:
         ("dxlink_full_fields", fields, 3, 13),
         ("dxlink_unknown_is_an_error", unknown, ["BAD_ACTION", "INVALID_MESSAGE", "BAD_ACTION"], ["none"] * 3),
     ]
-    found = [(name, probe(Peer()), probe(Peer(without=[name]))) for name, probe, *_ in cases]
+    found = [(name, probe(MarketPeer()), probe(MarketPeer(without=[name]))) for name, probe, *_ in cases]
     assert found == [(name, on, off) for name, _, on, off in cases]
-    assert merged(Peer(), "STREAM") == (3, 3)
-    peer = Peer()
-    peer.open()
-    assert peer.send("WEATHER", 1)[0]["error"] == "INVALID_MESSAGE"
+    assert merged(MarketPeer(), "STREAM") == (3, 3)
 
 
 def test_subscriptions_beyond_the_caps_are_refused() -> None:
     candles = [{"type": "Candle", "symbol": f"S{number}{{=m}}"} for number in range(101)]
     quotes = [{"type": "Quote", "symbol": f"S{number}"} for number in range(10_000)]
     for without in ((), ("dxlink_subscriptions_cap",)):
-        peer = Peer(without=without)
+        peer = MarketPeer(without=without)
         peer.open()
         errors = [answer["message"] for answer in peer.send("FEED_SUBSCRIPTION", 1, add=candles) if "error" in answer]
         errors += [answer["message"] for answer in peer.send("FEED_SUBSCRIPTION", 1, add=quotes) if "error" in answer]
@@ -205,7 +202,7 @@ def test_quote_token_has_the_level_of_its_environment() -> None:
     assert levels == ["demo", "api", "api"]
 
 
-def test_underlyings_have_the_volume_of_their_options_and_indices_events(peer: Peer) -> None:
+def test_underlyings_have_the_volume_of_their_options_and_indices_events(peer: MarketPeer) -> None:
     peer.open()
     add = [{"type": "Underlying", "symbol": "AAPL"}, {"type": "Quote", "symbol": "SPX"}]
     data = dict(message["data"] for message in peer.send("FEED_SUBSCRIPTION", 1, add=add) if "data" in message)

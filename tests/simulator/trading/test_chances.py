@@ -10,7 +10,7 @@ from brokerage_async._generated.behaviours import BEHAVIOURS
 from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.trading.exchange import RATES, Chances
 from tests.simulator.factories import START, order
-from tests.simulator.harness import Harness, leg, limit
+from tests.simulator.harness import Harness, limit, spread
 from tests.tables import for_each
 
 
@@ -30,58 +30,19 @@ def test_rates_are_met_in_a_thousand_days_of_ten_orders() -> None:
         assert behaviour in BEHAVIOURS
 
 
-def spread(harness: Harness) -> str:
-    """Place a spread that fills at once."""
-    legs = [
-        leg("AAPL  260717C00200000", "1", "Buy to Open", "Equity Option"),
-        leg("AAPL  260717C00210000", "1", "Sell to Open", "Equity Option"),
-    ]
-    return harness.place(limit("50.00", *legs))
-
-
 def cancelled(harness: Harness) -> str:
     """Place an order that rests, and cancel it once it is live."""
-    identifier = harness.place(limit())
-    harness.wait(1)
+    identifier = harness.trade(limit(), seconds=1)
     assert harness.cancel(identifier).status == 200
     return identifier
 
 
-def resting(harness: Harness) -> str:
-    """Place an order that rests."""
-    return harness.place(limit())
-
-
-@for_each(
-    "behaviour, begin, seconds, usual, rare",
-    [
-        ("filled_with_fills_to_come", spread, 4.0, "complete", "incomplete"),
-        ("cancels_confirmed_late", cancelled, 1.0, "Cancelled", "Cancel Requested"),
-        ("fills_after_cancel_requests", cancelled, 1.0, "Cancelled", "Filled"),
-        ("live_orders_can_be_rejected", resting, 61.0, "Live", "Rejected"),
-        ("administrators_remove_orders", resting, 606.0, "Live", "Removed"),
-        ("orders_can_be_dead", resting, 1.0, "Live", "Dead"),
-        ("sandbox_sessions_go_offline", resting, 1.0, "Live", "Rejected"),
-    ],
-)
-def test_each_event_happens_by_the_seed_and_can_be_switched_off(
-    behaviour: str, begin: Any, seconds: float, usual: str, rare: str
-) -> None:
-    for without, expected in (((), rare), ((behaviour,), usual)):
-        with pytest.MonkeyPatch.context() as patch:
-            always(patch, behaviour)
-            harness = Harness(without=without).login()
-            if behaviour == "sandbox_sessions_go_offline":
-                outage = next(now for now in at_each_minute(harness.now) if chances(harness).is_offline(now))
-                harness.wait(outage - harness.now)
-                harness.login()
-            identifier = begin(harness)
-            harness.wait(seconds)
-            harness.login()
-            shown = harness.order(identifier)
-            missing = any(each["remaining-quantity"] for each in shown["legs"])
-            found = ("incomplete" if missing else "complete") if begin is spread else shown["status"]
-            assert found == expected, (behaviour, without, harness.history(identifier))
+def in_an_outage(harness: Harness) -> str:
+    """Place an order that rests, once the sandbox's session is offline."""
+    chances = Chances(harness.state.random, "sandbox", lambda behaviour: True)
+    outage = next(now for now in at_each_minute(harness.now) if chances.is_offline(now))
+    harness.wait(outage - harness.now)
+    return harness.login().place(limit())
 
 
 def at_each_minute(start: float) -> range:
@@ -89,10 +50,38 @@ def at_each_minute(start: float) -> range:
     return range(int(start), int(start) + 3 * 86400, 60)
 
 
-def chances(harness: Harness) -> Chances:
-    """Return the simulator's chances with every behaviour switched on."""
-    settings = harness.state.settings
-    return Chances(harness.state.random, settings.environment, lambda behaviour: True)
+def resting(harness: Harness) -> str:
+    return harness.place(limit())
+
+
+def spreading(harness: Harness) -> str:
+    return harness.place(spread())
+
+
+@for_each(
+    "behaviour, begin, seconds, usual, rare",
+    [
+        ("filled_with_fills_to_come", spreading, 4.0, ("Filled", 0), ("Filled", 1)),
+        ("cancels_confirmed_late", cancelled, 1.0, ("Cancelled", 10), ("Cancel Requested", 10)),
+        ("fills_after_cancel_requests", cancelled, 1.0, ("Cancelled", 10), ("Filled", 0)),
+        ("live_orders_can_be_rejected", resting, 61.0, ("Live", 10), ("Rejected", 10)),
+        ("administrators_remove_orders", resting, 606.0, ("Live", 10), ("Removed", 10)),
+        ("orders_can_be_dead", resting, 1.0, ("Live", 10), ("Dead", 10)),
+        ("sandbox_sessions_go_offline", in_an_outage, 1.0, ("Live", 10), ("Rejected", 10)),
+    ],
+)
+def test_each_event_happens_by_the_seed_and_can_be_switched_off(
+    behaviour: str, begin: Any, seconds: float, usual: tuple[str, int], rare: tuple[str, int]
+) -> None:
+    for without, expected in (((), rare), ((behaviour,), usual)):
+        with pytest.MonkeyPatch.context() as patch:
+            always(patch, behaviour)
+            harness = Harness(without=without).login()
+            identifier = begin(harness)
+            harness.wait(seconds)
+            shown = harness.login().order(identifier)
+            found = shown["status"], sum(each["remaining-quantity"] for each in shown["legs"])
+            assert found == expected, (behaviour, without, harness.history(identifier))
 
 
 def test_session_of_the_sandbox_is_offline_for_25_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,18 +91,12 @@ def test_session_of_the_sandbox_is_offline_for_25_minutes(monkeypatch: pytest.Mo
         offline = [now for now in at_each_minute(START)[: 24 * 60] if one.is_offline(now)]
         assert len(offline) == minutes
     harness = Harness().login()
-    outage = next(now for now in at_each_minute(harness.now) if chances(harness).is_offline(now))
-    harness.wait(outage - harness.now)
-    harness.login()
-    refused = harness.place(limit())
+    refused = in_an_outage(harness)
     harness.wait(1)
     shown = harness.order(refused)
     assert (shown["status"], shown["reject-reason"]) == ("Rejected", "Session offline")
     harness.wait(25 * 60)
-    harness.login()
-    accepted = harness.place(limit())
-    harness.wait(1)
-    assert harness.status(accepted) == "Live"
+    assert harness.login().status(harness.trade(limit(), seconds=1)) == "Live"
 
 
 def test_fill_before_a_cancellation_is_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,6 +105,5 @@ def test_fill_before_a_cancellation_is_at_the_limit(monkeypatch: pytest.MonkeyPa
     identifier = cancelled(harness)
     harness.wait(1)
     assert harness.history(identifier)[-2:] == ["Cancel Requested", "Filled"]
-    (fill,) = harness.order(identifier)["legs"][0]["fills"]
-    assert (fill["fill-price"], fill["quantity"]) == ("100.00", 10)
+    assert harness.fills(identifier) == [(10, 100)]
     assert json.loads(harness.cancel(identifier).body)["error"]["code"] == "cannot_update_order"

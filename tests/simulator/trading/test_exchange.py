@@ -1,4 +1,4 @@
-"""Life of an order: routed, live, filled in parts, expired, rejected."""
+"""Life of an order: routed, live, filled in parts as prices cross and sizes allow, expired, rejected."""
 
 import json
 from decimal import Decimal
@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brokerage_async._generated.models import InstrumentType, OrderStatus
+from brokerage_async._generated.models import OrderStatus
 from brokerage_async.protocol.order_status import TRANSITIONS
-from tests.simulator.harness import EDIT, Harness, leg, limit, market
+from brokerage_async.simulator import PricePath
+from tests.simulator.harness import CALL, EDIT, Harness, leg, limit, market, spread
+from tests.tables import for_each
 
 
 def test_marketable_order_is_received_routed_in_flight_live_and_filled(harness: Harness) -> None:
@@ -25,8 +27,7 @@ def test_marketable_order_is_received_routed_in_flight_live_and_filled(harness: 
     assert filled["remaining-quantity"] == 0
     assert sum(fill["quantity"] for fill in filled["fills"]) == 10
     harness = Harness(without=["orders_pass_in_flight"]).login()
-    identifier = harness.place(market())
-    harness.wait(10)
+    identifier = harness.trade(market())
     assert harness.history(identifier) == ["Received", "Routed", "Live", "Filled"]
 
 
@@ -52,89 +53,65 @@ def test_fill_beats_a_requested_cancellation() -> None:
 
 
 def test_limit_order_fills_at_its_price(harness: Harness) -> None:
-    identifier = harness.place(limit("100.00"))
-    harness.wait(10)
-    assert harness.cancel(identifier).status == 200
+    cancelled, filled = harness.trade(limit("100.00")), harness.trade(limit("150.00"))
+    assert harness.cancel(cancelled).status == 200
     harness.wait(25)
-    harness.sim.set_price("AAPL", "99.00")
+    harness.set_price("AAPL", 149)
     harness.wait(10)
-    assert harness.history(identifier)[-2:] == ["Cancel Requested", "Cancelled"]
-    assert harness.order(identifier)["legs"][0]["fills"] == []
-    harness = Harness().login()
-    identifier = harness.place(limit("150.00"))
-    harness.wait(5)
-    harness.state.prices.set_price("AAPL", Decimal(149), harness.now)
+    assert (harness.status(filled), {price for _, price in harness.fills(filled)}) == ("Filled", {149})
+    harness.set_price("AAPL", 99)
     harness.wait(10)
-    order = harness.order(identifier)
-    assert order["status"] == "Filled"
-    assert {fill["fill-price"] for fill in order["legs"][0]["fills"]} == {"149.00"}
+    assert harness.history(cancelled)[-2:] == ["Cancel Requested", "Cancelled"]
+    assert harness.fills(cancelled) == []
 
 
 def test_spread_is_filled_before_its_last_fills() -> None:
-    legs = [
-        leg("AAPL  260717C00200000", "1", "Buy to Open", "Equity Option"),
-        leg("AAPL  260717C00210000", "1", "Sell to Open", "Equity Option"),
-    ]
     for without, open_at_first in (((), 1), (("filled_with_fills_to_come",), 0)):
         harness = Harness(without=without).login()
-        identifier = harness.place(limit("50.00", *legs))
+        identifier = harness.place(spread())
         while (order := harness.order(identifier))["status"] != "Filled":
             harness.wait(0.02)
         assert [each["remaining-quantity"] for each in order["legs"]] == [0, open_at_first]
-        account = harness.state.accounts.get(harness.account)
-        assert len(account.positions) == 2 - open_at_first
+        assert len(harness.own().positions) == 2 - open_at_first
         before = order["updated-at"]
         harness.wait(21)
         order = harness.order(identifier)
         assert [each["remaining-quantity"] for each in order["legs"]] == [0, 0]
-        assert len(account.positions) == 2
+        assert len(harness.own().positions) == 2
         assert (order["updated-at"] > before) is bool(open_at_first)
-
-
-def test_gtc_order_outlives_the_day(harness: Harness) -> None:
-    identifier = harness.place(limit("100.00", time_in_force="GTC"))
-    harness.wait_until("2026-06-15T15:00:00+00:00")
-    assert harness.status(identifier) == "Live"
 
 
 def test_order_after_hours_waits_for_the_next_session(harness: Harness) -> None:
     harness.wait_until("2026-06-12T21:00:00+00:00")
-    response = harness.ask("POST", f"/accounts/{harness.account}/orders", limit("250.00"))
-    placed = json.loads(response.body)["data"]
+    placed = harness.data("POST", f"/accounts/{harness.account}/orders", limit("250.00"), 201)
     assert [warning["code"] for warning in placed["warnings"]] == ["tif.next_valid_session"]
-    identifier = str(placed["order"]["id"])
-    harness.wait_until("2026-06-15T13:29:59+00:00")
-    assert harness.status(identifier) == "Received"
-    harness.wait_until("2026-06-15T13:31:00+00:00")
-    assert harness.status(identifier) == "Filled"
+    for moment, status in (("2026-06-15T13:29:59+00:00", "Received"), ("2026-06-15T13:31:00+00:00", "Filled")):
+        harness.wait_until(moment)
+        assert harness.status(str(placed["order"]["id"])) == status
     old = Harness(without=["next_session_warning_is_dotted"])
     old.wait_until("2026-06-12T21:00:00+00:00")
-    response = old.ask("POST", f"/accounts/{old.account}/orders/dry-run", limit("250.00"))
-    assert b'"tif_next_valid_sesssion"' in response.body
+    assert [warning["code"] for warning in old.preview(limit("250.00"))["warnings"]] == ["tif_next_valid_sesssion"]
 
 
 def test_order_lives_as_long_as_its_time_in_force(harness: Harness) -> None:
-    identifier = harness.place(limit("100.00", time_in_force="IOC"))
-    harness.wait(2)
-    order = harness.order(identifier)
-    assert order["status"] == "Cancelled"
-    assert order["cancelled-size"] == "10"
-    identifier = harness.place(limit("100.00"))
-    harness.wait(3600)
-    harness.login()
-    assert harness.status(identifier) == "Live"
-    harness.wait_until("2026-06-10T20:00:01+00:00")
-    assert harness.history(identifier) == ["Received", "Routed", "In Flight", "Live", "Expired"]
-    assert harness.order(identifier)["terminal-at"] == "2026-06-10T20:00:00.000+00:00"
-    harness.wait_until("2026-06-10T21:00:00+00:00")
-    identifier = harness.place(limit("250.00", time_in_force="Ext"))
-    harness.wait(10)
-    assert harness.status(identifier) == "Filled"
-    identifier = harness.place(limit("100.00", time_in_force="GTD", gtc_date="2026-06-12"))
-    harness.wait_until("2026-06-12T19:59:00+00:00")
-    assert harness.status(identifier) == "Live"
-    harness.wait_until("2026-06-12T20:00:01+00:00")
-    assert harness.status(identifier) == "Expired"
+    order = harness.order(harness.trade(limit("100.00", time_in_force="IOC"), seconds=2))
+    assert (order["status"], order["cancelled-size"]) == ("Cancelled", "10")
+    resting = {
+        "Day": ("2026-06-10T19:59:00+00:00", "2026-06-10T20:00:01+00:00"),
+        "GTD": ("2026-06-12T19:59:00+00:00", "2026-06-12T20:00:01+00:00"),
+        "GTC": ("2026-06-15T15:00:00+00:00", None),
+    }
+    for force, (alive, ended) in resting.items():
+        date = {"gtc_date": ended[:10]} if force == "GTD" and ended else {}
+        identifier = harness.place(limit("100.00", time_in_force=force, **date))
+        harness.wait_until(alive)
+        assert harness.status(identifier) == "Live"
+        if ended is not None:
+            harness.wait_until(ended)
+            assert harness.history(identifier) == ["Received", "Routed", "In Flight", "Live", "Expired"]
+            assert harness.order(identifier)["terminal-at"] == f"{ended[:10]}T20:00:00.000+00:00"
+            harness.wait_until(f"{ended[:10]}T21:00:00+00:00")
+            assert harness.status(harness.trade(limit("250.00", time_in_force="Ext"))) == "Filled"
 
 
 def test_exchange_price_between_ticks_is_rejected_at_routing() -> None:
@@ -143,32 +120,24 @@ def test_exchange_price_between_ticks_is_rejected_at_routing() -> None:
         (["off_tick_rejected_at_routing"], "Live", None),
     ):
         harness = Harness(without=without).login()
-        for body in (limit("100.005"), limit("3.01", leg("AAPL  260717C00200000", "1", kind="Equity Option"))):
-            dry_run = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)
-            assert (dry_run.status, json.loads(dry_run.body)["data"]["warnings"]) == (201, [])
-            identifier = harness.place(body)
-            harness.wait(1)
-            order = harness.order(identifier)
+        for body in (limit("100.005"), limit("3.01", leg(CALL, "1"))):
+            assert harness.preview(body)["warnings"] == []
+            order = harness.order(harness.trade(body, seconds=1))
             assert (order["status"], order.get("reject-reason")) == (status, reason)
         for price in ("100.01", "0.0101"):
-            identifier = harness.place(limit(price))
-            harness.wait(1)
-            assert harness.status(identifier) == "Live"
+            assert harness.status(harness.trade(limit(price), seconds=1)) == "Live"
 
 
-def spread(order_type: str, first: str, second: str, **terms: Any) -> dict[str, Any]:
+def puts(order_type: str, first: str, second: str, **terms: Any) -> dict[str, Any]:
     """Return an order for a put spread of AAPL, its legs in the given order: an action and a strike each."""
-    legs = [leg(f"AAPL  260717P00{each[-3:]}000", "1", each[:-4], "Equity Option") for each in (first, second)]
-    body = limit(terms.pop("price"), *legs, **terms)
-    return body | {"order-type": order_type}
+    legs = [leg(f"AAPL  260717P00{each[-3:]}000", "1", each[:-4]) for each in (first, second)]
+    return limit(terms.pop("price"), *legs, **terms) | {"order-type": order_type}
 
 
 def net(harness: Harness) -> Decimal:
     """Return the price of the spread between the puts at 190 and 180."""
-    wanted = ("AAPL  260717P00190000", "AAPL  260717P00180000")
-    puts = [harness.state.catalogue.instrument(InstrumentType.EQUITY_OPTION, each) for each in wanted]
-    high, low = (harness.state.prices.price(put, harness.now) for put in puts if put is not None)
-    return high - low
+    high, low = (harness.instrument(f"AAPL  260717P00{strike}000") for strike in (190, 180))
+    return harness.state.prices.price(high, harness.now) - harness.state.prices.price(low, harness.now)
 
 
 def test_stop_limit_of_a_spread_is_triggered_by_its_net_price() -> None:
@@ -178,15 +147,11 @@ def test_stop_limit_of_a_spread_is_triggered_by_its_net_price() -> None:
     ):  # buys back a credit spread, whatever leg comes first
         harness = Harness().login()
         harness.sim.set_price("AAPL", 200)
-        opened = harness.place(spread("Limit", "Sell to Open 190", "Buy to Open 180", price="0.05", effect="Credit"))
-        harness.wait(10)
+        opened = harness.trade(puts("Limit", "Sell to Open 190", "Buy to Open 180", price="0.05", effect="Credit"))
         assert harness.status(opened) == "Filled"
         trigger = net(harness) + 1
-        stop = spread(
-            "Stop Limit", first, second, price="9.00", effect="Debit", stop_trigger=str(trigger),
-        )  # fmt: skip
-        identifier = harness.place(stop)
-        harness.wait(600)
+        stop = puts("Stop Limit", first, second, price="9.00", effect="Debit", stop_trigger=str(trigger))
+        identifier = harness.trade(stop, seconds=600)
         assert (first, harness.status(identifier)) == (first, "Live")
         harness.sim.set_price("AAPL", 195)
         harness.wait(120)
@@ -200,21 +165,11 @@ def test_stop_limit_of_a_spread_is_triggered_by_its_net_price() -> None:
 
 def test_stop_limit_sells_a_spread_whose_credit_falls_to_its_trigger(harness: Harness) -> None:
     harness.sim.set_price("AAPL", 185)
-    opened = harness.place(spread("Limit", "Buy to Open 190", "Sell to Open 180", price="9.90", effect="Debit"))
-    harness.wait(10)
+    opened = harness.trade(puts("Limit", "Buy to Open 190", "Sell to Open 180", price="9.90", effect="Debit"))
     assert harness.status(opened) == "Filled"
     trigger = net(harness) - 1
-    identifier = harness.place(
-        spread(
-            "Stop Limit",
-            "Buy to Close 180",
-            "Sell to Close 190",
-            price="0.05",
-            effect="Credit",
-            stop_trigger=str(trigger),
-        )
-    )
-    harness.wait(600)
+    terms = {"price": "0.05", "effect": "Credit", "stop_trigger": str(trigger)}
+    identifier = harness.trade(puts("Stop Limit", "Buy to Close 180", "Sell to Close 190", **terms), seconds=600)
     assert harness.status(identifier) == "Live"
     harness.sim.set_price("AAPL", 205)
     harness.wait(120)
@@ -223,31 +178,21 @@ def test_stop_limit_sells_a_spread_whose_credit_falls_to_its_trigger(harness: Ha
 
 
 def test_notional_and_spread_orders_fill_in_proportion(harness: Harness) -> None:
-    identifier = harness.place(
-        market(leg(quantity=None), order_type="Notional Market", value="100.00", value_effect="Debit")
-    )
-    harness.wait(10)
-    order = harness.order(identifier)
-    assert order["status"] == "Filled"
-    (fill,) = order["legs"][0]["fills"]
-    assert Decimal(str(fill["quantity"])) * Decimal(fill["fill-price"]) == pytest.approx(Decimal(100), abs=Decimal(2))
-    legs = [
-        leg("AAPL  260717C00200000", "4", "Buy to Open", "Equity Option"),
-        leg("AAPL  260717C00210000", "8", "Sell to Open", "Equity Option"),
-    ]
-    identifier = harness.place(limit("50.00", *legs))
-    harness.wait(15)
-    order = harness.order(identifier)
-    assert order["status"] == "Filled"
+    notional = market(leg(quantity=None), order_type="Notional Market", value="100.00", value_effect="Debit")
+    identifier = harness.trade(notional)
+    assert harness.status(identifier) == "Filled"
+    ((quantity, price),) = harness.fills(identifier)
+    assert quantity * price == pytest.approx(Decimal(100), abs=Decimal(2))
+    order = harness.order(harness.trade(spread("4", "8"), seconds=15))
+    assert (order["status"], order["size"]) == ("Filled", 12)
     first, second = ([fill["quantity"] for fill in one["fills"]] for one in order["legs"])
     assert [2 * quantity for quantity in first] == second
-    assert order["size"] == 12
+
+
+def test_order_for_a_halted_instrument_is_rejected_after_a_warning(harness: Harness) -> None:
     body = market(leg("HALT"))
-    preview = json.loads(harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body).body)["data"]
-    assert preview["warnings"][0]["code"] == "order_would_be_rejected"
-    identifier = harness.place(body)
-    harness.wait(2)
-    order = harness.order(identifier)
+    assert harness.preview(body)["warnings"][0]["code"] == "order_would_be_rejected"
+    order = harness.order(harness.trade(body, seconds=2))
     assert (order["status"], order["reject-reason"]) == ("Rejected", "Trading in the instrument is halted")
 
 
@@ -265,31 +210,21 @@ def test_route_after_and_cancel_at_rules(harness: Harness) -> None:
 
 
 def test_price_condition_and_stop_hold_the_order_back(harness: Harness) -> None:
-    condition = {
-        "action": "route",
-        "symbol": "MSFT",
-        "instrument-type": "Equity",
-        "indicator": "last",
-        "comparator": "lte",
-        "threshold": "400",
-    }
-    identifier = harness.place(market(rules={"conditions": [condition]}))
-    harness.wait(600)
+    condition = {"action": "route", "symbol": "MSFT", "instrument-type": "Equity", "indicator": "last"}
+    condition |= {"comparator": "lte", "threshold": "400"}
+    identifier = harness.trade(market(rules={"conditions": [condition]}), seconds=600)
     order = harness.order(identifier)
     assert (order["status"], order["contingent-status"]) == ("Contingent", "Pending Condition")
-    harness.state.prices.set_price("MSFT", Decimal(399), harness.now)
+    harness.set_price("MSFT", 399)
     harness.wait(120)
     order = harness.order(identifier)
-    assert order["status"] == "Filled"
-    assert order["rules"]["conditions"][0]["triggered-value"] == "399.00"
+    assert (order["status"], order["rules"]["conditions"][0]["triggered-value"]) == ("Filled", "399.00")
     harness = Harness().login()
-    harness.place(market(leg(quantity="10")))
-    harness.wait(10)
+    harness.trade(market())
     stop = market(leg(action="Sell to Close"), order_type="Stop", stop_trigger="180.00")
-    identifier = harness.place(stop)
-    harness.wait(600)
+    identifier = harness.trade(stop, seconds=600)
     assert harness.status(identifier) == "Live"
-    harness.state.prices.set_price("AAPL", Decimal("179.50"), harness.now)
+    harness.set_price("AAPL", "179.50")
     harness.wait(10)
     assert harness.status(identifier) == "Filled"
 
@@ -333,7 +268,7 @@ def test_histories_are_legal_and_quantities_balance(seed: int, plan: list[tuple[
     harness.wait(60)
     check_histories(harness)
     check_quantities(harness)
-    account = harness.state.accounts.get(harness.account)
+    account = harness.own()
     working = [order for order in harness.state.order_store.of([account]) if not order.is_terminal]
     assert account.reserved == sum((order.reserved for order in working), Decimal(0))
 
@@ -349,8 +284,7 @@ def check_histories(harness: Harness) -> None:
 
 
 def check_quantities(harness: Harness) -> None:
-    account = harness.state.accounts.get(harness.account)
-    assert account is not None
+    account = harness.own()
     held = Decimal(0)
     for order in harness.state.order_store.of([account]):
         for one in order.legs:
@@ -366,8 +300,7 @@ def test_overnight_order_works_in_the_evening_unless_that_is_switched_off() -> N
         harness = Harness(without=without).login()
         harness.wait_until("2026-06-11T01:00:00+00:00")  # Wednesday, 21:00 in New York
         harness.login()
-        identifier = harness.place(limit("999.00", time_in_force="Ext Overnight"))
-        harness.wait(60)
+        identifier = harness.trade(limit("999.00", time_in_force="Ext Overnight"), seconds=60)
         assert (without, harness.status(identifier)) == (without, status)
 
 
@@ -377,3 +310,91 @@ def test_exchange_fill_comes_however_often_the_price_is_set(harness: Harness) ->
         harness.sim.set_price("AAPL", 200 + number % 3)
         harness.wait(0.1)
     assert harness.status(order) == "Filled"
+
+
+def scripted(*rows: tuple[float, str, str, int]) -> Harness:
+    """Return a brokerage where each row sets AAPL's bid, ask and size from a time in seconds."""
+    path = [
+        {"time": at, "price": bid, "bid": bid, "ask": ask, "bid_size": size, "ask_size": size}
+        for at, bid, ask, size in rows
+    ]
+    return Harness(prices={"AAPL": PricePath(path)}).login()
+
+
+def filled(harness: Harness, identifier: str) -> Decimal:
+    return sum((quantity for quantity, _ in harness.fills(identifier)), Decimal(0))
+
+
+def test_order_fills_at_bid_or_ask_once_they_cross_it() -> None:
+    harness = scripted((0, "99.90", "100.10", 1000), (100, "99.80", "100.00", 1000))
+    identifier = harness.trade(limit("100.00"), seconds=95)
+    assert harness.status(identifier) == "Live"
+    harness.wait(10)
+    assert (harness.status(identifier), {price for _, price in harness.fills(identifier)}) == ("Filled", {100})
+    harness = scripted((0, "99.90", "100.10", 1000))
+    identifier = harness.trade(market(leg(action="Sell to Open")))
+    assert {price for _, price in harness.fills(identifier)} == {Decimal("99.90")}
+
+
+IOC = limit("101.00", leg(quantity="100"), time_in_force="IOC")
+NOTIONAL = market(leg(quantity=None), order_type="Notional Market", value="50", value_effect="Debit")
+
+
+@for_each(
+    "quotes, body, steps",
+    [
+        (
+            [(0, "199.90", "200.10", 30), (60, "199.90", "200.10", 50), (120, "199.90", "200.10", 500)],
+            market(leg(quantity="100")),
+            [(59, "Live", 30), (60, "Live", 80), (30, "Filled", 100)],
+        ),
+        ([(0, "99.90", "100.10", 30)], IOC, [(30, "Cancelled", 30)]),
+        # 3 contracts are wanted of the second option: enough for one unit of one and two
+        (
+            [(0, "199.90", "200.10", 60), (60, "199.90", "200.10", 2000)],
+            spread("2", "4"),
+            [(59, "Live", 1 + 2), (60, "Filled", 2 + 4)],
+        ),
+        (
+            [(0, "99.90", "100.10", 0), (60, "99.90", "100.10", 1)],
+            NOTIONAL,
+            [(59, "Live", 0), (10, "Filled", Decimal("0.5005"))],
+        ),
+    ],
+)
+def test_order_larger_than_the_size_fills_quote_by_quote(quotes: Any, body: dict[str, Any], steps: Any) -> None:
+    harness = scripted(*quotes)
+    identifier = harness.place(body)
+    for seconds, status, quantity in steps:
+        harness.wait(seconds)
+        assert (harness.status(identifier), filled(harness, identifier)) == (status, quantity)
+
+
+def test_orders_of_one_side_share_the_size_of_a_quote() -> None:
+    harness = scripted((0, "199.90", "200.10", 50))
+    first, second = (harness.place(market(leg(quantity="40"))) for _ in range(2))
+    sale = harness.trade(market(leg(quantity="50", action="Sell to Close")), harness.accounts[1], seconds=30)
+    assert filled(harness, first) + filled(harness, second) == 50
+    assert harness.status(sale, harness.accounts[1]) == "Filled"
+
+
+def test_alert_triggers_and_balance_moves_as_the_path_does() -> None:
+    harness = Harness(prices={"AAPL": PricePath([(0, "200"), (30, "260"), (45.5, "180")])}).login()
+    account = harness.accounts[1]  # holds shares
+    alert = harness.alert(">", "250.00")
+    equity = [harness.get(f"/accounts/{account}/balances/USD")["data"]["margin-equity"]]
+    for seconds in (31, 15):
+        harness.wait(seconds)
+        equity.append(harness.get(f"/accounts/{account}/balances/USD")["data"]["margin-equity"])
+    assert Decimal(equity[1]) > Decimal(equity[0]) > Decimal(equity[2])
+    (row,) = [row for row in harness.rows("/quote-alerts") if row["alert-external-id"] == alert]
+    assert row["triggered-at"].startswith("2026-06-10T14:00:30")
+
+
+@for_each("seconds", [20, 90])
+def test_buying_power_follows_the_path_within_a_minute(seconds: int) -> None:
+    harness = Harness(prices={"AAPL": PricePath([(0, "200"), (10, "260")])}).login()
+    target = f"/accounts/{harness.accounts[1]}/balances/USD"
+    before = harness.get(target)["data"]["derivative-buying-power"]
+    harness.wait(seconds)
+    assert harness.get(target)["data"]["derivative-buying-power"] != before

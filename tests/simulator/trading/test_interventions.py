@@ -5,58 +5,47 @@ from typing import Any
 
 import pytest
 
-from tests.simulator.harness import Harness, leg, limit, market
+from tests.simulator.harness import Harness, limit, market, spread
+from tests.tables import for_each
 
 
 def act(harness: Harness, name: str, identifier: str, **arguments: Any) -> None:
-    harness.brokerage.act(name, harness.now, order_id=identifier, **arguments)
-
-
-def fills(harness: Harness, identifier: str) -> list[tuple[Decimal, Decimal]]:
-    found = [fill for each in harness.order(identifier)["legs"] for fill in each["fills"]]
-    return [(Decimal(str(fill["quantity"])), Decimal(fill["fill-price"])) for fill in found]
+    harness.act(name, order_id=identifier, **arguments)
 
 
 def test_order_is_filled_by_hand_in_parts_at_any_status(harness: Harness) -> None:
-    identifier = harness.place(limit("100.00"))
-    act(harness, "fill_order", identifier, quantity="3")
-    assert harness.history(identifier) == ["Received", "Routed", "In Flight", "Live"]
+    first, second = harness.place(limit()), harness.place(limit())
+    act(harness, "fill_order", first, quantity="3")
+    assert harness.history(first) == ["Received", "Routed", "In Flight", "Live"]
     harness.wait(60)
-    assert harness.history(identifier) == ["Received", "Routed", "In Flight", "Live"]
-    assert [quantity for quantity, _ in fills(harness, identifier)] == [3]
-    harness = Harness().login()
-    identifier = harness.place(limit("100.00"))
-    harness.wait(5)
-    act(harness, "fill_order", identifier, quantity="4", price="99.50")
-    assert harness.status(identifier) == "Live"
-    act(harness, "fill_order", identifier)
-    assert harness.status(identifier) == "Filled"
-    (part, price), (rest, market_price) = fills(harness, identifier)
+    assert harness.history(first) == ["Received", "Routed", "In Flight", "Live"]
+    assert [quantity for quantity, _ in harness.fills(first)] == [3]
+    act(harness, "fill_order", second, quantity="4", price="99.50")
+    assert harness.status(second) == "Live"
+    act(harness, "fill_order", second)
+    assert harness.status(second) == "Filled"
+    (part, price), (rest, market_price) = harness.fills(second)
     assert (part, price, rest) == (4, Decimal("99.50"), 6)
     assert market_price > 100
-    assert harness.state.accounts.get(harness.account).held("AAPL") == 10
+    assert harness.own().held("AAPL") == 3 + 10
 
 
 def test_busted_fill_leaves_its_leg_and_a_corrected_one_stays(harness: Harness) -> None:
-    identifier = harness.place(limit("100.00"))
-    harness.wait(5)
+    identifier = harness.trade(limit(), seconds=5)
     for quantity, price in (("3", "100"), ("3", "90"), ("4", "80")):
         act(harness, "fill_order", identifier, quantity=quantity, price=price)
     names = [fill["fill-id"] for fill in harness.order(identifier)["legs"][0]["fills"]]
-    account = harness.state.accounts.get(harness.account)
-    assert account is not None
+    account = harness.own()
     booked, cash = list(account.transactions), account.cash
     act(harness, "bust_fill", identifier, fill_id=names[0])
     act(harness, "bust_fill", identifier, fill_id=names[1], price="95")
     shown = harness.order(identifier)
     assert (shown["status"], shown["legs"][0]["remaining-quantity"]) == ("Filled", 0)
-    assert fills(harness, identifier) == [(3, Decimal(95)), (4, Decimal(80))]
+    assert harness.fills(identifier) == [(3, Decimal(95)), (4, Decimal(80))]
     assert [fill["fill-id"] for fill in shown["legs"][0]["fills"]] == names[1:]
-    undone, undone_too, again = account.transactions[len(booked) :]
-    assert [each.wire.reverses_id for each in (undone, undone_too, again)] == [
-        *(each.wire.id for each in booked[-3:-1]),
-        None,
-    ]
+    *undone, again = account.transactions[len(booked) :]
+    assert [each.wire.reverses_id for each in undone] == [each.wire.id for each in booked[-3:-1]]
+    assert again.wire.reverses_id is None
     assert (again.wire.exec_id, again.wire.price) == (booked[-2].wire.exec_id, "95.00")
     assert account.positions["AAPL"].quantity == 7
     assert round(account.positions["AAPL"].average_price * 7) == 3 * 95 + 4 * 80
@@ -72,14 +61,13 @@ def test_order_is_removed_with_the_status_of_its_fills(harness: Harness) -> None
         (None, "Remove Pending", "Remove Pending"),
         (None, "Removed", "Removed"),
     ):
-        identifier = harness.place(limit("100.00"))
-        harness.wait(5)
+        identifier = harness.trade(limit(), seconds=5)
         if quantity:
             act(harness, "fill_order", identifier, quantity=quantity)
         act(harness, "remove_order", identifier, status=status)
         assert harness.status(identifier) == expected
         assert harness.cancel(identifier).status == 422
-    on_its_way = harness.place(limit("100.00"))
+    on_its_way = harness.place(limit())
     act(harness, "remove_order", on_its_way, status="Dead")
     assert harness.history(on_its_way) == ["Received", "Dead"]
     for wrong, message in (("Filled", "status must be one of Removed, "), ("Removed", "cannot become Removed")):
@@ -88,10 +76,9 @@ def test_order_is_removed_with_the_status_of_its_fills(harness: Harness) -> None
 
 
 def test_pending_removal_ends_with_a_second_call(harness: Harness) -> None:
-    identifier = harness.place(limit("100.00"))
-    harness.wait(5)
+    identifier = harness.trade(limit(), seconds=5)
     act(harness, "remove_order", identifier, status="Remove Pending")
-    harness.state.prices.set_price("AAPL", Decimal(90), harness.now)
+    harness.set_price("AAPL", 90)
     harness.wait(60)
     assert harness.status(identifier) == "Remove Pending"
     act(harness, "remove_order", identifier)
@@ -100,7 +87,7 @@ def test_pending_removal_ends_with_a_second_call(harness: Harness) -> None:
 
 def test_order_is_held_in_a_status_until_it_is_released(harness: Harness) -> None:
     for status in ("Received", "Routed", "In Flight"):
-        identifier = harness.place(limit("100.00"))
+        identifier = harness.place(limit())
         act(harness, "hold_order", identifier, status=status)
         harness.wait(60)
         assert harness.history(identifier)[-1] == status
@@ -108,7 +95,7 @@ def test_order_is_held_in_a_status_until_it_is_released(harness: Harness) -> Non
         harness.wait(5)
         assert harness.status(identifier) == "Live"
     act(harness, "hold_order", "*", status="Routed")
-    first, second = harness.place(limit("100.00")), harness.place(limit("100.00"))
+    first, second = harness.place(limit()), harness.place(limit())
     harness.wait(60)
     assert harness.status(first) == harness.status(second) == "Routed"
     act(harness, "release_order", "*")
@@ -118,7 +105,7 @@ def test_order_is_held_in_a_status_until_it_is_released(harness: Harness) -> Non
 
 def test_held_confirmation_of_a_cancellation_loses_to_a_fill(harness: Harness) -> None:
     for quantity, ends in ((None, "Filled"), ("4", "Cancelled")):
-        identifier = harness.place(limit("100.00"))
+        identifier = harness.place(limit())
         act(harness, "hold_order", identifier, status="Cancel Requested")
         harness.wait(5)
         assert harness.cancel(identifier).status == 200
@@ -127,47 +114,43 @@ def test_held_confirmation_of_a_cancellation_loses_to_a_fill(harness: Harness) -
         act(harness, "fill_order", identifier, quantity=quantity, price="100")
         act(harness, "release_order", identifier)
         assert harness.status(identifier) == ends
-        assert [filled for filled, _ in fills(harness, identifier)] == [Decimal(quantity or 10)]
+        assert [filled for filled, _ in harness.fills(identifier)] == [Decimal(quantity or 10)]
 
 
 def test_wrong_orders_and_statuses_are_refused(harness: Harness) -> None:
-    identifier = harness.place(limit("100.00"))
-    for name, status in ((identifier, "Cancelled"), ("*", None), (identifier, "lost")):
-        with pytest.raises(ValueError, match="status must be one of Received, "):
-            act(harness, "hold_order", name, status=status)
-    with pytest.raises(LookupError, match="unknown order 1"):
-        act(harness, "hold_order", "1")
-    identifier = harness.place(market())
-    harness.wait(10)
-    with pytest.raises(ValueError, match="must be on its way or live to be filled, it is Filled"):
-        act(harness, "fill_order", identifier)
-    with pytest.raises(LookupError, match="unknown order 7"):
-        act(harness, "fill_order", "7")
+    identifier, filled = harness.place(limit()), harness.trade(market())
+    wrong_status, unknown = "status must be one of Received, ", "unknown order 7"
+    cases: list[tuple[type[Exception], str, str, str, dict[str, str | None]]] = [
+        (ValueError, wrong_status, "hold_order", identifier, {"status": "Cancelled"}),
+        (ValueError, wrong_status, "hold_order", "*", {"status": None}),
+        (ValueError, wrong_status, "hold_order", identifier, {"status": "lost"}),
+        (LookupError, unknown, "hold_order", "7", {}),
+        (LookupError, unknown, "fill_order", "7", {}),
+        (ValueError, "must be on its way or live to be filled, it is Filled", "fill_order", filled, {}),
+    ]
+    for kind, message, name, order, arguments in cases:
+        with pytest.raises(kind, match=message):
+            act(harness, name, order, **arguments)
 
 
-def test_order_is_rejected_on_its_way_and_live(harness: Harness) -> None:
-    identifier = harness.place(limit("100.00"))
-    act(harness, "expire_order", identifier)
-    assert harness.status(identifier) == "Expired"
-    with pytest.raises(ValueError, match="cannot become Expired, it is Expired"):
-        act(harness, "expire_order", identifier)
-    identifier = harness.place(limit("100.00"))
-    act(harness, "reject_order", identifier, reason="no")
-    assert (harness.status(identifier), harness.order(identifier)["reject-reason"]) == ("Rejected", "no")
-    with pytest.raises(ValueError, match=f"order {identifier} cannot become Rejected, it is Rejected"):
-        act(harness, "reject_order", identifier)
-    live = harness.place(limit("100.00"))
-    harness.wait(5)
+def test_order_is_rejected_or_expired_once_on_its_way_and_live(harness: Harness) -> None:
+    for name, status in (("expire_order", "Expired"), ("reject_order", "Rejected")):
+        identifier = harness.place(limit())
+        act(harness, name, identifier, **({"reason": "no"} if status == "Rejected" else {}))
+        order = harness.order(identifier)
+        assert (order["status"], order.get("reject-reason")) == (status, "no" if status == "Rejected" else None)
+        with pytest.raises(ValueError, match=f"order {identifier} cannot become {status}, it is {status}"):
+            act(harness, name, identifier)
+    live = harness.trade(limit(), seconds=5)
     act(harness, "reject_order", live)
     assert harness.history(live)[-2:] == ["Live", "Rejected"]
-    harness.sim.clock.speed = 0
-    harness.state.prices.set_price("AAPL", Decimal(90), harness.now)
+    harness.set_price("AAPL", 90)
     harness.wait(5)
     assert harness.status(live) == "Rejected"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
+@for_each(
+    "arguments, message",
     [
         ({"quantity": "11"}, "quantity must be a multiple of 1 up to 10, got 11"),
         ({"quantity": "0.5"}, "quantity must be a multiple of 1 up to 10, got 0.5"),
@@ -177,28 +160,23 @@ def test_order_is_rejected_on_its_way_and_live(harness: Harness) -> None:
     ],
 )
 def test_invalid_fill_changes_nothing(harness: Harness, arguments: dict[str, str], message: str) -> None:
-    identifier = harness.place(limit("100.00"))
+    identifier = harness.place(limit())
+    recorded = len(harness.brokerage.recording.entries)
     with pytest.raises(ValueError, match=message):
         act(harness, "fill_order", identifier, **arguments)
     assert harness.history(identifier) == ["Received"]
-    assert not harness.brokerage.recording.entries[-1:] or "fill" not in str(harness.brokerage.recording.entries[-1])
+    assert len(harness.brokerage.recording.entries) == recorded
 
 
 def test_spread_is_filled_in_units_without_a_price(harness: Harness) -> None:
-    one, two = ("AAPL  260717C00200000", "AAPL  260717C00210000")
-    body = limit("0.01", leg(one, "2", kind="Equity Option"), leg(two, "4", "Sell to Open", kind="Equity Option"))
-    identifier = harness.place(body)
+    identifier = harness.place(spread("2", "4", price="0.01"))
     with pytest.raises(ValueError, match="price must be left out"):
         act(harness, "fill_order", identifier, price="1")
     act(harness, "fill_order", identifier, quantity="1")
     assert [Decimal(str(each["remaining-quantity"])) for each in harness.order(identifier)["legs"]] == [1, 2]
-    legs = [
-        leg("AAPL  260717C00200000", "1", "Buy to Open", "Equity Option"),
-        leg("AAPL  260717C00210000", "1", "Sell to Open", "Equity Option"),
-    ]
-    identifier = harness.place(limit("50.00", *legs))
+    identifier = harness.place(spread())
     act(harness, "hold_order", identifier, status="Filled")
     harness.wait(600)
-    assert (harness.status(identifier), len(fills(harness, identifier))) == ("Filled", 1)
+    assert (harness.status(identifier), len(harness.fills(identifier))) == ("Filled", 1)
     act(harness, "release_order", identifier)
-    assert len(fills(harness, identifier)) == 2
+    assert len(harness.fills(identifier)) == 2

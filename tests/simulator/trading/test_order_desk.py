@@ -1,12 +1,14 @@
 """Orders accepted, cancelled and replaced."""
 
-import json
 from decimal import Decimal
 from typing import Any
 
-import pytest
-
 from tests.simulator.harness import EDIT, Harness, leg, limit, market
+from tests.tables import for_each
+
+
+def target(harness: Harness, identifier: object) -> str:
+    return f"/accounts/{harness.account}/orders/{identifier}"
 
 
 def test_submissions_are_not_deduplicated(harness: Harness) -> None:
@@ -16,46 +18,34 @@ def test_submissions_are_not_deduplicated(harness: Harness) -> None:
 
 
 def test_live_order_is_cancelled_once_the_exchange_confirms(harness: Harness) -> None:
-    identifier = harness.place(limit())
-    harness.wait(2)
-    answer = json.loads(harness.cancel(identifier).body)["data"]
+    identifier = harness.trade(limit(), seconds=2)
+    answer = harness.data("DELETE", target(harness, identifier))
     assert (answer["status"], answer["cancellable"]) == ("Cancel Requested", False)
     assert "cancelled-at" not in answer
     harness.wait(1)
     order = harness.order(identifier)
-    assert order["status"] == "Cancelled"
+    assert (order["status"], order["cancel-username"]) == ("Cancelled", "simulated-owner")
     assert order["cancelled-at"] == order["terminal-at"]
-    assert order["cancel-username"] == "simulated-owner"
-    assert harness.cancel("1").status == 404
-    assert harness.cancel("abc").status == 404
-    assert harness.cancel("9" * 5000).status == 404
-    other = harness.place(limit(), harness.accounts[2])
-    assert harness.cancel(other).status == 404
+    for unknown in ("1", "abc", "9" * 5000, harness.place(limit(), harness.accounts[2])):
+        assert harness.cancel(unknown).status == 404
 
 
 def test_order_not_at_the_exchange_is_cancelled_at_once(harness: Harness) -> None:
-    answer = json.loads(harness.cancel(harness.place(limit())).body)["data"]
-    assert answer["status"] == "Cancelled"
+    assert harness.data("DELETE", target(harness, harness.place(limit())))["status"] == "Cancelled"
 
 
-@pytest.mark.parametrize("wait", [0.0, 10.0])
-def test_terminal_or_cancelling_order_cannot_be_cancelled(harness: Harness, wait: float) -> None:
-    identifier = harness.place(market() if wait else limit())
-    harness.wait(wait or 2)
-    if not wait:
-        assert harness.cancel(identifier).status == 200
-    response = harness.cancel(identifier)
-    assert response.status == 422
-    assert json.loads(response.body)["error"]["code"] == "cannot_update_order"
+def test_terminal_or_cancelling_order_cannot_be_cancelled(harness: Harness) -> None:
+    filled, cancelling = harness.trade(market()), harness.trade(limit(), seconds=2)
+    assert harness.cancel(cancelling).status == 200
+    for identifier in (filled, cancelling):
+        assert harness.error("DELETE", target(harness, identifier))["code"] == "cannot_update_order"
 
 
-@pytest.mark.parametrize("method", ["PUT", "PATCH"])
-def test_replacement_is_a_new_order_that_references_the_original(harness: Harness, method: str) -> None:
-    old = harness.place(limit("100.00", external_identifier="mine"))
-    harness.wait(2)
-    response = harness.ask(method, f"/accounts/{harness.account}/orders/{old}", EDIT | {"external-identifier": "mine"})
-    new = json.loads(response.body)["data"]
-    assert response.status == 200
+@for_each("method", ["PUT", "PATCH"])
+def test_replacement_is_a_new_order_that_references_the_original(method: str) -> None:
+    harness = Harness().login()
+    old = harness.trade(limit("100.00", external_identifier="mine"), seconds=2)
+    new = harness.data(method, target(harness, old), EDIT | {"external-identifier": "mine"})
     assert (str(new["replaces-order-id"]), new["edited"], new["price"]) == (old, True, "101.00")
     assert harness.status(old) == "Replace Requested"
     harness.wait(3)
@@ -66,74 +56,45 @@ def test_replacement_is_a_new_order_that_references_the_original(harness: Harnes
 
 
 def test_edit_dry_run_changes_nothing(harness: Harness) -> None:
-    identifier = harness.place(limit())
-    harness.wait(2)
-    response = harness.ask("POST", f"/accounts/{harness.account}/orders/{identifier}/dry-run", EDIT)
-    assert response.status == 201
-    assert "id" not in json.loads(response.body)["data"]["order"]
+    identifier = harness.trade(limit(), seconds=2)
+    answer = harness.data("POST", f"{target(harness, identifier)}/dry-run", EDIT, 201)
+    assert "id" not in answer["order"]
     assert (harness.status(identifier), harness.order(identifier)["edited"]) == ("Live", False)
 
 
 def test_replacement_of_a_terminal_order_or_with_another_instrument_is_rejected(harness: Harness) -> None:
-    identifier = harness.place(limit())
-    target = f"/accounts/{harness.account}/orders/{identifier}/dry-run"
-    assert harness.ask("POST", target, {**EDIT, "legs": [leg("MSFT")]}).status == 422
-    assert harness.ask("POST", target, {**EDIT, "legs": [leg()]}).status == 201
-    identifier = harness.place(market())
-    harness.wait(10)
+    path = f"{target(harness, harness.place(limit()))}/dry-run"
+    harness.error("POST", path, {**EDIT, "legs": [leg("MSFT")]})
+    harness.data("POST", path, {**EDIT, "legs": [leg()]}, 201)
+    path = target(harness, harness.trade(market()))
     for method, suffix in (("PUT", ""), ("PATCH", ""), ("POST", "/dry-run")):
-        response = harness.ask(method, f"/accounts/{harness.account}/orders/{identifier}{suffix}", EDIT)
-        assert response.status == 422
-    assert harness.ask("PUT", f"/accounts/{harness.account}/orders/1", EDIT).status == 404
+        harness.error(method, f"{path}{suffix}", EDIT)
+    harness.error("PUT", target(harness, "1"), EDIT, 404)
 
 
-@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+@for_each("method", ["PUT", "PATCH"])
 def test_edit_takes_what_belongs_to_it(method: str) -> None:
     """Legs belong to the dry-run, rules to the edit, and the identifier is the one that was sent."""
     rules = {"cancel-at": "2026-06-10T15:00:00Z"}
     for without, statuses in (((), (422, 422)), (("edits_take_no_legs",), (200, 201))):
         harness = Harness(without=without).login()
-        first, second = (harness.place(limit(external_identifier="mine")) for _ in range(2))
+        first, second = (target(harness, harness.place(limit(external_identifier="mine"))) for _ in range(2))
         harness.wait(2)
-        target = f"/accounts/{harness.account}/orders/{first}"
-        dry_run = harness.ask("POST", f"{target}/dry-run", EDIT | {"rules": rules})
-        edited = harness.ask(method, target, EDIT | {"legs": [leg()]})
+        dry_run = harness.ask("POST", f"{first}/dry-run", EDIT | {"rules": rules})
+        edited = harness.ask(method, first, EDIT | {"legs": [leg()]})
         assert (edited.status, dry_run.status) == statuses
-        target = f"/accounts/{harness.account}/orders/{second}"
-        edited = harness.ask(method, target, EDIT | {"rules": rules})
-        shown = json.loads(edited.body)["data"]
+        shown = harness.data(method, second, EDIT | {"rules": rules})
         assert "external-identifier" not in shown
         harness.wait_until("2026-06-10T15:00:30+00:00")
         assert harness.status(str(shown["id"])) == "Cancelled"
 
 
-def test_fill_of_the_original_rejects_its_replacement(harness: Harness) -> None:
-    stopped = 0
-    for _ in range(20):
-        old = harness.place(limit("250.00", leg(quantity="7")))
-        harness.wait(0.6)
-        response = harness.ask("PUT", f"/accounts/{harness.account}/orders/{old}", EDIT)
-        if response.status == 422:
-            continue
-        new = str(json.loads(response.body)["data"]["id"])
-        harness.wait(10)
-        if "Rejected" in harness.history(new):
-            stopped += 1
-            assert harness.status(old) == "Filled"
-            assert "replacing-order-id" not in harness.order(old)
-    assert stopped > 0
-
-
 def working(harness: Harness, identifier: str) -> Any:
-    account = harness.state.accounts.get(harness.account)
-    assert account is not None
-    return harness.state.order_store.get(account, identifier)
+    return harness.state.order_store.get(harness.own(), identifier)
 
 
 def replaced(harness: Harness, identifier: str, **change: str) -> str:
-    response = harness.ask("PUT", f"/accounts/{harness.account}/orders/{identifier}", EDIT | change)
-    assert response.status == 200
-    return str(json.loads(response.body)["data"]["id"])
+    return str(harness.data("PUT", target(harness, identifier), EDIT | change)["id"])
 
 
 def test_replacement_never_trades_beside_its_original() -> None:
@@ -144,28 +105,27 @@ def test_replacement_never_trades_beside_its_original() -> None:
             harness.wait(0.01)
         replaced(harness, old, price="260.00")
         harness.wait(30)
-        account = harness.state.accounts.get(harness.account)
-        assert account.held("AAPL") == 7
+        assert harness.own().held("AAPL") == 7
 
 
 def test_order_on_its_way_takes_no_change_yet(harness: Harness) -> None:
     identifier = harness.place(limit())
-    target = f"/accounts/{harness.account}/orders/{identifier}"
+    path = target(harness, identifier)
     for status in ("Routed", "In Flight"):
-        harness.brokerage.act("hold_order", harness.now, order_id=identifier, status=status)
+        harness.act("hold_order", order_id=identifier, status=status)
         harness.wait(5)
         order = harness.order(identifier)
         assert (order["status"], order["cancellable"], order["editable"]) == (status, False, False)
-        for method, path in (("DELETE", target), ("PUT", target), ("PATCH", target), ("POST", f"{target}/dry-run")):
-            response = harness.ask(method, path, None if method == "DELETE" else EDIT)
-            assert (response.status, json.loads(response.body)["error"]["code"]) == (422, "cannot_update_order")
-        harness.brokerage.act("release_order", harness.now, order_id=identifier)
+        for method, tail in (("DELETE", ""), ("PUT", ""), ("PATCH", ""), ("POST", "/dry-run")):
+            error = harness.error(method, f"{path}{tail}", None if method == "DELETE" else EDIT)
+            assert error["code"] == "cannot_update_order"
+        harness.act("release_order", order_id=identifier)
     harness.wait(1)
     assert harness.order(identifier)["cancellable"]
     assert harness.cancel(identifier).status == 200
     lenient = Harness(without=["no_change_before_live"]).login()
     identifier = lenient.place(limit())
-    lenient.brokerage.act("hold_order", lenient.now, order_id=identifier, status="Routed")
+    lenient.act("hold_order", order_id=identifier, status="Routed")
     lenient.wait(5)
     assert lenient.order(identifier)["cancellable"]
     assert lenient.cancel(identifier).status == 200
@@ -176,43 +136,41 @@ def test_order_on_its_way_takes_no_change_yet(harness: Harness) -> None:
 def test_replacement_is_contingent_until_the_original_is_cancelled() -> None:
     for without, waits in (((), "Contingent"), (("replacements_wait_for_the_cancel",), "Received")):
         harness = Harness(without=without).login()
-        old = harness.place(limit())
-        harness.wait(2)
-        harness.brokerage.act("hold_order", harness.now, order_id=old, status="Replace Requested")
+        old = harness.trade(limit(), seconds=2)
+        harness.act("hold_order", order_id=old, status="Replace Requested")
         new = replaced(harness, old)
         harness.wait(60)
         assert (harness.status(old), harness.status(new)) == ("Replace Requested", waits)
-        harness.brokerage.act("release_order", harness.now, order_id=old)
+        harness.act("release_order", order_id=old)
         harness.wait(2)
         assert (harness.status(old), harness.status(new)) == ("Cancelled", "Live")
 
 
-@pytest.mark.parametrize(("quantity", "becomes"), [("4", "Live"), (None, "Filled")])
-def test_any_fill_of_the_original_ends_its_replacement(harness: Harness, quantity: str | None, becomes: str) -> None:
-    old = harness.place(limit())
-    harness.wait(2)
-    harness.brokerage.act("hold_order", harness.now, order_id=old, status="Replace Requested")
+@for_each("quantity, becomes", [("4", "Live"), (None, "Filled")])
+def test_any_fill_of_the_original_ends_its_replacement(quantity: str | None, becomes: str) -> None:
+    harness = Harness().login()
+    old = harness.trade(limit(), seconds=2)
+    harness.act("hold_order", order_id=old, status="Replace Requested")
     new = replaced(harness, old)
-    harness.brokerage.act("fill_order", harness.now, order_id=old, quantity=quantity, price="100")
-    harness.brokerage.act("release_order", harness.now, order_id=old)
+    harness.act("fill_order", order_id=old, quantity=quantity, price="100")
+    harness.act("release_order", order_id=old)
     harness.wait(5)
     assert (harness.status(old), harness.history(new)) == (becomes, ["Received", "Contingent", "Rejected"])
     assert "replacing-order-id" not in harness.order(old)
 
 
 def test_replacement_waits_for_its_original_and_expires_with_it(harness: Harness) -> None:
-    old = harness.place(limit())
-    harness.wait(2)
+    old = harness.trade(limit(), seconds=2)
     new = replaced(harness, old)
     assert not harness.order(new)["editable"]
-    assert harness.ask("PUT", f"/accounts/{harness.account}/orders/{new}", EDIT).status == 422
+    assert harness.ask("PUT", target(harness, new), EDIT).status == 422
     harness.wait(3)
     assert harness.order(new)["editable"]
     assert working(harness, replaced(harness, new)).replaces is working(harness, new)
     harness.wait_until("2026-06-10T19:59:30+00:00")
     old = harness.place(limit())
     harness.wait(29.98)
-    new = str(json.loads(harness.ask("PUT", f"/accounts/{harness.account}/orders/{old}", EDIT).body)["data"]["id"])
+    new = replaced(harness, old)
     harness.wait(2)
     assert (harness.status(old), harness.status(new)) == ("Expired", "Expired")
 

@@ -13,6 +13,7 @@ from brokerage_async.simulator.trading.order_desk import tag_of
 from brokerage_async.simulator.trading.orders import IllegalTransitionError, OrderStore, number_of
 from tests.simulator.factories import START, account, legs, order, terms
 from tests.simulator.harness import Harness
+from tests.tables import for_each
 
 
 def test_no_transition_leaves_a_terminal_status() -> None:
@@ -27,13 +28,9 @@ def test_no_transition_leaves_a_terminal_status() -> None:
 def test_move_sets_the_times_of_the_status() -> None:
     one = order()
     one.rendered = b"{}"
-    for at, status in enumerate(
-        (
-            *(OrderStatus.ROUTED, OrderStatus.IN_FLIGHT, OrderStatus.LIVE, OrderStatus.REPLACE_REQUESTED),
-            *(OrderStatus.LIVE, OrderStatus.CANCEL_REQUESTED, OrderStatus.CANCELLED),
-        )
-    ):
-        one.move(status, float(at))
+    path = ("Routed", "In Flight", "Live", "Replace Requested", "Live", "Cancel Requested", "Cancelled")
+    for at, status in enumerate(path):
+        one.move(OrderStatus(status), float(at))
     assert (one.in_flight_at, one.live_at, one.cancelled_at, one.terminal_at, one.updated_at) == (1, 2, 6, 6, 6)
     assert one.rendered is None
     one = order()
@@ -42,16 +39,16 @@ def test_move_sets_the_times_of_the_status() -> None:
     assert (one.status, one.updated_at) == (OrderStatus.RECEIVED, None)
 
 
-@pytest.mark.parametrize(
-    ("quantities", "units"),
+@for_each(
+    "quantities, units",
     [(("6",), 6), (("4", "6"), 2), (("0.5",), 1), (("0.5", "2"), 1), (("0",), 1)],
 )
 def test_units_of_the_remaining_quantities(quantities: tuple[str, ...], units: int) -> None:
     assert order(*quantities).units == units
 
 
-@pytest.mark.parametrize(
-    ("action", "effect", "limit"),
+@for_each(
+    "action, effect, limit",
     [
         (LegAction.BUY_TO_OPEN, None, 5),
         (LegAction.SELL_TO_CLOSE, None, -5),
@@ -77,17 +74,14 @@ def test_order_is_editable_once_and_not_while_waiting() -> None:
     assert len(repr(old)) < 5000
 
 
-DAY = 86400.0
-
-
 def order_store() -> OrderStore:
     return OrderStore(Ledger(), KeyedRandom(0), lambda behaviour: True)
 
 
 def test_orders_have_numbers_accounts_and_originals() -> None:
     first, second = order_store(), order_store()
-    assert [first.number(), first.number()] == [second.number(), second.number()]
-    assert first.number() == second.number() == order_store().number() + 2
+    numbers = [[store.number() for _ in range(3)] for store in (first, second)]
+    assert numbers[0] == numbers[1] == [order_store().number() + more for more in range(3)]
     kept, first, second = order_store(), account("A"), account("B")
     made = [kept.add(one, legs(), terms(), START) for one in (first, second, first)]
     assert kept.of([second, first]) == made
@@ -99,28 +93,13 @@ def test_orders_have_numbers_accounts_and_originals() -> None:
     assert (new.replaces, new.edited, old.edited) == (old, True, False)
 
 
-@pytest.mark.parametrize(
-    "identifier", ["", "1", "-1", "x", "{}.0", " {}", "0{}", "+{}", "9" * 5000], ids=lambda text: text[:8]
-)
+@for_each("identifier", ["", "1", "-1", "x", "{}.0", " {}", "0{}", "+{}", "9" * 5000])
 def test_get_requires_the_exact_identifier(identifier: str) -> None:
     kept, own = order_store(), account()
     order = kept.add(own, legs(), terms(), START)
     assert kept.get(own, str(order.number)) is order
     assert kept.get(own, identifier.format(order.number)) is None
     assert kept.get(account("B"), str(order.number)) is None
-
-
-def test_live_returns_orders_that_work_or_changed_on_the_day() -> None:
-    for lists_working in (True, False):
-        kept, own = OrderStore(Ledger(), KeyedRandom(0), lambda _, on=lists_working: on), account()
-        first, second, third = (kept.add(own, legs(), terms(), START) for _ in range(3))
-        assert kept.live([own], START) == [first, second, third]
-        kept.move(third, OrderStatus.REJECTED, START)
-        assert kept.live([own], START) == [first, second, third]
-        assert kept.live([own], START + DAY) == ([first, second] if lists_working else [])
-        kept.move(second, OrderStatus.ROUTED, START + DAY)
-        assert kept.live([own], START + DAY) == ([first, second] if lists_working else [second])
-        assert kept.live([account("B")], START) == []
 
 
 def test_every_change_reaches_listeners_and_ledger() -> None:
@@ -150,20 +129,14 @@ def test_terminal_status_releases_buying_power_and_cancels_events() -> None:
         kept.move(order, OrderStatus.LIVE, START)
 
 
-PUBLISHED = {
-    "OTOCO": ("OTOCO::trigger-order", "OTOCO::oco-1-order"),
-    "OTO": ("OTO::trigger-order", "OTO::order"),
-    "OCO": ("OCO::trigger-order", "OCO::order"),
-}
-
-
 def test_components_have_published_tags_and_related_orders(harness: Harness) -> None:
-    for kind, tags in PUBLISHED.items():
-        assert (tag_of(ComplexOrderType(kind), trigger=True), tag_of(ComplexOrderType(kind))) == tags
+    for kind, other in (("OTOCO", "oco-1-order"), ("OTO", "order"), ("OCO", "order")):
+        tags = tag_of(ComplexOrderType(kind), trigger=True), tag_of(ComplexOrderType(kind))
+        assert tags == (f"{kind}::trigger-order", f"{kind}::{other}")
     harness.wait(5)
     first = harness.complex_order("OCO")["orders"][0]["id"]
     edit = {"order-type": "Limit", "time-in-force": "GTC", "price": "151.00"}
-    assert harness.ask("PATCH", f"/accounts/{harness.accounts[1]}/orders/{first}", edit).status == 200
+    harness.data("PATCH", f"/accounts/{harness.accounts[1]}/orders/{first}", edit)
     harness.wait(3)
     data = harness.complex_order("OCO")
     (related,) = data["related-orders"]

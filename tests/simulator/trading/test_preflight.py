@@ -5,54 +5,36 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-import pytest
-
 from brokerage_async.simulator.accounts.accounts import Position
 from brokerage_async.simulator.trading.preflight import LIMITS
-from tests.simulator.harness import EDIT, Harness, check_effect, leg, limit, market
+from tests.simulator.harness import CALL, EDIT, Harness, check_effect, leg, limit, market
+from tests.tables import for_each
+
+STRICT = {"strict-position-effect-validation": True}
 
 
-@pytest.mark.parametrize(
-    ("body", "code"),
+@for_each(
+    "body, code",
     [
         (limit(effect="Credit"), "cant_buy_for_credit"),
         (limit("100.00", leg(action="Sell to Open")), "cant_sell_for_debit"),
         (limit("100.00", leg("NOTTHERE")), "invalid_symbol"),
         (limit("100.00", leg(quantity="-1")), "invalid_quantity"),
-        (market(leg("/ESU6", "0.5", "Buy", "Future")), "invalid_quantity"),
+        (market(leg("/ESU6", "0.5", "Buy")), "invalid_quantity"),
         (market(leg("GONE")), "instrument_closing_only"),
-        (market(leg("AAPL  260116C00200000", "1", "Buy to Open", "Equity Option")), "instrument_expired"),
-        (market(leg("GONE  260717C00005000", "1", "Buy to Open", "Equity Option")), "invalid_symbol"),  # has no options
+        (market(leg("AAPL  260116C00200000", "1")), "instrument_expired"),
+        (market(leg("GONE  260717C00005000", "1")), "invalid_symbol"),  # has no options
         (limit("-1.00"), "invalid_price"),
         (limit(time_in_force="GTD", gtc_date="2026-06-09"), "invalid_gtc_date"),
-        (
-            market(
-                leg(action="Sell to Close"), **{"advanced-instructions": {"strict-position-effect-validation": True}}
-            ),
-            "invalid_position_effect",
-        ),
-        (
-            limit(
-                "1.00",
-                leg("AAPL  260717C00200000", "1", "Buy to Open", "Equity Option"),
-                leg("MSFT  260717C00470000", "1", "Buy to Open", "Equity Option"),
-            ),
-            "legs_underlying_mismatch",
-        ),
+        (market(leg(action="Sell to Close"), advanced_instructions=STRICT), "invalid_position_effect"),
+        (limit("1.00", leg(CALL, "1"), leg("MSFT  260717C00470000", "1")), "legs_underlying_mismatch"),
     ],
 )
 def test_invalid_order_fails_its_preflight(harness: Harness, body: dict[str, Any], code: str) -> None:
     for target in ("orders", "orders/dry-run"):
-        response = harness.ask("POST", f"/accounts/{harness.account}/{target}", body)
-        error = json.loads(response.body)["error"]
-        assert (response.status, error["code"]) == (422, "preflight_check_failure")
+        error = harness.error("POST", f"/accounts/{harness.account}/{target}", body)
+        assert error["code"] == "preflight_check_failure"
         assert code in [entry["code"] for entry in error["errors"]]
-
-
-def codes(harness: Harness, body: dict[str, Any], account: str | None = None) -> list[str]:
-    """Return the error codes of a dry-run, [] if it passes."""
-    answer = harness.ask("POST", f"/accounts/{account or harness.account}/orders/dry-run", body)
-    return [each["code"] for each in json.loads(answer.body).get("error", {}).get("errors", ())]
 
 
 def test_preflight_opening_market_order_after_hours_is_refused() -> None:
@@ -63,8 +45,8 @@ def test_preflight_opening_market_order_after_hours_is_refused() -> None:
     for without, refused in (((), [known]), (["opening_market_orders_need_an_open_market"], [])):
         harness = Harness(without=without)
         harness.wait_until("2026-06-12T21:00:00+00:00")
-        assert [codes(harness, body) for body in (market(), notional, later)] == [refused, refused, []]
-        assert codes(harness, close, harness.accounts[1]) == []
+        assert [harness.codes(body) for body in (market(), notional, later)] == [refused, refused, []]
+        assert harness.codes(close, harness.accounts[1]) == []
 
 
 def test_preflight_fractions_are_small_market_orders() -> None:
@@ -84,10 +66,10 @@ def test_preflight_fractions_are_small_market_orders() -> None:
         (notional("10") | {"value-effect": "Credit"}, ["cant_buy_for_credit"]),
     )
     kept, off = Harness().login(), Harness(without=["fractions_are_small_market_orders"]).login()
-    wrong = [(body, found) for body, refused in cases if (found := codes(kept, body)) != refused]
-    wrong += [(body, found) for body, _ in cases[:-1] if (found := codes(off, body))]
+    wrong = [(body, found) for body, refused in cases if (found := kept.codes(body)) != refused]
+    wrong += [(body, found) for body, _ in cases[:-1] if (found := off.codes(body))]
     assert wrong == []
-    assert codes(kept, market(leg(quantity="0.001", action="Sell to Close")), kept.accounts[1]) == []
+    assert kept.codes(market(leg(quantity="0.001", action="Sell to Close")), kept.accounts[1]) == []
 
 
 def test_preflight_both_sides_of_a_symbol_are_refused() -> None:
@@ -109,11 +91,11 @@ def test_preflight_both_sides_of_a_symbol_are_refused() -> None:
         wrong = [
             (one, found)
             for one, refused in cases
-            if (found := codes(harness, market(one), second)) != ([] if without else refused)
+            if (found := harness.codes(market(one), second)) != ([] if without else refused)
         ]
         assert wrong == []
         buy = harness.place(limit())
-        assert codes(harness, limit("300.00", leg(action=open_), effect="Credit")) == ([] if without else [sides])
+        assert harness.codes(limit("300.00", leg(action=open_), effect="Credit")) == ([] if without else [sides])
         assert harness.ask("PATCH", f"/accounts/{harness.account}/orders/{buy}", EDIT).status == 200
 
 
@@ -138,66 +120,53 @@ def test_close_without_position_becomes_opening_order() -> None:
     ]
     for without, action, codes in cases:
         harness = Harness(without=without).login()
-        for body, shown in (
-            (limit("900.00", leg(action="Sell to Close"), effect="Credit"), action),
-            (limit("100.00", leg("MSFT")), "Buy to Open"),
+        for body, shown, warned in (
+            (limit("900.00", leg(action="Sell to Close"), effect="Credit"), action, codes),
+            (limit("100.00", leg("MSFT")), "Buy to Open", []),
         ):
-            response = harness.ask("POST", f"/accounts/{harness.account}/orders", body)
-            data = json.loads(response.body)["data"]
-            assert response.status == 201
+            data = harness.data("POST", f"/accounts/{harness.account}/orders", body, 201)
             assert [each["action"] for each in data["order"]["legs"]] == [shown]
-            assert [each["code"] for each in data["warnings"]] == (codes if shown != "Buy to Open" else [])
+            assert [each["code"] for each in data["warnings"]] == warned
             assert harness.order(str(data["order"]["id"]))["legs"][0]["action"] == shown
 
 
 def test_close_of_a_position_stays_a_close(harness: Harness) -> None:
-    harness.place(market())
-    harness.wait(10)
+    harness.trade(market())
     closing = limit("900.00", leg(action="Sell to Close"), effect="Credit")
     first = harness.place(closing)
     assert harness.order(first)["legs"][0]["action"] == "Sell to Close"
     harness.cancel(first)
     harness.wait(1)
-    harness.place(market(leg(action="Sell to Close")))
-    harness.wait(10)
+    harness.trade(market(leg(action="Sell to Close")))
     assert harness.order(harness.place(closing))["legs"][0]["action"] == "Sell to Open"
 
 
 def test_dry_run_creates_nothing(harness: Harness) -> None:
     before = len(harness.sim.ledger.events)
-    response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", limit(external_identifier="x"))
-    order = json.loads(response.body)["data"]["order"]
-    assert response.status == 201
+    order = harness.preview(limit(external_identifier="x"))["order"]
     assert not {"id", "received-at"} & set(order)
     assert order["updated-at"] == 0
     assert len(harness.sim.ledger.events) == before
     assert harness.sim.ledger.orders(external_identifier="x") == []
 
 
-def size_codes(harness: Harness, quantity: str, action: str = "Buy to Open", effect: str = "Debit") -> list[str]:
-    body = limit("1.00", leg(quantity=quantity, action=action), effect=effect)
-    answer = json.loads(harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body).body)
-    return [entry["code"] for entry in answer.get("error", {}).get("errors", ())]
-
-
-def hold(harness: Harness, quantity: str) -> None:
-    account = harness.state.accounts.of(harness.state.owner)[0]
-    shares = harness.state.catalogue.instrument("Equity", "AAPL")
-    assert shares is not None
-    account.positions["AAPL"] = Position(shares, Decimal(quantity), Fraction(1), harness.now)
-
-
 def test_order_and_position_have_at_most_their_size(harness: Harness) -> None:
-    assert size_codes(harness, "50000") == []
-    assert size_codes(harness, "50001") == ["size_limit_exceeded"]
-    hold(harness, "199990")
-    assert size_codes(harness, "10") == []
-    assert size_codes(harness, "11") == ["size_limit_exceeded"]
-    hold(harness, "300000")
-    assert size_codes(harness, "60000", "Sell to Close", "Credit") == []
+    close = {"action": "Sell to Close", "effect": "Credit"}
+    cases: list[tuple[str, str, dict[str, str], list[str]]] = [
+        ("0", "50000", {}, []),
+        ("0", "50001", {}, ["size_limit_exceeded"]),
+        ("199990", "10", {}, []),
+        ("199990", "11", {}, ["size_limit_exceeded"]),
+        ("300000", "60000", close, []),
+    ]
+    for held, quantity, terms, expected in cases:
+        shares = Position(harness.instrument("AAPL"), Decimal(held), Fraction(1), harness.now)
+        harness.own().positions |= {"AAPL": shares} if Decimal(held) else {}
+        body = limit("1.00", leg(quantity=quantity, action=terms.get("action", "Buy to Open")))
+        body["price-effect"] = terms.get("effect", "Debit")
+        assert (held, quantity, harness.codes(body)) == (held, quantity, expected)
     served = harness.get(f"/accounts/{harness.account}/position-limit")["data"]
-    names = {"Equity": "equity", "Equity Option": "equity-option", "Future": "future", "Future Option": "future-option"}
     for kind, limits in LIMITS.items():
-        assert served[f"{names[kind]}-order-size"] == limits.order
-        assert served[f"{names[kind]}-position-size"] == limits.position
+        name = kind.lower().replace(" ", "-")
+        assert (served[f"{name}-order-size"], served[f"{name}-position-size"]) == (limits.order, limits.position)
     assert "underlying-opening-order-limit" not in served  # orders are not held against one

@@ -15,6 +15,7 @@ from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.transports.memory import Pump
 from tests.simulator.harness import Harness, limit
 from tests.stream.world import SMALL
+from tests.tables import for_each
 
 pytestmark = pytest.mark.virtual_time
 
@@ -49,12 +50,10 @@ async def test_send_returns_the_response_until_the_transport_is_closed() -> None
     caller = Caller()
     assert (await caller.get()).status == 200
     assert caller.sim.ledger.requests[-1].delivered is True
-    caller = Caller()
     caller.sim.faults.add("GET", ".", "hang")
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(10):
             await caller.get()
-    caller = Caller()
     await caller.transport.close()
     with pytest.raises(RequestNotSentError):
         await caller.get()
@@ -65,14 +64,16 @@ async def test_latency_is_halved_around_the_processing_and_may_depend_on_the_req
     began = loop_time()
     await caller.get()
     assert loop_time() - began == pytest.approx(1.0)
-    entry = caller.sim.ledger.requests[-1]
-    assert entry.at - caller.harness.now == pytest.approx(0.5)
+    assert caller.sim.ledger.requests[-1].at - caller.harness.now == pytest.approx(0.5)
     caller = Caller(latency=lambda request: 2.0 if request.method == "POST" else 0.0)
     began = loop_time()
     await caller.get()
     assert loop_time() == began
     await caller.place("a")
     assert loop_time() - began == pytest.approx(2.0)
+
+
+async def test_date_of_every_response_is_simulated_time() -> None:
     caller = Caller(latency=10.0, start=datetime(2031, 7, 7, 14, 30, tzinfo=UTC))
     caller.sim.clock.advance(60)
     assert (await caller.get()).headers["date"] == "Mon, 07 Jul 2031 14:31:10 GMT"
@@ -93,37 +94,34 @@ async def test_cancelled_request_on_its_way_is_still_processed() -> None:
     assert caller.sim.ledger.requests[-1].delivered is False
 
 
-@pytest.mark.parametrize(("fault", "late"), [("delay(5)", 0), ("delay_after(5)", 1), ("hang", 0), ("hang_after", 1)])
-async def test_timeout_loses_the_response(fault: str, late: int) -> None:
+@for_each(
+    "fault, error, placed, later",
+    [
+        ("delay(5)", ResponseLostError, 0, 1),
+        ("delay_after(5)", ResponseLostError, 1, 1),
+        ("hang", ResponseLostError, 0, 0),
+        ("hang_after", ResponseLostError, 1, 1),
+        ("refuse", RequestNotSentError, 0, 0),
+        ("drop_before", ResponseLostError, 0, 0),
+        ("drop_after", ResponseLostError, 1, 1),
+        ("truncate", ResponseLostError, 1, 1),
+    ],
+)
+async def test_faults_of_the_connection_lose_the_request_or_the_response(
+    fault: str, error: type[Exception], placed: int, later: int
+) -> None:
     caller = Caller()
     caller.sim.faults.add("POST", "/orders", fault)
     began = loop_time()
-    with pytest.raises(ResponseLostError) as caught:
+    with pytest.raises(error) as caught:
         await caller.place("a", timeout=1.0)
-    assert caught.value.maybe_processed
-    assert loop_time() - began == pytest.approx(1.0)
-    assert caller.placed("a") == late
+    assert caught.value.maybe_processed is (error is ResponseLostError)  # type: ignore[attr-defined]
+    waits = fault.startswith(("delay", "hang"))
+    assert (loop_time() - began, caller.placed("a")) == (pytest.approx(1.0 if waits else 0.0), placed)
     await asyncio.sleep(5)
-    assert caller.placed("a") == (late if fault.startswith("hang") else 1)
-    assert all(entry.delivered is False for entry in caller.sim.ledger.requests if entry.fault)
-
-
-async def test_refused_connection_never_reaches_the_service() -> None:
-    caller = Caller()
-    caller.sim.faults.add("POST", "/orders", "refuse")
-    with pytest.raises(RequestNotSentError) as caught:
-        await caller.place("a")
-    assert not caught.value.maybe_processed
-    assert caller.placed("a") == 0
-
-
-@pytest.mark.parametrize(("fault", "count"), [("drop_before", 0), ("drop_after", 1), ("truncate", 1)])
-async def test_dropped_connection_loses_the_response(fault: str, count: int) -> None:
-    caller = Caller()
-    caller.sim.faults.add("POST", "/orders", fault)
-    with pytest.raises(ResponseLostError):
-        await caller.place("a")
-    assert caller.placed("a") == count
+    assert caller.placed("a") == later
+    delivered = None if fault == "refuse" else False
+    assert [entry.delivered for entry in caller.sim.ledger.requests if entry.fault] == [delivered]
 
 
 async def test_orders_advance_with_the_loop_clock() -> None:
@@ -134,73 +132,81 @@ async def test_orders_advance_with_the_loop_clock() -> None:
     assert caller.harness.history(identifier) == ["Received", "Routed", "In Flight", "Live"]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "met"), [(r"per-page=7", True), (r"/equities\?per-page=7$", True), (r"/equities$", False)]
-)
-async def test_fault_pattern_matches_the_query(pattern: str, met: bool) -> None:
+async def test_fault_pattern_matches_the_query() -> None:
     caller = Caller()
-    caller.sim.faults.add("GET", pattern, "status(503)")
     url = f"{caller.sim.base_url}/instruments/equities?per-page=7"
-    response = await caller.transport.send(Request(method="GET", url=url, headers=caller.harness.headers))
-    assert (response.status == 503) is met
+    for pattern, status in ((r"per-page=7", 503), (r"/equities\?per-page=7$", 503), (r"/equities$", 200)):
+        caller.sim.faults.add("GET", pattern, "status(503)")
+        response = await caller.transport.send(Request(method="GET", url=url, headers=caller.harness.headers))
+        assert (pattern, response.status) == (pattern, status)
 
 
 SETUP = json.dumps({"type": "SETUP", "channel": 0, "version": "0.1"})
 
 
-async def opened(sim: Simulator) -> WebSocket:
+async def opened() -> tuple[Simulator, WebSocket]:
+    """Return a simulator and a socket of its market data."""
+    sim = Simulator(**SMALL)
     transport = sim.transport()
     assert isinstance(transport, SocketTransport)
     url = f"{sim.streamer_url.rpartition('/')[0]}/market-data"
-    return await transport.open_socket(url, user_agent="tests/1", timeout=1)
+    return sim, await transport.open_socket(url, user_agent="tests/1", timeout=1)
+
+
+async def kinds(socket: WebSocket, count: int) -> list[str]:
+    return [json.loads(await socket.receive())["type"] for _ in range(count)]
 
 
 async def test_messages_go_there_and_back_in_order() -> None:
-    sim = Simulator(**SMALL)
-    socket = await opened(sim)
+    sim, socket = await opened()
     await socket.send(SETUP)
-    assert [json.loads(await socket.receive())["type"] for _ in range(2)] == ["SETUP", "AUTH_STATE"]
+    assert await kinds(socket, 2) == ["SETUP", "AUTH_STATE"]
     await socket.close()
     await socket.close()
     assert sim.streams.sessions == []
 
 
-async def test_delayed_message_is_overtaken() -> None:
-    sim = Simulator(**SMALL)
-    socket = await opened(sim)
+async def test_delayed_message_is_overtaken_or_lost_with_its_socket() -> None:
+    sim, socket = await opened()
     sim.streams.faults.add("late(3)", kind="protocol")
     await socket.send(SETUP)
-    start = asyncio.get_running_loop().time()
-    assert [json.loads(await socket.receive())["type"] for _ in range(2)] == ["AUTH_STATE", "SETUP"]
-    assert asyncio.get_running_loop().time() - start == pytest.approx(3)
+    began = loop_time()
+    assert await kinds(socket, 2) == ["AUTH_STATE", "SETUP"]
+    assert loop_time() - began == pytest.approx(3)
     sim.streams.faults.add("late(3)", kind="protocol")
     await socket.send(SETUP)
     await socket.close()
     await asyncio.sleep(5)
     with pytest.raises(ResponseLostError):
-        await asyncio.wait_for(drained(socket), 1)
-
-
-async def drained(socket: WebSocket) -> None:
-    while True:
-        await socket.receive()
+        await asyncio.wait_for(kinds(socket, 100), 1)
 
 
 async def test_socket_ends_when_either_side_closes() -> None:
-    sim = Simulator(**SMALL)
-    socket = await opened(sim)
+    sim, socket = await opened()
     [session] = sim.streams.sessions
     await socket.send(SETUP)
     await socket.close()
     await asyncio.sleep(0)
     assert not session._is_set_up  # type: ignore[attr-defined]
-    sim = Simulator(**SMALL)
-    socket = await opened(sim)
+    sim, socket = await opened()
     waiting = asyncio.ensure_future(socket.receive())
     await asyncio.sleep(1)
     await socket.close()
     with pytest.raises(ResponseLostError):
         await waiting
+    sim, socket = await opened()
+    await socket.send(SETUP)
+    await asyncio.sleep(0.1)
+    sim.streams.drop()
+    assert await kinds(socket, 2) == ["SETUP", "AUTH_STATE"]
+    with pytest.raises(ResponseLostError, match="the service closed the connection"):
+        await socket.receive()
+    with pytest.raises(ResponseLostError, match="the connection is closed"):
+        await socket.send(SETUP)
+    await socket.close()
+
+
+async def test_socket_opens_at_an_address_of_a_stream_until_the_transport_is_closed() -> None:
     transport = Simulator(**SMALL).transport()
     assert isinstance(transport, SocketTransport)
     with pytest.raises(RequestNotSentError, match="no stream at ws://x/nowhere"):
@@ -208,18 +214,6 @@ async def test_socket_ends_when_either_side_closes() -> None:
     await transport.close()
     with pytest.raises(RequestNotSentError, match="transport is closed"):
         await transport.open_socket("ws://x/streams/account", user_agent="tests/1", timeout=1)
-    sim = Simulator(**SMALL)
-    socket = await opened(sim)
-    await socket.send(SETUP)
-    await asyncio.sleep(0.1)
-    sim.streams.drop()
-    assert json.loads(await socket.receive())["type"] == "SETUP"
-    assert json.loads(await socket.receive())["type"] == "AUTH_STATE"
-    with pytest.raises(ResponseLostError, match="the service closed the connection"):
-        await socket.receive()
-    with pytest.raises(ResponseLostError, match="the connection is closed"):
-        await socket.send(SETUP)
-    await socket.close()
 
 
 def pumped() -> tuple[Simulator, Pump]:
@@ -232,8 +226,7 @@ def pumped() -> tuple[Simulator, Pump]:
 
 def schedule(sim: Simulator, seconds: float, times: list[float]) -> None:
     """Note when an event of the simulator runs."""
-    loop = asyncio.get_running_loop()
-    sim.brokerage.state.event_queue.at(sim.clock.now() + seconds, lambda _: times.append(loop.time()))
+    sim.brokerage.state.event_queue.at(sim.clock.now() + seconds, lambda _: times.append(loop_time()))
 
 
 async def test_events_run_when_they_are_due_however_late_they_were_scheduled() -> None:
@@ -242,33 +235,32 @@ async def test_events_run_when_they_are_due_however_late_they_were_scheduled() -
     schedule(sim, 5.0, times)
     pump.start()
     pump.start()
-    start = asyncio.get_running_loop().time()
+    start = loop_time()
     await asyncio.sleep(1)
     schedule(sim, 2.0, times)
     await asyncio.sleep(10)
     assert [round(at - start, 3) for at in times] == [3.0, 5.0]
-    await pump.stop()
-    await pump.stop()
-    sim, pump = pumped()
-    times: list[float] = []
     schedule(sim, 3000.0, times)
-    pump.start()
     await asyncio.sleep(1)
     sim.clock.advance(4000)
     await asyncio.sleep(0.1)
-    assert len(times) == 1
+    assert len(times) == 3
+    await pump.stop()
     await pump.stop()
 
 
 async def test_pump_ends_with_the_last_connection() -> None:
+    def runs() -> bool:
+        return any(task.get_name() == "simulator streams" for task in asyncio.all_tasks())
+
     sim, pump = pumped()
     pump.start()
     pump.check()
-    assert any(task.get_name() == "simulator streams" for task in asyncio.all_tasks())
+    assert runs()
     sim.streams.forget(sim.streams.sessions[0])
     pump.check()
     pump.check()
     await asyncio.sleep(0)
-    assert not any(task.get_name() == "simulator streams" for task in asyncio.all_tasks())
+    assert not runs()
     assert sim.brokerage.state.event_queue.on_schedule is None
     assert sim.clock.on_advance is None
