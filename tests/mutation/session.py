@@ -22,6 +22,7 @@ SURVIVED = "survived"
 OPTIONS = [
     "-q",
     "--tb=no",
+    "--assert=plain",  # pytest would load the package from its files to rewrite assertions, not from the mutant
     "-o",
     "timeout=0",  # time is bounded here, and a busy machine is no failure
     "-W",
