@@ -170,7 +170,7 @@ class InMemoryTransport:
         self._clock.now()  # Time starts with the first request, not with its arrival.
         fault = self._brokerage.faults.take(request.method, request_target(request.url))
         if fault is not None and fault.connection_action is ConnectionAction.REFUSE:
-            self._brokerage.serve(request, self._clock.now(), fault)
+            self._brokerage.serve(request, self._clock.now(), fault).record.delivered = False
             raise RequestNotSentError("simulated: connection refused")
         latency = self._latency(request)
         before, after = latency / 2, latency / 2
