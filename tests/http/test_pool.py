@@ -7,7 +7,7 @@ import aiohttp
 import pytest
 
 from brokerage_async.errors import RequestNotSentError
-from brokerage_async.http.pool import Pool, guard_connector
+from brokerage_async.http.pool import guard_connector
 from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.protocol.request import Request
 from tests.loops import on_real_time
@@ -105,13 +105,6 @@ async def test_connector_is_guarded_once_however_many_clients_share_it() -> None
         for _ in range(3):
             AiohttpTransport(session)
         assert connector.connect is guarded
-
-
-async def test_pool_of_the_library_needs_no_second_guard() -> None:
-    async with aiohttp.ClientSession(connector=Pool(1)) as session:
-        AiohttpTransport(session)
-        assert session.connector is not None
-        assert "connect" not in vars(session.connector)
 
 
 async def test_session_that_is_closed_already_is_left_alone() -> None:
