@@ -52,22 +52,6 @@ NO_MARKET_DATA = (
 )
 
 
-@attrs.frozen
-class Again:
-    """The call is sent again in ``after`` seconds.
-
-    ``price`` was paid from the retry budget for that; ``refreshed`` says that the token has to be a fresh one.
-    """
-
-    after: float = 0.0
-    price: int = 0
-    refreshed: bool = False
-
-
-Next = Response | BrokerageError | Again
-"""Next step after an attempt: the success to return, the failure to raise, or another attempt."""
-
-
 NO_TOKEN = Secret()
 
 
@@ -108,6 +92,8 @@ class Call:
     _last: BrokerageError | None = attrs.field(default=None, init=False)
     _operation: Operation[Any] = attrs.field(init=False)
     _waiting_for: str = attrs.field(default="its turn to be sent", init=False)
+    _refreshed: bool = attrs.field(default=False, init=False)
+    _price: int = attrs.field(default=0, init=False)
     attempt: int = attrs.field(default=0, init=False)
     maybe_processed: bool = attrs.field(default=False, init=False)
 
@@ -118,7 +104,6 @@ class Call:
 
     async def run(self) -> Response:
         """Return the first success, or raise the failure that ends the call."""
-        refreshed, price = False, 0
         if self._operation.deprecated:
             _warn_of_deprecation(self._operation.name)
         while True:
@@ -128,7 +113,7 @@ class Call:
                 lane = await self._enter(attempt)
                 try:
                     await self._send(attempt)
-                    following = self._judge(attempt, lane, refreshed)
+                    following = self._judge(attempt, lane)
                 finally:  # only now: the next call in the lane must find the gate that a 429 has closed
                     lane.release()
                     if attempt.place is not None and attempt.response is not None:
@@ -136,19 +121,16 @@ class Call:
             except BaseException:
                 self._report(attempt, ABANDONED, None)
                 raise
-            match following:
-                case Response() as response:
-                    self._engine.budget.earn(price)
-                    self._report(attempt, attempt.outcome, None)
-                    return response
-                case BrokerageError() as error:
-                    self._report(attempt, attempt.outcome, None)
-                    raise note_arguments(error, self._call)
-                case Again(after):
-                    self._report(attempt, attempt.outcome, after)
-                    refreshed, price = refreshed or following.refreshed, following.price or price
-                    if after:
-                        await asyncio.sleep(after)
+            if isinstance(following, Response):
+                self._engine.budget.earn(self._price)
+                self._report(attempt, attempt.outcome, None)
+                return following
+            if isinstance(following, BrokerageError):
+                self._report(attempt, attempt.outcome, None)
+                raise note_arguments(following, self._call)
+            self._report(attempt, attempt.outcome, following)
+            if following:
+                await asyncio.sleep(following)
 
     async def _enter(self, attempt: _Attempt) -> Lane:
         """Wait for this call's turn, note the token to send, and return the lane, which the caller has to release."""
@@ -168,12 +150,7 @@ class Call:
     async def _enter_lane(self, attempt: _Attempt, lane: Lane) -> Lane:
         tokens, limiter = self._engine.tokens, self._engine.limiter
         entered = lane.try_acquire(self._loop.time())
-        if entered and limiter.shared is None:
-            ready = tokens.peek(attempt.began)
-            if ready is not None:  # the usual way: nothing to wait for
-                attempt.authorization = ready
-                return lane
-        while True:
+        while True:  # most calls find nothing to wait for
             if not entered:
                 await self._in_time(lane.acquire(), "a free slot (Limits)", lane)
             try:
@@ -270,8 +247,8 @@ class Call:
                 self._last = self._engine.tokens.failure or self._last
             raise self._too_late(what) from self._last
 
-    def _judge(self, attempt: _Attempt, lane: Lane, refreshed: bool) -> Next:
-        """Return the step after ``attempt``, and inform lane and tokens of its outcome."""
+    def _judge(self, attempt: _Attempt, lane: Lane) -> Response | BrokerageError | float:
+        """Return the success, the failure to raise, or the pause before a repeat. Inform lane and tokens of it."""
         assert attempt.sent_at is not None
         failure = attempt.failure
         if failure is None:
@@ -295,21 +272,23 @@ class Call:
                 if TABLE[self._operation.effect][outcome] is Action.REFRESH:
                     raise
                 another_token = False  # the error to raise is the answer: the mutation may have been processed
-        action = decide(self._operation.effect, outcome, attempt=self.attempt, policy=policy, refreshed=refreshed)
+        action = decide(self._operation.effect, outcome, attempt=self.attempt, policy=policy, refreshed=self._refreshed)
         if action is Action.RAISE or self._engine.closed or not another_token:
             return self._fail(failure)
         if action is Action.REFRESH:
-            return Again(refreshed=True)
+            self._refreshed = True
+            return 0.0
         if action is Action.WAIT:  # in the lane, behind its gate
-            return Again()
+            return 0.0
         price = self._engine.budget.spend(outcome)
         if price is None:
             return self._fail(failure)
+        self._price = price
         pause = full_jitter(policy).pause(self.attempt, policy.jitter(), wish=failure.retry_after)
         left = math.inf if self._deadline_at is None else self._deadline_at - self._loop.time()
         if pause >= left:
             return self._too_late(f"the next one, in {pause:.3g} s" if left > 0 else _awaited(failure))
-        return Again(pause, price)
+        return pause
 
     def _fail(self, failure: BrokerageError) -> BrokerageError:
         """Return the failure to raise, which is a `DeadlineExceededError` if the deadline cut a send short."""
