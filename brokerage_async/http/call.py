@@ -52,15 +52,11 @@ NO_MARKET_DATA = (
 )
 
 
-NO_TOKEN = Secret()
-
-
 @attrs.define
 class _Attempt:
     """Times and results of one attempt so far."""
 
     began: float
-    authorization: Secret = NO_TOKEN
     place: tuple[Rate, asyncio.TimerHandle] | None = None
     sent_at: float | None = None
     response: Response | None = None
@@ -87,7 +83,7 @@ class Call:
     _call: BoundCall[Any]
     _request: Request
     _loop: asyncio.AbstractEventLoop
-    _authorization: Secret = attrs.field(default=NO_TOKEN, init=False)
+    _authorization: Secret = attrs.field(default=Secret(), init=False)
     _deadline_at: float | None = attrs.field(init=False)
     _last: BrokerageError | None = attrs.field(default=None, init=False)
     _operation: Operation[Any] = attrs.field(init=False)
@@ -136,18 +132,18 @@ class Call:
         """Wait for this call's turn, note the token to send, and return the lane, which the caller has to release."""
         lane, rate = self._engine.limiter.route(self._operation)
         if rate is None:
-            return await self._enter_lane(attempt, lane)
+            return await self._enter_lane(lane)
         if not rate.try_acquire(attempt.began):
             await self._in_time(rate.acquire(), f"the rate of {self._operation.name} (Limits.per_operation)")
         try:
-            await self._enter_lane(attempt, lane)
+            await self._enter_lane(lane)
         except BaseException:
             rate.withdraw()
             raise
         attempt.place = rate, rate.sent()
         return lane
 
-    async def _enter_lane(self, attempt: _Attempt, lane: Lane) -> Lane:
+    async def _enter_lane(self, lane: Lane) -> Lane:
         tokens, limiter = self._engine.tokens, self._engine.limiter
         entered = lane.try_acquire(self._loop.time())
         while True:  # most calls find nothing to wait for
@@ -157,7 +153,7 @@ class Call:
                 ready = tokens.peek(self._loop.time())
                 if ready is None:
                     ready = await self._in_time(tokens.get(), ACCESS)
-                attempt.authorization = ready
+                self._authorization = ready
                 if limiter.shared is not None and lane.is_open(self._loop.time()):
                     await self._in_time(limiter.permit(self._operation), "the shared limits (RedisLimits)")
                 if lane.is_open(self._loop.time()):
@@ -172,7 +168,7 @@ class Call:
         """Send once, and note the response and, if it is not a success, the failure."""
         attempt.sent_at = self._loop.time()
         try:
-            request = self._next_request(attempt, attempt.sent_at)
+            request = self._next_request(attempt.sent_at)
             if request.guard is not None:
                 request.check_guard()
             response = await self._engine.transport.send(request)
@@ -209,7 +205,7 @@ class Call:
         headers = headers_without_token(response.headers, self._authorization)
         return attrs.evolve(response, headers=headers, body=without_token(response.body, self._authorization))
 
-    def _next_request(self, attempt: _Attempt, now: float) -> Request:
+    def _next_request(self, now: float) -> Request:
         """Return the request to send, its timeout within the deadline."""
         timeout = self._options.timeout
         if self._deadline_at is not None:
@@ -218,13 +214,12 @@ class Call:
                 raise self._too_late(self._waiting_for)
             timeout = left if timeout is None else min(timeout, left)
         request = self._request
-        self._authorization = attempt.authorization
         typed = {} if request.body is None else {"Content-Type": "application/json"}
         return Request(
             method=request.method,
             url=request.url,
             headers={**request.headers, **typed},
-            authorization=attempt.authorization,
+            authorization=self._authorization,
             body=request.body,
             operation=self._operation,
             timeout=timeout,
@@ -253,7 +248,7 @@ class Call:
         failure = attempt.failure
         if failure is None:
             assert attempt.response is not None
-            self._engine.tokens.accept(attempt.authorization)
+            self._engine.tokens.accept(self._authorization)
             lane.succeeded(attempt.sent_at)
             return attempt.response
         self._last = failure
@@ -267,7 +262,7 @@ class Call:
         another_token = True
         if outcome in _UNAUTHORIZED:
             try:
-                another_token = self._engine.tokens.invalidate(attempt.authorization)
+                another_token = self._engine.tokens.invalidate(self._authorization)
             except BrokerageError:
                 if TABLE[self._operation.effect][outcome] is Action.REFRESH:
                     raise

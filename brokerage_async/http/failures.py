@@ -41,14 +41,6 @@ def classify(error: BaseException, *, written: bool) -> Processed:
     return Processed.YES if isinstance(error, ANSWERED) else Processed.MAYBE
 
 
-class ConnectionDroppedError(Exception):
-    """Carries an exception past aiohttp's resending. Trace callbacks see it, callers never do."""
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__(error)
-        self.error = error
-
-
 class TooLargeError(Exception):
     """The body is larger than the transport reads."""
 
@@ -59,8 +51,6 @@ def failure_of(
     """Return ``error`` as an error of the library."""
     if isinstance(error, BrokerageError):
         return error
-    if isinstance(error, ConnectionDroppedError):
-        error = error.error
     operation = request.operation
     context: dict[str, Any] = {
         "operation": operation.name if operation else None,
@@ -86,8 +76,6 @@ def failure_of(
 
 def harmless(error: Exception) -> Exception | None:
     """Return ``error`` as a cause without what leads to the headers of the request, the access token among them."""
-    if isinstance(error, ConnectionDroppedError):
-        error = error.error
     if isinstance(error, aiohttp.ClientResponseError | BrokerageError):
         return None
     error.__cause__ = error.__context__ = None
