@@ -88,9 +88,9 @@ class OffsetPager(Pager[E], Generic[E]):
         A whole list that changes while it is read is read again, up to `MAX_READINGS` times. `disagreement` says so if
         the last reading does not agree with itself either.
         """
-        _check_bound(max_items)
         if max_items is None:
             return await self._read_whole(None)
+        check_count("max_items", max_items, minimum=0)
         async with aclosing(self._walk(max_items)) as pages:
             items = [item async for page in pages for item in page.items]
         return items[:max_items]
@@ -135,7 +135,8 @@ class OffsetPager(Pager[E], Generic[E]):
         Raises:
             ConfigurationError: pyarrow is missing (extra ``arrow``), or a number fits no column.
         """
-        _check_bound(max_items)
+        if max_items is not None:
+            check_count("max_items", max_items, minimum=0)
         none = to_arrow((), self.model, decimals=decimals)
         convert = functools.partial(to_arrow, model=self.model, decimals=decimals)
         async with aclosing(self._walk(max_items)) as pages:
@@ -238,8 +239,3 @@ class OffsetPager(Pager[E], Generic[E]):
                 error.add_note(f"the walk can go on from page_offset={offset}")
             raise
         return Page(tuple(decoded.value), decoded.pagination, offset)
-
-
-def _check_bound(max_items: object) -> None:
-    if max_items is not None:
-        check_count("max_items", max_items, minimum=0)
