@@ -42,7 +42,7 @@ async def fetch(
     kind: str,
     symbols: Annotated[str, typer.Option(help="file with a symbol on each line (chains: a product code), or -")],
     out: Annotated[Path, typer.Option(help="file to write: .jsonl, .csv or .parquet")],
-    start_date: Annotated[datetime | None, day("first day, for earnings and only there", "--start-date")] = None,
+    start_date: Annotated[datetime | None, day("first day, for earnings and only there")] = None,
     concurrency: Annotated[int | None, typer.Option(min=1, help="requests in flight")] = None,
     batch_size: Annotated[
         int | None, typer.Option(min=1, help="symbols in one request, where it takes several")

@@ -35,7 +35,7 @@ HISTORY = timedelta(days=401)
 """Age of the oldest orders among which an order is looked up."""
 
 
-Value = Annotated[str | None, typer.Option("--value", help="dollars to spend or raise, instead of a quantity")]
+Value = Annotated[str | None, typer.Option(help="dollars to spend or raise, instead of a quantity")]
 AllowWarnings = Annotated[bool, typer.Option("--allow-warnings", help="submit despite warnings")]
 OrderId = Annotated[str, typer.Argument(help="identifier of the order")]
 Scope = Annotated[str | None, typer.Option("--account", help="this account only, instead of every one")]
@@ -97,14 +97,12 @@ async def bracket(
 
 async def replace(
     order_id: OrderId,
-    limit: Annotated[str | None, typer.Option("--limit", help="new limit price")] = None,
-    stop: Annotated[str | None, typer.Option("--stop", help="new price that sets the order off")] = None,
-    tif: Annotated[
-        str | None, typer.Option("--tif", help="new time in force", autocompletion=values_of("TimeInForce"))
-    ] = None,
+    limit: Annotated[str | None, typer.Option(help="new limit price")] = None,
+    stop: Annotated[str | None, typer.Option(help="new price that sets the order off")] = None,
+    tif: Annotated[str | None, typer.Option(help="new time in force", autocompletion=values_of("TimeInForce"))] = None,
     until: Until = None,
     order: Annotated[
-        str | None, typer.Option("--order", help="all terms as JSON, without legs: FILE, or - for standard input")
+        str | None, typer.Option(help="all terms as JSON, without legs: FILE, or - for standard input")
     ] = None,
     allow_warnings: AllowWarnings = False,
     journal: JournalAt = None,
@@ -176,7 +174,7 @@ async def cancel_all(
 
 
 async def list_orders(
-    since: Annotated[datetime | None, day("from this day on, instead of today's", "--since")] = None,
+    since: Annotated[datetime | None, day("from this day on, instead of today's")] = None,
     max_items: Annotated[int, typer.Option(help="show at most so many")] = 100,
     *,
     target: Target,
