@@ -60,12 +60,12 @@ class OffsetPager(Pager[E], Generic[E]):
 
     @property
     def repeats(self) -> int:
-        """Number of rows that the latest walk has dropped so far, because an earlier page held the same."""
+        """See `Pager.repeats`."""
         return self._detector.repeats
 
     @property
     def disagreement(self) -> str | None:
-        """Why the pages of the latest walk cannot be pages of one state of the list, None if nothing shows it."""
+        """See `Pager.disagreement`."""
         return self._detector.disagreement
 
     def __repr__(self) -> str:
@@ -79,15 +79,11 @@ class OffsetPager(Pager[E], Generic[E]):
                     yield item
 
     def pages(self) -> AsyncGenerator[Page[E], None]:
-        """Iterate over the pages, in order, without items of earlier pages."""
+        """See `Pager.pages`."""
         return self._walk()
 
     async def collect(self, max_items: int | None = None) -> list[E]:
-        """Return all items, or the first ``max_items``, without fetching a page too many.
-
-        A whole list that changes while it is read is read again, up to `MAX_READINGS` times. `disagreement` says so if
-        the last reading does not agree with itself either.
-        """
+        """See `Pager.collect`."""
         if max_items is None:
             return await self._read_whole(None)
         check_count("max_items", max_items, minimum=0)
@@ -119,22 +115,12 @@ class OffsetPager(Pager[E], Generic[E]):
         return items
 
     def prefetch(self, pages: int) -> OffsetPager[E]:
-        """Return a pager that fetches up to ``pages`` pages ahead of the consumer.
-
-        The first page is always fetched alone, because it names the number of pages. If it does not, nothing is
-        fetched ahead.
-        """
+        """See `Pager.prefetch`."""
         check_count("pages", pages, minimum=0)
         return OffsetPager(self._fetch, self._call, ahead=pages)
 
     async def to_arrow(self, max_items: int | None = None, *, decimals: Decimals = "exact") -> pyarrow.Table:
-        """Return all items, or the first ``max_items``, as an Arrow table. See `brokerage_async.arrow.to_arrow`.
-
-        Pages are turned into columns as they arrive.
-
-        Raises:
-            ConfigurationError: pyarrow is missing (extra ``arrow``), or a number fits no column.
-        """
+        """See `Pager.to_arrow`. Pages are turned into columns as they arrive."""
         if max_items is not None:
             check_count("max_items", max_items, minimum=0)
         none = to_arrow((), self.model, decimals=decimals)
@@ -144,21 +130,13 @@ class OffsetPager(Pager[E], Generic[E]):
         return joined([none, *tables]).slice(0, max_items)
 
     async def to_pandas(self, max_items: int | None = None, *, decimals: Decimals = "exact") -> pandas.DataFrame:
-        """Return all items, or the first ``max_items``, as a frame. See `brokerage_async.arrow.to_pandas`.
-
-        Raises:
-            ConfigurationError: pandas is missing (extra ``pandas``), or a number fits no column.
-        """
+        """See `Pager.to_pandas`."""
         require("pandas")
         items = await self.collect(max_items)
         return await asyncio.to_thread(to_pandas, items, self.model, decimals=decimals)
 
     async def to_polars(self, max_items: int | None = None, *, decimals: Decimals = "exact") -> polars.DataFrame:
-        """Return all items, or the first ``max_items``, as a frame. See `brokerage_async.arrow.to_polars`.
-
-        Raises:
-            ConfigurationError: Polars is missing (extra ``polars``), or a number fits no column.
-        """
+        """See `Pager.to_polars`."""
         require("polars")
         items = await self.collect(max_items)
         return await asyncio.to_thread(to_polars, items, self.model, decimals=decimals)
