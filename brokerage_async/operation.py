@@ -336,30 +336,47 @@ class Pager(ABC, Generic[E]):
 
     @abstractmethod
     def pages(self) -> AsyncIterator[Page[E]]:
-        """Iterate over the pages, in order."""
+        """Iterate over the pages, in order, without items of earlier pages."""
 
     @abstractmethod
     async def collect(self, max_items: int | None = None) -> list[E]:
         """Return all items, or the first ``max_items``, without fetching a page too many.
 
-        A whole list that changes while it is read is read again, within a bound. See `disagreement`.
+        A whole list that changes while it is read is read again, at most twice. `disagreement` says so if the last
+        reading does not agree with itself either.
         """
 
     @abstractmethod
     def prefetch(self, pages: int) -> Pager[E]:
-        """Return a pager that fetches up to ``pages`` pages ahead of the consumer."""
+        """Return a pager that fetches up to ``pages`` pages ahead of the consumer.
+
+        The first page is always fetched alone, because it names the number of pages. If it does not, nothing is
+        fetched ahead.
+        """
 
     @abstractmethod
     async def to_arrow(self, max_items: int | None = None, *, decimals: Decimals = "exact") -> pyarrow.Table:
-        """Return all items, or the first ``max_items``, as an Arrow table. See `brokerage_async.arrow.to_arrow`."""
+        """Return all items, or the first ``max_items``, as an Arrow table. See `brokerage_async.arrow.to_arrow`.
+
+        Raises:
+            ConfigurationError: pyarrow is missing (extra ``arrow``), or a number fits no column.
+        """
 
     @abstractmethod
     async def to_pandas(self, max_items: int | None = None, *, decimals: Decimals = "exact") -> pandas.DataFrame:
-        """Return all items, or the first ``max_items``, as a frame. See `brokerage_async.arrow.to_pandas`."""
+        """Return all items, or the first ``max_items``, as a frame. See `brokerage_async.arrow.to_pandas`.
+
+        Raises:
+            ConfigurationError: pandas is missing (extra ``pandas``), or a number fits no column.
+        """
 
     @abstractmethod
     async def to_polars(self, max_items: int | None = None, *, decimals: Decimals = "exact") -> polars.DataFrame:
-        """Return all items, or the first ``max_items``, as a frame. See `brokerage_async.arrow.to_polars`."""
+        """Return all items, or the first ``max_items``, as a frame. See `brokerage_async.arrow.to_polars`.
+
+        Raises:
+            ConfigurationError: Polars is missing (extra ``polars``), or a number fits no column.
+        """
 
 
 class Executor(Protocol):

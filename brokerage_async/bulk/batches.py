@@ -59,6 +59,7 @@ def url_length(keys: Sequence[str]) -> int:
     return 16 * len(keys) + len(encoded)
 
 
+@attrs.define(eq=False)
 class Batcher:
     """Cuts keys into batches, reading no further than the next batch needs. The arguments are those of `BulkFetch`.
 
@@ -69,28 +70,24 @@ class Batcher:
         rejected: keys that cannot be requested, with their errors.
     """
 
-    def __init__(
-        self,
-        source: Iterable[str] | AsyncIterable[str],
-        *,
-        max_size: int,
-        max_length: int,
-        length: Callable[[Sequence[str]], int],
-    ) -> None:
+    _source: Iterable[str] | AsyncIterable[str]
+    _max_size: int
+    _max_length: int
+    _length: Callable[[Sequence[str]], int]
+    total: int | None = attrs.field(init=False)
+    known: Container[str] = attrs.field(default=(), init=False)
+    skipped: int = attrs.field(default=0, init=False)
+    rejected: dict[str, Exception] = attrs.field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        source = self._source
         if isinstance(source, str | bytes | bytearray):
             raise InvalidRequestError(f"symbols must be an iterable of str, got the single value {source!r}")
         if not isinstance(source, Iterable | AsyncIterable):
             raise InvalidRequestError(f"symbols must be an iterable of str, got {source!r}")
         if isinstance(source, Collection):
             _check_keys(source)
-        self._source = source
-        self._max_size = max_size
-        self._max_length = max_length
-        self._length = length
-        self.total: int | None = len(source) if isinstance(source, Sized) else None
-        self.known: Container[str] = ()
-        self.skipped: int = 0
-        self.rejected: dict[str, Exception] = {}
+        self.total = len(source) if isinstance(source, Sized) else None
 
     async def batches(self) -> AsyncGenerator[Batch[Any], None]:
         """Yield each batch as soon as it is full."""
@@ -183,24 +180,24 @@ def failure_scope(error: Exception) -> FailureScope:
     return FailureScope.FETCH
 
 
+@attrs.define(eq=False)
 class Bisection(Generic[T]):
     """Resolves the batches of one fetch, splitting those that fail. The arguments are those of `BulkFetch`."""
 
-    def __init__(
-        self, fetch: FetchBatch[T], scope: Callable[[Exception], FailureScope], *, concurrency: int, max_size: int
-    ) -> None:
-        self._fetch = fetch
-        self._scope = scope
-        self._ambiguous = 0
-        self._denied: Exception | None = None
-        self._succeeded = False
-        self._max_ambiguous = max(MAX_CONSECUTIVE_AMBIGUOUS, 2 * concurrency * max_size.bit_length())
+    _fetch: FetchBatch[T]
+    _scope: Callable[[Exception], FailureScope]
+    _concurrency: int
+    _max_size: int
+    _ambiguous: int = attrs.field(default=0, init=False)
+    _denied: Exception | None = attrs.field(default=None, init=False)
+    _succeeded: bool = attrs.field(default=False, init=False)
 
     async def resolve(self, batch: Batch[T]) -> Batch[T]:
         """Request a batch, and bisect it until every key is resolved: found, missing or failed.
 
         Raises the errors that end the fetch, and the last of too many ambiguous failures in a row.
         """
+        max_ambiguous = max(MAX_CONSECUTIVE_AMBIGUOUS, 2 * self._concurrency * self._max_size.bit_length())
         parts = [batch.keys]
         while parts:
             keys = parts.pop()
@@ -214,7 +211,7 @@ class Bisection(Generic[T]):
                     self._ambiguous = 0
                 elif scope is not FailureScope.DENIED or not self._succeeded:
                     self._ambiguous += 1
-                if scope is FailureScope.FETCH or self._ambiguous >= self._max_ambiguous:
+                if scope is FailureScope.FETCH or self._ambiguous >= max_ambiguous:
                     raise
                 if scope is FailureScope.THROTTLED:
                     await asyncio.sleep(min(getattr(error, "retry_after", None) or 1.0, MAX_THROTTLE_PAUSE))

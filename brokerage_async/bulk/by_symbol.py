@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from datetime import date, timedelta
 from typing import Protocol, TypeVar
 
@@ -10,7 +11,7 @@ from .._arguments import check_count, check_date
 from .._generated.models import InstrumentType
 from .._generated.operations import MARKET_DATA_BY_TYPE
 from ..errors import InvalidRequestError, NotFoundError
-from ..http.concurrency import map_in_order
+from ..http.concurrency import ConcurrentMap
 from ..protocol.validation.rules import add_months
 from ..symbols import instrument_type_of
 from .batches import FetchBatch
@@ -150,5 +151,6 @@ async def over_range(
     """
     check_count("concurrency", concurrency)
     parts = split_range(from_date, to_date, months=months)
-    found = await map_in_order(lambda part: fetch(*part), parts, concurrency=concurrency)
-    return [item for part in found for item in part]
+    mapped = ConcurrentMap(lambda part: fetch(*part), parts, concurrency=concurrency, in_order=True)
+    async with aclosing(mapped):
+        return [item async for _, part in mapped for item in part]

@@ -31,6 +31,15 @@ decode_entry: Callable[[bytes], tuple[str, list[dict[str, Any]] | None]] = msgsp
 ).decode
 
 
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Raise an error of the system as ConfigurationError: ``path`` cannot be written, as on a full disk."""
+    try:
+        yield
+    except OSError as error:
+        raise ConfigurationError(f"cannot write {path}: {error.strerror or error}") from None
+
+
 class Checkpoint:
     """Finished keys of one fetch, and the positions of their rows in the file.
 
@@ -44,12 +53,11 @@ class Checkpoint:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._places: dict[str, int | None] = {}
-        try:
-            self._file = open_locked(path)
-        except BlockingIOError:
-            raise ConfigurationError(f"{path} is in use by another run") from None
-        except OSError as error:
-            raise ConfigurationError(f"cannot write {path}: {error.strerror}") from None
+        with writing(path):
+            try:
+                self._file = open_locked(path)
+            except BlockingIOError:
+                raise ConfigurationError(f"{path} is in use by another run") from None
 
     def __enter__(self) -> Self:
         return self
@@ -78,14 +86,14 @@ class Checkpoint:
             line = encode([key, rows])
         except UnicodeEncodeError:
             line = encode(readable([key, rows]))
-        with self._writing():
+        with writing(self.path):
             place = self._file.seek(0, os.SEEK_END)
             self._file.write(line + b"\n")
         self._places[key] = None if rows is None else place
 
     def flush(self) -> None:
         """Pass added rows to the operating system, so that they survive the end of this process."""
-        with self._writing():
+        with writing(self.path):
             self._file.flush()
 
     def found(self, key: str) -> bool:
@@ -105,7 +113,7 @@ class Checkpoint:
         """Remove the file and close it."""
         if sys.platform == "win32":  # which removes no open file
             self.close()
-        with self._writing():
+        with writing(self.path):
             self.path.unlink(missing_ok=True)
         self.close()
 
@@ -128,7 +136,7 @@ class Checkpoint:
         """
         header = encode(purpose) + b"\n"
         if restart:
-            with self._writing():
+            with writing(self.path):
                 self._file.truncate(0)
         self._file.seek(0)
         found = self._file.readline()
@@ -152,19 +160,12 @@ class Checkpoint:
                     break  # it was not written whole
                 self._places[key] = None if rows is None else end
                 end += len(line)
-        with self._writing():
+        with writing(self.path):
             self._file.seek(end)
             self._file.truncate()
             if not end:
                 self._file.write(header)
                 self._file.flush()
-
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise ConfigurationError(f"cannot write {self.path}: {error.strerror or error}") from None
 
 
 def put_in_place(path: Path, write: Callable[[Path], object]) -> None:
@@ -175,9 +176,8 @@ def put_in_place(path: Path, write: Callable[[Path], object]) -> None:
     """
     aside = path.with_name(f".{path.name}.tmp")
     try:
-        write(aside)
-        replace_durably(path, aside)
-    except OSError as error:
-        raise ConfigurationError(f"cannot write {path}: {error.strerror or error}") from None
+        with writing(path):
+            write(aside)
+            replace_durably(path, aside)
     finally:
         aside.unlink(missing_ok=True)

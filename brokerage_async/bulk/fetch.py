@@ -195,26 +195,22 @@ class BulkFetch(Generic[T]):
         """Leave out the keys in a container. They count as done."""
         self._batcher.known = keys
 
-    async def batches(self) -> AsyncGenerator[Batch[T], None]:
-        """Yield each batch when it is resolved, with its found, missing and failed keys."""
+    async def batches(self) -> AsyncGenerator[tuple[int, Batch[T]], None]:
+        """Yield each batch, with its place, when it is resolved into found, missing and failed keys."""
         async with aclosing(self._start()) as resolved:
-            async for _, batch in resolved:
-                yield batch
-        self._check_complete()
+            async for pair in resolved:
+                yield pair
+        if not self._complete:
+            raise RuntimeError("the bulk fetch was closed before every key was resolved")
 
     async def _collect(self) -> BulkResult[T]:
-        async with aclosing(self._start()) as resolved:
-            batches = {index: batch async for index, batch in resolved}
-        self._check_complete()
+        async with aclosing(self.batches()) as resolved:
+            batches = dict([pair async for pair in resolved])
         result: BulkResult[T] = BulkResult(found={}, failed=self.failed, model=self.model)
         for index in sorted(batches):
             result.found.update(batches[index].found)
             result.missing.extend(batches[index].missing)
         return result
-
-    def _check_complete(self) -> None:
-        if not self._complete:
-            raise RuntimeError("the bulk fetch was closed before every key was resolved")
 
     def _start(self) -> AsyncGenerator[tuple[int, Batch[T]], None]:
         """Return a generator of each batch, with its place, when it is resolved."""

@@ -259,7 +259,7 @@ async def store(fetch: BulkFetch[Any], checkpoint: Checkpoint) -> None:
     """Fetch the keys that the checkpoint lacks, and add each to it as soon as it is resolved."""
     fetch.skip(checkpoint)
     async with fetch, contextlib.aclosing(fetch.batches()) as batches:
-        async for batch in batches:
+        async for _, batch in batches:
             for key, value in batch.found.items():
                 await _store_items(checkpoint, key, value if isinstance(value, list | tuple) else [value])
             for key in batch.missing:

@@ -34,7 +34,7 @@ from ..models import converter
 from ..operation import PUBLISHED_RATES
 from ..storage.files import replace_durably
 from .by_symbol import one_by_one
-from .checkpoint import Checkpoint, encode, put_in_place
+from .checkpoint import Checkpoint, encode, put_in_place, writing
 from .fetch import BulkFetch, Progress
 from .to_file import in_thread, incomplete, store
 
@@ -135,10 +135,8 @@ class UniverseFetch:
         now = (None if self._session is None else self._session.service_now()) or datetime.now(UTC)
         day = now.astimezone(NEW_YORK).date()
         self._began = running_loop().time()
-        try:
+        with writing(self._directory):
             self._directory.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ConfigurationError(f"cannot write {self._directory}: {error.strerror or error}") from None
         target = self._directory / f"day={day}"
         purpose: dict[str, Any] = {
             "fetch": f"universe of {self._service}",

@@ -6,8 +6,6 @@ import sys
 
 __all__ = ["main"]
 
-INTERRUPTED = 130
-
 
 def main() -> None:
     """Run the console script. Say what to install when the extra is missing."""
@@ -23,4 +21,4 @@ def main() -> None:
             raise
         sys.exit(f"brokerage-async: the console needs {package}; install it with: pip install 'brokerage-async[cli]'")
     except KeyboardInterrupt:  # while modules are imported: a running command ends in its own way
-        sys.exit(INTERRUPTED)
+        sys.exit(130)  # as shells report it

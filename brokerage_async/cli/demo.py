@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .console import say, show
 from .lazy import clients, journals, simulators, tickets
-from .order_tables import order_style, preview_table
+from .order_tables import STYLES, preview_table
 from .service import connect
 from .tables import table_of
 
@@ -143,4 +143,4 @@ async def trade(client: clients.Client, simulator: simulators.Simulator, report:
         for leg in order.legs or ()
         for fill in leg.fills or ()
     )
-    show(table_of(rows, f"Order {order.id}: {order.status}", title_style=order_style(order)))
+    show(table_of(rows, f"Order {order.id}: {order.status}", title_style=STYLES.get(str(order.status), "")))

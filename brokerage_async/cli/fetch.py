@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -42,7 +42,7 @@ async def fetch(
     kind: str,
     symbols: Annotated[str, typer.Option(help="file with a symbol on each line (chains: a product code), or -")],
     out: Annotated[Path, typer.Option(help="file to write: .jsonl, .csv or .parquet")],
-    start_date: Annotated[datetime | None, day("first day, for earnings and only there", "--start-date")] = None,
+    start_date: Annotated[datetime | None, day("first day, for earnings and only there")] = None,
     concurrency: Annotated[int | None, typer.Option(min=1, help="requests in flight")] = None,
     batch_size: Annotated[
         int | None, typer.Option(min=1, help="symbols in one request, where it takes several")
@@ -76,18 +76,16 @@ async def fetch(
         given = {"on_progress": show, "concurrency": concurrency, "batch_size": batch_size}
         options = {name: value for name, value in given.items() if value is not None}
         async with connect(simulated=simulated) as service:
-            started = begin(_bulk_of(service), kind, wanted, start_date, **options)
+            name, more = METHODS[kind]
+            days = () if start_date is None else (start_date.date(),)
+            started = getattr(_bulk_of(service), name)(wanted, *days, **more, **options)
             try:
                 result = await bulk.fetch_to_file(started, out, raw=raw, restart=restart, skip_failed=skip_failed)
             except errors.IncompleteFetchError as error:
                 _complain_of(error.failed)
                 say(f"{out} was not written: run the same command again to retry, or pass --skip-failed", err=True)
                 raise typer.Exit(1) from None
-    say(f"{result.path}: {result.found} of {len(wanted)} symbols found", err=True)
-    if result.resumed:
-        say(f"continued: {result.resumed} symbols came from an interrupted run", err=True)
-    _list_missing("unknown to the service", result.missing)
-    _complain_of(result.failed)
+    _report(result, f"{result.found} of {len(wanted)} symbols found", "symbols", "unknown to the service")
 
 
 async def universe(
@@ -108,11 +106,8 @@ async def universe(
             result = await _bulk_of(service).universe(
                 out, kinds=kind or None, underlyings=underlyings, on_progress=show
             )
-    say(f"{result.path}: {', '.join(f'{count} {name}' for name, count in result.counts.items())}", err=True)
-    if result.resumed:
-        say(f"continued: {result.resumed} lists and chains came from an interrupted run", err=True)
-    _list_missing("without options", result.missing)
-    _complain_of(result.failed)
+    counts = ", ".join(f"{count} {name}" for name, count in result.counts.items())
+    _report(result, counts, "lists and chains", "without options")
 
 
 async def diff(
@@ -161,10 +156,15 @@ def _progress_bar(name: str, total: int | None) -> Iterator[bulk.Progress]:
         yield lambda done, known, _: bar.update(task, completed=done, total=known)
 
 
-def _list_missing(reason: str, missing: Sequence[str]) -> None:
-    if missing:
-        rest = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
-        say(f"{reason}: {', '.join(missing[:SHOWN])}{rest}", err=True)
+def _report(result: bulk.FileResult | bulk.UniverseResult, what: str, units: str, unknown: str) -> None:
+    """Print what was written, how much of it an earlier run had fetched, and what is missing or failed."""
+    say(f"{result.path}: {what}", err=True)
+    if result.resumed:
+        say(f"continued: {result.resumed} {units} came from an interrupted run", err=True)
+    if result.missing:
+        rest = f" and {len(result.missing) - SHOWN} more" if len(result.missing) > SHOWN else ""
+        say(f"{unknown}: {', '.join(result.missing[:SHOWN])}{rest}", err=True)
+    _complain_of(result.failed)
 
 
 def _read_symbols(name: str) -> list[str]:
@@ -176,16 +176,6 @@ def _read_symbols(name: str) -> list[str]:
     except UnicodeDecodeError:
         raise typer.BadParameter(f"not a text file in UTF-8: {name}", param_hint="--symbols") from None
     return [symbol for symbol in dict.fromkeys(line.strip() for line in lines) if symbol]
-
-
-def begin(
-    source: bulk.Bulk, kind: str, symbols: list[str], start_date: datetime | None, **options: Any
-) -> bulk.BulkFetch[Any]:
-    """Return the fetch of a kind of data, which has not started."""
-    name, more = METHODS[kind]
-    days = () if start_date is None else (start_date.date(),)
-    fetch: bulk.BulkFetch[Any] = getattr(source, name)(symbols, *days, **more, **options)
-    return fetch
 
 
 def _complain_of(failed: Mapping[str, object]) -> None:

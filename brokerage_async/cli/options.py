@@ -26,9 +26,9 @@ Simulated = Annotated[
 Yes = Annotated[bool, typer.Option("--yes", help="do not ask, for scripts")]
 
 
-def day(said: str, *names: str) -> Any:
+def day(said: str) -> Any:
     """Return an option that takes a date."""
-    return typer.Option(*names, formats=["%Y-%m-%d"], metavar="YYYY-MM-DD", help=said)
+    return typer.Option(formats=["%Y-%m-%d"], metavar="YYYY-MM-DD", help=said)
 
 
 def values_of(enumeration: str) -> Callable[[], list[str]]:

@@ -128,11 +128,7 @@ def order_table(orders: Iterable[models.Order], width: int | None = None) -> Tab
 
 
 STYLES: Mapping[str, str] = {"Filled": "green", "Rejected": "red", "Cancelled": "dim", "Expired": "dim"}
-
-
-def order_style(order: models.Order) -> str:
-    """Return the colour of an order's status on a terminal."""
-    return STYLES.get(str(order.status), "")
+"""Colours of statuses on a terminal."""
 
 
 def placement_table(placements: Iterable[order_entry.Placement], title: str = "Open entries of the journal") -> Table:

@@ -26,7 +26,7 @@ def actions() -> list[str]:
     return [*ACTIONS]
 
 
-Until = Annotated[datetime | None, day("good till this day", "--until")]
+Until = Annotated[datetime | None, day("good till this day")]
 
 
 @dataclass(frozen=True)
@@ -39,19 +39,15 @@ class Words:
     ] = None
     symbol: Annotated[str | None, typer.Argument(help="such as AAPL, 'AAPL  260612C00110000' or /ESZ6")] = None
     quantity: Annotated[str | None, typer.Argument(help="shares or contracts; none with --value")] = None
-    limit: Annotated[str | None, typer.Option("--limit", help="limit price")] = None
-    stop: Annotated[str | None, typer.Option("--stop", help="price that sets the order off")] = None
+    limit: Annotated[str | None, typer.Option(help="limit price")] = None
+    stop: Annotated[str | None, typer.Option(help="price that sets the order off")] = None
     market: Annotated[bool, typer.Option("--market", help="a market order, which has no price")] = False
     tif: Annotated[
         str | None,
-        typer.Option(
-            "--tif", help="time in force: Day (default), GTC, Ext, IOC, ...", autocompletion=values_of("TimeInForce")
-        ),
+        typer.Option(help="time in force: Day (default), GTC, Ext, IOC, ...", autocompletion=values_of("TimeInForce")),
     ] = None
     until: Until = None
-    order: Annotated[str | None, typer.Option("--order", help="any order as JSON: FILE, or - for standard input")] = (
-        None
-    )
+    order: Annotated[str | None, typer.Option(help="any order as JSON: FILE, or - for standard input")] = None
 
 
 def read_ticket(words: Words, value: str | None = None) -> models.NewOrder:

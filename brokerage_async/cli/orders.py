@@ -35,7 +35,7 @@ HISTORY = timedelta(days=401)
 """Age of the oldest orders among which an order is looked up."""
 
 
-Value = Annotated[str | None, typer.Option("--value", help="dollars to spend or raise, instead of a quantity")]
+Value = Annotated[str | None, typer.Option(help="dollars to spend or raise, instead of a quantity")]
 AllowWarnings = Annotated[bool, typer.Option("--allow-warnings", help="submit despite warnings")]
 OrderId = Annotated[str, typer.Argument(help="identifier of the order")]
 Scope = Annotated[str | None, typer.Option("--account", help="this account only, instead of every one")]
@@ -97,14 +97,12 @@ async def bracket(
 
 async def replace(
     order_id: OrderId,
-    limit: Annotated[str | None, typer.Option("--limit", help="new limit price")] = None,
-    stop: Annotated[str | None, typer.Option("--stop", help="new price that sets the order off")] = None,
-    tif: Annotated[
-        str | None, typer.Option("--tif", help="new time in force", autocompletion=values_of("TimeInForce"))
-    ] = None,
+    limit: Annotated[str | None, typer.Option(help="new limit price")] = None,
+    stop: Annotated[str | None, typer.Option(help="new price that sets the order off")] = None,
+    tif: Annotated[str | None, typer.Option(help="new time in force", autocompletion=values_of("TimeInForce"))] = None,
     until: Until = None,
     order: Annotated[
-        str | None, typer.Option("--order", help="all terms as JSON, without legs: FILE, or - for standard input")
+        str | None, typer.Option(help="all terms as JSON, without legs: FILE, or - for standard input")
     ] = None,
     allow_warnings: AllowWarnings = False,
     journal: JournalAt = None,
@@ -122,8 +120,8 @@ async def replace(
         if not yes:
             preview = await _preview_edit(desk, order_id, edit)
             _show_preview([ticket_line(desk.account, edit, working.legs or ())], preview)
-            desk.ask(f"Replace order {order_id} by this one?")
-        with _noting_interrupts(f"the replacement of order {order_id} may have been sent"):
+        interrupted = f"the replacement of order {order_id} may have been sent"
+        with desk.sending(f"Replace order {order_id} by this one?", yes, interrupted):
             change = await desk.entry.replace(desk.account, order_id, edit, allow_warnings=allow_warnings)
     _show_change(change, as_json=target.as_json)
 
@@ -140,9 +138,8 @@ async def cancel(
     An order that is not live yet is asked for again, for up to two minutes. Until it is over it can still be filled.
     """
     async with _trading(target) as desk:
-        if not yes:
-            desk.ask(f"Cancel order {order_id}?")
-        with _noting_interrupts(f"the cancellation of order {order_id} may have been sent"):
+        interrupted = f"the cancellation of order {order_id} may have been sent"
+        with desk.sending(f"Cancel order {order_id}?", yes, interrupted):
             change = await desk.entry.cancel(desk.account, order_id, wait=wait)
     _show_change(change, as_json=target.as_json)
 
@@ -159,9 +156,8 @@ async def cancel_all(
     The exit code is 1 if an order may still work, or a position has no closing order.
     """
     async with _trading(target, journal) as desk:
-        if not yes:
-            desk.ask(f"Cancel all orders{' and close all positions' * flatten}?")
-        with _noting_interrupts("cancellations may have been sent: run it again"):
+        question = f"Cancel all orders{' and close all positions' * flatten}?"
+        with desk.sending(question, yes, "cancellations may have been sent: run it again"):
             result = await desk.entry.cancel_all(desk.account, flatten=flatten)
     if target.as_json:
         echo_json(cancellations_json(result))
@@ -176,7 +172,7 @@ async def cancel_all(
 
 
 async def list_orders(
-    since: Annotated[datetime | None, day("from this day on, instead of today's", "--since")] = None,
+    since: Annotated[datetime | None, day("from this day on, instead of today's")] = None,
     max_items: Annotated[int, typer.Option(help="show at most so many")] = 100,
     *,
     target: Target,
@@ -268,9 +264,20 @@ class Desk:
     account: str
     entry: order_entry.OrderEntry
 
-    def ask(self, question: str) -> None:
-        """Ask before money moves, naming environment, address and account."""
-        confirm(f"{question} ({self.service}, account {self.account})")
+    @contextlib.contextmanager
+    def sending(self, question: str, yes: bool, interrupted: str | None = None) -> Iterator[None]:
+        """Ask before money moves, naming environment, address and account, unless the answer is ``yes`` already.
+
+        On Ctrl-C after that, print the notes of the exception, or ``interrupted`` if it has none.
+        """
+        if not yes:
+            confirm(f"{question} ({self.service}, account {self.account})")
+        try:
+            yield
+        except asyncio.CancelledError as cancelled:
+            for note in getattr(cancelled, "__notes__", filter(None, [interrupted])):
+                say(note, style="red", err=True)
+            raise
 
 
 @contextlib.asynccontextmanager
@@ -306,8 +313,7 @@ async def _send(ticket: Any, parts: dict[str, models.NewOrder], sending: Sending
             preview = await (client.complex_orders if is_complex else client.orders).dry_run(desk.account, ticket)
             lines = [f"{word}{ticket_line(desk.account, each, each.legs)}" for word, each in parts.items()]
             _show_preview(lines, preview)
-            desk.ask(f"Place this {'bracket' if is_complex else 'order'}?")
-        with _noting_interrupts():
+        with desk.sending(f"Place this {'bracket' if is_complex else 'order'}?", sending.yes):
             placement = await (desk.entry.place_complex if is_complex else desk.entry.place)(
                 desk.account, ticket, allow_warnings=sending.allow_warnings, resubmit=sending.resubmit,
                 visibility_delay=sending.visibility_delay,
@@ -379,17 +385,6 @@ def _show_change(change: order_entry.OrderChange, *, as_json: bool) -> None:
             show(order_table([change.order], width()))
     if change.outcome != "applied":
         raise typer.Exit(1)
-
-
-@contextlib.contextmanager
-def _noting_interrupts(otherwise: str | None = None) -> Iterator[None]:
-    """On Ctrl-C, print the notes of the exception before leaving, or ``otherwise`` if it has none."""
-    try:
-        yield
-    except asyncio.CancelledError as cancelled:
-        for note in getattr(cancelled, "__notes__", filter(None, [otherwise])):
-            say(note, style="red", err=True)
-        raise
 
 
 def _scope_of(account: str | None, label: str | None) -> dict[str, str | None]:

@@ -364,11 +364,9 @@ async def external_identifier_echoed(witness: Witness) -> str | None:
         leaving = asyncio.ensure_future(leave_nothing(entry, client, account))
         try:
             await asyncio.wait({leaving})
-        except asyncio.CancelledError:  # interrupted: the order is cancelled first
+        finally:  # interrupted or not, the order is cancelled first
             await asyncio.wait({leaving})
             leaving.result()
-            raise
-        leaving.result()
     if len(shown) < 2:
         raise NotAskedError("the order is not in the live list")
     return None if all(shown) else f"not shown in the {'list' if shown[0] else 'answer'}"

@@ -16,13 +16,12 @@ from .console import say
 from .lazy import clients, errors, journals, simulators
 
 PREFIX = "BROKERAGE_"
-REQUIRED = ("BROKERAGE_BASE_URL", "BROKERAGE_CLIENT_SECRET", "BROKERAGE_REFRESH_TOKEN")
 KNOWN = (
-    *REQUIRED, "BROKERAGE_ENVIRONMENT", "BROKERAGE_CLIENT_ID", "BROKERAGE_SCOPE", "BROKERAGE_USER_AGENT",
-    "BROKERAGE_ACCEPT_VERSION", "BROKERAGE_PROXY", "BROKERAGE_TRUST_ENV", "BROKERAGE_ALLOW_HTTP", "BROKERAGE_HOSTS",
-    "BROKERAGE_ACCOUNT", "BROKERAGE_JOURNAL", "BROKERAGE_STREAMER_URL",
-    "BROKERAGE_AUTH_PAGE_URL", "BROKERAGE_REDIRECT_URI",
-    "BROKERAGE_CONTROL_URL", "BROKERAGE_CONTROL_TOKEN",
+    "BROKERAGE_BASE_URL", "BROKERAGE_CLIENT_SECRET", "BROKERAGE_REFRESH_TOKEN", "BROKERAGE_ENVIRONMENT",
+    "BROKERAGE_CLIENT_ID", "BROKERAGE_SCOPE", "BROKERAGE_USER_AGENT", "BROKERAGE_ACCEPT_VERSION", "BROKERAGE_PROXY",
+    "BROKERAGE_TRUST_ENV", "BROKERAGE_ALLOW_HTTP", "BROKERAGE_HOSTS", "BROKERAGE_ACCOUNT", "BROKERAGE_JOURNAL",
+    "BROKERAGE_STREAMER_URL", "BROKERAGE_AUTH_PAGE_URL", "BROKERAGE_REDIRECT_URI", "BROKERAGE_CONTROL_URL",
+    "BROKERAGE_CONTROL_TOKEN",
 )  # fmt: skip
 ALIKE = 0.75
 """Likeness from which an unknown variable is taken for a misspelt one."""
@@ -90,13 +89,13 @@ async def connect(
 
 def check_environment() -> None:
     """Check that the variables name a service, and none of them is misspelt. Warn of those that have no effect."""
-    from ..config.settings import NEITHER
+    from ..config.settings import settings_from_env
 
-    missing = [name for name in REQUIRED if not os.environ.get(name)]
-    if os.environ.get("BROKERAGE_ENVIRONMENT") and "BROKERAGE_BASE_URL" in missing:
-        missing.remove("BROKERAGE_BASE_URL")  # the published address of that environment
-    reasons = {"BROKERAGE_BASE_URL": NEITHER}
-    problems = [errors.ErrorDetail("missing", reasons.get(name, "is required"), name) for name in missing]
+    problems: list[errors.ErrorDetail] = []
+    try:
+        settings_from_env()
+    except errors.ConfigurationError as error:  # a client that is made of them reports all others
+        problems += [each for each in error.errors if each.code == "missing"]
     for name in sorted(os.environ.keys() - KNOWN):
         is_ours = name.upper().startswith(PREFIX)
         if meant := difflib.get_close_matches(name.upper(), KNOWN, 1, ALIKE if is_ours else 0.9):

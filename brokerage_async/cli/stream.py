@@ -31,7 +31,6 @@ async def quotes(
     event: Annotated[
         list[str] | None,
         typer.Option(
-            "--event",
             help="Quote, Trade, Summary, Greeks, Candle and so on; may be repeated",
             autocompletion=event_names,
         ),
@@ -72,7 +71,7 @@ async def record(
     symbols: Annotated[list[str], typer.Argument(help="symbols, such as AAPL SPY /ESZ6")],
     event: Annotated[
         list[str] | None,
-        typer.Option("--event", help="Quote and Trade by default; may be repeated", autocompletion=event_names),
+        typer.Option(help="Quote and Trade by default; may be repeated", autocompletion=event_names),
     ] = None,
     period: Annotated[str, typer.Option(help="number and unit of candles, such as 5m, 1h or 1d")] = "1d",
     seconds: Annotated[float | None, typer.Option(min=0.1, help="how long to record; until Ctrl-C by default")] = None,

@@ -52,31 +52,11 @@ NO_MARKET_DATA = (
 )
 
 
-@attrs.frozen
-class Again:
-    """The call is sent again in ``after`` seconds.
-
-    ``price`` was paid from the retry budget for that; ``refreshed`` says that the token has to be a fresh one.
-    """
-
-    after: float = 0.0
-    price: int = 0
-    refreshed: bool = False
-
-
-Next = Response | BrokerageError | Again
-"""Next step after an attempt: the success to return, the failure to raise, or another attempt."""
-
-
-NO_TOKEN = Secret()
-
-
 @attrs.define
 class _Attempt:
     """Times and results of one attempt so far."""
 
     began: float
-    authorization: Secret = NO_TOKEN
     place: tuple[Rate, asyncio.TimerHandle] | None = None
     sent_at: float | None = None
     response: Response | None = None
@@ -103,11 +83,13 @@ class Call:
     _call: BoundCall[Any]
     _request: Request
     _loop: asyncio.AbstractEventLoop
-    _authorization: Secret = attrs.field(default=NO_TOKEN, init=False)
+    _authorization: Secret = attrs.field(default=Secret(), init=False)
     _deadline_at: float | None = attrs.field(init=False)
     _last: BrokerageError | None = attrs.field(default=None, init=False)
     _operation: Operation[Any] = attrs.field(init=False)
     _waiting_for: str = attrs.field(default="its turn to be sent", init=False)
+    _refreshed: bool = attrs.field(default=False, init=False)
+    _price: int = attrs.field(default=0, init=False)
     attempt: int = attrs.field(default=0, init=False)
     maybe_processed: bool = attrs.field(default=False, init=False)
 
@@ -118,7 +100,6 @@ class Call:
 
     async def run(self) -> Response:
         """Return the first success, or raise the failure that ends the call."""
-        refreshed, price = False, 0
         if self._operation.deprecated:
             _warn_of_deprecation(self._operation.name)
         while True:
@@ -128,7 +109,7 @@ class Call:
                 lane = await self._enter(attempt)
                 try:
                     await self._send(attempt)
-                    following = self._judge(attempt, lane, refreshed)
+                    following = self._judge(attempt, lane)
                 finally:  # only now: the next call in the lane must find the gate that a 429 has closed
                     lane.release()
                     if attempt.place is not None and attempt.response is not None:
@@ -136,51 +117,43 @@ class Call:
             except BaseException:
                 self._report(attempt, ABANDONED, None)
                 raise
-            match following:
-                case Response() as response:
-                    self._engine.budget.earn(price)
-                    self._report(attempt, attempt.outcome, None)
-                    return response
-                case BrokerageError() as error:
-                    self._report(attempt, attempt.outcome, None)
-                    raise note_arguments(error, self._call)
-                case Again(after):
-                    self._report(attempt, attempt.outcome, after)
-                    refreshed, price = refreshed or following.refreshed, following.price or price
-                    if after:
-                        await asyncio.sleep(after)
+            if isinstance(following, Response):
+                self._engine.budget.earn(self._price)
+                self._report(attempt, attempt.outcome, None)
+                return following
+            if isinstance(following, BrokerageError):
+                self._report(attempt, attempt.outcome, None)
+                raise note_arguments(following, self._call)
+            self._report(attempt, attempt.outcome, following)
+            if following:
+                await asyncio.sleep(following)
 
     async def _enter(self, attempt: _Attempt) -> Lane:
         """Wait for this call's turn, note the token to send, and return the lane, which the caller has to release."""
         lane, rate = self._engine.limiter.route(self._operation)
         if rate is None:
-            return await self._enter_lane(attempt, lane)
+            return await self._enter_lane(lane)
         if not rate.try_acquire(attempt.began):
             await self._in_time(rate.acquire(), f"the rate of {self._operation.name} (Limits.per_operation)")
         try:
-            await self._enter_lane(attempt, lane)
+            await self._enter_lane(lane)
         except BaseException:
             rate.withdraw()
             raise
         attempt.place = rate, rate.sent()
         return lane
 
-    async def _enter_lane(self, attempt: _Attempt, lane: Lane) -> Lane:
+    async def _enter_lane(self, lane: Lane) -> Lane:
         tokens, limiter = self._engine.tokens, self._engine.limiter
         entered = lane.try_acquire(self._loop.time())
-        if entered and limiter.shared is None:
-            ready = tokens.peek(attempt.began)
-            if ready is not None:  # the usual way: nothing to wait for
-                attempt.authorization = ready
-                return lane
-        while True:
+        while True:  # most calls find nothing to wait for
             if not entered:
                 await self._in_time(lane.acquire(), "a free slot (Limits)", lane)
             try:
                 ready = tokens.peek(self._loop.time())
                 if ready is None:
                     ready = await self._in_time(tokens.get(), ACCESS)
-                attempt.authorization = ready
+                self._authorization = ready
                 if limiter.shared is not None and lane.is_open(self._loop.time()):
                     await self._in_time(limiter.permit(self._operation), "the shared limits (RedisLimits)")
                 if lane.is_open(self._loop.time()):
@@ -195,7 +168,7 @@ class Call:
         """Send once, and note the response and, if it is not a success, the failure."""
         attempt.sent_at = self._loop.time()
         try:
-            request = self._next_request(attempt, attempt.sent_at)
+            request = self._next_request(attempt.sent_at)
             if request.guard is not None:
                 request.check_guard()
             response = await self._engine.transport.send(request)
@@ -232,7 +205,7 @@ class Call:
         headers = headers_without_token(response.headers, self._authorization)
         return attrs.evolve(response, headers=headers, body=without_token(response.body, self._authorization))
 
-    def _next_request(self, attempt: _Attempt, now: float) -> Request:
+    def _next_request(self, now: float) -> Request:
         """Return the request to send, its timeout within the deadline."""
         timeout = self._options.timeout
         if self._deadline_at is not None:
@@ -241,13 +214,12 @@ class Call:
                 raise self._too_late(self._waiting_for)
             timeout = left if timeout is None else min(timeout, left)
         request = self._request
-        self._authorization = attempt.authorization
         typed = {} if request.body is None else {"Content-Type": "application/json"}
         return Request(
             method=request.method,
             url=request.url,
             headers={**request.headers, **typed},
-            authorization=attempt.authorization,
+            authorization=self._authorization,
             body=request.body,
             operation=self._operation,
             timeout=timeout,
@@ -270,13 +242,13 @@ class Call:
                 self._last = self._engine.tokens.failure or self._last
             raise self._too_late(what) from self._last
 
-    def _judge(self, attempt: _Attempt, lane: Lane, refreshed: bool) -> Next:
-        """Return the step after ``attempt``, and inform lane and tokens of its outcome."""
+    def _judge(self, attempt: _Attempt, lane: Lane) -> Response | BrokerageError | float:
+        """Return the success, the failure to raise, or the pause before a repeat. Inform lane and tokens of it."""
         assert attempt.sent_at is not None
         failure = attempt.failure
         if failure is None:
             assert attempt.response is not None
-            self._engine.tokens.accept(attempt.authorization)
+            self._engine.tokens.accept(self._authorization)
             lane.succeeded(attempt.sent_at)
             return attempt.response
         self._last = failure
@@ -290,26 +262,28 @@ class Call:
         another_token = True
         if outcome in _UNAUTHORIZED:
             try:
-                another_token = self._engine.tokens.invalidate(attempt.authorization)
+                another_token = self._engine.tokens.invalidate(self._authorization)
             except BrokerageError:
                 if TABLE[self._operation.effect][outcome] is Action.REFRESH:
                     raise
                 another_token = False  # the error to raise is the answer: the mutation may have been processed
-        action = decide(self._operation.effect, outcome, attempt=self.attempt, policy=policy, refreshed=refreshed)
+        action = decide(self._operation.effect, outcome, attempt=self.attempt, policy=policy, refreshed=self._refreshed)
         if action is Action.RAISE or self._engine.closed or not another_token:
             return self._fail(failure)
         if action is Action.REFRESH:
-            return Again(refreshed=True)
+            self._refreshed = True
+            return 0.0
         if action is Action.WAIT:  # in the lane, behind its gate
-            return Again()
+            return 0.0
         price = self._engine.budget.spend(outcome)
         if price is None:
             return self._fail(failure)
+        self._price = price
         pause = full_jitter(policy).pause(self.attempt, policy.jitter(), wish=failure.retry_after)
         left = math.inf if self._deadline_at is None else self._deadline_at - self._loop.time()
         if pause >= left:
             return self._too_late(f"the next one, in {pause:.3g} s" if left > 0 else _awaited(failure))
-        return Again(pause, price)
+        return pause
 
     def _fail(self, failure: BrokerageError) -> BrokerageError:
         """Return the failure to raise, which is a `DeadlineExceededError` if the deadline cut a send short."""

@@ -1,17 +1,16 @@
 """Concurrency: an async function mapped over a source of any length, and work that outlives its cancelled caller.
 
-`ConcurrentMap` yields results as they complete; `map_in_order` returns them as a list in the order of the source.
-`outliving` begins work that must not end halfway, `result_of` waits for it, and `GroupCommit` lets many callers share
-it. `end` cancels tasks and leaves none behind.
+`ConcurrentMap` yields results as they complete, or in the order of the source. `outliving` begins work that must not
+end halfway, `result_of` waits for it, and `GroupCommit` lets many callers share it. `end` cancels tasks and leaves none
+behind.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from collections.abc import Set as AbstractSet
-from contextlib import aclosing
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from .._arguments import running_loop
 
@@ -22,49 +21,66 @@ _BACKGROUND: set[asyncio.Task[Any]] = set()
 """Work whose caller may be gone; the event loop itself holds tasks weakly."""
 
 
-class ConcurrentMap(Generic[S, R]):
+class ConcurrentMap(AsyncIterator[tuple[int, R]], Generic[S, R]):
     """Calls of one function for the items of a source, a bounded number of them in flight.
 
-    Iterating yields ``(index, result)`` as calls complete. The index counts the items from 0. The source is read only
-    as far as needed: at most ``2 * concurrency`` items are in flight or waiting for the consumer. The first error of
-    the function or of the source ends the iteration, and the calls in flight are cancelled. It runs once.
+    Iterating yields ``(index, result)`` as calls complete, or ``in_order`` of the source. The index counts the items
+    from 0. The source is read only as far as needed: at most ``2 * concurrency`` items are in flight or waiting for the
+    consumer. The first error of the function or of the source ends the iteration, and the calls in flight are
+    cancelled. It runs once. Close it where an iteration may end early.
 
     Args:
         function: called for each item of the source.
         source: iterator of any length. It is never advanced by two workers at once, and not closed.
         concurrency: maximum number of calls in flight.
+        in_order: hold back results that overtake earlier ones.
     """
 
     def __init__(
-        self, function: Callable[[S], Awaitable[R]], source: AsyncIterator[S] | Iterable[S], *, concurrency: int
+        self,
+        function: Callable[[S], Awaitable[R]],
+        source: AsyncIterator[S] | Iterable[S],
+        *,
+        concurrency: int,
+        in_order: bool = False,
     ) -> None:
         self._function = function
         self._source = source if isinstance(source, AsyncIterator) else _iterate(source)
         self._concurrency = concurrency
-        self._read = 0
+        self._in_order = in_order
+        self._read = self._finished = self._following = 0
         self._closed = False
         self._turn = asyncio.Lock()
         self._room = asyncio.Semaphore(2 * concurrency)
         self._completed: asyncio.Queue[tuple[int, R] | asyncio.Task[None]] = asyncio.Queue()
+        self._arrived: dict[int, R] = {}
         self._workers: list[asyncio.Task[None]] = []
 
-    async def __aiter__(self) -> AsyncGenerator[tuple[int, R], None]:
-        finished = 0
-        if not self._closed:
+    def __aiter__(self) -> Self:
+        """Begin the calls."""
+        if not self._workers and not self._closed:
             self._start_worker()
-        try:
-            while finished < len(self._workers):
-                completed = await self._completed.get()
-                if isinstance(completed, asyncio.Task):
-                    if self._closed:
-                        return
-                    completed.result()
-                    finished += 1
-                    continue
-                self._room.release()
-                yield completed
-        finally:
-            await self.aclose()
+        return self
+
+    async def __anext__(self) -> tuple[int, R]:
+        while self._following not in self._arrived:
+            if self._finished == len(self._workers):
+                raise StopAsyncIteration
+            completed = await self._completed.get()
+            if not isinstance(completed, asyncio.Task):
+                index, self._arrived[index] = completed
+                self._following = self._following if self._in_order else index
+            elif self._closed:
+                raise StopAsyncIteration
+            else:
+                self._finished += 1
+                if completed.cancelled() or completed.exception() is not None:
+                    await self.aclose()
+                completed.result()
+        index = self._following
+        self._following += 1
+        self._room.release()
+        return index, self._arrived.pop(index)
 
     async def aclose(self) -> None:
         """Cancel the calls in flight. An iteration under way ends."""
@@ -96,16 +112,6 @@ class ConcurrentMap(Generic[S, R]):
             if len(self._workers) < self._concurrency:
                 self._start_worker()
             self._completed.put_nowait((index, await self._function(item)))
-
-
-async def map_in_order(function: Callable[[S], Awaitable[R]], items: Iterable[S], *, concurrency: int) -> list[R]:
-    """Return the results in the order of ``items``.
-
-    The first failure cancels the other calls.
-    """
-    async with aclosing(aiter(ConcurrentMap(function, items, concurrency=concurrency))) as completed:
-        results = {index: result async for index, result in completed}
-    return [results[index] for index in range(len(results))]
 
 
 async def _iterate(items: Iterable[S]) -> AsyncIterator[S]:

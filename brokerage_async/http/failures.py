@@ -6,7 +6,6 @@ may be repeated freely.
 
 from __future__ import annotations
 
-import enum
 import ssl
 from typing import Any
 
@@ -15,16 +14,8 @@ from yarl import URL
 
 from ..errors import PROXY_AUTHENTICATION, BrokerageError, RequestNotSentError, ResponseDecodeError, ResponseLostError
 from ..protocol.request import Request
+from ..protocol.retry import Processed
 from .network import Proxy, describe_refusal
-
-
-class Delivery(enum.StrEnum):
-    """How far a request provably came."""
-
-    NEVER_SENT = "never-sent"
-    MAYBE_PROCESSED = "maybe-processed"
-    ANSWERED = "answered"
-
 
 NEVER_SENT: tuple[type[BaseException], ...] = (
     aiohttp.ClientConnectorError,  # refused, unreachable, unknown host, failed TLS handshake, proxy not reached
@@ -43,21 +34,11 @@ ANSWERED: tuple[type[BaseException], ...] = (
 """Raised only once an answer has begun: the request was received."""
 
 
-def classify(error: BaseException, *, written: bool) -> Delivery:
-    """Return how far a request came that ended with ``error``; ``written``: whether a socket got any of it."""
+def classify(error: BaseException, *, written: bool) -> Processed:
+    """Return what ``error`` proves about its request; ``written``: whether a socket got any of it."""
     if isinstance(error, NEVER_SENT) or not written:
-        return Delivery.NEVER_SENT
-    if isinstance(error, ANSWERED):
-        return Delivery.ANSWERED
-    return Delivery.MAYBE_PROCESSED
-
-
-class ConnectionDroppedError(Exception):
-    """Carries an exception past aiohttp's resending. Trace callbacks see it, callers never do."""
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__(error)
-        self.error = error
+        return Processed.NO
+    return Processed.YES if isinstance(error, ANSWERED) else Processed.MAYBE
 
 
 class TooLargeError(Exception):
@@ -70,8 +51,6 @@ def failure_of(
     """Return ``error`` as an error of the library."""
     if isinstance(error, BrokerageError):
         return error
-    if isinstance(error, ConnectionDroppedError):
-        error = error.error
     operation = request.operation
     context: dict[str, Any] = {
         "operation": operation.name if operation else None,
@@ -86,19 +65,17 @@ def failure_of(
         refusal = describe_refusal(proxy, error.status, offered)
         return RequestNotSentError(f"not sent: {refusal}", code=code, status=error.status, **context)
     reason = mismatch_of(error, request.url) or _describe(error, request)
-    delivery = classify(error, written=written)
-    if delivery is Delivery.NEVER_SENT:
+    processed = classify(error, written=written)
+    if processed is Processed.NO:
         return RequestNotSentError(f"could not reach {URL(request.url).origin()}: {reason}", **context)
     context["status"] = status
-    if delivery is Delivery.ANSWERED:
+    if processed is Processed.YES:
         return ResponseLostError(f"the response is incomplete or not HTTP: {reason}", **context)
     return ResponseLostError(f"sent, but no complete response arrived: {reason}", **context)
 
 
 def harmless(error: Exception) -> Exception | None:
     """Return ``error`` as a cause without what leads to the headers of the request, the access token among them."""
-    if isinstance(error, ConnectionDroppedError):
-        error = error.error
     if isinstance(error, aiohttp.ClientResponseError | BrokerageError):
         return None
     error.__cause__ = error.__context__ = None

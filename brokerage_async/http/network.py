@@ -65,12 +65,10 @@ class Proxy:
         address = value if isinstance(value, Secret) else Secret(value) if isinstance(value, str) else Secret()
         parts = _split(address)
         if parts is None:
-            rule = (
-                f"{name} must be the http or https address of a proxy, such as http://user:password@proxy.example:3128"
-            )
+            rule = "the http or https address of a proxy, such as http://user:password@proxy.example:3128"
             if address.reveal().lower().startswith("socks"):
-                rule = f"{name} must be an HTTP proxy; for SOCKS lend an http_session whose connector speaks it"
-            raise ConfigurationError(rule)
+                rule = "an HTTP proxy; for SOCKS lend an http_session whose connector speaks it"
+            raise ConfigurationError(f"{name} must be {rule}")
         authorization = None
         if parts.username is not None:
             credentials = f"{unquote(parts.username)}:{unquote(parts.password or '')}"

@@ -10,7 +10,7 @@ import asyncio
 import functools
 import logging
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -23,6 +23,7 @@ from ..errors import LIST_CHANGED, BrokerageError, ResponseDecodeError
 from ..operation import BoundCall, Page, Pager
 from ..protocol.decoding.codec import Decoded
 from ..protocol.pagination import DriftDetector, next_offset
+from .concurrency import ConcurrentMap
 
 if TYPE_CHECKING:
     import pandas
@@ -59,12 +60,12 @@ class OffsetPager(Pager[E], Generic[E]):
 
     @property
     def repeats(self) -> int:
-        """Number of rows that the latest walk has dropped so far, because an earlier page held the same."""
+        """See `Pager.repeats`."""
         return self._detector.repeats
 
     @property
     def disagreement(self) -> str | None:
-        """Why the pages of the latest walk cannot be pages of one state of the list, None if nothing shows it."""
+        """See `Pager.disagreement`."""
         return self._detector.disagreement
 
     def __repr__(self) -> str:
@@ -78,18 +79,14 @@ class OffsetPager(Pager[E], Generic[E]):
                     yield item
 
     def pages(self) -> AsyncGenerator[Page[E], None]:
-        """Iterate over the pages, in order, without items of earlier pages."""
+        """See `Pager.pages`."""
         return self._walk()
 
     async def collect(self, max_items: int | None = None) -> list[E]:
-        """Return all items, or the first ``max_items``, without fetching a page too many.
-
-        A whole list that changes while it is read is read again, up to `MAX_READINGS` times. `disagreement` says so if
-        the last reading does not agree with itself either.
-        """
-        _check_bound(max_items)
+        """See `Pager.collect`."""
         if max_items is None:
             return await self._read_whole(None)
+        check_count("max_items", max_items, minimum=0)
         async with aclosing(self._walk(max_items)) as pages:
             items = [item async for page in pages for item in page.items]
         return items[:max_items]
@@ -118,23 +115,14 @@ class OffsetPager(Pager[E], Generic[E]):
         return items
 
     def prefetch(self, pages: int) -> OffsetPager[E]:
-        """Return a pager that fetches up to ``pages`` pages ahead of the consumer.
-
-        The first page is always fetched alone, because it names the number of pages. If it does not, nothing is
-        fetched ahead.
-        """
+        """See `Pager.prefetch`."""
         check_count("pages", pages, minimum=0)
         return OffsetPager(self._fetch, self._call, ahead=pages)
 
     async def to_arrow(self, max_items: int | None = None, *, decimals: Decimals = "exact") -> pyarrow.Table:
-        """Return all items, or the first ``max_items``, as an Arrow table. See `brokerage_async.arrow.to_arrow`.
-
-        Pages are turned into columns as they arrive.
-
-        Raises:
-            ConfigurationError: pyarrow is missing (extra ``arrow``), or a number fits no column.
-        """
-        _check_bound(max_items)
+        """See `Pager.to_arrow`. Pages are turned into columns as they arrive."""
+        if max_items is not None:
+            check_count("max_items", max_items, minimum=0)
         none = to_arrow((), self.model, decimals=decimals)
         convert = functools.partial(to_arrow, model=self.model, decimals=decimals)
         async with aclosing(self._walk(max_items)) as pages:
@@ -142,21 +130,13 @@ class OffsetPager(Pager[E], Generic[E]):
         return joined([none, *tables]).slice(0, max_items)
 
     async def to_pandas(self, max_items: int | None = None, *, decimals: Decimals = "exact") -> pandas.DataFrame:
-        """Return all items, or the first ``max_items``, as a frame. See `brokerage_async.arrow.to_pandas`.
-
-        Raises:
-            ConfigurationError: pandas is missing (extra ``pandas``), or a number fits no column.
-        """
+        """See `Pager.to_pandas`."""
         require("pandas")
         items = await self.collect(max_items)
         return await asyncio.to_thread(to_pandas, items, self.model, decimals=decimals)
 
     async def to_polars(self, max_items: int | None = None, *, decimals: Decimals = "exact") -> polars.DataFrame:
-        """Return all items, or the first ``max_items``, as a frame. See `brokerage_async.arrow.to_polars`.
-
-        Raises:
-            ConfigurationError: Polars is missing (extra ``polars``), or a number fits no column.
-        """
+        """See `Pager.to_polars`."""
         require("polars")
         items = await self.collect(max_items)
         return await asyncio.to_thread(to_polars, items, self.model, decimals=decimals)
@@ -173,11 +153,30 @@ class OffsetPager(Pager[E], Generic[E]):
         if max_items is not None and max_items <= 0:
             return
         detector = self._detector = DriftDetector(self._call.operation)
-        prefetcher = Prefetcher(self._page, self._ahead)
         offset: int | None = self._start
+        ahead: ConcurrentMap[int, Page[E] | Exception] | None = None
+        end, failed = 0, False
+
+        def offsets(offset: int) -> Iterator[int]:
+            while offset < end and not failed:
+                yield offset
+                offset += 1
+
+        async def fetch_ahead(offset: int) -> Page[E] | Exception:
+            nonlocal failed
+            try:
+                return await self._page(offset)
+            except Exception as error:  # to be raised when the walk comes to this page
+                failed = True
+                return error
+
         try:
             while offset is not None:
-                page, first = first or await prefetcher.take(offset), None
+                arrived = None if ahead is None else await anext(ahead, None)
+                page = first or (await self._page(offset) if arrived is None else arrived[1])
+                if isinstance(page, Exception):
+                    raise page
+                first, ahead = None, ahead if arrived else None
                 shown = detector.take(page)
                 size = self._call.query.get(SIZE)
                 per_page = size if isinstance(size, int) else self._call.operation.page_size
@@ -192,11 +191,15 @@ class OffsetPager(Pager[E], Generic[E]):
                 if offset is not None and self._ahead:
                     total = getattr(page.pagination, "total_pages", None) or 0  # 0 if the page does not name it
                     wanted = sys.maxsize if max_items is None else -(-max_items // max(1, len(page.items)))
-                    prefetcher.extend(offset, min(total, offset + wanted))
+                    end = min(total, offset + wanted)
+                    if ahead is None and offset < end:
+                        ahead = ConcurrentMap(fetch_ahead, offsets(offset), concurrency=self._ahead, in_order=True)
+                        aiter(ahead)  # the next pages are fetched while this one is used
                 yield shown
         finally:
             detector.report()
-            await prefetcher.close()
+            if ahead is not None:
+                await ahead.aclose()
 
     @property
     def _start(self) -> int:
@@ -214,75 +217,3 @@ class OffsetPager(Pager[E], Generic[E]):
                 error.add_note(f"the walk can go on from page_offset={offset}")
             raise
         return Page(tuple(decoded.value), decoded.pagination, offset)
-
-
-def _check_bound(max_items: object) -> None:
-    if max_items is not None:
-        check_count("max_items", max_items, minimum=0)
-
-
-class Prefetcher(Generic[E]):
-    """Fetches pages ahead of the consumer, by a fixed number of workers.
-
-    A worker asks for its next page at once, not when the consumer takes the last one: workers whose pages arrive
-    together would otherwise wait for all of them to be decoded, and stay in step from then on. As many finished pages
-    as there are workers may wait for the consumer.
-    """
-
-    __slots__ = ("_arrived", "_bell", "_broken", "_end", "_fetch", "_next", "_room", "_size", "_workers")
-
-    def __init__(self, fetch: Callable[[int], Awaitable[Page[E]]], workers: int) -> None:
-        self._fetch = fetch
-        self._size = workers
-        self._next = self._end = 0
-        self._broken = False
-        self._arrived: dict[int, Page[E] | BaseException] = {}
-        self._bell = asyncio.Event()
-        self._room = asyncio.Semaphore(2 * workers)
-        self._workers: list[asyncio.Task[None]] = []
-
-    def extend(self, start: int, end: int) -> None:
-        """Fetch from ``start`` up to the page before ``end``, or no further once a page has failed."""
-        if self._broken:
-            return
-        self._next, self._end = max(start, self._next), end
-        self._workers = [worker for worker in self._workers if not worker.done()]
-        for _ in range(min(end - self._next, self._size) - len(self._workers)):
-            self._workers.append(asyncio.create_task(self._work(), name="brokerage_async page ahead"))
-
-    async def take(self, offset: int) -> Page[E]:
-        """Return the page once it has arrived, or raise its failure. One that no worker fetches is fetched now."""
-        if offset >= self._next and (offset >= self._end or all(worker.done() for worker in self._workers)):
-            return await self._fetch(offset)
-        while offset not in self._arrived:
-            self._bell.clear()
-            await self._bell.wait()
-        page = self._arrived.pop(offset)
-        if isinstance(page, BaseException):
-            raise page
-        self._room.release()
-        return page
-
-    async def close(self) -> None:
-        """Cancel the fetches under way."""
-        for worker in self._workers:
-            worker.cancel()
-        if self._workers:  # a walk without any may run where no asyncio loop does
-            await asyncio.gather(*self._workers, return_exceptions=True)
-
-    async def _work(self) -> None:
-        while True:
-            await self._room.acquire()
-            if self._next >= self._end:
-                self._room.release()
-                return
-            offset = self._next
-            self._next += 1
-            try:
-                self._arrived[offset] = await self._fetch(offset)
-            except BaseException as error:  # raised to the consumer when it comes to this page
-                self._arrived[offset] = error
-                self._broken, self._end = True, offset
-                return
-            finally:
-                self._bell.set()

@@ -9,7 +9,7 @@ so the pool refuses a connection to a second address.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
@@ -21,12 +21,7 @@ from ..protocol.request import Request
 from .network import Network
 
 if TYPE_CHECKING:
-    from ssl import SSLContext
-
     from aiohttp.connector import Connection
-    from aiohttp.tracing import Trace
-
-Connect = Callable[..., "Awaitable[Connection]"]
 
 GUARDED: ContextVar[Request | None] = ContextVar("guarded request", default=None)
 """The request that the running task is about to send: a pool calls its guard once it has a connection."""
@@ -35,57 +30,14 @@ OPENING: ContextVar[list[str] | None] = ContextVar("address of the WebSocket", d
 """Addresses that the running task connects to while it opens a WebSocket; one that is not the first is a redirect."""
 
 
-async def take_connection(connect: Connect, used: WeakSet[object], *arguments: Any, **options: Any) -> Connection:
-    """Return a connection without unread bytes, unless the guard of the request objects.
-
-    Args:
-        connect: `aiohttp.BaseConnector.connect`.
-        used: protocols of connections that have served before. Only these are checked.
-        *arguments: arguments of ``connect``.
-        **options: further arguments of ``connect``.
-    """
-    if (addresses := OPENING.get()) is not None:
-        addresses.append(str(arguments[0].url))
-        if addresses[-1] != addresses[0]:
-            raise RequestNotSentError("it answers with a redirect, which is never followed")
-    while True:
-        connection = await connect(*arguments, **options)
-        protocol = connection.protocol
-        if protocol is None or protocol not in used or not protocol.should_close:
-            break
-        connection.close()
-    if protocol is not None:
-        used.add(protocol)
-    request = GUARDED.get()
-    if request is not None:  # after any wait for a connection. Nothing waits from here to the first byte
-        try:
-            request.check_guard()
-        except RequestNotSentError:
-            connection.release()
-            raise
-    return connection
-
-
-class Pool(aiohttp.TCPConnector):
-    """Connections of one client."""
-
-    def __init__(self, connections: int, ssl: SSLContext | None = None) -> None:
-        super().__init__(limit=connections, ssl=True if ssl is None else ssl)
-        self._used: WeakSet[object] = WeakSet()
-
-    async def connect(
-        self, req: aiohttp.ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout
-    ) -> Connection:
-        """Return a connection that may be used. See `take_connection`."""
-        return await take_connection(super().connect, self._used, req, traces, timeout)
-
-
 def own_session(
     network: Network, trace_configs: Sequence[aiohttp.TraceConfig], connections: int = 0
 ) -> aiohttp.ClientSession:
     """Return a session over a pool of its own, without cookies and without credentials from the surroundings."""
+    connector = aiohttp.TCPConnector(limit=connections, ssl=True if network.ssl is None else network.ssl)
+    guard_connector(connector)
     return aiohttp.ClientSession(
-        connector=Pool(connections, network.ssl),
+        connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
         trust_env=False,
         trace_configs=list(trace_configs),
@@ -96,16 +48,40 @@ _GUARDED_CONNECTORS: WeakSet[aiohttp.BaseConnector] = WeakSet()
 
 
 def guard_connector(connector: aiohttp.BaseConnector) -> None:
-    """Guard the pool of a borrowed session, for all requests of that session from now on."""
-    if connector in _GUARDED_CONNECTORS or isinstance(connector, Pool):
+    """Guard a pool, for all requests from now on, also those of a session that was borrowed with it.
+
+    It gives out no connection with unread bytes, and none for a request whose guard objects.
+    """
+    if connector in _GUARDED_CONNECTORS:
         return
     _GUARDED_CONNECTORS.add(connector)
     connect = connector.connect
-    used: WeakSet[object] = WeakSet(getattr(connector, "_acquired", ()))
-    for idle in getattr(connector, "_conns", {}).values():  # whatever the session was used for before
+    used: WeakSet[object] = WeakSet(
+        getattr(connector, "_acquired", ())
+    )  # only connections that have served are checked
+    for idle in getattr(connector, "_conns", {}).values():
         used.update(protocol for protocol, _ in idle)
 
-    async def guarded(*arguments: Any, **options: Any) -> Connection:
-        return await take_connection(connect, used, *arguments, **options)
+    async def guarded(req: aiohttp.ClientRequest, *arguments: Any, **options: Any) -> Connection:
+        if (addresses := OPENING.get()) is not None:
+            addresses.append(str(req.url))
+            if addresses[-1] != addresses[0]:
+                raise RequestNotSentError("it answers with a redirect, which is never followed")
+        while True:
+            connection = await connect(req, *arguments, **options)
+            protocol = connection.protocol
+            if protocol is None or protocol not in used or not protocol.should_close:
+                break
+            connection.close()
+        if protocol is not None:
+            used.add(protocol)
+        request = GUARDED.get()
+        if request is not None:  # after any wait for a connection. Nothing waits from here to the first byte
+            try:
+                request.check_guard()
+            except RequestNotSentError:
+                connection.release()
+                raise
+        return connection
 
     connector.connect = guarded  # type: ignore[method-assign]

@@ -18,16 +18,13 @@ from yarl import URL
 from ..errors import BrokerageError, ConfigurationError
 from ..protocol.request import Request
 from ..protocol.response import Response
-from .failures import ConnectionDroppedError, TooLargeError, failure_of, harmless
+from .failures import TooLargeError, failure_of, harmless
 from .network import Network
 from .pool import GUARDED, guard_connector, own_session
 from .websocket import WebSocket, connect
 
 MAX_BODY = 64 * 1024 * 1024
 """Largest response body in bytes, after decompression."""
-
-_NO_TYPE = ("Content-Type",)
-"""Headers that aiohttp would make up for a request without a body."""
 
 
 class Transport(Protocol):
@@ -46,6 +43,14 @@ class Transport(Protocol):
     async def close(self) -> None:
         """Release every connection. Calling it again does nothing."""
         ...
+
+
+class ConnectionDroppedError(Exception):
+    """Carries an exception past aiohttp's resending. Trace callbacks see it, callers never do."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
 
 
 class SingleSend:
@@ -160,7 +165,7 @@ class AiohttpTransport:
                 raise_for_status=False,  # a borrowed session may be set to raise, and would hide what an error says
                 auto_decompress=True,
                 middlewares=(once,),
-                skip_auto_headers=_NO_TYPE
+                skip_auto_headers=("Content-Type",)  # which aiohttp would make up for a request without a body
                 if request.body is None and request.secret_body is None and request.method != "GET"
                 else None,
             )
@@ -179,8 +184,9 @@ class AiohttpTransport:
                 failure = ConfigurationError("the http_session of the client is closed")
             elif response is None or response.status < 400:
                 status = None if response is None else response.status
-                failure = failure_of(request, error, once.written, status, self._network.proxy).with_traceback(None)
-                failure.__cause__ = harmless(error)
+                cause = error.error if isinstance(error, ConnectionDroppedError) else error
+                failure = failure_of(request, cause, once.written, status, self._network.proxy).with_traceback(None)
+                failure.__cause__ = harmless(cause)
         else:
             return Response(status=response.status, headers=response.headers, body=body)
         finally:
@@ -223,11 +229,10 @@ class AiohttpTransport:
 
     def _headers(self, request: Request) -> dict[str, Any]:
         """Return the headers of the request, and the proxy with the headers that go to it."""
-        proxy = self._network.proxy
+        proxy, headers = self._network.proxy, request.revealed_headers()
         if proxy is None:
-            return {"headers": request.revealed_headers()}
+            return {"headers": headers}
         via = proxy.headers()
-        headers = request.revealed_headers()
         headers |= via if request.url.startswith("http:") else {}  # else in a tunnel
         return {"headers": headers, "proxy": proxy.url, "proxy_headers": via}
 

@@ -7,7 +7,7 @@ import os
 import random
 import signal
 import sys
-from datetime import datetime
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -116,11 +116,10 @@ def test_fetch_other_kinds_by_symbol(folder: Any) -> None:
         assert set(keys_of(folder / "out.jsonl")) == {symbol}
 
 
-def test_begin_every_kind_has_another_fetch() -> None:
+def test_every_kind_has_another_fetch() -> None:
     bulk = Bulk(Endpoints(None))  # type: ignore[arg-type]
-    start = datetime(2026, 1, 1)  # noqa: DTZ001 - as the command line gives it
-    days = {"earnings": start}
-    names = {command.begin(bulk, kind, [], days.get(kind), concurrency=1).name for kind in METHODS}
+    days = {"earnings": (date(2026, 1, 1),)}
+    names = {getattr(bulk, name)([], *days.get(kind, ()), **more).name for kind, (name, more) in METHODS.items()}
     assert len(names) == len(METHODS) == 12
     assert "futures(only_active_futures=False) of " in names
 

@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
-from brokerage_async.cli.service import KNOWN, REQUIRED, check_environment, connect
+from brokerage_async.cli.service import KNOWN, check_environment, connect
 from brokerage_async.config import Environment, settings_from_env
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.simulator import Simulator
+
+REQUIRED = ("BROKERAGE_BASE_URL", "BROKERAGE_CLIENT_SECRET", "BROKERAGE_REFRESH_TOKEN")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from contextlib import aclosing
 
 import pytest
 
-from brokerage_async.http.concurrency import ConcurrentMap, end, map_in_order, outliving, result_of
+from brokerage_async.http.concurrency import ConcurrentMap, end, outliving, result_of
 from tests.loops import on_virtual_time
 from tests.tables import for_each
 
@@ -75,9 +75,10 @@ async def test_map_starts_no_more_workers_than_items() -> None:
             assert len(asyncio.all_tasks()) <= 1 + 2
 
 
+@for_each("in_order", [False, True])
 @for_each("offending", ["function", "source"])
 @on_virtual_time
-async def test_map_first_error_cancels_the_other_calls(offending: str) -> None:
+async def test_map_first_error_cancels_the_other_calls(offending: str, in_order: bool) -> None:
     calls = Calls(100)
 
     async def function(item: int) -> int:
@@ -91,7 +92,7 @@ async def test_map_first_error_cancels_the_other_calls(offending: str) -> None:
             raise LookupError
 
     with pytest.raises(LookupError):
-        await map_in_order(function, source(), concurrency=8)
+        [pair async for pair in ConcurrentMap(function, source(), concurrency=8, in_order=in_order)]
     assert calls.in_flight == 0
     assert now() == 0
 
@@ -115,10 +116,12 @@ async def test_aclose_before_or_during_use_ends_the_iteration() -> None:
     assert unused.most == 0
 
 
-async def test_map_in_order_returns_the_order_of_the_items() -> None:
+@for_each("items", [range(7), range(0)])
+@on_virtual_time
+async def test_map_in_order_yields_the_order_of_the_items(items: range) -> None:
     calls = Calls(5, 1, 3)
-    assert await map_in_order(calls, range(7), concurrency=3) == [10 * number for number in range(7)]
-    assert await map_in_order(calls, [], concurrency=3) == []
+    completed = [pair async for pair in ConcurrentMap(calls, items, concurrency=3, in_order=True)]
+    assert completed == [(number, 10 * number) for number in items]
 
 
 @for_each("turns", range(40))
@@ -127,7 +130,8 @@ async def test_cancellation_at_any_suspension_is_raised_and_leaves_no_task(turns
     calls = Calls(0.0)
 
     async def main() -> None:
-        await map_in_order(calls, range(6), concurrency=2)
+        async with aclosing(ConcurrentMap(calls, range(6), concurrency=2)) as mapped:
+            assert len([pair async for pair in mapped]) == 6
         await asyncio.sleep(1)  # a later statement that must never run after a cancellation
 
     task = asyncio.create_task(main())

@@ -12,7 +12,7 @@ from aiohttp.client_reqrep import ConnectionKey
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from brokerage_async.errors import PROXY_AUTHENTICATION, BrokerageError, RequestNotSentError, ResponseLostError
-from brokerage_async.http.failures import ConnectionDroppedError, failure_of, harmless, mismatch_of
+from brokerage_async.http.failures import failure_of, harmless, mismatch_of
 from brokerage_async.http.network import Proxy
 from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.protocol.request import Request
@@ -63,10 +63,7 @@ def test_reason_of_what_was_never_sent(error: Exception, text: str) -> None:
     assert str(found) == text
 
 
-def test_dropped_connection_is_unpacked_and_headers_are_no_cause() -> None:
-    found = failure_of(REQUEST, ConnectionDroppedError(aiohttp.ServerDisconnectedError()), True)
-    assert isinstance(found, ResponseLostError)
-    assert str(found) == "sent, but no complete response arrived: Server disconnected"
+def test_what_leads_to_headers_is_no_cause() -> None:
     assert [error for error in (refused(407), RequestNotSentError("x")) if harmless(error) is not None] == []
 
 

@@ -239,6 +239,7 @@ async def test_without_a_total_pages_are_asked_one_by_one(block: str) -> None:
 async def test_leaving_the_loop_or_cancelling_the_caller_cancels_what_is_in_flight() -> None:
     service = Service(rows(500))
     async for _ in service.pager(per_page=10).prefetch(5):
+        await asyncio.sleep(0.5)
         break
     gc.collect()
     await asyncio.sleep(0.5)

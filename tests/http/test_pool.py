@@ -7,7 +7,7 @@ import aiohttp
 import pytest
 
 from brokerage_async.errors import RequestNotSentError
-from brokerage_async.http.pool import Pool, guard_connector
+from brokerage_async.http.pool import guard_connector
 from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.protocol.request import Request
 from tests.loops import on_real_time
@@ -109,6 +109,3 @@ async def test_connector_is_guarded_once_however_many_clients_share_it() -> None
             AiohttpTransport(session)
         assert connector.connect is guarded
     AiohttpTransport(session)  # closed already
-    async with aiohttp.ClientSession(connector=Pool(1)) as session:
-        AiohttpTransport(session)
-        assert "connect" not in vars(session.connector)

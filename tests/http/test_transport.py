@@ -30,10 +30,11 @@ from brokerage_async.errors import (
     ResponseDecodeError,
     ResponseLostError,
 )
-from brokerage_async.http.failures import Delivery, classify
+from brokerage_async.http.failures import classify
 from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
+from brokerage_async.protocol.retry import Processed
 from tests.loops import on_real_time
 from tests.raw_server import RawServer, answer
 from tests.tables import for_each
@@ -126,7 +127,7 @@ KINDS = {
     for name, kind in vars(client_exceptions).items()
     if inspect.isclass(kind) and issubclass(kind, aiohttp.ClientError)
 }
-NEVER, MAYBE, ANSWERED = Delivery.NEVER_SENT, Delivery.MAYBE_PROCESSED, Delivery.ANSWERED
+NEVER, MAYBE, ANSWERED = Processed.NO, Processed.MAYBE, Processed.YES
 AFTER_WRITING = {
     NEVER: {
         "ClientConnectorError", "ClientConnectorDNSError", "ClientConnectorSSLError", "ClientConnectorCertificateError",

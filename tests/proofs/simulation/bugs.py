@@ -181,8 +181,8 @@ def deadline_forgets_the_lane() -> Patches:
 def deadline_forgets_the_send() -> Patches:
     original = Call._next_request
 
-    def next_request(self: Call, attempt: Any, now: float) -> Any:
-        request = original(self, attempt, now)
+    def next_request(self: Call, now: float) -> Any:
+        request = original(self, now)
         return attrs.evolve(request, timeout=self._options.timeout)
 
     return [patch.object(Call, "_next_request", next_request)]
