@@ -34,6 +34,7 @@ LAYERS = (
     {"bulk", "journal", "stream", "watch"},
     {"fleet", "order_entry"},
     {"client"},
+    {"conformance"},
     {"blocking", "cli", "pytest_plugin", "simulator"},
     {"__main__"},
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA: str = "c62f31aa957197d8cc4d4e9ae71530e6cd69b463f5e5d1b0834751eb66bb0cd9"
+SCHEMA: str = "99d3a5201559187a7a47822f424e929c76516557c903951e2093708aa69fb22f"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""
 
 

@@ -32,8 +32,8 @@ async def conformance(
     symbol or amount. Exit code: 0 nothing differs, 1 something does, 2 the service was not asked.
     """
     from ..config import Limits
+    from ..conformance import examine
     from .console import show_items
-    from .probes import examine
     from .service import connect
 
     sent: list[Attempt] = []

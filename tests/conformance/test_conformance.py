@@ -15,9 +15,9 @@ from brokerage_async._generated.behaviours import BEHAVIOURS, SWITCHES, UNASKED
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.cli.conformance import conformance, exit_code_of
 from brokerage_async.cli.options import Target
-from brokerage_async.cli.probes import PROBES, VERSION, examine
 from brokerage_async.cli.service import Service
-from brokerage_async.cli.witness import NotAskedError, Witness
+from brokerage_async.conformance.probes import PROBES, VERSION, examine
+from brokerage_async.conformance.witness import NotAskedError, Witness
 from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.observers import Attempt
 from brokerage_async.operation import Effect
@@ -25,9 +25,8 @@ from brokerage_async.protocol.order_status import TERMINAL
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator, faults
 from brokerage_async.simulator.api.versions import VERSIONS
+from tests.cli.commands import parsed
 from tests.partial_listings import altered
-
-from .commands import parsed
 
 pytestmark = pytest.mark.virtual_time
 
