@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from . import adapting, decoding, isolated, overhead, paging, report
+from . import adapting, decoding, isolated, overhead, paging, polling, report
 from .rounds import Result, command
 
 MEASURES = {
@@ -18,6 +18,7 @@ MEASURES = {
     "isolated": isolated.measure,
     "paging": paging.measure,
     "overhead": overhead.measure,
+    "polling": polling.measure,
 }
 
 

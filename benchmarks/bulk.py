@@ -20,7 +20,6 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -37,55 +36,6 @@ from .service import SYMBOLS, Service, running, serve
 LATENCY = 0.05
 BATCH = 100
 AT_ONCE = 8
-
-
-# -- contenders --------------------------------------------------------------------------------------------------------
-
-
-@asynccontextmanager
-async def bare_aiohttp(service: Service) -> AsyncIterator[Contender]:
-    """Fetch the same batches with nothing but aiohttp and msgspec structs."""
-    decode = peers.struct_decoder(models.Equity)
-    agent = {"User-Agent": "bare/1.0", "Accept": "application/json"}
-    grant = {"grant_type": "refresh_token", "client_secret": service.client_secret}
-    async with aiohttp.ClientSession(service.base_url, headers=agent) as session:
-        async with session.post("/oauth/token", json={**grant, "refresh_token": service.refresh_token}) as response:
-            token = (await response.json())["access_token"]
-        headers = {"Authorization": f"Bearer {token}"}
-
-        async def fetch_all() -> None:
-            batches = iter([service.symbols[n : n + BATCH] for n in range(0, SYMBOLS, BATCH)])
-            found: list[Any] = []
-
-            async def lane() -> None:
-                for batch in batches:
-                    query = [("symbol[]", symbol) for symbol in batch] + [("per-page", str(BATCH))]
-                    async with session.get("/instruments/equities", params=query, headers=headers) as response:
-                        found.extend(decode(await response.read()))
-
-            await asyncio.gather(*(lane() for _ in range(AT_ONCE)))
-            assert len(found) == SYMBOLS
-
-        yield fetch_all
-
-
-@asynccontextmanager
-async def peer_sdk(service: Service, per_page: int, rows: int) -> AsyncIterator[Contender]:
-    """Fetch with the peer's own pagination: one page after the other."""
-    import tastytrade
-    from tastytrade.instruments import Equity as PeerEquity
-
-    async with tastytrade.Session(service.client_secret, service.refresh_token, is_test=True) as session:
-        session._client.base_url = service.base_url
-
-        async def fetch_all() -> None:
-            found = await PeerEquity.get(session, [], per_page=per_page, page_offset=None)
-            assert len(found) == rows
-
-        yield fetch_all
-
-
-# -- measures ----------------------------------------------------------------------------------------------------------
 
 
 async def pages(service: Service, rounds: int) -> Result:
@@ -117,7 +67,27 @@ def by_symbol(client: Client, service: Service) -> Contender:
 
 async def work(service: Service, rounds: int) -> Result:
     service.tell("latency", 0.0)
-    async with service.client() as client, bare_aiohttp(service) as bare:
+    decode = peers.struct_decoder(models.Equity)
+    agent = {"User-Agent": "bare/1.0", "Accept": "application/json"}
+    grant = {"grant_type": "refresh_token", "client_secret": service.client_secret}
+    async with service.client() as client, aiohttp.ClientSession(service.base_url, headers=agent) as session:
+        async with session.post("/oauth/token", json={**grant, "refresh_token": service.refresh_token}) as response:
+            headers = {"Authorization": f"Bearer {(await response.json())['access_token']}"}
+
+        async def bare() -> None:
+            """Fetch the same batches with nothing but aiohttp and msgspec structs."""
+            batches = iter([service.symbols[n : n + BATCH] for n in range(0, SYMBOLS, BATCH)])
+            found: list[Any] = []
+
+            async def lane() -> None:
+                for batch in batches:
+                    query = [("symbol[]", symbol) for symbol in batch] + [("per-page", str(BATCH))]
+                    async with session.get("/instruments/equities", params=query, headers=headers) as response:
+                        found.extend(decode(await response.read()))
+
+            await asyncio.gather(*(lane() for _ in range(AT_ONCE)))
+            assert len(found) == SYMBOLS
+
         taken = await turns({"ours": by_symbol(client, service), "bare": bare}, 2 * rounds)
     note = f"{statistics.median(taken['ours']) * 1e3:.0f} ms and {statistics.median(taken['bare']) * 1e3:.0f} ms"
     title = "the same at 0 ms: client CPU, x bare aiohttp and msgspec"
@@ -125,9 +95,17 @@ async def work(service: Service, rounds: int) -> Result:
 
 
 async def peer(service: Service, rounds: int) -> Result:
+    from tastytrade import Session
+    from tastytrade.instruments import Equity
+
     service.tell("latency", LATENCY)
     per_page = SYMBOLS // 25
-    async with service.client() as client, peer_sdk(service, per_page, SYMBOLS) as theirs:
+    sdk = Session(service.client_secret, service.refresh_token, is_test=True)
+    sdk._client.base_url = service.base_url
+    async with service.client() as client, sdk:
+
+        async def theirs() -> None:
+            assert len(await Equity.get(sdk, [], per_page=per_page, page_offset=None)) == SYMBOLS
 
         async def ours() -> None:
             assert len(await client.instruments.equities(per_page=per_page).prefetch(8).collect()) == SYMBOLS

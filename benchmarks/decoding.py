@@ -22,19 +22,21 @@ GROUPS = (("ours", "struct"), ("ours", "floor", "msgspec untyped"), ("ours", "pe
 
 
 def measure(rounds: int) -> list[Result]:
-    """Measure pages, then bodies that programs poll, then requests."""
+    """Measure pages, then bodies that programs poll, then requests and comparisons."""
     columns: dict[str, list[list[float]]] = {}
     details: list[Result] = []
-    for page in bodies.pages():
+    pages = bodies.pages()
+    for page in pages:
         contenders = _contenders(page)
         for mine, *others in GROUPS:
             # In small groups, because the one after the heaviest finds the caches full of other things.
             taken = times({name: contenders[name] for name in (mine, *others)}, rounds)
             for other in others:
                 columns.setdefault(other, []).append(ratios(taken[mine], taken[other]))
+        bound = 1.4 if page.model is models.Order else None
         details += [
             result(f"    {page.name}, x peer", columns["peer"][-1], note=f"{len(page.body) / 1e3:.0f} kB"),
-            result(f"    {page.name}, x msgspec.Struct", columns["struct"][-1]),
+            result(f"    {page.name}, x msgspec.Struct", columns["struct"][-1], bound=bound),
         ]
     return [
         result("bytes to 1,000 typed objects, x peer", means(columns["peer"]), bound=0.23, aim=0.19),
@@ -46,6 +48,7 @@ def measure(rounds: int) -> list[Result]:
         result("one unknown field on every row, x clean decode", means(columns["clean"]), bound=1.5, aim=1.1),
         *(_holding(page, rounds) for page in bodies.holdings()),
         _encode(rounds),
+        _compare(next(page for page in pages if page.model is models.Order), rounds),
     ]
 
 
@@ -83,16 +86,13 @@ def _contenders(page: bodies.Page) -> dict[str, Callable[[], Any]]:
     REGISTRY.reset()
     rows = page.rows()
     unknown = page.with_rows([{**row, "new-key": "new value"} for row in rows])
-    from_bytes, from_dicts = peers.peer_from_bytes(page.model), peers.peer_from_dicts(page.model)
+    peer, from_bytes = peers.peer_models()[page.model], peers.peer_from_bytes(page.model)
     structs = peers.struct_decoder(page.model)
     kind = list[page.model]  # type: ignore[name-defined]
     clean, learned = DecoderRegistry(), DecoderRegistry()  # One contender's adaptations must not slow down the others.
 
     def decode(body: bytes, registry: DecoderRegistry) -> Any:
         return codec.decode(page.operation, body, registry=registry).value
-
-    def structure() -> Any:
-        return models.converter.structure(rows, kind)
 
     decode(unknown.body, learned)
     return {
@@ -103,8 +103,8 @@ def _contenders(page: bodies.Page) -> dict[str, Callable[[], Any]]:
         "unknown": lambda: decode(unknown.body, learned),
         "floor": lambda: orjson.loads(page.body),
         "msgspec untyped": lambda: msgspec.json.decode(page.body),
-        "our dicts": structure,
-        "peer dicts": lambda: from_dicts(rows),
+        "our dicts": lambda: models.converter.structure(rows, kind),
+        "peer dicts": lambda: [peer(**row) for row in rows],
     }
 
 
@@ -126,3 +126,13 @@ def _encode(rounds: int) -> Result:
     return result(
         "encode a two-leg order, x peer", ratios(taken["ours"], taken["theirs"]), bound=0.35, aim=0.15, note=note
     )
+
+
+def _compare(page: bodies.Page, rounds: int) -> Result:
+    """Measure ``==`` of equal rows that share no model."""
+    ours = [codec.decode(page.operation, page.body).value for _ in range(2)]
+    theirs = peers.with_attrs_eq(ours)
+    taken = times({"ours": lambda: ours[0] == ours[1], "theirs": lambda: theirs[0] == theirs[1]}, rounds)
+    note = f"{min(taken['ours']) / len(ours[0]) * 1e6:.1f} us"
+    title = "== of two orders, x the __eq__ that attrs generates"
+    return result(title, ratios(taken["ours"], taken["theirs"]), bound=1.2, note=note)

@@ -134,10 +134,11 @@ def memory(whose: str) -> float:
 
 def gap(file: str) -> float:
     """CPU milliseconds between two turns of a loop, the most, while a chain is decoded as a client decodes it."""
-    from brokerage_async import Client  # noqa: F401
     from brokerage_async._generated.operations import INSTRUMENTS_FUTURES_OPTION_CHAIN
     from brokerage_async.protocol.decoding import codec
+    from brokerage_async.protocol.registry import wires
 
+    wires()  # loaded when a client is made
     body = Path(file).read_bytes()
     gaps: list[float] = []
 

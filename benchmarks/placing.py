@@ -31,20 +31,10 @@ class Worker:
 
     def __init__(self, tree: Path, folder: str, dsn: str, *, guarded: bool = False) -> None:
         # -P: the folder of the script stays off the path, so that every import comes from the tree.
-        command = [
-            sys.executable,
-            "-P",
-            str(HERE / "placing_worker.py"),
-            folder,
-            dsn,
-            *(["guarded"] if guarded else []),
-        ]
+        command = [sys.executable, "-P", str(HERE / "placing_worker.py"), folder, dsn, *["guarded"] * guarded]
+        environment = {**os.environ, "PYTHONPATH": str(tree)}
         self._process = subprocess.Popen(
-            command,
-            env={**os.environ, "PYTHONPATH": str(tree)},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
     def ask(self, *request: object) -> Any:

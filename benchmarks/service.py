@@ -6,19 +6,22 @@ import asyncio
 import logging
 import multiprocessing
 import re
-from collections.abc import Callable, Iterator, Mapping
+import ssl
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import trustme
 
 from brokerage_async import Client, Environment, RefreshToken
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.api.wire import Slice
 
 from . import bodies
+from .rounds import Result
 
 SYMBOLS = 10_000
 _OFFSET = re.compile(rb"page-offset=(\d+)")
@@ -66,9 +69,9 @@ class FixedServer(asyncio.Protocol):
             self._transport.write(self._answers.get(key, self._answers[b""]))
 
     @classmethod
-    async def start(cls, answers: Mapping[bytes, bytes]) -> asyncio.Server:
+    async def start(cls, answers: Mapping[bytes, bytes], tls: ssl.SSLContext | None = None) -> asyncio.Server:
         """Listen on a free port."""
-        return await asyncio.get_running_loop().create_server(lambda: cls(answers), "127.0.0.1", 0)
+        return await asyncio.get_running_loop().create_server(lambda: cls(answers), "127.0.0.1", 0, ssl=tls)
 
 
 def answer(body: bytes, *fields: str) -> bytes:
@@ -78,15 +81,42 @@ def answer(body: bytes, *fields: str) -> bytes:
     return (head + "".join(f"{field}\r\n" for field in more) + "\r\n").encode() + body
 
 
-def serve_fixed(port: Connection, answers: Mapping[bytes, bytes]) -> None:
-    """Serve fixed answers. Send the base address first."""
+def serve_fixed(port: Connection, answers: Mapping[bytes, bytes], certificate: trustme.LeafCert | None = None) -> None:
+    """Serve fixed answers, over TLS if there is a certificate. Send the base address first."""
 
     async def main() -> None:
-        server = await FixedServer.start(answers)
-        port.send(f"http://127.0.0.1:{port_of(server)}")
+        tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH) if certificate else None
+        if certificate:
+            certificate.configure_cert(tls)
+        server = await FixedServer.start(answers, tls)
+        port.send(f"{'https' if tls else 'http'}://127.0.0.1:{port_of(server)}")
         await server.serve_forever()
 
     asyncio.run(main())
+
+
+def each_way(
+    answers: Mapping[bytes, bytes], measure: Callable[[str, str, ssl.SSLContext], Coroutine[Any, Any, list[Result]]]
+) -> list[Result]:
+    """Measure fixed answers over HTTP, over TLS, and over HTTP in a client on uvloop.
+
+    ``measure`` is called with the name of the way, the base address, and the TLS context of its clients.
+    """
+    authority, tls = trustme.CA(), ssl.create_default_context()
+    authority.configure_trust(tls)
+    loops: dict[str, Any] = {"over HTTP": None, "over TLS": None}
+    try:
+        import uvloop
+
+        loops["on uvloop"] = uvloop.new_event_loop
+    except ImportError:
+        print("uvloop is not installed: its rows are left out")
+    results = []
+    for way, loop in loops.items():
+        certificate = authority.issue_cert("127.0.0.1") if way == "over TLS" else None
+        with running(serve_fixed, answers, certificate) as pipe, asyncio.Runner(loop_factory=loop) as runner:
+            results += runner.run(measure(way, pipe.recv(), tls))
+    return results
 
 
 def port_of(server: asyncio.Server) -> int:

@@ -16,8 +16,9 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from multiprocessing.connection import Connection
+from typing import Any
 
 from aiohttp import web
 
@@ -67,14 +68,9 @@ async def answer(orders: Connection) -> None:
         orders.send((time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
 
 
-def simulator_process(orders: Connection) -> None:
+def process(orders: Connection, serve: Callable[..., Coroutine[Any, Any, None]], *arguments: Any) -> None:
     pin(0)
-    asyncio.run(serve_simulator(orders))
-
-
-def bare_process(orders: Connection, body: bytes) -> None:
-    pin(0)
-    asyncio.run(serve_bare(orders, body))
+    asyncio.run(serve(orders, *arguments))
 
 
 class Raw:
@@ -159,12 +155,12 @@ def start_seconds() -> tuple[float, float]:
 def measure() -> Iterator[Result]:
     """Measure two requests, memory and the start."""
     pin(1)
-    with running(simulator_process) as orders:
+    with running(process, serve_simulator) as orders:
         base_url, *secrets = orders.recv()
         raw = Raw(base_url, authorization(base_url, *secrets))
         for target, times in ((SMALL, 500), (PAGE, 40)):
             cpu, wall = cost(raw, orders, target, times)
-            with running(bare_process, raw.ask(target, 1)) as bare_orders:
+            with running(process, serve_bare, raw.ask(target, 1)) as bare_orders:
                 bare, _ = cost(Raw(bare_orders.recv()), bare_orders, target, times)
             rates = [f"{1e6 / each:,.0f}" for each in (cpu, wall, bare)]
             note = "{} per CPU second, {} by the wall clock; bare aiohttp.web {} per CPU second".format(*rates)

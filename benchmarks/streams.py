@@ -165,8 +165,7 @@ async def measured(base: str, consume: Callable[[], Awaitable[None]]) -> float:
 
 
 async def ours(base: str, rounds: int) -> list[float]:
-    environment = Environment.sandbox(base)
-    async with Client(environment, StaticToken("t")) as client:
+    async with Client(Environment.sandbox(base), StaticToken("t")) as client:
         stream = client.stream.quotes([*SYMBOLS, END], [models.Quote])
         await stream.ready()
 
@@ -265,11 +264,7 @@ def measure(frames: int = 300, rows: int = 50, rounds: int = 9) -> list[Result]:
     rate, batch_rate = (f"{1e6 / statistics.median(each):,.0f} quotes per second of CPU" for each in (ours, batched))
     results = [
         result("a quote, client CPU", ours, bound=10, unit="us", note=rate),
-        *[
-            result(f"    {name}", costs[name], unit="us")
-            for name in costs
-            if name not in ("brokerage_async", "batches")
-        ],
+        *[result(f"    {name}", costs[name], unit="us") for name in ("by hand", "tastytrade") if name in costs],
         result("    in batches", batched, unit="us", note=batch_rate),
         result("a quote, client CPU, x loop by hand", ratios(ours, costs["by hand"]), bound=1.5),
         result("a quote in batches, client CPU, x quote", ratios(batched, ours), bound=0.25),

@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 from brokerage_async import Client, Environment, StaticToken
 
@@ -123,10 +122,7 @@ def serve(pipe: Connection, pages: list[bytes], rate: float, round_trip: float) 
 
 def contenders(url: str) -> dict[str, Contender]:
     """Return the contenders by the name that the picture shows."""
-    from tastytrade import Session
     from tastytrade.instruments import Equity
-
-    peers.peer_models()  # fields that it requires and the bodies lack become optional
 
     async def ours(ahead: int) -> None:
         async with Client(Environment.sandbox(url), StaticToken("t")) as client:
@@ -134,12 +130,8 @@ def contenders(url: str) -> dict[str, Contender]:
             assert len(await (pager.prefetch(ahead) if ahead else pager).collect()) == ROWS
 
     async def theirs() -> None:
-        async with Session("secret", json.dumps({}), is_test=True) as session:
-            session._client.base_url = url  # type: ignore[assignment]
-            session._client.headers["Authorization"] = "Bearer t"
-            session.session_expiration = time.time() + 3600
-            found: Any = await Equity.get(session, [], per_page=PER_PAGE, page_offset=None)
-            assert len(found) == ROWS
+        async with peers.peer_session(url) as session:
+            assert len(await Equity.get(session, [], per_page=PER_PAGE, page_offset=None)) == ROWS
 
     return {"peer": theirs, "pages": lambda: ours(0), "prefetch": lambda: ours(8)}
 
