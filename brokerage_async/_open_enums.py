@@ -39,15 +39,16 @@ class AnyCaseStrEnum(OpenStrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> OpenStrEnum | None:
-        if isinstance(value, str) and len(value) <= MAX_CACHED_LENGTH:
+        if isinstance(value, str) and len(value) <= MAX_CACHED_LENGTH and (cls, value) not in _UNLISTED:
             folded = value.casefold()
             for member in cls:
                 if member.casefold() == folded:
-                    return member
+                    return _kept(cls, value, member)
         return super()._missing_(value)
 
 
 _UNLISTED: dict[tuple[type[OpenStrEnum], str], OpenStrEnum] = {}
+"""Members by spellings that are not listed."""
 
 
 def _unlisted(cls: type[OpenStrEnum], value: str) -> OpenStrEnum:
@@ -57,7 +58,12 @@ def _unlisted(cls: type[OpenStrEnum], value: str) -> OpenStrEnum:
         member._name_ = str(value)
         member._value_ = str(value)
         if len(value) <= MAX_CACHED_LENGTH:
-            if len(_UNLISTED) >= MAX_UNLISTED:
-                _UNLISTED.clear()
-            _UNLISTED[cls, str(value)] = member
+            _kept(cls, value, member)
+    return member
+
+
+def _kept(cls: type[OpenStrEnum], value: str, member: OpenStrEnum) -> OpenStrEnum:
+    if len(_UNLISTED) >= MAX_UNLISTED:
+        _UNLISTED.clear()
+    _UNLISTED[cls, str(value)] = member
     return member
