@@ -298,7 +298,7 @@ def order_of_the_future_taken(self: IdentifierSearch, entry: Any, order: Any) ->
 
 
 @plant("cancel-at-once", 200, over=(amend.Reader, "repeated"))
-async def refusal_for_now_taken_for_the_end(self: Any, policy: Any, attempt: Any) -> Any:
+async def refusal_for_now_taken_for_the_end(self: Any, policy: Any, attempt: Any, is_done: Any = None) -> Any:
     """A refusal is final although the order is just not live yet."""
     return await attempt()
 
@@ -318,7 +318,7 @@ def filled_component_overlooked(reader: Any) -> set[Any]:
 
 
 @plant("replace-filled", 200, "lost", over=(amend.Reader, "repeated"))
-async def unanswered_replacement_repeated(self: Any, policy: Any, attempt: Any) -> Any:
+async def unanswered_replacement_repeated(self: Any, policy: Any, attempt: Any, is_done: Any = None) -> Any:
     """A replacement is sent again after its answer was lost."""
     made = await attempt()
     return await attempt() if made.outcome is DeliveryOutcome.UNKNOWN else made
