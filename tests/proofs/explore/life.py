@@ -11,14 +11,14 @@ import json
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from .seams import ChangeOutcome, OrderChange, Response
+from brokerage_async.order_entry import ChangeOutcome, OrderChange
+from brokerage_async.protocol.response import Response
+
 from .service import JSON, BookedOrder, Books, error_answer
 
 if TYPE_CHECKING:
     from .process import Call
     from .world import World
-
-__all__ = ["CHANGES", "Life"]
 
 CHANGES = ("orders.cancel", "orders.replace", "complex_orders.cancel")
 OVER = ("Filled", "Cancelled", "Rejected")

@@ -8,8 +8,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["ProcessLoop"]
-
 MAX_HANDLES = 20_000
 """So many callbacks may run in one moment; more means that something spins."""
 

@@ -29,8 +29,6 @@ from brokerage_async.storage.sqlite_file import SqliteFile
 from .scopes import EXHAUSTED, Scope
 from .search import Found, exhaust
 
-__all__ = ["PLANTS", "Plant", "hunt", "planted"]
-
 _close, _outcome_of, _leg_differs, _opening = place.close, retry.outcome_of, orders._leg_differs, sql._opening
 _open, _poll, _release = Attempt.open, lists.OrderLists.poll, place._release
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import attrs
 
-from .seams import Request, Response
-
-__all__ = ["BASE", "BookedOrder", "Books", "error_answer", "html_answer"]
+from brokerage_async.protocol.request import Request
+from brokerage_async.protocol.response import Response
 
 BASE = 1_773_000_000.0
 """Epoch seconds at which every history begins, by the clock of the service."""
