@@ -19,8 +19,6 @@ from typing import Any
 import attrs
 from aiohttp import web
 
-__all__ = ["LEASE", "VISIBLE", "BookedOrder", "ScriptedBrokerage"]
-
 LEASE = 3.0
 """Lease of the workers: some waits that a 429 asks for are longer, by far."""
 VISIBLE = 0.5
