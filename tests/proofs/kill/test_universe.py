@@ -53,7 +53,7 @@ class Night:
         try:
             return await asyncio.wait_for(process.wait(), kill_after)
         except TimeoutError:
-            process.send_signal(signal.SIGKILL)
+            process.kill()
             return await process.wait()
 
     async def run_killed(self, out: Path, kills: int, chance: random.Random, longest: float) -> int:
