@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from brokerage_async.order_entry import ChangeOutcome, OrderChange
 from brokerage_async.protocol.response import Response
 
-from .service import JSON, BookedOrder, Books, error_answer
+from .service import BookedOrder, Books, answered, error_answer
 
 if TYPE_CHECKING:
     from .process import Call
@@ -183,8 +183,3 @@ def leg(*fills: int) -> dict[str, Any]:
         "symbol": "AAPL", "quantity": QUANTITY, "remaining-quantity": QUANTITY - sum(fills),
         "fills": [{"quantity": each} for each in fills],
     }  # fmt: skip
-
-
-def answered(text: str) -> Response:
-    """Return a success that shows an order."""
-    return Response(status=200, headers=JSON, body=f'{{"data":{text},"context":"/"}}'.encode())

@@ -262,11 +262,8 @@ class Submit(Exchange):
     ) -> None:
         world, now = self.world, self.world.now
         at = now if listed_at is None else listed_at
-        if self.name == "complex_orders.submit":
-            identifier = self.sent.identifier
-            order = world.books.book_complex(self.account, identifier, now, listed_at=at, shown=shown, status=status)
-        else:
-            order = world.books.book(self.account, self.sent.identifier, now, listed_at=at, status=status)
+        how = {"listed_at": at, "shown": shown, "status": status, "is_complex": self.name == "complex_orders.submit"}
+        order = world.books.book(self.account, self.sent.identifier, now, **how)
         self.order = self.sent.order = order
         if self.process.dies_after_submit:
             world.kill(self.process)

@@ -71,7 +71,7 @@ class World:
         if scope.opposite:
             self.books.book("A1", "X", 0.0, listed_at=0.0, ours=False, opposite=True)
         if scope.sharing:
-            self.books.book_complex("A1", "X", 0.0, listed_at=0.0, stop="6.00", ours=False)
+            self.books.book("A1", "X", 0.0, listed_at=0.0, is_complex=True, stop="6.00", ours=False)
         self.processes = [Process(self, name, program) for name, program in zip("ABCDE", scope.programs, strict=False)]
         for process, program in zip(self.processes, scope.programs, strict=True):
             if program.first:
