@@ -199,8 +199,9 @@ class Process:
 
     @property
     def may_hear(self) -> bool:
-        """Return True if a search is under way that can hear an event, the first of this moment."""
-        return self.is_busy and bool(self.rings_left and self.rings) and self._heard_at < self.world.now
+        """Return True if a search is under way that can hear an event of the stream, the first of this moment."""
+        hears = self.is_busy and not self.is_frozen and bool(self.rings_left and self.rings)
+        return hears and self._heard_at < self.world.now
 
     def hear(self) -> None:
         """Let the doorbell ring for every search under way."""

@@ -151,7 +151,9 @@ class World:
             found.append((None, passing))
         found += lazy
         if passing is not None:
-            found.extend((None, option) for option in self._rings())
+            # A look of a search comes early. Another time of this moment would change nothing: the look begins later.
+            hearing = [process for process in self.processes if process.may_hear]
+            found.extend((None, Option(f"{each.name}: the doorbell rings", 0, each.hear)) for each in hearing)
         if self.life is not None and all(event.label.startswith(CHANGES) for event in self._pending):
             found.extend((None, Option(f"exchange: {label}", 0, act)) for label, act in self.life.moves())
         if budget:
@@ -210,13 +212,9 @@ class World:
             elif (due := process.loop.next_timer()) is not None:
                 times.append(max(process.moment(due), self.now))
         if times and any(event.lazy for event in self._pending):
-            times.append(self._next_tick())
+            length = self.scope.times.lease + EPSILON  # a process may start when a claim ends, though no timer fires
+            times.append((math.floor(self.now / length + 1e-6) + 1) * length)
         return min(times, default=None)
-
-    def _next_tick(self) -> float:
-        """Return the next moment when a process may start although no timer fires: the end of a claim."""
-        length = self.scope.times.lease + EPSILON
-        return (math.floor(self.now / length + 1e-6) + 1) * length
 
     def _adversities(self) -> list[Option]:
         """Return the options that exist at any moment: trouble with processes and clocks."""
@@ -234,17 +232,6 @@ class World:
             ("clock-back", "the journal's clock jumps back", partial(self._jump, -nap)),
         ]
         return self.allowed(*faults)
-
-    def _rings(self) -> list[Option]:
-        """Return the options that an event of the account stream brings a look of a search forward. No fault.
-
-        An event at another time of this moment, or a second one, would change nothing: the look begins later.
-        """
-        return [
-            Option(f"{process.name}: the doorbell rings", 0, process.hear)
-            for process in self.processes
-            if process.may_hear and not process.is_frozen
-        ]
 
     def _freeze(self, process: Process, lag: float = 0.0) -> None:
         process.frozen_until = self.now + self.scope.times.nap
