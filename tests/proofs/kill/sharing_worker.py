@@ -93,7 +93,8 @@ class _Worker:
 
     async def place_all(self) -> None:
         """See every order through, several at once."""
-        names = iter(self._shuffled())
+        groups = [self._share.names[n : n + NEIGHBOURS] for n in range(0, len(self._share.names), NEIGHBOURS)]
+        names = iter([name for group in groups for name in self._chance.sample(group, len(group))])
 
         async def take() -> None:
             for account, identifier in names:
@@ -108,11 +109,6 @@ class _Worker:
         began = time.monotonic()
         for placement in await self._entry.recover():
             self._channel.send(("report", self._report_of(placement, began)))
-
-    def _shuffled(self) -> list[tuple[str, str]]:
-        names = list(self._share.names)
-        groups = [names[start : start + NEIGHBOURS] for start in range(0, len(names), NEIGHBOURS)]
-        return [name for group in groups for name in self._chance.sample(group, len(group))]
 
     async def _see_through(self, account: str, identifier: str) -> None:
         """Place an order until its outcome is final. Every call may resubmit it once."""
