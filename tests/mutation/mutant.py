@@ -1,7 +1,5 @@
 """A mutant: one change to one source file."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import TypeAlias
 

@@ -1,7 +1,5 @@
 """Work in a fork returns its answer or the reason why it ended."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest
