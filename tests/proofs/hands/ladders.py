@@ -5,8 +5,6 @@ than was ordered. What a call reports is what the books say, and after a last `r
 ``python -m tests.proofs.hands.ladders 500`` plays 500 seeds.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections import Counter

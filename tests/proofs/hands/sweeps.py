@@ -3,8 +3,6 @@
 ``python -m tests.proofs.hands.sweeps 20`` plays 20 seeds of 300 orders each.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections import Counter

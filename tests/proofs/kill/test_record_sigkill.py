@@ -3,8 +3,6 @@
 ``python -m tests.proofs.kill.test_record_sigkill 50`` kills 50 of them, one after another in the same directory.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

@@ -3,8 +3,6 @@
 ``python -m tests.proofs.kill.test_simulator_state 50`` kills one 50 times: no acknowledged order is forgotten.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random
