@@ -123,7 +123,7 @@ class CancelAll:
         wholes = {order.complex_order_id for order in chosen} - {None}
         chosen += [order for order in current if order.complex_order_id in wholes]
         self.seen |= seen
-        for number in {*self._watched, *(str(order.id) for order in chosen)}:
+        for number in dict.fromkeys((*self._watched, *(str(order.id) for order in chosen))):
             if number in seen and not is_complete(self._watched.get(number) or Order()):
                 self._watched[number] = seen[number]
         return sighting

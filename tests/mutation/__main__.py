@@ -1,7 +1,5 @@
 """``python -m tests.mutation``: tries a sample of mutants, and writes the page. See the package."""
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import importlib.metadata
@@ -13,7 +11,7 @@ import sys
 from pathlib import Path
 
 from .mutants import Mutant, SourceFile
-from .page import MIN_SHARE, PAGE, is_caught, load, page, reasons, share, survivors_of, verdict
+from .page import MIN_SHARE, PAGE, is_caught, load, page, reasons, share, verdict
 from .reach import MAX_SECONDS, Reach
 from .session import SURVIVED, record, try_in_turn
 
@@ -41,15 +39,15 @@ def main() -> int:
     mutants = {path: list(file.mutants()) for path, file in files.items()}
     sample = draw(mutants, arguments.mutants, arguments.seed)
     sample = [each for each in sample if each.path.startswith(arguments.only)]
-    known = load(results)
+    known, _ = load(results)
     left = [each for each in sample if not is_caught(known.get(each.key, ""))]
     if left:
         in_parallel(arguments.jobs, left, Reach(reached), files, results)
-    known = load(results)
+    known, survived = load(results)
     if arguments.page:
         facts = {"total": sum(map(len, mutants.values())), "seed": arguments.seed, "seconds": MAX_SECONDS}
         version = importlib.metadata.version("mutmut")
-        PAGE.write_text(page(sample, known, survivors_of(results), version=version, **facts), "utf-8")
+        PAGE.write_text(page(sample, known, survived, version=version, **facts), "utf-8")
     for each in sample:
         if verdict(known[each.key]) == SURVIVED and each.key not in reasons():
             print(f"survived: {each.name} {each.function}: {each.before} -> {each.after}")

@@ -1,7 +1,5 @@
 """One piece of work in a forked process, with bounds on its time and memory."""
 
-from __future__ import annotations
-
 import os
 import resource
 import select

@@ -1,7 +1,5 @@
 """The page ``docs/reference/reports/mutation.md``, written from a sample and the reasons of its survivors."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections import Counter
@@ -62,18 +60,11 @@ def reasons() -> dict[Key, str]:
     return {key_of(each): each["reason"] for each in listed}
 
 
-def load(path: Path) -> dict[Key, str]:
-    """Return the last answer for each mutant that has been tried."""
-    if not path.exists():
-        return {}
-    lines = map(json.loads, path.read_text("utf-8").splitlines())
-    return {key_of(each): each["answer"] for each in lines}
-
-
-def survivors_of(path: Path) -> set[Key]:
-    """Return the mutants that survived when they were tried, whatever the last answer is."""
-    lines = map(json.loads, path.read_text("utf-8").splitlines())
-    return {key_of(each) for each in lines if verdict(each["answer"]) == "survived"}
+def load(path: Path) -> tuple[dict[Key, str], set[Key]]:
+    """Return the last answer for each mutant that has been tried, and those that survived at least once."""
+    lines = path.read_text("utf-8").splitlines() if path.exists() else ()
+    answers = [(key_of(each), each["answer"]) for each in map(json.loads, lines)]
+    return dict(answers), {key for key, answer in answers if verdict(answer) == "survived"}
 
 
 def verdict(answer: str) -> str:
@@ -101,20 +92,19 @@ def page(sample: list[Mutant], results: Results, survived: Collection[Key], **fa
     untried = sum(each.key not in results for each in sample)
     sample = [each for each in sample if each.key in results]
     rooms = {room: [each for each in sample if room_of(each) == room] for room in sorted(map(room_of, sample))}
-    rows = [row(f"`{room}/`", some, results) for room, some in rooms.items()]
+    rows = [row(f"`{room}/`", some, results) for room, some in rooms.items()] + [row("**all**", sample, results)]
     invalid = sum(verdict(results[each.key]) == "not imported" for each in sample)
     since = sum(each.key in survived and is_caught(results[each.key]) for each in sample)
     known = reasons()
-    survivors = [each for each in sample if verdict(results[each.key]) == "survived"]
     lines = [
         f"| `{each.path.removeprefix('brokerage_async/')}` {cell(each.function)} | {cell(each.before)} → "
         f"{cell(each.after)} | {known.get(each.key, 'open')} |"
-        for each in survivors
+        for each in sample
+        if verdict(results[each.key]) == "survived"
     ]
     head = HEAD.format(count=len(sample) - invalid, **facts)
-    table = "\n".join([*rows, row("**all**", sample, results)])
     middle = MIDDLE.format(invalid=invalid, untried=untried, since=since)
-    return head + table + "\n" + middle + "\n".join(lines) + "\n"
+    return head + "\n".join(rows) + "\n" + middle + "\n".join(lines) + "\n"
 
 
 def row(name: str, sample: list[Mutant], results: Results) -> str:

@@ -1,13 +1,13 @@
 """Which tests run which lines, and how long each takes: a mutant meets only tests that can see it."""
 
-from __future__ import annotations
-
 import json
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import coverage
+import hypothesis
 import pytest
 
 from .mutants import Mutant
@@ -16,7 +16,16 @@ from .mutants import Mutant
 MAX_SECONDS = 10.0
 
 
-class Recorder:
+class Steady:
+    """Pytest plugin that draws the same examples each time, and does not look for smaller ones."""
+
+    def pytest_collection(self) -> None:
+        phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
+        hypothesis.settings.register_profile("mutation", deadline=None, derandomize=True, database=None, phases=phases)
+        hypothesis.settings.load_profile("mutation")
+
+
+class Recorder(Steady):
     """Pytest plugin that records the lines of each test as contexts of coverage.py."""
 
     def __init__(self, folders: list[str]) -> None:
@@ -63,9 +72,9 @@ class Reach:
         self._lines: dict[str, dict[int, set[int]]] = {
             name: {int(line): set(tests) for line, tests in lines.items()} for name, lines in read["lines"].items()
         }
-        self._per_file: dict[str, float] = {}
+        self._per_file: defaultdict[str, float] = defaultdict(float)
         for name, seconds in self._tests:
-            self._per_file[file_of(name)] = self._per_file.get(file_of(name), 0) + seconds
+            self._per_file[file_of(name)] += seconds
 
     def tests_of(self, mutant: Mutant) -> tuple[list[str], float]:
         """Return the tests in the order they run, the module's own first, and their total seconds."""

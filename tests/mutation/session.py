@@ -1,7 +1,5 @@
 """Mutants in turn: each in a fork that imports the mutated module and then collects the tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -9,48 +7,28 @@ from types import CodeType
 
 import aiohttp.web  # noqa: F401 - imported once here, and not in every process that imports the package
 import cattrs  # noqa: F401
-import hypothesis
 import msgspec  # noqa: F401
 import pytest
 
 from .fork import in_fork
 from .mutants import Mutant, SourceFile
-from .reach import Reach, Recorder, file_of
+from .reach import Reach, Recorder, Steady, file_of
 
 PASSED = "passed"
 SURVIVED = "survived"
 OPTIONS = [
-    "-q",
-    "--tb=no",
-    "--assert=plain",  # pytest would load the package from its files to rewrite assertions, not from the mutant
-    "-o",
-    "timeout=0",  # time is bounded here, and a busy machine is no failure
-    "-W",
-    "ignore::pytest.PytestAssertRewriteWarning",
-    "-p",
-    "no:cacheprovider",
-    "-p",
-    "no:xdist",
-    "-m",
-    "not slow and not postgres",
-    "--continue-on-collection-errors",
+    *("-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "--continue-on-collection-errors"),
+    "--assert=plain",  # else pytest itself loads the package, as that of a plugin, and ignores the changed source
+    *("-o", "timeout=0"),  # time is bounded here, and a busy machine is no failure
+    *("-W", "ignore::pytest.PytestAssertRewriteWarning"),
+    *("-m", "not slow and not postgres"),
 ]
 
 Answer = Callable[[str], None]
 Done = Callable[[Mutant, str, float], None]
 
 
-class _Base:
-    """Base of the pytest plugins of both sessions."""
-
-    def pytest_collection(self) -> None:
-        """Draw the same examples each time, and do not look for smaller ones."""
-        phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
-        hypothesis.settings.register_profile("mutation", deadline=None, derandomize=True, database=None, phases=phases)
-        hypothesis.settings.load_profile("mutation")
-
-
-class _Verdict(_Base):
+class _Verdict(Steady):
     """Answers with the first test that fails, or that none did."""
 
     def __init__(self, answer: Answer, order: list[str]) -> None:
@@ -80,11 +58,6 @@ def record(tests: list[str], folders: list[str], path: Path) -> None:
 
     def work(answer: Answer) -> None:
         recorder = Recorder(folders)
-
-        class Both(_Base, Recorder):
-            pass
-
-        recorder.__class__ = Both
         status = pytest.main([*OPTIONS, *tests], plugins=[recorder])
         recorder.save(path)
         answer(f"{status} {recorder.failed}" if status else PASSED)

@@ -3,9 +3,7 @@
 import argparse
 import time
 
-from .run import Result, trade
-
-SHOWN = 20
+from .run import trade
 
 
 def main() -> int:
@@ -14,20 +12,16 @@ def main() -> int:
     parser.add_argument("--orders", type=int, default=5000, help="orders to place, replacements included")
     parser.add_argument("--seed", type=int, action="append", help="seed of a run; may be repeated (default 0)")
     arguments = parser.parse_args()
-    results = [_run(arguments.orders, seed) for seed in arguments.seed or [0]]
-    return int(any(result.differences for result in results))
-
-
-def _run(orders: int, seed: int) -> Result:
-    started = time.monotonic()
-    result = trade(orders, seed)
-    taken = time.monotonic() - started
-    print(f"seed {seed}: {result.orders} orders, {result.fills} fills in {taken:.0f} s")
-    for name, count in sorted(result.counts.items()):
-        print(f"  {count:>6}  {name}")
-    print(f"  {result.compared} figures compared, {len(result.differences)} differ", flush=True)
-    print(*(f"    {line}" for line in result.differences[:SHOWN]), sep="\n")
-    return result
+    differing = 0
+    for seed in arguments.seed or [0]:
+        started = time.monotonic()
+        result = trade(arguments.orders, seed)
+        differing += len(result.differences)
+        print(f"seed {seed}: {result.orders} orders, {result.fills} fills in {time.monotonic() - started:.0f} s")
+        print(*(f"  {count:>6}  {name}" for name, count in sorted(result.counts.items())), sep="\n")
+        print(f"  {result.compared} figures compared, {len(result.differences)} differ", flush=True)
+        print(*(f"    {line}" for line in result.differences[:20]), sep="\n")
+    return int(differing > 0)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,6 @@ from .menu import Menu, known, prices_of
 from .rules import cents, equity_margin_rate
 from .second import Book, Fill, day_of
 
-__all__ = ["Check", "check_account", "check_expiration"]
-
 ZERO = Decimal(0)
 INTERVAL = timedelta(minutes=5)
 WORKING = ("Received", "Routed", "In Flight", "Live", "Contingent", "Cancel Requested", "Replace Requested")

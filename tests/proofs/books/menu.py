@@ -10,8 +10,6 @@ from brokerage_async import Client, models, symbols
 
 from .second import Fact
 
-__all__ = ["Menu", "known", "menu_of", "prices_of"]
-
 T = TypeVar("T")
 
 SHARES = ("AAPL", "SPY", "QQQ", "F", "KO", "BRK/B", "MSFT", "HALT", "GONE")

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from decimal import ROUND_HALF_EVEN, Decimal
 
-__all__ = ["FUTURE_MARGINS", "UNCOVERED_PART", "cents", "equity_margin_rate", "fees_of"]
-
 UNCOVERED_PART = Decimal("0.2")
 """Part of the underlying's value that a short option requires when nothing covers it."""
 

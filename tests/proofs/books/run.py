@@ -16,8 +16,6 @@ from .compare import WORKING, Check, check_account
 from .menu import Menu, known, menu_of
 from .trader import Trader
 
-__all__ = ["Result", "trade"]
-
 CASH = 50_000_000
 CHECK_EVERY = 500
 SETTLED = 30.0
@@ -28,7 +26,6 @@ ATTEMPTS = 10
 class Result:
     """Outcome of a seed."""
 
-    seed: int
     orders: int
     counts: Counter[str]
     fills: int
@@ -56,7 +53,7 @@ async def _trade(orders: int, seed: int, check_every: int) -> Result:
                 break
         await _end_all(client, sim.account_numbers)
         fills = await _check(client, sim.account_numbers, menu, trader, check)
-    return Result(seed, trader.orders, trader.counts, fills, check.compared, tuple(check.differences))
+    return Result(trader.orders, trader.counts, fills, check.compared, tuple(check.differences))
 
 
 async def _check(client: Client, accounts: Sequence[str], menu: Menu, trader: Trader, check: Check) -> int:

@@ -10,8 +10,6 @@ import attrs
 
 from .rules import FUTURE_MARGINS, UNCOVERED_PART, cents, equity_margin_rate, fees_of
 
-__all__ = ["Book", "Fact", "Fill", "Holding", "day_of"]
-
 NEW_YORK = timezone(timedelta(hours=-4))
 """Time of the exchanges, in summer."""
 
@@ -74,26 +72,28 @@ class Book:
 
     def add(self, fill: Fill) -> None:
         """Book a fill: the position, the proceeds or the gain on a future, and the fees."""
-        fact = self.facts[fill.symbol]
-        gain = self.hold(fact, fill)
-        value = gain if fact.kind == "Future" else -fill.bought * fill.price * fact.multiplier
+        self.settle(fill)
         fees = sum(self.fees_of(fill).values(), ZERO)
-        self.values[fill.exec_id] = value
         self.fees[day_of(fill.at)] += fees
-        self.cash += value - fees
+        self.cash -= fees
 
     def expire(self, end: Fill, way: str = "") -> None:
         """Book the end of a position, or a delivery, without fees: its value in cash, and what is due by its way."""
-        fact = self.facts[end.symbol]
-        gain = self.hold(fact, end)
-        value = gain if fact.kind == "Future" else -end.bought * end.price * fact.multiplier
-        self.values[end.exec_id] = value
-        self.cash += value
+        fact = self.settle(end)
         if way in ("Exercise", "Assignment"):
             units = fact.multiplier / self.facts[fact.underlying].multiplier * (-1 if fact.option_type == "C" else 1)
             self.due[fact.underlying, fact.strike] += end.bought * units
         elif not fact.option_type and way != "Futures Settlement":
             self.due[end.symbol, end.price] -= end.bought
+
+    def settle(self, fill: Fill) -> Fact:
+        """Book the position and its value in cash, for a future the gain. Return the facts of the instrument."""
+        fact = self.facts[fill.symbol]
+        gain = self.hold(fact, fill)
+        value = gain if fact.kind == "Future" else -fill.bought * fill.price * fact.multiplier
+        self.values[fill.exec_id] = value
+        self.cash += value
+        return fact
 
     def fees_of(self, fill: Fill) -> dict[str, Decimal]:
         """Return the fees of a fill by name."""

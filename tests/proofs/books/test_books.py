@@ -4,21 +4,23 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
+from unittest.mock import patch
 
 import attrs
-import pytest
 
 from brokerage_async import models
 from brokerage_async.simulator.accounts.accounts import Account
 from brokerage_async.simulator.trading import bookkeeping
 from brokerage_async.simulator.trading.fees import Fees
 from brokerage_async.simulator.trading.orders import OrderStore
+from tests.tables import for_each
 
 from .compare import Check, check_expiration
 from .run import trade
 from .second import Book, Fact, Fill
 
 NOON = datetime(2026, 6, 10, 16, tzinfo=UTC)
+CALL = Fact(symbol="X  C", kind="Equity Option", underlying="X", multiplier=Decimal(100), option_type="C")
 FUTURE = Fact(symbol="/MYMU6", kind="Future", underlying="/MYMU6", multiplier=Decimal("0.5"))
 SHARE = Fact(symbol="X", kind="Equity", underlying="X")
 
@@ -50,14 +52,10 @@ PLANTED: tuple[tuple[Any, str, Callable[[Any], Any], str], ...] = (
 )
 
 
-@pytest.mark.parametrize(
-    ("owner", "name", "bug", "figure"), PLANTED, ids=lambda one: one if isinstance(one, str) else ""
-)
-def test_planted_error_is_found(
-    owner: Any, name: str, bug: Callable[[Any], Any], figure: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(owner, name, bug(getattr(owner, name)))
-    assert any(figure in line for line in trade(12, seed=1).differences)
+@for_each("owner, name, bug, figure", PLANTED)
+def test_planted_error_is_found(owner: Any, name: str, bug: Callable[[Any], Any], figure: str) -> None:
+    with patch.object(owner, name, bug(getattr(owner, name))):
+        assert any(figure in line for line in trade(12, seed=1).differences)
 
 
 def test_difference_names_the_figure_and_both_values() -> None:
@@ -93,25 +91,17 @@ def test_requirement_of_shares_follows_the_kind_of_account() -> None:
 
 
 def test_expired_option_leaves_its_value_in_cash_and_no_fees() -> None:
-    option = Fact(symbol="X  C", kind="Equity Option", underlying="X", multiplier=Decimal(100), option_type="C")
-    book = Book(kind="Margin", facts={option.symbol: option})
-    book.add(fill(option, "Sell to Open", "2", "1.00"))
+    book = Book(kind="Margin", facts={CALL.symbol: CALL})
+    book.add(fill(CALL, "Sell to Open", "2", "1.00"))
     before, fees = book.cash, dict(book.fees)
-    book.expire(fill(option, "Buy to Close", "2", "0.25"))
+    book.expire(fill(CALL, "Buy to Close", "2", "0.25"))
     assert book.cash == before - 50
     assert book.fees == fees
     assert not book.holdings
 
 
 def test_assigned_put_is_due_in_shares_at_its_strike() -> None:
-    option = Fact(
-        symbol="X  P",
-        kind="Equity Option",
-        underlying=SHARE.symbol,
-        multiplier=Decimal(100),
-        option_type="P",
-        strike=Decimal(20),
-    )
+    option = attrs.evolve(CALL, symbol="X  P", option_type="P", strike=Decimal(20))
     book = Book(kind="Margin", facts={option.symbol: option, SHARE.symbol: SHARE})
     book.add(fill(option, "Sell to Open", "2", "1.00"))
     book.expire(fill(option, "Buy to Close", "2", "0"), "Assignment")
@@ -121,8 +111,8 @@ def test_assigned_put_is_due_in_shares_at_its_strike() -> None:
     assert book.holdings[SHARE.symbol].average == 20
 
 
-@pytest.mark.parametrize(
-    ("quantity", "on", "value", "figure"),
+@for_each(
+    "quantity, on, value, figure",
     [
         ("1", date(2026, 6, 10), "25.0", "ended quantity"),
         ("2", date(2026, 6, 11), "50.0", "day of expiration"),
@@ -130,9 +120,7 @@ def test_assigned_put_is_due_in_shares_at_its_strike() -> None:
     ],
 )
 def test_wrong_end_of_an_option_is_found(quantity: str, on: date, value: str, figure: str) -> None:
-    option = Fact(
-        symbol="X  C", kind="Equity Option", underlying="X", multiplier=Decimal(100), option_type="C", expires=on
-    )
+    option = attrs.evolve(CALL, expires=on)
     book, check = Book(kind="Margin", facts={option.symbol: option}), Check()
     book.add(fill(option, "Sell to Open", "2", "1.00"))
     row = models.Transaction(

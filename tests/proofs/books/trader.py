@@ -12,8 +12,6 @@ from brokerage_async.simulator import Simulator
 
 from .menu import Menu, known, prices_of
 
-__all__ = ["Trader"]
-
 WAITS = (0.0, 0.0, 0.1, 0.3, 1.0, 3.0, 8.0, 20.0)
 HOURS = 3600.0
 LONG_WAIT = 0.0015

@@ -1,7 +1,5 @@
 """Requests that schemathesis generates: examples, boundaries, random ones, and sequences along the links."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -4,8 +4,6 @@ A refusal with 400 or 422 is part of the contract only if each of its reasons is
 ``x-service-rules``) or one of those below.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Report: the documented statuses of every operation that were reached, and those that were not."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 

@@ -1,7 +1,5 @@
 """Reasons of refusals come from rules of the schema, and the report names operations and statuses not reached."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from typing import Any

@@ -5,11 +5,11 @@ import concurrent.futures
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from . import table
 from .plants import PLANTS, planted
-from .scopes import EXHAUSTED
+from .scopes import EXHAUSTED, Scope
 from .search import Report, exhaust, replay, sample
 
 BATCH = 500
@@ -32,25 +32,18 @@ def main() -> int:
         return 0
     if arguments.replay:
         return show(arguments.replay, arguments.plant)
-    tasks: list[tuple[Callable[..., Report], tuple[object, ...]]] = []
+    tasks: list[Scope | range] = []
     if arguments.exhaust or arguments.scope or not arguments.histories:
-        tasks += [(exhaust_scope, (name, arguments.plant)) for name in arguments.scope or EXHAUSTED]
-    for first in range(arguments.seed, arguments.seed + arguments.histories, BATCH):
-        last = min(first + BATCH, arguments.seed + arguments.histories)
-        tasks.append((sample_seeds, (range(first, last), arguments.plant)))
+        tasks += [EXHAUSTED[name] for name in arguments.scope or EXHAUSTED]
+    last = arguments.seed + arguments.histories
+    tasks += [range(first, min(first + BATCH, last)) for first in range(arguments.seed, last, BATCH)]
     return search(tasks, arguments.jobs, arguments.plant)
 
 
-def exhaust_scope(name: str, plant: str | None) -> Report:
-    """Play every history of a scope."""
+def play(task: Scope | range, plant: str | None) -> Report:
+    """Play every history of a scope, or one for each of some seeds."""
     with planted(plant):
-        return exhaust(EXHAUSTED[name])
-
-
-def sample_seeds(seeds: range, plant: str | None) -> Report:
-    """Play the histories of these seeds."""
-    with planted(plant):
-        return sample(seeds)
+        return sample(task) if isinstance(task, range) else exhaust(task)
 
 
 def show(history: str, plant: str | None) -> int:
@@ -63,11 +56,11 @@ def show(history: str, plant: str | None) -> int:
     return bool(found.violations)
 
 
-def search(tasks: Iterable[tuple[Callable[..., Report], tuple[object, ...]]], jobs: int, plant: str | None) -> int:
+def search(tasks: Iterable[Scope | range], jobs: int, plant: str | None) -> int:
     """Run the tasks on ``jobs`` processes and print their findings."""
     began, total, option = time.perf_counter(), Report(), f"--plant {plant} " if plant else ""
     with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
-        for future in concurrent.futures.as_completed([pool.submit(task, *values) for task, values in tasks]):
+        for future in concurrent.futures.as_completed([pool.submit(play, task, plant) for task in tasks]):
             report = future.result()
             total.histories += report.histories
             total.seconds += report.seconds

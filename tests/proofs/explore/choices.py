@@ -4,8 +4,6 @@ import random
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-__all__ = ["Choices", "Drawn", "decode", "encode"]
-
 NOTHING: Mapping[int, int] = MappingProxyType({})
 
 EAGERNESS = 0.6

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from .process import Process
 
-__all__ = ["Event", "Option"]
-
 FOREVER = float("inf")
+
+Fault = tuple[str, str, Callable[[], None]]
+"""A fault that a scope may allow: its kind, its label, and what it does."""
 
 
 class Option(NamedTuple):
@@ -44,15 +45,15 @@ class Event:
         local: bool = False,
         is_gone: Callable[[], bool] | None = None,
     ) -> None:
-        self.process = process
-        self.label = label
-        self.options = options
-        self.latest = latest
-        self.delivery = delivery
-        self.lazy = lazy
-        self.is_gone = is_gone
-        self.slow = False
+        self.process, self.label, self.options, self.latest = process, label, options, latest
+        self.delivery, self.lazy, self.is_gone, self.slow = delivery, lazy, is_gone, False
         # The first step of a process is as good as local: the process could have started later.
         self.local = local or process.posted == 1
         process.posted += 1
         self.mark = hash((process.name, process.posted, label, latest))
+
+
+def only(label: str, act: Callable[[], None]) -> Callable[[], list[Option]]:
+    """Return the options of an event that can go one way, at no cost."""
+    option = Option(label, 0, act)
+    return lambda: [option]

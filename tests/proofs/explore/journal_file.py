@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .events import Event, Option
-from .seams import FileDatabase, JournalEntry, SqliteJournal
+from brokerage_async.journal import JournalEntry, SqliteJournal
+from brokerage_async.journal.sql import SqlJournal, text_of
+
+from .events import Event, only
 
 if TYPE_CHECKING:
     from .process import Process
     from .world import World
-
-__all__ = ["JournalFile"]
 
 MEMORY = Path("/dev/shm")
 PARTS = ("", "-wal", "-shm")
@@ -80,9 +82,8 @@ class JournalFile:
                 if not future.done():
                     future.set_result(answer)
 
-        option = Option("a statement runs", 0, act)
         latest = self._world.now + self._world.scope.times.link
-        self._world.post(Event(process, "statement", lambda: [option], latest=latest))
+        self._world.post(Event(process, "statement", only("a statement runs", act), latest=latest))
         return future
 
 
@@ -101,3 +102,22 @@ class _Named:
             return method(*args, **kwargs)
 
         return call
+
+
+class FileDatabase(SqlJournal):
+    """Reader of the SQLite file of a journal, which may be missing. Runs statements at once."""
+
+    def __init__(self, path: str, clock: Callable[[], float]) -> None:
+        self._path = path
+        self._clock = clock
+
+    async def _run(self, statement: str, values: Mapping[str, object], **_: Any) -> Sequence[Sequence[Any]]:
+        text = text_of(statement, table="entries", now=":now")
+        try:
+            with closing(sqlite3.connect(f"file:{self._path}?mode=rw", uri=True)) as connection:
+                return connection.execute(text, {**values, "now": self._clock()}).fetchall()
+        except sqlite3.OperationalError:  # the file is missing, or its table
+            return []
+
+    async def aclose(self) -> None:
+        """Do nothing: every statement opens its own connection."""

@@ -4,19 +4,49 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from .events import Event, Option
-from .seams import EntryState, JournalEntry, JournalError, OrderRefusedError
+from brokerage_async.errors import OrderRefusedError
+from brokerage_async.journal import EntryState, JournalEntry, JournalError
+from brokerage_async.journal.sql import SqlJournal, creation, text_of
+
+from .events import Event, Fault, Option, only
 
 if TYPE_CHECKING:
     from .process import Process
     from .world import World
 
-__all__ = ["JournalLink", "canonical", "run_at_once"]
-
 READS = {"now", "find", "entries"}
+
+
+class Database(SqlJournal):
+    """The library's own journal statements on an SQLite database in memory. Runs them at once, without waiting.
+
+    ``clock`` gives epoch seconds by the journal's clock.
+    """
+
+    _connection: ClassVar[sqlite3.Connection | None] = None
+    _texts: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        if Database._connection is None:
+            Database._connection = sqlite3.connect(":memory:", isolation_level=None)
+            for statement in creation(table="entries", binary="BLOB", seconds="REAL"):
+                Database._connection.execute(statement)
+        for table in ("entries", "entries_halt", "entries_trip"):
+            Database._connection.execute(f"DELETE FROM {table}")
+
+    async def _run(self, statement: str, values: Mapping[str, object], **_: Any) -> Sequence[Sequence[Any]]:
+        text = self._texts.get(statement)
+        if text is None:
+            text = self._texts[statement] = text_of(statement, table="entries", now=":now")
+        return self._connection.execute(text, {**values, "now": self._clock()}).fetchall()
+
+    async def aclose(self) -> None:
+        """Keep the connection for the next history."""
 
 
 class JournalLink:
@@ -74,32 +104,27 @@ class Statement:
     def _options(self) -> list[Option]:
         process, name = self._process, self._name
         if self._future.done():  # its caller was cancelled
-            return [Option(f"{name} takes effect", 0, self._effect), Option(f"{name} never arrives", 0, self._nothing)]
+            return [Option(f"{name} takes effect", 0, self._effect), Option(f"{name} never arrives", 0, lambda: None)]
         if process.outage_until > self._world.now:
             return [Option(f"{name} fails: unreachable", 0, self._fail)]
-        options = [Option(name, 0, self._done)]
-        allowed = self._world.allows
+        faults: list[Fault] = [
+            ("unreachable", f"{name} fails", self._fail),
+            ("outage", f"{name} fails: unreachable from now on", self._outage),
+        ]
         if self._writes:
-            if allowed("ack-lost"):
-                options.append(Option(f"{name} takes effect, its acknowledgement is lost", 1, self._unacknowledged))
-            if allowed("repeated"):
-                options.append(Option(f"{name} takes effect and will be repeated", 1, self._repeated))
-            if allowed("ack-slow"):
-                options.append(Option(f"{name} takes effect, its acknowledgement is slow", 1, self._slowly))
-            if allowed("late"):
-                options.append(Option(f"{name} fails and takes effect later", 1, self._late))
-        if allowed("unreachable"):
-            options.append(Option(f"{name} fails", 1, self._fail))
-        if allowed("outage"):
-            options.append(Option(f"{name} fails: unreachable from now on", 1, self._outage))
-        return options
+            faults[:0] = [
+                ("ack-lost", f"{name} takes effect, its acknowledgement is lost", self._unacknowledged),
+                ("repeated", f"{name} takes effect and will be repeated", self._repeated),
+                ("ack-slow", f"{name} takes effect, its acknowledgement is slow", self._slowly),
+                ("late", f"{name} fails and takes effect later", self._late),
+            ]
+        return [Option(name, 0, self._done), *self._world.allowed(*faults)]
 
     def _done(self) -> None:
-        answer = self._effect()
         if self._process.is_frozen:
-            self._post(f"{self._name} acknowledged", self._acknowledge(answer), delivery=True)
+            self._slowly()
         else:
-            self._answer(answer)
+            self._answer(self._effect())
 
     def _unacknowledged(self) -> None:
         self._effect()
@@ -107,25 +132,20 @@ class Statement:
 
     def _repeated(self) -> None:
         self._effect()
-        self._post(f"{self._name} again", lambda: [Option(f"{self._name} again", 0, self._done)])
+        self._post(f"{self._name} again", only(f"{self._name} again", self._done))
 
     def _slowly(self) -> None:
-        self._post(f"{self._name} acknowledged", self._acknowledge(self._effect()), delivery=True)
+        answer = self._effect()
+        acknowledged = only(f"{self._name} is acknowledged", lambda: self._answer(answer))
+        self._post(f"{self._name} acknowledged", acknowledged, delivery=True)
 
     def _late(self) -> None:
         self._fail()
-        self._post(f"{self._name} late", lambda: [Option(f"{self._name} takes effect late", 0, self._effect)])
+        self._post(f"{self._name} late", only(f"{self._name} takes effect late", self._effect))
 
     def _outage(self) -> None:
         self._process.outage_until = self._world.now + self._world.scope.times.outage
         self._fail()
-
-    def _nothing(self) -> None:
-        pass
-
-    def _acknowledge(self, answer: tuple[bool, Any]) -> Callable[[], list[Option]]:
-        option = Option(f"{self._name} is acknowledged", 0, lambda: self._answer(answer))
-        return lambda: [option]
 
     def _effect(self) -> Any:
         """Run the statement now. Return whether it succeeded, and its result or error."""

@@ -4,19 +4,12 @@ import asyncio
 from collections.abc import Iterator
 from typing import Any
 
-from .process import Call, Process, Program, Step
-from .seams import (
-    ConfigurationError,
-    EntryState,
-    InvalidRequestError,
-    JournalError,
-    OrderOutcomeUnknownError,
-    Outcome,
-    Placement,
-)
-from .world import World, name_of
+from brokerage_async.errors import ConfigurationError, InvalidRequestError, OrderOutcomeUnknownError
+from brokerage_async.journal import EntryState, JournalError
+from brokerage_async.order_entry import Outcome, Placement
 
-__all__ = ["judge"]
+from .process import Call, Process, Program, Step
+from .world import World, name_of
 
 DOCUMENTED = (JournalError, InvalidRequestError, ConfigurationError, OrderOutcomeUnknownError, asyncio.CancelledError)
 WILL_LOOK = "recover() will look for it"

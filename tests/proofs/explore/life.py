@@ -11,14 +11,14 @@ import json
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from .seams import ChangeOutcome, OrderChange, Response
-from .service import JSON, BookedOrder, Books, error_answer
+from brokerage_async.order_entry import ChangeOutcome, OrderChange
+from brokerage_async.protocol.response import Response
+
+from .service import BookedOrder, Books, answered, error_answer
 
 if TYPE_CHECKING:
     from .process import Call
     from .world import World
-
-__all__ = ["CHANGES", "Life"]
 
 CHANGES = ("orders.cancel", "orders.replace", "complex_orders.cancel")
 OVER = ("Filled", "Cancelled", "Rejected")
@@ -183,8 +183,3 @@ def leg(*fills: int) -> dict[str, Any]:
         "symbol": "AAPL", "quantity": QUANTITY, "remaining-quantity": QUANTITY - sum(fills),
         "fills": [{"quantity": each} for each in fills],
     }  # fmt: skip
-
-
-def answered(text: str) -> Response:
-    """Return a success that shows an order."""
-    return Response(status=200, headers=JSON, body=f'{{"data":{text},"context":"/"}}'.encode())

@@ -8,8 +8,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["ProcessLoop"]
-
 MAX_HANDLES = 20_000
 """So many callbacks may run in one moment; more means that something spins."""
 
@@ -71,18 +69,13 @@ class ProcessLoop(asyncio.AbstractEventLoop):
         self.before_each = None
         for _ in range(100):
             going = [task for task in self.tasks if not task.done()]
-            if not going:
-                break
             for task in going:
                 task.cancel()
-            self._fire_all()
+            self._ready.extend(heapq.heappop(self._timers)[2] for _ in range(len(self._timers)))
             self.run_ready()
-        self._fire_all()
-        self.run_ready()
+            if not going:
+                break
         self._timers.clear()
-
-    def _fire_all(self) -> None:
-        self._ready.extend(heapq.heappop(self._timers)[2] for _ in range(len(self._timers)))
 
     # Methods that asyncio needs.
 

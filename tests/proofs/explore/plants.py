@@ -1,35 +1,46 @@
 """Defects to plant: each takes one protection out again. An explorer that does not find them proves nothing.
 
 Each is a small change of the library while it lasts, with the scope that it is hunted in and the most histories
-that finding it may take.
+that finding it may take. Nothing else of the explorer depends on the internals that are changed here.
 """
 
+import asyncio
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from typing import Any
 from unittest.mock import patch
 
 import attrs
 
-from . import internals
+from brokerage_async import client
+from brokerage_async.errors import APIError, AuthenticationError, OrderRefusedError, ServerError
+from brokerage_async.http import call
+from brokerage_async.journal import sql
+from brokerage_async.operation import Effect
+from brokerage_async.order_entry import amend, decisions, lists, orders, place, search
+from brokerage_async.order_entry.attempts import Attempt, Instant
+from brokerage_async.order_entry.decisions import DeliveryOutcome, SearchResult, Step
+from brokerage_async.order_entry.search import IdentifierSearch
+from brokerage_async.protocol import retry
+from brokerage_async.storage.sqlite_file import SqliteFile
+
 from .scopes import EXHAUSTED, Scope
 from .search import Found, exhaust
 
-__all__ = ["PLANTS", "Plant", "hunt", "planted"]
-
-Patches = list[Any]
+_close, _outcome_of, _leg_differs, _opening = place.close, retry.outcome_of, orders._leg_differs, sql._opening
+_open, _poll, _release = Attempt.open, lists.OrderLists.poll, place._release
 
 
 @attrs.frozen
 class Plant:
     """A defect, where it is hunted, and the number of the last history that may find it."""
 
-    name: str
     text: str
     scope: str
     within: int
-    patches: Callable[[], Patches]
+    patches: Sequence[Any]
     kinds: frozenset[str]
     faults: int
 
@@ -44,16 +55,18 @@ PLANTS: dict[str, Plant] = {}
 
 
 def plant(
-    scope: str, within: int, *kinds: str, faults: int = 1
-) -> Callable[[Callable[[], Patches]], Callable[[], Patches]]:
+    scope: str, within: int, *kinds: str, faults: int = 1, over: tuple[Any, str] | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """List a defect under the name of its function, described by its docstring.
 
-    This number of ``faults`` of these ``kinds`` (default: the scope's) in one history is enough to show it.
+    This number of ``faults`` of these ``kinds`` (default: the scope's) in one history is enough to show it. The
+    function takes the place of an attribute, ``over`` an owner and a name, or else it returns the patches.
     """
 
-    def listed(function: Callable[[], Patches]) -> Callable[[], Patches]:
-        name = function.__name__
-        PLANTS[name] = Plant(name, (function.__doc__ or "").strip(), scope, within, function, frozenset(kinds), faults)
+    def listed(function: Callable[..., Any]) -> Callable[..., Any]:
+        patches = function() if over is None else [patch.object(*over, function)]
+        text = (function.__doc__ or "").strip()
+        PLANTS[function.__name__] = Plant(text, scope, within, patches, frozenset(kinds), faults)
         return function
 
     return listed
@@ -62,14 +75,10 @@ def plant(
 @contextmanager
 def planted(name: str | None) -> Iterator[None]:
     """Run the library with that defect, or unchanged."""
-    patches = PLANTS[name].patches() if name is not None else []
-    for one in patches:
-        one.start()
-    try:
+    with ExitStack() as stack:
+        for each in PLANTS[name].patches if name is not None else ():
+            stack.enter_context(each)
         yield
-    finally:
-        for one in reversed(patches):
-            one.stop()
 
 
 def hunt(name: str) -> Found | None:
@@ -80,253 +89,290 @@ def hunt(name: str) -> Found | None:
 
 
 @plant("fences", 2000, "repeated", "turned-away", faults=2)
-def outcome_unfenced() -> Patches:
+def outcome_unfenced() -> Any:
     """An outcome is recorded by a worker that no longer holds the entry."""
-    unfenced = internals.sql.CLOSE.replace(" AND owner = :owner", "")
-    return [patch.object(internals.sql, "CLOSE", unfenced)]
+    return [patch.object(sql, "CLOSE", sql.CLOSE.replace(" AND owner = :owner", ""))]
 
 
-@plant("machines", 2000)
-def sent_without_claim() -> Patches:
+@plant("machines", 2000, over=(Attempt, "objection"))
+def sent_without_claim(self: Attempt) -> None:
     """An order is sent by a worker whose claim has ended."""
-    return [patch.object(internals.Attempt, "objection", lambda self: None)]
 
 
-@plant("machines", 2000)
-def claim_judged_by_one_clock() -> Patches:
+@plant("machines", 2000, over=(Instant, "age"))
+def claim_judged_by_one_clock(self: Instant) -> float:
     """A claim is judged by a clock that stands still while the machine is suspended."""
-    return [patch.object(internals.Instant, "age", internals.age_by_loop)]
+    return self._loop.time() - self._mono
 
 
-@plant("cancel-alone", 500)
-def cancellation_swallowed() -> Patches:
+@plant("cancel-alone", 500, over=(place, "close"))
+async def cancellation_swallowed(attempt: Attempt, placement: Any) -> Any:
     """A cancellation that meets the end of a helper task is lost."""
-    return [patch.object(internals.place, "close", internals.close_with_waiting)]
+    done = asyncio.Event()
+
+    async def helper() -> None:
+        try:
+            await done.wait()
+        except asyncio.CancelledError:  # a helper that is cancelled at its end just ends, as in `wait_for` until 3.11
+            if not done.is_set():
+                raise
+
+    helping = asyncio.ensure_future(helper())
+    await asyncio.sleep(0)
+    done.set()
+    await helping
+    return await _close(attempt, placement)
 
 
 @plant("one-place", 500, "html-403")
-def proxy_page_taken_for_refusal() -> Patches:
+def proxy_page_taken_for_refusal() -> Any:
     """Any answer with a status of 4xx counts as a refusal of the service."""
     judged = property(lambda error: not 400 <= (error.status or 0) < 500 or error.status in {408, 409, 425, 499})
-    return [patch.object(internals.APIError, "maybe_processed", judged)]
+    return [patch.object(APIError, "maybe_processed", judged)]
 
 
-@plant("one-place", 500, "json-409")
-def repeated_by_code() -> Patches:
+@plant("one-place", 500, "json-409", over=(call, "outcome_of"))
+def repeated_by_code(error: Any) -> retry.Outcome:
     """An answer of any status with the code of a rejected token is repeated with a new token."""
-    return [patch.object(internals.call, "outcome_of", internals.outcome_by_code)]
+    return retry.Outcome.UNAUTHORIZED if isinstance(error, AuthenticationError) else _outcome_of(error)
 
 
-@plant("one-place", 1000, "vanished", "absurd-past", faults=2)
-def absurd_time_crashes() -> Patches:
+@plant("one-place", 1000, "vanished", "absurd-past", faults=2, over=(lists.Window, "is_past"))
+def absurd_time_crashes(self: lists.Window, order: Any, newest: Any) -> bool:
     """A time in the year 1 in a list of orders raises OverflowError."""
-    return [patch.object(internals.lists.Window, "is_past", internals.is_past_as_datetime)]
+    if order.received_at is None:
+        return False
+    margin = timedelta(seconds=lists.MARGIN)
+    return bool(order.received_at < min(self.opened_at, newest - timedelta(seconds=self.age())) - margin)
 
 
-@plant("recover-barred", 1000)
-def inconclusive_look_counts() -> Patches:
+@plant("recover-barred", 1000, over=(place, "_release"))
+async def inconclusive_look_counts(attempt: Attempt, note: str, *, looked: bool = False) -> None:
     """A worker that could not read the lists marks the entry as looked at."""
-    return [patch.object(internals.place, "_release", internals.release_as_looked)]
+    await _release(attempt, note, looked=True)
 
 
-@plant("cancel-alone", 500)
-def cancelled_caller_misled() -> Patches:
+@plant("cancel-alone", 500, over=(place, "close"))
+async def cancelled_caller_misled(attempt: Attempt, placement: Any) -> Any:
     """A caller that is cancelled while its outcome is recorded is referred to recover()."""
-    return [patch.object(internals.place, "close", internals.close_hastily)]
+    try:
+        return await asyncio.shield(asyncio.ensure_future(place._record(attempt, placement)))
+    except asyncio.CancelledError as cancelled:
+        place._describe(cancelled, attempt.key, place.MAY_EXIST)
+        raise
 
 
-@plant("foreign", 500)
-def older_order_taken() -> Patches:
+@plant("foreign", 500, over=(IdentifierSearch, "_predates"))
+def older_order_taken(*_: Any) -> bool:
     """An order that was received before the entry was opened is taken for ours."""
-    return [patch.object(internals.search.IdentifierSearch, "_predates", lambda *_: False)]
+    return False
 
 
-@plant("moved", 500)
-def moved_journal_unnoticed() -> Patches:
+@plant("moved", 500, over=(SqliteFile, "_check_files"))
+def moved_journal_unnoticed(self: SqliteFile) -> None:
     """A journal goes on in a file that was moved away from its path."""
-    return [patch.object(internals.SqliteFile, "_check_files", lambda self: None)]
 
 
-@plant("push", 500, "listed-late", "lost", faults=2)
-def early_look_counts() -> Patches:
+@plant("push", 500, "listed-late", "lost", faults=2, over=(search, "poll_until"))
+async def early_look_counts(policy: Any, poll: Any, bell: Any = None) -> SearchResult:
     """An early look counts towards absence, as the poll that it comes before."""
-    return [patch.object(internals.search, "poll_until", internals.poll_counting_early_looks)]
+    loop, polls = asyncio.get_running_loop(), list[decisions.Poll]()
+    began = loop.time()
+    async with lists.early_looks(bell) as looks:
+        while not isinstance(step := decisions.next_poll(policy, polls), SearchResult):
+            await looks.before(began + step)
+            found, sighting = await poll()
+            polls.append(decisions.Poll(at=step, complete=sighting.complete, found=found))
+    return step
 
 
-@plant("one-place", 500, "html-502")
-def server_error_taken_for_refusal() -> Patches:
+@plant("one-place", 500, "html-502", over=(place, "delivery_of"))
+def server_error_taken_for_refusal(error: Any, **rest: Any) -> DeliveryOutcome:
     """A 5xx answer counts as a refusal."""
-    return [patch.object(internals.place, "delivery_of", internals.trusting)]
+    return DeliveryOutcome.REFUSED if isinstance(error, ServerError) else decisions.delivery_of(error, **rest)
 
 
-@plant("one-place", 500, "lost")
-def resubmitted_without_searching() -> Patches:
+@plant("one-place", 500, "lost", over=(place, "decide"))
+def resubmitted_without_searching(delivery: DeliveryOutcome, found: Any = None, **rest: Any) -> Any:
     """An order of unknown outcome is sent again before it was searched for."""
-    return [patch.object(internals.place, "decide", internals.hasty)]
+    again = delivery is DeliveryOutcome.UNKNOWN and rest.get("resubmits_left", 0) > 0
+    return Step.RESUBMIT if again else decisions.decide(delivery, found, **rest)
 
 
-@plant("heirs", 2000, "freeze")
-def resubmitted_without_claim() -> Patches:
+@plant("heirs", 2000, "freeze", over=(place.Submission, "_journal_attempt"))
+async def resubmitted_without_claim(self: place.Submission) -> None:
     """An order is sent again without renewing the claim."""
-    return [patch.object(internals.place.Submission, "_journal_attempt", internals.attempt_unclaimed)]
+    self._attempt.lost, self._attempt.since = False, Instant()
+    self._entry = attrs.evolve(self._entry, attempts=self._entry.attempts + 1)
 
 
 @plant("one-place", 500, "lost")
-def lost_answer_repeated() -> Patches:
+def lost_answer_repeated() -> Any:
     """The session repeats a submit whose answer was lost."""
-    return [internals.table_with("LOST")]
+    changed = retry.TABLE[Effect.MUTATE] | {retry.Outcome.LOST: retry.Action.REPEAT}
+    return [patch.dict(retry.TABLE, {Effect.MUTATE: changed})]
 
 
-@plant("complex-shared", 500, "vanished")
-def complex_order_matched_by_one_component() -> Patches:
+@plant("complex-shared", 500, "vanished", over=(orders, "complex_differs_in"))
+def complex_order_matched_by_one_component(asked: Any, seen: Any) -> None:
     """A complex order that shares one component with ours is taken for it."""
-    return [patch.object(internals.orders, "complex_differs_in", lambda asked, seen: None)]
 
 
-@plant("complex-alone", 500, "half-listed")
-def complex_list_unread() -> Patches:
+@plant("complex-alone", 500, "half-listed", over=(lists.OrderLists, "poll"))
+async def complex_list_unread(self: lists.OrderLists, *values: Any, **options: Any) -> Any:
     """A complex order that only the list of complex orders shows is sent again."""
-    return [patch.object(internals.lists.OrderLists, "poll", internals.read_orders_only)]
+    return await _poll(self, *values, **{**options, "complex_orders": False})
 
 
-@plant("complex-alone", 500, "half-listed")
-def order_lists_unread() -> Patches:
+@plant("complex-alone", 500, "half-listed", over=(lists.OrderLists, "poll"))
+async def order_lists_unread(self: lists.OrderLists, *values: Any, **options: Any) -> Any:
     """A complex order whose components only the lists of orders show is sent again."""
-    return [patch.object(internals.lists.OrderLists, "poll", internals.read_complex_orders_only)]
+
+    async def nothing(*_: Any) -> Any:
+        return
+        yield
+
+    if not options.get("complex_orders"):
+        return await _poll(self, *values, **options)
+    with patch.object(lists.OrderLists, "_live", nothing), patch.object(lists.OrderLists, "_all", nothing):
+        return await _poll(self, *values, **options)
 
 
 @plant("complex-recover", 1000, "lost")
-def complex_order_recovered_as_single() -> Patches:
+def complex_order_recovered_as_single() -> Any:
     """A journaled complex order is searched for as a single one."""
-    single = functools.partial(internals.orders.AskedOrder, is_complex=False)
-    return [patch.object(internals.search, "asked_in", lambda e: single(e.key.external_identifier, e.body))]
+    single = functools.partial(orders.AskedOrder, is_complex=False)
+    return [patch.object(search, "asked_in", lambda entry: single(entry.key.external_identifier, entry.body))]
 
 
 @plant("complex-alone", 500, "lost")
-def complex_order_resubmitted_without_searching() -> Patches:
+def complex_order_resubmitted_without_searching() -> Any:
     """A complex order of unknown outcome is sent again before it was searched for."""
-    return [patch.object(internals.place, "decide", internals.hasty)]
+    return PLANTS["resubmitted_without_searching"].patches
 
 
-@plant("opposite-adversary", 500, "vanished")
-def another_side_taken() -> Patches:
+@plant("opposite-adversary", 500, "vanished", over=(orders, "_leg_differs"))
+def another_side_taken(asked: Any, seen: Any, *, edited: bool) -> bool:
     """An order on the other side under our identifier is taken for ours."""
-    return [patch.object(internals.orders, "_leg_differs", internals.side_ignored)]
+    return _leg_differs(attrs.evolve(asked, action=seen.action), seen, edited=edited)
 
 
-@plant("one-place-adversary", 500, "lost")
-def relabelled_order_disowned() -> Patches:
+@plant("one-place-adversary", 500, "lost", over=(orders, "_leg_differs"))
+def relabelled_order_disowned(asked: Any, seen: Any, *, edited: bool) -> bool:
     """An order that opens instead of closing is taken for someone else's."""
-    return [patch.object(internals.orders, "_leg_differs", internals.other_action_differs)]
+    return asked.action != seen.action or _leg_differs(asked, seen, edited=edited)
 
 
-@plant("one-place-adversary", 500, "lost")
-def version_not_sent() -> Patches:
+@plant("one-place-adversary", 500, "lost", over=(client, "_versions"))
+def version_not_sent(headers: Any, version: Any) -> dict[str, Any]:
     """A request goes out without the version that was asked for."""
-    return [
-        patch.object(
-            internals.client, "_versions", lambda headers, version: {"headers": headers, "own_versions": False}
-        )
-    ]
+    return {"headers": headers, "own_versions": False}
 
 
 @plant("one-place-unechoed", 500, "misanswered")
-def answer_taken_by_its_terms() -> Patches:
+def answer_taken_by_its_terms() -> Any:
     """An answer without an identifier is taken for ours if its terms are."""
-    return [
-        patch.object(internals.orders.AskedOrder, "is_named_by", lambda *_: True),
-        patch.object(internals.orders.AskedOrder, "is_another", internals.another_by_terms),
-    ]
+
+    def is_another(self: Any, seen: Any) -> bool:
+        if seen.external_identifier:
+            return bool(seen.external_identifier != self.name)
+        return orders.differs_in(self.components[self.name], seen) is not None
+
+    asked = orders.AskedOrder
+    return [patch.object(asked, "is_named_by", lambda *_: True), patch.object(asked, "is_another", is_another)]
 
 
 @plant("one-place-unechoed", 500, "vanished")
-def older_order_without_identifier_taken() -> Patches:
+def older_order_without_identifier_taken() -> Any:
     """An order without an identifier is taken for ours although it was received before."""
-    return [
-        patch.object(internals.search.IdentifierSearch, "_predates", lambda *_: False),
-        patch.object(internals.search.IdentifierSearch, "_is_after", lambda *_: True),
-    ]
+    after = patch.object(IdentifierSearch, "_is_after", lambda *_: True)
+    return [*PLANTS["older_order_taken"].patches, after]
 
 
-@plant("push-unechoed", 1000, "vanished", "absurd-future", faults=2)
-def order_of_the_future_taken() -> Patches:
+@plant("push-unechoed", 1000, "vanished", "absurd-future", faults=2, over=(IdentifierSearch, "_is_after"))
+def order_of_the_future_taken(self: IdentifierSearch, entry: Any, order: Any) -> bool:
     """An order without an identifier is taken for ours although it was received in the future."""
-    after = internals.search.IdentifierSearch
-    return [patch.object(after, "_is_after", lambda self, entry, order: not self._predates(entry, order))]
+    return not self._predates(entry, order)
 
 
-@plant("cancel-at-once", 200)
-def refusal_for_now_taken_for_the_end() -> Patches:
+@plant("cancel-at-once", 200, over=(amend.Reader, "repeated"))
+async def refusal_for_now_taken_for_the_end(self: Any, policy: Any, attempt: Any, is_done: Any = None) -> Any:
     """A refusal is final although the order is just not live yet."""
-    return [patch.object(internals.amend.Reader, "repeated", internals.attempt_once)]
+    return await attempt()
 
 
 @plant("cancel-filled", 200)
-def cancellation_requested_taken_for_cancelled() -> Patches:
+def cancellation_requested_taken_for_cancelled() -> Any:
     """A cancellation counts as won while the exchange has not confirmed it."""
-    over = internals.amend.TERMINAL | {"Cancel Requested"}
-    complete = patch.object(internals.amend, "is_complete", lambda order: order.status in over)
-    return [patch.object(internals.amend, "TERMINAL", over), complete]
+    over = amend.TERMINAL | {"Cancel Requested"}
+    complete = patch.object(amend, "is_complete", lambda order: order.status in over)
+    return [patch.object(amend, "TERMINAL", over), complete]
 
 
-@plant("cancel-complex-filled", 200)
-def filled_component_overlooked() -> Patches:
+@plant("cancel-complex-filled", 200, over=(amend, "_filled"))
+def filled_component_overlooked(reader: Any) -> set[Any]:
     """A complex order counts as cancelled although its trigger order was filled first."""
-    return [patch.object(internals.amend, "_filled", lambda reader: set())]
+    return set()
 
 
-@plant("replace-filled", 200, "lost")
-def unanswered_replacement_repeated() -> Patches:
+@plant("replace-filled", 200, "lost", over=(amend.Reader, "repeated"))
+async def unanswered_replacement_repeated(self: Any, policy: Any, attempt: Any, is_done: Any = None) -> Any:
     """A replacement is sent again after its answer was lost."""
-    return [patch.object(internals.amend.Reader, "repeated", internals.attempt_until_answered)]
+    made = await attempt()
+    return await attempt() if made.outcome is DeliveryOutcome.UNKNOWN else made
 
 
-@plant("cancel-filled", 200)
-def terminal_taken_for_complete() -> Patches:
+@plant("cancel-filled", 200, over=(amend, "is_complete"))
+def terminal_taken_for_complete(order: Any) -> bool:
     """An order counts as finished while the fills of a leg are missing."""
-    return [patch.object(internals.amend, "is_complete", lambda order: order.status in internals.amend.TERMINAL)]
+    return order.status in amend.TERMINAL
 
 
-@plant("replace-filled", 200)
-def contingent_replacement_taken_for_working() -> Patches:
+@plant("replace-filled", 200, over=(amend, "replacement_shown"))
+def contingent_replacement_taken_for_working(*_: Any, **__: Any) -> amend.ChangeOutcome:
     """A replacement counts as applied before its original is cancelled."""
-    applied = internals.amend.ChangeOutcome.APPLIED
-    return [patch.object(internals.amend, "replacement_shown", lambda *_, **__: applied)]
+    return amend.ChangeOutcome.APPLIED
 
 
-@plant("guard", 500)
-def caps_checked_before_the_claim() -> Patches:
+@plant("guard", 500, over=(place.PlaceOrder, "_journal"))
+async def caps_checked_before_the_claim(self: place.PlaceOrder, usage: Any) -> Any:
     """The sums of a guard are read in a transaction before the one that adds to them."""
-    return [internals.journal_after_reading(guard=True)]
+    entries = await self.context.journal.entries() if usage is not None else ()
+    if usage is not None and len(entries) * usage.value >= usage.max_value_per_day:
+        raise OrderRefusedError("refused", code="guard_refused")
+    attempt = self.context.attempt(self.key)
+    return attempt, *await attempt.open(self.asked.body, exempt=False)
 
 
 @plant("guard", 500, "vanished")
-def unknown_order_gives_its_share_back() -> Patches:
+def unknown_order_gives_its_share_back() -> Any:
     """An order of unknown outcome does not count towards the caps of the guard."""
-    without, opening = internals.sql.COUNTS.replace("<> 'refused'", "<> 'open'"), internals.sql._opening
-    return [patch.object(internals.sql, "_opening", lambda *how: opening(*how).replace("{counts}", without))]
+    without = sql.COUNTS.replace("<> 'refused'", "<> 'open'")
+    return [patch.object(sql, "_opening", lambda *how: _opening(*how).replace("{counts}", without))]
 
 
-@plant("halt", 500)
-def halt_read_before_the_attempt() -> Patches:
+@plant("halt", 500, over=(place.PlaceOrder, "_journal"))
+async def halt_read_before_the_attempt(self: place.PlaceOrder, usage: Any) -> Any:
     """A halt is read in a transaction before the one that records an attempt."""
-    return [internals.journal_after_reading(guard=False)]
+    if await self.context.journal.halts():
+        raise OrderRefusedError("halted", code="halted")
+    attempt = self.context.attempt(self.key)
+    return attempt, *await attempt.open(self.asked.body, exempt=True)
 
 
 @plant("halt", 1000, "vanished")
-def halt_not_read_before_another_attempt() -> Patches:
+def halt_not_read_before_another_attempt() -> Any:
     """A halt stops new orders, but not the repetition of an order that is absent."""
-    unread = internals.sql.ATTEMPT.replace("WHERE halt.", "WHERE 1 = 0 AND halt.")
-    return [patch.object(internals.sql, "ATTEMPT", unread)]
+    return [patch.object(sql, "ATTEMPT", sql.ATTEMPT.replace("WHERE halt.", "WHERE 1 = 0 AND halt."))]
 
 
 @plant("halt", 1000)
-def open_attempts_not_returned() -> Patches:
+def open_attempts_not_returned() -> Any:
     """A halt does not return the attempts of orders that it finds open."""
-    return [patch.object(internals.sql, "HALTED", internals.sql.HALTED.replace("state = 'open'", "state = 'none'"))]
+    return [patch.object(sql, "HALTED", sql.HALTED.replace("state = 'open'", "state = 'none'"))]
 
 
-@plant("halt-replace", 1000)
-def replacement_not_journaled() -> Patches:
+@plant("halt-replace", 1000, over=(Attempt, "open"))
+async def replacement_not_journaled(self: Attempt, body: bytes, **terms: Any) -> Any:
     """A replacement is sent without a journal entry, and so without reading halts."""
-    return [patch.object(internals.Attempt, "open", internals.open_unless_replacing)]
+    return None if terms.get("replaces") else await _open(self, body, **terms)

@@ -4,24 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import math
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from brokerage_async import Client, Environment, RefreshToken, RetryPolicy, models, tickets
+from brokerage_async.order_entry import OrderEntry, OrderGuard, ReconcilePolicy
+
+from .journal_link import JournalLink
 from .loop import ProcessLoop
-from .seams import EDIT, new_client, new_complex_order, new_order, new_order_entry
 from .wire import Wire
 
 if TYPE_CHECKING:
     from .world import World
 
-__all__ = ["Call", "Process", "Program", "Step"]
-
 CURRENT: contextvars.ContextVar[Call | None] = contextvars.ContextVar("CURRENT", default=None)
+
+ENVIRONMENT = Environment.sandbox("https://sandbox.explorer.invalid")
+CREDENTIALS = RefreshToken(client_secret="explorer-secret", refresh_token="explorer-refresh")
+ORDER = tickets.limit(tickets.buy_to_open("AAPL", 10), price="10")
+VALUE = 100
+"""Dollars that one order is worth."""
+EXIT = tickets.sell_to_close("AAPL", 10)
+EDIT = models.OrderEdit.of(ORDER, price="11")
+CLOSE = attrs.evolve(tickets.limit(EXIT, price="10"), advanced_instructions=None)
+VERSION = "20261012"
+PROFIT, LOSS = tickets.limit(EXIT, price="900"), tickets.stop(EXIT, trigger="5")
 
 
 @attrs.frozen
@@ -147,22 +161,21 @@ class Process:
     def start(self) -> None:
         """Begin the first call."""
         self.has_started = True
-        times, world = self.world.scope.times, self.world
-        client = new_client(
-            Wire(world, self), attempts=times.attempts, max_retry_after=times.retry_after, timeout=times.timeout
-        )
-        link = world.new_link(self)
-        self.entry = new_order_entry(
-            client,
-            link,
-            stream=Stream(self) if self.rings_left else None,
+        world, times, cap, push = self.world, self.world.scope.times, self.world.scope.cap, self.rings_left > 0
+        retry = RetryPolicy(jitter=lambda: 0.5, max_attempts=times.attempts, max_retry_after=times.retry_after)
+        options = {"transport": Wire(world, self), "retry": retry, "timeout": times.timeout, "accept_version": VERSION}
+        client = Client(ENVIRONMENT, CREDENTIALS, **options)
+        over = SimpleNamespace(session=client.session, environment=ENVIRONMENT, stream=Stream(self)) if push else client
+        policy = ReconcilePolicy(
             visibility_delay=times.visibility_delay,
-            lease=times.lease,
             first=times.first,
+            factor=2.0,
             max_interval=times.max_interval,
             give_up=times.give_up,
-            cap=self.world.scope.cap,
         )
+        link = JournalLink(world, self) if world.file is None else world.file.open(self)
+        guard = OrderGuard(max_value_per_day=cap * VALUE) if cap else None
+        self.entry = OrderEntry(over, link, guard=guard, reconcile=policy, lease=times.lease, push=push)
         if world.allows("cancel"):
             self.loop.before_each = self._may_be_cancelled
         self._next()
@@ -186,8 +199,9 @@ class Process:
 
     @property
     def may_hear(self) -> bool:
-        """Return True if a search is under way that can hear an event, the first of this moment."""
-        return self.is_busy and bool(self.rings_left and self.rings) and self._heard_at < self.world.now
+        """Return True if a search is under way that can hear an event of the stream, the first of this moment."""
+        hears = self.is_busy and not self.is_frozen and bool(self.rings_left and self.rings)
+        return hears and self._heard_at < self.world.now
 
     def hear(self) -> None:
         """Let the doorbell ring for every search under way."""
@@ -313,3 +327,15 @@ def summary(call: Call) -> tuple[object, ...]:
         str(getattr(error, "placement", None)),
         str(getattr(error, "placements", None)),
     )
+
+
+@functools.cache
+def new_order(identifier: str, *, closing: bool) -> models.NewOrder:
+    """Return an order that stays working: it buys, or closes a position without asking for validation."""
+    return attrs.evolve(CLOSE if closing else ORDER, external_identifier=identifier)
+
+
+@functools.cache
+def new_complex_order(identifier: str) -> models.NewComplexOrder:
+    """Return a bracket whose trigger order stays working."""
+    return tickets.bracket(new_order(identifier, closing=False), profit=PROFIT, loss=LOSS)

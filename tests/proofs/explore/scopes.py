@@ -6,8 +6,6 @@ import attrs
 
 from .process import Program, Step
 
-__all__ = ["BEYOND", "EXHAUSTED", "Scope", "Times", "mixed", "scope_of"]
-
 
 @attrs.frozen(kw_only=True)
 class Times:

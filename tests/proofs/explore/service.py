@@ -10,9 +10,8 @@ from typing import Any
 
 import attrs
 
-from .seams import Request, Response
-
-__all__ = ["BASE", "BookedOrder", "Books", "error_answer", "html_answer"]
+from brokerage_async.protocol.request import Request
+from brokerage_async.protocol.response import Response
 
 BASE = 1_773_000_000.0
 """Epoch seconds at which every history begins, by the clock of the service."""
@@ -93,7 +92,7 @@ class Books:
             received = datetime.fromtimestamp(BASE - 5 * DAY, UTC).isoformat()
             old = self.book("A1", "", -5 * DAY, listed_at=-5 * DAY, received=received, ours=False)
             old.json = ECHO.sub("", old.json)
-            self.book_complex("A1", "old", -5 * DAY, listed_at=-5 * DAY, received=received, ours=False)
+            self.book("A1", "old", -5 * DAY, listed_at=-5 * DAY, received=received, ours=False, is_complex=True)
 
     def _shown(self, text: str) -> str:
         return text if self._echoes else ECHO.sub("", text)
@@ -109,45 +108,33 @@ class Books:
         ours: bool = True,
         status: str = "Live",
         opposite: bool = False,
-    ) -> BookedOrder:
-        """Add an order, received now or at the time ``received``. An ``opposite`` one differs in its side."""
-        number = next(self._ids)
-        text = received or datetime.fromtimestamp(BASE + now, UTC).isoformat()
-        values = {"id": number, "account": account, "identifier": identifier, "received": text, "parent": ""}
-        terms = RELABELLED if self._adversary else BUYING
-        if opposite:
-            terms = {**terms, "action": (BUYING if self._adversary else RELABELLED)["action"]}
-        text = self._shown(TEMPLATE % {**values, **terms, "status": status})
-        order = BookedOrder(number, account, identifier, now, listed_at, text, ours)
-        self.orders.append(order)
-        return order
-
-    def book_complex(
-        self,
-        account: str,
-        identifier: str,
-        now: float,
-        *,
-        listed_at: float,
+        is_complex: bool = False,
         stop: str = "5.00",
-        received: str = "",
-        ours: bool = True,
-        status: str = "Live",
         shown: frozenset[str] = BOTH,
     ) -> BookedOrder:
-        """Add a complex order, received now. One with another ``stop`` shares all but its last component with ours."""
+        """Add an order, received now or at the time ``received``. An ``opposite`` one differs in its side.
+
+        A complex order with another ``stop`` shares all but its last component with ours.
+        """
         number = next(self._ids)
-        text = received or datetime.fromtimestamp(BASE + now, UTC).isoformat()
-        values: dict[str, Any] = {"id": number, "account": account, "identifier": identifier, "received": text}
-        values["parent"] = f'"complex-order-id":{number},'
-        values["exit"] = "Sell to Open" if self._adversary else "Sell to Close"
-        trigger = self._shown(TEMPLATE % {**values, **BUYING, "id": number * 10, "status": status})
-        exits = [
-            self._shown(EXIT % {**values, "number": n, "terms": terms % {"stop": stop}})
-            for n, terms in enumerate(EXITS, 1)
-        ]
-        whole = COMPLEX % {**values, "trigger": trigger, "exits": ",".join(exits)}
-        order = BookedOrder(number, account, identifier, now, listed_at, whole, ours, (trigger, *exits), shown)
+        values: dict[str, Any] = {"id": number, "account": account, "identifier": identifier, "status": status}
+        values["received"] = received or datetime.fromtimestamp(BASE + now, UTC).isoformat()
+        components: tuple[str, ...] = ()
+        if is_complex:
+            values["parent"] = f'"complex-order-id":{number},'
+            values["exit"] = "Sell to Open" if self._adversary else "Sell to Close"
+            trigger = self._shown(TEMPLATE % {**values, **BUYING, "id": number * 10})
+            exits = [
+                self._shown(EXIT % {**values, "number": n, "terms": terms % {"stop": stop}})
+                for n, terms in enumerate(EXITS, 1)
+            ]
+            text, components = COMPLEX % {**values, "trigger": trigger, "exits": ",".join(exits)}, (trigger, *exits)
+        else:
+            terms = RELABELLED if self._adversary else BUYING
+            if opposite:
+                terms = {**terms, "action": (BUYING if self._adversary else RELABELLED)["action"]}
+            text = self._shown(TEMPLATE % {**values, **terms, "parent": ""})
+        order = BookedOrder(number, account, identifier, now, listed_at, text, ours, components, shown)
         self.orders.append(order)
         return order
 
@@ -158,15 +145,13 @@ class Books:
     def placed(self, order: BookedOrder) -> Response:
         """Return the answer to the submit that became ``order``."""
         key = "complex-order" if order.components else "order"
-        text = f'{{"data":{{"{key}":{order.json},"warnings":[],"errors":[]}},"context":"/"}}'
-        return Response(status=201, headers=JSON, body=text.encode())
+        return answered(f'{{"{key}":{order.json},"warnings":[],"errors":[]}}', status=201)
 
     def found(self, number: str, *, is_complex: bool) -> Response:
         """Return an order by its id."""
         for order in self.orders:
             if str(order.id) == number and bool(order.components) is is_complex:
-                text = f'{{"data":{order.json},"context":"/"}}'
-                return Response(status=200, headers=JSON, body=text.encode())
+                return answered(order.json)
         return error_answer(404, "record_not_found")
 
     def other_than(self, identifier: str, *, is_complex: bool) -> BookedOrder | None:
@@ -188,12 +173,11 @@ class Books:
         total = len(items)
         size, number = (PAGE, page) if page is not None and self._adversary else (200, 0)
         items = items[size * number : size * (number + 1)]
-        text = (
-            f'{{"data":{{"items":[{",".join(items)}]}},"context":"/","pagination":{{"per-page":{size},'
-            f'"page-offset":{number},"item-offset":{size * number},"total-items":{total},'
-            f'"total-pages":{-(-total // size)},"current-item-count":{len(items)}}}}}'
+        block = (
+            f',"pagination":{{"per-page":{size},"page-offset":{number},"item-offset":{size * number},'
+            f'"total-items":{total},"total-pages":{-(-total // size)},"current-item-count":{len(items)}}}'
         )
-        return Response(status=200, headers=JSON, body=text.encode())
+        return answered(f'{{"items":[{",".join(items)}]}}', block)
 
 
 def account_of(request: Request) -> str:
@@ -218,6 +202,11 @@ def page_of(request: Request) -> int:
     """Return the page that a request for a list names."""
     found = re.search(r"page-offset=(\d+)", request.url)
     return int(found.group(1)) if found else 0
+
+
+def answered(data: str, more: str = "", *, status: int = 200) -> Response:
+    """Return a success with this JSON, and ``more`` beside it."""
+    return Response(status=status, headers=JSON, body=f'{{"data":{data},"context":"/"{more}}}'.encode())
 
 
 def error_answer(status: int, code: str | int, **headers: str) -> Response:

@@ -1,6 +1,5 @@
 """The page ``docs/reference/reports/at-most-once-explorer.md``, written from the results of the searches."""
 
-from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -48,44 +47,35 @@ it needs (`tests/proofs/explore/plants.py`); the last column is the number of th
 | --- | --- | --- | --- |
 """
 
+NOTES = {"dies": "dies", "unheard": "dies, submit vanishes", "barred": "may not read"}
+"""Peculiarities of programs."""
+
 
 def write() -> None:
     """Exhaust every scope, hunt every plant, and write the page."""
     with ProcessPoolExecutor() as pool:
         reports = list(pool.map(exhaust, EXHAUSTED.values()))
     text = HEAD + "".join(map(scope_row, EXHAUSTED.values(), reports))
-    text += f"| all | | | | {sum(report.histories for report in reports):,} | {sum(map(violations, reports))} |\n"
-    PAGE.write_text(text + MIDDLE + "".join(plant_rows(PLANTS)), "utf-8")
-
-
-def violations(report: Report) -> int:
-    """Return how many histories violate something."""
-    return len(report.found)
+    violated = sum(len(report.found) for report in reports)
+    text += f"| all | | | | {sum(report.histories for report in reports):,} | {violated} |\n"
+    PAGE.write_text(text + MIDDLE + "".join(map(plant_row, PLANTS)), "utf-8")
 
 
 def scope_row(scope: Scope, report: Report) -> str:
     """Return the row of a scope."""
-    processes = "; ".join(", ".join(map(str, program.steps)) + notes(program) for program in scope.programs)
+    processes = []
+    for program in scope.programs:
+        notes = ", ".join(words for name, words in NOTES.items() if getattr(program, name))
+        processes.append(", ".join(map(str, program.steps)) + (f" ({notes})" if notes else ""))
     return (
-        f"| {scope.name} | {processes} | {scope.faults} | {len(scope.kinds) if scope.faults else 0} "
+        f"| {scope.name} | {'; '.join(processes)} | {scope.faults} | {len(scope.kinds) if scope.faults else 0} "
         f"| {report.histories:,} | {len(report.found)} |\n"
     )
 
 
-def notes(program: object) -> str:
-    """Return the peculiarities of a program."""
-    said = [
-        text
-        for name, text in (("dies", "dies"), ("unheard", "dies, submit vanishes"), ("barred", "may not read"))
-        if getattr(program, name)
-    ]
-    return f" ({', '.join(said)})" if said else ""
-
-
-def plant_rows(names: Iterable[str]) -> Iterable[str]:
-    """Hunt each plant and yield its row."""
-    for name in names:
-        found, plant = hunt(name), PLANTS[name]
-        shown = "NOT FOUND" if found is None else found.violations[0].partition(":")[0]
-        count = "" if found is None else f"{found.number:,}"
-        yield f"| {plant.text} | {plant.scope} | {shown} | {count} |\n"
+def plant_row(name: str) -> str:
+    """Hunt a plant and return its row."""
+    found, plant = hunt(name), PLANTS[name]
+    shown = "NOT FOUND" if found is None else found.violations[0].partition(":")[0]
+    count = "" if found is None else f"{found.number:,}"
+    return f"| {plant.text} | {plant.scope} | {shown} | {count} |\n"

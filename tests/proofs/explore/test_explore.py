@@ -39,7 +39,9 @@ def test_sampled_histories_show_no_violation() -> None:
 
 @pytest.mark.parametrize("name", PLANTS)
 def test_planted_defect_is_found(name: str) -> None:
-    assert hunt(name) is not None
+    found = hunt(name)
+    assert found is not None
+    assert "raised TypeError" not in str(found.violations), "the plant no longer fits what it takes the place of"
 
 
 def test_replayed_history_is_the_same() -> None:

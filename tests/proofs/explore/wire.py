@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import attrs
 
+from brokerage_async.errors import RequestNotSentError, ResponseLostError
+from brokerage_async.protocol.request import Request
+from brokerage_async.protocol.response import Response
+
 from . import service
-from .events import Event, Option
+from .events import Event, Fault, Option, only
 from .life import CHANGES
-from .seams import Request, RequestNotSentError, Response, ResponseLostError
 from .service import BookedOrder, error_answer, html_answer
 
 if TYPE_CHECKING:
     from .process import Call, Process
     from .world import World
-
-__all__ = ["Send", "Wire"]
 
 EPSILON = 0.05
 
@@ -119,8 +121,7 @@ class Exchange:
     def answer(self, label: str, response: Response) -> None:
         """Deliver ``response``, now or when a frozen process wakes."""
         if self.process.is_frozen:
-            option = Option(label, 0, lambda: self.deliver(response))
-            self.post_delivery(label, lambda: [option])
+            self.post_delivery(label, only(label, lambda: self.deliver(response)))
         else:
             self.deliver(response)
 
@@ -137,14 +138,9 @@ class Exchange:
     def lose(self) -> None:
         self.fail(ResponseLostError("the connection dropped"))
 
-    def never_send(self) -> None:
-        self.fail(RequestNotSentError("connection refused"))
-
-    def option(self, kind: str, label: str, response: Response) -> list[Option]:
-        """Return the fault of this kind as an option, if the scope allows it."""
-        if not self.world.allows(kind):
-            return []
-        return [Option(label, 1, lambda: self.answer(label, response))]
+    def answered(self, kind: str, label: str, response: Response) -> Fault:
+        """Return the fault that the answer is ``response``."""
+        return kind, label, partial(self.answer, label, response)
 
 
 class Read(Exchange):
@@ -154,25 +150,25 @@ class Read(Exchange):
         self.post_delivery(self.name, self.options, local=self.name.endswith("dry_run"))
 
     def options(self) -> list[Option]:
-        name, allowed = self.name, self.world.allows
+        name = self.name
         if name.endswith("dry_run"):
-            options = [Option(name, 0, lambda: self.deliver(service.DRY_RUN))]
-            options += self.option("dry-run-503", f"{name}: 503", BROKEN)
-            return [*options, *self.option("406", f"{name}: 406", UNSUPPORTED)]
+            broken = self.answered("dry-run-503", f"{name}: 503", BROKEN)
+            unsupported = self.answered("406", f"{name}: 406", UNSUPPORTED)
+            answered = Option(name, 0, lambda: self.deliver(service.DRY_RUN))
+            return [answered, *self.world.allowed(broken, unsupported)]
         if self.process.is_barred:
-            return [Option(f"{name}: 403", 0, self.bar)]
-        options = [Option(name, 0, lambda: self.deliver(self.listing()))]
-        for kind, response in (("list-403", FORBIDDEN), ("list-503", BROKEN), ("406", UNSUPPORTED)):
-            if allowed(kind):
-                options.append(Option(f"{name}: {kind}", 1, lambda answer=response: self.disturb(answer)))
-        if allowed("list-lost"):
-            options.append(Option(f"{name}: answer lost", 1, self.lose_list))
-        options.extend(
-            Option(f"{name}: {kind}", 1, lambda kind=kind: self.disturb(self.listing(ABSURD[kind])))
-            for kind in ABSURD
-            if allowed(kind) and name.startswith("orders.list")
-        )
-        return options
+            return [Option(f"{name}: 403", 0, partial(self.disturb, FORBIDDEN))]
+        absurd = ABSURD if name.startswith("orders.list") else {}
+        return [
+            Option(name, 0, lambda: self.deliver(self.listing())),
+            *self.world.allowed(
+                ("list-403", f"{name}: list-403", partial(self.disturb, FORBIDDEN)),
+                ("list-503", f"{name}: list-503", partial(self.disturb, BROKEN)),
+                ("406", f"{name}: 406", partial(self.disturb, UNSUPPORTED)),
+                ("list-lost", f"{name}: answer lost", self.lose_list),
+                *((kind, f"{name}: {kind}", partial(self.show_absurd, kind)) for kind in absurd),
+            ),
+        ]
 
     def listing(self, absurd: str | None = None) -> Response:
         extra = "" if absurd is None else service.strange_order(absurd, adversary=self.world.scope.adversary)
@@ -187,8 +183,8 @@ class Read(Exchange):
         self.process.disturbed = True
         self.deliver(response)
 
-    def bar(self) -> None:
-        self.disturb(FORBIDDEN)
+    def show_absurd(self, kind: str) -> None:
+        self.disturb(self.listing(ABSURD[kind]))
 
     def lose_list(self) -> None:
         self.process.disturbed = True
@@ -219,51 +215,46 @@ class Submit(Exchange):
     def arrivals(self) -> list[Option]:
         processed = Option("submit is processed", 0, self.process_order)
         if self.future.done() or self.process.is_dead:
-            return [processed, Option("submit vanishes", 0, self.nothing)]
+            return [processed, Option("submit vanishes", 0, lambda: None)]
         call = self.sent.call
         if call is not None and call.turned_away:
             return [Option("submit: 429 again", 0, lambda: self.answer("429", THROTTLED))]
         if self.process.is_unheard:
             return [Option("submit vanishes", 0, lambda: self.world.kill(self.process))]
-        options, allowed = [processed], self.world.allows
-        if allowed("not-sent"):
-            options.append(Option("submit is not sent", 1, self.never_send))
-        if allowed("vanished"):
-            options.append(Option("submit vanishes, connection drops", 1, self.lose))
         wait = error_answer(429, "too_many_requests", retry_after=f"{self.world.scope.times.retry_after:g}")
-        options += self.option("throttled", "submit: 429 with Retry-After", wait)
-        if allowed("turned-away"):
-            options.append(Option("submit: 429, from now on", 1, self.turn_away))
-        options += self.option("unauthorized", "submit: 401", UNAUTHORIZED)
-        options += self.option("refused", "submit: 422", REFUSED)
-        options += self.option("406", "submit: 406", UNSUPPORTED)
-        options += self.option("html-before", "submit: 403 of a proxy, not processed", INSTEAD["html-403"])
-        if allowed("listed-late"):
-            options.append(Option("submit is processed, and listed late", 1, self.process_and_hide))
-        if allowed("rejected"):
-            options.append(Option("submit is processed, and rejected at routing", 1, self.process_and_reject))
-        if allowed("half-listed") and self.name == "complex_orders.submit":
-            for shown in sorted(service.BOTH):
-                label = f"submit is processed, answer lost, listed in {shown} only"
-                options.append(Option(label, 1, lambda shown=shown: self.process_and_lose(shown)))
-        return options
-
-    def nothing(self) -> None:
-        pass
+        late, rejected = partial(self.process_order, self.last_moment), partial(self.process_order, status="Rejected")
+        halves = sorted(service.BOTH) if self.name == "complex_orders.submit" else ()
+        return [
+            processed,
+            *self.world.allowed(
+                ("not-sent", "submit is not sent", partial(self.fail, RequestNotSentError("connection refused"))),
+                ("vanished", "submit vanishes, connection drops", self.lose),
+                self.answered("throttled", "submit: 429 with Retry-After", wait),
+                ("turned-away", "submit: 429, from now on", self.turn_away),
+                self.answered("unauthorized", "submit: 401", UNAUTHORIZED),
+                self.answered("refused", "submit: 422", REFUSED),
+                self.answered("406", "submit: 406", UNSUPPORTED),
+                self.answered("html-before", "submit: 403 of a proxy, not processed", INSTEAD["html-403"]),
+                ("listed-late", "submit is processed, and listed late", late),
+                ("rejected", "submit is processed, and rejected at routing", rejected),
+                *(
+                    (
+                        "half-listed",
+                        f"submit is processed, answer lost, listed in {half} only",
+                        partial(self.show, half),
+                    )
+                    for half in halves
+                ),
+            ),
+        ]
 
     def turn_away(self) -> None:
         if self.sent.call is not None:
             self.sent.call.turned_away = True
         self.answer("429", THROTTLED)
 
-    def process_and_hide(self) -> None:
-        self.process_order(listed_at=self.last_moment)
-
-    def process_and_reject(self) -> None:
-        self.process_order(status="Rejected")
-
-    def process_and_lose(self, shown: str) -> None:
-        self.process_order(shown=frozenset({shown}))
+    def show(self, half: str) -> None:
+        self.process_order(shown=frozenset({half}))
         self.lose()
 
     def process_order(
@@ -271,11 +262,8 @@ class Submit(Exchange):
     ) -> None:
         world, now = self.world, self.world.now
         at = now if listed_at is None else listed_at
-        if self.name == "complex_orders.submit":
-            identifier = self.sent.identifier
-            order = world.books.book_complex(self.account, identifier, now, listed_at=at, shown=shown, status=status)
-        else:
-            order = world.books.book(self.account, self.sent.identifier, now, listed_at=at, status=status)
+        how = {"listed_at": at, "shown": shown, "status": status, "is_complex": self.name == "complex_orders.submit"}
+        order = world.books.book(self.account, self.sent.identifier, now, **how)
         self.order = self.sent.order = order
         if self.process.dies_after_submit:
             world.kill(self.process)
@@ -284,17 +272,14 @@ class Submit(Exchange):
 
     def answers(self) -> list[Option]:
         assert self.order is not None
-        response = self.world.books.placed(self.order)
-        options = [Option("submit is answered", 0, lambda: self.deliver(response))]
-        if self.world.allows("lost"):
-            options.append(Option("the answer is lost", 1, self.lose))
-        other = self.world.books.other_than(self.sent.identifier, is_complex=bool(self.order.components))
+        books = self.world.books
+        response = books.placed(self.order)
+        faults: list[Fault] = [("lost", "the answer is lost", self.lose)]
+        other = books.other_than(self.sent.identifier, is_complex=bool(self.order.components))
         if other is not None:
-            mistaken = self.world.books.placed(other)
-            options += self.option("misanswered", f"the answer is that to order {other.id}", mistaken)
-        for kind, page in INSTEAD.items():
-            options += self.option(kind, f"the answer is replaced: {kind}", page)
-        return options
+            faults.append(self.answered("misanswered", f"the answer is that to order {other.id}", books.placed(other)))
+        faults += [self.answered(kind, f"the answer is replaced: {kind}", page) for kind, page in INSTEAD.items()]
+        return [Option("submit is answered", 0, lambda: self.deliver(response)), *self.world.allowed(*faults)]
 
 
 class Change(Exchange):
@@ -312,10 +297,8 @@ class Change(Exchange):
         self.world.post(Event(self.process, self.name, self.arrivals, latest=latest))
 
     def arrivals(self) -> list[Option]:
-        options = [Option(f"{self.name} is processed", 0, self.process_change)]
-        if self.world.allows("vanished"):
-            options.append(Option(f"{self.name} vanishes, connection drops", 1, self.lose))
-        return options
+        vanished = self.world.allowed(("vanished", f"{self.name} vanishes, connection drops", self.lose))
+        return [Option(f"{self.name} is processed", 0, self.process_change), *vanished]
 
     def process_change(self) -> None:
         life = self.world.life
@@ -327,11 +310,9 @@ class Change(Exchange):
             self.deliver(answer)
 
         def answers() -> list[Option]:
-            options = [Option(f"{self.name} is answered: {answer.status}", 0, deliver)]
-            if self.world.allows("lost"):
-                options.append(Option(f"{self.name}: the answer is lost", 1, self.lose))
-            options += self.option("html-502", f"{self.name}: html-502", INSTEAD["html-502"])
-            return options
+            replaced = self.answered("html-502", f"{self.name}: html-502", INSTEAD["html-502"])
+            faults = self.world.allowed(("lost", f"{self.name}: the answer is lost", self.lose), replaced)
+            return [Option(f"{self.name} is answered: {answer.status}", 0, deliver), *faults]
 
         if not self.future.done() and not self.process.is_dead:
             self.post_delivery(self.name, answers, local=False)

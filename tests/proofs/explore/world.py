@@ -1,21 +1,22 @@
 """World of one history: time, the choice of the next event, and the checks that need to know the moment."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
+from unittest.mock import patch
+
+from brokerage_async.journal import EntryState, JournalEntry, MemoryJournal
 
 from .choices import Choices
-from .events import Event, Option
+from .events import Event, Fault, Option, only
 from .journal_file import JournalFile
-from .journal_link import JournalLink, canonical, run_at_once
+from .journal_link import Database, canonical, run_at_once
 from .life import CHANGES, Life
 from .process import Call, Process
 from .scopes import Scope
-from .seams import Database, EntryState, JournalEntry, MemoryJournal, wall_clock
 from .service import BASE, DAY, Books
 from .wire import EPSILON, Send
-
-__all__ = ["PrunedError", "StuckError", "World"]
 
 MAX_STEPS = 3000
 
@@ -59,7 +60,8 @@ class World:
         self._contents: tuple[Any, ...] | None = None
         self.before_halt: dict[tuple[str, str], int] | None = None
         clock = self._journal_clock
-        wall_clock.read = lambda: BASE + self.now
+        self._wall_clock = patch("time.time", lambda: BASE + self.now)
+        self._wall_clock.start()
         self.moves = 0
         self.file = JournalFile(self, clock) if scope.journal == "file" else None
         self.journal: Any = self.file or (Database(clock) if scope.journal == "sql" else MemoryJournal(clock=clock))
@@ -69,40 +71,32 @@ class World:
         if scope.opposite:
             self.books.book("A1", "X", 0.0, listed_at=0.0, ours=False, opposite=True)
         if scope.sharing:
-            self.books.book_complex("A1", "X", 0.0, listed_at=0.0, stop="6.00", ours=False)
+            self.books.book("A1", "X", 0.0, listed_at=0.0, is_complex=True, stop="6.00", ours=False)
         self.processes = [Process(self, name, program) for name, program in zip("ABCDE", scope.programs, strict=False)]
         for process, program in zip(self.processes, scope.programs, strict=True):
             if program.first:
                 process.start()
             else:
-                self.post(Event(process, "start", self._starting(process), lazy=True))
+                self.post(Event(process, "start", only("starts", process.start), lazy=True))
 
     # Running.
 
     def run(self) -> None:
         """Play the history to the end of every program, and then until nothing is under way."""
-        for _ in range(MAX_STEPS):
-            self._run_ready()
-            if all(process.is_done for process in self.processes):
-                break
-            self._step()
-        else:
+        if not self._step_until(lambda: all(process.is_done for process in self.processes)):
             raise StuckError("too many steps")
         self.budget = 0
         self.choices = Choices()
         self._seen = None
-        self._drain()
+        self._step_until(self._is_idle)
+        self.now += 10 * self.scope.times.lease + abs(self.jumped)  # all claims end
 
     def play_alone(self, process: Process) -> None:
         """Let one more process run its program undisturbed."""
         self.processes.append(process)
         process.start()
-        for _ in range(MAX_STEPS):
-            self._run_ready()
-            if process.is_done:
-                return
-            self._step()
-        raise StuckError("the last recovery does not end")
+        if not self._step_until(lambda: process.is_done):
+            raise StuckError("the last recovery does not end")
 
     def close(self) -> None:
         """End every task that is left."""
@@ -112,21 +106,22 @@ class World:
             process.loop.finish()
         if self.file is not None:
             self.file.close()
+        self._wall_clock.stop()
 
-    def _drain(self) -> None:
-        """Let everything under way end, and all claims."""
+    def _step_until(self, is_over: Callable[[], bool]) -> bool:
+        """Let one thing happen after another. Return False if it is not over after the most steps."""
         for _ in range(MAX_STEPS):
-            self._run_ready()
-            self._drop_gone()
-            if not self._pending and self._next_time() is None:
-                break
+            for process in self.processes:
+                if not process.is_dead and process.frozen_until is None:
+                    process.loop.run_ready()
+            if is_over():
+                return True
             self._step()
-        self.now += 10 * self.scope.times.lease + abs(self.jumped)
+        return False
 
-    def _run_ready(self) -> None:
-        for process in self.processes:
-            if not process.is_dead and process.frozen_until is None:
-                process.loop.run_ready()
+    def _is_idle(self) -> bool:
+        self._drop_gone()
+        return not self._pending and self._next_time() is None
 
     def _drop_gone(self) -> None:
         self._pending = [
@@ -156,7 +151,9 @@ class World:
             found.append((None, passing))
         found += lazy
         if passing is not None:
-            found.extend((None, option) for option in self._rings())
+            # A look of a search comes early. Another time of this moment would change nothing: the look begins later.
+            hearing = [process for process in self.processes if process.may_hear]
+            found.extend((None, Option(f"{each.name}: the doorbell rings", 0, each.hear)) for each in hearing)
         if self.life is not None and all(event.label.startswith(CHANGES) for event in self._pending):
             found.extend((None, Option(f"exchange: {label}", 0, act)) for label, act in self.life.moves())
         if budget:
@@ -215,55 +212,31 @@ class World:
             elif (due := process.loop.next_timer()) is not None:
                 times.append(max(process.moment(due), self.now))
         if times and any(event.lazy for event in self._pending):
-            times.append(self._next_tick())
+            length = self.scope.times.lease + EPSILON  # a process may start when a claim ends, though no timer fires
+            times.append((math.floor(self.now / length + 1e-6) + 1) * length)
         return min(times, default=None)
-
-    def _next_tick(self) -> float:
-        """Return the next moment when a process may start although no timer fires: the end of a claim."""
-        length = self.scope.times.lease + EPSILON
-        return (math.floor(self.now / length + 1e-6) + 1) * length
 
     def _adversities(self) -> list[Option]:
         """Return the options that exist at any moment: trouble with processes and clocks."""
-        options, times = list[Option](), self.scope.times
+        faults, nap = list[Fault](), self.scope.times.nap
         for process in self.processes:
-            if not process.is_busy or process.is_frozen:
-                continue
-            name = process.name
-            if self.allows("freeze"):
-                options.append(Option(f"{name} is frozen", 1, lambda p=process: self._freeze(p, times.nap)))
-            if self.allows("suspend"):
-                options.append(
-                    Option(f"{name} is frozen, its clock stands", 1, lambda p=process: self._suspend(p, times.nap))
-                )
-            if self.allows("kill"):
-                options.append(Option(f"{name} is killed", 1, lambda p=process: self.kill(p)))
-        if self.allows("moved") and self.file is not None:
-            options.append(Option("the journal's file is moved", 1, self._move))
-        if self.allows("clock-forward"):
-            options.append(Option("the journal's clock jumps forward", 1, lambda: self._jump(times.nap)))
-        if self.allows("clock-back"):
-            options.append(Option("the journal's clock jumps back", 1, lambda: self._jump(-times.nap)))
-        return options
-
-    def _rings(self) -> list[Option]:
-        """Return the options that an event of the account stream brings a look of a search forward. No fault.
-
-        An event at another time of this moment, or a second one, would change nothing: the look begins later.
-        """
-        return [
-            Option(f"{process.name}: the doorbell rings", 0, process.hear)
-            for process in self.processes
-            if process.may_hear and not process.is_frozen
+            if process.is_busy and not process.is_frozen:
+                faults += [
+                    ("freeze", f"{process.name} is frozen", partial(self._freeze, process)),
+                    ("suspend", f"{process.name} is frozen, its clock stands", partial(self._freeze, process, lag=nap)),
+                    ("kill", f"{process.name} is killed", partial(self.kill, process)),
+                ]
+        faults += [
+            ("moved", "the journal's file is moved", self._move),
+            ("clock-forward", "the journal's clock jumps forward", partial(self._jump, nap)),
+            ("clock-back", "the journal's clock jumps back", partial(self._jump, -nap)),
         ]
+        return self.allowed(*faults)
 
-    def _freeze(self, process: Process, seconds: float) -> None:
-        process.frozen_until = self.now + seconds
+    def _freeze(self, process: Process, lag: float = 0.0) -> None:
+        process.frozen_until = self.now + self.scope.times.nap
         process.observe("frozen")
-
-    def _suspend(self, process: Process, seconds: float) -> None:
-        self._freeze(process, seconds)
-        process.lag += seconds
+        process.lag += lag
 
     def kill(self, process: Process) -> None:
         """End a process without a word. Its requests are on their way."""
@@ -296,23 +269,19 @@ class World:
         self.jumps += 1
         self.jumped += seconds
 
-    def _starting(self, process: Process) -> Any:
-        option = Option("starts", 0, process.start)
-        return lambda: [option]
-
     # Methods for the parts.
 
     def allows(self, kind: str) -> bool:
         """Return whether faults of this kind belong to the scope."""
         return kind in self.scope.kinds
 
+    def allowed(self, *faults: Fault) -> list[Option]:
+        """Return the faults that belong to the scope as options."""
+        return [Option(label, 1, act) for kind, label, act in faults if kind in self.scope.kinds]
+
     def post(self, event: Event) -> None:
         """Add something that will happen."""
         self._pending.append(event)
-
-    def new_link(self, process: Process) -> Any:
-        """Return the journal as a process sees it."""
-        return JournalLink(self, process) if self.file is None else self.file.open(process)
 
     def say(self, text: str) -> None:
         """Add a line to the trace."""

@@ -7,8 +7,6 @@ one begins with what the disk had then. Some days are planted with a fill that t
 that moved without a fill, an execution without an order or a wrong average price. On others options expire.
 """
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import random

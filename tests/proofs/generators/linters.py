@@ -1,26 +1,22 @@
 """The linters of Redocly and Spectral, with their recommended rules: no error."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .results import Result
-
-#: Severity of an error in the output of Spectral.
-_ERROR = 0
+from .results import Result, run_npm
 
 
 def run(bundle: Path, tools: Path, folder: Path) -> list[Result]:
     """Lint the bundle."""
     ruleset = folder / "spectral.yaml"
     ruleset.write_text('extends: ["spectral:oas"]\n', "utf-8")
-    redocly = _output(tools, "redocly", ["lint", str(bundle), "--format", "json", "--max-problems", "1000"])
-    spectral = _output(tools, "spectral", ["lint", str(bundle), "-r", str(ruleset), "-f", "json", "-q"])
+    redocly = run_npm(tools, "redocly", ["lint", bundle, "--format", "json", "--max-problems", "1000"], check=False)
+    spectral = run_npm(tools, "spectral", ["lint", bundle, "-r", ruleset, "-f", "json", "-q"], check=False)
     errors = {
-        "@redocly/cli lint": tuple(redocly_errors(redocly)),
-        "@stoplight/spectral-cli lint": tuple(spectral_errors(spectral)),
+        "@redocly/cli lint": tuple(redocly_errors(json.loads(redocly))),
+        "@stoplight/spectral-cli lint": tuple(spectral_errors(json.loads(spectral))),
     }
     return [Result(tool=tool, check="without errors", total=1, problems=found) for tool, found in errors.items()]
 
@@ -36,11 +32,5 @@ def redocly_errors(output: Any) -> Iterator[str]:
 def spectral_errors(output: Any) -> Iterator[str]:
     """Yield every error in the output of Spectral."""
     for problem in output:
-        if problem["severity"] == _ERROR:
+        if problem["severity"] == 0:  # an error
             yield f"{problem['code']}: {problem['message']} at {'/'.join(map(str, problem['path']))}"
-
-
-def _output(tools: Path, name: str, arguments: list[str]) -> Any:
-    program = tools / "node_modules" / ".bin" / name
-    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False, timeout=300)
-    return json.loads(done.stdout)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 import subprocess
@@ -14,7 +15,7 @@ import openapi_generator_cli
 
 from tests.schema.bundle import Body, alternatives, answers, name_of
 
-from .results import LISTS, Result, properties_of
+from .results import Result, properties_of, typed_rows
 
 TOOL = "openapi-generator"
 PACKAGE = "generated_by_openapi_generator"
@@ -29,10 +30,9 @@ def run(bundle: Path, folder: Path) -> list[Result]:
     subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
     sys.path.insert(0, str(output))
     models = importlib.import_module(f"{PACKAGE}.models")
-    untyped = tuple(name for name, component in LISTS.items() if not has_typed_rows(models, component))
     bodies = [body for body in answers() if body.exchange.status < 500]
     return [
-        Result(tool=TOOL, check="typed rows", total=len(LISTS), problems=untyped),
+        typed_rows(TOOL, functools.partial(has_typed_rows, models)),
         Result(tool=TOOL, check="answers parsed", total=len(bodies), problems=tuple(refusals(models, bodies))),
     ]
 

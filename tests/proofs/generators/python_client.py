@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import httpx
 from codegen.naming import snake
 from tests.schema.bundle import answers
 
-from .results import LISTS, Result, properties_of
+from .results import Result, properties_of, typed_rows
 
 TOOL = "openapi-python-client"
 PACKAGE = "generated_python_client"
@@ -31,10 +32,9 @@ def run(bundle: Path, folder: Path) -> list[Result]:
     subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
     sys.path.insert(0, str(folder))
     models = importlib.import_module(f"{PACKAGE}.models")
-    untyped = tuple(name for name, component in LISTS.items() if not has_typed_rows(models, component))
     bodies = [body for body in answers() if body.exchange.status < 500]
     return [
-        Result(tool=TOOL, check="typed rows", total=len(LISTS), problems=untyped),
+        typed_rows(TOOL, functools.partial(has_typed_rows, models)),
         Result(tool=TOOL, check="answers parsed", total=len(bodies), problems=tuple(refusals(bodies))),
     ]
 

@@ -1,12 +1,11 @@
 """Redoc: the definition in its page shows the fields of every answer, rows included."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .results import LISTS, Result, properties_of
+from .results import LISTS, Result, properties_of, run_npm
 
 #: Start of the definition that the page shows.
 DEFINITION = "const __redoc_definition = "
@@ -15,9 +14,7 @@ DEFINITION = "const __redoc_definition = "
 def run(bundle: Path, tools: Path, folder: Path) -> list[Result]:
     """Build the page into ``folder``, and check it."""
     page = folder / "redoc.html"
-    program = tools / "node_modules" / ".bin" / "redocly"
-    command = [program, "build-docs", str(bundle), "-o", str(page)]
-    subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
+    run_npm(tools, "redocly", ["build-docs", bundle, "-o", page])
     shown = definition(page.read_text("utf-8"))
     operations = {each["operationId"]: each for item in shown["paths"].values() for each in item.values()}
     hidden = tuple(name for name, operation in operations.items() if not shows_fields(shown, name, operation))

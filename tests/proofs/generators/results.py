@@ -1,6 +1,8 @@
 """Results of the tools, and the lists that they must understand."""
 
-from collections.abc import Iterable
+import subprocess
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import attrs
 
@@ -24,6 +26,20 @@ class Result:
         """Return the line of the report."""
         passed = self.total - min(len(self.problems), self.total)
         return f"{self.tool}: {self.check}: {passed} of {self.total}"
+
+
+def typed_rows(tool: str, is_typed: Callable[[str], bool]) -> Result:
+    """Return for which lists a tool has typed rows, by the component of the rows."""
+    untyped = tuple(name for name, component in LISTS.items() if not is_typed(component))
+    return Result(tool=tool, check="typed rows", total=len(LISTS), problems=untyped)
+
+
+def run_npm(
+    tools: Path, name: str, arguments: Iterable[str | Path], *, folder: Path | None = None, check: bool = True
+) -> str:
+    """Run a program of the tools from npm and return its output."""
+    command = [tools / "node_modules" / ".bin" / name, *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=check, timeout=300).stdout
 
 
 def properties_of(component: str) -> list[str]:

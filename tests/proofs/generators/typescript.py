@@ -2,13 +2,12 @@
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
 from codegen.naming import pascal
 from tests.schema.bundle import OPERATIONS
 
-from .results import LISTS, Result, properties_of
+from .results import LISTS, Result, properties_of, run_npm
 
 #: ``Typed<Rows, Keys>`` is true for an object type with these keys. False for any, unknown and never.
 HELPERS = """\
@@ -29,20 +28,14 @@ _ERROR = re.compile(r"^check\.ts\((\d+),")
 
 def run(bundle: Path, tools: Path, folder: Path) -> list[Result]:
     """Generate the types into ``folder`` and compile the assertions."""
-    commands = {
-        "openapi-typescript": ["-o", "openapi-typescript.d.ts"],
-        "openapi-ts": ["-i", str(bundle), "-o", "hey-api", "-p", "@hey-api/typescript"],
-    }
-    for name, options in commands.items():
-        first = [str(bundle)] if name == "openapi-typescript" else []
-        _run(tools, name, [*first, *options], folder)
+    run_npm(tools, "openapi-typescript", [bundle, "-o", "openapi-typescript.d.ts"], folder=folder)
+    run_npm(tools, "openapi-ts", ["-i", bundle, "-o", "hey-api", "-p", "@hey-api/typescript"], folder=folder)
     source, lines = assertions()
     (folder / "check.ts").write_text(source, "utf-8")
     (folder / "tsconfig.json").write_text(
         json.dumps({"compilerOptions": {"strict": True, "noEmit": True, "skipLibCheck": True}, "files": ["check.ts"]})
     )
-    done = _run(tools, "tsc", ["-p", ".", "--pretty", "false"], folder, check=False)
-    failed = problems(done.stdout, lines)
+    failed = problems(run_npm(tools, "tsc", ["-p", ".", "--pretty", "false"], folder=folder, check=False), lines)
     return [
         Result(tool=tool, check="typed rows", total=len(LISTS), problems=tuple(failed.get(tool, ())))
         for tool in ("openapi-typescript", "@hey-api/openapi-ts")
@@ -76,10 +69,3 @@ def problems(output: str, lines: dict[int, tuple[str, str]]) -> dict[str, list[s
         for each in tools if "error TS" in line else ():
             found.setdefault(each, []).append(operation or line)
     return found
-
-
-def _run(
-    tools: Path, name: str, arguments: list[str], folder: Path, *, check: bool = True
-) -> subprocess.CompletedProcess[str]:
-    program = tools / "node_modules" / ".bin" / name
-    return subprocess.run([program, *arguments], cwd=folder, capture_output=True, text=True, check=check, timeout=300)

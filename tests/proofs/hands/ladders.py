@@ -2,9 +2,8 @@
 
 Whatever happens, by the brokerage's books at most one order of the ladder works at any moment, and no more is filled
 than was ordered. What a call reports is what the books say, and after a last `recover` the journal knows the order.
+``python -m tests.proofs.hands.ladders 500`` plays 500 seeds.
 """
-
-from __future__ import annotations
 
 import asyncio
 import random
@@ -21,6 +20,7 @@ from brokerage_async.protocol.order_status import TERMINAL
 from brokerage_async.simulator import faults
 from tests.loops import VirtualLoop, run_in
 from tests.scenarios.test_order_entry_seeds import LATEST, Mortal, trouble
+from tests.seeded import play_seeds
 from tests.trading import LISTS, NOTHING_LISTED, POLICY, SUBMIT, Floor, floor, order
 
 ONE_ORDER, NAME, QUANTITY = r"/orders/\d+$", "worked", 10
@@ -80,16 +80,8 @@ class History:
         end = None if chance.random() < 0.7 else datetime.fromtimestamp(moment, UTC)
         try:
             async with asyncio.timeout(chance.choice([None, None, chance.uniform(0, 60)])):
-                self.check(
-                    await entry.work(
-                        self.here.account,
-                        order(NAME, QUANTITY),
-                        self._prices,
-                        every=chance.uniform(1, 12),
-                        until=end,
-                        allow_warnings=True,
-                    )
-                )
+                options = {"every": chance.uniform(1, 12), "until": end, "allow_warnings": True}
+                self.check(await entry.work(self.here.account, order(NAME, QUANTITY), self._prices, **options))
         except TimeoutError:
             self.tally["gave up"] += 1
         except OrderOutcomeUnknownError as unknown:
@@ -185,3 +177,7 @@ def run_seed(seed: int) -> Counter[str]:
         return run_in(VirtualLoop(), play(seed))
     except (AssertionError, BrokerageError) as error:
         raise AssertionError(f"seed {seed}: {error}") from error
+
+
+if __name__ == "__main__":
+    play_seeds(run_seed)

@@ -1,6 +1,7 @@
-"""Cancels hundreds of orders at once under faults: each is told as the brokerage's books have it, within the limits."""
+"""Cancels hundreds of orders at once under faults: each is told as the brokerage's books have it, within the limits.
 
-from __future__ import annotations
+``python -m tests.proofs.hands.sweeps 20`` plays 20 seeds of 300 orders each.
+"""
 
 import asyncio
 import random
@@ -13,6 +14,7 @@ from brokerage_async.order_entry import Cancellations, CancelOutcome
 from brokerage_async.protocol.order_status import TERMINAL
 from brokerage_async.simulator import faults
 from tests.loops import VirtualLoop, run_in
+from tests.seeded import play_seeds
 from tests.trading import LISTS, TIMEOUT, Floor, bracket_order, floor, order
 
 MOST = 20.0
@@ -113,3 +115,14 @@ def run_seed(seed: int, count: int) -> tuple[Counter[str], float, float]:
         raise AssertionError(f"seed {seed}: {error}") from error
     assert most <= MOST * (1 + BURST), f"seed {seed}: {most} cancels in a second"
     return tally, average, most
+
+
+def main(seed: int) -> Counter[str]:
+    """Play a seed and print how quickly the orders were cancelled."""
+    tally, average, most = run_seed(seed, 300)
+    print(f"sweep {seed}: {average:.1f} cancels a second, at most {most}", flush=True)
+    return tally
+
+
+if __name__ == "__main__":
+    play_seeds(main)

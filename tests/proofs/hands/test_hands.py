@@ -1,7 +1,5 @@
 """A sample of the ladders and of the sweeps, and mistakes that they must find."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import attrs

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,10 @@ SCRIPT = Path(__file__).with_name("javascript.mjs")
 
 async def run(environment: str, folder: Path) -> ClientRun:
     """Make every call against a simulator of ``environment``; ``folder`` holds the client's ``node_modules``."""
-    async with Simulator(environment=environment) as simulator, node(simulator, folder) as process:  # type: ignore[arg-type]
+    async with (
+        Simulator(environment=environment) as simulator,  # type: ignore[arg-type]
+        node(SCRIPT, folder, settings_of(simulator)) as process,
+    ):
         results = [result async for result in _results(simulator, process)]
     package = json.loads((folder / "node_modules" / PACKAGE / "package.json").read_text("utf-8"))
     return ClientRun(
@@ -26,11 +29,11 @@ async def run(environment: str, folder: Path) -> ClientRun:
 
 
 @contextlib.asynccontextmanager
-async def node(simulator: Simulator, folder: Path) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run the script until the end of the block."""
+async def node(script: Path, folder: Path, settings: Mapping[str, Any]) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run a script until the end of the block; ``folder`` holds the client's ``node_modules``."""
     process = await asyncio.create_subprocess_exec(
-        "node", str(SCRIPT), str(folder), json.dumps(settings_of(simulator)),
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        "node", str(script), str(folder), json.dumps(settings),
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=1 << 20,
     )  # fmt: skip
     try:
         yield process

@@ -10,14 +10,16 @@ import asyncio
 import contextlib
 import json
 import sys
-from collections.abc import AsyncIterator, Mapping
-from decimal import Decimal
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from brokerage_async import Client, models
+from brokerage_async import Client, models, tickets
 from brokerage_async.simulator import Simulator
 from tests.stream.world import SMALL, buy
+
+from .javascript import node
+from .python_streams import alert_on_spy
 
 SCRIPT = Path(__file__).with_name("javascript_streams.mjs")
 PATIENCE = 30.0
@@ -38,13 +40,14 @@ async def main(folder: Path) -> int:
     async with (
         Simulator(**SMALL, without=without) as simulator,
         simulator.client() as client,
-        streamers(simulator, folder) as lines,
+        node(SCRIPT, folder, settings_of(simulator)) as process,
     ):
         acting: asyncio.Task[None] | None = None
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE):
-                async for line in lines:
-                    found[line["streamer"], line["type"]] = line["data"]
+                while line := await process.stdout.readline():
+                    event = json.loads(line)
+                    found[event["streamer"], event["type"]] = event["data"]
                     if acting is None and all(("account", name) in found for name in ANSWERS):
                         acting = asyncio.create_task(act(simulator, client))
                     if all(each in found for each in wanted):
@@ -68,31 +71,19 @@ async def act(simulator: Simulator, client: Client) -> None:
     account = simulator.account_numbers[0]
     await client.orders.submit(account, buy("AAPL", 3))
     await asyncio.sleep(3)
-    sale = buy("AAPL", 3)
-    closing = models.NewOrderLeg(
-        instrument_type=models.InstrumentType.EQUITY, symbol="AAPL", quantity=Decimal(3),
-        action=models.LegAction.SELL_TO_CLOSE,
-    )  # fmt: skip
-    await client.orders.submit(
-        account, models.NewOrder(order_type=sale.order_type, time_in_force=sale.time_in_force, legs=[closing])
-    )
+    await client.orders.submit(account, tickets.market(tickets.sell_to_close("AAPL", 3)))
     pair = models.NewComplexOrder(
         type=models.ComplexOrderType.OTO, trigger_order=buy("KO", 1, "10.00"), orders=[buy("KO", 1, "9.00")]
     )
     await client.complex_orders.submit(account, pair)
-    alert = models.NewQuoteAlert(
-        symbol="SPY", field=models.AlertField.LAST, operator=models.AlertOperator.GREATER_THAN, threshold=Decimal(5000)
-    )
-    await client.quote_alerts.create(alert)
-    simulator.set_price("SPY", 5001)
+    await alert_on_spy(simulator, client)
     simulator.move_cash(account, 100)
     simulator.publish_watchlist("Picks", ["AAPL"])
 
 
-@contextlib.asynccontextmanager
-async def streamers(simulator: Simulator, folder: Path) -> AsyncIterator[AsyncIterator[Any]]:
-    """Run the script until the end of the block, and yield its lines."""
-    settings = {
+def settings_of(simulator: Simulator) -> dict[str, Any]:
+    """Return what the script needs to know."""
+    return {
         "baseUrl": simulator.base_url,
         "accountStreamerUrl": simulator.streamer_url,
         "clientSecret": simulator.client_secret,
@@ -100,21 +91,6 @@ async def streamers(simulator: Simulator, folder: Path) -> AsyncIterator[AsyncIt
         "account": simulator.account_numbers[0],
         "candlesFrom": round(simulator.clock.time.timestamp() * 1000) - 300_000,
     }
-    process = await asyncio.create_subprocess_exec(
-        "node", str(SCRIPT), str(folder), json.dumps(settings), stdout=asyncio.subprocess.PIPE, limit=1 << 20
-    )
-    assert process.stdout is not None
-    try:
-        yield _lines(process.stdout)
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
-
-
-async def _lines(output: asyncio.StreamReader) -> AsyncIterator[Any]:
-    while line := await output.readline():
-        yield json.loads(line)
 
 
 if __name__ == "__main__":

@@ -18,16 +18,8 @@ PACKAGE = "tastytrade"
 Call = tuple[str, Callable[[], Awaitable[object]]]
 """Name of a call and how to make it. It must return something, unless it is in `SILENT`."""
 
-SILENT = frozenset(
-    {
-        "Account.delete_complex_order",
-        "Account.delete_order",
-        "PrivateWatchlist.remove",
-        "PrivateWatchlist.update",
-        "PrivateWatchlist.upload",
-        "Session.refresh",
-    }
-)
+SILENT = {"Account.delete_complex_order", "Account.delete_order", "PrivateWatchlist.remove", "PrivateWatchlist.update",
+          "PrivateWatchlist.upload", "Session.refresh"}  # fmt: skip
 
 
 async def run(environment: str) -> ClientRun:
@@ -42,7 +34,7 @@ async def run(environment: str) -> ClientRun:
 @contextlib.asynccontextmanager
 async def session_of(simulator: Simulator) -> AsyncIterator[Any]:
     """Open a session of the SDK, unchanged but for the addresses that it takes from its constants."""
-    sdk = _module("session")
+    sdk = module("session")
     sdk.API_URL = sdk.CERT_URL = simulator.base_url
     is_test = not simulator.environment.is_production
     async with sdk.Session(simulator.client_secret, simulator.refresh_token, is_test=is_test) as session:
@@ -62,7 +54,7 @@ async def _results(simulator: Simulator, session: Any) -> AsyncIterator[CallResu
         yield judge(name, environment, simulator.ledger.requests[before:], error)
 
 
-def _module(name: str) -> ModuleType:
+def module(name: str) -> ModuleType:
     return importlib.import_module(f"{PACKAGE}.{name}")
 
 
@@ -73,7 +65,7 @@ class Calls:
         self.simulator = simulator
         self.session = session
         self.orders: dict[str, int] = {}
-        account = _module("account").Account
+        account = module("account").Account
         # The constructor wants the answer of an address that the schema may not have.
         self.new, self.rich = (account.model_construct(account_number=n) for n in simulator.account_numbers[:2])
 
@@ -91,9 +83,9 @@ class Calls:
 
     def market(self) -> Iterator[Call]:
         session = self.session
-        sessions, metrics, data = map(_module, ("market_sessions", "metrics", "market_data"))
+        sessions, metrics, data = map(module, ("market_sessions", "metrics", "market_data"))
         exchanges = list(sessions.ExchangeType)
-        types = _module("order").InstrumentType
+        types = module("order").InstrumentType
         yield "get_market_sessions", lambda: sessions.get_market_sessions(session, exchanges)
         yield "get_market_holidays", lambda: sessions.get_market_holidays(session)
         yield "get_futures_holidays", lambda: sessions.get_futures_holidays(session, exchanges[0])
@@ -105,10 +97,10 @@ class Calls:
         yield "get_market_data", lambda: data.get_market_data(session, "AAPL", types.EQUITY)
         yield "get_market_data_by_type", lambda: data.get_market_data_by_type(session, equities=["AAPL"])
         # It asks for no answer: whatever is not 2xx counts as nothing found.
-        yield "symbol_search", lambda: _module("search").symbol_search(session, "AAPL")
+        yield "symbol_search", lambda: module("search").symbol_search(session, "AAPL")
 
     def instruments(self) -> Iterator[Call]:
-        session, found = self.session, _module("instruments")
+        session, found = self.session, module("instruments")
         catalogue = self.simulator.brokerage.state.catalogue
         option, warrant = (table.definitions[0].symbol for table in (catalogue.equity_options, catalogue.warrants))
         future_option = first_future_option(self.simulator)
@@ -136,7 +128,7 @@ class Calls:
         yield "get_quantity_decimal_precisions", lambda: found.get_quantity_decimal_precisions(session)
 
     def trading(self) -> Iterator[Call]:
-        session, account, words = self.session, self.new, _module("order")
+        session, account, words = self.session, self.new, module("order")
         buy = [self.leg("AAPL", "BUY_TO_OPEN", 10)]
         far = words.LimitOrder(legs=buy, price=Decimal(-100), external_identifier="far")
         near = words.LimitOrder(legs=buy, price=Decimal(-300))
@@ -159,35 +151,26 @@ class Calls:
         yield "Account.delete_order", lambda: account.delete_order(session, self.orders["stop limit"])
         yield "Account.get_live_orders (after a cancel)", lambda: account.get_live_orders(session)
         yield "Account.get_order_history", lambda: account.get_order_history(session)
-        yield (
-            "Account.get_order_history (pages)",
-            lambda: account.get_order_history(session, per_page=2, page_offset=None, sort="Asc"),
-        )
-        statuses = [words.OrderStatus.FILLED]
-        yield (
-            "Account.get_order_history (filters)",
-            lambda: account.get_order_history(
-                session, statuses=statuses, start_date=date(2026, 6, 1), underlying_symbol="AAPL",
-                underlying_instrument_type=words.InstrumentType.EQUITY,
-            ),
-        )  # fmt: skip
+        pages = {"per_page": 2, "page_offset": None, "sort": "Asc"}
+        yield "Account.get_order_history (pages)", lambda: account.get_order_history(session, **pages)
+        filters = {"statuses": [words.OrderStatus.FILLED], "start_date": date(2026, 6, 1), "underlying_symbol": "AAPL"}
+        filters["underlying_instrument_type"] = words.InstrumentType.EQUITY
+        yield "Account.get_order_history (filters)", lambda: account.get_order_history(session, **filters)
 
     def complex_trading(self) -> Iterator[Call]:
-        session, account, words = self.session, self.rich, _module("order")
+        session, account, words = self.session, self.rich, module("order")
         ids = self.simulator.complex_order_ids
         sell = [self.leg("AAPL", "SELL_TO_CLOSE", 10)]
         oco = words.OCOOrder(
             take_profit=words.LimitOrder(legs=sell, price=Decimal(400), time_in_force=words.OrderTimeInForce.GTC),
             stop_loss=words.StopOrder(legs=sell, stop_trigger=Decimal(50), time_in_force=words.OrderTimeInForce.GTC),
         )
+        get = account.get_complex_order
         for kind in ("OTOCO", "OCO"):
-            yield f"Account.get_complex_order ({kind})", lambda kind=kind: account.get_complex_order(session, ids[kind])
+            yield f"Account.get_complex_order ({kind})", lambda kind=kind: get(session, ids[kind])
         component = words.LimitOrder(legs=sell, price=Decimal(401), time_in_force=words.OrderTimeInForce.GTC)
         yield "Account.replace_order (component)", lambda: self.replace_component(ids["OCO"], component)
-        yield (
-            "Account.get_complex_order (with related orders)",
-            lambda: account.get_complex_order(session, ids["OCO"]),
-        )
+        yield "Account.get_complex_order (with related orders)", lambda: get(session, ids["OCO"])
         yield "Account.get_live_complex_orders", lambda: account.get_live_complex_orders(session)
         yield "Account.get_complex_order_history", lambda: account.get_complex_order_history(session)
         yield "Account.place_complex_order (dry run)", lambda: account.place_complex_order(session, oco)
@@ -196,7 +179,7 @@ class Calls:
 
     def account(self) -> Iterator[Call]:
         session, account = self.session, self.new
-        kind = _module("account").Account
+        kind = module("account").Account
         yield "Account.get (list)", lambda: kind.get(session)
         yield "Account.get (one)", lambda: kind.get(session, account.account_number)
         yield "Account.get_trading_status", lambda: account.get_trading_status(session)
@@ -205,23 +188,19 @@ class Calls:
         yield "Account.get_positions", lambda: self.rich.get_positions(session)
         yield "Account.get_history", lambda: account.get_history(session)
         yield "Account.get_history (pages)", lambda: self.rich.get_history(session, per_page=5, page_offset=None)
-        yield (
-            "Account.get_history (filters)",
-            lambda: account.get_history(session, types=["Trade"], start_date=date(2026, 6, 1), symbol="AAPL"),
-        )
+        filters = {"types": ["Trade"], "start_date": date(2026, 6, 1), "symbol": "AAPL"}
+        yield "Account.get_history (filters)", lambda: account.get_history(session, **filters)
         yield "Account.get_transaction", lambda: account.get_transaction(session, 700_000_001)
         yield "Account.get_total_fees", lambda: account.get_total_fees(session, date(2026, 6, 10))
         yield "Account.get_margin_requirements", lambda: account.get_margin_requirements(session)
         yield "Account.get_margin_requirements (positions)", lambda: self.rich.get_margin_requirements(session)
-        yield (
-            "Account.get_net_liquidating_value_history",
-            lambda: account.get_net_liquidating_value_history(session, time_back="1m"),
-        )
+        net_liq = account.get_net_liquidating_value_history
+        yield "Account.get_net_liquidating_value_history", lambda: net_liq(session, time_back="1m")
 
     def watchlists(self) -> Iterator[Call]:
-        session, kinds = self.session, _module("watchlists")
+        session, kinds = self.session, module("watchlists")
         own = kinds.PrivateWatchlist(name="Mine", group_name="interop")
-        own.add_symbol("AAPL", _module("order").InstrumentType.EQUITY)
+        own.add_symbol("AAPL", module("order").InstrumentType.EQUITY)
         yield "PrivateWatchlist.upload", lambda: own.upload(session)
         yield "PrivateWatchlist.get (list)", lambda: kinds.PrivateWatchlist.get(session)
         yield "PrivateWatchlist.get (one)", lambda: kinds.PrivateWatchlist.get(session, "Mine")
@@ -235,7 +214,7 @@ class Calls:
     # What the calls need
 
     def leg(self, symbol: str, action: str, quantity: int | None) -> Any:
-        words = _module("order")
+        words = module("order")
         return words.Leg(
             instrument_type=words.InstrumentType.EQUITY,
             symbol=symbol,

@@ -6,7 +6,6 @@ It prints what each streamer received, and exits with 1 if anything is missing.
 """
 
 import asyncio
-import importlib
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -14,10 +13,10 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from brokerage_async import models
+from brokerage_async import Client, models, tickets
 from brokerage_async.simulator import Simulator
 
-from .python_sdk import PACKAGE, session_of
+from .python_sdk import module, session_of
 
 SYMBOLS, OPTION = ["AAPL", "SPY"], ".AAPL260717C200"
 EVENTS = ("Quote", "Trade", "Summary", "Profile", "Greeks", "TimeAndSale", "TheoPrice")
@@ -48,7 +47,7 @@ async def _results(simulator: Simulator, session: Any) -> AsyncIterator[tuple[st
 
 async def _account(simulator: Simulator, session: Any) -> dict[str, str]:
     """Connect, place an order, and return the types of the events that came."""
-    streamer_module, account_module, order_module = map(_module, ("streamer", "account", "order"))
+    streamer_module, account_module, order_module = map(module, ("streamer", "account", "order"))
     streamer = streamer_module.AlertStreamer(session)
     streamer.base_url = simulator.streamer_url
     number = simulator.account_numbers[0]
@@ -63,20 +62,8 @@ async def _account(simulator: Simulator, session: Any) -> dict[str, str]:
         await streamer.subscribe_quote_alerts()
         await asyncio.sleep(0.2)
         async with simulator.client() as client:
-            leg = models.NewOrderLeg(
-                instrument_type=models.InstrumentType.EQUITY, symbol="AAPL", quantity=Decimal(3),
-                action=models.LegAction.BUY_TO_OPEN,
-            )  # fmt: skip
-            order = models.NewOrder(
-                order_type=models.OrderType.MARKET, time_in_force=models.TimeInForce.DAY, legs=[leg]
-            )
-            await client.orders.submit(number, order)
-            alert = models.NewQuoteAlert(
-                symbol="SPY", field=models.AlertField.LAST, operator=models.AlertOperator.GREATER_THAN,
-                threshold=Decimal(5000),
-            )  # fmt: skip
-            await client.quote_alerts.create(alert)
-            simulator.set_price("SPY", 5001)
+            await client.orders.submit(number, tickets.market(tickets.buy_to_open("AAPL", 3)))
+            await alert_on_spy(simulator, client)
         for kind in kinds:
             async with asyncio.timeout(15):
                 event = await anext(streamer.listen(kind))
@@ -84,9 +71,18 @@ async def _account(simulator: Simulator, session: Any) -> dict[str, str]:
     return found
 
 
+async def alert_on_spy(simulator: Simulator, client: Client) -> None:
+    """Let a quote alert go off."""
+    alert = models.NewQuoteAlert(
+        symbol="SPY", field=models.AlertField.LAST, operator=models.AlertOperator.GREATER_THAN, threshold=Decimal(5000)
+    )
+    await client.quote_alerts.create(alert)
+    simulator.set_price("SPY", 5001)
+
+
 async def _market(simulator: Simulator, session: Any) -> dict[str, str]:
     """Subscribe to every type of event, and return the symbols of the events that came."""
-    streamer_module, dxfeed = _module("streamer"), _module("dxfeed")
+    streamer_module, dxfeed = module("streamer"), module("dxfeed")
     found: dict[str, str] = {}
     async with streamer_module.DXLinkStreamer(session) as streamer:
         for name in EVENTS:
@@ -104,10 +100,6 @@ async def _market(simulator: Simulator, session: Any) -> dict[str, str]:
                 pass
             found["Quote after a change of the price"] = str(quote.bid_price)
     return found
-
-
-def _module(name: str) -> Any:
-    return importlib.import_module(f"{PACKAGE}.{name}")
 
 
 if __name__ == "__main__":

@@ -13,8 +13,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["LossyProxy", "at_random"]
-
 EFFECT = re.compile(rb"C\x00\x00\x00.(?:INSERT 0|UPDATE) [1-9]")
 """A message that says that rows were changed."""
 READY = b"Z\x00\x00\x00\x05"

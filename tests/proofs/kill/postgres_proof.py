@@ -11,20 +11,17 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
 from typing import Any
 
 import attrs
 
-from brokerage_async.journal import JournalEntry, PostgresJournal
+from brokerage_async.journal import PostgresJournal
 from tests import journal_servers
 from tests.processes import Crowd, crowd, preload
 from tests.proofs.kill.lossy_proxy import LossyProxy, at_random
 from tests.proofs.kill.scripted_brokerage import LEASE, ScriptedBrokerage
 from tests.proofs.kill.sharing_worker import Report, Share, work
 from tests.proofs.kill.verdict import Verdict, judge
-
-__all__ = ["Proof", "prove"]
 
 WORKERS = 3
 ORDERS_OF_AN_ACCOUNT = 40
@@ -37,14 +34,6 @@ SHORT_OUTAGE, LONG_OUTAGE = 0.5, LEASE + 1.0
 LIMIT = 270.0
 """Seconds after which workers begin no placement any more."""
 preload("tests.proofs.kill.sharing_worker")
-
-
-@attrs.frozen(kw_only=True)
-class Proof:
-    """Result of a run: the verdict, and counts of the events in it."""
-
-    verdict: Verdict
-    tally: Counter[str]
 
 
 class _Workers(Crowd):
@@ -102,26 +91,35 @@ class _Workers(Crowd):
         assert len(self.finished) == WORKERS, "a worker has died; its traceback is on standard error"
 
 
-@contextlib.asynccontextmanager
-async def _floor(seed: int) -> AsyncIterator[tuple[journal_servers.PostgresServer, LossyProxy, ScriptedBrokerage]]:
-    with journal_servers.mortal_server() as server:
-        treatment = at_random(seed, drop=DROPPED, delay=DELAYED)
-        async with LossyProxy(server.socket, treatment) as proxy, ScriptedBrokerage(seed) as brokerage:
-            chance = random.Random(seed)
-            proxy.connecting = lambda: chance.uniform(0, SLOWLY_CONNECTED)
-            yield server, proxy, brokerage
-
-
-async def prove(identifiers: int, kills: int, seed: int, *, limit: float = LIMIT, cap: int = 0) -> Proof:
-    """Judge a run of ``identifiers`` shared orders and ``kills`` of the database.
+async def prove(
+    identifiers: int, kills: int, seed: int, *, limit: float = LIMIT, cap: int = 0
+) -> tuple[Verdict, Counter[str]]:
+    """Judge a run of ``identifiers`` shared orders and ``kills`` of the database, and count the events in it.
 
     ``cap``: how many of them the guard of the workers lets through, 0 for no guard. With one, workers are killed too.
     """
-    chance, began = random.Random(seed), time.monotonic()
-    async with _floor(seed) as (server, proxy, brokerage):
+    chance, connecting, began = random.Random(seed), random.Random(seed), time.monotonic()
+    names = tuple((f"5WT{n // ORDERS_OF_AN_ACCOUNT:05}", f"shared-{seed}-{n}") for n in range(identifiers))
+    async with contextlib.AsyncExitStack() as stack:
+        server = stack.enter_context(journal_servers.mortal_server())
+        treatment = at_random(seed, drop=DROPPED, delay=DELAYED)
+        proxy = await stack.enter_async_context(LossyProxy(server.socket, treatment))
+        proxy.connecting = lambda: connecting.uniform(0, SLOWLY_CONNECTED)
+        brokerage = await stack.enter_async_context(ScriptedBrokerage(seed))
         async with crowd(_Workers) as workers:
-            for each in _shares(identifiers, seed, limit, brokerage.base_url, proxy.dsn, cap):
-                workers.employ(each)
+            for number in range(WORKERS):
+                workers.employ(
+                    Share(
+                        sender=f"worker/{number}",
+                        base_url=brokerage.base_url,
+                        dsn=proxy.dsn,
+                        names=names,
+                        seed=seed,
+                        seconds=limit,
+                        cap=cap,
+                        attempts=1 if number else 2,  # one waits out a 429 while it holds the order, others give it up
+                    )
+                )
             killed = 0
             for number in range(kills):
                 share = (number + chance.random()) / kills
@@ -142,56 +140,33 @@ async def prove(identifiers: int, kills: int, seed: int, *, limit: float = LIMIT
             await workers.wait_for_finish(60)
         async with PostgresJournal(server.dsn) as journal:
             entries = await journal.entries()
-        tally = _tally(brokerage, entries, workers.reports)
+        tally = Counter(f"brokerage: {what}" for what in brokerage.met.elements())
+        tally.update(f"entries: {entry.state.value}" for entry in entries)
+        tally.update(f"calls: {report.outcome}" for report in workers.reports)
+        tally["brokerage: orders"] = sum(map(len, brokerage.books.values()))
         tally["server killed"], tally["workers killed"] = killed, len(workers.killed)
         tally["acknowledgements dropped"] = proxy.dropped
         tally["left unsettled (of every worker)"] = WORKERS * identifiers - settled
         tally["seconds"] = round(time.monotonic() - began)
-        return Proof(verdict=judge(brokerage.books, entries, workers.reports), tally=tally)
-
-
-def _shares(identifiers: int, seed: int, limit: float, base_url: str, dsn: str, cap: int) -> list[Share]:
-    names = tuple((f"5WT{n // ORDERS_OF_AN_ACCOUNT:05}", f"shared-{seed}-{n}") for n in range(identifiers))
-    return [
-        Share(
-            sender=f"worker/{number}",
-            base_url=base_url,
-            dsn=dsn,
-            names=names,
-            seed=seed,
-            seconds=limit,
-            cap=cap,
-            attempts=1 if number else 2,  # one waits out a 429 while it holds the order, the others give it up
-        )
-        for number in range(WORKERS)
-    ]
-
-
-def _tally(brokerage: ScriptedBrokerage, entries: list[JournalEntry], reports: list[Report]) -> Counter[str]:
-    tally = Counter(f"brokerage: {what}" for what in brokerage.met.elements())
-    tally.update(f"entries: {entry.state.value}" for entry in entries)
-    tally.update(f"calls: {report.outcome}" for report in reports)
-    tally["brokerage: orders"] = sum(map(len, brokerage.books.values()))
-    return tally
+        return judge(brokerage.books, entries, workers.reports), tally
 
 
 def main(identifiers: int = 2_000, kills: int = 20, seed: int | None = None, cap: int = 0) -> int:
     """Play one run and print its verdict."""
     logging.disable(logging.CRITICAL)
     seed = random.randrange(10**6) if seed is None else seed
-    proof = asyncio.run(prove(identifiers, kills, seed, cap=cap))
-    verdict, tally = proof.verdict, proof.tally
+    verdict, tally = asyncio.run(prove(identifiers, kills, seed, cap=cap))
     print(
         f"{identifiers} identifiers, {WORKERS} workers, seed {seed}: {len(verdict.doubled)} doubled, "
         f"{len(verdict.lost)} lost, {len(verdict.wrong)} wrong outcomes"
     )
-    for violation in (*verdict.doubled, *verdict.lost, *verdict.wrong):
+    for violation in verdict.violations:
         print(f"  VIOLATION {violation}")
     for what, count in sorted(tally.items()):
         print(f"  {what}: {count}")
     complete = tally["server killed"] == kills and not tally["left unsettled (of every worker)"]
     within = not cap or tally["brokerage: orders"] <= cap
-    return 0 if verdict.is_clean and complete and within else 1
+    return 0 if not verdict.violations and complete and within else 1
 
 
 if __name__ == "__main__":

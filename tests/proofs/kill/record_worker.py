@@ -4,8 +4,6 @@ Prices rise by a cent every 20 ms, from ``FIRST`` cents on, after the first writ
 starts is not lost. A line with the price and the wall clock follows each.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import time

@@ -19,8 +19,6 @@ from typing import Any
 import attrs
 from aiohttp import web
 
-__all__ = ["LEASE", "VISIBLE", "BookedOrder", "ScriptedBrokerage"]
-
 LEASE = 3.0
 """Lease of the workers: some waits that a 429 asks for are longer, by far."""
 VISIBLE = 0.5
@@ -81,17 +79,13 @@ class ScriptedBrokerage:
         fields = json.loads(body)
         sender = http.headers["User-Agent"]
         order = BookedOrder("", account, fields["external-identifier"], sender, arrived, fields)
+        fortieth = zlib.crc32(order.identifier.encode()) % 40  # of all identifiers, one is refused at each step
         if http.path.endswith("/dry-run"):
-            return self._dry_run(order)
-        return await self._submit(http, order)
-
-    def _dry_run(self, order: BookedOrder) -> web.Response:
-        if _share_of(order.identifier) == 0:
-            return self._refuse("dry-run refused")
-        return self._trouble("dry-run", {0.02: 429, 0.05: 503}) or _success({"order": _shown(order), "warnings": []})
-
-    async def _submit(self, http: web.BaseRequest, order: BookedOrder) -> web.Response:
-        if _share_of(order.identifier) == 1:
+            if fortieth == 0:
+                return self._refuse("dry-run refused")
+            shown = {"order": _shown(order), "warnings": []}
+            return self._trouble("dry-run", {0.02: 429, 0.05: 503}) or _success(shown)
+        if fortieth == 1:
             return self._refuse("submit refused")
         turned_away = self._trouble("submit", {RATE_LIMITED: 429})
         if turned_away is not None:
@@ -148,11 +142,6 @@ class ScriptedBrokerage:
 
 SUBMITS = {"answered": 84, "lost before": 4, "lost after": 6, "502 after": 3, "late": 3}
 """Fates of the submits that are not turned away, by weight."""
-
-
-def _share_of(identifier: str) -> int:
-    """Return the fortieth of all identifiers that this one belongs to."""
-    return zlib.crc32(identifier.encode()) % 40
 
 
 def _shown(order: BookedOrder) -> dict[str, Any]:

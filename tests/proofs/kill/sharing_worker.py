@@ -16,8 +16,6 @@ from brokerage_async.journal import JournalError, PostgresJournal
 from brokerage_async.order_entry import OrderEntry, OrderGuard, Placement, ReconcilePolicy
 from tests.proofs.kill.scripted_brokerage import LEASE, VISIBLE
 
-__all__ = ["Report", "Share", "work"]
-
 POLICY = ReconcilePolicy(visibility_delay=VISIBLE + 0.7, first=0.05, max_interval=0.3)
 AT_ONCE = 12
 NEIGHBOURS = 24
@@ -42,7 +40,7 @@ class Share:
     cap: int = 0
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen
 class Report:
     """Outcome that one call reported, with its times on the monotonic clock of the machine."""
 
@@ -95,7 +93,8 @@ class _Worker:
 
     async def place_all(self) -> None:
         """See every order through, several at once."""
-        names = iter(self._shuffled())
+        groups = [self._share.names[n : n + NEIGHBOURS] for n in range(0, len(self._share.names), NEIGHBOURS)]
+        names = iter([name for group in groups for name in self._chance.sample(group, len(group))])
 
         async def take() -> None:
             for account, identifier in names:
@@ -110,11 +109,6 @@ class _Worker:
         began = time.monotonic()
         for placement in await self._entry.recover():
             self._channel.send(("report", self._report_of(placement, began)))
-
-    def _shuffled(self) -> list[tuple[str, str]]:
-        names = list(self._share.names)
-        groups = [names[start : start + NEIGHBOURS] for start in range(0, len(names), NEIGHBOURS)]
-        return [name for group in groups for name in self._chance.sample(group, len(group))]
 
     async def _see_through(self, account: str, identifier: str) -> None:
         """Place an order until its outcome is final. Every call may resubmit it once."""
@@ -132,25 +126,14 @@ class _Worker:
         began = time.monotonic()
         try:
             order = attrs.evolve(ticket, external_identifier=identifier)
-            placement = await self._entry.place(account, order, resubmit=1)
+            return self._report_of(await self._entry.place(account, order, resubmit=1), began)
         except OrderOutcomeUnknownError as error:
-            return self._report(account, identifier, f"unknown: {error.code}", began)
+            outcome = f"unknown: {error.code}"
         except JournalError:
-            return self._report(account, identifier, "journal", began)
-        return self._report_of(placement, began)
+            outcome = "journal"
+        return Report(self._share.sender, account, identifier, outcome, began, time.monotonic())
 
     def _report_of(self, placement: Placement, began: float) -> Report:
-        order_id = None if placement.order is None else placement.order.id
-        account, identifier = placement.account_number, placement.external_identifier
-        return self._report(account, identifier, placement.outcome.value, began, order_id)
-
-    def _report(self, account: str, identifier: str, outcome: str, began: float, order_id: str | None = None) -> Report:
-        return Report(
-            sender=self._share.sender,
-            account=account,
-            identifier=identifier,
-            outcome=outcome,
-            began=began,
-            ended=time.monotonic(),
-            order_id=order_id,
-        )
+        name = placement.account_number, placement.external_identifier
+        order_id = placement.order and placement.order.id
+        return Report(self._share.sender, *name, placement.outcome.value, began, time.monotonic(), order_id)

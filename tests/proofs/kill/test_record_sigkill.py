@@ -3,12 +3,9 @@
 ``python -m tests.proofs.kill.test_record_sigkill 50`` kills 50 of them, one after another in the same directory.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random
-import signal
 import sys
 import tempfile
 import time
@@ -50,7 +47,7 @@ async def record(directory: Path, first: int, seconds: float) -> tuple[dict[int,
     lines = [await process.stdout.readline()]
     await asyncio.sleep(seconds)
     killed = time.time()
-    process.send_signal(signal.SIGKILL)
+    process.kill()
     lines += [line async for line in process.stdout]
     await process.wait()
     return {int(cents): float(at) for cents, at in (line.split() for line in lines if line.endswith(b"\n"))}, killed

@@ -11,7 +11,7 @@ import random
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -19,11 +19,13 @@ import attrs
 import pytest
 
 from brokerage_async import tickets
-from brokerage_async.journal import EntryKey, EntryState, JournalEntry
+from brokerage_async.journal import EntryKey, EntryState
 from brokerage_async.simulator import Simulator
 from tests import journal_servers
 from tests.processes import Service, crowd, preload
 from tests.proofs.kill import worker
+from tests.proofs.kill.scripted_brokerage import BookedOrder
+from tests.proofs.kill.verdict import judge
 from tests.proofs.kill.worker import POINTS, Job
 
 SMALL = {"equities": 60, "equity_options": 10, "chain_rows": 10, "warrants": 5}
@@ -60,21 +62,17 @@ async def recover_in_a_process(job: Job) -> list[tuple[str, str, str]]:
     return list(answer)
 
 
-async def entries_of(job: Job) -> dict[str, JournalEntry]:
+async def check_books(sim: Simulator, job: Job) -> int:
+    """Check that the journal agrees with the books and has no open entry. Return the number of its entries."""
+    books = defaultdict[tuple[str, str], list[BookedOrder]](list)
+    for each in sim.ledger.orders(account_number=job.service.account):
+        name = job.service.account, each.external_identifier or ""
+        books[name].append(BookedOrder(each.order_id, *name, sender="a worker", arrived=0.0, fields={}))
     async with worker.make_journal(job) as journal:
-        return {entry.key.external_identifier: entry for entry in await journal.entries("sandbox")}
-
-
-def check_books(sim: Simulator, job: Job, entries: dict[str, JournalEntry]) -> None:
-    """No order twice, none without its entry, none that the journal calls placed and that does not exist."""
-    counts = Counter(record.external_identifier for record in sim.ledger.orders(account_number=job.service.account))
-    assert max(counts.values(), default=0) <= 1, f"placed twice: {counts.most_common(3)}"
-    lost = [name for name in counts if name not in entries or entries[name].state is not EntryState.PLACED]
-    assert not lost, f"at the brokerage, but not placed by the journal: {lost}"
-    false = [n for n, entry in entries.items() if entry.state is EntryState.PLACED and n not in counts]
-    assert not false, f"placed by the journal, but not at the brokerage: {false}"
-    still = [name for name, entry in entries.items() if entry.state is EntryState.OPEN]
-    assert not still, f"left open: {still}"
+        entries = await journal.entries("sandbox")
+    assert judge(books, entries, reports=()).violations == []
+    assert [entry for entry in entries if entry.state is EntryState.OPEN] == []
+    return len(entries)
 
 
 async def play(runs: int, seed: int, journal: str, where: str) -> Counter[str]:
@@ -90,10 +88,8 @@ async def play(runs: int, seed: int, journal: str, where: str) -> Counter[str]:
             for name, outcome, note in recovered:
                 exists = bool(sim.ledger.orders(external_identifier=name))
                 assert outcome == ("placed" if exists else "unknown"), f"{name}: {outcome}, {note}"
-        entries = await entries_of(plain)
-        check_books(sim, plain, entries)
+        tally["entries"] = await check_books(sim, plain)
         tally["orders"] = len(sim.ledger.orders(account_number=plain.service.account))
-        tally["entries"] = len(entries)
     return tally
 
 
@@ -127,7 +123,7 @@ async def test_two_processes_that_recover_the_same_journal_handle_each_order_onc
             answers = await asyncio.gather(*(recover_in_a_process(job) for _ in range(2)))
             handled = [(name, outcome) for answer in answers for name, outcome, _ in answer]
             assert sorted(handled) == sorted(names.items())
-            check_books(sim, job, await entries_of(job))
+            await check_books(sim, job)
 
 
 async def leave_open(sim: Simulator, job: Job) -> dict[str, str]:

@@ -53,7 +53,7 @@ class Night:
         try:
             return await asyncio.wait_for(process.wait(), kill_after)
         except TimeoutError:
-            process.send_signal(signal.SIGKILL)
+            process.kill()
             return await process.wait()
 
     async def run_killed(self, out: Path, kills: int, chance: random.Random, longest: float) -> int:
@@ -111,7 +111,10 @@ def plant(sim: Simulator, symbols: list[str], count: int) -> set[Row]:
     vars(catalogue)["equities"] = table
     make, tomorrow = catalogue._made_chain, catalogue.today + timedelta(days=1)
     edited = {symbol: make(symbol).definitions for symbol in symbols[:sixth]}
-    listed = {symbol: as_strike(rows[-1], Decimal(90_000)) for symbol, rows in edited.items()}
+    listed = {  # at a strike of 90,000
+        symbol: attrs.evolve(rows[-1], strike=Decimal(90_000), symbol=f"{rows[-1].symbol[:13]}90000000")
+        for symbol, rows in edited.items()
+    }
     changed = {rows[-3].symbol for rows in edited.values()}
 
     def render(row: OptionDefinition) -> Any:
@@ -134,11 +137,6 @@ def plant(sim: Simulator, symbols: list[str], count: int) -> set[Row]:
         *(("equity_options", each.symbol, "listed", None, None, None) for each in listed.values()),
         *(("equity_options", each, "changed", "exercise_style", "American", "European") for each in changed),
     }  # fmt: skip
-
-
-def as_strike(option: OptionDefinition, strike: Decimal) -> OptionDefinition:
-    """Return the same option with another strike."""
-    return attrs.evolve(option, strike=strike, symbol=f"{option.symbol[:13]}{int(strike * 1000):08}")
 
 
 async def play(folder: Path, *, equities: int, chains: int, kills: int, changes: int, seed: int = 0) -> dict[str, Any]:

@@ -4,11 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 
-from brokerage_async.journal import EntryState, JournalEntry
+from brokerage_async.journal import JournalEntry
 from tests.proofs.kill.scripted_brokerage import BookedOrder
 from tests.proofs.kill.sharing_worker import Report
-
-__all__ = ["Verdict", "judge"]
 
 Books = Mapping[tuple[str, str], Sequence[BookedOrder]]
 
@@ -22,38 +20,30 @@ class Verdict:
     wrong: list[str]
 
     @property
-    def is_clean(self) -> bool:
-        """Whether all three lists are empty."""
-        return not (self.doubled or self.lost or self.wrong)
+    def violations(self) -> list[str]:
+        """All of them."""
+        return [*self.doubled, *self.lost, *self.wrong]
 
 
 def judge(books: Books, entries: Iterable[JournalEntry], reports: Iterable[Report]) -> Verdict:
     """Judge a run that has ended with a recovery by every worker."""
-    journaled = {(entry.key.account_number, entry.key.external_identifier): entry for entry in entries}
-    lost = [
-        f"{identifier}: at the brokerage, but {_state(journaled.get((account, identifier)))}"
-        for (account, identifier), orders in books.items()
-        if orders and _state(journaled.get((account, identifier))) != "placed"
-    ]
-    doubled = [
-        f"{identifier}: {len(orders)} orders, by {', '.join(order.sender for order in orders)}"
-        for (_, identifier), orders in books.items()
-        if len(orders) > 1
-    ]
+    states = {(entry.key.account_number, entry.key.external_identifier): entry.state.value for entry in entries}
+    doubled, lost = list[str](), list[str]()
+    for key, orders in books.items():
+        if orders and states.get(key) != "placed":
+            lost.append(f"{key[1]}: at the brokerage, but {states.get(key, 'not in the journal')}")
+        if len(orders) > 1:
+            doubled.append(f"{key[1]}: {len(orders)} orders, by {', '.join(order.sender for order in orders)}")
     wrong = [
-        f"{entry.key.external_identifier}: placed by the journal, but not at the brokerage"
-        for key, entry in journaled.items()
-        if entry.state is EntryState.PLACED and not books.get(key)
+        f"{key[1]}: placed by the journal, but not at the brokerage"
+        for key, state in states.items()
+        if state == "placed" and not books.get(key)
     ]
     for report in reports:
         contradiction = _contradiction(report, books.get((report.account, report.identifier), ()))
         if contradiction:
             wrong.append(f"{report.identifier}: {report.sender} said {report.outcome}, but {contradiction}")
     return Verdict(doubled=doubled, lost=lost, wrong=wrong)
-
-
-def _state(entry: JournalEntry | None) -> str:
-    return "not in the journal" if entry is None else entry.state.value
 
 
 def _contradiction(report: Report, orders: Sequence[BookedOrder]) -> str:

@@ -3,8 +3,7 @@
 import asyncio
 import json
 import os
-import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -12,17 +11,10 @@ import attrs
 
 from brokerage_async.watch import SqliteState
 from tests.processes import Service
+from tests.proofs.kill.killer import Killer, points
 
-POINTS = (
-    "before changes are stored",
-    "while changes are stored",
-    "after changes are stored",
-    "before the work",
-    "after the work",
-    "before the acknowledgement",
-    "while it is acknowledged",
-    "after the acknowledgement",
-)
+STORED, ACKNOWLEDGED = "changes are stored", "a change is acknowledged"
+POINTS = (*points(STORED), "before the work", "after the work", *points(ACKNOWLEDGED))
 
 
 @attrs.frozen(kw_only=True)
@@ -39,20 +31,6 @@ class Job:
     early: bool = False
 
 
-class Killer:
-    """Kills this process at its point, at the n-th time."""
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._left = job.at_change
-
-    def at(self, point: str) -> None:
-        if point == self._job.point:
-            if self._left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-            self._left -= 1
-
-
 class DeadlyState(SqliteState):
     """A state, with a killer watching its writes."""
 
@@ -61,18 +39,10 @@ class DeadlyState(SqliteState):
         self._killer = killer
 
     async def report(self, changes: Any, begun: Any) -> None:
-        await self._watched(super().report(changes, begun), "changes are stored", "changes are stored")
+        await self._killer.watch(STORED, super().report(changes, begun))
 
     async def acknowledge(self, sequences: Any) -> None:
-        await self._watched(super().acknowledge(sequences), "the acknowledgement", "it is acknowledged")
-
-    async def _watched(self, write: Awaitable[None], what: str, under_way: str) -> None:
-        self._killer.at(f"before {what}")
-        writing = asyncio.ensure_future(write)
-        await asyncio.sleep(0)
-        self._killer.at(f"while {under_way}")
-        await writing
-        self._killer.at(f"after {what}")
+        await self._killer.watch(ACKNOWLEDGED, super().acknowledge(sequences))
 
 
 def consume(channel: Connection, job: Job) -> None:
@@ -82,7 +52,7 @@ def consume(channel: Connection, job: Job) -> None:
 
 async def _consume(channel: Connection, job: Job) -> None:
     log = os.open(job.log, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
-    killer = Killer(job)
+    killer = Killer(job.point, job.at_change)
 
     def note(**fact: Any) -> None:
         os.write(log, json.dumps(fact).encode() + b"\n")  # in the page cache, which survives the process

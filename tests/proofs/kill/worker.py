@@ -1,9 +1,7 @@
 """Worker in a separate process, to be killed: places orders one after another, or recovers."""
 
 import asyncio
-import os
-import signal
-from collections.abc import Callable
+import itertools
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -17,21 +15,12 @@ from brokerage_async.order_entry import OrderEntry, Outcome, ReconcilePolicy
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from tests.processes import Service
+from tests.proofs.kill.killer import Killer, points
 
 POLICY = ReconcilePolicy(visibility_delay=0.4, first=0.05, max_interval=0.1)
 LEASE = 0.5
-SUBMIT = "orders.submit"
-
-POINTS = (
-    "before the journal is written",
-    "while the journal is written",
-    "after the journal is written",
-    "before the order is sent",
-    "while the order is sent",
-    "after the answer",
-    "before the outcome is written",
-    "after the outcome is written",
-)
+JOURNAL, ORDER, OUTCOME = "the journal is written", "the order is sent", "the outcome is written"
+POINTS = points(JOURNAL, ORDER, OUTCOME)
 
 
 @attrs.frozen(kw_only=True)
@@ -46,54 +35,23 @@ class Job:
     at_order: int = 0
 
 
-def die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-class Killer:
-    """Kills this process at its point, in the course of the n-th order."""
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self.order = 0
-
-    def at(self, point: str) -> None:
-        if point == self._job.point and self.order == self._job.at_order:
-            die()
-
-
 class DeadlyTransport(AiohttpTransport):
     """Sends over HTTP, with a killer watching the submits."""
 
     killer: Killer
 
     async def send(self, request: Request) -> Response:
-        if request.operation is None or request.operation.name != SUBMIT:
-            return await super().send(request)
-        self.killer.at("before the order is sent")
-        sending = asyncio.ensure_future(super().send(request))
-        await asyncio.sleep(0.004)  # the request is on the wire, the answer is not back
-        self.killer.at("while the order is sent")
-        response = await sending
-        self.killer.at("after the answer")
-        return response
+        sending = super().send(request)
+        if request.operation is None or request.operation.name != "orders.submit":
+            return await sending
+        return await self.killer.watch(ORDER, sending, 0.004)  # the request is on the wire, the answer is not back
 
 
 def deadly(journal: Any, killer: Killer) -> Any:
     """The journal, with a killer watching its writes."""
     opening, closing = journal.open, journal.close
-
-    async def watched(write: Callable[..., Any], what: str, *args: Any, **kwargs: Any) -> Any:
-        killer.at(f"before {what} is written")
-        writing = asyncio.ensure_future(write(*args, **kwargs))
-        await asyncio.sleep(0)
-        killer.at(f"while {what} is written")
-        done = await writing
-        killer.at(f"after {what} is written")
-        return done
-
-    journal.open = lambda *args, **kwargs: watched(opening, "the journal", *args, **kwargs)
-    journal.close = lambda *args, **kwargs: watched(closing, "the outcome", *args, **kwargs)
+    journal.open = lambda *args, **kwargs: killer.watch(JOURNAL, opening(*args, **kwargs))
+    journal.close = lambda *args, **kwargs: killer.watch(OUTCOME, closing(*args, **kwargs))
     return journal
 
 
@@ -107,22 +65,19 @@ def place(channel: Connection, job: Job) -> None:
 
 
 async def _place(channel: Connection, job: Job) -> None:
-    killer = Killer(job)
     transport = DeadlyTransport()
-    transport.killer = killer
+    transport.killer = killer = Killer(job.point, job.at_order)
     account = job.service.account
     async with job.service.client(transport=transport, timeout=5) as client, make_journal(job) as journal:
         await client.orders.list_live(account).collect()
         entry = OrderEntry(client, deadly(journal, killer), reconcile=POLICY, lease=LEASE)
         channel.send(("ready", None))
-        while True:
+        for number in itertools.count():
             order = tickets.limit(tickets.buy_to_open("AAPL", 1), price="10")
-            named = attrs.evolve(order, external_identifier=f"{job.name}-{killer.order}")
             try:
-                await entry.place(account, named)
+                await entry.place(account, attrs.evolve(order, external_identifier=f"{job.name}-{number}"))
             except BrokerageError as error:
                 channel.send(("error", f"{type(error).__name__}: {error}"))
-            killer.order += 1
 
 
 def recover(channel: Connection, job: Job) -> None:

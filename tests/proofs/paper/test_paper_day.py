@@ -3,8 +3,6 @@
 python -m tests.proofs.paper.test_paper_day [orders] [kills]
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 import sys

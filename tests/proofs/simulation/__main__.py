@@ -8,9 +8,9 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 
-from .bugs import BUGS, planted
+from .bugs import BUGS
 from .chaos import HOUR, MIN_LENGTH
-from .run import Result, simulate
+from .run import simulate
 from .stages import IN_MEMORY, OVER_HTTP, Stage
 
 Outline = tuple[int, int, tuple[str, ...]]
@@ -33,36 +33,23 @@ def main() -> int:
     length = 60 * arguments.minutes if arguments.minutes else MIN_LENGTH if arguments.http else HOUR
     if length < MIN_LENGTH:
         parser.error(f"a run takes at least {MIN_LENGTH / 60:g} minutes")
-    play = functools.partial(_outline, bug=arguments.bug, stage=stage, length=length)
     if arguments.seed is not None:
-        return _show(_played(arguments.seed, arguments.bug, stage, length), arguments.history)
+        result = simulate(arguments.seed, BUGS.get(arguments.bug), stage=stage, length=length)
+        print("\n".join(result.history if arguments.history else result.history[-1:]))
+        print(f"seed {result.seed}: {result.calls} calls, history {result.digest}, {len(result.violations)} violations")
+        for violation in result.violations[:20]:
+            print(f"  {violation}")
+        return bool(result.violations)
+    play = functools.partial(_outline, stage=stage, length=length)
     if arguments.bugs:
-        hunt = functools.partial(_outline, stage=stage, length=length)
-        return _hunt(range(arguments.first, arguments.first + 50), hunt, arguments.jobs)
-    return _play(
-        range(arguments.first, arguments.first + arguments.seeds), play, _options(stage, length), arguments.jobs
-    )
-
-
-def _options(stage: Stage, length: float) -> str:
-    return f"{stage.option}--minutes {length / 60:g} "
-
-
-def _played(seed: int, bug: str | None, stage: Stage, length: float) -> Result:
-    return simulate(seed, planted(bug) if bug else None, stage=stage, length=length)
+        return _hunt(range(arguments.first, arguments.first + 50), play, arguments.jobs)
+    play, options = functools.partial(play, bug=arguments.bug), f"{stage.option}--minutes {length / 60:g} "
+    return _play(range(arguments.first, arguments.first + arguments.seeds), play, options, arguments.jobs)
 
 
 def _outline(seed: int, bug: str | None, stage: Stage, length: float) -> Outline:
-    result = _played(seed, bug, stage, length)
+    result = simulate(seed, BUGS.get(bug), stage=stage, length=length)
     return seed, result.calls, result.violations[:3]
-
-
-def _show(result: Result, history: bool) -> int:
-    print("\n".join(result.history if history else result.history[-1:]))
-    print(f"seed {result.seed}: {result.calls} calls, history {result.digest}, {len(result.violations)} violations")
-    for violation in result.violations[:20]:
-        print(f"  {violation}")
-    return bool(result.violations)
 
 
 def _play(seeds: Iterable[int], play: Callable[[int], Outline], options: str, jobs: int) -> int:
@@ -80,11 +67,11 @@ def _play(seeds: Iterable[int], play: Callable[[int], Outline], options: str, jo
     return bool(failed)
 
 
-def _hunt(seeds: range, hunt: Callable[..., Outline], jobs: int) -> int:
+def _hunt(seeds: range, play: Callable[..., Outline], jobs: int) -> int:
     missed = 0
     with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
         for bug in BUGS:
-            found = next((one for one in pool.map(functools.partial(hunt, bug=bug), seeds) if one[2]), None)
+            found = next((one for one in pool.map(functools.partial(play, bug=bug), seeds) if one[2]), None)
             missed += found is None
             print(f"{bug:28s} {f'seed {found[0]}: {found[2][0]}' if found else 'NOT FOUND'}", flush=True)
     return missed

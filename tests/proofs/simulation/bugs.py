@@ -4,8 +4,7 @@ A simulation that does not find them proves nothing. Each is a small, temporary 
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 from unittest.mock import patch
 
@@ -22,175 +21,120 @@ from brokerage_async.protocol.token import Lease
 
 from .record import RecordingTransport
 
-Patches = list[Any]
-BUGS: dict[str, Callable[[], Patches]] = {}
+_send, _release, _init, _next_request = RecordingTransport.send, Lane.release, Lane.__init__, Call._next_request
 
 
-def bug(function: Callable[[], Patches]) -> Callable[[], Patches]:
-    """Register a bug under the name of its function."""
-    BUGS[function.__name__] = function
-    return function
-
-
-@contextmanager
-def planted(name: str) -> Iterator[None]:
-    """Patch the library with a bug within the context."""
-    patches = BUGS[name]()
-    for one in patches:
-        one.start()
-    try:
-        yield
-    finally:
-        for one in patches:
-            one.stop()
-
-
-def _table(outcome: Outcome) -> Any:
+def _repeated(outcome: Outcome) -> Any:
     return patch.dict(retry.TABLE, {Effect.MUTATE: retry.TABLE[Effect.MUTATE] | {outcome: Action.REPEAT}})
 
 
-@bug
-def mutation_repeated_when_lost() -> Patches:
-    return [_table(Outcome.LOST)]
+BUGS: dict[str, Any] = {
+    "mutation_repeated_when_lost": _repeated(Outcome.LOST),
+    "mutation_repeated_after_5xx": _repeated(Outcome.SERVER_ERROR),
+}
+"""Bugs by name: context managers within which the library has them."""
 
 
-@bug
-def mutation_repeated_after_5xx() -> Patches:
-    return [_table(Outcome.SERVER_ERROR)]
+def bug(owner: Any, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """List a bug under the name of its function, which takes the place of an attribute."""
+
+    def listed(function: Callable[..., Any]) -> Callable[..., Any]:
+        BUGS[function.__name__] = patch.object(owner, name, function)
+        return function
+
+    return listed
 
 
-@bug
-def timeout_taken_for_not_sent() -> Patches:
-    original = RecordingTransport.send
-
-    async def send(self: RecordingTransport, request: Any) -> Any:
-        try:
-            return await original(self, request)
-        except ResponseLostError as error:
-            raise RequestNotSentError(*error.args) from error
-
-    return [patch.object(RecordingTransport, "send", send)]
+@bug(RecordingTransport, "send")
+async def timeout_taken_for_not_sent(self: RecordingTransport, request: Any) -> Any:
+    try:
+        return await _send(self, request)
+    except ResponseLostError as error:
+        raise RequestNotSentError(*error.args) from error
 
 
-@bug
-def silent_resend_when_dropped() -> Patches:
+@bug(RecordingTransport, "send")
+async def silent_resend_when_dropped(self: RecordingTransport, request: Any) -> Any:
     """Resend dropped requests, as aiohttp does by default."""
-    original = RecordingTransport.send
-
-    async def send(self: RecordingTransport, request: Any) -> Any:
-        try:
-            return await original(self, request)
-        except ResponseLostError:
-            return await self._inner.send(request)
-
-    return [patch.object(RecordingTransport, "send", send)]
+    try:
+        return await _send(self, request)
+    except ResponseLostError:
+        return await self._inner.send(request)
 
 
-@bug
-def no_single_flight() -> Patches:
-    async def get(self: TokenManager) -> str:
-        requested_at = asyncio.get_running_loop().time()
-        grant = await self._exchange(self._credentials)
-        self._lease = Lease.start(grant.access_token, grant.expires_in, requested_at)
-        return self._lease.authorization
-
-    return [patch.object(TokenManager, "get", get)]
+@bug(TokenManager, "get")
+async def no_single_flight(self: TokenManager) -> str:
+    requested_at = asyncio.get_running_loop().time()
+    grant = await self._exchange(self._credentials)
+    self._lease = Lease.start(grant.access_token, grant.expires_in, requested_at)
+    return self._lease.authorization
 
 
-@bug
-def refresh_dies_with_its_starter() -> Patches:
-    async def get(self: TokenManager) -> str:
-        authorization = self.peek(asyncio.get_running_loop().time())
-        if authorization is not None:
-            return authorization
-        if self._task is None:
-            self._start()
-        assert self._task is not None
-        await self._task  # without a shield
-        if self._lease is None:
-            raise TokenError("no token")
-        return self._lease.authorization
-
-    return [patch.object(TokenManager, "get", get)]
+@bug(TokenManager, "get")
+async def refresh_dies_with_its_starter(self: TokenManager) -> str:
+    authorization = self.peek(asyncio.get_running_loop().time())
+    if authorization is not None:
+        return authorization
+    if self._task is None:
+        self._start()
+    assert self._task is not None
+    await self._task  # without a shield
+    if self._lease is None:
+        raise TokenError("no token")
+    return self._lease.authorization
 
 
-@bug
-def late_401_drops_the_newer_token() -> Patches:
-    def invalidate(self: TokenManager, authorization: str) -> bool:
-        self._lease = None
-        return True
-
-    return [patch.object(TokenManager, "invalidate", invalidate)]
+@bug(TokenManager, "invalidate")
+def late_401_drops_the_newer_token(self: TokenManager, authorization: str) -> bool:
+    self._lease = None
+    return True
 
 
-@bug
-def refused_credentials_hammered() -> Patches:
-    return [patch.object(TokenManager, "_rest", lambda self, error, pause: None)]
+@bug(TokenManager, "_rest")
+def refused_credentials_hammered(self: TokenManager, error: Any, pause: Any) -> None:
+    pass
 
 
-@bug
-def slot_leaked_on_cancellation() -> Patches:
-    original = Lane.release
-
-    def release(self: Lane) -> None:
-        task = asyncio.current_task()
-        if task is None or not task.cancelling():
-            original(self)
-
-    return [patch.object(Lane, "release", release)]
+@bug(Lane, "release")
+def slot_leaked_on_cancellation(self: Lane) -> None:
+    task = asyncio.current_task()
+    if task is None or not task.cancelling():
+        _release(self)
 
 
-@bug
-def slot_leaked_by_cancelled_waiter() -> Patches:
-    async def acquire(self: Lane) -> None:
-        loop = asyncio.get_running_loop()
-        self.in_flight += 1
-        waiter = loop.create_future()
-        self._waiters.append(waiter)
-        self.in_flight -= 1
-        self._admit(loop)
-        await waiter
-
-    return [patch.object(Lane, "acquire", acquire)]
+@bug(Lane, "acquire")
+async def slot_leaked_by_cancelled_waiter(self: Lane) -> None:
+    loop = asyncio.get_running_loop()
+    self.in_flight += 1
+    waiter = loop.create_future()
+    self._waiters.append(waiter)
+    self.in_flight -= 1
+    self._admit(loop)
+    await waiter
 
 
-@bug
-def gate_ignored_after_429() -> Patches:
-    return [patch.object(Lane, "throttled", lambda self, now, started, pause: None)]
+@bug(Lane, "throttled")
+def gate_ignored_after_429(self: Lane, now: float, started: float, pause: Any) -> None:
+    pass
 
 
-@bug
-def bound_not_kept() -> Patches:
-    original = Lane.__init__
-
-    def init(self: Lane, capacity: int | None, *arguments: Any, **options: Any) -> None:
-        original(self, capacity and capacity + 1, *arguments, **options)
-
-    return [patch.object(Lane, "__init__", init)]
+@bug(Lane, "__init__")
+def bound_not_kept(self: Lane, capacity: int | None, *arguments: Any, **options: Any) -> None:
+    _init(self, capacity and capacity + 1, *arguments, **options)
 
 
-@bug
-def deadline_forgets_the_lane() -> Patches:
-    async def in_time(self: Call, waiting: Any, *_: Any) -> Any:
-        return await waiting
-
-    return [patch.object(Call, "_in_time", in_time)]
+@bug(Call, "_in_time")
+async def deadline_forgets_the_lane(self: Call, waiting: Any, *_: Any) -> Any:
+    return await waiting
 
 
-@bug
-def deadline_forgets_the_send() -> Patches:
-    original = Call._next_request
-
-    def next_request(self: Call, now: float) -> Any:
-        request = original(self, now)
-        return attrs.evolve(request, timeout=self._options.timeout)
-
-    return [patch.object(Call, "_next_request", next_request)]
+@bug(Call, "_next_request")
+def deadline_forgets_the_send(self: Call, now: float) -> Any:
+    return attrs.evolve(_next_request(self, now), timeout=self._options.timeout)
 
 
-@bug
-def token_never_renewed() -> Patches:
-    def peek(self: TokenManager, now: float) -> str | None:
-        return None if self._lease is None else self._lease.authorization
+def _peek(self: TokenManager, now: float) -> str | None:
+    return None if self._lease is None else self._lease.authorization
 
-    return [patch.object(TokenManager, "peek", peek), patch.object(TokenManager, "invalidate", lambda *_: False)]
+
+BUGS["token_never_renewed"] = patch.multiple(TokenManager, peek=_peek, invalidate=lambda *_: False)

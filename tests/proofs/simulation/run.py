@@ -96,7 +96,17 @@ async def _play(seed: int, plan: Plan, stage: Stage, record: Record) -> None:
     attempts: list[Attempt] = []
     async with stage.connect(sim, plan, record) as inner:
         transport = RecordingTransport(inner, record, plan.setup.limits, plan.setup.retry)
-        client = _client(seed, plan, sim, record, transport, attempts)
+        setup = plan.setup
+        client = Client(
+            sim.environment,
+            sim.credentials,
+            timeout=setup.timeout,
+            deadline=setup.deadline,
+            retry=setup.retry,
+            limits=setup.limits,
+            observers=[attempts.append, RandomCanceller(record, seed, setup.cancelled)],
+            transport=transport,
+        )
         async with client:
             traders = [Trader(client, sim, plan, record, f"trader {seed} {n}") for n in range(plan.setup.traders)]
             events = _schedule(plan, sim, record)
@@ -115,22 +125,6 @@ async def _play(seed: int, plan: Plan, stage: Stage, record: Record) -> None:
     check_counters(record, attempts)
     check_tokens(record)
     record.write(" ".join(f"{name}={count}" for name, count in sorted(record.counts.items())))
-
-
-def _client(
-    seed: int, plan: Plan, sim: Simulator, record: Record, transport: RecordingTransport, attempts: list[Attempt]
-) -> Client:
-    setup = plan.setup
-    return Client(
-        sim.environment,
-        sim.credentials,
-        timeout=setup.timeout,
-        deadline=setup.deadline,
-        retry=setup.retry,
-        limits=setup.limits,
-        observers=[attempts.append, RandomCanceller(record, seed, setup.cancelled)],
-        transport=transport,
-    )
 
 
 def _schedule(plan: Plan, sim: Simulator, record: Record) -> list[asyncio.TimerHandle]:

@@ -13,7 +13,6 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Protocol
 
 import attrs
 
@@ -23,7 +22,7 @@ from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
 from tests.loops import VirtualLoop
 
-from .chaos import FaultBurst, Plan
+from .chaos import Plan
 from .quick_loop import QuickLoop
 from .record import CALL, Record, watch_brokerage
 
@@ -31,70 +30,48 @@ TAG = "X-Simulation-Send"
 Loop = VirtualLoop | QuickLoop
 
 
-class Stage(Protocol):
-    """Differences between running in memory and over HTTP."""
-
-    @property
-    def option(self) -> str:
-        """Its option on the command line."""
-        ...
-
-    @property
-    def tolerance(self) -> float:
-        """Seconds that an event may be late."""
-        ...
-
-    @property
-    def new_loop(self) -> Callable[[], Loop]:
-        """Factory of the loop for one run."""
-        ...
-
-    def connect(self, sim: Simulator, plan: Plan, record: Record) -> AbstractAsyncContextManager[Transport]:
-        """Connect a transport to the brokerage. Leave it when the client is closed."""
-        ...
-
-
 @attrs.frozen
-class InMemory:
-    """Virtual time, no sockets: the same seed has the same history, byte for byte."""
+class Stage:
+    """Differences between running in memory and over HTTP.
 
-    option: str = ""
-    tolerance: float = 1e-6
-    new_loop: Callable[[], Loop] = VirtualLoop
+    Attributes:
+        option: on the command line.
+        tolerance: seconds that an event may be late.
+        new_loop: makes the loop for one run.
+        connect: connects a transport to the brokerage, which is left when the client is closed.
+    """
 
-    @asynccontextmanager
-    async def connect(self, sim: Simulator, plan: Plan, record: Record) -> AsyncIterator[Transport]:
-        """Yield the in-memory transport, which runs in the context of the call."""
-        watch_brokerage(sim.brokerage, record, lambda request: CALL.get())
-        yield sim.transport()
+    option: str
+    tolerance: float
+    new_loop: Callable[[], Loop]
+    connect: Callable[[Simulator, Plan, Record], AbstractAsyncContextManager[Transport]]
 
 
-@attrs.frozen
-class OverHttp:
-    """The simulator's server and the client's real transport in one quick loop."""
+@asynccontextmanager
+async def in_memory(sim: Simulator, plan: Plan, record: Record) -> AsyncIterator[Transport]:
+    """Yield the in-memory transport, which runs in the context of the call."""
+    watch_brokerage(sim.brokerage, record, lambda request: CALL.get())
+    yield sim.transport()
 
-    option: str = "--http "
-    tolerance: float = 2.0
-    new_loop: Callable[[], Loop] = QuickLoop
 
-    @asynccontextmanager
-    async def connect(self, sim: Simulator, plan: Plan, record: Record) -> AsyncIterator[Transport]:
-        """Serve over a loopback port, closed in bursts of refusals."""
-        tagging = TaggingTransport(AiohttpTransport(), record)
-        watch_brokerage(sim.brokerage, record, tagging.arrived)
-        async with sim:
-            closing = asyncio.create_task(_close_the_port(sim, plan, record))
-            try:
-                yield tagging
-                await closing
-            finally:
-                closing.cancel()
-            await asyncio.sleep(0.1)  # the server needs an iteration or two to notice the disconnect
-            tagging.check(sim)
-        loop = asyncio.get_running_loop()
-        assert isinstance(loop, QuickLoop)
-        for problem in loop.uncaught:
-            record.violate(f"uncaught {problem}")
+@asynccontextmanager
+async def over_http(sim: Simulator, plan: Plan, record: Record) -> AsyncIterator[Transport]:
+    """Serve over a loopback port, closed in bursts that refuse nearly every connection."""
+    tagging = TaggingTransport(AiohttpTransport(), record)
+    watch_brokerage(sim.brokerage, record, tagging.arrived)
+    async with sim:
+        closing = asyncio.create_task(_close_the_port(sim, plan, record))
+        try:
+            yield tagging
+            await closing
+        finally:
+            closing.cancel()
+        await asyncio.sleep(0.1)  # the server needs an iteration or two to notice the disconnect
+        tagging.check(sim)
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, QuickLoop)
+    for problem in loop.uncaught:
+        record.violate(f"uncaught {problem}")
 
 
 class TaggingTransport:
@@ -138,24 +115,16 @@ class TaggingTransport:
 
 
 async def _close_the_port(sim: Simulator, plan: Plan, record: Record) -> None:
-    """Close the port during bursts that refuse (nearly) every connection."""
     loop = asyncio.get_running_loop()
-
-    async def until(moment: float) -> None:
-        await asyncio.sleep(max(0.0, moment - loop.time()))
-
-    for burst in filter(_refuses, plan.bursts):
-        await until(burst.begins)
-        record.write("* the port is closed")
-        await sim.stop()
-        await until(burst.ends)
-        record.write("* the port is open")
-        await sim.restart()
+    for burst in plan.bursts:
+        if burst.kind == "refuse" and burst.share >= 0.9:
+            await asyncio.sleep(max(0.0, burst.begins - loop.time()))
+            record.write("* the port is closed")
+            await sim.stop()
+            await asyncio.sleep(max(0.0, burst.ends - loop.time()))
+            record.write("* the port is open")
+            await sim.restart()
 
 
-def _refuses(burst: FaultBurst) -> bool:
-    return burst.kind == "refuse" and burst.share >= 0.9
-
-
-IN_MEMORY: Stage = InMemory()
-OVER_HTTP: Stage = OverHttp()
+IN_MEMORY = Stage(option="", tolerance=1e-6, new_loop=VirtualLoop, connect=in_memory)
+OVER_HTTP = Stage(option="--http ", tolerance=2.0, new_loop=QuickLoop, connect=over_http)

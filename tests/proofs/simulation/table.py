@@ -10,11 +10,12 @@ from typing import Any
 
 import attrs
 
-from brokerage_async import Client, RetryPolicy, models
+from brokerage_async import Client, RetryPolicy, tickets
 from brokerage_async.errors import BrokerageError
 from brokerage_async.simulator import Simulator
 from tests.loops import VirtualLoop, run_in
 
+ORDER = tickets.limit(tickets.buy_to_open("AAPL", 1), price="5")
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "reports" / "faults.md"
 
 FAULTS = {
@@ -84,22 +85,6 @@ async def _cell(effect: str, fault: str, times: int | None) -> Cell:
             result = "**success**"
     done = sum(entry.operation == operation for entry in sim.ledger.processed())
     return Cell(sim.ledger.count(operation), done, result)
-
-
-ORDER = models.NewOrder(
-    order_type=models.OrderType.LIMIT,
-    time_in_force=models.TimeInForce.DAY,
-    price=5,
-    price_effect=models.PriceEffect.DEBIT,
-    legs=[
-        models.NewOrderLeg(
-            action=models.LegAction.BUY_TO_OPEN,
-            instrument_type=models.InstrumentType.EQUITY,
-            symbol="AAPL",
-            quantity=1,
-        )
-    ],
-)
 
 
 def page() -> str:

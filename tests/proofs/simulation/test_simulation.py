@@ -1,6 +1,5 @@
 """A few seeds in the ordinary tests; ``python -m tests.proofs.simulation`` runs any number."""
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -11,10 +10,10 @@ import pytest
 from hypothesis import Phase, given, note, settings
 from hypothesis import strategies as st
 
-from tests.loops import run_in
+from tests.tables import for_each
 
-from . import over_http, table
-from .bugs import BUGS, planted
+from . import table
+from .bugs import BUGS
 from .chaos import FAULTS, MIN_LENGTH, plan_of
 from .run import simulate
 from .stages import OVER_HTTP
@@ -52,7 +51,7 @@ def test_same_history_in_another_process() -> None:
 @pytest.mark.parametrize("name", BUGS)
 def test_planted_bug_is_found_within_50_seeds(name: Any) -> None:
     for seed in range(50):
-        if simulate(seed, planted(name)).violations:
+        if simulate(seed, BUGS[name]).violations:
             return
     pytest.fail(f"{name} was not found")
 
@@ -78,19 +77,8 @@ def test_seed_over_http(seed: int) -> None:
 
 
 @pytest.mark.slow
-def test_planted_bug_is_found_over_http() -> None:
+@for_each("name", ["silent_resend_when_dropped", "mutation_repeated_when_lost", "mutation_repeated_after_5xx"])
+def test_planted_bug_is_found_over_http(name: str) -> None:
     """Only HTTP shows a request that was sent once and arrives twice."""
-    found = (
-        simulate(seed, planted("silent_resend_when_dropped"), stage=OVER_HTTP, length=MIN_LENGTH) for seed in range(9)
-    )
+    found = (simulate(seed, BUGS[name], stage=OVER_HTTP, length=MIN_LENGTH) for seed in range(9))
     assert any(result.violations for result in found)
-
-
-@pytest.mark.slow
-@settings(max_examples=5, deadline=None)
-@given(seed=st.integers(0, 2**32))
-def test_over_http_no_order_is_placed_twice(seed: int) -> None:
-    note(f"python -m tests.proofs.simulation.over_http --mutations 60 --seed {seed}")
-    tally = run_in(asyncio.new_event_loop(), over_http.play(seed, 60))
-    assert tally.violations == 0
-    assert tally.orders == sum(tally.results.values()) == 60

@@ -3,10 +3,11 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
-from decimal import Decimal
 from typing import Any
 
-from brokerage_async import Client, models
+import attrs
+
+from brokerage_async import Client, models, tickets
 from brokerage_async._generated import operations as ops
 from brokerage_async.operation import Operation
 from brokerage_async.simulator import Simulator
@@ -102,7 +103,8 @@ class Trader:
             number = self._placed.pop(self._rng.randrange(len(self._placed)))
             return ops.ORDERS_CANCEL, lambda client: client.orders.cancel(self._account, number)
         if draw < 0.95:
-            number, edit = self._placed.pop(), self._edit()
+            number, price = self._placed.pop(), self._rng.randint(1, 50)
+            edit = models.OrderEdit.of(tickets.limit(tickets.buy_to_open("AAPL", 1), price=price))
             return ops.ORDERS_REPLACE, lambda client: client.orders.replace(self._account, number, edit)
         watchlist = models.NewWatchlist(
             name=f"{self._name} {self._rng.random()}", watchlist_entries=[models.NewWatchlistEntry(symbol="AAPL")]
@@ -121,25 +123,5 @@ class Trader:
         return self._rng.choice(readings)
 
     def _order(self, identifier: str | None = None) -> models.NewOrder:
-        leg = models.NewOrderLeg(
-            action=models.LegAction.BUY_TO_OPEN,
-            instrument_type=models.InstrumentType.EQUITY,
-            symbol="AAPL",
-            quantity=Decimal(self._rng.randint(1, 5)),
-        )
-        return models.NewOrder(
-            order_type=models.OrderType.LIMIT,
-            time_in_force=models.TimeInForce.DAY,
-            price=Decimal(self._rng.randint(1, 400)),
-            price_effect=models.PriceEffect.DEBIT,
-            legs=[leg],
-            external_identifier=identifier,
-        )
-
-    def _edit(self) -> models.OrderEdit:
-        return models.OrderEdit(
-            order_type=models.OrderType.LIMIT,
-            time_in_force=models.TimeInForce.DAY,
-            price=Decimal(self._rng.randint(1, 50)),
-            price_effect=models.PriceEffect.DEBIT,
-        )
+        leg = tickets.buy_to_open("AAPL", self._rng.randint(1, 5))
+        return attrs.evolve(tickets.limit(leg, price=self._rng.randint(1, 400)), external_identifier=identifier)
