@@ -1,9 +1,11 @@
 """A client, a brokerage and a journal on virtual time, for the tests of order entry."""
 
 import asyncio
+import functools
+import inspect
 import random
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from typing import Any, Literal, TypeVar
@@ -24,6 +26,7 @@ from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.ledger import OrderRecord
+from tests.loops import on_virtual_time
 
 T = TypeVar("T")
 
@@ -125,6 +128,23 @@ async def floor(
 async def here() -> AsyncIterator[Floor]:
     async with floor() as made:
         yield made
+
+
+def on_floor(**options: Any) -> Callable[[Callable[..., Coroutine[Any, Any, None]]], Callable[..., None]]:
+    """Run a test in a new `VirtualLoop` with a new floor, its first argument: one for each row of a table."""
+
+    def decorate(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+        @on_virtual_time
+        @functools.wraps(test)
+        async def run(**values: Any) -> None:
+            async with floor(**options) as here:
+                await test(here, **values)
+
+        signature = inspect.signature(test)
+        run.__signature__ = signature.replace(parameters=list(signature.parameters.values())[1:])  # type: ignore[attr-defined]
+        return run
+
+    return decorate
 
 
 def order(external_identifier: str | None = None, quantity: int = 10) -> NewOrder:

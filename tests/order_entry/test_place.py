@@ -34,7 +34,6 @@ from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
-from tests.loops import on_virtual_time
 from tests.tables import for_each
 from tests.trading import (
     DRY_RUN,
@@ -48,6 +47,7 @@ from tests.trading import (
     Floor,
     SlowJournal,
     floor,
+    on_floor,
     order,
     place_unknown,
 )
@@ -100,16 +100,17 @@ def beside(code: str) -> faults.Fault:
         (beside("margin_check_failed"), UnprocessableError, ("margin_check_failed", "margin")),
     ],
 )
-@on_virtual_time
-async def test_errors_in_a_successful_dry_run_stop_the_order(answer: Any, error: Any, codes: tuple[str, str]) -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", DRY_RUN, answer)
-        placement = await here.entry.place(here.account, order(), allow_warnings=True)
-        assert placement.outcome is Outcome.REFUSED
-        assert type(placement.error) is error
-        assert (placement.error.code, placement.error.errors[0].code) == codes
-        assert placement.preview is not None
-        assert here.sim.ledger.count("orders.submit") == 0
+@on_floor()
+async def test_errors_in_a_successful_dry_run_stop_the_order(
+    here: Floor, answer: Any, error: Any, codes: tuple[str, str]
+) -> None:
+    here.sim.faults.add("POST", DRY_RUN, answer)
+    placement = await here.entry.place(here.account, order(), allow_warnings=True)
+    assert placement.outcome is Outcome.REFUSED
+    assert type(placement.error) is error
+    assert (placement.error.code, placement.error.errors[0].code) == codes
+    assert placement.preview is not None
+    assert here.sim.ledger.count("orders.submit") == 0
 
 
 @for_each(
@@ -121,14 +122,15 @@ async def test_errors_in_a_successful_dry_run_stop_the_order(answer: Any, error:
         (["tif_next_valid_sesssion"], Outcome.PLACED),
     ],
 )
-@on_virtual_time
-async def test_warnings_stop_the_order_unless_they_are_allowed(allowed: bool | list[str], outcome: Outcome) -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", DRY_RUN, faults.body(WARNED))
-        placement = await here.entry.place(here.account, order(), allow_warnings=allowed)
-        assert placement.outcome is outcome
-        assert [warning.code for warning in placement.warnings] == ["tif_next_valid_sesssion"]
-        assert here.sim.ledger.count("orders.submit") == (outcome is Outcome.PLACED)
+@on_floor()
+async def test_warnings_stop_the_order_unless_they_are_allowed(
+    here: Floor, allowed: bool | list[str], outcome: Outcome
+) -> None:
+    here.sim.faults.add("POST", DRY_RUN, faults.body(WARNED))
+    placement = await here.entry.place(here.account, order(), allow_warnings=allowed)
+    assert placement.outcome is outcome
+    assert [warning.code for warning in placement.warnings] == ["tif_next_valid_sesssion"]
+    assert here.sim.ledger.count("orders.submit") == (outcome is Outcome.PLACED)
 
 
 @for_each(
@@ -140,15 +142,14 @@ async def test_warnings_stop_the_order_unless_they_are_allowed(allowed: bool | l
         (faults.body(b'{"data": {}, "context": "/"}'), ResponseDecodeError),
     ],
 )
-@on_virtual_time
-async def test_dry_run_without_an_answer_is_no_permission(action: Any, error: type[Exception]) -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", DRY_RUN, action, times=None)
-        placement = await here.entry.place(here.account, order())
-        assert placement.outcome is Outcome.NOT_SENT
-        assert isinstance(placement.error, error)
-        assert here.sim.ledger.count("orders.submit") == 0
-        assert not await here.journaled()
+@on_floor()
+async def test_dry_run_without_an_answer_is_no_permission(here: Floor, action: Any, error: type[Exception]) -> None:
+    here.sim.faults.add("POST", DRY_RUN, action, times=None)
+    placement = await here.entry.place(here.account, order())
+    assert placement.outcome is Outcome.NOT_SENT
+    assert isinstance(placement.error, error)
+    assert here.sim.ledger.count("orders.submit") == 0
+    assert not await here.journaled()
 
 
 async def test_dead_grant_or_read_only_client_sends_no_order() -> None:
@@ -209,12 +210,11 @@ async def test_the_journal_is_written_before_the_first_byte_leaves(here: Floor) 
 
 
 @for_each("method", ["open", "find"])
-@on_virtual_time
-async def test_an_order_that_cannot_be_written_down_is_not_sent(method: str) -> None:
-    async with floor() as here:
-        with pytest.raises(JournalError, match="disk is full"):
-            await OrderEntry(here.client, FailingJournal(method)).place(here.account, order("mine"))
-        assert here.sim.ledger.count("orders.submit") == 0
+@on_floor()
+async def test_an_order_that_cannot_be_written_down_is_not_sent(here: Floor, method: str) -> None:
+    with pytest.raises(JournalError, match="disk is full"):
+        await OrderEntry(here.client, FailingJournal(method)).place(here.account, order("mine"))
+    assert here.sim.ledger.count("orders.submit") == 0
 
 
 async def test_an_unknown_order_says_all_a_person_needs(here: Floor) -> None:
@@ -268,20 +268,19 @@ async def test_a_refused_order_stays_refused_under_its_identifier(here: Floor) -
     "action, error",
     [("refuse", RequestNotSentError), ("rate_limited", RateLimitError), ("unauthorized", AuthenticationError)],
 )
-@on_virtual_time
+@on_floor()
 async def test_order_that_never_left_or_was_turned_away_may_be_placed_again(
-    action: str, error: type[Exception]
+    here: Floor, action: str, error: type[Exception]
 ) -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, action, times=None)
-        first = await here.entry.place(here.account, order("mine"))
-        assert first.outcome is Outcome.NOT_SENT
-        assert isinstance(first.error, error)
-        assert (await here.journaled())[0].state is EntryState.NOT_SENT
-        here.sim.faults.clear()
-        again = await here.entry.place(here.account, order("mine"))
-        assert (again.outcome, again.attempts) == (Outcome.PLACED, 2)
-        assert len(here.orders("mine")) == 1
+    here.sim.faults.add("POST", SUBMIT, action, times=None)
+    first = await here.entry.place(here.account, order("mine"))
+    assert first.outcome is Outcome.NOT_SENT
+    assert isinstance(first.error, error)
+    assert (await here.journaled())[0].state is EntryState.NOT_SENT
+    here.sim.faults.clear()
+    again = await here.entry.place(here.account, order("mine"))
+    assert (again.outcome, again.attempts) == (Outcome.PLACED, 2)
+    assert len(here.orders("mine")) == 1
 
 
 async def test_placing_an_unknown_order_again_looks_again_and_sends_only_when_asked(here: Floor) -> None:

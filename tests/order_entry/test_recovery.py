@@ -397,24 +397,24 @@ class Stand:
 
 
 async def test_recover_names_the_orders_of_other_origins_and_adopt_brings_them_over(
+    here: Floor,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     origin = "http://127.0.0.1:8080"
-    async with floor() as here:
-        await here.client.orders.submit(here.account, order("mine"))
-        elsewhere = attrs.evolve(here.key("mine"), origin=origin)
-        await here.journal.open(elsewhere, b"{}", owner="dead", lease=0)
-        for _ in range(2):  # named each time, and never searched for
-            reads = here.sim.ledger.count("orders.list_live")
-            (named,) = await here.entry.recover()
-            assert (named.outcome, named.code) == (Outcome.UNKNOWN, "other_origin")
-            assert origin in named.note
-            assert here.sim.ledger.count("orders.list_live") == reads
-        assert "open order mine" in caplog.text
-        assert not await here.entry.adopt(here.account, "mine", origin="https://third.example.com")
-        assert await here.entry.adopt(here.account, "mine", origin=origin)
-        (found,) = await here.entry.recover()
-        assert found.outcome is Outcome.PLACED
+    await here.client.orders.submit(here.account, order("mine"))
+    elsewhere = attrs.evolve(here.key("mine"), origin=origin)
+    await here.journal.open(elsewhere, b"{}", owner="dead", lease=0)
+    for _ in range(2):  # named each time, and never searched for
+        reads = here.sim.ledger.count("orders.list_live")
+        (named,) = await here.entry.recover()
+        assert (named.outcome, named.code) == (Outcome.UNKNOWN, "other_origin")
+        assert origin in named.note
+        assert here.sim.ledger.count("orders.list_live") == reads
+    assert "open order mine" in caplog.text
+    assert not await here.entry.adopt(here.account, "mine", origin="https://third.example.com")
+    assert await here.entry.adopt(here.account, "mine", origin=origin)
+    (found,) = await here.entry.recover()
+    assert found.outcome is Outcome.PLACED
 
 
 class BrokenRelease(MemoryJournal):

@@ -14,7 +14,7 @@ from brokerage_async.journal import EntryKey, EntryState, MemoryJournal
 from brokerage_async.order_entry import OrderEntry, Outcome, ReconcilePolicy
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
-from tests.trading import LISTS, NOTHING_LISTED, POLICY, SUBMIT, FailingJournal, Floor, floor, order, place_unknown
+from tests.trading import LISTS, NOTHING_LISTED, POLICY, SUBMIT, FailingJournal, Floor, order, place_unknown
 
 pytestmark = pytest.mark.virtual_time
 
@@ -99,7 +99,7 @@ async def test_copy_listed_after_a_resubmission_is_reported(here: Floor, caplog:
     assert placement.note in caplog.text
 
 
-async def test_copy_that_is_listed_before_the_order_that_was_sent_again_is_reported() -> None:
+async def test_copy_that_is_listed_before_the_order_that_was_sent_again_is_reported(here: Floor) -> None:
     """The lists lag behind: they show the first order at last, and the second one, which was answered, not yet."""
 
     def older_alone(response: Response | None) -> Response:
@@ -108,14 +108,13 @@ async def test_copy_that_is_listed_before_the_order_that_was_sent_again_is_repor
         document["data"]["items"] = [each for each in items if each.get("external-identifier") == "mine"][:1]
         return attrs.evolve(response, body=json.dumps(document).encode())
 
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, "drop_after")
-        here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=16)
-        here.sim.faults.add("GET", LISTS, faults.Fault(name="older alone", answer=older_alone), times=None)
-        placement = await here.entry.place(here.account, order("mine"), resubmit=1)
-        first, second = (record.order_id for record in here.orders("mine"))
-        assert placement.order_id == second
-        assert placement.note == f"2 live orders carry this identifier: {first}, {second}"
+    here.sim.faults.add("POST", SUBMIT, "drop_after")
+    here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=16)
+    here.sim.faults.add("GET", LISTS, faults.Fault(name="older alone", answer=older_alone), times=None)
+    placement = await here.entry.place(here.account, order("mine"), resubmit=1)
+    first, second = (record.order_id for record in here.orders("mine"))
+    assert placement.order_id == second
+    assert placement.note == f"2 live orders carry this identifier: {first}, {second}"
 
 
 async def test_a_long_look_keeps_its_claim(here: Floor) -> None:

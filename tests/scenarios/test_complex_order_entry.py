@@ -314,25 +314,23 @@ async def test_complex_order_that_shares_only_a_component_is_another_one(here: F
         assert placement.order_id != theirs.id
 
 
-async def test_answer_that_shows_another_complex_order_is_not_believed() -> None:
+async def test_answer_that_shows_another_complex_order_is_not_believed(here: Floor) -> None:
     def change(document: Any) -> Any:
         document["data"]["complex-order"]["orders"][0]["price"] = "901.00"
         return document
 
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, altered("another", change))
-        placement = await here.entry.place_complex(here.account, bracket_order("mine"))
-        assert (placement.outcome, here.sim.ledger.count("orders.list_live")) == (Outcome.PLACED, 1)
+    here.sim.faults.add("POST", SUBMIT, altered("another", change))
+    placement = await here.entry.place_complex(here.account, bracket_order("mine"))
+    assert (placement.outcome, here.sim.ledger.count("orders.list_live")) == (Outcome.PLACED, 1)
 
 
-async def test_bare_answer_is_looked_for_and_found() -> None:
+async def test_bare_answer_is_looked_for_and_found(here: Floor) -> None:
     def change(document: Any) -> Any:
         return {**document, "data": document["data"]["complex-order"]}
 
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, altered("bare", change))
-        placement = await here.entry.place_complex(here.account, bracket_order("mine"))
-        assert (placement.outcome, placed(here)) == (Outcome.PLACED, 1)
+    here.sim.faults.add("POST", SUBMIT, altered("bare", change))
+    placement = await here.entry.place_complex(here.account, bracket_order("mine"))
+    assert (placement.outcome, placed(here)) == (Outcome.PLACED, 1)
 
 
 @pytest.mark.parametrize("hidden", [False, True], ids=["kept name", "lost name"])
@@ -418,7 +416,7 @@ async def test_cancellation_is_sent_once_and_reported_as_it_is(
 
 
 @pytest.mark.parametrize("shown", [{"id": 999}, {"account-number": "X"}], ids=str)
-async def test_cancellation_is_not_believed_of_another_complex_order(shown: dict[str, Any]) -> None:
+async def test_cancellation_is_not_believed_of_another_complex_order(here: Floor, shown: dict[str, Any]) -> None:
     def change(document: Any) -> Any:
         data = document["data"]
         data.update(shown)
@@ -426,11 +424,10 @@ async def test_cancellation_is_not_believed_of_another_complex_order(shown: dict
             each["status"] = "Cancelled"
         return document
 
-    async with floor() as here:
-        number = (await here.entry.place_complex(here.account, bracket_order("mine"))).order_id
-        here.sim.faults.add("DELETE", CANCEL, "drop_before")
-        here.sim.faults.add("GET", CANCEL, altered("another", change), times=None)
-        assert (await here.entry.cancel_complex(here.account, number)).outcome is ChangeOutcome.UNKNOWN
+    number = (await here.entry.place_complex(here.account, bracket_order("mine"))).order_id
+    here.sim.faults.add("DELETE", CANCEL, "drop_before")
+    here.sim.faults.add("GET", CANCEL, altered("another", change), times=None)
+    assert (await here.entry.cancel_complex(here.account, number)).outcome is ChangeOutcome.UNKNOWN
 
 
 async def test_cancellation_of_a_finished_complex_order_is_refused(here: Floor) -> None:
