@@ -5,7 +5,7 @@ import functools
 import inspect
 import random
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from typing import Any, Literal, TypeVar
@@ -14,7 +14,16 @@ import attrs
 import pytest
 
 from brokerage_async import tickets
-from brokerage_async._generated.models import InstrumentType, LegAction, NewComplexOrder, NewOrder
+from brokerage_async._generated.models import (
+    InstrumentType,
+    LegAction,
+    NewComplexOrder,
+    NewOrder,
+    OrderEdit,
+    OrderType,
+    PriceEffect,
+    TimeInForce,
+)
 from brokerage_async.client import Client
 from brokerage_async.config import RetryPolicy
 from brokerage_async.errors import OrderOutcomeUnknownError
@@ -24,7 +33,8 @@ from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalE
 from brokerage_async.order_entry import OrderEntry, Outcome, Placement, ReconcilePolicy
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
-from brokerage_async.simulator import Simulator
+from brokerage_async.protocol.streams.timing import Doorbell
+from brokerage_async.simulator import Simulator, faults
 from brokerage_async.simulator.ledger import OrderRecord
 from tests.loops import on_virtual_time
 
@@ -163,6 +173,17 @@ def bracket_order(external_identifier: str | None = None, quantity: int = 10) ->
     )
 
 
+def edit(price: str = "11", **terms: Any) -> OrderEdit:
+    """Return the terms of `order` at another price."""
+    return OrderEdit(
+        order_type=OrderType.LIMIT,
+        time_in_force=TimeInForce.DAY,
+        price=Decimal(price),
+        price_effect=PriceEffect.DEBIT,
+        **terms,
+    )
+
+
 def hold(here: Floor, symbol: str = "AAPL", quantity: int = 10) -> None:
     """Give the account a long position."""
     state, now = here.sim.brokerage.state, here.sim.clock.now()
@@ -228,11 +249,54 @@ COMPLEX = Kind(
 )
 
 
-async def place_unknown(here: Floor, **options: Any) -> OrderOutcomeUnknownError:
-    """Place an order, ``mine``, whose outcome stays unknown."""
+async def place_unknown(
+    here: Floor, name: str = "mine", *, entry: OrderEntry | None = None, **options: Any
+) -> OrderOutcomeUnknownError:
+    """Place an order whose outcome stays unknown."""
     with pytest.raises(OrderOutcomeUnknownError) as caught:
-        await here.entry.place(here.account, order("mine"), **options)
+        await (entry or here.entry).place(here.account, order(name), **options)
     return caught.value
+
+
+async def leave_open(here: Floor, name: str = "mine", fault: str = "drop_after", *, entry: Any = None) -> None:
+    """Place an order whose submit meets ``fault`` and that nothing is known of: the lists are refused."""
+    here.sim.faults.add("POST", SUBMIT, fault)
+    here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
+    await place_unknown(here, name, entry=entry)
+
+
+async def cancelled(work: Awaitable[Any], after: float) -> Any:
+    """Cancel ``work`` after some seconds. Return the error that it ends with."""
+    task = asyncio.ensure_future(work)
+    await asyncio.sleep(after)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError) as caught:
+        await task
+    return caught.value
+
+
+class Bells:
+    """Streams whose doorbell rings at the given seconds after each search begins."""
+
+    def __init__(self, *times: float) -> None:
+        self._times = times
+        self.accounts: list[tuple[str, ...]] = []
+
+    def check_account(self) -> None:
+        pass
+
+    def doorbell(self, account_numbers: Collection[str] | None, events: frozenset[str]) -> Doorbell:
+        self.accounts.append(tuple(account_numbers or ()))
+        return self.rings
+
+    @asynccontextmanager
+    async def rings(self, ring: Callable[[], None]) -> AsyncIterator[None]:
+        timers = [asyncio.get_running_loop().call_later(seconds, ring) for seconds in self._times]
+        try:
+            yield
+        finally:
+            for timer in timers:
+                timer.cancel()
 
 
 class FailingJournal(MemoryJournal):

@@ -1,27 +1,28 @@
 """Recovery of orders that earlier runs left open, with several workers, dead workers, and clocks that are set."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
 
 import attrs
 import pytest
 
-from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalError, MemoryJournal
 from brokerage_async.operation import BoundCall
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.simulator import faults
+from tests.tables import for_each
 from tests.trading import (
     LISTS,
     POLICY,
     SUBMIT,
+    Bells,
     FailingJournal,
     Floor,
     SlowJournal,
-    floor,
+    cancelled,
+    leave_open,
+    on_floor,
     order,
     place_unknown,
 )
@@ -36,10 +37,7 @@ async def test_recovery_with_nothing_open_asks_nobody(here: Floor) -> None:
 
 async def test_recovery_sorts_out_everything_that_is_open_and_sends_nothing(here: Floor) -> None:
     for name, action in [("arrived", "drop_after"), ("never", "drop_before")]:
-        here.sim.faults.add("POST", SUBMIT, action)
-        here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
-        with pytest.raises(OrderOutcomeUnknownError):
-            await here.entry.place(here.account, order(name))
+        await leave_open(here, name, action)
     reads = here.sim.ledger.count("orders.list_live")
     found, missing = await here.another_entry().recover()
     assert (found.external_identifier, found.outcome) == ("arrived", Outcome.PLACED)
@@ -55,13 +53,11 @@ async def test_recovery_sorts_out_everything_that_is_open_and_sends_nothing(here
     assert still.external_identifier == "never"
 
 
-@pytest.mark.parametrize(("lists", "code"), [("", "absent"), ("live", "undetermined")])
+@for_each("lists, code", [("", "absent"), ("live", "undetermined")])
+@on_floor()
 async def test_conflict_of_one_order_says_nothing_about_the_others(here: Floor, lists: str, code: str) -> None:
     for name in ("taken", "never"):
-        here.sim.faults.add("POST", SUBMIT, "drop_before")
-        here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
-        with pytest.raises(OrderOutcomeUnknownError):
-            await here.entry.place(here.account, order(name))
+        await leave_open(here, name, "drop_before")
     await here.client.orders.submit(here.account, order("taken", 11))
     if lists:
         here.sim.faults.add("GET", lists, faults.status(503), times=None)
@@ -72,43 +68,20 @@ async def test_conflict_of_one_order_says_nothing_about_the_others(here: Floor, 
     assert ("not listed in" in never.note) == (code == "absent")
 
 
-async def test_recovery_days_later_still_finds_the_order(here: Floor) -> None:
-    here.sim.faults.add("POST", SUBMIT, "drop_after")
-    here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
-    await place_unknown(here)
+@for_each("ahead, later", [(0, 0), (150, 150), (-150, -150), (500, 0)])
+@on_floor()
+async def test_recover_days_later_finds_the_order_whatever_the_journals_clock_says(
+    here: Floor, ahead: int, later: int
+) -> None:
+    """The journal's clock is days ahead of the brokerage's: when the order was journaled, and at the recovery."""
+    days = [ahead]
+    journal = MemoryJournal(clock=lambda: here.sim.clock.now() + days[-1] * 86_400.0)
+    await leave_open(here, entry=OrderEntry(here.client, journal, reconcile=POLICY))
+    days.append(later)
     for _ in range(3):
         here.sim.clock.advance(86_400)
         await here.client.orders.submit(here.account, order())
-    (found,) = await here.another_entry().recover()
-    assert found.outcome is Outcome.PLACED
-
-
-async def test_a_clock_that_is_months_off_hides_no_order(here: Floor) -> None:
-    """The journal's clock says November while the brokerage lives in June, and the other way round."""
-    for months in (150 * 86_400.0, -150 * 86_400.0):
-        journal = MemoryJournal(clock=lambda months=months: here.sim.clock.now() + months)  # type: ignore[misc]
-        entry = OrderEntry(here.client, journal, reconcile=POLICY)
-        here.sim.faults.add("POST", SUBMIT, "drop_after")
-        here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
-        with pytest.raises(OrderOutcomeUnknownError):
-            await entry.place(here.account, order(f"off by {months}"))
-        here.sim.clock.advance(86_400)
-        (found,) = await entry.recover()
-        assert found.outcome is Outcome.PLACED
-
-
-async def test_a_clock_that_is_set_back_hides_no_open_order(here: Floor) -> None:
-    """Written down by a clock that was ahead. The program starts again after it was set right."""
-    ahead = 500 * 86_400.0
-    journal = MemoryJournal(clock=lambda: here.sim.clock.now() + ahead)
-    entry = OrderEntry(here.client, journal, reconcile=POLICY)
-    here.sim.faults.add("POST", SUBMIT, "drop_after")
-    here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
-    with pytest.raises(OrderOutcomeUnknownError):
-        await entry.place(here.account, order("mine"))
-    ahead = 0.0
-    here.sim.clock.advance(86_400)
-    (found,) = await entry.recover()
+    (found,) = await OrderEntry(here.client, journal, reconcile=POLICY).recover()
     assert found.outcome is Outcome.PLACED
 
 
@@ -117,8 +90,7 @@ async def test_a_clock_that_is_set_back_during_recovery_makes_it_no_longer(here:
     journal = MemoryJournal(clock=lambda: here.sim.clock.now() + off)
     entry = OrderEntry(here.client, journal, reconcile=POLICY)
     here.sim.faults.add("POST", SUBMIT, "drop_before")
-    with pytest.raises(OrderOutcomeUnknownError):
-        await entry.place(here.account, order("mine"))
+    await place_unknown(here, entry=entry)
     began = asyncio.get_running_loop().time()
     recovering = asyncio.create_task(entry.recover())
     await asyncio.sleep(5)
@@ -213,7 +185,8 @@ async def test_a_recovery_that_is_cancelled_leaves_its_orders_to_the_next_one_at
     assert (entry.state, entry.owner, entry.looked_at) == (EntryState.OPEN, None, None)
 
 
-@pytest.mark.parametrize("end", ["cancelled", "journal"])
+@for_each("end", ["cancelled", "journal"])
+@on_floor()
 async def test_what_was_handled_before_a_recovery_ended_early_is_told(here: Floor, end: str) -> None:
     """One order is found at once. The other one is still being looked for when the caller or the journal gives up."""
     await here.client.orders.submit(here.account, order("listed"))
@@ -268,38 +241,34 @@ class SlowClaims(MemoryJournal):
         return sum(entry.claimed_until is not None and entry.claimed_until > now for entry in await self.entries())
 
 
-@asynccontextmanager
-async def left_open(orders: int) -> AsyncIterator[tuple[Floor, SlowClaims]]:
-    """A floor with this many orders that a dead worker left open."""
-    async with floor() as here:
-        journal = SlowClaims(clock=here.sim.clock.now)
-        for number in range(orders):
-            await journal.open(here.key(f"order-{number}"), b"{}", owner="dead", lease=0)
-        yield here, journal
+async def left_open(here: Floor, orders: int) -> SlowClaims:
+    """Return a journal with this many orders that a dead worker left open."""
+    journal = SlowClaims(clock=here.sim.clock.now)
+    for number in range(orders):
+        await journal.open(here.key(f"order-{number}"), b"{}", owner="dead", lease=0)
+    return journal
 
 
-async def test_a_recovery_that_is_cancelled_while_it_claims_leaves_its_orders_free() -> None:
-    async with left_open(20) as (here, journal):
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(9.5):
-                await OrderEntry(here.client, journal, reconcile=POLICY).recover()
-        assert await journal.held() == 0
-
-
-async def test_a_recovery_whose_journal_fails_while_it_claims_leaves_its_orders_free() -> None:
-    async with left_open(20) as (here, journal):
-        journal.most = 9
-        with pytest.raises(JournalError):
+@for_each("most, error", [(1000, TimeoutError), (9, JournalError)])
+@on_floor()
+async def test_recover_that_ends_while_it_claims_leaves_its_orders_free(
+    here: Floor, most: int, error: type[Exception]
+) -> None:
+    """The caller or the journal gives up."""
+    journal = await left_open(here, 20)
+    journal.most = most
+    with pytest.raises(error):
+        async with asyncio.timeout(9.5):
             await OrderEntry(here.client, journal, reconcile=POLICY).recover()
-        assert await journal.held() == 0
+    assert await journal.held() == 0
 
 
-async def test_claims_that_take_longer_than_a_lease_are_renewed_from_the_first_one_on() -> None:
-    async with left_open(60) as (here, journal):
-        recovering = asyncio.create_task(OrderEntry(here.client, journal, reconcile=POLICY, lease=30).recover())
-        await asyncio.sleep(59.5)
-        assert await journal.held() == 60
-        assert len(await recovering) == 60
+async def test_claims_that_take_longer_than_a_lease_are_renewed_from_the_first_one_on(here: Floor) -> None:
+    journal = await left_open(here, 60)
+    recovering = asyncio.create_task(OrderEntry(here.client, journal, reconcile=POLICY, lease=30).recover())
+    await asyncio.sleep(59.5)
+    assert await journal.held() == 60
+    assert len(await recovering) == 60
 
 
 async def test_recovery_leaves_the_entries_of_the_other_environment_alone(here: Floor) -> None:
@@ -310,38 +279,21 @@ async def test_recovery_leaves_the_entries_of_the_other_environment_alone(here: 
     assert await here.entry.recover() == []
 
 
-class Rings:
-    """Streams whose doorbell rings half a second after a search begins."""
-
-    def check_account(self) -> None:
-        pass
-
-    def doorbell(self, account_numbers: Any, events: frozenset[str]) -> Any:
-        @asynccontextmanager
-        async def rings(ring: Callable[[], None]) -> AsyncIterator[None]:
-            timer = asyncio.get_running_loop().call_later(0.5, ring)
-            try:
-                yield
-            finally:
-                timer.cancel()
-
-        return rings
-
-
 async def test_recover_with_push_finds_an_order_as_soon_as_its_event_comes(here: Floor) -> None:
     lazy = attrs.evolve(POLICY, first=10.0)
     await here.client.orders.submit(here.account, order("mine"))
     await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
     entry = OrderEntry(here.client, here.journal, reconcile=lazy)
-    object.__setattr__(entry._context, "doorbells", Rings())
+    object.__setattr__(entry._context, "doorbells", Bells(0.5))
     began = asyncio.get_running_loop().time()
     (found,) = await entry.recover()
     assert found.outcome is Outcome.PLACED
     assert asyncio.get_running_loop().time() - began < 2
 
 
-@pytest.mark.parametrize("trouble", [faults.status(403), "refuse", "drop_before"])
-async def test_recover_that_cannot_read_the_account_leaves_the_entry(here: Floor, trouble: faults.Fault | str) -> None:
+@for_each("trouble", ["status(403)", "refuse", "drop_before"])
+@on_floor()
+async def test_recover_that_cannot_read_the_account_leaves_the_entry(here: Floor, trouble: str) -> None:
     await here.client.orders.submit(here.account, order("mine"))
     await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
     here.sim.faults.add("GET", LISTS, trouble, times=None)
@@ -432,14 +384,9 @@ async def test_place_cancelled_while_it_tidies_up_after_an_error_ends_cancelled(
     journal = BrokenRelease()
     entry = OrderEntry(here.client, journal, reconcile=POLICY)
     here.sim.faults.add("POST", SUBMIT, "drop_before")
-    with pytest.raises(OrderOutcomeUnknownError):
-        await entry.place(here.account, order("mine"))
-    placing = asyncio.create_task(entry.place(here.account, order("mine")))
-    await asyncio.sleep(1)
-    placing.cancel()
-    with pytest.raises(asyncio.CancelledError) as caught:
-        await placing
-    assert isinstance(caught.value.__cause__, JournalError)
-    assert "may have been placed" in caught.value.__notes__[0]
+    await place_unknown(here, entry=entry)
+    error = await cancelled(entry.place(here.account, order("mine")), 1)
+    assert isinstance(error.__cause__, JournalError)
+    assert "may have been placed" in error.__notes__[0]
     await asyncio.sleep(3)  # the release goes on in the background
     assert (await journal.entries())[0].owner is None
