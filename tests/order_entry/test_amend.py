@@ -312,23 +312,25 @@ CANCELLED = {"id": 9, "type": "OCO", "orders": [order("Cancelled", 1), order("Ca
 
 class TestCancelComplex:
     @for_each(
-        "statuses, expected, polls",
+        "statuses, shown, expected, polls",
         [
-            (("Cancelled", "Cancelled"), APPLIED, 4),  # only a settled poll shows that none was replaced
-            (("Cancel Requested", "Cancel Requested"), APPLIED, 1),
-            (("Filled", "Filled"), REFUSED, 1),
-            (("Live", "Live"), UNKNOWN, 4),
+            (("Cancelled", "Cancelled"), {"id": 8}, UNKNOWN, 6),
+            (("Cancelled", "Cancelled"), {"account-number": "B7"}, UNKNOWN, 6),
+            (("Cancelled", "Cancelled"), {}, APPLIED, 4),  # only a settled poll shows that none was replaced
+            (("Cancel Requested", "Cancel Requested"), {}, APPLIED, 1),
+            (("Filled", "Filled"), {}, REFUSED, 1),
+            (("Live", "Live"), {}, UNKNOWN, 4),
         ],
     )
     @on_virtual_time
     async def test_without_an_answer_the_complex_order_shows_the_outcome(
-        self, statuses: tuple[str, str], expected: ChangeOutcome, polls: int
+        self, statuses: tuple[str, str], shown: dict[str, Any], expected: ChangeOutcome, polls: int
     ) -> None:
-        seen = CANCELLED | {"orders": [order(status, number) for number, status in enumerate(statuses, 1)]}
+        seen = CANCELLED | {"orders": [order(status, number) for number, status in enumerate(statuses, 1)]} | shown
         desk = Desk(complex_orders__cancel=LOST, complex_orders__get=ok(seen))
         change = await desk.change(cancel_complex, "A1", "9")
         assert (change.outcome, desk.sent("complex_orders.get")) == (expected, polls)
-        assert change.complex_order.id == "9"
+        assert (change.complex_order and change.complex_order.id) == (None if shown else "9")
         assert isinstance(change.error, ResponseLostError)
 
     async def test_answer_that_shows_it_cancelled_carries_no_error(self) -> None:
@@ -460,10 +462,14 @@ class TestNotNow:
         assert change.outcome is APPLIED
         assert asyncio.get_running_loop().time() < POLICY.first
 
-    async def test_caller_that_is_cancelled_while_it_waits_sends_nothing_more(self) -> None:
+    @for_each("kind", DONE)
+    @on_virtual_time
+    async def test_caller_that_is_cancelled_while_it_waits_sends_nothing_more(self, kind: str) -> None:
         desk = self.desk([NOT_NOW], order("Routed"))
-        error = await cancelled(self.change(desk, "replace"), 0.5)
-        assert (desk.sent("orders.replace"), error.order_id) == (1, "1")
+        error = await cancelled(self.change(desk, kind), 0.5)
+        number = "1" if kind in ("cancel", "replace") else "9"
+        assert (desk.sent(SENT[kind]), error.order_id) == (1, number)
+        assert error.__notes__ == [f"the change of order {number} of account A1 was refused for now and is not applied"]
 
 
 REQUEST = ok(order("Cancel Requested"))
