@@ -75,6 +75,13 @@ async def test_invalid_argument_is_refused_before_anything_is_sent(here: Floor) 
         calls.append((partial(entry.place, account, order("mine"), **options), next(iter(options))))
     for wrong in (None, 1, {"order-type": "Limit"}, b"{}", EDIT):
         calls.append((partial(entry.place, account, wrong), "order must be a NewOrder"))  # type: ignore[arg-type]
+    for change, field in (
+        ({"price": None}, "price"),
+        ({"time_in_force": TimeInForce.GTD}, "gtc-date"),
+        ({"order_type": OrderType.STOP}, "stop-trigger"),
+    ):
+        calls.append((partial(entry.place, account, attrs.evolve(order(), **change)), field))  # type: ignore[arg-type]
+    calls.append((partial(entry.place, "..", order()), ""))
     for wrong in (None, order("mine"), {"type": "OCO"}):
         calls.append((partial(entry.place_complex, account, wrong), "NewComplexOrder"))  # type: ignore[arg-type]
     for names, words in COMPONENT_NAMES:

@@ -19,15 +19,25 @@ from brokerage_async.models import (
     NewComplexOrder,
     NewOrder,
     NewOrderLeg,
-    OrderEdit,
     OrderType,
-    PriceEffect,
     TimeInForce,
 )
-from brokerage_async.order_entry import ChangeOutcome, OrderEntry, OrderGuard, Outcome, Placement
+from brokerage_async.order_entry import ChangeOutcome, OrderChange, OrderEntry, OrderGuard, Outcome, Placement
 from brokerage_async.order_entry.exposure import shows_quantity
 from brokerage_async.order_entry.guard import underlying_of, value_of
-from tests.trading import SUBMIT, Floor, bracket_order, exclusive_orders, floor, hold, on_floor, order, place_unknown
+from tests.trading import (
+    SUBMIT,
+    Floor,
+    bracket_order,
+    cancelled,
+    edit,
+    exclusive_orders,
+    floor,
+    hold,
+    on_floor,
+    order,
+    place_unknown,
+)
 
 pytestmark = pytest.mark.virtual_time
 
@@ -46,15 +56,26 @@ def buy(quantity: int, price: str = "10", symbol: str = "AAPL") -> NewOrder:
 def stopped_by(placement: Placement) -> str:
     """Return the caps that an order was refused for, after checking that it names them."""
     assert placement.outcome is REFUSED, placement
-    error = placement.error
-    assert error is not None
-    assert error.code == "guard_refused"
-    assert placement.external_identifier in error.message
-    assert all(each.code in error.message for each in error.errors)
     with pytest.raises(OrderRefusedError) as caught:
         placement.require()
-    assert caught.value.code == "guard_refused"
+    error = placement.error
+    assert error is not None
+    assert (error.code, caught.value.code) == ("guard_refused", "guard_refused")
+    assert placement.external_identifier in error.message
+    assert all(each.code in error.message for each in error.errors)
     return " ".join(str(each.code) for each in error.errors)
+
+
+def code_of(result: Placement | OrderChange) -> str | None:
+    """Return the code of the error that a result carries."""
+    assert result.error is not None
+    return result.error.code
+
+
+def caps_of(change: OrderChange) -> list[str | None]:
+    """Return the caps that a replacement was refused for."""
+    assert change.error is not None
+    return [each.code for each in change.error.errors]
 
 
 CAPS: dict[str, tuple[dict[str, Any], list[NewOrder], list[str]]] = {
@@ -193,21 +214,18 @@ async def test_replacement_is_journaled_and_counts_the_value_that_it_adds(
     entry = guarded(here, max_order_value=130, max_value_per_day=120, max_orders_per_day=2)
     placed = (await entry.place(here.account, buy(10), label="dip")).require()
     for price, cap in (("14", "max_order_value"), ("13", "max_value_per_day")):
-        change = await entry.replace(here.account, placed.order_id, OrderEdit.of(buy(10), price=price))
-        assert change.outcome is ChangeOutcome.REFUSED
+        change = await entry.replace(here.account, placed.order_id, edit(price))
+        assert (change.outcome, code_of(change), caps_of(change)) == (ChangeOutcome.REFUSED, "guard_refused", [cap])
         assert change.error is not None
-        assert change.error.code == "guard_refused"
-        assert [each.code for each in change.error.errors] == [cap]
         assert f"the replacement of order {placed.order_id}" in change.error.message
-    change = await entry.replace(here.account, placed.order_id, OrderEdit.of(buy(10), price="12"))
+    change = await entry.replace(here.account, placed.order_id, edit("12"))
     assert change.outcome is ChangeOutcome.APPLIED
     _, journaled = await here.journaled()
     assert (journaled.state, journaled.replaces, journaled.label) == (EntryState.PLACED, placed.order_id, "dip")
     assert journaled.order_id == change.order_id
-    change = await entry.edit(here.account, change.order_id, OrderEdit.of(buy(10), price="11"))
-    assert change.error is not None
-    assert [each.code for each in change.error.errors] == ["max_orders_per_day"]
-    assert "2 of 2 orders are used" in change.error.message
+    change = await entry.edit(here.account, change.order_id, edit("11"))
+    assert caps_of(change) == ["max_orders_per_day"]
+    assert "2 of 2 orders are used" in str(change.error)
     assert "could not record" not in caplog.text
 
 
@@ -216,11 +234,7 @@ async def test_replacement_that_a_crash_interrupts_is_recovered() -> None:
         async with floor() as here:
             placed = (await here.entry.place(here.account, buy(10))).require()
             here.sim.faults.add("PUT", r"/orders/\d+$", fault, times=1)
-            edit = OrderEdit.of(buy(10), price="11")
-            replacing = asyncio.create_task(here.entry.replace(here.account, placed.order_id, edit))
-            await asyncio.sleep(1)
-            replacing.cancel()
-            await asyncio.wait({replacing})
+            await cancelled(here.entry.replace(here.account, placed.order_id, edit()), 1)
             said = list[str]()
             found = await here.another_entry().recover(report=said.append)
             assert [each.outcome for each in found] == [outcome]
@@ -238,19 +252,15 @@ async def test_halt_stops_everything_but_cancellations_until_it_is_resumed(here:
     await entry.halt("again")
     another = here.another_entry()
     sent = len(here.wire.bodies["orders.submit"])
-    stopped = [
+    for stopped in (
         await another.place(here.account, buy(1)),
         await another.place_complex(here.account, bracket_order()),
-    ]
-    edit = OrderEdit.of(buy(10), price="11")
-    stopped += [await change(here.account, placed.order_id, edit) for change in (another.replace, another.edit)]
-    for each in stopped:
-        assert each.outcome == "refused"
-        assert each.error is not None
-        assert each.error.code == "halted"
-        assert "the model drifts" in each.error.message
+        await another.replace(here.account, placed.order_id, edit()),
+        await another.edit(here.account, placed.order_id, edit()),
+    ):
+        assert (stopped.outcome, code_of(stopped)) == ("refused", "halted")
+        assert "the model drifts" in str(stopped.error)
     assert (len(here.wire.bodies["orders.submit"]), here.wire.bodies["orders.replace"]) == (sent, [])
-    assert (await another.place(here.account, buy(1))).error is not None
     assert [halt.reason for halt in (await another.status()).halts] == ["the model drifts"]
     assert (await another.cancel(here.account, placed.order_id)).outcome is ChangeOutcome.APPLIED
     assert await entry.resume()
@@ -265,9 +275,8 @@ async def test_halt_of_an_account_or_a_label_stops_no_other(here: Floor) -> None
     placed = (await here.entry.place(here.account, buy(1), label="other")).require()
     (await here.entry.place(here.account, buy(1))).require()
     await here.entry.halt("label", label="other")
-    change = await here.entry.replace(here.account, placed.order_id, OrderEdit.of(buy(1), price="11"))
-    assert change.error is not None  # it has the label of its original
-    assert change.error.code == "halted"
+    change = await here.entry.replace(here.account, placed.order_id, edit())
+    assert code_of(change) == "halted"  # it has the label of its original
     assert not await here.entry.resume()
     assert await here.entry.resume(label="dip")
     (await here.entry.place(here.account, buy(1), label="dip")).require()
@@ -292,9 +301,7 @@ async def test_unsent_order_is_halted_under_its_old_identifier(here: Floor) -> N
     assert (await here.entry.place(here.account, order("mine"))).outcome is Outcome.NOT_SENT
     here.sim.faults.clear()
     await here.entry.halt("enough")
-    placement = await here.entry.place(here.account, order("mine"))
-    assert placement.error is not None
-    assert placement.error.code == "halted"
+    assert code_of(await here.entry.place(here.account, order("mine"))) == "halted"
 
 
 async def test_outcomes_that_repeat_halt_the_journal() -> None:
@@ -326,17 +333,8 @@ async def test_replacement_under_another_name_is_halted_with_the_label_of_its_or
     placed = (await here.entry.place(here.account, order("mine"), label="mean")).require()
     assert placed.order_id is not None
     await here.entry.halt("too wild", label="mean")
-    edit = OrderEdit(
-        order_type=OrderType.LIMIT,
-        time_in_force=TimeInForce.DAY,
-        price=Decimal(6),
-        price_effect=PriceEffect.DEBIT,
-        external_identifier="other",
-    )
-    change = await here.entry.replace(here.account, placed.order_id, edit)
-    assert change.outcome is ChangeOutcome.REFUSED
-    assert change.error is not None
-    assert change.error.code == "halted"
+    change = await here.entry.replace(here.account, placed.order_id, edit(external_identifier="other"))
+    assert (change.outcome, code_of(change)) == (ChangeOutcome.REFUSED, "halted")
 
 
 async def test_scope_without_a_name_is_refused(here: Floor) -> None:
@@ -363,7 +361,7 @@ async def test_pruned_identifier_stays_used_and_its_share_counted(here: Floor) -
     assert stopped_by(await entry.place(here.account, order("another"))) == "max_orders_per_day"
 
 
-def test_guard_refuses_values_that_make_no_sense() -> None:
+async def test_guard_refuses_values_that_make_no_sense(here: Floor) -> None:
     for values in (
         {"max_order_value": 1.5}, {"max_order_value": -1}, {"max_orders_per_day": "3"}, {"symbols": "AAPL"},
         {"halt_after_unknown": 3}, {"halt_after_unknown": (1, 86_401)},
@@ -372,6 +370,8 @@ def test_guard_refuses_values_that_make_no_sense() -> None:
         with pytest.raises(ConfigurationError, match=f"OrderGuard.{next(iter(values))}"):
             OrderGuard(**values)  # type: ignore[arg-type]
     assert OrderGuard(max_order_value="1.50").max_order_value == Decimal("1.50")
+    with pytest.raises(ConfigurationError, match="guard must be an OrderGuard"):
+        here.client.order_entry(MemoryJournal(), guard={"max_order_value": 1})  # type: ignore[arg-type]
 
 
 async def test_every_component_keeps_the_lists_and_the_quantity_of_one_order() -> None:
@@ -408,9 +408,3 @@ def test_underlying_of_every_kind_of_symbol() -> None:
         "/ESZ6": "/ES", "./ESZ6 EW3U6 260918P9100": "/ES", "BTC/USD": "BTC/USD",
     }  # fmt: skip
     assert {symbol: underlying_of(symbol) for symbol in symbols} == symbols
-
-
-async def test_guard_of_another_type_is_refused() -> None:
-    async with floor() as here:
-        with pytest.raises(ConfigurationError, match="guard must be an OrderGuard"):
-            here.client.order_entry(MemoryJournal(), guard={"max_order_value": 1})  # type: ignore[arg-type]

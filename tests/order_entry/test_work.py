@@ -18,7 +18,7 @@ from brokerage_async.order_entry.work import Ladder, Prices
 from brokerage_async.tickets import buy_to_open, market
 from tests.partial_listings import altered
 from tests.tables import for_each
-from tests.trading import LISTS, POLICY, Floor, floor, on_floor, order
+from tests.trading import LISTS, POLICY, Floor, cancelled, floor, on_floor, order
 
 pytestmark = pytest.mark.virtual_time
 
@@ -138,12 +138,10 @@ async def test_the_entry_is_open_meanwhile_and_a_cancelled_caller_leaves_the_ord
     task = asyncio.create_task(worked(here))
     await asyncio.sleep(EVERY + 3)
     assert (await entry_of(here)).state is EntryState.OPEN
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError) as cancelled:
-        await task
-    left = cancelled.value.placement  # type: ignore[attr-defined]
+    error = await cancelled(task, 0)
+    left = error.placement
     assert (left.order.price, left.order.status) == (11, "Live")
-    assert "recover() will find it" in str(cancelled.value.__notes__)
+    assert "recover() will find it" in str(error.__notes__)
     found = await recovered(here)
     assert (found.outcome, found.order_id) == (Outcome.PLACED, left.order_id)
     placement = await here.another_entry().work(here.account, order("worked"), LADDER, every=EVERY)
@@ -155,18 +153,12 @@ async def test_the_entry_is_open_meanwhile_and_a_cancelled_caller_leaves_the_ord
 async def test_a_half_done_step_is_found_by_recover_and_gone_on_with() -> None:
     async with floor() as here:
         here.sim.faults.add("PUT", r"/orders/\d+$", "hang_after")
-        task = asyncio.create_task(worked(here))
-        await asyncio.sleep(EVERY + 1.5)  # the replacement is sent, and not answered
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await cancelled(worked(here), EVERY + 1.5)  # the replacement is sent, and not answered
         await asyncio.sleep(10)
         found = await recovered(here)
         assert state_of(found) == "Live at 11.00"
     async with floor() as here:
-        task = asyncio.create_task(worked(here))
-        await asyncio.sleep(EVERY + 3)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await cancelled(worked(here), EVERY + 3)
         changed = [Decimal(20), *LADDER]  # at the price of its first order, whatever the list begins with now
         placement = await here.another_entry().work(here.account, order("worked"), changed, every=EVERY)
         assert prices_of(here) == LADDER
