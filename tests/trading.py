@@ -13,17 +13,7 @@ from typing import Any, Literal, TypeVar
 import attrs
 import pytest
 
-from brokerage_async import tickets
-from brokerage_async._generated.models import (
-    InstrumentType,
-    LegAction,
-    NewComplexOrder,
-    NewOrder,
-    OrderEdit,
-    OrderType,
-    PriceEffect,
-    TimeInForce,
-)
+from brokerage_async import models, tickets
 from brokerage_async.client import Client
 from brokerage_async.config import RetryPolicy
 from brokerage_async.errors import OrderOutcomeUnknownError
@@ -157,13 +147,13 @@ def on_floor(**options: Any) -> Callable[[Callable[..., Coroutine[Any, Any, None
     return decorate
 
 
-def order(external_identifier: str | None = None, quantity: int = 10) -> NewOrder:
+def order(external_identifier: str | None = None, quantity: int = 10) -> models.NewOrder:
     """A buy far below the market: it is taken and stays working."""
     ticket = tickets.limit(tickets.buy_to_open("AAPL", quantity), price="10")
     return attrs.evolve(ticket, external_identifier=external_identifier)
 
 
-def bracket_order(external_identifier: str | None = None, quantity: int = 10) -> NewComplexOrder:
+def bracket_order(external_identifier: str | None = None, quantity: int = 10) -> models.NewComplexOrder:
     """A bracket whose entry stays working."""
     exits = tickets.sell_to_close("AAPL", quantity)
     return tickets.bracket(
@@ -173,13 +163,13 @@ def bracket_order(external_identifier: str | None = None, quantity: int = 10) ->
     )
 
 
-def edit(price: str = "11", **terms: Any) -> OrderEdit:
+def edit(price: str = "11", **terms: Any) -> models.OrderEdit:
     """Return the terms of `order` at another price."""
-    return OrderEdit(
-        order_type=OrderType.LIMIT,
-        time_in_force=TimeInForce.DAY,
+    return models.OrderEdit(
+        order_type=models.OrderType.LIMIT,
+        time_in_force=models.TimeInForce.DAY,
         price=Decimal(price),
-        price_effect=PriceEffect.DEBIT,
+        price_effect=models.PriceEffect.DEBIT,
         **terms,
     )
 
@@ -187,15 +177,15 @@ def edit(price: str = "11", **terms: Any) -> OrderEdit:
 def hold(here: Floor, symbol: str = "AAPL", quantity: int = 10) -> None:
     """Give the account a long position."""
     state, now = here.sim.brokerage.state, here.sim.clock.now()
-    share = state.catalogue.instrument(InstrumentType.EQUITY, symbol)
+    share = state.catalogue.instrument(models.InstrumentType.EQUITY, symbol)
     account = state.accounts.of(state.owner)[0]
     assert share is not None
     state.bookkeeping.open_position(
-        account, share, LegAction.BUY_TO_OPEN, Decimal(quantity), state.prices.price(share, now), now
+        account, share, models.LegAction.BUY_TO_OPEN, Decimal(quantity), state.prices.price(share, now), now
     )
 
 
-def exclusive_orders(external_identifier: str | None = None, symbol: str = "AAPL") -> NewComplexOrder:
+def exclusive_orders(external_identifier: str | None = None, symbol: str = "AAPL") -> models.NewComplexOrder:
     """Two exits, where a fill of one cancels the other. Neither price is close to a fill."""
     profit = tickets.limit(tickets.sell_to_close(symbol, 10), price="900")
     loss = tickets.stop(tickets.sell_to_close(symbol, 10), trigger="5")

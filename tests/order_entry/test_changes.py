@@ -9,12 +9,7 @@ from typing import Any
 import attrs
 import pytest
 
-from brokerage_async._generated.models import (
-    Comparator,
-    NewOrderRules,
-    Order,
-    TimeInForce,
-)
+from brokerage_async import models
 from brokerage_async.errors import (
     InvalidRequestError,
 )
@@ -57,7 +52,7 @@ DONE = [
 ]
 
 
-async def working(here: Floor) -> Order:
+async def working(here: Floor) -> models.Order:
     """An order at the exchange."""
     placement = await here.entry.place(here.account, order("original"))
     assert placement.order is not None
@@ -94,7 +89,7 @@ async def changed(kind: str, action: Any, *, hidden: int = 0, times: int | None 
             here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=hidden)
         terms: dict[str, Any] = {"edit": edit()}
         if kind == "edit_pairs":
-            terms = {"ratio_price_comparator": Comparator.LTE, "ratio_price_threshold": RATIO}
+            terms = {"ratio_price_comparator": models.Comparator.LTE, "ratio_price_threshold": RATIO}
         make: Any = getattr(here.entry, kind)
         change: OrderChange = await make(account, number, **({} if kind == "cancel" else terms))
         here.sim.faults.clear()
@@ -146,7 +141,7 @@ def test_change_has_the_outcome_that_the_order_shows(kind: str, action: Any, out
 async def test_order_that_was_not_touched_for_long_is_still_read_back(
     here: Floor, price: str, outcome: ChangeOutcome
 ) -> None:
-    ticket = attrs.evolve(order("old"), time_in_force=TimeInForce.GTC, price=Decimal(price))
+    ticket = attrs.evolve(order("old"), time_in_force=models.TimeInForce.GTC, price=Decimal(price))
     placement = await here.entry.place(here.account, ticket)
     assert placement.order is not None
     await asyncio.sleep(60)
@@ -310,7 +305,7 @@ async def test_cancellation_of_a_bracket_that_could_not_be_read_first_blames_no_
 @on_floor()
 async def test_replacement_carries_identifier_and_dry_run_no_rules(here: Floor, method: str, given: str | None) -> None:
     target = await working(here)
-    rules = NewOrderRules(cancel_at=datetime(2026, 6, 10, 19, tzinfo=UTC))
+    rules = models.NewOrderRules(cancel_at=datetime(2026, 6, 10, 19, tzinfo=UTC))
     terms = attrs.evolve(edit(), external_identifier=given, rules=rules)
     change = await getattr(here.entry, method)(here.account, str(target.id), terms)
     assert change.order.external_identifier == (given or "original")

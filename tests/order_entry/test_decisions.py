@@ -7,27 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brokerage_async import errors
 from brokerage_async._generated.models import ComplexOrder, ComplexOrderType, Order, OrderStatus
-from brokerage_async.errors import (
-    APIError,
-    AuthenticationError,
-    BadRequestError,
-    BrokerageError,
-    ConfigurationError,
-    DeadlineExceededError,
-    InvalidRequestError,
-    NotFoundError,
-    PermissionDeniedError,
-    PreflightError,
-    RateLimitError,
-    RequestNotSentError,
-    ResponseDecodeError,
-    ResponseLostError,
-    ServerError,
-    TokenError,
-    UnprocessableError,
-    VersionNotSupportedError,
-)
 from brokerage_async.order_entry.decisions import (
     DeliveryOutcome,
     Poll,
@@ -49,56 +30,58 @@ from brokerage_async.protocol.order_status import TERMINAL
 from tests.tables import for_each
 
 FATES = [
-    (ResponseDecodeError("x", status=201), DeliveryOutcome.ACCEPTED),
-    (RequestNotSentError("x"), DeliveryOutcome.NOT_SENT),
-    (ResponseLostError("x"), DeliveryOutcome.UNKNOWN),
-    (DeadlineExceededError("x", maybe_processed=False), DeliveryOutcome.NOT_SENT),
-    (DeadlineExceededError("x", maybe_processed=True), DeliveryOutcome.UNKNOWN),
-    (TokenError("x", transient=True), DeliveryOutcome.NOT_SENT),
-    (TokenError("x", transient=False), DeliveryOutcome.NOT_SENT),
-    (ConfigurationError("x"), DeliveryOutcome.NOT_SENT),
-    (InvalidRequestError("x"), DeliveryOutcome.NOT_SENT),
-    (BadRequestError("x", status=400, from_service=True), DeliveryOutcome.REFUSED),
-    (BadRequestError("x", status=400), DeliveryOutcome.UNKNOWN),
-    (AuthenticationError("x", status=401, from_service=True), DeliveryOutcome.NOT_SENT),
-    (AuthenticationError("x", status=401), DeliveryOutcome.UNKNOWN),
-    (AuthenticationError("x", status=409, from_service=True), DeliveryOutcome.UNKNOWN),
-    (PermissionDeniedError("x", status=403, from_service=True), DeliveryOutcome.REFUSED),
-    (PermissionDeniedError("x", status=403), DeliveryOutcome.UNKNOWN),
-    (NotFoundError("x", status=404, from_service=True), DeliveryOutcome.REFUSED),
-    (NotFoundError("x", status=404), DeliveryOutcome.UNKNOWN),
-    (VersionNotSupportedError("x", status=406, from_service=True), DeliveryOutcome.REFUSED),
-    (VersionNotSupportedError("x", status=406), DeliveryOutcome.UNKNOWN),
-    (UnprocessableError("x", status=422, from_service=True), DeliveryOutcome.REFUSED),
-    (UnprocessableError("x", status=422), DeliveryOutcome.UNKNOWN),
-    (PreflightError("x", status=422, from_service=True), DeliveryOutcome.REFUSED),
-    (PreflightError("x", status=422), DeliveryOutcome.UNKNOWN),
-    (RateLimitError("x", status=429, from_service=True), DeliveryOutcome.NOT_SENT),
-    (RateLimitError("x", status=429), DeliveryOutcome.NOT_SENT),
-    (PreflightError("x", status=201), DeliveryOutcome.ACCEPTED),
-    (ServerError("x", status=201), DeliveryOutcome.ACCEPTED),
-    (APIError("x", status=408), DeliveryOutcome.UNKNOWN),
-    (APIError("x", status=409, from_service=True), DeliveryOutcome.UNKNOWN),
-    (APIError("x", status=302), DeliveryOutcome.UNKNOWN),
-    (APIError("x"), DeliveryOutcome.UNKNOWN),
-    (ServerError("x", status=500), DeliveryOutcome.UNKNOWN),
-    (ServerError("x", status=504), DeliveryOutcome.UNKNOWN),
-    (ServerError("x", status=422, code="internal_server_error"), DeliveryOutcome.UNKNOWN),
-    (ServerError("x", status=400, code="timeout_error"), DeliveryOutcome.UNKNOWN),
+    (errors.ResponseDecodeError("x", status=201), DeliveryOutcome.ACCEPTED),
+    (errors.RequestNotSentError("x"), DeliveryOutcome.NOT_SENT),
+    (errors.ResponseLostError("x"), DeliveryOutcome.UNKNOWN),
+    (errors.DeadlineExceededError("x", maybe_processed=False), DeliveryOutcome.NOT_SENT),
+    (errors.DeadlineExceededError("x", maybe_processed=True), DeliveryOutcome.UNKNOWN),
+    (errors.TokenError("x", transient=True), DeliveryOutcome.NOT_SENT),
+    (errors.TokenError("x", transient=False), DeliveryOutcome.NOT_SENT),
+    (errors.ConfigurationError("x"), DeliveryOutcome.NOT_SENT),
+    (errors.InvalidRequestError("x"), DeliveryOutcome.NOT_SENT),
+    (errors.BadRequestError("x", status=400, from_service=True), DeliveryOutcome.REFUSED),
+    (errors.BadRequestError("x", status=400), DeliveryOutcome.UNKNOWN),
+    (errors.AuthenticationError("x", status=401, from_service=True), DeliveryOutcome.NOT_SENT),
+    (errors.AuthenticationError("x", status=401), DeliveryOutcome.UNKNOWN),
+    (errors.AuthenticationError("x", status=409, from_service=True), DeliveryOutcome.UNKNOWN),
+    (errors.PermissionDeniedError("x", status=403, from_service=True), DeliveryOutcome.REFUSED),
+    (errors.PermissionDeniedError("x", status=403), DeliveryOutcome.UNKNOWN),
+    (errors.NotFoundError("x", status=404, from_service=True), DeliveryOutcome.REFUSED),
+    (errors.NotFoundError("x", status=404), DeliveryOutcome.UNKNOWN),
+    (errors.VersionNotSupportedError("x", status=406, from_service=True), DeliveryOutcome.REFUSED),
+    (errors.VersionNotSupportedError("x", status=406), DeliveryOutcome.UNKNOWN),
+    (errors.UnprocessableError("x", status=422, from_service=True), DeliveryOutcome.REFUSED),
+    (errors.UnprocessableError("x", status=422), DeliveryOutcome.UNKNOWN),
+    (errors.PreflightError("x", status=422, from_service=True), DeliveryOutcome.REFUSED),
+    (errors.PreflightError("x", status=422), DeliveryOutcome.UNKNOWN),
+    (errors.RateLimitError("x", status=429, from_service=True), DeliveryOutcome.NOT_SENT),
+    (errors.RateLimitError("x", status=429), DeliveryOutcome.NOT_SENT),
+    (errors.PreflightError("x", status=201), DeliveryOutcome.ACCEPTED),
+    (errors.ServerError("x", status=201), DeliveryOutcome.ACCEPTED),
+    (errors.APIError("x", status=408), DeliveryOutcome.UNKNOWN),
+    (errors.APIError("x", status=409, from_service=True), DeliveryOutcome.UNKNOWN),
+    (errors.APIError("x", status=302), DeliveryOutcome.UNKNOWN),
+    (errors.APIError("x"), DeliveryOutcome.UNKNOWN),
+    (errors.ServerError("x", status=500), DeliveryOutcome.UNKNOWN),
+    (errors.ServerError("x", status=504), DeliveryOutcome.UNKNOWN),
+    (errors.ServerError("x", status=422, code="internal_server_error"), DeliveryOutcome.UNKNOWN),
+    (errors.ServerError("x", status=400, code="timeout_error"), DeliveryOutcome.UNKNOWN),
 ]
 
 
 @for_each("error, fate", FATES)
-def test_what_each_end_of_a_request_proves(error: BrokerageError, fate: DeliveryOutcome) -> None:
+def test_what_each_end_of_a_request_proves(error: errors.BrokerageError, fate: DeliveryOutcome) -> None:
     """Of a submit, of a dry-run, which never leaves doubt, and of a read, which may be hopeless to repeat."""
     assert delivery_of(error) is fate
-    judged = isinstance(error, APIError) and fate is DeliveryOutcome.REFUSED and error.status not in (401, 429)
-    judged |= isinstance(error, PreflightError) and fate is DeliveryOutcome.ACCEPTED
+    judged = isinstance(error, errors.APIError) and fate is DeliveryOutcome.REFUSED and error.status not in (401, 429)
+    judged |= isinstance(error, errors.PreflightError) and fate is DeliveryOutcome.ACCEPTED
     assert preflight_outcome(error) is (DeliveryOutcome.REFUSED if judged else DeliveryOutcome.NOT_SENT)
     lasting = (400, 401, 403, 404, 406, 422)
-    settings = isinstance(error, ConfigurationError | InvalidRequestError)
-    dead_grant = isinstance(error, TokenError) and not error.transient
-    refused = getattr(error, "from_service", False) and error.status in lasting and not isinstance(error, ServerError)
+    settings = isinstance(error, errors.ConfigurationError | errors.InvalidRequestError)
+    dead_grant = isinstance(error, errors.TokenError) and not error.transient
+    refused = (
+        getattr(error, "from_service", False) and error.status in lasting and not isinstance(error, errors.ServerError)
+    )
     assert is_permanent(error) is (refused or settings or dead_grant)
 
 
@@ -226,12 +209,14 @@ def test_policy_takes_numbers_that_a_clock_can_reach_and_no_others() -> None:
     for name in ("visibility_delay", "first", "factor", "max_interval", "confirmations", "give_up"):
         for value in (-1, float("nan"), None, "1", True, Decimal(1), float("inf"), 10**400):
             if (name, value) != ("confirmations", 10**400):
-                with pytest.raises(ConfigurationError, match=rf"ReconcilePolicy\.{name}"):
+                with pytest.raises(errors.ConfigurationError, match=rf"ReconcilePolicy\.{name}"):
                     ReconcilePolicy(**{name: value})  # type: ignore[arg-type]
     for name in ("first", "max_interval"):
-        with pytest.raises(ConfigurationError, match=f"{name} must be a finite number greater than 0, got 0"):
+        with pytest.raises(errors.ConfigurationError, match=f"{name} must be a finite number greater than 0, got 0"):
             ReconcilePolicy(**{name: 0})
-    with pytest.raises(ConfigurationError, match=r"factor must be a finite number of at least 1 and at most 1000, got"):
+    with pytest.raises(
+        errors.ConfigurationError, match=r"factor must be a finite number of at least 1 and at most 1000, got"
+    ):
         ReconcilePolicy(factor=1000.5)
     for factor in (1, 1000):
         policy = ReconcilePolicy(visibility_delay=0, factor=factor, give_up=0)

@@ -13,15 +13,6 @@ import pytest
 from brokerage_async import models, tickets
 from brokerage_async.errors import ConfigurationError, InvalidRequestError, OrderRefusedError
 from brokerage_async.journal import EntryState, MemoryJournal
-from brokerage_async.models import (
-    InstrumentType,
-    LegAction,
-    NewComplexOrder,
-    NewOrder,
-    NewOrderLeg,
-    OrderType,
-    TimeInForce,
-)
 from brokerage_async.order_entry import ChangeOutcome, OrderChange, OrderEntry, OrderGuard, Outcome, Placement
 from brokerage_async.order_entry.exposure import shows_quantity
 from brokerage_async.order_entry.guard import underlying_of, value_of
@@ -49,7 +40,7 @@ def guarded(here: Floor, **caps: Any) -> OrderEntry:
     return OrderEntry(here.client, here.journal, guard=OrderGuard(**caps))
 
 
-def buy(quantity: int, price: str = "10", symbol: str = "AAPL") -> NewOrder:
+def buy(quantity: int, price: str = "10", symbol: str = "AAPL") -> models.NewOrder:
     return tickets.limit(tickets.buy_to_open(symbol, quantity), price=price)
 
 
@@ -78,7 +69,7 @@ def caps_of(change: OrderChange) -> list[str | None]:
     return [each.code for each in change.error.errors]
 
 
-CAPS: dict[str, tuple[dict[str, Any], list[NewOrder], list[str]]] = {
+CAPS: dict[str, tuple[dict[str, Any], list[models.NewOrder], list[str]]] = {
     "value of one order": ({"max_order_value": 100}, [buy(10), buy(11)], ["", "max_order_value"]),
     "quantity of one order": ({"max_order_quantity": "10"}, [buy(10), buy(11)], ["", "max_order_quantity"]),
     "value in a minute": ({"max_value_per_minute": 150}, [buy(10), buy(6), buy(5)], ["", "max_value_per_minute", ""]),
@@ -375,7 +366,7 @@ async def test_guard_refuses_values_that_make_no_sense(here: Floor) -> None:
 
 
 async def test_every_component_keeps_the_lists_and_the_quantity_of_one_order() -> None:
-    def entry_with_exits(symbol: str, quantity: int) -> NewComplexOrder:
+    def entry_with_exits(symbol: str, quantity: int) -> models.NewComplexOrder:
         exits = tickets.sell_to_close(symbol, quantity)
         profit, loss = tickets.limit(exits, price="900"), tickets.stop(exits, trigger="5")
         return attrs.evolve(bracket_order(), orders=(profit, loss))
@@ -395,10 +386,14 @@ async def test_every_component_keeps_the_lists_and_the_quantity_of_one_order() -
 
 
 def test_value_of_small_quantities_is_exact() -> None:
-    leg = NewOrderLeg(action=LegAction.BUY_TO_OPEN, instrument_type=InstrumentType.CRYPTOCURRENCY, symbol="BTC/USD")
+    leg = models.NewOrderLeg(
+        action=models.LegAction.BUY_TO_OPEN, instrument_type=models.InstrumentType.CRYPTOCURRENCY, symbol="BTC/USD"
+    )
     for quantities, sets in ((["0.0000009"], "0.0000009"), (["1.00000001"], "1.00000001"), (["4", "6"], "2")):
         legs = tuple(attrs.evolve(leg, quantity=Decimal(each)) for each in quantities)
-        asked = NewOrder(order_type=OrderType.LIMIT, time_in_force=TimeInForce.GTC, price=Decimal(100_000), legs=legs)
+        asked = models.NewOrder(
+            order_type=models.OrderType.LIMIT, time_in_force=models.TimeInForce.GTC, price=Decimal(100_000), legs=legs
+        )
         assert value_of(asked, {"BTC/USD": Decimal(1)}, {}) == Decimal(sets) * 100_000
 
 

@@ -9,24 +9,9 @@ from typing import Any
 import attrs
 import pytest
 
-from brokerage_async import tickets
+from brokerage_async import errors, tickets
 from brokerage_async._generated.operations import ORDERS_SUBMIT
 from brokerage_async.config import RetryPolicy
-from brokerage_async.errors import (
-    AuthenticationError,
-    BrokerageError,
-    ConfigurationError,
-    InvalidRequestError,
-    OrderNotSentError,
-    OrderOutcomeUnknownError,
-    OrderRefusedError,
-    PreflightError,
-    RateLimitError,
-    RequestNotSentError,
-    ResponseDecodeError,
-    TokenError,
-    UnprocessableError,
-)
 from brokerage_async.http.transport import Transport
 from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalError, MemoryJournal
 from brokerage_async.models import TickSize
@@ -62,7 +47,7 @@ async def test_an_order_that_fails_its_dry_run_is_refused_and_never_submitted(he
     too_much = tickets.limit(tickets.buy_to_open("AAPL", 100_000_000), price="150")
     placement = await here.entry.place(here.account, too_much)
     assert placement.outcome is Outcome.REFUSED
-    assert isinstance(placement.error, PreflightError)
+    assert isinstance(placement.error, errors.PreflightError)
     assert placement.error.errors
     assert placement.note
     assert here.sim.ledger.count("orders.submit") == 0
@@ -76,7 +61,7 @@ async def test_place_with_ticks_refuses_a_price_between_them_before_sending(here
         (tickets.limit(share, price="10.01"), "price must be on a tick, got 10.01: the nearest are 10.00 and"),
         (tickets.stop(share, trigger="2.999"), "trigger must be on a tick, got 2.999: the nearest are 2.99 and"),
     ):
-        with pytest.raises(InvalidRequestError, match=reason) as caught:
+        with pytest.raises(errors.InvalidRequestError, match=reason) as caught:
             await here.entry.place(here.account, bad, tick_sizes=rows)
         assert caught.value.code == "off_tick"
     assert here.sim.ledger.count("orders.dry_run") == 0
@@ -96,9 +81,9 @@ def beside(code: str) -> faults.Fault:
 @for_each(
     "answer, error, codes",
     [
-        (faults.body(FAILED), PreflightError, ("preflight_errors", "margin_check_failed")),
-        (beside("preflight_check_failure"), PreflightError, ("preflight_check_failure", "margin")),
-        (beside("margin_check_failed"), UnprocessableError, ("margin_check_failed", "margin")),
+        (faults.body(FAILED), errors.PreflightError, ("preflight_errors", "margin_check_failed")),
+        (beside("preflight_check_failure"), errors.PreflightError, ("preflight_check_failure", "margin")),
+        (beside("margin_check_failed"), errors.UnprocessableError, ("margin_check_failed", "margin")),
     ],
 )
 @on_floor()
@@ -137,10 +122,13 @@ async def test_warnings_stop_the_order_unless_they_are_allowed(
 @for_each(
     "action, error",
     [
-        *((name, BrokerageError) for name in ("drop_after", "hang", "status(503)", "rate_limited", "unauthorized")),
-        ("garbage", ResponseDecodeError),
-        (faults.body(b'{"maintenance": true}'), ResponseDecodeError),
-        (faults.body(b'{"data": {}, "context": "/"}'), ResponseDecodeError),
+        *(
+            (name, errors.BrokerageError)
+            for name in ("drop_after", "hang", "status(503)", "rate_limited", "unauthorized")
+        ),
+        ("garbage", errors.ResponseDecodeError),
+        (faults.body(b'{"maintenance": true}'), errors.ResponseDecodeError),
+        (faults.body(b'{"data": {}, "context": "/"}'), errors.ResponseDecodeError),
     ],
 )
 @on_floor()
@@ -158,9 +146,9 @@ async def test_dead_grant_or_read_only_client_sends_no_order() -> None:
         here.sim.revoke()
         placement = await here.entry.place(here.account, order())
         assert placement.outcome is Outcome.NOT_SENT
-        assert isinstance(placement.error, TokenError)
+        assert isinstance(placement.error, errors.TokenError)
     async with floor(read_only=True) as here:
-        with pytest.raises(ConfigurationError, match="read-only"):
+        with pytest.raises(errors.ConfigurationError, match="read-only"):
             await here.entry.place(here.account, order())
         assert here.sim.ledger.count("orders.submit") == 0
         assert [entry.state for entry in await here.journaled()] in ([], [EntryState.NOT_SENT])
@@ -185,7 +173,7 @@ async def test_place_whose_client_is_closed_before_a_resubmission_is_unknown(her
     here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=None)
     entry = OrderEntry(here.client, journal, reconcile=POLICY)
     unknown = await place_unknown(here, entry=entry, resubmit=1)
-    assert isinstance(unknown.__cause__, ConfigurationError)
+    assert isinstance(unknown.__cause__, errors.ConfigurationError)
     assert len(here.orders("mine")) == 1
     assert [entry.state for entry in await journal.entries()] == [EntryState.OPEN]
 
@@ -234,7 +222,7 @@ async def test_an_identifier_that_is_made_twice_is_not_taken_for_the_earlier_ord
     """A counter that restarts with each process makes such identifiers."""
     entry = OrderEntry(here.client, here.journal, reconcile=POLICY, identifiers=lambda: "order-1")
     assert (await entry.place(here.account, order())).outcome is Outcome.PLACED
-    with pytest.raises(InvalidRequestError, match="must never repeat") as caught:
+    with pytest.raises(errors.InvalidRequestError, match="must never repeat") as caught:
         await entry.place(here.account, order())
     assert caught.value.code == "identifier_in_use"
     assert (await entry.place(here.account, order("order-1"))).outcome is Outcome.PLACED  # asked for by name
@@ -246,7 +234,7 @@ async def test_known_order_is_answered_without_sending(here: Floor) -> None:
     again = await here.another_entry().place(here.account, order("mine"))
     assert (again.outcome, again.order.id) == (Outcome.PLACED, first.order.id)
     assert "journaled before" in again.note
-    with pytest.raises(InvalidRequestError, match="belongs to another order") as caught:
+    with pytest.raises(errors.InvalidRequestError, match="belongs to another order") as caught:
         await here.entry.place(here.account, order("mine", quantity=11))
     assert caught.value.code == "identifier_in_use"
     assert here.sim.ledger.count("orders.submit") == here.sim.ledger.count("orders.dry_run") == 1
@@ -258,7 +246,11 @@ async def test_known_order_is_answered_without_sending(here: Floor) -> None:
 
 @for_each(
     "action, error",
-    [("refuse", RequestNotSentError), ("rate_limited", RateLimitError), ("unauthorized", AuthenticationError)],
+    [
+        ("refuse", errors.RequestNotSentError),
+        ("rate_limited", errors.RateLimitError),
+        ("unauthorized", errors.AuthenticationError),
+    ],
 )
 @on_floor()
 async def test_order_that_never_left_or_was_turned_away_may_be_placed_again(
@@ -313,7 +305,7 @@ async def test_an_abandoned_order_is_left_alone(here: Floor) -> None:
     assert await here.entry.abandon(here.account, "mine", note="asked the desk: never arrived")
     assert not await here.entry.abandon(here.account, "mine", note="twice")
     assert await here.entry.recover() == []
-    with pytest.raises(InvalidRequestError, match="asked the desk"):
+    with pytest.raises(errors.InvalidRequestError, match="asked the desk"):
         await here.entry.place(here.account, order("mine"))
 
 
@@ -389,7 +381,7 @@ async def test_place_whose_close_is_repeated_changes_nothing_about_the_order_of_
     second = OrderEntry(here.client, journal, reconcile=POLICY)
     assert (await second.place(here.account, order("mine"))).outcome is Outcome.PLACED
     journal.repeat.set()
-    with pytest.raises(OrderOutcomeUnknownError, match="no longer holds the journal entry") as caught:
+    with pytest.raises(errors.OrderOutcomeUnknownError, match="no longer holds the journal entry") as caught:
         await turned_away
     assert caught.value.code == "in_progress"
     assert "was not recorded: this worker no longer holds" in caplog.text
@@ -559,7 +551,7 @@ async def test_place_of_an_identifier_that_is_open_for_another_address_is_reject
     elsewhere = attrs.evolve(here.key("mine"), origin="https://old.example.com")
     await here.journal.open(elsewhere, b"{}", owner="dead", lease=1)
     with pytest.raises(
-        InvalidRequestError, match=r"open in the journal for https://old\.example\.com: adopt"
+        errors.InvalidRequestError, match=r"open in the journal for https://old\.example\.com: adopt"
     ) as caught:
         await here.entry.place(here.account, order("mine"))
     assert caught.value.code == "identifier_in_use"
@@ -571,11 +563,11 @@ async def test_require_returns_the_placed_order_and_raises_otherwise() -> None:
         placement = (await here.entry.place(here.account, order("mine"))).require()
         assert [placement.order_id] == [record.order_id for record in here.orders("mine")]
         here.sim.faults.add("POST", SUBMIT, faults.status(422))
-        with pytest.raises(OrderRefusedError, match=r"order other of account \w+ was refused") as refused:
+        with pytest.raises(errors.OrderRefusedError, match=r"order other of account \w+ was refused") as refused:
             (await here.entry.place(here.account, order("other"))).require()
         assert (refused.value.external_identifier, refused.value.status) == ("other", 422)
         here.sim.faults.add("POST", SUBMIT, "refuse")
-        with pytest.raises(OrderNotSentError, match="was not sent"):
+        with pytest.raises(errors.OrderNotSentError, match="was not sent"):
             (await here.entry.place(here.account, order("third"))).require()
 
 
@@ -590,5 +582,5 @@ class OpenedInBetween(MemoryJournal):
 
 
 async def test_place_of_an_order_that_another_worker_opens_in_between_is_rejected(here: Floor) -> None:
-    with pytest.raises(InvalidRequestError, match="belongs to another order in the journal"):
+    with pytest.raises(errors.InvalidRequestError, match="belongs to another order in the journal"):
         await OrderEntry(here.client, OpenedInBetween()).place(here.account, order("mine"))
