@@ -198,8 +198,7 @@ async def test_a_repeated_flatten_does_not_sell_twice(here: Floor, action: Any) 
     hold(here)
     here.sim.faults.add("POST", SUBMIT, action)
     await asyncio.gather(
-        here.entry.cancel_all(here.account, flatten=True),
-        here.another_entry().cancel_all(here.account, flatten=True),
+        here.entry.cancel_all(here.account, flatten=True), here.another_entry().cancel_all(here.account, flatten=True)
     )
     here.sim.faults.clear()
     for _ in range(2):

@@ -10,9 +10,7 @@ import attrs
 import pytest
 
 from brokerage_async import models
-from brokerage_async.errors import (
-    InvalidRequestError,
-)
+from brokerage_async.errors import InvalidRequestError
 from brokerage_async.order_entry import ChangeOutcome, OrderChange
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults

@@ -91,14 +91,7 @@ def test_a_hopeless_look_is_the_last() -> None:
 
 
 # The whole table: fate, earlier doubt, finding, resubmits left -> decision
-P, R, N, U, L, S = (
-    Outcome.PLACED,
-    Outcome.REFUSED,
-    Outcome.NOT_SENT,
-    Outcome.UNKNOWN,
-    Step.SEARCH,
-    Step.RESUBMIT,
-)
+P, R, N, U, L, S = (Outcome.PLACED, Outcome.REFUSED, Outcome.NOT_SENT, Outcome.UNKNOWN, Step.SEARCH, Step.RESUBMIT)
 TABLE = {
     # (fate, doubt): not looked, found, absent, absent with a resubmit left, undetermined, conflict
     (DeliveryOutcome.CONFIRMED, False): (P, P, P, P, P, P),

@@ -369,8 +369,7 @@ class LostAcknowledgement(MemoryJournal):
 
 
 async def test_place_whose_close_is_repeated_changes_nothing_about_the_order_of_another_worker(
-    here: Floor,
-    caplog: pytest.LogCaptureFixture,
+    here: Floor, caplog: pytest.LogCaptureFixture
 ) -> None:
     journal = LostAcknowledgement()
     here.sim.faults.add("POST", SUBMIT, "rate_limited", times=4)
@@ -525,11 +524,7 @@ async def test_place_cancelled_with_every_task_of_the_loop_reports_as_if_cancell
             else:
                 assert states == [EntryState.OPEN] if "recover()" in note else EntryState.OPEN not in states
             fates.add(note.partition(here.account)[2])
-    assert fates == {
-        " was not sent",
-        " may have been placed: recover() will look for it",
-        " was placed",
-    }
+    assert fates == {" was not sent", " may have been placed: recover() will look for it", " was placed"}
 
 
 async def test_place_cancelled_with_every_task_while_it_claims_an_entry_leaves_no_claim(here: Floor) -> None:

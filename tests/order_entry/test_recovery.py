@@ -349,8 +349,7 @@ class Stand:
 
 
 async def test_recover_names_the_orders_of_other_origins_and_adopt_brings_them_over(
-    here: Floor,
-    caplog: pytest.LogCaptureFixture,
+    here: Floor, caplog: pytest.LogCaptureFixture
 ) -> None:
     origin = "http://127.0.0.1:8080"
     await here.client.orders.submit(here.account, order("mine"))

@@ -141,14 +141,8 @@ async def test_partial_listing_is_enough_to_find_it(here: Floor, faulty: str) ->
 
 
 UNREADABLE: dict[str, list[tuple[str, faults.Fault | str]]] = {
-    "complex orders cannot be listed": [
-        (SINGLE_LISTS, faults.body(NOTHING_LISTED)),
-        (COMPLEX_LIST, "status(503)"),
-    ],
-    "complex orders may not be listed": [
-        (SINGLE_LISTS, faults.body(NOTHING_LISTED)),
-        (COMPLEX_LIST, "status(403)"),
-    ],
+    "complex orders cannot be listed": [(SINGLE_LISTS, faults.body(NOTHING_LISTED)), (COMPLEX_LIST, "status(503)")],
+    "complex orders may not be listed": [(SINGLE_LISTS, faults.body(NOTHING_LISTED)), (COMPLEX_LIST, "status(403)")],
     "it is listed but cannot be read": [(COMPLEX_GET, "status(503)")],
     "it is listed but cannot be found": [(COMPLEX_GET, "status(404)")],
     "it is listed but its own answer is blank": [(COMPLEX_GET, faults.body(b'{"data":{}}'))],
