@@ -289,30 +289,35 @@ class Bells:
                 timer.cancel()
 
 
-class FailingJournal(MemoryJournal):
-    """A journal whose named methods fail."""
+class HookedJournal(MemoryJournal):
+    """A journal that a test interferes with: each function is called in place of the method of its name.
 
-    def __init__(self, *methods: str) -> None:
-        super().__init__()
-        for name in methods:
-            setattr(self, name, self._fail)
+    Its first argument is the method, and the others are those of the call.
+    """
 
-    async def _fail(self, *_: Any, **__: Any) -> Any:
-        raise JournalError("the journal cannot be used: database or disk is full")
+    def __init__(self, *, clock: Callable[[], float] | None = None, **hooks: Callable[..., Awaitable[Any]]) -> None:
+        super().__init__(**({} if clock is None else {"clock": clock}))  # type: ignore[arg-type]
+        for name, hook in hooks.items():
+            setattr(self, name, functools.partial(hook, getattr(self, name)))
 
 
-class SlowJournal(MemoryJournal):
-    """A journal that takes its time before one method."""
+async def _fail(*_: Any, **__: Any) -> Any:
+    raise JournalError("the journal cannot be used: database or disk is full")
 
-    def __init__(self, method: str, seconds: float) -> None:
-        super().__init__()
-        call = getattr(self, method)
 
-        async def slowly(*names: Any, **values: Any) -> Any:
-            await asyncio.sleep(seconds)
-            return await call(*names, **values)
+def failing_journal(*methods: str) -> HookedJournal:
+    """Return a journal whose named methods fail."""
+    return HookedJournal(**dict.fromkeys(methods, _fail))
 
-        setattr(self, method, slowly)
+
+def slow_journal(method: str, seconds: float) -> HookedJournal:
+    """Return a journal that takes its time before one method."""
+
+    async def slowly(call: Any, *names: Any, **values: Any) -> Any:
+        await asyncio.sleep(seconds)
+        return await call(*names, **values)
+
+    return HookedJournal(**{method: slowly})
 
 
 def originals(records: list[OrderRecord]) -> list[OrderRecord]:

@@ -13,7 +13,7 @@ from brokerage_async import errors, tickets
 from brokerage_async._generated.operations import ORDERS_SUBMIT
 from brokerage_async.config import RetryPolicy
 from brokerage_async.http.transport import Transport
-from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalError, MemoryJournal
+from brokerage_async.journal import EntryKey, EntryState, JournalError, MemoryJournal
 from brokerage_async.models import TickSize
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.protocol.request import Request
@@ -28,14 +28,15 @@ from tests.trading import (
     POLICY,
     SUBMIT,
     TIMEOUT,
-    FailingJournal,
     Floor,
-    SlowJournal,
+    HookedJournal,
     cancelled,
+    failing_journal,
     floor,
     on_floor,
     order,
     place_unknown,
+    slow_journal,
 )
 
 pytestmark = pytest.mark.virtual_time
@@ -154,21 +155,15 @@ async def test_dead_grant_or_read_only_client_sends_no_order() -> None:
         assert [entry.state for entry in await here.journaled()] in ([], [EntryState.NOT_SENT])
 
 
-class ClosesTheClient(MemoryJournal):
-    """A journal that closes ``client`` when a resubmission is journaled."""
-
-    client: Any = None
-
-    async def renew(self, key: EntryKey, *, owner: str, lease: float, attempts: int | None = None) -> bool:
-        if attempts is not None:
-            await self.client.aclose()
-        return await super().renew(key, owner=owner, lease=lease, attempts=attempts)
-
-
 async def test_place_whose_client_is_closed_before_a_resubmission_is_unknown(here: Floor) -> None:
     """The closed client sends nothing, but the first copy of the order has arrived."""
-    journal = ClosesTheClient()
-    journal.client = here.client
+
+    async def close_the_client(renew: Any, *names: Any, attempts: int | None = None, **values: Any) -> bool:
+        if attempts is not None:  # the resubmission is journaled
+            await here.client.aclose()
+        return bool(await renew(*names, attempts=attempts, **values))
+
+    journal = HookedJournal(renew=close_the_client)
     here.sim.faults.add("POST", SUBMIT, "drop_after")
     here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=None)
     entry = OrderEntry(here.client, journal, reconcile=POLICY)
@@ -178,31 +173,22 @@ async def test_place_whose_client_is_closed_before_a_resubmission_is_unknown(her
     assert [entry.state for entry in await journal.entries()] == [EntryState.OPEN]
 
 
-class Watchful(MemoryJournal):
-    """Records the requests that were sent before each order was journaled."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.sent_before: list[int] = []
-        self.sent: Any = None
-
-    async def open(self, *names: Any, **values: Any) -> tuple[JournalEntry, bool]:
-        self.sent_before.append(len(self.sent["orders.submit"]))
-        return await super().open(*names, **values)
-
-
 async def test_the_journal_is_written_before_the_first_byte_leaves(here: Floor) -> None:
-    journal = Watchful()
-    journal.sent = here.wire.bodies
-    await OrderEntry(here.client, journal).place(here.account, order())
-    assert journal.sent_before == [0]
+    sent_before = []
+
+    async def watched(call: Any, *names: Any, **values: Any) -> Any:
+        sent_before.append(len(here.wire.bodies["orders.submit"]))
+        return await call(*names, **values)
+
+    await OrderEntry(here.client, HookedJournal(open=watched)).place(here.account, order())
+    assert sent_before == [0]
 
 
 @for_each("method", ["open", "find"])
 @on_floor()
 async def test_an_order_that_cannot_be_written_down_is_not_sent(here: Floor, method: str) -> None:
     with pytest.raises(JournalError, match="disk is full"):
-        await OrderEntry(here.client, FailingJournal(method)).place(here.account, order("mine"))
+        await OrderEntry(here.client, failing_journal(method)).place(here.account, order("mine"))
     assert here.sim.ledger.count("orders.submit") == 0
 
 
@@ -332,7 +318,7 @@ async def test_caller_cancelled_before_the_order_is_journaled_learns_that_it_was
 ) -> None:
     if action is not None:
         here.sim.faults.add("POST", DRY_RUN, action)
-    journal = SlowJournal(method, 0 if action else 1)
+    journal = slow_journal(method, 0 if action else 1)
     error = await cancelled(OrderEntry(here.client, journal).place(here.account, order("mine")), 0.8)
     assert (error.external_identifier, error.account_number) == ("mine", here.account)
     assert "was not sent" in error.__notes__[0]
@@ -402,10 +388,10 @@ async def test_place_whose_entry_was_taken_over_says_so(here: Floor, caplog: pyt
 async def test_place_refused_without_a_journal_is_refused_only_while_its_claim_holds(here: Floor) -> None:
     """Once it has ended, another worker may have sent the order, and nothing shows that it has not."""
     here.sim.faults.add("POST", SUBMIT, faults.status(422), times=2)
-    placement = await OrderEntry(here.client, FailingJournal("close")).place(here.account, order("mine"))
+    placement = await OrderEntry(here.client, failing_journal("close")).place(here.account, order("mine"))
     assert placement.outcome is Outcome.REFUSED
     assert "the journal did not acknowledge this outcome" in placement.note
-    entry = OrderEntry(here.client, FailingJournal("close", "renew", "renew_many"), lease=0.05)
+    entry = OrderEntry(here.client, failing_journal("close", "renew", "renew_many"), lease=0.05)
     unknown = await place_unknown(here, entry=entry)
     assert (unknown.code, "the journal did not acknowledge this outcome" in str(unknown)) == ("claim_lost", True)
 
@@ -423,7 +409,7 @@ async def test_place_cancelled_while_its_outcome_is_recorded_carries_it(
     here: Floor, action: str, outcome: Outcome, note: str
 ) -> None:
     here.sim.faults.add("POST", SUBMIT, action, times=None)
-    journal = SlowJournal("close", 2)
+    journal = slow_journal("close", 2)
     entry = OrderEntry(here.client, journal, reconcile=POLICY)
     error = await cancelled(entry.place(here.account, order("mine")), 1.5)
     assert error.placement.outcome is outcome
@@ -465,7 +451,7 @@ async def test_place_of_an_unknown_order_whose_journal_fails_says_that_it_may_ex
     here.sim.faults.add("POST", SUBMIT, "drop_after")
     here.sim.faults.add("GET", LISTS, faults.status(503), times=None)
     await place_unknown(here, entry=entry)
-    journal.now = FailingJournal("now").now  # type: ignore[method-assign]
+    journal.now = failing_journal("now").now  # type: ignore[method-assign]
     with pytest.raises(JournalError) as caught:
         await entry.place(here.account, order("mine"))
     assert "may have been placed" in caught.value.__notes__[0]
@@ -566,16 +552,13 @@ async def test_require_returns_the_placed_order_and_raises_otherwise() -> None:
             (await here.entry.place(here.account, order("third"))).require()
 
 
-class OpenedInBetween(MemoryJournal):
-    """A journal whose entry another worker opens between two reads."""
-
-    async def find(self, key: EntryKey, *, any_origin: bool = False) -> JournalEntry | None:
-        found = await super().find(key, any_origin=any_origin)
+async def test_place_of_an_order_that_another_worker_opens_in_between_is_rejected(here: Floor) -> None:
+    async def find(call: Any, *names: Any, **values: Any) -> Any:
+        found = await call(*names, **values)
         if found is None:
-            await self.open(key, b"{}", owner="another", lease=30)
+            await journal.open(here.key("mine"), b"{}", owner="another", lease=30)
         return found
 
-
-async def test_place_of_an_order_that_another_worker_opens_in_between_is_rejected(here: Floor) -> None:
+    journal = HookedJournal(find=find)
     with pytest.raises(errors.InvalidRequestError, match="belongs to another order in the journal"):
-        await OrderEntry(here.client, OpenedInBetween()).place(here.account, order("mine"))
+        await OrderEntry(here.client, journal).place(here.account, order("mine"))

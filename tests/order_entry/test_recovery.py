@@ -1,7 +1,6 @@
 """Recovery of orders that earlier runs left open, with several workers, dead workers, and clocks that are set."""
 
 import asyncio
-from datetime import datetime
 from typing import Any
 
 import attrs
@@ -17,17 +16,24 @@ from tests.trading import (
     POLICY,
     SUBMIT,
     Bells,
-    FailingJournal,
     Floor,
-    SlowJournal,
+    HookedJournal,
     cancelled,
+    failing_journal,
     leave_open,
     on_floor,
     order,
     place_unknown,
+    slow_journal,
 )
 
 pytestmark = pytest.mark.virtual_time
+
+
+async def leave_listed(here: Floor, name: str = "mine") -> None:
+    """Leave an open entry of a dead worker, whose order is listed."""
+    await here.client.orders.submit(here.account, order(name))
+    await here.journal.open(here.key(name), b"{}", owner="dead", lease=0)
 
 
 async def test_recovery_with_nothing_open_asks_nobody(here: Floor) -> None:
@@ -100,20 +106,15 @@ async def test_a_clock_that_is_set_back_during_recovery_makes_it_no_longer(here:
     assert asyncio.get_running_loop().time() - began < 60
 
 
-class Forgetful(MemoryJournal):
-    """Fails to note once that an entry was looked for."""
-
-    failed = False
-
-    async def release(self, key: EntryKey, *, owner: str, note: str, looked: bool = True) -> bool:
-        if looked and not self.failed:
-            self.failed = True
-            raise JournalError("disk full")
-        return await super().release(key, owner=owner, note=note, looked=looked)
-
-
 async def test_an_order_is_told_once_by_a_recovery_that_cannot_note_it(here: Floor) -> None:
-    journal = Forgetful(clock=here.sim.clock.now)
+    failures = [JournalError("disk full")]
+
+    async def forget(release: Any, *names: Any, looked: bool = True, **values: Any) -> Any:
+        if looked and failures:
+            raise failures.pop()
+        return await release(*names, looked=looked, **values)
+
+    journal = HookedJournal(clock=here.sim.clock.now, release=forget)
     await journal.open(here.key("mine"), b"{}", owner="dead", lease=1)
     (missing,) = await OrderEntry(here.client, journal, reconcile=POLICY).recover()
     assert missing.outcome is Outcome.UNKNOWN
@@ -122,35 +123,30 @@ async def test_an_order_is_told_once_by_a_recovery_that_cannot_note_it(here: Flo
 async def test_an_order_that_was_handled_a_moment_ago_is_left_to_who_did_it(here: Floor) -> None:
     """Another worker searches for the order in vain after we list the open entries and before we claim this one."""
 
-    class Busy(MemoryJournal):
-        async def entries(
-            self, environment: str | None = None, *, origin: str | None = None, state: EntryState | None = None
-        ) -> list[JournalEntry]:
-            before = await super().entries(environment, origin=origin, state=state)
-            for entry in before:
-                if entry.looked_at is None and entry.owner == "dead":
-                    assert await self.release(entry.key, owner="dead", note="not listed")
-            return before
+    async def entries(call: Any, *names: Any, **values: Any) -> list[JournalEntry]:
+        before: list[JournalEntry] = await call(*names, **values)
+        for entry in before:
+            if entry.looked_at is None and entry.owner == "dead":
+                assert await journal.release(entry.key, owner="dead", note="not listed")
+        return before
 
-    journal = Busy(clock=here.sim.clock.now)
+    journal = HookedJournal(clock=here.sim.clock.now, entries=entries)
     await journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
     assert await OrderEntry(here.client, journal, reconcile=POLICY).recover() == []
     entry = await journal.find(here.key("mine"))
     assert (entry.owner, entry.note) == (None, "not listed")
 
 
-class Overtaken(MemoryJournal):
-    """A journal whose entry another worker searches for in vain just before it is claimed."""
-
-    async def claim(self, key: EntryKey, *, owner: str, lease: float) -> JournalEntry | None:
-        entry = await self.find(key)
-        if entry is not None and entry.looked_at is None:
-            assert await self.release(key, owner="dead", note="not listed")
-        return await super().claim(key, owner=owner, lease=lease)
-
-
 async def test_an_order_that_was_handled_just_before_it_is_claimed_is_given_back_as_it_is(here: Floor) -> None:
-    journal = Overtaken(clock=here.sim.clock.now)
+    """Another worker searches for it in vain at that moment."""
+
+    async def claim(call: Any, key: EntryKey, **values: Any) -> Any:
+        entry = await journal.find(key)
+        if entry is not None and entry.looked_at is None:
+            assert await journal.release(key, owner="dead", note="not listed")
+        return await call(key, **values)
+
+    journal = HookedJournal(clock=here.sim.clock.now, claim=claim)
     await journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
     assert await OrderEntry(here.client, journal, reconcile=POLICY).recover() == []
     (entry,) = await journal.entries()
@@ -199,7 +195,7 @@ async def test_what_was_handled_before_a_recovery_ended_early_is_told(here: Floo
         recovering.cancel()
     else:
         await asyncio.sleep(35)
-        here.journal.entries = FailingJournal("entries").entries  # type: ignore[method-assign]
+        here.journal.entries = failing_journal("entries").entries  # type: ignore[method-assign]
     with pytest.raises((asyncio.CancelledError, JournalError)) as caught:
         await recovering
     told = [(placement.external_identifier, placement.outcome) for placement in caught.value.placements]  # type: ignore[union-attr]
@@ -209,7 +205,7 @@ async def test_what_was_handled_before_a_recovery_ended_early_is_told(here: Floo
 
 async def test_recover_cancelled_while_it_records_an_outcome_returns_what_the_journal_said(here: Floor) -> None:
     await here.client.orders.submit(here.account, order("mine"))
-    journal = SlowJournal("close", 2)
+    journal = slow_journal("close", 2)
     await journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
     recovering = asyncio.create_task(OrderEntry(here.client, journal, reconcile=POLICY).recover())
     await asyncio.sleep(2)
@@ -281,8 +277,7 @@ async def test_recovery_leaves_the_entries_of_the_other_environment_alone(here: 
 
 async def test_recover_with_push_finds_an_order_as_soon_as_its_event_comes(here: Floor) -> None:
     lazy = attrs.evolve(POLICY, first=10.0)
-    await here.client.orders.submit(here.account, order("mine"))
-    await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
+    await leave_listed(here)
     entry = OrderEntry(here.client, here.journal, reconcile=lazy)
     object.__setattr__(entry._context, "doorbells", Bells(0.5))
     began = asyncio.get_running_loop().time()
@@ -294,8 +289,7 @@ async def test_recover_with_push_finds_an_order_as_soon_as_its_event_comes(here:
 @for_each("trouble", ["status(403)", "refuse", "drop_before"])
 @on_floor()
 async def test_recover_that_cannot_read_the_account_leaves_the_entry(here: Floor, trouble: str) -> None:
-    await here.client.orders.submit(here.account, order("mine"))
-    await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
+    await leave_listed(here)
     here.sim.faults.add("GET", LISTS, trouble, times=None)
     (unread,) = await here.another_entry().recover(reconcile=attrs.evolve(POLICY, give_up=30))
     assert (unread.outcome, unread.code) == (Outcome.UNKNOWN, "undetermined")
@@ -308,8 +302,7 @@ async def test_recover_that_cannot_read_the_account_leaves_the_entry(here: Floor
 
 async def test_recover_beside_a_worker_that_cannot_read_the_account_still_returns_the_order(here: Floor) -> None:
     """Both begin at once. The one without authority claims first. Its failed search must not count."""
-    await here.client.orders.submit(here.account, order("mine"))
-    await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
+    await leave_listed(here)
     here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
     blind, owner = await asyncio.gather(here.another_entry().recover(), here.another_entry().recover())
     assert [placement.outcome for placement in blind] == [Outcome.UNKNOWN]
@@ -368,19 +361,10 @@ async def test_recover_names_the_orders_of_other_origins_and_adopt_brings_them_o
     assert found.outcome is Outcome.PLACED
 
 
-class BrokenRelease(MemoryJournal):
-    """A journal that fails when a search begins, and takes its time to release."""
-
-    async def now(self) -> datetime:
-        raise JournalError("no route to the database")
-
-    async def release(self, key: EntryKey, *, owner: str, note: str, looked: bool = True) -> bool:
-        await asyncio.sleep(2)
-        return await super().release(key, owner=owner, note=note, looked=looked)
-
-
 async def test_place_cancelled_while_it_tidies_up_after_an_error_ends_cancelled(here: Floor) -> None:
-    journal = BrokenRelease()
+    """The journal fails when the search begins, and takes its time to release the entry."""
+    journal = slow_journal("release", 2)
+    journal.now = failing_journal("now").now  # type: ignore[method-assign]
     entry = OrderEntry(here.client, journal, reconcile=POLICY)
     here.sim.faults.add("POST", SUBMIT, "drop_before")
     await place_unknown(here, entry=entry)

@@ -19,9 +19,9 @@ from tests.trading import (
     NOTHING_LISTED,
     POLICY,
     SUBMIT,
-    FailingJournal,
     Floor,
     edit,
+    failing_journal,
     leave_open,
     on_floor,
     order,
@@ -165,7 +165,7 @@ async def test_the_replacement_of_another_order_is_another_order(here: Floor) ->
 
 
 async def test_outcome_that_cannot_be_journaled_is_reported(here: Floor, caplog: pytest.LogCaptureFixture) -> None:
-    placement = await OrderEntry(here.client, FailingJournal("close")).place(here.account, order("mine"))
+    placement = await OrderEntry(here.client, failing_journal("close")).place(here.account, order("mine"))
     assert placement.outcome is Outcome.PLACED
     assert "could not record an outcome" in caplog.text
 
@@ -203,7 +203,7 @@ async def test_journal_that_fails_in_its_own_way_hides_no_outcome(
 
 
 async def test_nothing_is_sent_again_when_the_journal_cannot_be_told(here: Floor) -> None:
-    entry = OrderEntry(here.client, FailingJournal("renew"))
+    entry = OrderEntry(here.client, failing_journal("renew"))
     here.sim.faults.add("POST", SUBMIT, "drop_before")
     unknown = await place_unknown(here, entry=entry, resubmit=1)
     assert "the journal could not record another attempt" in str(unknown)
