@@ -184,11 +184,17 @@ async def test_replacement_that_fails_its_checks_is_never_sent(here: Floor) -> N
     assert not here.sim.ledger.requests
 
 
-async def soon(here: Floor, *steps: Any, every: float = 1.5) -> None:
-    for step in steps:
-        await asyncio.sleep(every)
-        step()
-        here.sim.settle()
+async def held(here: Floor) -> str:
+    """Return the id of an order that the exchange holds back from its replacement."""
+    number = str((await working(here)).id)
+    here.sim.hold_order(number, "Replace Requested")
+    return number
+
+
+async def fill_soon(here: Floor, number: str, quantity: int | None = None) -> None:
+    await asyncio.sleep(1.5)
+    here.sim.fill_order(number, quantity)
+    here.sim.settle()
 
 
 @for_each("quantity", [None, 4])
@@ -196,12 +202,8 @@ async def soon(here: Floor, *steps: Any, every: float = 1.5) -> None:
 async def test_place_and_recover_after_an_ended_replacement_return_the_original(
     here: Floor, quantity: int | None
 ) -> None:
-    target = await working(here)
-    number = str(target.id)
-    here.sim.hold_order(number, "Replace Requested")
-    filling = asyncio.create_task(soon(here, lambda: here.sim.fill_order(number, quantity)))
-    await here.entry.replace(here.account, number, edit())
-    await filling
+    number = await held(here)
+    await asyncio.gather(fill_soon(here, number, quantity), here.entry.replace(here.account, number, edit()))
     again = await here.another_entry().place(here.account, order("original"))
     assert (again.order_id, again.order.status) == (number, "Live" if quantity else "Filled")
 
@@ -229,8 +231,7 @@ async def test_ended_replacement_whose_original_is_not_listed_is_no_absence(here
 async def test_replacement_that_is_rejected_when_the_original_is_gone_is_applied(
     here: Floor, filled: int | None
 ) -> None:
-    target = await working(here)
-    number = str(target.id)
+    number = str((await working(here)).id)
     if filled:
         here.sim.fill_order(number, filled)
         here.sim.settle()
@@ -241,11 +242,9 @@ async def test_replacement_that_is_rejected_when_the_original_is_gone_is_applied
 
 
 async def test_unanswered_replacement_is_not_judged_by_that_of_someone_else(here: Floor) -> None:
-    target = await working(here)
-    number = str(target.id)
-    here.sim.hold_order(number, "Replace Requested")
+    number = await held(here)
     await here.client.orders.replace(here.account, number, edit("12"))
-    filling = asyncio.create_task(soon(here, lambda: here.sim.fill_order(number, 4)))
+    filling = asyncio.create_task(fill_soon(here, number, 4))
     here.sim.faults.add("PUT", ONE_ORDER, "drop_before")
     accepted = json.dumps({"data": {"order": {"status": "Received", "account-number": here.account}}}).encode()
     dry_run = faults.Fault(name="accepted before", answer=lambda _: Response(status=200, body=accepted))
@@ -257,12 +256,9 @@ async def test_unanswered_replacement_is_not_judged_by_that_of_someone_else(here
 
 async def test_replacement_that_reads_received_waits_for_the_end_of_its_original() -> None:
     async with floor(without=("replacements_wait_for_the_cancel",)) as here:
-        target = await working(here)
-        number = str(target.id)
-        here.sim.hold_order(number, "Replace Requested")
-        filling = asyncio.create_task(soon(here, lambda: here.sim.fill_order(number)))
-        change = await here.entry.replace(here.account, number, edit())
-        await filling
+        number = await held(here)
+        replacing = here.entry.replace(here.account, number, edit())
+        _, change = await asyncio.gather(fill_soon(here, number), replacing)
         assert (change.outcome, change.order_id) == (ChangeOutcome.FILLED, number)
 
 
