@@ -1,4 +1,4 @@
-"""Order entry without faults: its parts, its results, and the arguments it rejects up front."""
+"""Order entry without faults: its parts, its results, and the policy that each call searches by."""
 
 import asyncio
 import contextlib
