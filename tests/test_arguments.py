@@ -19,24 +19,8 @@ def shortened(value: object) -> str:
     return repr(value)[:12]
 
 
-@for_each("value", [1, 0.001, 1e9])
-def test_check_seconds_valid_returns_it(value: float) -> None:
-    assert arguments.check_seconds("wait", value) is value
-    assert arguments.check_timeout("wait", value) is value
-
-
-@for_each("value", NOT_SECONDS)
-def test_check_seconds_invalid_raises(value: object) -> None:
-    with pytest.raises(ConfigurationError, match=r"^wait must be a number of seconds greater than 0, got "):
-        arguments.check_seconds("wait", value)
-    with pytest.raises(ConfigurationError, match=r"^wait must be a number of seconds greater than 0, or None, got "):
-        arguments.check_timeout("wait", value)
-
-
 def test_checks_return_what_they_accept() -> None:
     assert arguments.check_timeout("wait", None) is None
-    with pytest.raises(ConfigurationError, match="got None"):
-        arguments.check_seconds("wait", None)
     assert [arguments.check_flag("strict", value) for value in (True, False)] == [True, False]
     for value in (0, 1, None, "", "false"):
         with pytest.raises(ConfigurationError, match=r"^strict must be True or False, got "):
@@ -54,32 +38,36 @@ def test_checks_return_what_they_accept() -> None:
             arguments.check_order_id("id", wrong)
 
 
-@for_each("value", [0, 0.5, 1])
-def test_check_number_within_bounds_returns_it(value: float) -> None:
-    assert arguments.check_number("share", value, maximum=1) is value
+SECONDS = functools.partial(arguments.check_seconds, "wait")
+TIMEOUT = functools.partial(arguments.check_timeout, "wait")
+SHARE = functools.partial(arguments.check_number, "share", maximum=1)
+DELAY = functools.partial(arguments.check_number, "delay")
+PAGES = functools.partial(arguments.check_count, "pages", minimum=2)
 
 
-@for_each("value", [-0.1, 1.1, True, "0", None, float("nan")])
-def test_check_number_out_of_bounds_raises(value: object) -> None:
-    with pytest.raises(ConfigurationError, match=r"^share must be a number from 0 to 1, got "):
-        arguments.check_number("share", value, maximum=1)
-
-
-@for_each("value", [-1, float("inf"), 10**400, None])
-def test_check_number_without_maximum_must_be_finite(value: object) -> None:
-    with pytest.raises(ConfigurationError, match=r"^delay must be a finite number of at least 0, got "):
-        arguments.check_number("delay", value)
-
-
-@for_each("value", [2, 3, 10**400])
-def test_check_count_of_at_least_minimum_returns_it(value: int) -> None:
-    assert arguments.check_count("pages", value, minimum=2) is value
-
-
-@for_each("value", [1, 2.5, True, "2", None, float("inf")])
-def test_check_count_invalid_raises(value: object) -> None:
-    with pytest.raises(ConfigurationError, match=r"^pages must be an integer of at least 2, got "):
-        arguments.check_count("pages", value, minimum=2)
+@for_each(
+    "check, accepted, rejected, message",
+    [
+        (SECONDS, [1, 0.001, 1e9], [*NOT_SECONDS, None], "wait must be a number of seconds greater than 0"),
+        (TIMEOUT, [1, 0.001, 1e9], NOT_SECONDS, "wait must be a number of seconds greater than 0, or None"),
+        (SHARE, [0, 0.5, 1], [-0.1, 1.1, True, "0", None, float("nan")], "share must be a number from 0 to 1"),
+        (DELAY, [0, 1e9], [-1, float("inf"), 10**400, None], "delay must be a finite number of at least 0"),
+        (
+            PAGES,
+            [2, 3, 10**400],
+            [1, 2.5, True, "2", None, float("inf")],
+            "pages must be an integer of at least 2",
+        ),
+    ],
+)
+def test_check_of_a_bound_returns_what_is_within_and_raises_otherwise(
+    check: Any, accepted: list[Any], rejected: list[Any], message: str
+) -> None:
+    for value in accepted:
+        assert check(value) is value
+    for value in rejected:
+        with pytest.raises(ConfigurationError, match=f"^{message}, got "):
+            check(value)
 
 
 def test_checks_name_what_is_wrong() -> None:

@@ -7,14 +7,6 @@ from typing import Any
 import pytest
 
 from brokerage_async import errors
-from brokerage_async.errors import (
-    APIError,
-    BrokerageError,
-    ErrorDetail,
-    StreamError,
-    TransportError,
-    UnprocessableError,
-)
 from tests.tables import for_each
 
 CLASSES = [getattr(errors, name) for name in errors.__all__ if name != "ErrorDetail"]
@@ -25,7 +17,7 @@ CONTEXT = {
     "attempts": 2,
     "code": "some_code",
     "status": 499,
-    "errors": (ErrorDetail("a", "first"), ErrorDetail("b", "second", "legs[0].quantity")),
+    "errors": (errors.ErrorDetail("a", "first"), errors.ErrorDetail("b", "second", "legs[0].quantity")),
     "retry_after": 1.5,
 }
 
@@ -34,7 +26,7 @@ CONTEXT = {
     "parent, children",
     [
         (
-            BrokerageError,
+            errors.BrokerageError,
             {
                 "ConfigurationError",
                 "InvalidRequestError",
@@ -47,10 +39,10 @@ CONTEXT = {
                 "StreamError",
             },
         ),
-        (StreamError, {"StreamRefusedError", "MessageTooLargeError", "SlowConsumerError"}),
-        (TransportError, {"RequestNotSentError", "ResponseLostError", "DeadlineExceededError"}),
+        (errors.StreamError, {"StreamRefusedError", "MessageTooLargeError", "SlowConsumerError"}),
+        (errors.TransportError, {"RequestNotSentError", "ResponseLostError", "DeadlineExceededError"}),
         (
-            APIError,
+            errors.APIError,
             {
                 "BadRequestError",
                 "AuthenticationError",
@@ -62,7 +54,7 @@ CONTEXT = {
                 "ServerError",
             },
         ),
-        (UnprocessableError, {"PreflightError", "OrderNotCancellableError"}),
+        (errors.UnprocessableError, {"PreflightError", "OrderNotCancellableError"}),
     ],
 )
 def test_the_tree(parent: Any, children: Any) -> None:
@@ -96,7 +88,7 @@ class TestEveryError:
             assert (type(again), str(again), again.__dict__) == (kind, str(error), error.__dict__)
 
     def test_is_caught_as_a_brokerage_error(self, kind: Any) -> None:
-        with pytest.raises(BrokerageError):
+        with pytest.raises(errors.BrokerageError):
             raise kind("it failed")
 
 
@@ -129,7 +121,7 @@ class TestFromService:
         assert again.from_service is True
         assert repr(again) == "NotFoundError('no such order', status=404, code='record_not_found', from_service=True)"
 
-    @for_each("kind", [kind for kind in CLASSES if issubclass(kind, APIError)])
+    @for_each("kind", [kind for kind in CLASSES if issubclass(kind, errors.APIError)])
     @for_each("from_service", [True, False])
     @for_each("status", [None, 200, 302, *range(400, 430), 451, 499, 503])
     def test_only_a_documented_refusal_proves_that_nothing_changed(
@@ -148,9 +140,9 @@ def test_errors_carry_details_as_values() -> None:
     unknown = errors.OrderOutcomeUnknownError("x", account_number="5WT00001", external_identifier="e-1", attempts=1)
     assert (unknown.account_number, unknown.external_identifier, unknown.attempts) == ("5WT00001", "e-1", 1)
     assert pickle.loads(pickle.dumps(unknown)).external_identifier == "e-1"
-    assert str(ErrorDetail("a", "first", "price")) == "price: first"
-    assert str(ErrorDetail("a", None, "price")) == "price: a"
-    assert str(ErrorDetail("a")) == "a"
-    assert str(ErrorDetail()) == "unspecified"
-    assert {ErrorDetail("a"), ErrorDetail("a")} == {ErrorDetail("a")}
-    assert BrokerageError("x", errors=[ErrorDetail("a")]).errors == (ErrorDetail("a"),)
+    assert str(errors.ErrorDetail("a", "first", "price")) == "price: first"
+    assert str(errors.ErrorDetail("a", None, "price")) == "price: a"
+    assert str(errors.ErrorDetail("a")) == "a"
+    assert str(errors.ErrorDetail()) == "unspecified"
+    assert {errors.ErrorDetail("a"), errors.ErrorDetail("a")} == {errors.ErrorDetail("a")}
+    assert errors.BrokerageError("x", errors=[errors.ErrorDetail("a")]).errors == (errors.ErrorDetail("a"),)

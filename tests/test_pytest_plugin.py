@@ -102,12 +102,13 @@ async def test_options_by_position(brokerage_simulator): ...
 """
 
 
-def run_program(folder: Path, program: str, mode: str = "strict", *options: str) -> subprocess.CompletedProcess[str]:
+def run_program(folder: Path, program: str, mode: str = "strict", *options: str, passed: int) -> str:
     (folder / "test_program.py").write_text(program)
-    return run_pytest(folder, mode, *options)
+    return run_pytest(folder, mode, *options, passed=passed)
 
 
-def run_pytest(folder: Path, mode: str = "strict", *options: str) -> subprocess.CompletedProcess[str]:
+def run_pytest(folder: Path, mode: str = "strict", *options: str, passed: int) -> str:
+    """Run the tests in a folder, of which this many must pass and no other may. Return the output."""
     root = Path(__file__).parents[1]
     installed = any(point.value == "brokerage_async.pytest_plugin" for point in entry_points(group="pytest11"))
     command = [sys.executable, "-m", "pytest", "-q", "-W", "error", "--strict-markers", "-o", f"asyncio_mode={mode}"]
@@ -115,23 +116,22 @@ def run_pytest(folder: Path, mode: str = "strict", *options: str) -> subprocess.
     command += options
     command += [] if installed else ["-p", "brokerage_async.pytest_plugin"]
     environment = os.environ | ({} if installed else {"PYTHONPATH": str(root)})
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode == 0) is (passed > 0), done.stdout + done.stderr
+    assert not passed or f"{passed} passed" in done.stdout
+    return done.stdout
 
 
 @pytest.mark.parametrize(("name", "count"), [("testing.md", 3), ("simulator.md", 1)])
 def test_the_module_in_the_documentation_runs_as_it_stands(tmp_path: Path, name: str, count: int) -> None:
     page = (Path(__file__).parents[1] / "docs" / name).read_text("utf-8")
     (program,) = re.findall(r"^<!-- pytest -->\n```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    done = run_program(tmp_path, program)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{count} passed" in done.stdout
+    run_program(tmp_path, program, passed=count)
 
 
 @pytest.mark.parametrize("mode", ["strict", "auto"])
 def test_the_fixtures_work_in_a_run_of_their_own(tmp_path: Path, mode: str) -> None:
-    done = run_program(tmp_path, PROGRAM, mode)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "3 passed" in done.stdout
+    run_program(tmp_path, PROGRAM, mode, passed=3)
 
 
 def test_the_fixtures_run_in_the_loop_of_a_marked_test(tmp_path: Path) -> None:
@@ -139,32 +139,23 @@ def test_the_fixtures_run_in_the_loop_of_a_marked_test(tmp_path: Path) -> None:
         folder = tmp_path / scope
         folder.mkdir()
         (folder / f"test_{scope}.py").write_text(SHARED_LOOP.replace("asyncio()", f"asyncio(loop_scope={scope!r})"))
-    done = run_pytest(tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "8 passed" in done.stdout
+    run_pytest(tmp_path, passed=8)
 
 
 @pytest.mark.parametrize("fixtures", ["function", "session"])
 def test_the_fixtures_run_in_the_loop_that_is_the_default_of_tests(tmp_path: Path, fixtures: str) -> None:
     options = ("-o", "asyncio_default_test_loop_scope=session", "-o", f"asyncio_default_fixture_loop_scope={fixtures}")
-    done = run_program(tmp_path, SHARED_LOOP, "auto", *options)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 passed" in done.stdout
+    run_program(tmp_path, SHARED_LOOP, "auto", *options, passed=2)
 
 
 def test_the_fixtures_work_with_the_plugin_of_anyio(tmp_path: Path) -> None:
-    done = run_program(tmp_path, ANYIO)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 passed" in done.stdout
+    run_program(tmp_path, ANYIO, passed=1)
 
 
 def test_a_trading_day_runs_on_virtual_time(tmp_path: Path) -> None:
-    done = run_program(tmp_path, DAY)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 passed" in done.stdout
+    run_program(tmp_path, DAY, passed=1)
 
 
 def test_positional_option_of_a_marker_is_rejected(tmp_path: Path) -> None:
-    done = run_program(tmp_path, WRONG)
-    assert done.returncode == 1
-    assert "options of the marker brokerage_simulator must be keyword arguments, got ('production',)" in done.stdout
+    output = run_program(tmp_path, WRONG, passed=0)
+    assert "options of the marker brokerage_simulator must be keyword arguments, got ('production',)" in output

@@ -76,13 +76,7 @@ async def test_snippets_run_as_they_stand(
         pytest.importorskip("redis", reason="redis-py is not installed (extra [redis])")
     output = tmp_path_factory.mktemp("output") / "output.txt"
     async with Simulator(environment="production", equities=600, equity_options=500, chain_rows=50) as brokerage:
-        settings = {
-            "BROKERAGE_BASE_URL": brokerage.base_url,
-            "BROKERAGE_ENVIRONMENT": "production",
-            "BROKERAGE_CLIENT_ID": brokerage.client_id,
-            "BROKERAGE_CLIENT_SECRET": brokerage.client_secret,
-            "BROKERAGE_REFRESH_TOKEN": brokerage.refresh_token,
-            "BROKERAGE_ACCOUNT": brokerage.account_numbers[0],
+        settings = brokerage.environ | {
             "PYTHONPATH": str(ROOT),
             "REDIS_URL": "redis://127.0.0.1:1/0",  # an unreachable engine: a fleet works without it
             "TOKEN_KEY": base64.urlsafe_b64encode(bytes(32)).decode(),

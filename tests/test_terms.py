@@ -7,19 +7,9 @@ from typing import Any
 import attrs
 import pytest
 
-from brokerage_async import tickets
+from brokerage_async import models, tickets
 from brokerage_async._generated.operations import ORDERS_EDIT, ORDERS_EDIT_DRY_RUN
 from brokerage_async.errors import InvalidRequestError
-from brokerage_async.models import (
-    NewOrder,
-    Order,
-    OrderEdit,
-    OrderEditDryRun,
-    OrderType,
-    PriceEffect,
-    TimeInForce,
-    converter,
-)
 from brokerage_async.protocol.validation.requests import check
 from tests.tables import for_each
 
@@ -43,77 +33,77 @@ def terms_of(model: Any) -> dict[str, Any]:
     return {name: getattr(model, name) for name in TERMS}
 
 
-def as_placed(ticket: NewOrder, **more: Any) -> Order:
+def as_placed(ticket: models.NewOrder, **more: Any) -> models.Order:
     """Return the order as the service lists it."""
-    row = converter.unstructure(ticket) | {"id": 7, "status": "Live", "preflight-id": "0", "source": "web"}
-    return attrs.evolve(converter.structure(row, Order), **more)
+    row = models.converter.unstructure(ticket) | {"id": 7, "status": "Live", "preflight-id": "0", "source": "web"}
+    return attrs.evolve(models.converter.structure(row, models.Order), **more)
 
 
 @for_each("ticket", TICKETS.values())
-def test_order_edit_of_states_every_term_of_an_order(ticket: NewOrder) -> None:
+def test_order_edit_of_states_every_term_of_an_order(ticket: models.NewOrder) -> None:
     ticket = attrs.evolve(ticket, external_identifier="mine")
     for order in (as_placed(ticket), ticket):
-        edit = OrderEdit.of(order)
+        edit = models.OrderEdit.of(order)
         assert terms_of(edit) == terms_of(ticket)
         assert (edit.rules, edit.preflight_id, edit.source, edit.extra) == (None, None, None, {})
         check(ORDERS_EDIT, {"account_number": "A1", "id": "7"}, None, edit)
         edit = attrs.evolve(edit, source="bot", preflight_id="3", automated_source=True, partition_key="p")
-        dry_run = OrderEditDryRun.of(edit)
+        dry_run = models.OrderEditDryRun.of(edit)
         check(ORDERS_EDIT_DRY_RUN, {"account_number": "A1", "id": "7"}, None, dry_run)
-        assert converter.unstructure(dry_run) == converter.unstructure(edit)
+        assert models.converter.unstructure(dry_run) == models.converter.unstructure(edit)
 
 
 @for_each("price", ["11.50", Decimal("11.50")])
 def test_order_edit_of_changes_the_terms_given_and_no_others(price: Any) -> None:
-    edit = OrderEdit.of(as_placed(TICKETS["limit"]), price=price)
+    edit = models.OrderEdit.of(as_placed(TICKETS["limit"]), price=price)
     assert terms_of(edit) == terms_of(TICKETS["limit"]) | {"price": Decimal("11.50")}
     every = {
-        "order_type": OrderType.STOP_LIMIT, "time_in_force": TimeInForce.GTD, "gtc_date": JUNE, "stop_trigger": 12,
-        "price": 11, "price_effect": PriceEffect.CREDIT, "external_identifier": "other",
+        "order_type": models.OrderType.STOP_LIMIT, "time_in_force": models.TimeInForce.GTD, "gtc_date": JUNE,
+        "stop_trigger": 12, "price": 11, "price_effect": models.PriceEffect.CREDIT, "external_identifier": "other",
     }  # fmt: skip
-    edit = OrderEdit.of(as_placed(TICKETS["limit"]), **every)
+    edit = models.OrderEdit.of(as_placed(TICKETS["limit"]), **every)
     assert terms_of(edit) == every | {"value": None, "value_effect": None}
     assert isinstance(edit.price, Decimal)
 
 
 def test_order_edit_of_leaves_out_terms_that_do_not_go_with_new_ones() -> None:
     dated = as_placed(TICKETS["stop-limit"])
-    day = OrderEdit.of(dated, time_in_force=TimeInForce.DAY)
+    day = models.OrderEdit.of(dated, time_in_force=models.TimeInForce.DAY)
     assert (day.gtc_date, day.price, day.stop_trigger) == (None, Decimal(179), Decimal(180))
-    stop = OrderEdit.of(dated, order_type=OrderType.STOP)
+    stop = models.OrderEdit.of(dated, order_type=models.OrderType.STOP)
     assert (stop.price, stop.price_effect, stop.stop_trigger, stop.gtc_date) == (None, None, Decimal(180), JUNE)
-    limit = OrderEdit.of(dated, order_type=OrderType.LIMIT, price=170)
-    assert (limit.price, limit.price_effect, limit.stop_trigger) == (Decimal(170), PriceEffect.CREDIT, None)
-    market = OrderEdit.of(as_placed(TICKETS["notional"]), order_type=OrderType.MARKET)
+    limit = models.OrderEdit.of(dated, order_type=models.OrderType.LIMIT, price=170)
+    assert (limit.price, limit.price_effect, limit.stop_trigger) == (Decimal(170), models.PriceEffect.CREDIT, None)
+    market = models.OrderEdit.of(as_placed(TICKETS["notional"]), order_type=models.OrderType.MARKET)
     assert (market.value, market.value_effect) == (None, None)
-    newer = OrderEdit.of(dated, order_type=OrderType("Trailing Stop"))
+    newer = models.OrderEdit.of(dated, order_type=models.OrderType("Trailing Stop"))
     assert (newer.price, newer.stop_trigger) == (Decimal(179), Decimal(180))
-    edit = OrderEdit.of(as_placed(TICKETS["spread"], price=Decimal(0), price_effect=PriceEffect.NONE))
+    edit = models.OrderEdit.of(as_placed(TICKETS["spread"], price=Decimal(0), price_effect=models.PriceEffect.NONE))
     assert (edit.price, edit.price_effect) == (Decimal(0), None)
-    bare = Order(id="7", price=Decimal(1))
+    bare = models.Order(id="7", price=Decimal(1))
     with pytest.raises(InvalidRequestError, match="order 7 shows no order_type or time_in_force: state it"):
-        OrderEdit.of(bare)
+        models.OrderEdit.of(bare)
     with pytest.raises(InvalidRequestError, match="order 7 shows no time_in_force"):
-        OrderEdit.of(bare, order_type=OrderType.LIMIT)
-    edit = OrderEdit.of(bare, order_type=OrderType.LIMIT, time_in_force=TimeInForce.DAY)
+        models.OrderEdit.of(bare, order_type=models.OrderType.LIMIT)
+    edit = models.OrderEdit.of(bare, order_type=models.OrderType.LIMIT, time_in_force=models.TimeInForce.DAY)
     assert (edit.price, edit.order_type) == (Decimal(1), "Limit")
     with pytest.raises(TypeError, match="quantity"):
-        OrderEdit.of(TICKETS["limit"], quantity=5)  # type: ignore[call-arg]
+        models.OrderEdit.of(TICKETS["limit"], quantity=5)  # type: ignore[call-arg]
 
 
-@for_each("wrong", [None, 7, "7", OrderEdit(order_type="Limit", time_in_force="Day")])
+@for_each("wrong", [None, 7, "7", models.OrderEdit(order_type="Limit", time_in_force="Day")])
 def test_order_edit_of_anything_but_an_order_raises(wrong: Any) -> None:
     with pytest.raises(
         InvalidRequestError, match=f"order must be of type Order or NewOrder, got {type(wrong).__name__}"
     ):
-        OrderEdit.of(wrong)
+        models.OrderEdit.of(wrong)
 
 
 @for_each("wrong", [1.5, True, "1_000", "abc", Decimal("NaN"), ""])
 @for_each("name", ["price", "stop_trigger", "value"])
 def test_order_edit_of_inexact_amounts_raise(name: str, wrong: Any) -> None:
     with pytest.raises(InvalidRequestError, match=f"{name} must be a "):
-        OrderEdit.of(TICKETS["limit"], **{name: wrong})
+        models.OrderEdit.of(TICKETS["limit"], **{name: wrong})
 
 
 @for_each("extreme", ["1E+65", Decimal("1E-65"), "-1E+999999999", 10**5000])
@@ -121,6 +111,6 @@ def test_order_edit_of_extreme_amounts_raise(extreme: Any) -> None:
     with pytest.raises(
         InvalidRequestError, match="price must have at most 64 digits before and after the point"
     ) as caught:
-        OrderEdit.of(TICKETS["limit"], price=extreme)
+        models.OrderEdit.of(TICKETS["limit"], price=extreme)
     assert len(str(caught.value)) < 200
-    assert OrderEdit.of(TICKETS["limit"], price="1E+64").price == Decimal("1E+64")
+    assert models.OrderEdit.of(TICKETS["limit"], price="1E+64").price == Decimal("1E+64")

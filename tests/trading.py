@@ -1,9 +1,11 @@
 """A client, a brokerage and a journal on virtual time, for the tests of order entry."""
 
 import asyncio
+import functools
+import inspect
 import random
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from typing import Any, Literal, TypeVar
@@ -11,8 +13,7 @@ from typing import Any, Literal, TypeVar
 import attrs
 import pytest
 
-from brokerage_async import tickets
-from brokerage_async._generated.models import InstrumentType, LegAction, NewComplexOrder, NewOrder
+from brokerage_async import models, tickets
 from brokerage_async.client import Client
 from brokerage_async.config import RetryPolicy
 from brokerage_async.errors import OrderOutcomeUnknownError
@@ -22,8 +23,10 @@ from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalE
 from brokerage_async.order_entry import OrderEntry, Outcome, Placement, ReconcilePolicy
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
-from brokerage_async.simulator import Simulator
+from brokerage_async.protocol.streams.timing import Doorbell
+from brokerage_async.simulator import Simulator, faults
 from brokerage_async.simulator.ledger import OrderRecord
+from tests.loops import on_virtual_time
 
 T = TypeVar("T")
 
@@ -127,13 +130,30 @@ async def here() -> AsyncIterator[Floor]:
         yield made
 
 
-def order(external_identifier: str | None = None, quantity: int = 10) -> NewOrder:
+def on_floor(**options: Any) -> Callable[[Callable[..., Coroutine[Any, Any, None]]], Callable[..., None]]:
+    """Run a test in a new `VirtualLoop` with a new floor, its first argument: one for each row of a table."""
+
+    def decorate(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+        @on_virtual_time
+        @functools.wraps(test)
+        async def run(**values: Any) -> None:
+            async with floor(**options) as here:
+                await test(here, **values)
+
+        signature = inspect.signature(test)
+        run.__signature__ = signature.replace(parameters=list(signature.parameters.values())[1:])  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def order(external_identifier: str | None = None, quantity: int = 10) -> models.NewOrder:
     """A buy far below the market: it is taken and stays working."""
     ticket = tickets.limit(tickets.buy_to_open("AAPL", quantity), price="10")
     return attrs.evolve(ticket, external_identifier=external_identifier)
 
 
-def bracket_order(external_identifier: str | None = None, quantity: int = 10) -> NewComplexOrder:
+def bracket_order(external_identifier: str | None = None, quantity: int = 10) -> models.NewComplexOrder:
     """A bracket whose entry stays working."""
     exits = tickets.sell_to_close("AAPL", quantity)
     return tickets.bracket(
@@ -143,18 +163,29 @@ def bracket_order(external_identifier: str | None = None, quantity: int = 10) ->
     )
 
 
-def hold(here: Floor, symbol: str = "AAPL", quantity: int = 10) -> None:
-    """Give the account a long position."""
-    state, now = here.sim.brokerage.state, here.sim.clock.now()
-    share = state.catalogue.instrument(InstrumentType.EQUITY, symbol)
-    account = state.accounts.of(state.owner)[0]
-    assert share is not None
-    state.bookkeeping.open_position(
-        account, share, LegAction.BUY_TO_OPEN, Decimal(quantity), state.prices.price(share, now), now
+def edit(price: str = "11", **terms: Any) -> models.OrderEdit:
+    """Return the terms of `order` at another price."""
+    return models.OrderEdit(
+        order_type=models.OrderType.LIMIT,
+        time_in_force=models.TimeInForce.DAY,
+        price=Decimal(price),
+        price_effect=models.PriceEffect.DEBIT,
+        **terms,
     )
 
 
-def exclusive_orders(external_identifier: str | None = None, symbol: str = "AAPL") -> NewComplexOrder:
+def hold(here: Floor, symbol: str = "AAPL", quantity: int = 10) -> None:
+    """Give the account a long position."""
+    state, now = here.sim.brokerage.state, here.sim.clock.now()
+    share = state.catalogue.instrument(models.InstrumentType.EQUITY, symbol)
+    account = state.accounts.of(state.owner)[0]
+    assert share is not None
+    state.bookkeeping.open_position(
+        account, share, models.LegAction.BUY_TO_OPEN, Decimal(quantity), state.prices.price(share, now), now
+    )
+
+
+def exclusive_orders(external_identifier: str | None = None, symbol: str = "AAPL") -> models.NewComplexOrder:
     """Two exits, where a fill of one cancels the other. Neither price is close to a fill."""
     profit = tickets.limit(tickets.sell_to_close(symbol, 10), price="900")
     loss = tickets.stop(tickets.sell_to_close(symbol, 10), trigger="5")
@@ -208,37 +239,85 @@ COMPLEX = Kind(
 )
 
 
-async def place_unknown(here: Floor, **options: Any) -> OrderOutcomeUnknownError:
-    """Place an order, ``mine``, whose outcome stays unknown."""
+async def place_unknown(
+    here: Floor, name: str = "mine", *, entry: OrderEntry | None = None, **options: Any
+) -> OrderOutcomeUnknownError:
+    """Place an order whose outcome stays unknown."""
     with pytest.raises(OrderOutcomeUnknownError) as caught:
-        await here.entry.place(here.account, order("mine"), **options)
+        await (entry or here.entry).place(here.account, order(name), **options)
     return caught.value
 
 
-class FailingJournal(MemoryJournal):
-    """A journal whose named methods fail."""
-
-    def __init__(self, *methods: str) -> None:
-        super().__init__()
-        for name in methods:
-            setattr(self, name, self._fail)
-
-    async def _fail(self, *_: Any, **__: Any) -> Any:
-        raise JournalError("the journal cannot be used: database or disk is full")
+async def leave_open(here: Floor, name: str = "mine", fault: str = "drop_after", *, entry: Any = None) -> None:
+    """Place an order whose submit meets ``fault`` and that nothing is known of: the lists are refused."""
+    here.sim.faults.add("POST", SUBMIT, fault)
+    here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
+    await place_unknown(here, name, entry=entry)
 
 
-class SlowJournal(MemoryJournal):
-    """A journal that takes its time before one method."""
+async def cancelled(work: Awaitable[Any], after: float) -> Any:
+    """Cancel ``work`` after some seconds. Return the error that it ends with."""
+    task = asyncio.ensure_future(work)
+    await asyncio.sleep(after)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError) as caught:
+        await task
+    return caught.value
 
-    def __init__(self, method: str, seconds: float) -> None:
-        super().__init__()
-        call = getattr(self, method)
 
-        async def slowly(*names: Any, **values: Any) -> Any:
-            await asyncio.sleep(seconds)
-            return await call(*names, **values)
+class Bells:
+    """Streams whose doorbell rings at the given seconds after each search begins."""
 
-        setattr(self, method, slowly)
+    def __init__(self, *times: float) -> None:
+        self._times = times
+        self.accounts: list[tuple[str, ...]] = []
+
+    def check_account(self) -> None:
+        pass
+
+    def doorbell(self, account_numbers: Collection[str] | None, events: frozenset[str]) -> Doorbell:
+        self.accounts.append(tuple(account_numbers or ()))
+        return self.rings
+
+    @asynccontextmanager
+    async def rings(self, ring: Callable[[], None]) -> AsyncIterator[None]:
+        timers = [asyncio.get_running_loop().call_later(seconds, ring) for seconds in self._times]
+        try:
+            yield
+        finally:
+            for timer in timers:
+                timer.cancel()
+
+
+class HookedJournal(MemoryJournal):
+    """A journal that a test interferes with: each function is called in place of the method of its name.
+
+    Its first argument is the method, and the others are those of the call.
+    """
+
+    def __init__(self, *, clock: Callable[[], float] | None = None, **hooks: Callable[..., Awaitable[Any]]) -> None:
+        super().__init__(**({} if clock is None else {"clock": clock}))  # type: ignore[arg-type]
+        for name, hook in hooks.items():
+            setattr(self, name, functools.partial(hook, getattr(self, name)))
+
+
+async def _fail(*_: Any, **__: Any) -> Any:
+    raise JournalError("the journal cannot be used: database or disk is full")
+
+
+def failing_journal(*methods: str) -> HookedJournal:
+    """Return a journal whose named methods fail."""
+    return HookedJournal(**dict.fromkeys(methods, _fail))
+
+
+def slow_journal(method: str, seconds: float) -> HookedJournal:
+    """Return a journal that takes its time before one method."""
+
+    async def slowly(call: Any, *names: Any, **values: Any) -> Any:
+        await asyncio.sleep(seconds)
+        return await call(*names, **values)
+
+    return HookedJournal(**{method: slowly})
 
 
 def originals(records: list[OrderRecord]) -> list[OrderRecord]:

@@ -11,7 +11,8 @@ from brokerage_async.auth.store import StoredRefusal, StoredToken
 from brokerage_async.config import AuthorizationCode, RefreshToken, RetryPolicy, Secret, StaticToken
 from brokerage_async.errors import ConfigurationError, RequestNotSentError, ResponseLostError, TokenError
 from brokerage_async.protocol.token import Grant
-from tests.loops import VirtualLoop
+from tests.loops import VirtualLoop, on_virtual_time
+from tests.tables import for_each
 
 pytestmark = pytest.mark.virtual_time
 
@@ -80,23 +81,17 @@ class TestSingleFlight:
         assert len(endpoint.asked) == 1
         assert now() == 1
 
-    async def test_refresh_survives_cancellation_of_its_starter(self) -> None:
-        tokens, endpoint = managed()
-        starter, other = asyncio.create_task(tokens.get()), asyncio.create_task(tokens.get())
-        await asyncio.sleep(0.5)
-        starter.cancel()
-        assert await other == Secret("Bearer t1")
-        assert starter.cancelled()
-        assert len(endpoint.asked) == 1
-
-    async def test_refresh_survives_cancellation_of_all_waiters(self) -> None:
-        tokens, endpoint = managed()
-        only = asyncio.create_task(tokens.get())
-        await asyncio.sleep(0.5)
-        only.cancel()
-        await asyncio.sleep(1)
-        assert tokens.peek(now()) == Secret("Bearer t1")
-        assert len(endpoint.asked) == 1
+    async def test_refresh_survives_cancellation_of_its_waiters(self) -> None:
+        for waiting in (1, 2):
+            tokens, endpoint = managed()
+            starter, *others = [asyncio.create_task(tokens.get()) for _ in range(waiting)]
+            await asyncio.sleep(0.5)
+            starter.cancel()
+            await asyncio.sleep(1)
+            assert starter.cancelled()
+            assert [other.result() for other in others] == [Secret("Bearer t1")] * (waiting - 1)
+            assert tokens.peek(now()) == Secret("Bearer t1")
+            assert len(endpoint.asked) == 1
 
     async def test_get_failure_raises_a_separate_exception_per_waiter(self) -> None:
         tokens = manager(Endpoint(terminal()))
@@ -160,17 +155,14 @@ class TestAheadOfExpiry:
 
 
 class TestRejectedToken:
-    async def test_invalidate_current_token_is_replaced(self) -> None:
-        tokens = manager(Endpoint())
-        old = await tokens.get()
-        assert tokens.invalidate(old)
-        assert await tokens.get() == Secret("Bearer t2")
-
-    async def test_invalidate_old_token_keeps_the_newer_one(self) -> None:
+    async def test_invalidate_replaces_the_current_token_and_keeps_a_newer_one(self) -> None:
+        """Even if it looks young, because the monotonic clock stood still while the machine was suspended."""
         tokens, endpoint = managed()
         old = await tokens.get()
-        tokens.invalidate(old)
+        assert tokens.peek(now()) == old
+        assert tokens.invalidate(old)
         newer = await tokens.get()
+        assert newer == Secret("Bearer t2")
         for _ in range(50):
             tokens.invalidate(old)
         assert tokens.peek(now()) == newer
@@ -215,26 +207,14 @@ class TestRejectedToken:
         assert [tokens.invalidate(await tokens.get()) for _ in range(5)] == [True, True, True, True, True]
         assert tokens.invalidate(await tokens.get()) is False
 
-    async def test_invalidate_after_suspension_replaces_the_token(self) -> None:
-        """Simulate a monotonic clock that stood still while the token expired."""
+    async def test_peek_after_suspension_with_running_clock_is_none(self) -> None:
         tokens = manager(Endpoint())
-        old = await tokens.get()
-        assert tokens.peek(now()) == old
-        tokens.invalidate(old)
+        await tokens.get()
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        loop.jump(40_000)
+        assert tokens.peek(now()) is None
         assert await tokens.get() == Secret("Bearer t2")
-
-    def test_peek_after_suspension_with_running_clock_is_none(self) -> None:
-        loop = VirtualLoop()
-
-        async def scene() -> None:
-            tokens = manager(Endpoint())
-            await tokens.get()
-            loop.jump(40_000)
-            assert tokens.peek(now()) is None
-            assert await tokens.get() == Secret("Bearer t2")
-
-        loop.run_until_complete(scene())
-        loop.close()
 
 
 class TestFailures:
@@ -411,9 +391,23 @@ class TestStore:
         assert await tokens.get() == Secret("Bearer kept")
         assert endpoint.asked == []
 
-    @pytest.mark.parametrize("wall_clock", [5895.0, 6000.0, 1e9])
-    async def test_stored_token_about_to_expire_is_ignored(self, wall_clock: float) -> None:
-        tokens = manager(Endpoint(), store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: wall_clock)
+    @for_each(
+        "token, expires_at, wall_clock",
+        [
+            *(("kept", 5900.0, moment) for moment in (5895.0, 6000.0, 1e9)),
+            *((Secret(text), 5900.0, 5100.0) for text in ("", "line\nbreak", "t\u00f6ken")),
+            *((nonsense, 5900.0, 5100.0) for nonsense in (5, None)),
+            ("kept", float("nan"), 5100.0),
+        ],
+    )
+    @on_virtual_time
+    async def test_stored_token_that_expires_or_is_invalid_is_ignored(
+        self, token: Any, expires_at: float, wall_clock: float
+    ) -> None:
+        kept = StoredToken("kept", expires_at)
+        if token != "kept":
+            object.__setattr__(kept, "access_token", token)
+        tokens = manager(Endpoint(), store=MemoryStore(kept), wall_clock=lambda: wall_clock)
         assert await tokens.get() == Secret("Bearer t1")
 
     async def test_stored_token_just_rejected_is_ignored(self) -> None:
@@ -435,18 +429,6 @@ class TestStore:
         tokens = manager(Endpoint(), CODE, store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: 5100.0)
         assert await tokens.get() == Secret("Bearer t1")
         assert isinstance(tokens.credentials, RefreshToken)
-
-    @pytest.mark.parametrize("token", ["", "line\nbreak", "t\u00f6ken", 5, None])
-    async def test_stored_invalid_value_is_ignored(self, token: Any) -> None:
-        kept = StoredToken("kept", 5900.0)
-        object.__setattr__(kept, "access_token", Secret(token) if isinstance(token, str) else token)
-        assert await manager(Endpoint(), store=MemoryStore(kept), wall_clock=lambda: 5100.0).get() == Secret(
-            "Bearer t1"
-        )
-
-    async def test_stored_token_with_invalid_expiry_is_ignored(self) -> None:
-        store = MemoryStore(StoredToken("kept", float("nan")))
-        assert await manager(Endpoint(), store=store, wall_clock=lambda: 5100.0).get() == Secret("Bearer t1")
 
     async def test_broken_store_is_logged(self, caplog: pytest.LogCaptureFixture) -> None:
         assert await manager(Endpoint(), store=MemoryStore(broken=True)).get() == Secret("Bearer t1")

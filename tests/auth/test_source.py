@@ -20,18 +20,12 @@ def source(credentials: Any) -> Tokens:
     return token_source(environment, credentials, FakeTransport(), Limiter(Limits()), options, None)
 
 
-@pytest.mark.parametrize("credentials", [RefreshToken(client_secret="cs", refresh_token="rt"), CODE])
-def test_grants_are_exchanged(credentials: Any) -> None:
-    made = source(credentials)
-    assert isinstance(made, TokenManager)
-    assert made.credentials == credentials
-
-
-def test_other_tokens_come_from_their_provider() -> None:
+def test_credentials_choose_the_source_and_anything_else_is_refused() -> None:
+    for credentials in (RefreshToken(client_secret="cs", refresh_token="rt"), CODE):
+        made = source(credentials)
+        assert isinstance(made, TokenManager)
+        assert made.credentials == credentials
     assert isinstance(source(StaticToken("t")), ProvidedTokens)
-
-
-@pytest.mark.parametrize("credentials", ["t", None, StaticToken])
-def test_anything_else_is_refused(credentials: Any) -> None:
-    with pytest.raises(ConfigurationError, match="credentials must be a RefreshToken"):
-        source(credentials)
+    for wrong in ("t", None, StaticToken):
+        with pytest.raises(ConfigurationError, match="credentials must be a RefreshToken"):
+            source(wrong)

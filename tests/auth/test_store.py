@@ -11,6 +11,8 @@ import pytest
 
 from brokerage_async.auth.store import FileTokenStore, RefusalStore, StoredRefusal, StoredToken, store_key
 from brokerage_async.config import AuthorizationCode, Environment, RefreshToken
+from tests.loops import on_real_time
+from tests.tables import for_each
 
 TOKEN = StoredToken("s3cr3t", 100.0)
 SANDBOX = Environment.sandbox("https://a.example")
@@ -27,32 +29,6 @@ def test_stored_token_expiry_must_be_a_number() -> None:
     for wrong in (None, "soon"):
         with pytest.raises((TypeError, ValueError)):
             StoredToken("s3cr3t", wrong)  # type: ignore[arg-type]
-
-
-async def test_load_returns_a_token_saved_by_another_store(tmp_path: Path) -> None:
-    path = tmp_path / "a" / "tokens.json"
-    assert await FileTokenStore(path).load("k") is None
-    await FileTokenStore(path).save("k", TOKEN)
-    assert await FileTokenStore(str(path)).load("k") == TOKEN
-    assert await FileTokenStore(path).load("other") is None
-
-
-@pytest.mark.parametrize(
-    "entry",
-    [
-        None,
-        [],
-        {},
-        {"access_token": 5, "expires_at": 1},
-        {"access_token": "a"},
-        {"access_token": "a", "expires_at": "1"},
-    ],
-    ids=["null", "list", "empty", "number", "endless", "text"],
-)
-async def test_load_invalid_entry_returns_none(tmp_path: Path, entry: object) -> None:
-    path = tmp_path / "tokens.json"
-    path.write_text(json.dumps({"k": entry}))
-    assert await FileTokenStore(path).load("k") is None
 
 
 async def test_save_failing_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +75,8 @@ async def test_file_is_private_atomic_and_holds_only_access_tokens(tmp_path: Pat
     assert await store.load("k") is None
     await store.save("k", StoredToken("abc", 12.5))
     await store.save("other", StoredToken("def", 13.5))
-    assert await store.load("k") == StoredToken("abc", 12.5)
+    assert await FileTokenStore(str(path)).load("k") == StoredToken("abc", 12.5)
+    assert await store.load("third") is None
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert json.loads(path.read_text()) == {
         "k": {"access_token": "abc", "expires_at": 12.5},
@@ -108,10 +85,15 @@ async def test_file_is_private_atomic_and_holds_only_access_tokens(tmp_path: Pat
     assert os.listdir(path.parent) == ["tokens.json"]
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"[]", b"nonsense", b'{"k": 5}', b'{"k": {"access_token": "", "expires_at": 1}}', b"\xff"]
-)
-async def test_invalid_file_is_replaced(tmp_path: Path, content: bytes) -> None:
+ENTRIES: list[object] = [
+    5, None, [], {}, {"access_token": 5, "expires_at": 1}, {"access_token": "a"},
+    {"access_token": "a", "expires_at": "1"}, {"access_token": "", "expires_at": 1},
+]  # fmt: skip
+
+
+@for_each("content", [b"", b"[]", b"nonsense", b"\xff", *(json.dumps({"k": each}).encode() for each in ENTRIES)])
+@on_real_time
+async def test_invalid_file_or_entry_is_replaced(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "tokens.json"
     path.write_bytes(content)
     assert await FileTokenStore(path).load("k") is None
@@ -141,9 +123,8 @@ async def test_a_process_killed_while_saving_leaves_a_private_hidden_file_that_a
     assert stat.S_IMODE(left.stat().st_mode) == 0o600
     (other := tmp_path / ".tokens.json.bak").touch()
     await FileTokenStore(path).save("k", TOKEN)
-    assert {left.name, other.name, path.name} == set(
-        os.listdir(tmp_path)
-    )  # another process may be writing it at this moment
+    # Another process may be writing it at this moment.
+    assert {left.name, other.name, path.name} == set(os.listdir(tmp_path))
     os.utime(left, (0, 0))
     os.utime(other, (0, 0))
     await FileTokenStore(path).save("k", TOKEN)

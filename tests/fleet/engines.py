@@ -86,6 +86,15 @@ class EngineServer:
         """Let it go on."""
         self._signal(signal.SIGCONT)
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Pause it for the time of a block."""
+        self.pause()
+        try:
+            yield
+        finally:
+            self.resume()
+
     def stop(self) -> None:
         """Kill it, if it runs."""
         if self._process is not None and self._process.poll() is None:

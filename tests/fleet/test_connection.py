@@ -97,15 +97,12 @@ async def test_silent_engine_costs_its_timeout_once(server: EngineServer) -> Non
     connection = Connection(server.url, name="desk", timeout=0.2)
     await connection.command("PING")
     loop = asyncio.get_running_loop()
-    server.pause()
-    try:
+    with server.paused():
         began = loop.time()
         for _ in range(20):
             with pytest.raises(EngineUnavailableError, match="away"):
                 await connection.command("PING")
         assert 0.2 <= loop.time() - began < 0.4
-    finally:
-        server.resume()
     await asyncio.sleep(0.55)
     assert await connection.command("PING") in (b"PONG", True)
     assert not connection.is_away

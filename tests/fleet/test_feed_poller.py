@@ -20,6 +20,8 @@ from tests.fleet.watched_list import LEASE, Lists, feed_of, publishing, quiet, t
 
 pytestmark = [pytest.mark.redis, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
 
+CHANGE = StoredChange(sequence=1, key='"a"', kind="added", at="2026-03-02T12:00:00+00:00", before=None, after=b"1")
+
 
 async def test_next_poller_goes_on_where_the_last_one_stood(fleet: Fleet) -> None:
     one, two, lists = feed_of(fleet), feed_of(fleet), Lists(a=1)
@@ -55,11 +57,10 @@ async def test_poller_that_lost_its_lease_publishes_nothing(fleet: Fleet) -> Non
     assert wait is not None
     assert 0 < wait <= LEASE
     await first.open("things")
-    change = StoredChange(sequence=1, key='"a"', kind="added", at="2026-03-02T12:00:00+00:00", before=None, after=b"1")
     await asyncio.sleep(LEASE * 1.1)
     assert await second.elect() is None
     with pytest.raises(LeaseLostError, match="the lease of the feed 'things' was lost"):
-        await first.report([change], {})
+        await first.report([CHANGE], {})
     with pytest.raises(LeaseLostError):
         await first.open("things")
     await first.resign()
@@ -72,10 +73,9 @@ async def test_batch_whose_answer_was_lost_is_published_once(fleet: Fleet) -> No
     turn = Turn(feed._feed, "first")
     await turn.elect()
     await turn.open("things")
-    change = StoredChange(sequence=1, key='"a"', kind="added", at="2026-03-02T12:00:00+00:00", before=None, after=b"1")
-    await turn.report([change], {"": {}})
+    await turn.report([CHANGE], {"": {}})
     turn._sequence = 0  # as if the answer had not arrived
-    await turn.report([change], {"": {}})
+    await turn.report([CHANGE], {"": {}})
     assert (await feed.status()).published == 1
     assert (await turn.open("things")).items == {'"a"': b"1"}
 
@@ -96,12 +96,9 @@ async def test_turn_is_kept_until_it_is_lost(fleet: Fleet) -> None:
 async def test_turn_is_not_kept_beyond_its_lease_while_the_engine_is_silent(fleet: Fleet, server: EngineServer) -> None:
     turn = Turn(feed_of(fleet)._feed, "first")
     await turn.elect()
-    server.pause()
-    try:
+    with server.paused():
         await asyncio.wait_for(turn.keep(), LEASE)
         await turn.resign()
-    finally:
-        server.resume()
 
 
 async def test_market_hours_are_not_published(fleet: Fleet) -> None:
@@ -121,19 +118,18 @@ async def test_market_hours_are_not_published(fleet: Fleet) -> None:
     assert (await feed.status()).poller is None, "it has resigned"
 
 
-async def test_watcher_without_the_state_is_rejected_rather_than_published_nowhere(fleet: Fleet) -> None:
+async def test_publish_takes_a_function_that_makes_a_watcher_with_the_state(fleet: Fleet) -> None:
     async def fetch() -> list[dict[str, Any]]:
         return [{"id": "a"}]
 
-    async with asyncio.timeout(10):
-        with pytest.raises(ConfigurationError, match="watch must make its watcher with the state"):
-            await feed_of(fleet).publish(lambda _: poll(fetch, key=lambda item: str(item["id"]), interval=0.02))
-
-
-@pytest.mark.parametrize(("watch", "reason"), [(5, "must be a function, got 5"), (lambda _: None, "got NoneType")])
-async def test_publish_takes_a_function_that_makes_a_watcher(fleet: Fleet, watch: Any, reason: str) -> None:
-    with pytest.raises(ConfigurationError, match=reason):
-        await feed_of(fleet).publish(watch)
+    watches: list[tuple[Any, str]] = [
+        (5, "must be a function, got 5"),
+        (lambda _: None, "got NoneType"),
+        (lambda _: poll(fetch, key=lambda item: str(item["id"]), interval=0.02), "make its watcher with the state"),
+    ]
+    for watch, reason in watches:
+        with pytest.raises(ConfigurationError, match=reason):
+            await asyncio.wait_for(feed_of(fleet).publish(watch), 10)
 
 
 async def test_poller_cancelled_during_its_election_leaves_no_lease(fleet: Fleet) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from brokerage_async.fleet import Fleet, LeaseLostError
+from brokerage_async.fleet import Fleet, LeaseLostError, RedisFeed
 from brokerage_async.fleet.feed import Turn
 from brokerage_async.fleet.feed_reader import Entry
 from brokerage_async.fleet.feed_scripts import TAKE
@@ -14,10 +14,8 @@ from brokerage_async.watch.state import ItemCodec
 from tests.fleet.engines import missing
 from tests.fleet.watched_list import LEASE, Lags, Lists, feed_of, published, publishing, quiet, take
 
-ENTRY = [
-    b"7-0",
-    [b"key", b'["A1",["x",2]]', b"kind", b"added", b"at", b"2026-03-02T12:00:00+00:00", b"id", b"k", b"after", b"1"],
-]
+AT = "2026-03-02T12:00:00+00:00"
+ENTRY = [b"7-0", [b"key", b'["A1",["x",2]]', b"kind", b"added", b"at", AT.encode(), b"id", b"k", b"after", b"1"]]
 
 
 def test_entry_has_what_was_published() -> None:
@@ -27,10 +25,7 @@ def test_entry_has_what_was_published() -> None:
         7, '["A1",["x",2]]', "added", None, b"1",
     )  # fmt: skip
     assert (entry.key, entry.published) == ("k", 1772452800000123)
-
-
-def test_entry_of_an_earlier_version_has_no_time() -> None:
-    assert Entry.read(ENTRY).published is None
+    assert Entry.read(ENTRY).published is None, "an entry of an earlier version has no time"
 
 
 @pytest.mark.parametrize(("key", "expected"), [(None, ("A1", ("x", 2))), (lambda item: item + 1, 2)])
@@ -42,8 +37,14 @@ def test_restored_key_is_that_of_the_text_unless_there_is_a_function(key: object
 
 def added(number: int) -> StoredChange:
     """Return a change whose poller has a clock that is months off."""
-    at = "2026-03-02T12:00:00+00:00"
-    return StoredChange(sequence=number, key=f'"{number}"', kind="added", at=at, before=None, after=b'{"n": 1}')
+    return StoredChange(sequence=number, key=f'"{number}"', kind="added", at=AT, before=None, after=b'{"n": 1}')
+
+
+async def write_change(fleet: Fleet, feed: RedisFeed[Any], *more: str | int) -> None:
+    """Write the first change of a feed as an earlier version did, with ``more`` fields."""
+    fields = ("key", '"a"', "kind", "added", "at", AT, "id", "k", "after", '{"n": 1}', *more)
+    await fleet.connection.command("XADD", feed._feed.key("stream"), "1-0", *fields)
+    await fleet.connection.command("HSET", feed._feed.key("meta"), "sequence", 1)
 
 
 @pytest.mark.redis
@@ -62,20 +63,9 @@ class TestReaders:
                 await quiet(new)
                 await quiet(two)
                 lists.rows = {"a": 2}
-                assert await take(new, 2) == [("changed", "a", 2), ("removed", "b", None)]
-                assert await take(old, 4) == [
-                    ("added", "a", 1),
-                    ("added", "b", 1),
-                    ("changed", "a", 2),
-                    ("removed", "b", None),
-                ]
-                assert await take(one, 4) == [
-                    ("added", "a", 1),
-                    ("added", "b", 1),
-                    ("changed", "a", 2),
-                    ("removed", "b", None),
-                ]
-                assert await take(two, 2) == [("changed", "a", 2), ("removed", "b", None)]
+                before, after = [("added", "a", 1), ("added", "b", 1)], [("changed", "a", 2), ("removed", "b", None)]
+                assert await take(new, 2) == await take(two, 2) == after
+                assert await take(old, 4) == await take(one, 4) == [*before, *after]
                 assert old.cursor == new.cursor
                 assert str(old.cursor).startswith("4-")
                 status = await feed.status()
@@ -116,20 +106,16 @@ class TestReaders:
         assert again.lag >= first.lag + LEASE * 0.9
 
     async def test_change_published_by_an_earlier_version_has_no_lag(self, fleet: Fleet, lags: Lags) -> None:
-        feed, run = feed_of(fleet), fleet.connection.command
-        fields = ("key", '"a"', "kind", "added", "at", "2026-03-02T12:00:00+00:00", "id", "k", "after", '{"n": 1}')
-        await run("XADD", feed._feed.key("stream"), "1-0", *fields)
-        await run("HSET", feed._feed.key("meta"), "sequence", 1)
+        feed = feed_of(fleet)
+        await write_change(fleet, feed)
         async with feed.read(start="beginning") as reader, feed.read_group("g", start="beginning") as consumer:
             for each in (reader, consumer):
                 assert await take(each, 1) == [("added", "a", 1)]
         assert lags.take() == []
 
     async def test_lag_is_not_negative_after_the_engine_was_set_back(self, fleet: Fleet, lags: Lags) -> None:
-        feed, run = feed_of(fleet), fleet.connection.command
-        fields = ("key", '"a"', "kind", "added", "at", "2026-03-02T12:00:00+00:00", "id", "k", "after", '{"n": 1}')
-        await run("XADD", feed._feed.key("stream"), "1-0", *fields, "published", 4_000_000_000_000_000)
-        await run("HSET", feed._feed.key("meta"), "sequence", 1)
+        feed = feed_of(fleet)
+        await write_change(fleet, feed, "published", 4_000_000_000_000_000)
         async with feed.read(start="beginning") as reader:
             await take(reader, 1)
         assert [found.lag for found in lags.take()] == [0.0]

@@ -35,6 +35,26 @@ async def client(sim: Simulator, url: str, budget: float = 50.0, **options: floa
             yield opened
 
 
+async def limits_of(client: Client) -> Any:
+    """Return the status of the limits of its fleet."""
+    return (await client.fleet.status()).parts["limits"]  # type: ignore[attr-defined]
+
+
+@asynccontextmanager
+async def reading(*clients: Client) -> AsyncIterator[None]:
+    """Let clients read as much as they may, each in three tasks."""
+    ended = False
+
+    async def read(each: Client) -> None:
+        while not ended:
+            await each.market_time.equity_holidays()
+
+    tasks = [asyncio.create_task(read(each)) for each in clients for _ in range(3)]
+    yield
+    ended = True
+    await asyncio.gather(*tasks)
+
+
 def new_requests(sim: Simulator) -> Callable[[], list[float]]:
     seen = len(sim.ledger.requests)
     return lambda: [record.at for record in sim.ledger.requests[seen:]]
@@ -54,7 +74,7 @@ class TestClient:
 
             tasks = [read(n, each) for n, each in enumerate((one, two)) for _ in range(2 + 4 * n)]
             await asyncio.gather(*tasks, return_exceptions=True)
-            status = (await one.fleet.status()).parts["limits"]  # type: ignore[attr-defined]
+            status = await limits_of(one)
         assert busiest_second(moments()) <= 51
         assert sum(counts) > 80
         assert abs(counts[0] - counts[1]) <= 0.2 * max(counts)
@@ -108,7 +128,7 @@ class TestClient:
             sim.faults.add("GET", r"/holidays", "rate_limited")
             await one.market_time.equity_holidays()
             await two.market_time.equity_holidays()
-            status = (await two.fleet.status()).parts["limits"]  # type: ignore[attr-defined]
+            status = await limits_of(two)
             assert status.rate < 30
 
 
@@ -122,7 +142,7 @@ class TestEngineAway:
                 with pytest.raises(NotFoundError):
                     await alone.orders.cancel(sim.account_numbers[0], "1")
             assert loop.time() - began < 3.5  # a token and three requests at 1.75 per second
-            status = (await alone.fleet.status()).parts["limits"]  # type: ignore[attr-defined]
+            status = await limits_of(alone)
             assert status.is_local
             assert status.local_rate == pytest.approx(1.75)
         assert busiest_second(moments()) <= 2
@@ -133,8 +153,7 @@ class TestEngineAway:
             await asyncio.sleep(3.2)
             with pytest.raises(NotFoundError):
                 await one.orders.cancel(sim.account_numbers[0], "1")
-            server.pause()
-            try:
+            with server.paused():
                 loop, waits = asyncio.get_running_loop(), list[float]()
                 for _ in range(4):
                     began = loop.time()
@@ -143,8 +162,6 @@ class TestEngineAway:
                     waits.append(loop.time() - began)
                     await asyncio.sleep(0.6)
                 assert max(waits) < 0.8
-            finally:
-                server.resume()
 
     async def test_engine_that_falls_silent_while_a_trade_waits_its_turn_holds_it_up_no_longer(
         self, server: EngineServer, sim: Simulator
@@ -159,34 +176,22 @@ class TestEngineAway:
                     asyncio.create_task(one.orders.cancel(sim.account_numbers[0], str(number))) for number in range(5)
                 ]
                 await asyncio.sleep(0.2)  # the engine has said when to ask again for the last of them
-                server.pause()
-                try:
+                with server.paused():
                     await asyncio.wait(calls)
-                finally:
-                    server.resume()
                 assert asyncio.get_running_loop().time() - began < 5.5
                 assert all(isinstance(call.exception(), NotFoundError) for call in calls)
 
     async def test_budget_is_shared_again_when_the_engine_is_back(self, sim: Simulator) -> None:
         with engine_server() as mortal:
             moments = new_requests(sim)
-            async with client(sim, mortal.url) as one, client(sim, mortal.url) as two:
-                ended = False
-
-                async def read(each: Client) -> None:
-                    while not ended:
-                        await each.market_time.equity_holidays()
-
-                tasks = [asyncio.create_task(read(each)) for each in (one, two) for _ in range(3)]
+            async with client(sim, mortal.url) as one, client(sim, mortal.url) as two, reading(one, two):
                 await asyncio.sleep(3.5)
                 mortal.kill()
                 await asyncio.sleep(1.5)
-                assert (await one.fleet.status()).parts["limits"].is_local  # type: ignore[attr-defined]
+                assert (await limits_of(one)).is_local
                 mortal.start()
                 await asyncio.sleep(4.5)
-                status = (await one.fleet.status()).parts["limits"]  # type: ignore[attr-defined]
-                ended = True
-                await asyncio.gather(*tasks)
+                status = await limits_of(one)
             assert not status.is_local
             assert status.workers == 2
             assert busiest_second(moments()) <= 51
@@ -197,12 +202,9 @@ class TestEngineAway:
         async with client(sim, server.url) as one:
             await one.authorize()
             await asyncio.sleep(3.2)
-            server.pause()  # not for long enough that the engine itself grants nothing
-            try:
-                while not (await one.fleet.status()).parts["limits"].is_local:  # type: ignore[attr-defined]
+            with server.paused():  # not for long enough that the engine itself grants nothing
+                while not (await limits_of(one)).is_local:
                     await one.market_time.equity_holidays()
-            finally:
-                server.resume()
             resumed, moments = asyncio.get_running_loop().time(), new_requests(sim)
             counts = dict[float, int]()
             for seconds in (2.4, 6.0):
@@ -216,21 +218,12 @@ class TestEngineAway:
         self, server: EngineServer, sim: Simulator
     ) -> None:
         moments = new_requests(sim)
-        async with client(sim, server.url) as one, client(sim, server.url) as two:
-            ended = False
-
-            async def read(each: Client) -> None:
-                while not ended:
-                    await each.market_time.equity_holidays()
-
-            tasks = [asyncio.create_task(read(each)) for each in (one, two) for _ in range(3)]
+        async with client(sim, server.url) as one, client(sim, server.url) as two, reading(one, two):
             await asyncio.sleep(3.2)
             for _ in range(3):
                 await one.fleet.connection.command("FLUSHALL")  # type: ignore[attr-defined]
                 await one.fleet.connection.command("SCRIPT", "FLUSH")  # type: ignore[attr-defined]
                 await asyncio.sleep(0.4)
-            ended = True
-            await asyncio.gather(*tasks)
         assert busiest_second(moments()) <= 51
 
     async def test_calls_go_on_after_the_fleet_was_closed(self, server: EngineServer, sim: Simulator) -> None:
@@ -250,7 +243,7 @@ class TestEngineAway:
             await fleet.connection.command("SET", fleet.connection.key("limits", "requests", "state"), "x")
         async with client(sim, server.url) as one:
             await one.market_time.equity_holidays()
-            assert (await one.fleet.status()).parts["limits"].is_local  # type: ignore[attr-defined]
+            assert (await limits_of(one)).is_local
 
 
 async def test_bounds_of_each_worker_apply_as_well() -> None:

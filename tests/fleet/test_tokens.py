@@ -254,12 +254,9 @@ class TestEngineFailures:
         async with processes(server, endpoint) as fleet:
             tasks = [asyncio.create_task(fleet.open().get()) for _ in range(3)]
             await asyncio.sleep(0.1)
-            server.pause()
-            try:
+            with server.paused():
                 async with asyncio.timeout(6):
                     await asyncio.gather(*tasks)
-            finally:
-                server.resume()
 
     async def test_wrong_type_under_the_key_is_worked_around(self, server: EngineServer) -> None:
         endpoint = Endpoint()

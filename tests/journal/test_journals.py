@@ -155,13 +155,10 @@ async def test_a_released_entry_is_open_and_free(journal: Journal) -> None:
     assert not await journal.release(KEY, owner="a", note="repeated")
     assert await state_of(journal) == found
     assert await journal.claim(KEY, owner="b", lease=LONG) is not None
-
-
-async def test_an_entry_given_up_was_not_looked_at(journal: Journal) -> None:
-    await opened(journal)
-    assert await journal.release(KEY, owner="a", note="cancelled", looked=False)
-    found = await state_of(journal)
-    assert (found.owner, found.note, found.looked_at) == (None, "cancelled", None)
+    await opened(journal, OTHER)
+    assert await journal.release(OTHER, owner="a", note="cancelled", looked=False)
+    found = await state_of(journal, OTHER)
+    assert (found.owner, found.note, found.looked_at) == (None, "cancelled", None), "it was given up"
 
 
 async def test_many_workers_at_once_share_entries_without_overlap(journal: Journal) -> None:
@@ -196,36 +193,25 @@ async def test_a_repeated_close_never_touches_an_entry_that_was_opened_again(jou
     assert (await state_of(journal)).closed_by == "b"
 
 
-async def test_a_worker_that_lost_its_claim_writes_no_outcome(journal: Journal) -> None:
+async def test_close_is_made_by_the_holder_alone_even_when_its_claim_has_expired(journal: Journal) -> None:
     await opened(journal, owner="a", lease=NO_TIME)
     taken = await journal.claim(KEY, owner="b", lease=LONG)
     assert not await journal.close(KEY, owner="a", state=EntryState.NOT_SENT)
     assert await state_of(journal) == taken
-
-
-async def test_close_of_a_released_entry_changes_nothing(journal: Journal) -> None:
-    await opened(journal)
-    await journal.release(KEY, owner="a", note="no answer")
-    assert not await journal.close(KEY, owner="a", state=EntryState.PLACED)
+    await journal.release(KEY, owner="b", note="no answer")
+    assert not await journal.close(KEY, owner="b", state=EntryState.PLACED)
     assert (await state_of(journal)).state is EntryState.OPEN
+    await opened(journal, OTHER, owner="a", lease=NO_TIME)
+    assert await journal.close(OTHER, owner="a", state=EntryState.PLACED, order_id="77")
 
 
-async def test_an_expired_claim_that_no_other_took_still_writes_its_outcome(journal: Journal) -> None:
-    await opened(journal, lease=NO_TIME)
-    assert await journal.close(KEY, owner="a", state=EntryState.PLACED, order_id="77")
-
-
-async def test_an_owner_never_reopens_what_it_has_closed(journal: Journal) -> None:
-    """A statement that was believed lost arrives late, after its repetition and all that followed."""
-    await opened(journal)
+async def test_open_that_is_repeated_is_new_to_its_owner_and_reopens_nothing_that_it_closed(journal: Journal) -> None:
+    """A statement that was believed lost may arrive late, after its repetition and all that followed."""
+    first = await opened(journal)
+    assert await journal.open(KEY, BODY, owner="a", lease=LONG) == (first, True)
     await journal.close(KEY, owner="a", state=EntryState.NOT_SENT)
     entry, fresh = await journal.open(KEY, BODY, owner="a", lease=LONG)
     assert (fresh, entry.state, entry.attempts) == (False, EntryState.NOT_SENT, 1)
-
-
-async def test_a_repeated_open_is_still_new_to_its_owner(journal: Journal) -> None:
-    first = await opened(journal)
-    assert await journal.open(KEY, BODY, owner="a", lease=LONG) == (first, True)
 
 
 async def test_abandoning_asks_for_no_ownership(journal: Journal) -> None:
@@ -264,13 +250,8 @@ async def test_an_open_entry_of_another_origin_is_found_where_the_key_has_none(j
     mine = await opened(journal, KEY)
     assert await journal.find(KEY, any_origin=True) == mine
     assert await journal.find(elsewhere, any_origin=True) == other
-
-
-async def test_a_closed_entry_of_another_origin_is_not_found(journal: Journal) -> None:
-    elsewhere = attrs.evolve(KEY, origin=ELSEWHERE)
-    await opened(journal, elsewhere)
-    await journal.close(elsewhere, owner="a", state=EntryState.PLACED)
-    assert await journal.find(KEY, any_origin=True) is None
+    await journal.close(attrs.evolve(OTHER, origin=ELSEWHERE), owner="a", state=EntryState.PLACED)
+    assert await journal.find(OTHER, any_origin=True) is None, "it is closed"
 
 
 async def test_an_adopted_entry_moves_with_all_it_holds(journal: Journal) -> None:

@@ -162,11 +162,5 @@ def test_columns_decide_where_no_version_is_recorded() -> None:
     current = COLUMNS.split(", ")
     assert is_created("j", "t", None, current)
     assert not is_created("j", "t", None, [])
-    refused = {
-        "j is from before the first release": (3, current[:-5]),
-        "j cannot be used": (VERSION, ["a"]),
-        "upgrade": (VERSION + 1, current),
-    }
-    for message, (recorded, columns) in refused.items():
-        with pytest.raises(JournalError, match=message):
-            is_created("j", "t", recorded, columns)
+    with pytest.raises(JournalError, match="j is from before the first release"):
+        is_created("j", "t", 3, current[:-5])

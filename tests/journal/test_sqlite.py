@@ -16,6 +16,7 @@ import pytest
 
 from brokerage_async.journal.base import EntryKey, EntryState, JournalError
 from brokerage_async.journal.sqlite import MemoryJournal, SqliteJournal
+from tests.tables import for_each
 
 from .programs import ENVIRONMENT
 
@@ -137,35 +138,40 @@ async def test_writes_to_the_file_that_was_named(tmp_path: Path, monkeypatch: py
         assert await again.find(KEY) is not None
 
 
-def test_says_that_the_file_is_read_only() -> None:
-    """Run in a process without the rights of root, which file modes do not stop."""
-    program = """
-        import asyncio, os, sys
-        from brokerage_async.journal import EntryKey, JournalError, SqliteJournal
-        path = sys.argv[1]
-        async def write():
-            async with SqliteJournal(path) as journal:
-                await journal.open(EntryKey("o", "sandbox", "a", sys.argv[2]), b"{}", owner="o", lease=1)
-        asyncio.run(write())
+WRITER = """
+    import asyncio, os, resource, sys
+    from brokerage_async.journal import EntryKey, JournalError, SqliteJournal
+    path, how = sys.argv[1:]
+    async def write(name):
+        async with SqliteJournal(path) as journal:
+            await journal.open(EntryKey("o", "sandbox", "a", name), b"{}", owner="o", lease=1)
+    asyncio.run(write("first"))
+    if how == "full":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1, 1))
+    else:
         os.chmod(path, 0o444), os.chmod(os.path.dirname(path), 0o555)
         if os.geteuid() == 0:
             os.setgroups([]), os.setgid(65534), os.setuid(65534)
-        try:
-            sys.argv[2] = "second"
-            asyncio.run(write())
-        except JournalError as error:
-            print(error)
-    """
+    try:
+        asyncio.run(write("second"))
+    except JournalError as error:
+        print(error)
+"""
+
+
+@for_each("how, words", [("full", ["disk"]), ("read-only", ["readonly", "unable to open"])])
+def test_says_that_the_disk_takes_nothing(how: str, words: list[str]) -> None:
+    """Run in a process that the system keeps from writing. File modes do not stop root."""
     with tempfile.TemporaryDirectory() as name:  # pytest's own folders are closed to other users
         folder = Path(name)
         folder.chmod(0o755)
         done = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(program), str(folder / "orders.journal"), "first"],
+            [sys.executable, "-c", textwrap.dedent(WRITER), str(folder / "orders.journal"), how],
             capture_output=True, text=True, check=True, env=ENVIRONMENT,
         )  # fmt: skip
         folder.chmod(0o755)
     assert "orders.journal cannot be used: " in done.stdout
-    assert "readonly" in done.stdout or "unable to open" in done.stdout
+    assert any(word in done.stdout for word in words)
 
 
 async def test_times_are_those_of_the_clock(tmp_path: Path) -> None:

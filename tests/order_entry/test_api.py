@@ -1,4 +1,4 @@
-"""Order entry without faults: its parts, its results, and the arguments it rejects up front."""
+"""Order entry without faults: its parts, its results, and the policy that each call searches by."""
 
 import asyncio
 import contextlib
@@ -12,14 +12,28 @@ import attrs
 import pytest
 
 from brokerage_async import Client, Environment, RetryPolicy, StaticToken
-from brokerage_async._generated.models import OrderEdit, OrderType, PriceEffect, TimeInForce
 from brokerage_async.config import Limits
-from brokerage_async.errors import ConfigurationError, InvalidRequestError, OrderOutcomeUnknownError
+from brokerage_async.errors import ConfigurationError, OrderOutcomeUnknownError
 from brokerage_async.journal import EntryKey, EntryState, MemoryJournal
 from brokerage_async.order_entry import OrderEntry, Outcome, ReconcilePolicy
 from brokerage_async.protocol.request import Request
 from tests.fake_transport import LOST, FakeTransport, ok
-from tests.trading import COMPLEX, POLICY, SINGLE, SUBMIT, Floor, Kind, bracket_order, floor, order
+from tests.loops import on_virtual_time
+from tests.tables import for_each
+from tests.trading import (
+    COMPLEX,
+    POLICY,
+    SINGLE,
+    SUBMIT,
+    Floor,
+    Kind,
+    bracket_order,
+    edit,
+    floor,
+    on_floor,
+    order,
+    place_unknown,
+)
 
 pytestmark = pytest.mark.virtual_time
 
@@ -82,19 +96,19 @@ async def test_a_client_hands_looks_and_lease_on(here: Floor) -> None:
     entry = here.client.order_entry(here.journal, reconcile=ReconcilePolicy(visibility_delay=1, first=0.5), lease=7)
     here.sim.faults.add("POST", SUBMIT, "drop_before")
     began = asyncio.get_running_loop().time()
-    placing = asyncio.create_task(entry.place(here.account, order("mine")))
+    placing = asyncio.create_task(place_unknown(here, entry=entry))
     await asyncio.sleep(1)
     (held,) = await here.journaled()
     assert held.claimed_until is not None
     assert 0 < (held.claimed_until - await here.journal.now()).total_seconds() <= 7
-    with pytest.raises(OrderOutcomeUnknownError):
-        await placing
+    await placing
     assert asyncio.get_running_loop().time() - began < POLICY.visibility_delay
     with pytest.raises(ConfigurationError, match="lease"):
         here.client.order_entry(here.journal, lease=0)
 
 
-@pytest.mark.parametrize("kind", [SINGLE, COMPLEX], ids=lambda kind: kind.namespace)
+@for_each("kind", [SINGLE, COMPLEX])
+@on_floor()
 async def test_an_order_counts_as_absent_only_after_the_visibility_delay_of_its_call(here: Floor, kind: Kind) -> None:
     here.sim.faults.add("POST", kind.submit, "drop_before", times=None)
     for number, seconds in enumerate((POLICY.visibility_delay * 5, 1.0)):
@@ -106,16 +120,13 @@ async def test_an_order_counts_as_absent_only_after_the_visibility_delay_of_its_
         assert (took > seconds, took < POLICY.visibility_delay) == (True, seconds < POLICY.visibility_delay)
 
 
-EDIT = OrderEdit(
-    order_type=OrderType.LIMIT, time_in_force=TimeInForce.DAY, price=Decimal(11), price_effect=PriceEffect.DEBIT
-)
 CALLS: dict[str, Callable[..., Awaitable[Any]]] = {
     "place": lambda entry, **options: entry.place("A1", order("mine"), **options),
     "place_complex": lambda entry, **options: entry.place_complex("A1", bracket_order("mine"), **options),
     "recover": lambda entry, **options: entry.recover(**options),
     "cancel": lambda entry, **options: entry.cancel("A1", 1, **options),
-    "replace": lambda entry, **options: entry.replace("A1", 1, EDIT, **options),
-    "edit": lambda entry, **options: entry.edit("A1", 1, EDIT, **options),
+    "replace": lambda entry, **options: entry.replace("A1", 1, edit(), **options),
+    "edit": lambda entry, **options: entry.edit("A1", 1, edit(), **options),
     "edit_pairs": lambda entry, **options: entry.edit_pairs("A1", 1, ratio_price_threshold=Decimal(2), **options),
     "cancel_complex": lambda entry, **options: entry.cancel_complex("A1", 1, **options),
 }
@@ -143,33 +154,32 @@ class Silent:
         return LOST
 
 
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-@pytest.mark.parametrize(
-    ("options", "seconds"),
+@for_each("name", CALLS)
+@for_each(
+    "options, seconds",
     [
         ({}, 120),
         ({"visibility_delay": 300.0}, 300),
         ({"reconcile": ReconcilePolicy(give_up=1, visibility_delay=30)}, 30),
         ({"reconcile": ReconcilePolicy(give_up=1, visibility_delay=30), "visibility_delay": 60.0}, 60),
     ],
-    ids=["neither", "visibility_delay", "reconcile", "both"],
 )
-async def test_each_call_searches_by_its_own_policy(
-    call: Callable[..., Awaitable[Any]], options: dict[str, Any], seconds: float
-) -> None:
+@on_virtual_time
+async def test_each_call_searches_by_its_own_policy(name: str, options: dict[str, Any], seconds: float) -> None:
     """The lists cannot be read: the search ends with the policy."""
     async with Silent().client as client:
         journal = MemoryJournal()
         entry = OrderEntry(client, journal)
-        if call is CALLS["recover"]:
+        if name == "recover":
             key = EntryKey(client.environment.origin, "sandbox", "A1", "mine")
             await journal.open(key, b"{}", owner="dead", lease=0)
         with contextlib.suppress(OrderOutcomeUnknownError):
-            await call(entry, **options)
+            await CALLS[name](entry, **options)
         assert seconds <= asyncio.get_running_loop().time() < seconds + 20
 
 
-@pytest.mark.parametrize("name", ["place", "place_complex", "replace", "edit"])
+@for_each("name", ["place", "place_complex", "replace", "edit"])
+@on_virtual_time
 async def test_warnings_of_a_dry_run_stop_each_call_unless_it_allows_them(name: str) -> None:
     desk = Silent(warned=True)
     async with desk.client as client:
@@ -181,7 +191,8 @@ async def test_warnings_of_a_dry_run_stop_each_call_unless_it_allows_them(name: 
         assert len(desk.changes) == 1
 
 
-@pytest.mark.parametrize("origin", ["", "https://old.example.com"])
+@for_each("origin", ["", "https://old.example.com"])
+@on_virtual_time
 async def test_abandon_closes_the_entry_of_the_origin_that_it_names(origin: str) -> None:
     async with Silent().client as client:
         journal = MemoryJournal()
@@ -193,25 +204,3 @@ async def test_abandon_closes_the_entry_of_the_origin_that_it_names(origin: str)
         assert await entry.abandon("A1", "mine", note="by hand", origin=origin)
         (closed,) = await journal.entries()
         assert (closed.key, closed.state, closed.note) == (named, EntryState.ABANDONED, "by hand")
-
-
-@pytest.mark.parametrize(
-    ("change", "field"),
-    [
-        ({"price": None}, "price"),
-        ({"time_in_force": TimeInForce.GTD}, "gtc-date"),
-        ({"order_type": OrderType.STOP}, "stop-trigger"),
-    ],
-)
-async def test_broken_rules_are_told_before_anything_is_sent(here: Floor, change: dict[str, Any], field: str) -> None:
-    with pytest.raises(InvalidRequestError) as caught:
-        await here.entry.place(here.account, attrs.evolve(order(), **change))
-    assert field in str(caught.value)
-    assert not here.sim.ledger.requests
-    assert not await here.journaled()
-
-
-async def test_a_bad_account_number_is_told_before_anything_is_sent(here: Floor) -> None:
-    with pytest.raises(InvalidRequestError):
-        await here.entry.place("..", order())
-    assert not here.sim.ledger.requests

@@ -49,6 +49,25 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+COMPONENT_NAMES: list[tuple[tuple[str | None, ...], str]] = [
+    ((None, "profit", None), "external_identifier of trigger_order must be set"),
+    (("mine", "mine", None), "must differ between the components of a complex order, got 'mine' twice"),
+    (("mine", None, "mine.1"), "must differ between the components of a complex order, got 'mine.1' twice"),
+    ((" mine", None, None), "must be a printable string"),
+    (("m" * 63, None, None), "must be a printable string of at most 64"),
+]
+
+
+def named_bracket(*names: str | None) -> NewComplexOrder:
+    """Return a bracket whose components have these names, if any."""
+    asked = bracket_order()
+    first, *rest = (
+        attrs.evolve(each, external_identifier=name)
+        for each, name in zip((asked.trigger_order, *asked.orders), names, strict=True)  # type: ignore[arg-type, misc]
+    )
+    return attrs.evolve(asked, trigger_order=first, orders=tuple(rest))
+
+
 async def test_invalid_argument_is_refused_before_anything_is_sent(here: Floor) -> None:
     entry, account = here.entry, here.account
     calls: list[tuple[Callable[[], Awaitable[object]], str]] = []
@@ -56,6 +75,17 @@ async def test_invalid_argument_is_refused_before_anything_is_sent(here: Floor) 
         calls.append((partial(entry.place, account, order("mine"), **options), next(iter(options))))
     for wrong in (None, 1, {"order-type": "Limit"}, b"{}", EDIT):
         calls.append((partial(entry.place, account, wrong), "order must be a NewOrder"))  # type: ignore[arg-type]
+    for change, field in (
+        ({"price": None}, "price"),
+        ({"time_in_force": TimeInForce.GTD}, "gtc-date"),
+        ({"order_type": OrderType.STOP}, "stop-trigger"),
+    ):
+        calls.append((partial(entry.place, account, attrs.evolve(order(), **change)), field))  # type: ignore[arg-type]
+    calls.append((partial(entry.place, "..", order()), ""))
+    for wrong in (None, order("mine"), {"type": "OCO"}):
+        calls.append((partial(entry.place_complex, account, wrong), "NewComplexOrder"))  # type: ignore[arg-type]
+    for names, words in COMPONENT_NAMES:
+        calls.append((partial(entry.place_complex, account, named_bracket(*names)), words))
     for extra in ({"external-identifier": "another"}, {"price": "9"}, {"note": 1j}):
         calls.append((partial(entry.place, account, attrs.evolve(order("mine"), extra=extra)), ""))
     for name in NAMES:
@@ -92,27 +122,17 @@ def test_order_entry_with_an_invalid_setting_is_refused(settings: dict[str, Any]
         OrderEntry(client, **{"journal": MemoryJournal(), **settings})
 
 
-@for_each("make, place", [(bracket_order, "trigger_order"), (exclusive_orders, r"orders\[0\]")])
-def test_component_with_a_name_needs_one_on_the_first(make: Callable[[], NewComplexOrder], place: str) -> None:
-    """The first component names the whole: made up, the next call with the same order would get another name."""
-    whole = make()
-    rest = [attrs.evolve(each, external_identifier=f"mine.{number}") for number, each in enumerate(whole.orders or ())]
-    if whole.trigger_order is None:
-        rest[0] = attrs.evolve(rest[0], external_identifier=None)
-    with pytest.raises(InvalidRequestError, match=f"external_identifier of {place} must be set"):
-        named_complex_order("A", attrs.evolve(whole, orders=tuple(rest)), str)
-
-
 def test_names_of_components_follow_from_the_first_and_differ() -> None:
     for make, names in ((bracket_order, ["n", "n.1", "n.2"]), (exclusive_orders, ["n", "n.1"])):
         asked = named_complex_order("A", make(), lambda: "n")
         assert (list(asked.components), asked.was_named, asked.name) == (names, False, "n")
         again = named_complex_order("A", make("n"), str)
         assert (again.body, again.was_named) == (asked.body, True)
-    twice = exclusive_orders("n")
-    same = tuple(attrs.evolve(each, external_identifier="n") for each in twice.orders or ())
-    with pytest.raises(InvalidRequestError, match=r"must differ between the components of .*, got 'n' twice"):
-        named_complex_order("A", attrs.evolve(twice, orders=same), str)
+    assert list(named_complex_order("A", named_bracket("n", "profit", None), str).components) == ["n", "profit", "n.2"]
+    pair = exclusive_orders()
+    second = attrs.evolve(pair.orders[1], external_identifier="n")
+    with pytest.raises(InvalidRequestError, match=r"external_identifier of orders\[0\] must be set"):
+        named_complex_order("A", attrs.evolve(pair, orders=(pair.orders[0], second)), str)
 
 
 def test_check_options_unknown_code_in_allow_warnings_is_logged(caplog: pytest.LogCaptureFixture) -> None:

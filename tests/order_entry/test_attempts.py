@@ -14,7 +14,7 @@ from brokerage_async.order_entry.attempts import Attempt, Attempts, finished, ou
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
 from tests.loops import VirtualLoop
-from tests.trading import POLICY, SUBMIT, Floor, floor, order
+from tests.trading import POLICY, SUBMIT, Floor, cancelled, floor, order, place_unknown
 
 pytestmark = pytest.mark.virtual_time
 
@@ -233,8 +233,7 @@ async def test_worker_that_takes_over_waits_one_more_lease_before_it_sends_again
         async with floor() as here:
             await here.client.authorize()
             here.sim.faults.add("POST", SUBMIT, "drop_before")
-            with pytest.raises(OrderOutcomeUnknownError):
-                await here.entry.place(here.account, order("mine"))
+            await place_unknown(here)
             if owner is not None:
                 (left,) = await here.journaled()
                 assert await here.journal.claim(left.key, owner=owner, lease=0)
@@ -302,11 +301,7 @@ async def test_statement_that_fails_after_its_caller_was_cancelled_is_logged_and
 
     reported: list[dict[str, object]] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: reported.append(context))
-    waiting = asyncio.create_task(finished(failing))
-    await asyncio.sleep(1)
-    waiting.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await waiting
+    await cancelled(finished(failing), 1)
     assert asyncio.get_running_loop().time() == 2
     assert "could not finish a statement of the journal: no connection" in caplog.text
     with pytest.raises(JournalError):

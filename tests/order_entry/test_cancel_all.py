@@ -17,10 +17,11 @@ from brokerage_async.order_entry import CancelOutcome, Outcome
 from brokerage_async.protocol.order_status import TERMINAL
 from brokerage_async.simulator import faults
 from brokerage_async.tickets import limit, sell_to_close
-from tests.loops import on_virtual_time
 from tests.partial_listings import altered
 from tests.tables import for_each
-from tests.trading import LISTS, NOTHING_LISTED, SUBMIT, TIMEOUT, Floor, bracket_order, floor, hold, order
+from tests.trading import LISTS, NOTHING_LISTED, SUBMIT, TIMEOUT, Floor, bracket_order, hold, on_floor, order
+
+pytestmark = pytest.mark.virtual_time
 
 CANCELS = r"/(complex-)?orders/\d+$"
 POSITIONS = r"/positions($|\?)"
@@ -47,21 +48,19 @@ def held(here: Floor, symbol: str = "AAPL") -> Decimal:
 # --- cancelling
 
 
-@on_virtual_time
-async def test_complex_orders_are_cancelled_first_and_as_wholes() -> None:
-    async with floor() as here:
-        single, *_ = await place(here, "single", "another")
-        whole = (await here.entry.place_complex(here.account, bracket_order("bracket"))).order_id
-        await asyncio.sleep(5)
-        result = await here.entry.cancel_all(here.account)
-        assert result.is_proven
-        sent = [each.operation for each in here.sim.ledger.requests if each.method == "DELETE"]
-        assert sent == ["complex_orders.cancel", "orders.cancel", "orders.cancel"]
-        assert {row.outcome for row in result.values()} == {CancelOutcome.CANCELLED}
-        assert len(result) == 2 + 3 + 1  # two orders, three components, and the bracket itself
-        assert len(result[whole].orders) == 3
-        assert f"{single}: cancelled" in repr(result)
-        assert f"{whole}: cancelled" in repr(result)
+async def test_complex_orders_are_cancelled_first_and_as_wholes(here: Floor) -> None:
+    single, *_ = await place(here, "single", "another")
+    whole = (await here.entry.place_complex(here.account, bracket_order("bracket"))).order_id
+    await asyncio.sleep(5)
+    result = await here.entry.cancel_all(here.account)
+    assert result.is_proven
+    sent = [each.operation for each in here.sim.ledger.requests if each.method == "DELETE"]
+    assert sent == ["complex_orders.cancel", "orders.cancel", "orders.cancel"]
+    assert {row.outcome for row in result.values()} == {CancelOutcome.CANCELLED}
+    assert len(result) == 2 + 3 + 1  # two orders, three components, and the bracket itself
+    assert len(result[whole].orders) == 3
+    assert f"{single}: cancelled" in repr(result)
+    assert f"{whole}: cancelled" in repr(result)
 
 
 @for_each(
@@ -72,106 +71,92 @@ async def test_complex_orders_are_cancelled_first_and_as_wholes() -> None:
         "status(422)", "status(404)",
     ],
 )  # fmt: skip
-@on_virtual_time
-async def test_every_fault_of_a_request_is_resolved_by_the_lists(action: Any) -> None:
-    async with floor() as here:
-        numbers = await place(here, "first", "second")
-        here.sim.faults.add("DELETE", CANCELS, action, times=2)
-        result = await here.entry.cancel_all(here.account)
-        assert result.is_proven
-        assert {number: result[number].outcome for number in numbers} == dict.fromkeys(numbers, "cancelled")
-        assert {status_of(here, number) for number in numbers} == {"Cancelled"}
+@on_floor()
+async def test_every_fault_of_a_request_is_resolved_by_the_lists(here: Floor, action: Any) -> None:
+    numbers = await place(here, "first", "second")
+    here.sim.faults.add("DELETE", CANCELS, action, times=2)
+    result = await here.entry.cancel_all(here.account)
+    assert result.is_proven
+    assert {number: result[number].outcome for number in numbers} == dict.fromkeys(numbers, "cancelled")
+    assert {status_of(here, number) for number in numbers} == {"Cancelled"}
 
 
-@on_virtual_time
-async def test_an_order_on_its_way_is_asked_for_again_until_it_can_be_cancelled() -> None:
-    async with floor() as here:
-        number = (await here.entry.place(here.account, order("routed"))).order_id
-        here.sim.hold_order(number, "Routed")
-        task = asyncio.create_task(here.entry.cancel_all(here.account))
-        await asyncio.sleep(30)
-        here.sim.release_order(number)
-        result = await task
-        assert result[number].outcome is CancelOutcome.CANCELLED
-        assert here.sim.ledger.count("orders.cancel") > 3
+async def test_an_order_on_its_way_is_asked_for_again_until_it_can_be_cancelled(here: Floor) -> None:
+    number = (await here.entry.place(here.account, order("routed"))).order_id
+    here.sim.hold_order(number, "Routed")
+    task = asyncio.create_task(here.entry.cancel_all(here.account))
+    await asyncio.sleep(30)
+    here.sim.release_order(number)
+    result = await task
+    assert result[number].outcome is CancelOutcome.CANCELLED
+    assert here.sim.ledger.count("orders.cancel") > 3
 
 
-@on_virtual_time
-async def test_an_order_that_is_filled_first_is_told_with_its_fills() -> None:
-    async with floor() as here:
-        whole, part = await place(here, "whole", "part")
-        here.sim.faults.add("DELETE", CANCELS, "status(503)", times=2)
-        task = asyncio.create_task(here.entry.cancel_all(here.account))
-        await asyncio.sleep(0.3)
-        here.sim.fill_order(whole)
-        here.sim.fill_order(part, 4)
-        result = await task
-        told = {number: (row.outcome, sum(fill.quantity or 0 for fill in row.fills)) for number, row in result.items()}
-        assert told == {whole: ("filled", 10), part: ("cancelled", 4)}
+async def test_an_order_that_is_filled_first_is_told_with_its_fills(here: Floor) -> None:
+    whole, part = await place(here, "whole", "part")
+    here.sim.faults.add("DELETE", CANCELS, "status(503)", times=2)
+    task = asyncio.create_task(here.entry.cancel_all(here.account))
+    await asyncio.sleep(0.3)
+    here.sim.fill_order(whole)
+    here.sim.fill_order(part, 4)
+    result = await task
+    told = {number: (row.outcome, sum(fill.quantity or 0 for fill in row.fills)) for number, row in result.items()}
+    assert told == {whole: ("filled", 10), part: ("cancelled", 4)}
 
 
-@on_virtual_time
-async def test_an_order_that_does_not_end_in_time_is_unknown() -> None:
-    async with floor() as here:
-        stuck, other = await place(here, "stuck", "other")
-        here.sim.faults.add("DELETE", rf"/{stuck}$", "status(503)", times=None)
-        result = await here.entry.cancel_all(here.account)
-        assert (result.is_proven, result[stuck].outcome, result[other].outcome) == (False, "unknown", "cancelled")
-        assert "503" in str(result[stuck].error)
+async def test_an_order_that_does_not_end_in_time_is_unknown(here: Floor) -> None:
+    stuck, other = await place(here, "stuck", "other")
+    here.sim.faults.add("DELETE", rf"/{stuck}$", "status(503)", times=None)
+    result = await here.entry.cancel_all(here.account)
+    assert (result.is_proven, result[stuck].outcome, result[other].outcome) == (False, "unknown", "cancelled")
+    assert "503" in str(result[stuck].error)
 
 
-@on_virtual_time
-async def test_lists_that_cannot_be_read_raise_or_prove_nothing() -> None:
-    async with floor() as here:
-        [number] = await place(here, "first")
-        here.sim.faults.add("GET", LISTS, "status(503)", times=None)
-        with pytest.raises(BrokerageError, match="503"):
-            await here.entry.cancel_all(here.account)
-        assert status_of(here, number) == "Live"
-        here.sim.faults.clear()
-        task = asyncio.create_task(here.entry.cancel_all(here.account, flatten=True))
-        await asyncio.sleep(0.3)
-        here.sim.faults.add("GET", r"/orders", "status(503)", times=None)
-        result = await task
-        assert (result.is_proven, result[number].outcome, result.closing) == (False, "unknown", ())
+async def test_lists_that_cannot_be_read_raise_or_prove_nothing(here: Floor) -> None:
+    [number] = await place(here, "first")
+    here.sim.faults.add("GET", LISTS, "status(503)", times=None)
+    with pytest.raises(BrokerageError, match="503"):
+        await here.entry.cancel_all(here.account)
+    assert status_of(here, number) == "Live"
+    here.sim.faults.clear()
+    task = asyncio.create_task(here.entry.cancel_all(here.account, flatten=True))
+    await asyncio.sleep(0.3)
+    here.sim.faults.add("GET", r"/orders", "status(503)", times=None)
+    result = await task
+    assert (result.is_proven, result[number].outcome, result.closing) == (False, "unknown", ())
 
 
-@on_virtual_time
-async def test_where_selects_and_a_component_selects_its_complex_order() -> None:
-    async with floor() as here:
-        one, other = await place(here, "one", "other")
-        await here.entry.place_complex(here.account, bracket_order("bracket"))
-        result = await here.entry.cancel_all(here.account, where=lambda each: each.id == other)
-        assert (set(result), status_of(here, one)) == ({other}, "Live")
-        stop: Callable[[Order], bool] = lambda each: each.order_type == "Stop"  # noqa: E731
-        result = await here.entry.cancel_all(here.account, where=stop)
-        assert len(result) == 4
-        assert status_of(here, one) == "Live"
-        with pytest.raises(InvalidRequestError, match="where must be None with flatten"):
-            await here.entry.cancel_all(here.account, where=stop, flatten=True)
+async def test_where_selects_and_a_component_selects_its_complex_order(here: Floor) -> None:
+    one, other = await place(here, "one", "other")
+    await here.entry.place_complex(here.account, bracket_order("bracket"))
+    result = await here.entry.cancel_all(here.account, where=lambda each: each.id == other)
+    assert (set(result), status_of(here, one)) == ({other}, "Live")
+    stop: Callable[[Order], bool] = lambda each: each.order_type == "Stop"  # noqa: E731
+    result = await here.entry.cancel_all(here.account, where=stop)
+    assert len(result) == 4
+    assert status_of(here, one) == "Live"
+    with pytest.raises(InvalidRequestError, match="where must be None with flatten"):
+        await here.entry.cancel_all(here.account, where=stop, flatten=True)
 
 
-@on_virtual_time
-async def test_an_old_order_that_today_s_list_lacks_is_found_by_the_last_look() -> None:
-    async with floor(without=["live_lists_keep_working_orders"]) as here:
-        old = attrs.evolve(order("old"), time_in_force=TimeInForce.GTC)
-        number = (await here.entry.place(here.account, old)).order_id
-        here.sim.clock.advance(5 * 86400)
-        for _ in range(400):  # between the two: two pages that end the reading of a look not far back
-            await here.client.orders.submit(here.account, order(quantity=1))
-        here.sim.clock.advance(15 * 86400)
-        await place(here, "new")
-        result = await here.entry.cancel_all(here.account)
-        assert (result.is_proven, status_of(here, number)) == (True, "Cancelled")
+@on_floor(without=["live_lists_keep_working_orders"])
+async def test_an_old_order_that_today_s_list_lacks_is_found_by_the_last_look(here: Floor) -> None:
+    old = attrs.evolve(order("old"), time_in_force=TimeInForce.GTC)
+    number = (await here.entry.place(here.account, old)).order_id
+    here.sim.clock.advance(5 * 86400)
+    for _ in range(400):  # between the two: two pages that end the reading of a look not far back
+        await here.client.orders.submit(here.account, order(quantity=1))
+    here.sim.clock.advance(15 * 86400)
+    await place(here, "new")
+    result = await here.entry.cancel_all(here.account)
+    assert (result.is_proven, status_of(here, number)) == (True, "Cancelled")
 
 
-@on_virtual_time
-async def test_a_client_that_cannot_trade_says_so() -> None:
-    async with floor() as here:
-        await place(here, "order")
-        async with here.sim.client(transport=here.sim.transport(), read_only=True) as client:
-            with pytest.raises(ConfigurationError, match="read"):
-                await client.order_entry(here.journal).cancel_all(here.account)
+async def test_a_client_that_cannot_trade_says_so(here: Floor) -> None:
+    await place(here, "order")
+    async with here.sim.client(transport=here.sim.transport(), read_only=True) as client:
+        with pytest.raises(ConfigurationError, match="read"):
+            await client.order_entry(here.journal).cancel_all(here.account)
 
 
 # --- closing
@@ -196,175 +181,151 @@ async def hold_each(here: Floor) -> dict[str, Decimal]:
     return {row.symbol: held(here, row.symbol) for row in await here.client.positions.list(here.account) if row.symbol}
 
 
-@on_virtual_time
-async def test_flatten_closes_each_kind_of_position_and_nothing_twice() -> None:
-    async with floor() as here:
-        before = await hold_each(here)
-        assert len(before) == 5
-        result = await here.entry.cancel_all(here.account, flatten=True)
-        assert [each.outcome for each in result.closing] == [Outcome.PLACED] * len(before), result.closing
-        await asyncio.sleep(30)
-        assert {symbol: held(here, symbol) for symbol in before} == dict.fromkeys(before, 0)
-        again = await here.entry.cancel_all(here.account, flatten=True)
-        assert again.closing == ()
+async def test_flatten_closes_each_kind_of_position_and_nothing_twice(here: Floor) -> None:
+    before = await hold_each(here)
+    assert len(before) == 5
+    result = await here.entry.cancel_all(here.account, flatten=True)
+    assert [each.outcome for each in result.closing] == [Outcome.PLACED] * len(before), result.closing
+    await asyncio.sleep(30)
+    assert {symbol: held(here, symbol) for symbol in before} == dict.fromkeys(before, 0)
+    again = await here.entry.cancel_all(here.account, flatten=True)
+    assert again.closing == ()
 
 
 @for_each("action", ["drop_after", "hang_after", "after_status(503)", "garbage", faults.delay(8.0)])
-@on_virtual_time
-async def test_a_repeated_flatten_does_not_sell_twice(action: Any) -> None:
-    async with floor() as here:
-        hold(here)
-        here.sim.faults.add("POST", SUBMIT, action)
-        await asyncio.gather(
-            here.entry.cancel_all(here.account, flatten=True),
-            here.another_entry().cancel_all(here.account, flatten=True),
-        )
-        here.sim.faults.clear()
-        for _ in range(2):
-            await asyncio.sleep(30)
-            await here.another_entry().cancel_all(here.account, flatten=True)
-        assert held(here) == 0
-
-
-@on_virtual_time
-async def test_a_record_of_positions_that_lags_behind_sells_nothing_twice() -> None:
-    async with floor() as here:
-        hold(here)
-        seen: list[Any] = []
-
-        def stale(document: Any) -> Any:
-            seen.append(document)
-            return seen[0]
-
-        here.sim.faults.add("GET", POSITIONS, altered("stale", stale), times=None)
-        first = await here.entry.cancel_all(here.account, flatten=True)
+@on_floor()
+async def test_a_repeated_flatten_does_not_sell_twice(here: Floor, action: Any) -> None:
+    hold(here)
+    here.sim.faults.add("POST", SUBMIT, action)
+    await asyncio.gather(
+        here.entry.cancel_all(here.account, flatten=True), here.another_entry().cancel_all(here.account, flatten=True)
+    )
+    here.sim.faults.clear()
+    for _ in range(2):
         await asyncio.sleep(30)
-        second = await here.another_entry().cancel_all(here.account, flatten=True)
-        assert held(here) == 0
-        assert [each.order_id for each in first.closing] == [each.order_id for each in second.closing]
+        await here.another_entry().cancel_all(here.account, flatten=True)
+    assert held(here) == 0
 
 
-@on_virtual_time
-async def test_fills_that_are_just_booked_are_waited_for() -> None:
-    async with floor() as here:
-        [number] = await place(here, "opening")
-        here.sim.fill_order(number, 6)
-        filled = here.sim.clock.now()
-        await here.entry.cancel_all(here.account, flatten=True)
-        [asked] = [each.at for each in here.sim.ledger.requests if each.operation == "positions.list"]
-        assert asked - filled >= 5
-        await asyncio.sleep(30)
-        assert held(here) == 0
+async def test_a_record_of_positions_that_lags_behind_sells_nothing_twice(here: Floor) -> None:
+    hold(here)
+    seen: list[Any] = []
+
+    def stale(document: Any) -> Any:
+        seen.append(document)
+        return seen[0]
+
+    here.sim.faults.add("GET", POSITIONS, altered("stale", stale), times=None)
+    first = await here.entry.cancel_all(here.account, flatten=True)
+    await asyncio.sleep(30)
+    second = await here.another_entry().cancel_all(here.account, flatten=True)
+    assert held(here) == 0
+    assert [each.order_id for each in first.closing] == [each.order_id for each in second.closing]
 
 
-@on_virtual_time
-async def test_while_the_market_is_closed_one_closing_order_waits() -> None:
-    async with floor() as here:
-        hold(here)
-        here.sim.clock.advance(9 * 3600)
-        first = await here.entry.cancel_all(here.account, flatten=True)
-        second = await here.another_entry().cancel_all(here.account, flatten=True)
-        assert second[first.closing[0].order_id].outcome is CancelOutcome.CANCELLED
-        working = [each for each in here.sim.ledger.orders() if each.status not in TERMINAL]
-        assert [each.order_id for each in working if each.account_number == here.account] == [
-            second.closing[0].order_id
-        ]
-        here.sim.clock.advance(15 * 3600)
-        assert held(here) == 0
+async def test_fills_that_are_just_booked_are_waited_for(here: Floor) -> None:
+    [number] = await place(here, "opening")
+    here.sim.fill_order(number, 6)
+    filled = here.sim.clock.now()
+    await here.entry.cancel_all(here.account, flatten=True)
+    [asked] = [each.at for each in here.sim.ledger.requests if each.operation == "positions.list"]
+    assert asked - filled >= 5
+    await asyncio.sleep(30)
+    assert held(here) == 0
 
 
-@on_virtual_time
-async def test_a_position_whose_order_may_still_work_is_left_alone() -> None:
-    async with floor() as here:
-        hold(here)
-        hold(here, "MSFT")
-        exit_order = attrs.evolve(limit(sell_to_close("AAPL", 10), price="900"), external_identifier="exit")
-        number = (await here.entry.place(here.account, exit_order)).order_id
-        here.sim.faults.add("DELETE", rf"/{number}$", "status(503)", times=None)
-        result = await here.entry.cancel_all(here.account, flatten=True)
-        assert [each.outcome for each in result.closing] == [Outcome.NOT_SENT, Outcome.PLACED]
-        assert "AAPL is not closed" in result.closing[0].note
-        await asyncio.sleep(30)
-        assert [held(here), held(here, "MSFT")] == [10, 0]
+async def test_while_the_market_is_closed_one_closing_order_waits(here: Floor) -> None:
+    hold(here)
+    here.sim.clock.advance(9 * 3600)
+    first = await here.entry.cancel_all(here.account, flatten=True)
+    second = await here.another_entry().cancel_all(here.account, flatten=True)
+    assert second[first.closing[0].order_id].outcome is CancelOutcome.CANCELLED
+    working = [each for each in here.sim.ledger.orders() if each.status not in TERMINAL]
+    assert [each.order_id for each in working if each.account_number == here.account] == [second.closing[0].order_id]
+    here.sim.clock.advance(15 * 3600)
+    assert held(here) == 0
 
 
-@on_virtual_time
-async def test_a_future_that_another_call_is_closing_is_left_alone() -> None:
-    async with floor() as here:
-        state, now = here.sim.brokerage.state, here.sim.clock.now()
-        [row] = await here.client.instruments.futures().collect(max_items=1)
-        future = state.catalogue.instrument(InstrumentType.FUTURE, str(row.symbol))
-        assert future is not None
-        price, account = state.prices.price(future, now), state.accounts.of(state.owner)[0]
-        state.bookkeeping.open_position(account, future, LegAction.BUY, Decimal(10), price, now)
-        here.sim.clock.advance(3 * 86400 + 9 * 3600)  # a Saturday: closing orders wait
-        here.sim.faults.add("GET", POSITIONS, faults.delay(6.0))
-        late = asyncio.create_task(here.entry.cancel_all(here.account, flatten=True))
-        await asyncio.sleep(0.8)  # it has looked, and reads the positions once the order of the other call has a fill
-        [closing] = (await here.another_entry().cancel_all(here.account, flatten=True)).closing
-        here.sim.fill_order(closing.order_id, 4)
-        [left] = (await late).closing
-        assert (left.outcome, held(here, str(row.symbol))) == (Outcome.NOT_SENT, Decimal(6))
-        here.sim.clock.advance(3 * 86400)
-        assert held(here, str(row.symbol)) == 0
+async def test_a_position_whose_order_may_still_work_is_left_alone(here: Floor) -> None:
+    hold(here)
+    hold(here, "MSFT")
+    exit_order = attrs.evolve(limit(sell_to_close("AAPL", 10), price="900"), external_identifier="exit")
+    number = (await here.entry.place(here.account, exit_order)).order_id
+    here.sim.faults.add("DELETE", rf"/{number}$", "status(503)", times=None)
+    result = await here.entry.cancel_all(here.account, flatten=True)
+    assert [each.outcome for each in result.closing] == [Outcome.NOT_SENT, Outcome.PLACED]
+    assert "AAPL is not closed" in result.closing[0].note
+    await asyncio.sleep(30)
+    assert [held(here), held(here, "MSFT")] == [10, 0]
 
 
-@on_virtual_time
-async def test_nothing_is_closed_while_the_working_orders_cannot_be_read() -> None:
-    async with floor() as here:
-        hold(here)
-        here.sim.faults.add("GET", POSITIONS, faults.delay(6.0))
-        task = asyncio.create_task(here.entry.cancel_all(here.account, flatten=True))
-        await asyncio.sleep(3)
-        here.sim.faults.add("GET", r"/orders", "status(503)", times=None)
-        [left] = (await task).closing
-        assert (left.outcome, held(here)) == (Outcome.NOT_SENT, Decimal(10))
+async def test_a_future_that_another_call_is_closing_is_left_alone(here: Floor) -> None:
+    state, now = here.sim.brokerage.state, here.sim.clock.now()
+    [row] = await here.client.instruments.futures().collect(max_items=1)
+    future = state.catalogue.instrument(InstrumentType.FUTURE, str(row.symbol))
+    assert future is not None
+    price, account = state.prices.price(future, now), state.accounts.of(state.owner)[0]
+    state.bookkeeping.open_position(account, future, LegAction.BUY, Decimal(10), price, now)
+    here.sim.clock.advance(3 * 86400 + 9 * 3600)  # a Saturday: closing orders wait
+    here.sim.faults.add("GET", POSITIONS, faults.delay(6.0))
+    late = asyncio.create_task(here.entry.cancel_all(here.account, flatten=True))
+    await asyncio.sleep(0.8)  # it has looked, and reads the positions once the order of the other call has a fill
+    [closing] = (await here.another_entry().cancel_all(here.account, flatten=True)).closing
+    here.sim.fill_order(closing.order_id, 4)
+    [left] = (await late).closing
+    assert (left.outcome, held(here, str(row.symbol))) == (Outcome.NOT_SENT, Decimal(6))
+    here.sim.clock.advance(3 * 86400)
+    assert held(here, str(row.symbol)) == 0
 
 
-@on_virtual_time
-async def test_a_closing_order_of_unknown_outcome_is_searched_for_before_another_is_sent() -> None:
-    async with floor() as here:
-        hold(here)
-        here.sim.faults.add("POST", SUBMIT, "drop_after")
-        here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=None)
-        first = await here.entry.cancel_all(here.account, flatten=True)
-        assert [each.outcome for each in first.closing] == [Outcome.UNKNOWN]
-        hold(here, quantity=5)  # the position has another state now, and its closing order another name
-        second = await here.another_entry().cancel_all(here.account, flatten=True)
-        assert [each.outcome for each in second.closing] == [Outcome.UNKNOWN]
-        assert here.sim.ledger.count("orders.submit") == 1
+async def test_nothing_is_closed_while_the_working_orders_cannot_be_read(here: Floor) -> None:
+    hold(here)
+    here.sim.faults.add("GET", POSITIONS, faults.delay(6.0))
+    task = asyncio.create_task(here.entry.cancel_all(here.account, flatten=True))
+    await asyncio.sleep(3)
+    here.sim.faults.add("GET", r"/orders", "status(503)", times=None)
+    [left] = (await task).closing
+    assert (left.outcome, held(here)) == (Outcome.NOT_SENT, Decimal(10))
 
 
-@on_virtual_time
-async def test_a_closing_order_that_got_lost_is_sent_again_once_it_is_abandoned() -> None:
-    async with floor() as here:
-        hold(here)
-        here.sim.faults.add("POST", SUBMIT, "drop_before")
-        for _ in range(2):
-            [lost] = (await here.entry.cancel_all(here.account, flatten=True)).closing
-            assert (lost.outcome, lost.code) == (Outcome.UNKNOWN, "absent")
-        assert await here.entry.abandon(here.account, lost.external_identifier, note="the broker has no such order")
-        [closing] = (await here.entry.cancel_all(here.account, flatten=True)).closing
-        assert closing.outcome is Outcome.PLACED
-        await asyncio.sleep(30)
-        assert held(here) == 0
+async def test_a_closing_order_of_unknown_outcome_is_searched_for_before_another_is_sent(here: Floor) -> None:
+    hold(here)
+    here.sim.faults.add("POST", SUBMIT, "drop_after")
+    here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=None)
+    first = await here.entry.cancel_all(here.account, flatten=True)
+    assert [each.outcome for each in first.closing] == [Outcome.UNKNOWN]
+    hold(here, quantity=5)  # the position has another state now, and its closing order another name
+    second = await here.another_entry().cancel_all(here.account, flatten=True)
+    assert [each.outcome for each in second.closing] == [Outcome.UNKNOWN]
+    assert here.sim.ledger.count("orders.submit") == 1
 
 
-@on_virtual_time
-async def test_during_a_halt_cancels_and_closing_orders_go_out_and_nothing_else() -> None:
-    async with floor() as here:
-        hold(here, quantity=5)
-        task = asyncio.create_task(
-            here.entry.work(here.account, order("worked"), [Decimal(10), Decimal(11)], every=5, allow_warnings=True)
-        )
-        await asyncio.sleep(3)
-        await here.entry.halt("test")
-        refused = await here.entry.place(here.account, order("other"))
-        assert (refused.outcome, refused.error and refused.error.code) == (Outcome.REFUSED, "halted")
-        worked = await task
-        assert "not replaced at 11 (refused)" in worked.note
-        result = await here.entry.cancel_all(here.account, flatten=True)
-        assert [each.outcome for each in result.closing] == [Outcome.PLACED]
-        await asyncio.sleep(30)
-        assert held(here) == 0
-        assert here.sim.ledger.count("orders.replace") == 0
+async def test_a_closing_order_that_got_lost_is_sent_again_once_it_is_abandoned(here: Floor) -> None:
+    hold(here)
+    here.sim.faults.add("POST", SUBMIT, "drop_before")
+    for _ in range(2):
+        [lost] = (await here.entry.cancel_all(here.account, flatten=True)).closing
+        assert (lost.outcome, lost.code) == (Outcome.UNKNOWN, "absent")
+    assert await here.entry.abandon(here.account, lost.external_identifier, note="the broker has no such order")
+    [closing] = (await here.entry.cancel_all(here.account, flatten=True)).closing
+    assert closing.outcome is Outcome.PLACED
+    await asyncio.sleep(30)
+    assert held(here) == 0
+
+
+async def test_during_a_halt_cancels_and_closing_orders_go_out_and_nothing_else(here: Floor) -> None:
+    hold(here, quantity=5)
+    task = asyncio.create_task(
+        here.entry.work(here.account, order("worked"), [Decimal(10), Decimal(11)], every=5, allow_warnings=True)
+    )
+    await asyncio.sleep(3)
+    await here.entry.halt("test")
+    refused = await here.entry.place(here.account, order("other"))
+    assert (refused.outcome, refused.error and refused.error.code) == (Outcome.REFUSED, "halted")
+    worked = await task
+    assert "not replaced at 11 (refused)" in worked.note
+    result = await here.entry.cancel_all(here.account, flatten=True)
+    assert [each.outcome for each in result.closing] == [Outcome.PLACED]
+    await asyncio.sleep(30)
+    assert held(here) == 0
+    assert here.sim.ledger.count("orders.replace") == 0

@@ -9,27 +9,27 @@ from typing import Any
 import attrs
 import pytest
 
-from brokerage_async._generated.models import (
-    Comparator,
-    NewOrderRules,
-    Order,
-    OrderEdit,
-    OrderType,
-    PriceEffect,
-    TimeInForce,
-)
-from brokerage_async.errors import (
-    InvalidRequestError,
-    OrderOutcomeUnknownError,
-    PreflightError,
-)
+from brokerage_async import models
+from brokerage_async.errors import InvalidRequestError
 from brokerage_async.order_entry import ChangeOutcome, OrderChange
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
-from tests.loops import VirtualLoop, on_virtual_time, run_in
+from tests.loops import VirtualLoop, run_in
 from tests.partial_listings import altered
 from tests.tables import for_each
-from tests.trading import LISTS, NOTHING_LISTED, TIMEOUT, Floor, bracket_order, floor, order
+from tests.trading import (
+    LISTS,
+    NOTHING_LISTED,
+    TIMEOUT,
+    Floor,
+    bracket_order,
+    cancelled,
+    edit,
+    floor,
+    on_floor,
+    order,
+    place_unknown,
+)
 
 pytestmark = pytest.mark.virtual_time
 
@@ -50,16 +50,7 @@ DONE = [
 ]
 
 
-def edit(price: str = "11") -> OrderEdit:
-    return OrderEdit(
-        order_type=OrderType.LIMIT,
-        time_in_force=TimeInForce.DAY,
-        price=Decimal(price),
-        price_effect=PriceEffect.DEBIT,
-    )
-
-
-async def working(here: Floor) -> Order:
+async def working(here: Floor) -> models.Order:
     """An order at the exchange."""
     placement = await here.entry.place(here.account, order("original"))
     assert placement.order is not None
@@ -96,7 +87,7 @@ async def changed(kind: str, action: Any, *, hidden: int = 0, times: int | None 
             here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=hidden)
         terms: dict[str, Any] = {"edit": edit()}
         if kind == "edit_pairs":
-            terms = {"ratio_price_comparator": Comparator.LTE, "ratio_price_threshold": RATIO}
+            terms = {"ratio_price_comparator": models.Comparator.LTE, "ratio_price_threshold": RATIO}
         make: Any = getattr(here.entry, kind)
         change: OrderChange = await make(account, number, **({} if kind == "cancel" else terms))
         here.sim.faults.clear()
@@ -143,49 +134,22 @@ def test_change_has_the_outcome_that_the_order_shows(kind: str, action: Any, out
             assert (change.order.price, change.preview is not None) == (11, True)
 
 
-@for_each("action, outcome", [("drop_before", "UNKNOWN"), ("rate_limited", "NOT_SENT"), ("unauthorized", "NOT_SENT")])
-@on_virtual_time
-async def test_cancellation_is_sent_once_and_can_be_made_again(action: str, outcome: str) -> None:
-    async with floor() as here:
-        number = str((await working(here)).id)
-        here.sim.faults.add("DELETE", ONE_ORDER, action, times=None)
-        change = await here.entry.cancel(here.account, number)
-        assert (change.outcome, change.error is not None) == (ChangeOutcome[outcome], True)
-        assert action != "drop_before" or here.sim.ledger.count("orders.cancel") == 1
-        here.sim.faults.clear()
-        assert (await here.entry.cancel(here.account, number)).outcome is ChangeOutcome.APPLIED
-
-
-@for_each("action", ["drop_before", faults.body(b'{"data":{"status":"Cancelled","replacing-order-id":9}}')])
-@on_virtual_time
-async def test_order_that_was_replaced_in_between_is_not_taken_for_cancelled(action: Any) -> None:
-    """It reads `Cancelled`, but the one that took its place works."""
-    async with floor() as here:
-        target = await working(here)
-        successor = await here.client.orders.replace(here.account, str(target.id), edit())
-        await asyncio.sleep(30)
-        here.sim.faults.add("DELETE", ONE_ORDER, action)
-        change = await here.entry.cancel(here.account, str(target.id))
-        assert change.outcome is ChangeOutcome.REFUSED
-        assert (change.order.status, change.order.replacing_order_id) == ("Cancelled", successor.id)
-        assert await status_of(here, successor.id) == "Live"
-
-
 @for_each("price, outcome", [("10", ChangeOutcome.UNKNOWN), ("200", ChangeOutcome.REFUSED)])
-@on_virtual_time
-async def test_order_that_was_not_touched_for_long_is_still_read_back(price: str, outcome: ChangeOutcome) -> None:
-    async with floor() as here:
-        ticket = attrs.evolve(order("old"), time_in_force=TimeInForce.GTC, price=Decimal(price))
-        placement = await here.entry.place(here.account, ticket)
-        assert placement.order is not None
-        await asyncio.sleep(60)
-        for _ in range(8):
-            here.sim.clock.advance(86_400)
-        for _ in range(210):  # more than a page of newer ones
-            await here.client.orders.submit(here.account, order())
-        here.sim.faults.add("DELETE", ONE_ORDER, "drop_before")
-        change = await here.entry.cancel(here.account, str(placement.order.id))
-        assert (change.outcome, change.order.id) == (outcome, placement.order.id)
+@on_floor()
+async def test_order_that_was_not_touched_for_long_is_still_read_back(
+    here: Floor, price: str, outcome: ChangeOutcome
+) -> None:
+    ticket = attrs.evolve(order("old"), time_in_force=models.TimeInForce.GTC, price=Decimal(price))
+    placement = await here.entry.place(here.account, ticket)
+    assert placement.order is not None
+    await asyncio.sleep(60)
+    for _ in range(8):
+        here.sim.clock.advance(86_400)
+    for _ in range(210):  # more than a page of newer ones
+        await here.client.orders.submit(here.account, order())
+    here.sim.faults.add("DELETE", ONE_ORDER, "drop_before")
+    change = await here.entry.cancel(here.account, str(placement.order.id))
+    assert (change.outcome, change.order.id) == (outcome, placement.order.id)
 
 
 @for_each(
@@ -197,20 +161,19 @@ async def test_order_that_was_not_touched_for_long_is_still_read_back(price: str
         ("replace", None, ChangeOutcome.REFUSED),
     ],
 )
-@on_virtual_time
+@on_floor()
 async def test_answer_that_names_another_order_or_a_refusal_shows_the_original(
-    kind: str, answer: bytes | None, outcome: ChangeOutcome
+    here: Floor, kind: str, answer: bytes | None, outcome: ChangeOutcome
 ) -> None:
-    async with floor() as here:
-        number = str((await working(here)).id)
-        fault = faults.status(422)
-        if answer is not None:
-            fault = attrs.evolve(faults.body(answer.replace(b"%s", number.encode())), processed=False)
-        here.sim.faults.add(*REQUESTS[kind], fault)
-        change = await getattr(here.entry, kind)(here.account, number, edit())
-        assert change.outcome is outcome
-        assert change.order.id == number
-        assert outcome is not ChangeOutcome.REFUSED or change.order.status == "Live"
+    number = str((await working(here)).id)
+    fault = faults.status(422)
+    if answer is not None:
+        fault = attrs.evolve(faults.body(answer.replace(b"%s", number.encode())), processed=False)
+    here.sim.faults.add(*REQUESTS[kind], fault)
+    change = await getattr(here.entry, kind)(here.account, number, edit())
+    assert change.outcome is outcome
+    assert change.order.id == number
+    assert outcome is not ChangeOutcome.REFUSED or change.order.status == "Live"
 
 
 async def test_replacement_that_fails_its_checks_is_never_sent(here: Floor) -> None:
@@ -219,61 +182,35 @@ async def test_replacement_that_fails_its_checks_is_never_sent(here: Floor) -> N
     with pytest.raises(InvalidRequestError):
         await here.entry.cancel(here.account, "..")
     assert not here.sim.ledger.requests
-    target = await working(here)
-    await here.entry.cancel(here.account, str(target.id))
-    await asyncio.sleep(30)
-    change = await here.entry.replace(here.account, str(target.id), edit())
-    assert change.outcome is ChangeOutcome.REFUSED
-    assert change.error is not None
-    assert here.sim.ledger.count("orders.replace") == 0
 
 
-async def test_pair_that_cannot_be_read_back_is_unknown_and_another_type_is_refused(here: Floor) -> None:
-    account, ids, ratio = here.sim.account_numbers[1], here.sim.complex_order_ids, Decimal(2)
-    change = await here.entry.edit_pairs(account, ids["OCO"], ratio_price_threshold=ratio)
-    assert (change.outcome, change.complex_order.type) == (ChangeOutcome.REFUSED, "OCO")
-    here.sim.faults.add(*REQUESTS["edit_pairs"], "drop_after")
-    here.sim.faults.add("GET", REQUESTS["edit_pairs"][1], faults.status(503), times=None)
-    change = await here.entry.edit_pairs(account, ids["PAIRS"], ratio_price_threshold=ratio)
-    assert (change.outcome, change.complex_order) == (ChangeOutcome.UNKNOWN, None)
+async def held(here: Floor) -> str:
+    """Return the id of an order that the exchange holds back from its replacement."""
+    number = str((await working(here)).id)
+    here.sim.hold_order(number, "Replace Requested")
+    return number
 
 
-@for_each("errors", [b'[{"code":"no","message":"No"}]', b'"no"', b'{"code":"no"}'])
-@for_each("done, outcome", [(False, ChangeOutcome.REFUSED), (True, ChangeOutcome.UNKNOWN)])
-def test_edit_of_a_pair_that_is_answered_with_errors_is_not_applied(
-    errors: bytes, done: bool, outcome: ChangeOutcome
-) -> None:
-    answer = faults.body(b'{"data":{"order":{"id":"1"},"errors":' + errors + b"}}")
-    change, _ = run_in(VirtualLoop(), changed("edit_pairs", attrs.evolve(answer, processed=done)))
-    assert change.outcome is outcome
-    assert isinstance(change.error, PreflightError)
-    assert change.preview is not None
-
-
-async def soon(here: Floor, *steps: Any, every: float = 1.5) -> None:
-    for step in steps:
-        await asyncio.sleep(every)
-        step()
-        here.sim.settle()
+async def fill_soon(here: Floor, number: str, quantity: int | None = None) -> None:
+    await asyncio.sleep(1.5)
+    here.sim.fill_order(number, quantity)
+    here.sim.settle()
 
 
 @for_each("quantity", [None, 4])
-@on_virtual_time
-async def test_place_and_recover_after_an_ended_replacement_return_the_original(quantity: int | None) -> None:
-    async with floor() as here:
-        target = await working(here)
-        number = str(target.id)
-        here.sim.hold_order(number, "Replace Requested")
-        filling = asyncio.create_task(soon(here, lambda: here.sim.fill_order(number, quantity)))
-        await here.entry.replace(here.account, number, edit())
-        await filling
-        again = await here.another_entry().place(here.account, order("original"))
-        assert (again.order_id, again.order.status) == (number, "Live" if quantity else "Filled")
+@on_floor()
+async def test_place_and_recover_after_an_ended_replacement_return_the_original(
+    here: Floor, quantity: int | None
+) -> None:
+    number = await held(here)
+    await asyncio.gather(fill_soon(here, number, quantity), here.entry.replace(here.account, number, edit()))
+    again = await here.another_entry().place(here.account, order("original"))
+    assert (again.order_id, again.order.status) == (number, "Live" if quantity else "Filled")
 
 
 async def test_ended_replacement_whose_original_is_not_listed_is_no_absence(here: Floor) -> None:
     here.sim.faults.add("POST", SUBMIT, "drop_after")
-    placing = asyncio.ensure_future(here.entry.place(here.account, order("original"), resubmit=1))
+    placing = asyncio.ensure_future(place_unknown(here, "original", resubmit=1))
     await asyncio.sleep(0.45)
     (record,) = here.orders("original")
 
@@ -285,33 +222,29 @@ async def test_ended_replacement_whose_original_is_not_listed_is_no_absence(here
         return document
 
     here.sim.faults.add("GET", LISTS, altered("only its replacement", ended), times=None)
-    with pytest.raises(OrderOutcomeUnknownError) as caught:
-        await placing
-    assert caught.value.code == "identifier_conflict"
+    assert (await placing).code == "identifier_conflict"
     assert len(here.orders("original")) == 1
 
 
 @for_each("filled", [None, 4])
-@on_virtual_time
-async def test_replacement_that_is_rejected_when_the_original_is_gone_is_applied(filled: int | None) -> None:
-    async with floor() as here:
-        target = await working(here)
-        number = str(target.id)
-        if filled:
-            here.sim.fill_order(number, filled)
-            here.sim.settle()
-            await asyncio.sleep(600)
-        change = await here.entry.replace(here.account, number, edit("11.005"), allow_warnings=True)
-        assert (change.outcome, change.order.status) == (ChangeOutcome.APPLIED, "Rejected")
-        assert await status_of(here, number) == "Cancelled"
+@on_floor()
+async def test_replacement_that_is_rejected_when_the_original_is_gone_is_applied(
+    here: Floor, filled: int | None
+) -> None:
+    number = str((await working(here)).id)
+    if filled:
+        here.sim.fill_order(number, filled)
+        here.sim.settle()
+        await asyncio.sleep(600)
+    change = await here.entry.replace(here.account, number, edit("11.005"), allow_warnings=True)
+    assert (change.outcome, change.order.status) == (ChangeOutcome.APPLIED, "Rejected")
+    assert await status_of(here, number) == "Cancelled"
 
 
 async def test_unanswered_replacement_is_not_judged_by_that_of_someone_else(here: Floor) -> None:
-    target = await working(here)
-    number = str(target.id)
-    here.sim.hold_order(number, "Replace Requested")
+    number = await held(here)
     await here.client.orders.replace(here.account, number, edit("12"))
-    filling = asyncio.create_task(soon(here, lambda: here.sim.fill_order(number, 4)))
+    filling = asyncio.create_task(fill_soon(here, number, 4))
     here.sim.faults.add("PUT", ONE_ORDER, "drop_before")
     accepted = json.dumps({"data": {"order": {"status": "Received", "account-number": here.account}}}).encode()
     dry_run = faults.Fault(name="accepted before", answer=lambda _: Response(status=200, body=accepted))
@@ -323,25 +256,23 @@ async def test_unanswered_replacement_is_not_judged_by_that_of_someone_else(here
 
 async def test_replacement_that_reads_received_waits_for_the_end_of_its_original() -> None:
     async with floor(without=("replacements_wait_for_the_cancel",)) as here:
-        target = await working(here)
-        number = str(target.id)
-        here.sim.hold_order(number, "Replace Requested")
-        filling = asyncio.create_task(soon(here, lambda: here.sim.fill_order(number)))
-        change = await here.entry.replace(here.account, number, edit())
-        await filling
+        number = await held(here)
+        replacing = here.entry.replace(here.account, number, edit())
+        _, change = await asyncio.gather(fill_soon(here, number), replacing)
         assert (change.outcome, change.order_id) == (ChangeOutcome.FILLED, number)
 
 
 @for_each("shown", [{"id": "5"}, {"id": "5", "external-identifier": "other"}])
-@on_virtual_time
-async def test_answer_that_names_neither_original_nor_identifier_is_not_believed(shown: dict[str, str]) -> None:
-    async with floor() as here:
-        target = await working(here)
-        answer = {"order-type": "Limit", "time-in-force": "Day", "price": "11", "status": "Live"} | shown
-        here.sim.faults.add("PUT", ONE_ORDER, faults.body(json.dumps({"data": answer}).encode()))
-        change = await here.entry.replace(here.account, str(target.id), edit())
-        (successor,) = [each for each in here.sim.ledger.orders() if each.replaces_order_id == target.id]
-        assert (change.outcome, change.order_id) == (ChangeOutcome.APPLIED, successor.order_id)
+@on_floor()
+async def test_answer_that_names_neither_original_nor_identifier_is_not_believed(
+    here: Floor, shown: dict[str, str]
+) -> None:
+    target = await working(here)
+    answer = {"order-type": "Limit", "time-in-force": "Day", "price": "11", "status": "Live"} | shown
+    here.sim.faults.add("PUT", ONE_ORDER, faults.body(json.dumps({"data": answer}).encode()))
+    change = await here.entry.replace(here.account, str(target.id), edit())
+    (successor,) = [each for each in here.sim.ledger.orders() if each.replaces_order_id == target.id]
+    assert (change.outcome, change.order_id) == (ChangeOutcome.APPLIED, successor.order_id)
 
 
 async def test_original_that_cannot_be_read_is_said_in_the_log(here: Floor, caplog: pytest.LogCaptureFixture) -> None:
@@ -363,11 +294,12 @@ async def test_cancellation_of_a_bracket_that_could_not_be_read_first_blames_no_
     assert change.outcome is ChangeOutcome.APPLIED
 
 
-@pytest.mark.parametrize("given", [None, "another"])
-@pytest.mark.parametrize("method", ["replace", "edit"])
+@for_each("given", [None, "another"])
+@for_each("method", ["replace", "edit"])
+@on_floor()
 async def test_replacement_carries_identifier_and_dry_run_no_rules(here: Floor, method: str, given: str | None) -> None:
     target = await working(here)
-    rules = NewOrderRules(cancel_at=datetime(2026, 6, 10, 19, tzinfo=UTC))
+    rules = models.NewOrderRules(cancel_at=datetime(2026, 6, 10, 19, tzinfo=UTC))
     terms = attrs.evolve(edit(), external_identifier=given, rules=rules)
     change = await getattr(here.entry, method)(here.account, str(target.id), terms)
     assert change.order.external_identifier == (given or "original")
@@ -379,22 +311,21 @@ async def test_replacement_carries_identifier_and_dry_run_no_rules(here: Floor, 
     assert here.wire.bodies["orders.get"].count(None) == 1  # for its identifier, or its label
 
 
-@pytest.mark.parametrize("call", ["cancel", "replace", "edit"])
-@pytest.mark.parametrize(("request_of", "fate"), [("dry-run", "was not sent"), ("change", "may have been applied")])
-async def test_change_that_is_cancelled_names_the_order(call: str, request_of: str, fate: str) -> None:
-    if (call, request_of) == ("cancel", "dry-run"):
-        return  # has none
-    async with floor() as here:
-        placed = await here.entry.place(here.account, order("mine"))
-        await asyncio.sleep(2)  # until it is live, because an order on its way cannot be changed
-        pattern = r"/orders/\d+/dry-run$" if request_of == "dry-run" else r"/orders/\d+$"
-        here.sim.faults.add({"cancel": "DELETE", "replace": "PUT", "edit": "PATCH"}[call], pattern, "hang")
-        here.sim.faults.add("POST", pattern, "hang")
-        terms = () if call == "cancel" else (edit(),)
-        changing = asyncio.create_task(getattr(here.entry, call)(here.account, placed.order_id, *terms))
-        await asyncio.sleep(2)
-        changing.cancel()
-        with pytest.raises(asyncio.CancelledError) as caught:
-            await changing
-        assert (caught.value.account_number, caught.value.order_id) == (here.account, placed.order_id)  # type: ignore[attr-defined]
-        assert f"the change of order {placed.order_id} of account {here.account} {fate}" in caught.value.__notes__[0]
+@for_each(
+    "call, request_of, fate",
+    [
+        *((call, "dry-run", "was not sent") for call in ("replace", "edit")),
+        *((call, "change", "may have been applied") for call in ("cancel", "replace", "edit")),
+    ],
+)
+@on_floor()
+async def test_change_that_is_cancelled_names_the_order(here: Floor, call: str, request_of: str, fate: str) -> None:
+    placed = await here.entry.place(here.account, order("mine"))
+    await asyncio.sleep(2)  # until it is live, because an order on its way cannot be changed
+    pattern = r"/orders/\d+/dry-run$" if request_of == "dry-run" else r"/orders/\d+$"
+    here.sim.faults.add({"cancel": "DELETE", "replace": "PUT", "edit": "PATCH"}[call], pattern, "hang")
+    here.sim.faults.add("POST", pattern, "hang")
+    terms = () if call == "cancel" else (edit(),)
+    error = await cancelled(getattr(here.entry, call)(here.account, placed.order_id, *terms), 2)
+    assert (error.account_number, error.order_id) == (here.account, placed.order_id)
+    assert f"the change of order {placed.order_id} of account {here.account} {fate}" in error.__notes__[0]

@@ -1,8 +1,6 @@
 """Early looks: events bring them forward, and they decide nothing but that an order is there."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -13,30 +11,14 @@ from brokerage_async.journal import MemoryJournal
 from brokerage_async.order_entry import OrderEntry, ReconcilePolicy
 from brokerage_async.order_entry.decisions import SearchResult
 from brokerage_async.order_entry.lists import EarlyLooks, Sighting, poll_until
-from brokerage_async.protocol.streams.timing import Doorbell
 from tests.fake_transport import FakeTransport
 from tests.loops import on_virtual_time
 from tests.tables import for_each
+from tests.trading import Bells
 
 pytestmark = pytest.mark.virtual_time
 
 POLICY = ReconcilePolicy()
-
-
-def bell(*times: float) -> Doorbell:
-    """Return a doorbell that rings at these seconds."""
-
-    @asynccontextmanager
-    async def rings(ring: Callable[[], None]) -> AsyncIterator[None]:
-        loop = asyncio.get_running_loop()
-        timers = [loop.call_later(seconds, ring) for seconds in times]
-        try:
-            yield
-        finally:
-            for timer in timers:
-                timer.cancel()
-
-    return rings
 
 
 class Lists:
@@ -57,7 +39,7 @@ class Lists:
 
 
 async def searched(lists: Lists, *rings: float, policy: ReconcilePolicy = POLICY) -> tuple[SearchResult, float]:
-    result = await poll_until(policy, lists.poll, bell(*rings))
+    result = await poll_until(policy, lists.poll, Bells(*rings).rings)
     return result, asyncio.get_running_loop().time()
 
 

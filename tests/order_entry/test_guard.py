@@ -13,31 +13,24 @@ import pytest
 from brokerage_async import models, tickets
 from brokerage_async.errors import ConfigurationError, InvalidRequestError, OrderRefusedError
 from brokerage_async.journal import EntryState, MemoryJournal
-from brokerage_async.models import (
-    InstrumentType,
-    LegAction,
-    NewComplexOrder,
-    NewOrder,
-    NewOrderLeg,
-    OrderEdit,
-    OrderType,
-    PriceEffect,
-    TimeInForce,
-)
-from brokerage_async.order_entry import ChangeOutcome, OrderEntry, OrderGuard, Outcome, Placement
+from brokerage_async.order_entry import ChangeOutcome, OrderChange, OrderEntry, OrderGuard, Outcome, Placement
 from brokerage_async.order_entry.exposure import shows_quantity
 from brokerage_async.order_entry.guard import underlying_of, value_of
-from tests.loops import on_virtual_time
 from tests.trading import (
     SUBMIT,
     Floor,
     bracket_order,
+    cancelled,
+    edit,
     exclusive_orders,
     floor,
     hold,
+    on_floor,
     order,
     place_unknown,
 )
+
+pytestmark = pytest.mark.virtual_time
 
 REFUSED, PLACED = Outcome.REFUSED, Outcome.PLACED
 
@@ -47,25 +40,36 @@ def guarded(here: Floor, **caps: Any) -> OrderEntry:
     return OrderEntry(here.client, here.journal, guard=OrderGuard(**caps))
 
 
-def buy(quantity: int, price: str = "10", symbol: str = "AAPL") -> NewOrder:
+def buy(quantity: int, price: str = "10", symbol: str = "AAPL") -> models.NewOrder:
     return tickets.limit(tickets.buy_to_open(symbol, quantity), price=price)
 
 
 def stopped_by(placement: Placement) -> str:
     """Return the caps that an order was refused for, after checking that it names them."""
     assert placement.outcome is REFUSED, placement
-    error = placement.error
-    assert error is not None
-    assert error.code == "guard_refused"
-    assert placement.external_identifier in error.message
-    assert all(each.code in error.message for each in error.errors)
     with pytest.raises(OrderRefusedError) as caught:
         placement.require()
-    assert caught.value.code == "guard_refused"
+    error = placement.error
+    assert error is not None
+    assert (error.code, caught.value.code) == ("guard_refused", "guard_refused")
+    assert placement.external_identifier in error.message
+    assert all(each.code in error.message for each in error.errors)
     return " ".join(str(each.code) for each in error.errors)
 
 
-CAPS: dict[str, tuple[dict[str, Any], list[NewOrder], list[str]]] = {
+def code_of(result: Placement | OrderChange) -> str | None:
+    """Return the code of the error that a result carries."""
+    assert result.error is not None
+    return result.error.code
+
+
+def caps_of(change: OrderChange) -> list[str | None]:
+    """Return the caps that a replacement was refused for."""
+    assert change.error is not None
+    return [each.code for each in change.error.errors]
+
+
+CAPS: dict[str, tuple[dict[str, Any], list[models.NewOrder], list[str]]] = {
     "value of one order": ({"max_order_value": 100}, [buy(10), buy(11)], ["", "max_order_value"]),
     "quantity of one order": ({"max_order_quantity": "10"}, [buy(10), buy(11)], ["", "max_order_quantity"]),
     "value in a minute": ({"max_value_per_minute": 150}, [buy(10), buy(6), buy(5)], ["", "max_value_per_minute", ""]),
@@ -84,7 +88,6 @@ CAPS: dict[str, tuple[dict[str, Any], list[NewOrder], list[str]]] = {
 }
 
 
-@on_virtual_time
 async def test_caps_stop_the_orders_that_pass_them() -> None:
     wrong = []
     for name, (caps, orders, expected) in CAPS.items():
@@ -98,82 +101,73 @@ async def test_caps_stop_the_orders_that_pass_them() -> None:
     assert wrong == []
 
 
-@on_virtual_time
-async def test_cap_is_free_again_when_its_window_has_passed() -> None:
-    async with floor() as here:
-        entry = guarded(here, max_value_per_minute=100, max_value_per_day=150)
-        first = (await entry.place(here.account, buy(10))).require()
-        refused = await entry.place(here.account, buy(5))
-        assert stopped_by(refused) == "max_value_per_minute"
-        assert refused.error is not None
-        assert first.opened_at is not None
-        free_at = first.opened_at.timestamp() + 60
-        assert refused.error.retry_after == pytest.approx(free_at - here.sim.clock.now(), abs=1)
-        assert "100 of 100 dollars are used, this one needs 50: free again at 20" in refused.error.message
-        await asyncio.sleep(refused.error.retry_after)
-        (await entry.place(here.account, buy(5))).require()
-        never = await entry.place(here.account, buy(16))
-        assert "it can never have as much" in str(never.error)
-        assert never.error is not None
-        assert never.error.retry_after is None
+async def test_cap_is_free_again_when_its_window_has_passed(here: Floor) -> None:
+    entry = guarded(here, max_value_per_minute=100, max_value_per_day=150)
+    first = (await entry.place(here.account, buy(10))).require()
+    refused = await entry.place(here.account, buy(5))
+    assert stopped_by(refused) == "max_value_per_minute"
+    assert refused.error is not None
+    assert first.opened_at is not None
+    free_at = first.opened_at.timestamp() + 60
+    assert refused.error.retry_after == pytest.approx(free_at - here.sim.clock.now(), abs=1)
+    assert "100 of 100 dollars are used, this one needs 50: free again at 20" in refused.error.message
+    await asyncio.sleep(refused.error.retry_after)
+    (await entry.place(here.account, buy(5))).require()
+    never = await entry.place(here.account, buy(16))
+    assert "it can never have as much" in str(never.error)
+    assert never.error is not None
+    assert never.error.retry_after is None
 
 
-@on_virtual_time
-async def test_only_refused_and_unsent_orders_give_their_share_back() -> None:
-    async with floor() as here:
-        entry = guarded(here, max_orders_per_day=2, max_value_per_day=200)
-        for fault, expected in (("status(422)", REFUSED), ("refuse", Outcome.NOT_SENT)):
-            here.sim.faults.add("POST", SUBMIT, fault, times=5)
-            assert (await entry.place(here.account, buy(20))).outcome is expected
-            here.sim.faults.clear()
-        here.sim.faults.add("POST", SUBMIT, "drop_before", times=1)
-        await place_unknown(attrs.evolve(here, entry=entry))
-        (await entry.place(here.account, buy(10))).require()
-        assert stopped_by(await entry.place(here.account, buy(1))) == "max_value_per_day max_orders_per_day"
+async def test_only_refused_and_unsent_orders_give_their_share_back(here: Floor) -> None:
+    entry = guarded(here, max_orders_per_day=2, max_value_per_day=200)
+    for fault, expected in (("status(422)", REFUSED), ("refuse", Outcome.NOT_SENT)):
+        here.sim.faults.add("POST", SUBMIT, fault, times=5)
+        assert (await entry.place(here.account, buy(20))).outcome is expected
+        here.sim.faults.clear()
+    here.sim.faults.add("POST", SUBMIT, "drop_before", times=1)
+    await place_unknown(attrs.evolve(here, entry=entry))
+    (await entry.place(here.account, buy(10))).require()
+    assert stopped_by(await entry.place(here.account, buy(1))) == "max_value_per_day max_orders_per_day"
 
 
-@on_virtual_time
-async def test_market_order_is_valued_by_the_far_side_of_one_quote() -> None:
-    async with floor(environment="production") as here:
-        ticket = tickets.market(tickets.buy_to_open("AAPL", 10))
-        quote = (await here.client.market_data.by_type(equity=["AAPL"]))[0]
-        assert quote.ask is not None
-        entry = guarded(here, max_order_value=quote.ask * 11, max_value_per_day=quote.ask * 11)
-        here.wire.bodies.clear()
-        (await entry.place(here.account, ticket)).require()
-        assert len(here.wire.bodies["market_data.by_type"]) == 1
-        assert stopped_by(await entry.place(here.account, ticket)) == "max_value_per_day"
-        here.sim.faults.add("GET", "/market-data", "status(500)", times=9)
-        refused = await entry.place(here.account, ticket)
-        assert stopped_by(refused) == "max_order_value"
-        assert "could not be valued" in str(refused.error)
+@on_floor(environment="production")
+async def test_market_order_is_valued_by_the_far_side_of_one_quote(here: Floor) -> None:
+    ticket = tickets.market(tickets.buy_to_open("AAPL", 10))
+    quote = (await here.client.market_data.by_type(equity=["AAPL"]))[0]
+    assert quote.ask is not None
+    entry = guarded(here, max_order_value=quote.ask * 11, max_value_per_day=quote.ask * 11)
+    here.wire.bodies.clear()
+    (await entry.place(here.account, ticket)).require()
+    assert len(here.wire.bodies["market_data.by_type"]) == 1
+    assert stopped_by(await entry.place(here.account, ticket)) == "max_value_per_day"
+    here.sim.faults.add("GET", "/market-data", "status(500)", times=9)
+    refused = await entry.place(here.account, ticket)
+    assert stopped_by(refused) == "max_order_value"
+    assert "could not be valued" in str(refused.error)
 
 
-@on_virtual_time
-async def test_net_position_counts_positions_and_working_orders_at_worst() -> None:
-    async with floor() as here:
-        hold(here, quantity=10)
-        entry = guarded(here, max_net_quantity=15)
-        sell = tickets.limit(tickets.sell_to_close("AAPL", 10), price="900")
-        sold = (await entry.place(here.account, sell)).require()  # at worst 0, and still 10 if it is not filled
-        await entry.cancel(here.account, sold.order_id, wait=True)
-        assert stopped_by(await entry.place(here.account, buy(6))) == "max_net_quantity"
-        (await entry.place(here.account, buy(5))).require()
-        assert stopped_by(await entry.place(here.account, buy(1))) == "max_net_quantity"
-        (await entry.place(here.account, buy(15, symbol="MSFT"))).require()
+async def test_net_position_counts_positions_and_working_orders_at_worst(here: Floor) -> None:
+    hold(here, quantity=10)
+    entry = guarded(here, max_net_quantity=15)
+    sell = tickets.limit(tickets.sell_to_close("AAPL", 10), price="900")
+    sold = (await entry.place(here.account, sell)).require()  # at worst 0, and still 10 if it is not filled
+    await entry.cancel(here.account, sold.order_id, wait=True)
+    assert stopped_by(await entry.place(here.account, buy(6))) == "max_net_quantity"
+    (await entry.place(here.account, buy(5))).require()
+    assert stopped_by(await entry.place(here.account, buy(1))) == "max_net_quantity"
+    (await entry.place(here.account, buy(15, symbol="MSFT"))).require()
 
 
-@on_virtual_time
-async def test_net_position_of_options_counts_by_underlying_whatever_their_root_is() -> None:
-    async with floor() as here:
-        option = (await here.client.option_chains.flat("BRK/B"))[-1].symbol
-        assert option.startswith("BRKB ")
-        entry = guarded(here, max_net_quantity=15)
-        (await entry.place(here.account, buy(10, symbol="BRK/B"))).require()
-        calls = tickets.limit(tickets.buy_to_open(option, 6), price=1)
-        assert stopped_by(await entry.place(here.account, calls)) == "max_net_quantity"
-        (await entry.place(here.account, attrs.evolve(calls, legs=(tickets.buy_to_open(option, 5),)))).require()
-        assert stopped_by(await entry.place(here.account, buy(1, symbol="BRK/B"))) == "max_net_quantity"
+async def test_net_position_of_options_counts_by_underlying_whatever_their_root_is(here: Floor) -> None:
+    option = (await here.client.option_chains.flat("BRK/B"))[-1].symbol
+    assert option.startswith("BRKB ")
+    entry = guarded(here, max_net_quantity=15)
+    (await entry.place(here.account, buy(10, symbol="BRK/B"))).require()
+    calls = tickets.limit(tickets.buy_to_open(option, 6), price=1)
+    assert stopped_by(await entry.place(here.account, calls)) == "max_net_quantity"
+    (await entry.place(here.account, attrs.evolve(calls, legs=(tickets.buy_to_open(option, 5),)))).require()
+    assert stopped_by(await entry.place(here.account, buy(1, symbol="BRK/B"))) == "max_net_quantity"
 
 
 def test_order_whose_quantity_is_not_listed_counts_by_its_share() -> None:
@@ -187,63 +181,51 @@ def test_order_whose_quantity_is_not_listed_counts_by_its_share() -> None:
         assert shows_quantity(listed) is is_measured, (quantity, status, name)
 
 
-@on_virtual_time
-async def test_many_orders_at_once_never_pass_a_cap() -> None:
-    async with floor() as here:
-        caps = {"max_value_per_day": 500, "max_net_quantity": 60}
-        entries = [guarded(here, **caps) for _ in range(4)]
-        placing = [entries[n % 4].place(here.account, buy(10)) for n in range(12)]
-        placements = await asyncio.gather(*placing)
-        assert [each.outcome for each in placements].count(PLACED) == 5
+async def test_many_orders_at_once_never_pass_a_cap(here: Floor) -> None:
+    caps = {"max_value_per_day": 500, "max_net_quantity": 60}
+    entries = [guarded(here, **caps) for _ in range(4)]
+    placing = [entries[n % 4].place(here.account, buy(10)) for n in range(12)]
+    placements = await asyncio.gather(*placing)
+    assert [each.outcome for each in placements].count(PLACED) == 5
 
 
-@on_virtual_time
-async def test_complex_order_counts_what_it_opens() -> None:
-    async with floor() as here:
-        entry = guarded(here, max_order_value=100, max_value_per_day=150, max_net_quantity=10)
-        (await entry.place_complex(here.account, bracket_order())).require()  # exits at 900 each, which close
-        refused = await entry.place_complex(here.account, bracket_order())
-        assert stopped_by(refused) == "max_value_per_day max_net_quantity"
-        hold(here, "MSFT")
-        refused = await entry.place_complex(here.account, exclusive_orders(symbol="MSFT"))
-        assert stopped_by(refused) == "max_order_value"
+async def test_complex_order_counts_what_it_opens(here: Floor) -> None:
+    entry = guarded(here, max_order_value=100, max_value_per_day=150, max_net_quantity=10)
+    (await entry.place_complex(here.account, bracket_order())).require()  # exits at 900 each, which close
+    refused = await entry.place_complex(here.account, bracket_order())
+    assert stopped_by(refused) == "max_value_per_day max_net_quantity"
+    hold(here, "MSFT")
+    refused = await entry.place_complex(here.account, exclusive_orders(symbol="MSFT"))
+    assert stopped_by(refused) == "max_order_value"
 
 
-@on_virtual_time
-async def test_replacement_is_journaled_and_counts_the_value_that_it_adds(caplog: pytest.LogCaptureFixture) -> None:
-    async with floor() as here:
-        entry = guarded(here, max_order_value=130, max_value_per_day=120, max_orders_per_day=2)
-        placed = (await entry.place(here.account, buy(10), label="dip")).require()
-        for price, cap in (("14", "max_order_value"), ("13", "max_value_per_day")):
-            change = await entry.replace(here.account, placed.order_id, OrderEdit.of(buy(10), price=price))
-            assert change.outcome is ChangeOutcome.REFUSED
-            assert change.error is not None
-            assert change.error.code == "guard_refused"
-            assert [each.code for each in change.error.errors] == [cap]
-            assert f"the replacement of order {placed.order_id}" in change.error.message
-        change = await entry.replace(here.account, placed.order_id, OrderEdit.of(buy(10), price="12"))
-        assert change.outcome is ChangeOutcome.APPLIED
-        _, journaled = await here.journaled()
-        assert (journaled.state, journaled.replaces, journaled.label) == (EntryState.PLACED, placed.order_id, "dip")
-        assert journaled.order_id == change.order_id
-        change = await entry.edit(here.account, change.order_id, OrderEdit.of(buy(10), price="11"))
+async def test_replacement_is_journaled_and_counts_the_value_that_it_adds(
+    here: Floor, caplog: pytest.LogCaptureFixture
+) -> None:
+    entry = guarded(here, max_order_value=130, max_value_per_day=120, max_orders_per_day=2)
+    placed = (await entry.place(here.account, buy(10), label="dip")).require()
+    for price, cap in (("14", "max_order_value"), ("13", "max_value_per_day")):
+        change = await entry.replace(here.account, placed.order_id, edit(price))
+        assert (change.outcome, code_of(change), caps_of(change)) == (ChangeOutcome.REFUSED, "guard_refused", [cap])
         assert change.error is not None
-        assert [each.code for each in change.error.errors] == ["max_orders_per_day"]
-        assert "2 of 2 orders are used" in change.error.message
-        assert "could not record" not in caplog.text
+        assert f"the replacement of order {placed.order_id}" in change.error.message
+    change = await entry.replace(here.account, placed.order_id, edit("12"))
+    assert change.outcome is ChangeOutcome.APPLIED
+    _, journaled = await here.journaled()
+    assert (journaled.state, journaled.replaces, journaled.label) == (EntryState.PLACED, placed.order_id, "dip")
+    assert journaled.order_id == change.order_id
+    change = await entry.edit(here.account, change.order_id, edit("11"))
+    assert caps_of(change) == ["max_orders_per_day"]
+    assert "2 of 2 orders are used" in str(change.error)
+    assert "could not record" not in caplog.text
 
 
-@on_virtual_time
 async def test_replacement_that_a_crash_interrupts_is_recovered() -> None:
     for fault, outcome in (("drop_after", PLACED), ("drop_before", Outcome.UNKNOWN)):
         async with floor() as here:
             placed = (await here.entry.place(here.account, buy(10))).require()
             here.sim.faults.add("PUT", r"/orders/\d+$", fault, times=1)
-            edit = OrderEdit.of(buy(10), price="11")
-            replacing = asyncio.create_task(here.entry.replace(here.account, placed.order_id, edit))
-            await asyncio.sleep(1)
-            replacing.cancel()
-            await asyncio.wait({replacing})
+            await cancelled(here.entry.replace(here.account, placed.order_id, edit()), 1)
             said = list[str]()
             found = await here.another_entry().recover(report=said.append)
             assert [each.outcome for each in found] == [outcome]
@@ -254,81 +236,65 @@ async def test_replacement_that_a_crash_interrupts_is_recovered() -> None:
             assert entry.state is (EntryState.PLACED if outcome is PLACED else EntryState.OPEN)
 
 
-@on_virtual_time
-async def test_halt_stops_everything_but_cancellations_until_it_is_resumed() -> None:
-    async with floor() as here:
-        entry = here.entry
-        placed = (await entry.place(here.account, buy(10))).require()
-        assert await entry.halt("the model drifts") == []
-        await entry.halt("again")
-        another = here.another_entry()
-        sent = len(here.wire.bodies["orders.submit"])
-        stopped = [
-            await another.place(here.account, buy(1)),
-            await another.place_complex(here.account, bracket_order()),
-        ]
-        edit = OrderEdit.of(buy(10), price="11")
-        stopped += [await change(here.account, placed.order_id, edit) for change in (another.replace, another.edit)]
-        for each in stopped:
-            assert each.outcome == "refused"
-            assert each.error is not None
-            assert each.error.code == "halted"
-            assert "the model drifts" in each.error.message
-        assert (len(here.wire.bodies["orders.submit"]), here.wire.bodies["orders.replace"]) == (sent, [])
-        assert (await another.place(here.account, buy(1))).error is not None
-        assert [halt.reason for halt in (await another.status()).halts] == ["the model drifts"]
-        assert (await another.cancel(here.account, placed.order_id)).outcome is ChangeOutcome.APPLIED
-        assert await entry.resume()
-        assert not await entry.resume()
-        (await another.place(here.account, buy(1))).require()
+async def test_halt_stops_everything_but_cancellations_until_it_is_resumed(here: Floor) -> None:
+    entry = here.entry
+    placed = (await entry.place(here.account, buy(10))).require()
+    assert await entry.halt("the model drifts") == []
+    await entry.halt("again")
+    another = here.another_entry()
+    sent = len(here.wire.bodies["orders.submit"])
+    for stopped in (
+        await another.place(here.account, buy(1)),
+        await another.place_complex(here.account, bracket_order()),
+        await another.replace(here.account, placed.order_id, edit()),
+        await another.edit(here.account, placed.order_id, edit()),
+    ):
+        assert (stopped.outcome, code_of(stopped)) == ("refused", "halted")
+        assert "the model drifts" in str(stopped.error)
+    assert (len(here.wire.bodies["orders.submit"]), here.wire.bodies["orders.replace"]) == (sent, [])
+    assert [halt.reason for halt in (await another.status()).halts] == ["the model drifts"]
+    assert (await another.cancel(here.account, placed.order_id)).outcome is ChangeOutcome.APPLIED
+    assert await entry.resume()
+    assert not await entry.resume()
+    (await another.place(here.account, buy(1))).require()
 
 
-@on_virtual_time
-async def test_halt_of_an_account_or_a_label_stops_no_other() -> None:
-    async with floor() as here:
-        await here.entry.halt("label", label="dip")
-        await here.entry.halt("account", account_number="another")
-        assert (await here.entry.place(here.account, buy(1), label="dip")).outcome is REFUSED
-        placed = (await here.entry.place(here.account, buy(1), label="other")).require()
-        (await here.entry.place(here.account, buy(1))).require()
-        await here.entry.halt("label", label="other")
-        change = await here.entry.replace(here.account, placed.order_id, OrderEdit.of(buy(1), price="11"))
-        assert change.error is not None  # it has the label of its original
-        assert change.error.code == "halted"
-        assert not await here.entry.resume()
-        assert await here.entry.resume(label="dip")
-        (await here.entry.place(here.account, buy(1), label="dip")).require()
+async def test_halt_of_an_account_or_a_label_stops_no_other(here: Floor) -> None:
+    await here.entry.halt("label", label="dip")
+    await here.entry.halt("account", account_number="another")
+    assert (await here.entry.place(here.account, buy(1), label="dip")).outcome is REFUSED
+    placed = (await here.entry.place(here.account, buy(1), label="other")).require()
+    (await here.entry.place(here.account, buy(1))).require()
+    await here.entry.halt("label", label="other")
+    change = await here.entry.replace(here.account, placed.order_id, edit())
+    assert code_of(change) == "halted"  # it has the label of its original
+    assert not await here.entry.resume()
+    assert await here.entry.resume(label="dip")
+    (await here.entry.place(here.account, buy(1), label="dip")).require()
 
 
-@on_virtual_time
-async def test_halt_returns_the_attempts_before_it_and_stops_the_next_one() -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, "drop_before", times=2)
-        placing = asyncio.create_task(here.entry.place(here.account, order("mine"), resubmit=1))
-        await asyncio.sleep(2)
-        recorded = await here.another_entry().halt("enough")
-        assert [(each.external_identifier, each.outcome) for each in recorded] == [("mine", Outcome.UNKNOWN)]
-        await asyncio.wait({placing})
-        assert "are halted since" in str(placing.exception())
-        assert len(here.wire.bodies["orders.submit"]) == 1
-        here.sim.faults.clear()
-        await here.entry.resume()
-        (await here.entry.place(here.account, order("mine"), resubmit=1)).require()
+async def test_halt_returns_the_attempts_before_it_and_stops_the_next_one(here: Floor) -> None:
+    here.sim.faults.add("POST", SUBMIT, "drop_before", times=2)
+    placing = asyncio.create_task(here.entry.place(here.account, order("mine"), resubmit=1))
+    await asyncio.sleep(2)
+    recorded = await here.another_entry().halt("enough")
+    assert [(each.external_identifier, each.outcome) for each in recorded] == [("mine", Outcome.UNKNOWN)]
+    await asyncio.wait({placing})
+    assert "are halted since" in str(placing.exception())
+    assert len(here.wire.bodies["orders.submit"]) == 1
+    here.sim.faults.clear()
+    await here.entry.resume()
+    (await here.entry.place(here.account, order("mine"), resubmit=1)).require()
 
 
-@on_virtual_time
-async def test_unsent_order_is_halted_under_its_old_identifier() -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, "refuse", times=5)
-        assert (await here.entry.place(here.account, order("mine"))).outcome is Outcome.NOT_SENT
-        here.sim.faults.clear()
-        await here.entry.halt("enough")
-        placement = await here.entry.place(here.account, order("mine"))
-        assert placement.error is not None
-        assert placement.error.code == "halted"
+async def test_unsent_order_is_halted_under_its_old_identifier(here: Floor) -> None:
+    here.sim.faults.add("POST", SUBMIT, "refuse", times=5)
+    assert (await here.entry.place(here.account, order("mine"))).outcome is Outcome.NOT_SENT
+    here.sim.faults.clear()
+    await here.entry.halt("enough")
+    assert code_of(await here.entry.place(here.account, order("mine"))) == "halted"
 
 
-@on_virtual_time
 async def test_outcomes_that_repeat_halt_the_journal() -> None:
     for rule, fault in (("halt_after_refusals", "status(422)"), ("halt_after_unknown", "drop_before")):
         async with floor() as here:
@@ -347,63 +313,46 @@ async def test_outcomes_that_repeat_halt_the_journal() -> None:
             (await here.entry.place(here.account, buy(1))).require()
 
 
-@on_virtual_time
-async def test_outcomes_of_one_order_halt_nothing_however_often_it_is_placed() -> None:
-    async with floor() as here:
-        for _ in range(3):
-            entry = guarded(here, max_order_quantity=1, halt_after_refusals=(2, 3600.0))
-            assert stopped_by(await entry.place(here.account, order("mine"))) == "max_order_quantity"
-        assert await here.journal.halts() == []
+async def test_outcomes_of_one_order_halt_nothing_however_often_it_is_placed(here: Floor) -> None:
+    for _ in range(3):
+        entry = guarded(here, max_order_quantity=1, halt_after_refusals=(2, 3600.0))
+        assert stopped_by(await entry.place(here.account, order("mine"))) == "max_order_quantity"
+    assert await here.journal.halts() == []
 
 
-@on_virtual_time
-async def test_replacement_under_another_name_is_halted_with_the_label_of_its_original() -> None:
-    async with floor() as here:
-        placed = (await here.entry.place(here.account, order("mine"), label="mean")).require()
-        assert placed.order_id is not None
-        await here.entry.halt("too wild", label="mean")
-        edit = OrderEdit(
-            order_type=OrderType.LIMIT,
-            time_in_force=TimeInForce.DAY,
-            price=Decimal(6),
-            price_effect=PriceEffect.DEBIT,
-            external_identifier="other",
-        )
-        change = await here.entry.replace(here.account, placed.order_id, edit)
-        assert change.outcome is ChangeOutcome.REFUSED
-        assert change.error is not None
-        assert change.error.code == "halted"
+async def test_replacement_under_another_name_is_halted_with_the_label_of_its_original(here: Floor) -> None:
+    placed = (await here.entry.place(here.account, order("mine"), label="mean")).require()
+    assert placed.order_id is not None
+    await here.entry.halt("too wild", label="mean")
+    change = await here.entry.replace(here.account, placed.order_id, edit(external_identifier="other"))
+    assert (change.outcome, code_of(change)) == (ChangeOutcome.REFUSED, "halted")
 
 
-@on_virtual_time
-async def test_scope_without_a_name_is_refused() -> None:
-    async with floor() as here:
-        await here.entry.halt("all")
-        for scope in ({"account_number": ""}, {"label": ""}, {"account_number": 5}):
-            for call in (here.entry.resume, lambda **scope: here.entry.halt("why", **scope)):
-                with pytest.raises(InvalidRequestError, match="must be a"):
-                    await call(**scope)
-        [halt] = await here.journal.halts()
-        assert (halt.account_number, halt.label) == (None, None)
+async def test_scope_without_a_name_is_refused(here: Floor) -> None:
+    await here.entry.halt("all")
+    for scope in ({"account_number": ""}, {"label": ""}, {"account_number": 5}):
+        for call in (here.entry.resume, lambda **scope: here.entry.halt("why", **scope)):
+            with pytest.raises(InvalidRequestError, match="must be a"):
+                await call(**scope)
+    [halt] = await here.journal.halts()
+    assert (halt.account_number, halt.label) == (None, None)
 
 
-@on_virtual_time
-async def test_pruned_identifier_stays_used_and_its_share_counted() -> None:
-    async with floor() as here:
-        entry = guarded(here, max_orders_per_day=1)
-        (await entry.place(here.account, order("mine"))).require()
-        await asyncio.sleep(1)
-        assert await here.journal.prune(before=await here.journal.now()) == 1
-        assert await here.journaled() == []
-        with pytest.raises(InvalidRequestError, match="pruned") as caught:
-            await entry.place(here.account, order("mine"))
-        assert caught.value.code == "identifier_in_use"
-        with pytest.raises(InvalidRequestError, match="time zone"):
-            await here.journal.prune(before=datetime(2026, 3, 2))  # noqa: DTZ001 - naive on purpose
-        assert stopped_by(await entry.place(here.account, order("another"))) == "max_orders_per_day"
+async def test_pruned_identifier_stays_used_and_its_share_counted(here: Floor) -> None:
+    entry = guarded(here, max_orders_per_day=1)
+    (await entry.place(here.account, order("mine"))).require()
+    await asyncio.sleep(1)
+    assert await here.journal.prune(before=await here.journal.now()) == 1
+    assert await here.journaled() == []
+    with pytest.raises(InvalidRequestError, match="pruned") as caught:
+        await entry.place(here.account, order("mine"))
+    assert caught.value.code == "identifier_in_use"
+    with pytest.raises(InvalidRequestError, match="time zone"):
+        await here.journal.prune(before=datetime(2026, 3, 2))  # noqa: DTZ001 - naive on purpose
+    assert stopped_by(await entry.place(here.account, order("another"))) == "max_orders_per_day"
 
 
-def test_guard_refuses_values_that_make_no_sense() -> None:
+async def test_guard_refuses_values_that_make_no_sense(here: Floor) -> None:
     for values in (
         {"max_order_value": 1.5}, {"max_order_value": -1}, {"max_orders_per_day": "3"}, {"symbols": "AAPL"},
         {"halt_after_unknown": 3}, {"halt_after_unknown": (1, 86_401)},
@@ -412,11 +361,12 @@ def test_guard_refuses_values_that_make_no_sense() -> None:
         with pytest.raises(ConfigurationError, match=f"OrderGuard.{next(iter(values))}"):
             OrderGuard(**values)  # type: ignore[arg-type]
     assert OrderGuard(max_order_value="1.50").max_order_value == Decimal("1.50")
+    with pytest.raises(ConfigurationError, match="guard must be an OrderGuard"):
+        here.client.order_entry(MemoryJournal(), guard={"max_order_value": 1})  # type: ignore[arg-type]
 
 
-@on_virtual_time
 async def test_every_component_keeps_the_lists_and_the_quantity_of_one_order() -> None:
-    def entry_with_exits(symbol: str, quantity: int) -> NewComplexOrder:
+    def entry_with_exits(symbol: str, quantity: int) -> models.NewComplexOrder:
         exits = tickets.sell_to_close(symbol, quantity)
         profit, loss = tickets.limit(exits, price="900"), tickets.stop(exits, trigger="5")
         return attrs.evolve(bracket_order(), orders=(profit, loss))
@@ -436,10 +386,14 @@ async def test_every_component_keeps_the_lists_and_the_quantity_of_one_order() -
 
 
 def test_value_of_small_quantities_is_exact() -> None:
-    leg = NewOrderLeg(action=LegAction.BUY_TO_OPEN, instrument_type=InstrumentType.CRYPTOCURRENCY, symbol="BTC/USD")
+    leg = models.NewOrderLeg(
+        action=models.LegAction.BUY_TO_OPEN, instrument_type=models.InstrumentType.CRYPTOCURRENCY, symbol="BTC/USD"
+    )
     for quantities, sets in ((["0.0000009"], "0.0000009"), (["1.00000001"], "1.00000001"), (["4", "6"], "2")):
         legs = tuple(attrs.evolve(leg, quantity=Decimal(each)) for each in quantities)
-        asked = NewOrder(order_type=OrderType.LIMIT, time_in_force=TimeInForce.GTC, price=Decimal(100_000), legs=legs)
+        asked = models.NewOrder(
+            order_type=models.OrderType.LIMIT, time_in_force=models.TimeInForce.GTC, price=Decimal(100_000), legs=legs
+        )
         assert value_of(asked, {"BTC/USD": Decimal(1)}, {}) == Decimal(sets) * 100_000
 
 
@@ -449,9 +403,3 @@ def test_underlying_of_every_kind_of_symbol() -> None:
         "/ESZ6": "/ES", "./ESZ6 EW3U6 260918P9100": "/ES", "BTC/USD": "BTC/USD",
     }  # fmt: skip
     assert {symbol: underlying_of(symbol) for symbol in symbols} == symbols
-
-
-async def test_guard_of_another_type_is_refused() -> None:
-    async with floor() as here:
-        with pytest.raises(ConfigurationError, match="guard must be an OrderGuard"):
-            here.client.order_entry(MemoryJournal(), guard={"max_order_value": 1})  # type: ignore[arg-type]

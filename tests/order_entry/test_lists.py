@@ -52,12 +52,7 @@ async def test_an_older_order_is_read_for_further_back() -> None:
 
 @pytest.mark.parametrize("months", [-6, 6])
 async def test_the_times_of_the_service_count_not_those_of_this_side(months: int) -> None:
-    pages = [
-        [order("x", days_ago=0)],
-        [order("y", days_ago=2)],
-        [order("a", days_ago=2.5)],
-        [order("z", days_ago=30)],
-    ]
+    pages = [[order("x", days_ago=0)], [order("y", days_ago=2)], [order("a", days_ago=2.5)], [order("z", days_ago=30)]]
     account = Account([[]], pages)
     moment = NOW + timedelta(days=30 * months)
     lists = OrderLists(account)  # type: ignore[arg-type]

@@ -8,20 +8,7 @@ from typing import Any
 import attrs
 import pytest
 
-from brokerage_async._generated.models import (
-    ComplexOrder,
-    InstrumentType,
-    LegAction,
-    NewComplexOrder,
-    NewOrder,
-    NewOrderLeg,
-    Order,
-    OrderEdit,
-    OrderLeg,
-    OrderType,
-    PriceEffect,
-    TimeInForce,
-)
+from brokerage_async import models
 from brokerage_async.errors import ResponseDecodeError
 from brokerage_async.journal import EntryKey, JournalEntry
 from brokerage_async.models import converter
@@ -37,62 +24,67 @@ from brokerage_async.order_entry.orders import (
     successor_differs_in,
 )
 from tests.tables import for_each
-from tests.trading import bracket_order, order
+from tests.trading import bracket_order, edit, order
 
 pytestmark = pytest.mark.virtual_time
 
-ASKED = NewOrder(
-    order_type=OrderType.STOP_LIMIT,
-    time_in_force=TimeInForce.DAY,
+ASKED = models.NewOrder(
+    order_type=models.OrderType.STOP_LIMIT,
+    time_in_force=models.TimeInForce.DAY,
     price=Decimal("1.5"),
-    price_effect=PriceEffect.DEBIT,
+    price_effect=models.PriceEffect.DEBIT,
     stop_trigger=Decimal(2),
     legs=(
-        NewOrderLeg(
-            action=LegAction.BUY_TO_OPEN,
+        models.NewOrderLeg(
+            action=models.LegAction.BUY_TO_OPEN,
             symbol="SPY   260612C00500000",
             quantity=Decimal(10),
-            instrument_type=InstrumentType.EQUITY_OPTION,
+            instrument_type=models.InstrumentType.EQUITY_OPTION,
         ),
-        NewOrderLeg(action=LegAction.SELL, symbol="/ESM6", quantity=Decimal(1), instrument_type=InstrumentType.FUTURE),
+        models.NewOrderLeg(
+            action=models.LegAction.SELL,
+            symbol="/ESM6",
+            quantity=Decimal(1),
+            instrument_type=models.InstrumentType.FUTURE,
+        ),
     ),
 )
 
 
-def asking(**terms: Any) -> NewOrder:
+def asking(**terms: Any) -> models.NewOrder:
     """A requested order with only these terms known."""
-    asked = converter.structure({}, NewOrder)
+    asked = converter.structure({}, models.NewOrder)
     return attrs.evolve(asked, legs=(), **terms)
 
 
-SHOWN = Order(
-    order_type=OrderType.STOP_LIMIT,
-    time_in_force=TimeInForce.DAY,
+SHOWN = models.Order(
+    order_type=models.OrderType.STOP_LIMIT,
+    time_in_force=models.TimeInForce.DAY,
     price=Decimal("1.50"),
-    price_effect=PriceEffect.DEBIT,
+    price_effect=models.PriceEffect.DEBIT,
     stop_trigger=Decimal("2.00"),
     legs=(
-        OrderLeg(action=LegAction.SELL_TO_OPEN, symbol="/ESM6", quantity=Decimal(1)),
-        OrderLeg(action=LegAction.BUY_TO_OPEN, symbol="SPY 260612C00500000", quantity=Decimal("10.0")),
+        models.OrderLeg(action=models.LegAction.SELL_TO_OPEN, symbol="/ESM6", quantity=Decimal(1)),
+        models.OrderLeg(action=models.LegAction.BUY_TO_OPEN, symbol="SPY 260612C00500000", quantity=Decimal("10.0")),
     ),
 )
-MORE = OrderLeg(action=LegAction.BUY_TO_OPEN, symbol="SPY 260612C00500000", quantity=Decimal(11))
-OTHER = OrderLeg(action=LegAction.BUY_TO_OPEN, symbol="AAPL", quantity=Decimal(10))
-PLAIN = OrderLeg(action=LegAction.BUY, symbol="SPY 260612C00500000", quantity=Decimal(10))
-SOLD = OrderLeg(action=LegAction.SELL_TO_CLOSE, symbol="SPY 260612C00500000", quantity=Decimal(10))
+MORE = models.OrderLeg(action=models.LegAction.BUY_TO_OPEN, symbol="SPY 260612C00500000", quantity=Decimal(11))
+OTHER = models.OrderLeg(action=models.LegAction.BUY_TO_OPEN, symbol="AAPL", quantity=Decimal(10))
+PLAIN = models.OrderLeg(action=models.LegAction.BUY, symbol="SPY 260612C00500000", quantity=Decimal(10))
+SOLD = models.OrderLeg(action=models.LegAction.SELL_TO_CLOSE, symbol="SPY 260612C00500000", quantity=Decimal(10))
 
 
 @for_each(
     "change, term",
     [
         ({}, None),
-        ({"order_type": OrderType.LIMIT}, "order type"),
-        ({"order_type": OrderType.MARKETABLE_LIMIT}, None),
+        ({"order_type": models.OrderType.LIMIT}, "order type"),
+        ({"order_type": models.OrderType.MARKETABLE_LIMIT}, None),
         ({"order_type": None, "time_in_force": None, "price": None, "stop_trigger": None, "legs": None}, None),
-        ({"time_in_force": TimeInForce.GTC}, "time in force"),
+        ({"time_in_force": models.TimeInForce.GTC}, "time in force"),
         ({"price": Decimal("1.51")}, "price"),
         ({"price": Decimal("-1.5")}, None),
-        ({"price_effect": PriceEffect.CREDIT}, "price"),
+        ({"price_effect": models.PriceEffect.CREDIT}, "price"),
         ({"price_effect": None}, None),
         ({"stop_trigger": Decimal(3)}, "stop trigger"),
         ({"value": Decimal(3)}, None),
@@ -102,73 +94,56 @@ SOLD = OrderLeg(action=LegAction.SELL_TO_CLOSE, symbol="SPY 260612C00500000", qu
         ({"legs": ((SHOWN.legs or ())[0], SOLD)}, "legs"),
         ({"legs": ((SHOWN.legs or ())[0], MORE)}, "legs"),
         ({"legs": ((SHOWN.legs or ())[0], PLAIN)}, None),
-        ({"legs": ((SHOWN.legs or ())[0], attrs.evolve(PLAIN, action=LegAction.SELL))}, "legs"),
-        ({"legs": ((SHOWN.legs or ())[0], attrs.evolve(PLAIN, action=LegAction.BUY_TO_CLOSE))}, None),
-        ({"legs": (OrderLeg(), OrderLeg())}, None),
+        ({"legs": ((SHOWN.legs or ())[0], attrs.evolve(PLAIN, action=models.LegAction.SELL))}, "legs"),
+        ({"legs": ((SHOWN.legs or ())[0], attrs.evolve(PLAIN, action=models.LegAction.BUY_TO_CLOSE))}, None),
+        ({"legs": (models.OrderLeg(), models.OrderLeg())}, None),
         ({"edited": True, "price": Decimal(9), "legs": ((SHOWN.legs or ())[0], MORE)}, None),
         ({"edited": True, "replacing_order_id": "7", "price": Decimal(9)}, "price"),
-        ({"replaces_order_id": "7", "order_type": OrderType.MARKET}, None),
+        ({"replaces_order_id": "7", "order_type": models.OrderType.MARKET}, None),
         ({"edited": True, "legs": ((SHOWN.legs or ())[0], OTHER)}, "legs"),
     ],
 )
 def test_what_proves_that_an_order_is_another_one(change: dict[str, Any], term: str | None) -> None:
     assert differs_in(ASKED, attrs.evolve(SHOWN, **change)) == term
-    assert differs_in(converter.structure({}, NewOrder), attrs.evolve(SHOWN, **change)) is None
+    assert differs_in(converter.structure({}, models.NewOrder), attrs.evolve(SHOWN, **change)) is None
 
 
-@for_each("nonsense", [None, "x", [], {}, True, "NaN"])
-def test_a_body_that_makes_no_sense_proves_nothing_about_amounts(nonsense: Any) -> None:
-    body = {"price": nonsense, "value": nonsense, "stop-trigger": nonsense}
-    assert differs_in(converter.structure(body, NewOrder), SHOWN) is None
-
-
-def test_the_value_of_a_notional_order_tells_it_apart() -> None:
-    order = Order(value=Decimal(100), value_effect=PriceEffect.DEBIT)
+def test_amounts_are_compared_whatever_they_are() -> None:
+    for nonsense in (None, "x", [], {}, True, "NaN"):
+        body = {"price": nonsense, "value": nonsense, "stop-trigger": nonsense}
+        assert differs_in(converter.structure(body, models.NewOrder), SHOWN) is None, nonsense
+    for amount in ("1E+9999999", "1E-9999999", "NaN", "-Infinity", "9" * 60):
+        seen = models.Order(price=Decimal(amount))
+        assert differs_in(asking(price=Decimal(10)), seen) == ("price" if Decimal(amount).is_finite() else None)
+        assert differs_in(asking(price=Decimal(amount)), seen) is None
+    order = models.Order(value=Decimal(100), value_effect=models.PriceEffect.DEBIT)
     assert differs_in(asking(value=Decimal("100.00")), order) is None
     assert differs_in(asking(value=Decimal(101)), order) == "value"
-    assert differs_in(asking(value=Decimal(100), value_effect=PriceEffect.CREDIT), order) == "value"
+    assert differs_in(asking(value=Decimal(100), value_effect=models.PriceEffect.CREDIT), order) == "value"
     nothing = attrs.evolve(order, value=Decimal(0))
-    assert differs_in(asking(value=Decimal(0), value_effect=PriceEffect.CREDIT), nothing) is None
-
-
-@for_each("amount", ["1E+9999999", "1E-9999999", "NaN", "-Infinity", "9" * 60])
-def test_amounts_of_any_size_are_compared(amount: str) -> None:
-    seen = Order(price=Decimal(amount))
-    assert differs_in(asking(price=Decimal(10)), seen) == ("price" if Decimal(amount).is_finite() else None)
-    assert differs_in(asking(price=Decimal(amount)), seen) is None
+    assert differs_in(asking(value=Decimal(0), value_effect=models.PriceEffect.CREDIT), nothing) is None
 
 
 def test_what_proves_that_an_order_was_replaced_by_another_edit() -> None:
-    asked = OrderEdit(
-        order_type=OrderType.LIMIT,
-        time_in_force=TimeInForce.DAY,
-        price=Decimal(11),
-        price_effect=PriceEffect.DEBIT,
-    )
-    ours = Order(
-        order_type=OrderType.LIMIT,
-        price=Decimal("11.00"),
-        price_effect=PriceEffect.DEBIT,
-        replaces_order_id="1",
-        edited=True,
-    )
-    assert successor_differs_in(asked, ours) is None
-    assert successor_differs_in(asked, Order()) is None
-    assert successor_differs_in(asked, attrs.evolve(ours, price=Decimal(9))) == "price"
-    assert successor_differs_in(asked, attrs.evolve(ours, time_in_force=TimeInForce.GTC)) == "time in force"
+    limit = {"order_type": models.OrderType.LIMIT, "price_effect": models.PriceEffect.DEBIT}
+    ours = models.Order(price=Decimal("11.00"), replaces_order_id="1", edited=True, **limit)  # type: ignore[arg-type]
+    assert successor_differs_in(edit(), ours) is None
+    assert successor_differs_in(edit(), models.Order()) is None
+    assert successor_differs_in(edit(), attrs.evolve(ours, price=Decimal(9))) == "price"
+    assert successor_differs_in(edit(), attrs.evolve(ours, time_in_force=models.TimeInForce.GTC)) == "time in force"
 
 
-def complex_asked() -> NewComplexOrder:
+def complex_asked() -> models.NewComplexOrder:
     asked = bracket_order("t")
     names = ("p", "l")
     orders = tuple(attrs.evolve(each, external_identifier=name) for each, name in zip(asked.orders, names, strict=True))
     return attrs.evolve(asked, orders=orders)
 
 
-def shown_as(asked: NewOrder, **change: Any) -> Order:
+def shown_as(asked: models.NewOrder, **change: Any) -> models.Order:
     """Build a component as the service shows it."""
-    legs = tuple(OrderLeg(symbol=leg.symbol, action=leg.action, quantity=leg.quantity) for leg in asked.legs)
-    order = Order(
+    legs = tuple(models.OrderLeg(symbol=leg.symbol, action=leg.action, quantity=leg.quantity) for leg in asked.legs)
+    order = models.Order(
         external_identifier=asked.external_identifier,
         order_type=asked.order_type,
         price=asked.price,
@@ -181,12 +156,8 @@ def shown_as(asked: NewOrder, **change: Any) -> Order:
 
 BRACKET = complex_asked()
 assert BRACKET.trigger_order is not None
-TRIGGER, PROFIT, LOSS = (
-    shown_as(BRACKET.trigger_order, id="1"),
-    shown_as(BRACKET.orders[0]),
-    shown_as(BRACKET.orders[1]),
-)
-WHOLE = ComplexOrder(id="7", type=BRACKET.type, trigger_order=TRIGGER, orders=(PROFIT, LOSS))
+TRIGGER, (PROFIT, LOSS) = shown_as(BRACKET.trigger_order, id="1"), map(shown_as, BRACKET.orders)
+WHOLE = models.ComplexOrder(id="7", type=BRACKET.type, trigger_order=TRIGGER, orders=(PROFIT, LOSS))
 NAMELESS = {"external_identifier": None}
 
 
@@ -219,30 +190,26 @@ NAMELESS = {"external_identifier": None}
         ({"orders": (attrs.evolve(LOSS, edited=True), PROFIT)}, None),
         ({"orders": (attrs.evolve(LOSS, edited=True), attrs.evolve(PROFIT, **NAMELESS))}, None),
         ({"orders": (attrs.evolve(LOSS, edited=True), attrs.evolve(PROFIT, price=Decimal(11)))}, "components"),
-        ({"orders": (Order(), attrs.evolve(PROFIT, **NAMELESS)), "trigger_order": None}, None),
+        ({"orders": (models.Order(), attrs.evolve(PROFIT, **NAMELESS)), "trigger_order": None}, None),
     ],
 )
 def test_complex_order_is_another_one_if_any_component_is(change: dict[str, Any], term: str | None) -> None:
     assert complex_differs_in(BRACKET, attrs.evolve(WHOLE, **change)) == term
-
-
-def test_trigger_order_where_none_was_asked_for_is_another_one() -> None:
-    asked = attrs.evolve(BRACKET, trigger_order=None)
-    assert complex_differs_in(asked, WHOLE) == "components"
+    assert complex_differs_in(attrs.evolve(BRACKET, trigger_order=None), WHOLE) == "components"  # none was asked for
 
 
 def test_components_name_their_complex_order() -> None:
     assert [each.complex_order_id for each in components_of(WHOLE)] == ["7", "7", "7"]
     assert [each.external_identifier for each in components_of(WHOLE)] == ["t", "p", "l"]
-    assert components_of(ComplexOrder(id="7")) == []
+    assert components_of(models.ComplexOrder(id="7")) == []
 
 
 def test_effect_changes_name_both_actions() -> None:
     first, second = SHOWN.legs or ()
-    cases: list[tuple[tuple[OrderLeg, ...], list[str]]] = [
+    cases: list[tuple[tuple[models.OrderLeg, ...], list[str]]] = [
         ((first, second), []),
         ((first, PLAIN), []),
-        ((first, attrs.evolve(second, action=LegAction.BUY_TO_CLOSE)), ["Buy to Open", "Buy to Close"]),
+        ((first, attrs.evolve(second, action=models.LegAction.BUY_TO_CLOSE)), ["Buy to Open", "Buy to Close"]),
         ((first, SOLD), []),
         ((), []),
     ]
@@ -254,8 +221,8 @@ def test_effect_changes_name_both_actions() -> None:
 
 def test_effect_changes_of_equal_legs_pair_the_unchanged_first() -> None:
     leg = ASKED.legs[0]
-    closing = attrs.evolve(leg, action=LegAction.BUY_TO_CLOSE)
-    shown = [OrderLeg(action=each.action, symbol=each.symbol, quantity=each.quantity) for each in (closing, leg)]
+    closing = attrs.evolve(leg, action=models.LegAction.BUY_TO_CLOSE)
+    shown = [models.OrderLeg(action=each.action, symbol=each.symbol, quantity=each.quantity) for each in (closing, leg)]
     assert effect_changes(attrs.evolve(ASKED, legs=(leg, closing)), attrs.evolve(SHOWN, legs=tuple(shown))) == []
 
 
@@ -264,16 +231,18 @@ def test_complex_effect_changes_name_each_component() -> None:
     trigger = asked.trigger_order
     assert trigger is not None
 
-    def seen(order: NewOrder, action: LegAction) -> Order:
-        legs = tuple(OrderLeg(action=action, symbol=leg.symbol, quantity=leg.quantity) for leg in order.legs)
-        return Order(id=str(order.order_type), order_type=order.order_type, legs=legs)
+    def seen(order: models.NewOrder, action: models.LegAction) -> models.Order:
+        legs = tuple(models.OrderLeg(action=action, symbol=leg.symbol, quantity=leg.quantity) for leg in order.legs)
+        return models.Order(id=str(order.order_type), order_type=order.order_type, legs=legs)
 
-    exits = tuple(seen(order, LegAction.SELL_TO_OPEN) for order in asked.orders)
-    shown = ComplexOrder(id="9", trigger_order=attrs.evolve(seen(trigger, LegAction.BUY_TO_OPEN), id="1"), orders=exits)
+    exits = tuple(seen(order, models.LegAction.SELL_TO_OPEN) for order in asked.orders)
+    shown = models.ComplexOrder(
+        id="9", trigger_order=attrs.evolve(seen(trigger, models.LegAction.BUY_TO_OPEN), id="1"), orders=exits
+    )
     assert complex_differs_in(asked, shown) is None
     whole = named_complex_order("A", asked, str)
     assert whole.effect_changes(shown) == ["AAPL was sent as Sell to Close and the service has Sell to Open"] * 2
-    sold = attrs.evolve(shown, trigger_order=attrs.evolve(seen(trigger, LegAction.SELL_TO_OPEN), id="1"))
+    sold = attrs.evolve(shown, trigger_order=attrs.evolve(seen(trigger, models.LegAction.SELL_TO_OPEN), id="1"))
     assert complex_differs_in(asked, sold) == "components"
     assert whole.effect_changes(sold) == []
 
@@ -289,18 +258,12 @@ def entry(body: bytes) -> JournalEntry:
 
 
 def test_kind_is_that_of_the_body() -> None:
-    assert [asked_in(entry(asked.body)).is_complex for asked in (COMPLEX, SINGLE)] == [True, False]
-    assert [asked_in(entry(asked.body)).submit.name for asked in (COMPLEX, SINGLE)] == [
-        "complex_orders.submit",
-        "orders.submit",
-    ]
-
-
-@for_each("body", [b"", b"\xff", b"[]", b'"orders"', b'{"legs": [], "orders": []}', b"null"])
-def test_body_of_neither_kind_counts_as_single(body: bytes) -> None:
-    asked = asked_in(entry(body))
-    assert not asked.is_complex
-    assert list(asked.components) == ["mine"]
+    for asked, submit in ((COMPLEX, "complex_orders.submit"), (SINGLE, "orders.submit")):
+        found = asked_in(entry(asked.body))
+        assert (found.is_complex, found.submit.name) == (asked is COMPLEX, submit)
+    for body in (b"", b"\xff", b"[]", b'"orders"', b'{"legs": [], "orders": []}', b"null"):
+        found = asked_in(entry(body))
+        assert (found.is_complex, list(found.components)) == (False, ["mine"]), body
 
 
 def test_complex_order_is_found_by_every_component() -> None:
@@ -309,29 +272,29 @@ def test_complex_order_is_found_by_every_component() -> None:
 
 
 def test_single_order_is_no_component_and_a_component_no_single_order() -> None:
-    alone, component = Order(id="1"), Order(id="1", complex_order_id="7")
+    alone, component = models.Order(id="1"), models.Order(id="1", complex_order_id="7")
     assert (SINGLE.misfit(alone), bool(SINGLE.misfit(component))) == ("", True)
     assert (bool(COMPLEX.misfit(alone)), COMPLEX.misfit(component)) == (True, "")
     assert (SINGLE.id_of(component), COMPLEX.id_of(component)) == ("1", "7")
 
 
-def test_answer_of_the_other_kind_is_another_order() -> None:
-    assert SINGLE.is_another(ComplexOrder(id="7"))
-    assert COMPLEX.is_another(Order(id="7", external_identifier="mine"))
-
-
-def test_complex_order_differs_by_kind_and_by_terms() -> None:
+def test_answer_of_the_other_kind_or_with_other_terms_is_another_order() -> None:
+    assert SINGLE.is_another(models.ComplexOrder(id="7"))
     same = structure_like(bracket_order("mine"))
     assert not COMPLEX.is_another(same)
-    assert COMPLEX.is_another(structure_like(bracket_order("mine", 11)))
-    assert COMPLEX.is_another(Order(id="7"))
+    for other in (
+        structure_like(bracket_order("mine", 11)),
+        models.Order(id="7"),
+        models.Order(id="7", external_identifier="mine"),
+    ):
+        assert COMPLEX.is_another(other)
     unreadable = AskedOrder("mine", is_complex=True, body=b'{"orders": 1}')
     assert not unreadable.is_another(same)  # nothing is known of the terms, and nothing is proven
 
 
-def structure_like(asked: NewComplexOrder) -> ComplexOrder:
+def structure_like(asked: models.NewComplexOrder) -> models.ComplexOrder:
     """A complex order as the service shows one of these terms."""
-    shown: ComplexOrder = converter.structure({**converter.unstructure(asked), "id": "7"}, ComplexOrder)
+    shown: models.ComplexOrder = converter.structure({**converter.unstructure(asked), "id": "7"}, models.ComplexOrder)
     return shown
 
 
@@ -339,16 +302,16 @@ def structure_like(asked: NewComplexOrder) -> ComplexOrder:
 class Answers:
     """An executor with one answer; ``calls`` are those that were made."""
 
-    answer: ComplexOrder
+    answer: models.ComplexOrder
     calls: list[tuple[str, Any]] = dataclasses.field(default_factory=list)
 
-    async def execute(self, call: BoundCall[Any]) -> ComplexOrder:
+    async def execute(self, call: BoundCall[Any]) -> models.ComplexOrder:
         self.calls.append((call.operation.name, call.path))
         return self.answer
 
 
 async def test_whole_of_a_component_is_its_complex_order() -> None:
-    listed = Order(id="1", complex_order_id="7")
+    listed = models.Order(id="1", complex_order_id="7")
     for quantity, differs in ((10, False), (11, True)):
         executor: Any = Answers(structure_like(bracket_order("mine", quantity)))
         whole, difference = await COMPLEX.whole_of(executor, "A1", listed)
@@ -358,7 +321,7 @@ async def test_whole_of_a_component_is_its_complex_order() -> None:
 
 
 async def test_whole_that_shows_another_id_is_not_taken() -> None:
-    executor: Any = Answers(ComplexOrder(id="8"))
+    executor: Any = Answers(models.ComplexOrder(id="8"))
     with pytest.raises(ResponseDecodeError, match="id must be 7, got 8") as caught:
-        await COMPLEX.whole_of(executor, "A1", Order(id="1", complex_order_id="7"))
+        await COMPLEX.whole_of(executor, "A1", models.Order(id="1", complex_order_id="7"))
     assert caught.value.operation == "complex_orders.get"

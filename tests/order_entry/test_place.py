@@ -9,32 +9,16 @@ from typing import Any
 import attrs
 import pytest
 
-from brokerage_async import tickets
+from brokerage_async import errors, tickets
 from brokerage_async._generated.operations import ORDERS_SUBMIT
 from brokerage_async.config import RetryPolicy
-from brokerage_async.errors import (
-    AuthenticationError,
-    BrokerageError,
-    ConfigurationError,
-    InvalidRequestError,
-    OrderNotSentError,
-    OrderOutcomeUnknownError,
-    OrderRefusedError,
-    PreflightError,
-    RateLimitError,
-    RequestNotSentError,
-    ResponseDecodeError,
-    TokenError,
-    UnprocessableError,
-)
 from brokerage_async.http.transport import Transport
-from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalError, MemoryJournal
+from brokerage_async.journal import EntryKey, EntryState, JournalError, MemoryJournal
 from brokerage_async.models import TickSize
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
-from tests.loops import on_virtual_time
 from tests.tables import for_each
 from tests.trading import (
     DRY_RUN,
@@ -44,12 +28,15 @@ from tests.trading import (
     POLICY,
     SUBMIT,
     TIMEOUT,
-    FailingJournal,
     Floor,
-    SlowJournal,
+    HookedJournal,
+    cancelled,
+    failing_journal,
     floor,
+    on_floor,
     order,
     place_unknown,
+    slow_journal,
 )
 
 pytestmark = pytest.mark.virtual_time
@@ -61,7 +48,7 @@ async def test_an_order_that_fails_its_dry_run_is_refused_and_never_submitted(he
     too_much = tickets.limit(tickets.buy_to_open("AAPL", 100_000_000), price="150")
     placement = await here.entry.place(here.account, too_much)
     assert placement.outcome is Outcome.REFUSED
-    assert isinstance(placement.error, PreflightError)
+    assert isinstance(placement.error, errors.PreflightError)
     assert placement.error.errors
     assert placement.note
     assert here.sim.ledger.count("orders.submit") == 0
@@ -75,7 +62,7 @@ async def test_place_with_ticks_refuses_a_price_between_them_before_sending(here
         (tickets.limit(share, price="10.01"), "price must be on a tick, got 10.01: the nearest are 10.00 and"),
         (tickets.stop(share, trigger="2.999"), "trigger must be on a tick, got 2.999: the nearest are 2.99 and"),
     ):
-        with pytest.raises(InvalidRequestError, match=reason) as caught:
+        with pytest.raises(errors.InvalidRequestError, match=reason) as caught:
             await here.entry.place(here.account, bad, tick_sizes=rows)
         assert caught.value.code == "off_tick"
     assert here.sim.ledger.count("orders.dry_run") == 0
@@ -95,21 +82,22 @@ def beside(code: str) -> faults.Fault:
 @for_each(
     "answer, error, codes",
     [
-        (faults.body(FAILED), PreflightError, ("preflight_errors", "margin_check_failed")),
-        (beside("preflight_check_failure"), PreflightError, ("preflight_check_failure", "margin")),
-        (beside("margin_check_failed"), UnprocessableError, ("margin_check_failed", "margin")),
+        (faults.body(FAILED), errors.PreflightError, ("preflight_errors", "margin_check_failed")),
+        (beside("preflight_check_failure"), errors.PreflightError, ("preflight_check_failure", "margin")),
+        (beside("margin_check_failed"), errors.UnprocessableError, ("margin_check_failed", "margin")),
     ],
 )
-@on_virtual_time
-async def test_errors_in_a_successful_dry_run_stop_the_order(answer: Any, error: Any, codes: tuple[str, str]) -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", DRY_RUN, answer)
-        placement = await here.entry.place(here.account, order(), allow_warnings=True)
-        assert placement.outcome is Outcome.REFUSED
-        assert type(placement.error) is error
-        assert (placement.error.code, placement.error.errors[0].code) == codes
-        assert placement.preview is not None
-        assert here.sim.ledger.count("orders.submit") == 0
+@on_floor()
+async def test_errors_in_a_successful_dry_run_stop_the_order(
+    here: Floor, answer: Any, error: Any, codes: tuple[str, str]
+) -> None:
+    here.sim.faults.add("POST", DRY_RUN, answer)
+    placement = await here.entry.place(here.account, order(), allow_warnings=True)
+    assert placement.outcome is Outcome.REFUSED
+    assert type(placement.error) is error
+    assert (placement.error.code, placement.error.errors[0].code) == codes
+    assert placement.preview is not None
+    assert here.sim.ledger.count("orders.submit") == 0
 
 
 @for_each(
@@ -121,34 +109,37 @@ async def test_errors_in_a_successful_dry_run_stop_the_order(answer: Any, error:
         (["tif_next_valid_sesssion"], Outcome.PLACED),
     ],
 )
-@on_virtual_time
-async def test_warnings_stop_the_order_unless_they_are_allowed(allowed: bool | list[str], outcome: Outcome) -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", DRY_RUN, faults.body(WARNED))
-        placement = await here.entry.place(here.account, order(), allow_warnings=allowed)
-        assert placement.outcome is outcome
-        assert [warning.code for warning in placement.warnings] == ["tif_next_valid_sesssion"]
-        assert here.sim.ledger.count("orders.submit") == (outcome is Outcome.PLACED)
+@on_floor()
+async def test_warnings_stop_the_order_unless_they_are_allowed(
+    here: Floor, allowed: bool | list[str], outcome: Outcome
+) -> None:
+    here.sim.faults.add("POST", DRY_RUN, faults.body(WARNED))
+    placement = await here.entry.place(here.account, order(), allow_warnings=allowed)
+    assert placement.outcome is outcome
+    assert [warning.code for warning in placement.warnings] == ["tif_next_valid_sesssion"]
+    assert here.sim.ledger.count("orders.submit") == (outcome is Outcome.PLACED)
 
 
 @for_each(
     "action, error",
     [
-        *((name, BrokerageError) for name in ("drop_after", "hang", "status(503)", "rate_limited", "unauthorized")),
-        ("garbage", ResponseDecodeError),
-        (faults.body(b'{"maintenance": true}'), ResponseDecodeError),
-        (faults.body(b'{"data": {}, "context": "/"}'), ResponseDecodeError),
+        *(
+            (name, errors.BrokerageError)
+            for name in ("drop_after", "hang", "status(503)", "rate_limited", "unauthorized")
+        ),
+        ("garbage", errors.ResponseDecodeError),
+        (faults.body(b'{"maintenance": true}'), errors.ResponseDecodeError),
+        (faults.body(b'{"data": {}, "context": "/"}'), errors.ResponseDecodeError),
     ],
 )
-@on_virtual_time
-async def test_dry_run_without_an_answer_is_no_permission(action: Any, error: type[Exception]) -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", DRY_RUN, action, times=None)
-        placement = await here.entry.place(here.account, order())
-        assert placement.outcome is Outcome.NOT_SENT
-        assert isinstance(placement.error, error)
-        assert here.sim.ledger.count("orders.submit") == 0
-        assert not await here.journaled()
+@on_floor()
+async def test_dry_run_without_an_answer_is_no_permission(here: Floor, action: Any, error: type[Exception]) -> None:
+    here.sim.faults.add("POST", DRY_RUN, action, times=None)
+    placement = await here.entry.place(here.account, order())
+    assert placement.outcome is Outcome.NOT_SENT
+    assert isinstance(placement.error, error)
+    assert here.sim.ledger.count("orders.submit") == 0
+    assert not await here.journaled()
 
 
 async def test_dead_grant_or_read_only_client_sends_no_order() -> None:
@@ -156,65 +147,49 @@ async def test_dead_grant_or_read_only_client_sends_no_order() -> None:
         here.sim.revoke()
         placement = await here.entry.place(here.account, order())
         assert placement.outcome is Outcome.NOT_SENT
-        assert isinstance(placement.error, TokenError)
+        assert isinstance(placement.error, errors.TokenError)
     async with floor(read_only=True) as here:
-        with pytest.raises(ConfigurationError, match="read-only"):
+        with pytest.raises(errors.ConfigurationError, match="read-only"):
             await here.entry.place(here.account, order())
         assert here.sim.ledger.count("orders.submit") == 0
         assert [entry.state for entry in await here.journaled()] in ([], [EntryState.NOT_SENT])
 
 
-class ClosesTheClient(MemoryJournal):
-    """A journal that closes ``client`` when a resubmission is journaled."""
-
-    client: Any = None
-
-    async def renew(self, key: EntryKey, *, owner: str, lease: float, attempts: int | None = None) -> bool:
-        if attempts is not None:
-            await self.client.aclose()
-        return await super().renew(key, owner=owner, lease=lease, attempts=attempts)
-
-
 async def test_place_whose_client_is_closed_before_a_resubmission_is_unknown(here: Floor) -> None:
     """The closed client sends nothing, but the first copy of the order has arrived."""
-    journal = ClosesTheClient()
-    journal.client = here.client
+
+    async def close_the_client(renew: Any, *names: Any, attempts: int | None = None, **values: Any) -> bool:
+        if attempts is not None:  # the resubmission is journaled
+            await here.client.aclose()
+        return bool(await renew(*names, attempts=attempts, **values))
+
+    journal = HookedJournal(renew=close_the_client)
     here.sim.faults.add("POST", SUBMIT, "drop_after")
     here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=None)
-    with pytest.raises(OrderOutcomeUnknownError) as caught:
-        await OrderEntry(here.client, journal, reconcile=POLICY).place(here.account, order("mine"), resubmit=1)
-    assert isinstance(caught.value.__cause__, ConfigurationError)
+    entry = OrderEntry(here.client, journal, reconcile=POLICY)
+    unknown = await place_unknown(here, entry=entry, resubmit=1)
+    assert isinstance(unknown.__cause__, errors.ConfigurationError)
     assert len(here.orders("mine")) == 1
     assert [entry.state for entry in await journal.entries()] == [EntryState.OPEN]
 
 
-class Watchful(MemoryJournal):
-    """Records the requests that were sent before each order was journaled."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.sent_before: list[int] = []
-        self.sent: Any = None
-
-    async def open(self, *names: Any, **values: Any) -> tuple[JournalEntry, bool]:
-        self.sent_before.append(len(self.sent["orders.submit"]))
-        return await super().open(*names, **values)
-
-
 async def test_the_journal_is_written_before_the_first_byte_leaves(here: Floor) -> None:
-    journal = Watchful()
-    journal.sent = here.wire.bodies
-    await OrderEntry(here.client, journal).place(here.account, order())
-    assert journal.sent_before == [0]
+    sent_before = []
+
+    async def watched(call: Any, *names: Any, **values: Any) -> Any:
+        sent_before.append(len(here.wire.bodies["orders.submit"]))
+        return await call(*names, **values)
+
+    await OrderEntry(here.client, HookedJournal(open=watched)).place(here.account, order())
+    assert sent_before == [0]
 
 
 @for_each("method", ["open", "find"])
-@on_virtual_time
-async def test_an_order_that_cannot_be_written_down_is_not_sent(method: str) -> None:
-    async with floor() as here:
-        with pytest.raises(JournalError, match="disk is full"):
-            await OrderEntry(here.client, FailingJournal(method)).place(here.account, order("mine"))
-        assert here.sim.ledger.count("orders.submit") == 0
+@on_floor()
+async def test_an_order_that_cannot_be_written_down_is_not_sent(here: Floor, method: str) -> None:
+    with pytest.raises(JournalError, match="disk is full"):
+        await OrderEntry(here.client, failing_journal(method)).place(here.account, order("mine"))
+    assert here.sim.ledger.count("orders.submit") == 0
 
 
 async def test_an_unknown_order_says_all_a_person_needs(here: Floor) -> None:
@@ -233,55 +208,49 @@ async def test_an_identifier_that_is_made_twice_is_not_taken_for_the_earlier_ord
     """A counter that restarts with each process makes such identifiers."""
     entry = OrderEntry(here.client, here.journal, reconcile=POLICY, identifiers=lambda: "order-1")
     assert (await entry.place(here.account, order())).outcome is Outcome.PLACED
-    with pytest.raises(InvalidRequestError, match="must never repeat") as caught:
+    with pytest.raises(errors.InvalidRequestError, match="must never repeat") as caught:
         await entry.place(here.account, order())
     assert caught.value.code == "identifier_in_use"
     assert (await entry.place(here.account, order("order-1"))).outcome is Outcome.PLACED  # asked for by name
     assert len(here.orders("order-1")) == 1
 
 
-async def test_known_orders_are_answered_or_refused_without_sending() -> None:
-    async with floor() as here:
-        first = await here.entry.place(here.account, order("mine"))
-        again = await here.another_entry().place(here.account, order("mine"))
-        assert again.outcome is Outcome.PLACED
-        assert again.order.id == first.order.id
-        assert "journaled before" in again.note
-        assert here.sim.ledger.count("orders.submit") == here.sim.ledger.count("orders.dry_run") == 1
-    async with floor() as here:
-        await here.entry.place(here.account, order("mine"))
-        with pytest.raises(InvalidRequestError, match="belongs to another order") as caught:
-            await here.entry.place(here.account, order("mine", quantity=11))
-        assert caught.value.code == "identifier_in_use"
-        assert here.sim.ledger.count("orders.submit") == 1
-
-
-async def test_a_refused_order_stays_refused_under_its_identifier(here: Floor) -> None:
-    here.sim.faults.add("POST", SUBMIT, faults.status(422))
+async def test_known_order_is_answered_without_sending(here: Floor) -> None:
     first = await here.entry.place(here.account, order("mine"))
-    again = await here.entry.place(here.account, order("mine"))
-    assert (first.outcome, again.outcome) == (Outcome.REFUSED, Outcome.REFUSED)
-    assert here.sim.ledger.count("orders.submit") == 1
+    again = await here.another_entry().place(here.account, order("mine"))
+    assert (again.outcome, again.order.id) == (Outcome.PLACED, first.order.id)
+    assert "journaled before" in again.note
+    with pytest.raises(errors.InvalidRequestError, match="belongs to another order") as caught:
+        await here.entry.place(here.account, order("mine", quantity=11))
+    assert caught.value.code == "identifier_in_use"
+    assert here.sim.ledger.count("orders.submit") == here.sim.ledger.count("orders.dry_run") == 1
+    here.sim.faults.add("POST", SUBMIT, faults.status(422))
+    refused = [await here.entry.place(here.account, order("other")) for _ in range(2)]
+    assert [each.outcome for each in refused] == [Outcome.REFUSED] * 2
+    assert here.sim.ledger.count("orders.submit") == 2
 
 
 @for_each(
     "action, error",
-    [("refuse", RequestNotSentError), ("rate_limited", RateLimitError), ("unauthorized", AuthenticationError)],
+    [
+        ("refuse", errors.RequestNotSentError),
+        ("rate_limited", errors.RateLimitError),
+        ("unauthorized", errors.AuthenticationError),
+    ],
 )
-@on_virtual_time
+@on_floor()
 async def test_order_that_never_left_or_was_turned_away_may_be_placed_again(
-    action: str, error: type[Exception]
+    here: Floor, action: str, error: type[Exception]
 ) -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, action, times=None)
-        first = await here.entry.place(here.account, order("mine"))
-        assert first.outcome is Outcome.NOT_SENT
-        assert isinstance(first.error, error)
-        assert (await here.journaled())[0].state is EntryState.NOT_SENT
-        here.sim.faults.clear()
-        again = await here.entry.place(here.account, order("mine"))
-        assert (again.outcome, again.attempts) == (Outcome.PLACED, 2)
-        assert len(here.orders("mine")) == 1
+    here.sim.faults.add("POST", SUBMIT, action, times=None)
+    first = await here.entry.place(here.account, order("mine"))
+    assert first.outcome is Outcome.NOT_SENT
+    assert isinstance(first.error, error)
+    assert (await here.journaled())[0].state is EntryState.NOT_SENT
+    here.sim.faults.clear()
+    again = await here.entry.place(here.account, order("mine"))
+    assert (again.outcome, again.attempts) == (Outcome.PLACED, 2)
+    assert len(here.orders("mine")) == 1
 
 
 async def test_placing_an_unknown_order_again_looks_again_and_sends_only_when_asked(here: Floor) -> None:
@@ -298,8 +267,7 @@ async def test_an_order_that_is_being_placed_is_not_placed_a_second_time(here: F
     here.sim.faults.add("POST", SUBMIT, "hang_after")
     placing = asyncio.create_task(here.entry.place(here.account, order("mine")))
     await asyncio.sleep(1)
-    unknown = await place_unknown(here)
-    assert unknown.code == "in_progress"
+    assert (await place_unknown(here)).code == "in_progress"
     assert (await placing).outcome is Outcome.PLACED
     assert here.sim.ledger.count("orders.submit") == 1
 
@@ -323,7 +291,7 @@ async def test_an_abandoned_order_is_left_alone(here: Floor) -> None:
     assert await here.entry.abandon(here.account, "mine", note="asked the desk: never arrived")
     assert not await here.entry.abandon(here.account, "mine", note="twice")
     assert await here.entry.recover() == []
-    with pytest.raises(InvalidRequestError, match="asked the desk"):
+    with pytest.raises(errors.InvalidRequestError, match="asked the desk"):
         await here.entry.place(here.account, order("mine"))
 
 
@@ -343,20 +311,17 @@ async def test_a_timeout_of_the_caller_names_the_order(here: Floor) -> None:
     assert found.outcome is Outcome.PLACED
 
 
-@pytest.mark.parametrize(("method", "action"), [("open", None), ("find", None), ("now", "hang")])
+@for_each("method, action", [("open", None), ("find", None), ("now", "hang")])
+@on_floor()
 async def test_caller_cancelled_before_the_order_is_journaled_learns_that_it_was_not_sent(
     here: Floor, method: str, action: str | None
 ) -> None:
     if action is not None:
         here.sim.faults.add("POST", DRY_RUN, action)
-    journal = SlowJournal(method, 0 if action else 1)
-    placing = asyncio.create_task(OrderEntry(here.client, journal).place(here.account, order("mine")))
-    await asyncio.sleep(0.8)
-    placing.cancel()
-    with pytest.raises(asyncio.CancelledError) as caught:
-        await placing
-    assert (caught.value.external_identifier, caught.value.account_number) == ("mine", here.account)  # type: ignore[attr-defined]
-    assert "was not sent" in caught.value.__notes__[0]
+    journal = slow_journal(method, 0 if action else 1)
+    error = await cancelled(OrderEntry(here.client, journal).place(here.account, order("mine")), 0.8)
+    assert (error.external_identifier, error.account_number) == ("mine", here.account)
+    assert "was not sent" in error.__notes__[0]
     states = [entry.state for entry in await journal.entries("sandbox")]
     assert states == ([EntryState.NOT_SENT] if method == "open" else [])
     assert here.sim.ledger.count("orders.submit") == 0
@@ -365,13 +330,9 @@ async def test_caller_cancelled_before_the_order_is_journaled_learns_that_it_was
 async def test_a_caller_cancelled_while_a_known_order_is_looked_up_learns_nothing_false(here: Floor) -> None:
     await here.entry.place(here.account, order("mine"))
     here.sim.faults.add("GET", LISTS, "hang")
-    placing = asyncio.create_task(here.entry.place(here.account, order("mine")))
-    await asyncio.sleep(1)
-    placing.cancel()
-    with pytest.raises(asyncio.CancelledError) as caught:
-        await placing
-    assert caught.value.external_identifier == "mine"  # type: ignore[attr-defined]
-    assert caught.value.__notes__ == [f"order mine of account {here.account} is in the journal as placed"]
+    error = await cancelled(here.entry.place(here.account, order("mine")), 1)
+    assert error.external_identifier == "mine"
+    assert error.__notes__ == [f"order mine of account {here.account} is in the journal as placed"]
 
 
 class LostAcknowledgement(MemoryJournal):
@@ -394,8 +355,7 @@ class LostAcknowledgement(MemoryJournal):
 
 
 async def test_place_whose_close_is_repeated_changes_nothing_about_the_order_of_another_worker(
-    here: Floor,
-    caplog: pytest.LogCaptureFixture,
+    here: Floor, caplog: pytest.LogCaptureFixture
 ) -> None:
     journal = LostAcknowledgement()
     here.sim.faults.add("POST", SUBMIT, "rate_limited", times=4)
@@ -406,7 +366,7 @@ async def test_place_whose_close_is_repeated_changes_nothing_about_the_order_of_
     second = OrderEntry(here.client, journal, reconcile=POLICY)
     assert (await second.place(here.account, order("mine"))).outcome is Outcome.PLACED
     journal.repeat.set()
-    with pytest.raises(OrderOutcomeUnknownError, match="no longer holds the journal entry") as caught:
+    with pytest.raises(errors.OrderOutcomeUnknownError, match="no longer holds the journal entry") as caught:
         await turned_away
     assert caught.value.code == "in_progress"
     assert "was not recorded: this worker no longer holds" in caplog.text
@@ -425,47 +385,37 @@ async def test_place_whose_entry_was_taken_over_says_so(here: Floor, caplog: pyt
     assert "outcome placed of order mine was not recorded" in caplog.text
 
 
-async def test_place_refused_without_a_journal_is_refused_while_its_claim_holds(here: Floor) -> None:
-    here.sim.faults.add("POST", SUBMIT, faults.status(422))
-    placement = await OrderEntry(here.client, FailingJournal("close")).place(here.account, order("mine"))
+async def test_place_refused_without_a_journal_is_refused_only_while_its_claim_holds(here: Floor) -> None:
+    """Once it has ended, another worker may have sent the order, and nothing shows that it has not."""
+    here.sim.faults.add("POST", SUBMIT, faults.status(422), times=2)
+    placement = await OrderEntry(here.client, failing_journal("close")).place(here.account, order("mine"))
     assert placement.outcome is Outcome.REFUSED
     assert "the journal did not acknowledge this outcome" in placement.note
+    entry = OrderEntry(here.client, failing_journal("close", "renew", "renew_many"), lease=0.05)
+    unknown = await place_unknown(here, entry=entry)
+    assert (unknown.code, "the journal did not acknowledge this outcome" in str(unknown)) == ("claim_lost", True)
 
 
-async def test_place_refused_without_a_journal_is_unknown_once_its_claim_has_ended(here: Floor) -> None:
-    """Another worker may have sent it since, and nothing shows that it has not."""
-    here.sim.faults.add("POST", SUBMIT, faults.status(422))
-    entry = OrderEntry(here.client, FailingJournal("close", "renew", "renew_many"), lease=0.05)
-    with pytest.raises(OrderOutcomeUnknownError, match="the journal did not acknowledge this outcome") as caught:
-        await entry.place(here.account, order("mine"))
-    assert caught.value.code == "claim_lost"
-
-
-@pytest.mark.parametrize(
-    ("action", "outcome", "note"),
+@for_each(
+    "action, outcome, note",
     [
-        (None, Outcome.PLACED, "was placed"),
-        (faults.status(422), Outcome.REFUSED, "was refused"),
+        ("delay(0)", Outcome.PLACED, "was placed"),
+        ("status(422)", Outcome.REFUSED, "was refused"),
         ("refuse", Outcome.NOT_SENT, "was not sent"),
     ],
 )
+@on_floor(retry=RetryPolicy(max_attempts=1))
 async def test_place_cancelled_while_its_outcome_is_recorded_carries_it(
-    action: Any, outcome: Outcome, note: str
+    here: Floor, action: str, outcome: Outcome, note: str
 ) -> None:
-    async with floor(retry=RetryPolicy(max_attempts=1)) as here:
-        if action is not None:
-            here.sim.faults.add("POST", SUBMIT, action, times=None)
-        journal = SlowJournal("close", 2)
-        entry = OrderEntry(here.client, journal, reconcile=POLICY)
-        placing = asyncio.create_task(entry.place(here.account, order("mine")))
-        await asyncio.sleep(1.5)
-        placing.cancel()
-        with pytest.raises(asyncio.CancelledError) as caught:
-            await placing
-        assert caught.value.placement.outcome is outcome  # type: ignore[attr-defined]
-        assert caught.value.__notes__ == [f"order mine of account {here.account} {note}"]
-        assert [each.state.value for each in await journal.entries()] == [outcome.value]
-        assert await entry.recover() == []
+    here.sim.faults.add("POST", SUBMIT, action, times=None)
+    journal = slow_journal("close", 2)
+    entry = OrderEntry(here.client, journal, reconcile=POLICY)
+    error = await cancelled(entry.place(here.account, order("mine")), 1.5)
+    assert error.placement.outcome is outcome
+    assert error.__notes__ == [f"order mine of account {here.account} {note}"]
+    assert [each.state.value for each in await journal.entries()] == [outcome.value]
+    assert await entry.recover() == []
 
 
 class BrokenTransport:
@@ -500,9 +450,8 @@ async def test_place_of_an_unknown_order_whose_journal_fails_says_that_it_may_ex
     entry = OrderEntry(here.client, journal, reconcile=POLICY)
     here.sim.faults.add("POST", SUBMIT, "drop_after")
     here.sim.faults.add("GET", LISTS, faults.status(503), times=None)
-    with pytest.raises(OrderOutcomeUnknownError):
-        await entry.place(here.account, order("mine"))
-    journal.now = FailingJournal("now").now  # type: ignore[method-assign]
+    await place_unknown(here, entry=entry)
+    journal.now = failing_journal("now").now  # type: ignore[method-assign]
     with pytest.raises(JournalError) as caught:
         await entry.place(here.account, order("mine"))
     assert "may have been placed" in caught.value.__notes__[0]
@@ -561,19 +510,14 @@ async def test_place_cancelled_with_every_task_of_the_loop_reports_as_if_cancell
             else:
                 assert states == [EntryState.OPEN] if "recover()" in note else EntryState.OPEN not in states
             fates.add(note.partition(here.account)[2])
-    assert fates == {
-        " was not sent",
-        " may have been placed: recover() will look for it",
-        " was placed",
-    }
+    assert fates == {" was not sent", " may have been placed: recover() will look for it", " was placed"}
 
 
 async def test_place_cancelled_with_every_task_while_it_claims_an_entry_leaves_no_claim(here: Floor) -> None:
     journal = Threaded()
     entry = OrderEntry(here.client, journal, reconcile=POLICY)
     here.sim.faults.add("POST", SUBMIT, "drop_before")
-    with pytest.raises(OrderOutcomeUnknownError):
-        await entry.place(here.account, order("mine"))
+    await place_unknown(here, entry=entry)
     (before,) = await journal.entries()
     cancelled = await place_until_shutdown(here, journal, 0.005)
     await asyncio.sleep(1)
@@ -588,7 +532,7 @@ async def test_place_of_an_identifier_that_is_open_for_another_address_is_reject
     elsewhere = attrs.evolve(here.key("mine"), origin="https://old.example.com")
     await here.journal.open(elsewhere, b"{}", owner="dead", lease=1)
     with pytest.raises(
-        InvalidRequestError, match=r"open in the journal for https://old\.example\.com: adopt"
+        errors.InvalidRequestError, match=r"open in the journal for https://old\.example\.com: adopt"
     ) as caught:
         await here.entry.place(here.account, order("mine"))
     assert caught.value.code == "identifier_in_use"
@@ -600,26 +544,21 @@ async def test_require_returns_the_placed_order_and_raises_otherwise() -> None:
         placement = (await here.entry.place(here.account, order("mine"))).require()
         assert [placement.order_id] == [record.order_id for record in here.orders("mine")]
         here.sim.faults.add("POST", SUBMIT, faults.status(422))
-        with pytest.raises(OrderRefusedError, match=r"order other of account \w+ was refused") as refused:
+        with pytest.raises(errors.OrderRefusedError, match=r"order other of account \w+ was refused") as refused:
             (await here.entry.place(here.account, order("other"))).require()
         assert (refused.value.external_identifier, refused.value.status) == ("other", 422)
         here.sim.faults.add("POST", SUBMIT, "refuse")
-        with pytest.raises(OrderNotSentError, match="was not sent"):
+        with pytest.raises(errors.OrderNotSentError, match="was not sent"):
             (await here.entry.place(here.account, order("third"))).require()
 
 
-class OpenedInBetween(MemoryJournal):
-    """A journal whose entry another worker opens between two reads."""
-
-    async def find(self, key: EntryKey, *, any_origin: bool = False) -> JournalEntry | None:
-        found = await super().find(key, any_origin=any_origin)
+async def test_place_of_an_order_that_another_worker_opens_in_between_is_rejected(here: Floor) -> None:
+    async def find(call: Any, *names: Any, **values: Any) -> Any:
+        found = await call(*names, **values)
         if found is None:
-            await self.open(key, b"{}", owner="another", lease=30)
+            await journal.open(here.key("mine"), b"{}", owner="another", lease=30)
         return found
 
-
-async def test_place_of_an_order_that_another_worker_opens_meanwhile_is_rejected(
-    here: Floor,
-) -> None:
-    with pytest.raises(InvalidRequestError, match="belongs to another order in the journal"):
-        await OrderEntry(here.client, OpenedInBetween()).place(here.account, order("mine"))
+    journal = HookedJournal(find=find)
+    with pytest.raises(errors.InvalidRequestError, match="belongs to another order in the journal"):
+        await OrderEntry(here.client, journal).place(here.account, order("mine"))

@@ -1,32 +1,39 @@
 """Recovery of orders that earlier runs left open, with several workers, dead workers, and clocks that are set."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from datetime import datetime
 from typing import Any
 
 import attrs
 import pytest
 
-from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalError, MemoryJournal
 from brokerage_async.operation import BoundCall
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.simulator import faults
+from tests.tables import for_each
 from tests.trading import (
     LISTS,
     POLICY,
     SUBMIT,
-    FailingJournal,
+    Bells,
     Floor,
-    SlowJournal,
-    floor,
+    HookedJournal,
+    cancelled,
+    failing_journal,
+    leave_open,
+    on_floor,
     order,
     place_unknown,
+    slow_journal,
 )
 
 pytestmark = pytest.mark.virtual_time
+
+
+async def leave_listed(here: Floor, name: str = "mine") -> None:
+    """Leave an open entry of a dead worker, whose order is listed."""
+    await here.client.orders.submit(here.account, order(name))
+    await here.journal.open(here.key(name), b"{}", owner="dead", lease=0)
 
 
 async def test_recovery_with_nothing_open_asks_nobody(here: Floor) -> None:
@@ -36,10 +43,7 @@ async def test_recovery_with_nothing_open_asks_nobody(here: Floor) -> None:
 
 async def test_recovery_sorts_out_everything_that_is_open_and_sends_nothing(here: Floor) -> None:
     for name, action in [("arrived", "drop_after"), ("never", "drop_before")]:
-        here.sim.faults.add("POST", SUBMIT, action)
-        here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
-        with pytest.raises(OrderOutcomeUnknownError):
-            await here.entry.place(here.account, order(name))
+        await leave_open(here, name, action)
     reads = here.sim.ledger.count("orders.list_live")
     found, missing = await here.another_entry().recover()
     assert (found.external_identifier, found.outcome) == ("arrived", Outcome.PLACED)
@@ -55,13 +59,11 @@ async def test_recovery_sorts_out_everything_that_is_open_and_sends_nothing(here
     assert still.external_identifier == "never"
 
 
-@pytest.mark.parametrize(("lists", "code"), [("", "absent"), ("live", "undetermined")])
+@for_each("lists, code", [("", "absent"), ("live", "undetermined")])
+@on_floor()
 async def test_conflict_of_one_order_says_nothing_about_the_others(here: Floor, lists: str, code: str) -> None:
     for name in ("taken", "never"):
-        here.sim.faults.add("POST", SUBMIT, "drop_before")
-        here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
-        with pytest.raises(OrderOutcomeUnknownError):
-            await here.entry.place(here.account, order(name))
+        await leave_open(here, name, "drop_before")
     await here.client.orders.submit(here.account, order("taken", 11))
     if lists:
         here.sim.faults.add("GET", lists, faults.status(503), times=None)
@@ -72,43 +74,20 @@ async def test_conflict_of_one_order_says_nothing_about_the_others(here: Floor, 
     assert ("not listed in" in never.note) == (code == "absent")
 
 
-async def test_recovery_days_later_still_finds_the_order(here: Floor) -> None:
-    here.sim.faults.add("POST", SUBMIT, "drop_after")
-    here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
-    await place_unknown(here)
+@for_each("ahead, later", [(0, 0), (150, 150), (-150, -150), (500, 0)])
+@on_floor()
+async def test_recover_days_later_finds_the_order_whatever_the_journals_clock_says(
+    here: Floor, ahead: int, later: int
+) -> None:
+    """The journal's clock is days ahead of the brokerage's: when the order was journaled, and at the recovery."""
+    days = [ahead]
+    journal = MemoryJournal(clock=lambda: here.sim.clock.now() + days[-1] * 86_400.0)
+    await leave_open(here, entry=OrderEntry(here.client, journal, reconcile=POLICY))
+    days.append(later)
     for _ in range(3):
         here.sim.clock.advance(86_400)
         await here.client.orders.submit(here.account, order())
-    (found,) = await here.another_entry().recover()
-    assert found.outcome is Outcome.PLACED
-
-
-async def test_a_clock_that_is_months_off_hides_no_order(here: Floor) -> None:
-    """The journal's clock says November while the brokerage lives in June, and the other way round."""
-    for months in (150 * 86_400.0, -150 * 86_400.0):
-        journal = MemoryJournal(clock=lambda months=months: here.sim.clock.now() + months)  # type: ignore[misc]
-        entry = OrderEntry(here.client, journal, reconcile=POLICY)
-        here.sim.faults.add("POST", SUBMIT, "drop_after")
-        here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
-        with pytest.raises(OrderOutcomeUnknownError):
-            await entry.place(here.account, order(f"off by {months}"))
-        here.sim.clock.advance(86_400)
-        (found,) = await entry.recover()
-        assert found.outcome is Outcome.PLACED
-
-
-async def test_a_clock_that_is_set_back_hides_no_open_order(here: Floor) -> None:
-    """Written down by a clock that was ahead. The program starts again after it was set right."""
-    ahead = 500 * 86_400.0
-    journal = MemoryJournal(clock=lambda: here.sim.clock.now() + ahead)
-    entry = OrderEntry(here.client, journal, reconcile=POLICY)
-    here.sim.faults.add("POST", SUBMIT, "drop_after")
-    here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
-    with pytest.raises(OrderOutcomeUnknownError):
-        await entry.place(here.account, order("mine"))
-    ahead = 0.0
-    here.sim.clock.advance(86_400)
-    (found,) = await entry.recover()
+    (found,) = await OrderEntry(here.client, journal, reconcile=POLICY).recover()
     assert found.outcome is Outcome.PLACED
 
 
@@ -117,8 +96,7 @@ async def test_a_clock_that_is_set_back_during_recovery_makes_it_no_longer(here:
     journal = MemoryJournal(clock=lambda: here.sim.clock.now() + off)
     entry = OrderEntry(here.client, journal, reconcile=POLICY)
     here.sim.faults.add("POST", SUBMIT, "drop_before")
-    with pytest.raises(OrderOutcomeUnknownError):
-        await entry.place(here.account, order("mine"))
+    await place_unknown(here, entry=entry)
     began = asyncio.get_running_loop().time()
     recovering = asyncio.create_task(entry.recover())
     await asyncio.sleep(5)
@@ -128,20 +106,15 @@ async def test_a_clock_that_is_set_back_during_recovery_makes_it_no_longer(here:
     assert asyncio.get_running_loop().time() - began < 60
 
 
-class Forgetful(MemoryJournal):
-    """Fails to note once that an entry was looked for."""
-
-    failed = False
-
-    async def release(self, key: EntryKey, *, owner: str, note: str, looked: bool = True) -> bool:
-        if looked and not self.failed:
-            self.failed = True
-            raise JournalError("disk full")
-        return await super().release(key, owner=owner, note=note, looked=looked)
-
-
 async def test_an_order_is_told_once_by_a_recovery_that_cannot_note_it(here: Floor) -> None:
-    journal = Forgetful(clock=here.sim.clock.now)
+    failures = [JournalError("disk full")]
+
+    async def forget(release: Any, *names: Any, looked: bool = True, **values: Any) -> Any:
+        if looked and failures:
+            raise failures.pop()
+        return await release(*names, looked=looked, **values)
+
+    journal = HookedJournal(clock=here.sim.clock.now, release=forget)
     await journal.open(here.key("mine"), b"{}", owner="dead", lease=1)
     (missing,) = await OrderEntry(here.client, journal, reconcile=POLICY).recover()
     assert missing.outcome is Outcome.UNKNOWN
@@ -150,35 +123,30 @@ async def test_an_order_is_told_once_by_a_recovery_that_cannot_note_it(here: Flo
 async def test_an_order_that_was_handled_a_moment_ago_is_left_to_who_did_it(here: Floor) -> None:
     """Another worker searches for the order in vain after we list the open entries and before we claim this one."""
 
-    class Busy(MemoryJournal):
-        async def entries(
-            self, environment: str | None = None, *, origin: str | None = None, state: EntryState | None = None
-        ) -> list[JournalEntry]:
-            before = await super().entries(environment, origin=origin, state=state)
-            for entry in before:
-                if entry.looked_at is None and entry.owner == "dead":
-                    assert await self.release(entry.key, owner="dead", note="not listed")
-            return before
+    async def entries(call: Any, *names: Any, **values: Any) -> list[JournalEntry]:
+        before: list[JournalEntry] = await call(*names, **values)
+        for entry in before:
+            if entry.looked_at is None and entry.owner == "dead":
+                assert await journal.release(entry.key, owner="dead", note="not listed")
+        return before
 
-    journal = Busy(clock=here.sim.clock.now)
+    journal = HookedJournal(clock=here.sim.clock.now, entries=entries)
     await journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
     assert await OrderEntry(here.client, journal, reconcile=POLICY).recover() == []
     entry = await journal.find(here.key("mine"))
     assert (entry.owner, entry.note) == (None, "not listed")
 
 
-class Overtaken(MemoryJournal):
-    """A journal whose entry another worker searches for in vain just before it is claimed."""
-
-    async def claim(self, key: EntryKey, *, owner: str, lease: float) -> JournalEntry | None:
-        entry = await self.find(key)
-        if entry is not None and entry.looked_at is None:
-            assert await self.release(key, owner="dead", note="not listed")
-        return await super().claim(key, owner=owner, lease=lease)
-
-
 async def test_an_order_that_was_handled_just_before_it_is_claimed_is_given_back_as_it_is(here: Floor) -> None:
-    journal = Overtaken(clock=here.sim.clock.now)
+    """Another worker searches for it in vain at that moment."""
+
+    async def claim(call: Any, key: EntryKey, **values: Any) -> Any:
+        entry = await journal.find(key)
+        if entry is not None and entry.looked_at is None:
+            assert await journal.release(key, owner="dead", note="not listed")
+        return await call(key, **values)
+
+    journal = HookedJournal(clock=here.sim.clock.now, claim=claim)
     await journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
     assert await OrderEntry(here.client, journal, reconcile=POLICY).recover() == []
     (entry,) = await journal.entries()
@@ -213,7 +181,8 @@ async def test_a_recovery_that_is_cancelled_leaves_its_orders_to_the_next_one_at
     assert (entry.state, entry.owner, entry.looked_at) == (EntryState.OPEN, None, None)
 
 
-@pytest.mark.parametrize("end", ["cancelled", "journal"])
+@for_each("end", ["cancelled", "journal"])
+@on_floor()
 async def test_what_was_handled_before_a_recovery_ended_early_is_told(here: Floor, end: str) -> None:
     """One order is found at once. The other one is still being looked for when the caller or the journal gives up."""
     await here.client.orders.submit(here.account, order("listed"))
@@ -226,7 +195,7 @@ async def test_what_was_handled_before_a_recovery_ended_early_is_told(here: Floo
         recovering.cancel()
     else:
         await asyncio.sleep(35)
-        here.journal.entries = FailingJournal("entries").entries  # type: ignore[method-assign]
+        here.journal.entries = failing_journal("entries").entries  # type: ignore[method-assign]
     with pytest.raises((asyncio.CancelledError, JournalError)) as caught:
         await recovering
     told = [(placement.external_identifier, placement.outcome) for placement in caught.value.placements]  # type: ignore[union-attr]
@@ -236,7 +205,7 @@ async def test_what_was_handled_before_a_recovery_ended_early_is_told(here: Floo
 
 async def test_recover_cancelled_while_it_records_an_outcome_returns_what_the_journal_said(here: Floor) -> None:
     await here.client.orders.submit(here.account, order("mine"))
-    journal = SlowJournal("close", 2)
+    journal = slow_journal("close", 2)
     await journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
     recovering = asyncio.create_task(OrderEntry(here.client, journal, reconcile=POLICY).recover())
     await asyncio.sleep(2)
@@ -268,38 +237,34 @@ class SlowClaims(MemoryJournal):
         return sum(entry.claimed_until is not None and entry.claimed_until > now for entry in await self.entries())
 
 
-@asynccontextmanager
-async def left_open(orders: int) -> AsyncIterator[tuple[Floor, SlowClaims]]:
-    """A floor with this many orders that a dead worker left open."""
-    async with floor() as here:
-        journal = SlowClaims(clock=here.sim.clock.now)
-        for number in range(orders):
-            await journal.open(here.key(f"order-{number}"), b"{}", owner="dead", lease=0)
-        yield here, journal
+async def left_open(here: Floor, orders: int) -> SlowClaims:
+    """Return a journal with this many orders that a dead worker left open."""
+    journal = SlowClaims(clock=here.sim.clock.now)
+    for number in range(orders):
+        await journal.open(here.key(f"order-{number}"), b"{}", owner="dead", lease=0)
+    return journal
 
 
-async def test_a_recovery_that_is_cancelled_while_it_claims_leaves_its_orders_free() -> None:
-    async with left_open(20) as (here, journal):
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(9.5):
-                await OrderEntry(here.client, journal, reconcile=POLICY).recover()
-        assert await journal.held() == 0
-
-
-async def test_a_recovery_whose_journal_fails_while_it_claims_leaves_its_orders_free() -> None:
-    async with left_open(20) as (here, journal):
-        journal.most = 9
-        with pytest.raises(JournalError):
+@for_each("most, error", [(1000, TimeoutError), (9, JournalError)])
+@on_floor()
+async def test_recover_that_ends_while_it_claims_leaves_its_orders_free(
+    here: Floor, most: int, error: type[Exception]
+) -> None:
+    """The caller or the journal gives up."""
+    journal = await left_open(here, 20)
+    journal.most = most
+    with pytest.raises(error):
+        async with asyncio.timeout(9.5):
             await OrderEntry(here.client, journal, reconcile=POLICY).recover()
-        assert await journal.held() == 0
+    assert await journal.held() == 0
 
 
-async def test_claims_that_take_longer_than_a_lease_are_renewed_from_the_first_one_on() -> None:
-    async with left_open(60) as (here, journal):
-        recovering = asyncio.create_task(OrderEntry(here.client, journal, reconcile=POLICY, lease=30).recover())
-        await asyncio.sleep(59.5)
-        assert await journal.held() == 60
-        assert len(await recovering) == 60
+async def test_claims_that_take_longer_than_a_lease_are_renewed_from_the_first_one_on(here: Floor) -> None:
+    journal = await left_open(here, 60)
+    recovering = asyncio.create_task(OrderEntry(here.client, journal, reconcile=POLICY, lease=30).recover())
+    await asyncio.sleep(59.5)
+    assert await journal.held() == 60
+    assert len(await recovering) == 60
 
 
 async def test_recovery_leaves_the_entries_of_the_other_environment_alone(here: Floor) -> None:
@@ -310,40 +275,21 @@ async def test_recovery_leaves_the_entries_of_the_other_environment_alone(here: 
     assert await here.entry.recover() == []
 
 
-class Rings:
-    """Streams whose doorbell rings half a second after a search begins."""
-
-    def check_account(self) -> None:
-        pass
-
-    def doorbell(self, account_numbers: Any, events: frozenset[str]) -> Any:
-        @asynccontextmanager
-        async def rings(ring: Callable[[], None]) -> AsyncIterator[None]:
-            timer = asyncio.get_running_loop().call_later(0.5, ring)
-            try:
-                yield
-            finally:
-                timer.cancel()
-
-        return rings
-
-
 async def test_recover_with_push_finds_an_order_as_soon_as_its_event_comes(here: Floor) -> None:
     lazy = attrs.evolve(POLICY, first=10.0)
-    await here.client.orders.submit(here.account, order("mine"))
-    await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
+    await leave_listed(here)
     entry = OrderEntry(here.client, here.journal, reconcile=lazy)
-    object.__setattr__(entry._context, "doorbells", Rings())
+    object.__setattr__(entry._context, "doorbells", Bells(0.5))
     began = asyncio.get_running_loop().time()
     (found,) = await entry.recover()
     assert found.outcome is Outcome.PLACED
     assert asyncio.get_running_loop().time() - began < 2
 
 
-@pytest.mark.parametrize("trouble", [faults.status(403), "refuse", "drop_before"])
-async def test_recover_that_cannot_read_the_account_leaves_the_entry(here: Floor, trouble: faults.Fault | str) -> None:
-    await here.client.orders.submit(here.account, order("mine"))
-    await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
+@for_each("trouble", ["status(403)", "refuse", "drop_before"])
+@on_floor()
+async def test_recover_that_cannot_read_the_account_leaves_the_entry(here: Floor, trouble: str) -> None:
+    await leave_listed(here)
     here.sim.faults.add("GET", LISTS, trouble, times=None)
     (unread,) = await here.another_entry().recover(reconcile=attrs.evolve(POLICY, give_up=30))
     assert (unread.outcome, unread.code) == (Outcome.UNKNOWN, "undetermined")
@@ -356,8 +302,7 @@ async def test_recover_that_cannot_read_the_account_leaves_the_entry(here: Floor
 
 async def test_recover_beside_a_worker_that_cannot_read_the_account_still_returns_the_order(here: Floor) -> None:
     """Both begin at once. The one without authority claims first. Its failed search must not count."""
-    await here.client.orders.submit(here.account, order("mine"))
-    await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
+    await leave_listed(here)
     here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
     blind, owner = await asyncio.gather(here.another_entry().recover(), here.another_entry().recover())
     assert [placement.outcome for placement in blind] == [Outcome.UNKNOWN]
@@ -397,49 +342,34 @@ class Stand:
 
 
 async def test_recover_names_the_orders_of_other_origins_and_adopt_brings_them_over(
-    caplog: pytest.LogCaptureFixture,
+    here: Floor, caplog: pytest.LogCaptureFixture
 ) -> None:
     origin = "http://127.0.0.1:8080"
-    async with floor() as here:
-        await here.client.orders.submit(here.account, order("mine"))
-        elsewhere = attrs.evolve(here.key("mine"), origin=origin)
-        await here.journal.open(elsewhere, b"{}", owner="dead", lease=0)
-        for _ in range(2):  # named each time, and never searched for
-            reads = here.sim.ledger.count("orders.list_live")
-            (named,) = await here.entry.recover()
-            assert (named.outcome, named.code) == (Outcome.UNKNOWN, "other_origin")
-            assert origin in named.note
-            assert here.sim.ledger.count("orders.list_live") == reads
-        assert "open order mine" in caplog.text
-        assert not await here.entry.adopt(here.account, "mine", origin="https://third.example.com")
-        assert await here.entry.adopt(here.account, "mine", origin=origin)
-        (found,) = await here.entry.recover()
-        assert found.outcome is Outcome.PLACED
-
-
-class BrokenRelease(MemoryJournal):
-    """A journal that fails when a search begins, and takes its time to release."""
-
-    async def now(self) -> datetime:
-        raise JournalError("no route to the database")
-
-    async def release(self, key: EntryKey, *, owner: str, note: str, looked: bool = True) -> bool:
-        await asyncio.sleep(2)
-        return await super().release(key, owner=owner, note=note, looked=looked)
+    await here.client.orders.submit(here.account, order("mine"))
+    elsewhere = attrs.evolve(here.key("mine"), origin=origin)
+    await here.journal.open(elsewhere, b"{}", owner="dead", lease=0)
+    for _ in range(2):  # named each time, and never searched for
+        reads = here.sim.ledger.count("orders.list_live")
+        (named,) = await here.entry.recover()
+        assert (named.outcome, named.code) == (Outcome.UNKNOWN, "other_origin")
+        assert origin in named.note
+        assert here.sim.ledger.count("orders.list_live") == reads
+    assert "open order mine" in caplog.text
+    assert not await here.entry.adopt(here.account, "mine", origin="https://third.example.com")
+    assert await here.entry.adopt(here.account, "mine", origin=origin)
+    (found,) = await here.entry.recover()
+    assert found.outcome is Outcome.PLACED
 
 
 async def test_place_cancelled_while_it_tidies_up_after_an_error_ends_cancelled(here: Floor) -> None:
-    journal = BrokenRelease()
+    """The journal fails when the search begins, and takes its time to release the entry."""
+    journal = slow_journal("release", 2)
+    journal.now = failing_journal("now").now  # type: ignore[method-assign]
     entry = OrderEntry(here.client, journal, reconcile=POLICY)
     here.sim.faults.add("POST", SUBMIT, "drop_before")
-    with pytest.raises(OrderOutcomeUnknownError):
-        await entry.place(here.account, order("mine"))
-    placing = asyncio.create_task(entry.place(here.account, order("mine")))
-    await asyncio.sleep(1)
-    placing.cancel()
-    with pytest.raises(asyncio.CancelledError) as caught:
-        await placing
-    assert isinstance(caught.value.__cause__, JournalError)
-    assert "may have been placed" in caught.value.__notes__[0]
+    await place_unknown(here, entry=entry)
+    error = await cancelled(entry.place(here.account, order("mine")), 1)
+    assert isinstance(error.__cause__, JournalError)
+    assert "may have been placed" in error.__notes__[0]
     await asyncio.sleep(3)  # the release goes on in the background
     assert (await journal.entries())[0].owner is None

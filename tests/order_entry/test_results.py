@@ -5,16 +5,8 @@ from datetime import UTC, datetime
 import attrs
 import pytest
 
+from brokerage_async import errors
 from brokerage_async._generated.models import ComplexOrder, Order
-from brokerage_async.errors import (
-    BrokerageError,
-    ErrorDetail,
-    OrderNotSentError,
-    OrderOutcomeUnknownError,
-    OrderRefusedError,
-    PreflightError,
-    ServerError,
-)
 from brokerage_async.journal import EntryKey, JournalEntry
 from brokerage_async.order_entry.results import ChangeOutcome, OrderChange, Outcome, Placement, placement_of
 from tests.tables import for_each
@@ -49,9 +41,11 @@ def test_answers_stay_as_they_are() -> None:
         assert attrs.evolve(answer) == answer
 
 
-@for_each("outcome, error", [(Outcome.REFUSED, OrderRefusedError), (Outcome.NOT_SENT, OrderNotSentError)])
-def test_require_raises_what_the_service_said(outcome: Outcome, error: type[BrokerageError]) -> None:
-    cause = PreflightError("no money", code="margin", status=422, errors=(ErrorDetail("margin", "no money"),))
+@for_each("outcome, error", [(Outcome.REFUSED, errors.OrderRefusedError), (Outcome.NOT_SENT, errors.OrderNotSentError)])
+def test_require_raises_what_the_service_said(outcome: Outcome, error: type[errors.BrokerageError]) -> None:
+    cause = errors.PreflightError(
+        "no money", code="margin", status=422, errors=(errors.ErrorDetail("margin", "no money"),)
+    )
     with pytest.raises(error, match=r"order x of account A1 was .*: no money") as caught:
         attrs.evolve(PLACEMENT, outcome=outcome, error=cause, attempts=2).require()
     assert (caught.value.code, caught.value.status, caught.value.errors) == ("margin", 422, cause.errors)
@@ -59,14 +53,14 @@ def test_require_raises_what_the_service_said(outcome: Outcome, error: type[Brok
 
 
 def test_require_without_an_error_raises_the_note() -> None:
-    with pytest.raises(OrderRefusedError, match="was refused: journaled before") as caught:
+    with pytest.raises(errors.OrderRefusedError, match="was refused: journaled before") as caught:
         attrs.evolve(PLACEMENT, outcome=Outcome.REFUSED, note="journaled before").require()
     assert (caught.value.code, caught.value.status, caught.value.errors) == (None, None, ())
 
 
 def test_require_of_an_unknown_order_raises_all_that_names_it() -> None:
-    cause = ServerError("down", status=503)
-    with pytest.raises(OrderOutcomeUnknownError, match="may or may not have been placed: looked for") as caught:
+    cause = errors.ServerError("down", status=503)
+    with pytest.raises(errors.OrderOutcomeUnknownError, match="may or may not have been placed: looked for") as caught:
         attrs.evolve(
             PLACEMENT, outcome=Outcome.UNKNOWN, error=cause, code="absent", note="looked for", attempts=1
         ).require()

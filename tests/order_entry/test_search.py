@@ -63,7 +63,7 @@ BODY = (
 
 
 def searching(
-    account: Account, *, attempts: int, now: datetime | None = None, body: bytes = BODY, order_id: str | None = None
+    account: Account, *, attempts: int = 1, now: datetime | None = None, body: bytes = BODY, order_id: str | None = None
 ) -> IdentifierSearch:
     key = EntryKey("https://api.example.com", "sandbox", "A1", "a")
     entry = JournalEntry(key=key, body=body, attempts=attempts, opened_at=NOW, order_id=order_id)
@@ -149,7 +149,7 @@ async def test_poll_takes_no_order_for_ours_that_was_received_before_it_was_jour
     """Identifiers that repeat, of a counter for example: the terms are the same, the order is not."""
     earlier = carrier(1)
     for now, ours in ((NOW, True), (NOW + timedelta(hours=1), False), (None, True)):
-        search = searching(Account([[earlier]], [[]]), attempts=1, now=now)
+        search = searching(Account([[earlier]], [[]]), now=now)
         sighting = await search.poll(["a"])
         assert list(sighting.orders) == (["a"] if ours else [])
         assert ("was received before this one was journaled" in search.conflict("a")) is not ours
@@ -157,7 +157,7 @@ async def test_poll_takes_no_order_for_ours_that_was_received_before_it_was_jour
 
 async def test_poll_after_a_suspension_of_the_machine_takes_our_order_for_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     """The event loop's clock stood still for an hour, the service's went on."""
-    search = searching(Account([[carrier(1)]], [[]]), attempts=1, now=NOW + timedelta(hours=1))
+    search = searching(Account([[carrier(1)]], [[]]), now=NOW + timedelta(hours=1))
     suspended_until = time.time() + 3600
     monkeypatch.setattr(module.time, "time", lambda: suspended_until)
     sighting = await search.poll(["a"])
@@ -168,7 +168,7 @@ async def test_poll_after_a_suspension_of_the_machine_takes_our_order_for_ours(m
 async def test_poll_with_absurd_times_reads_on(year: int) -> None:
     absurd = Order(id="x", external_identifier="x", received_at=datetime(year, 1, 1, tzinfo=UTC))
     for pages in ([[absurd], [order("a")]], [[order("y"), absurd], [order("a")]]):
-        found = searching(Account([[]], pages), attempts=1, now=NOW)
+        found = searching(Account([[]], pages), now=NOW)
         assert list((await poll(Account([[]], pages), "a")).orders) in (["a"], [])
         assert (await found.poll(["a"])).complete
 
@@ -208,10 +208,7 @@ class Unreadable(Account):
 )
 async def test_poll_reports_why_a_listed_complex_order_cannot_be_read(failure: BrokerageError, permanent: bool) -> None:
     body = b'{"orders": [{"external-identifier": "a"}]}'
-    entry = JournalEntry(key=EntryKey("https://api.example.com", "sandbox", "A1", "a"), body=body, opened_at=NOW)
-    account = Unreadable([carrier(1, complex_order_id="7")], failure)
-    search = IdentifierSearch(context_of(account), "A1", Window.from_now(NOW), {"a": entry})
-    sighting = await search.poll(["a"])
+    sighting = await searching(Unreadable([carrier(1, complex_order_id="7")], failure), body=body).poll(["a"])
     assert (dict(sighting.orders), sighting.complete) == ({}, False)
     assert sighting.error is failure
     assert sighting.permanent is permanent
@@ -226,12 +223,11 @@ async def test_complex_order_without_identifiers_is_neither_ours_nor_nothing(
     It is not taken for ours where other orders show identifiers, nor while the service's time is not known.
     """
     body = b'{"orders": [{"external-identifier": "a", "price": "10"}]}'
-    entry = JournalEntry(key=EntryKey("https://api.example.com", "sandbox", "A1", "a"), body=body, opened_at=NOW)
     nameless = Order(id="1", status=OrderStatus.LIVE, received_at=NOW, price=Decimal(price), complex_order_id="7")
     account = Account([[nameless, *map(order, others)]], [[]])
     account.wholes["7"] = ComplexOrder(id="7", orders=(nameless,))
     account._lists["complex_orders.list"] = [[ComplexOrder(id="7", orders=(nameless,))]]
-    search = IdentifierSearch(context_of(account), "A1", Window.from_now(NOW), {"a": entry})
+    search = searching(account, body=body)
     sighting = await search.poll(["a"])
     assert (dict(sighting.orders), search.conflict("a"), sighting.complete) == ({}, "", True)
     found, problem = await search.nameless("a")
@@ -258,7 +254,7 @@ async def test_order_without_identifier_is_ours_only_by_its_own_terms(
 ) -> None:
     """Calling it ours could be false, and calling ours absent would permit a second submit."""
     terms = {"price": Decimal(10), "legs": BOUGHT, "status": OrderStatus.LIVE, "received_at": NOW} | seen
-    search = searching(Account([[Order(id="5", **terms)]], [[]]), attempts=1, now=NOW, body=body)
+    search = searching(Account([[Order(id="5", **terms)]], [[]]), now=NOW, body=body)
     await search.poll(["a"])
     found, problem = await search.nameless("a")
     assert (found and found.id, bool(problem)) == ("5" if is_ours else None, is_ours is None)
@@ -270,7 +266,7 @@ async def test_order_without_identifier_may_be_ours_where_others_show_theirs(day
     """The echo of identifiers was never recorded: it may differ between lists, or between statuses."""
     received = NOW - timedelta(days=days_ago)
     ours = Order(id="5", status=OrderStatus.FILLED, received_at=received, price=Decimal(10), legs=BOUGHT)
-    search = searching(Account([[order("another")]], [[ours]]), attempts=1, now=NOW)
+    search = searching(Account([[order("another")]], [[ours]]), now=NOW)
     sighting = await search.poll(["a"])
     assert (dict(sighting.orders), sighting.complete) == ({}, True)
     found, problem = await search.nameless("a")
@@ -280,13 +276,11 @@ async def test_order_without_identifier_may_be_ours_where_others_show_theirs(day
 @for_each("is_complex", [False, True])
 @on_virtual_time
 async def test_single_and_complex_orders_of_one_number_are_two(is_complex: bool) -> None:
-    entry_of_7 = {"attempts": 1, "order_id": "7"}
     single, component = carrier(7), Order(id="71", complex_order_id="7", status=OrderStatus.LIVE)
     rows = [single, component] if is_complex else [component, single]
     account = Account([rows], [[]])
     account.wholes["7"] = ComplexOrder(id="7", orders=(component,))
     account._lists["complex_orders.list"] = [[]]
     body = b'{"orders": [{"external-identifier": "a"}]}' if is_complex else BODY
-    search = searching(account, body=body, **entry_of_7)  # type: ignore[arg-type]
-    found = (await search.poll(["a"])).orders
+    found = (await searching(account, body=body, order_id="7").poll(["a"])).orders
     assert isinstance(found.get("a"), ComplexOrder if is_complex else Order)

@@ -16,10 +16,11 @@ from brokerage_async.models import Fill, Order, OrderLeg, OrderStatus, TickSize
 from brokerage_async.order_entry import Outcome, Placement
 from brokerage_async.order_entry.work import Ladder, Prices
 from brokerage_async.tickets import buy_to_open, market
-from tests.loops import on_virtual_time
 from tests.partial_listings import altered
 from tests.tables import for_each
-from tests.trading import LISTS, POLICY, Floor, floor, order
+from tests.trading import LISTS, POLICY, Floor, cancelled, floor, on_floor, order
+
+pytestmark = pytest.mark.virtual_time
 
 LADDER = [Decimal(10), Decimal(11), Decimal(12)]
 EVERY = 5.0
@@ -52,33 +53,28 @@ def state_of(placement: Placement) -> str:
     return f"{shown(placement).status} at {shown(placement).price}"
 
 
-@on_virtual_time
-async def test_each_price_is_tried_and_what_remains_is_cancelled() -> None:
-    async with floor() as here:
-        began = here.sim.clock.now()
-        placement = await worked(here)
-        assert (placement.outcome, state_of(placement)) == (Outcome.PLACED, "Cancelled at 12.00")
-        assert [each.price for each in placement.replaced] == LADDER[:2]
-        assert prices_of(here) == LADDER
-        assert 3 * EVERY < here.sim.clock.now() - began < 3 * EVERY + 5
-        entry = await entry_of(here)
-        assert (entry.state, entry.order_id) == (EntryState.PLACED, placement.order_id)
-        assert len(here.wire.bodies["orders.submit"]) == 1
+async def test_each_price_is_tried_and_what_remains_is_cancelled(here: Floor) -> None:
+    began = here.sim.clock.now()
+    placement = await worked(here)
+    assert (placement.outcome, state_of(placement)) == (Outcome.PLACED, "Cancelled at 12.00")
+    assert [each.price for each in placement.replaced] == LADDER[:2]
+    assert prices_of(here) == LADDER
+    assert 3 * EVERY < here.sim.clock.now() - began < 3 * EVERY + 5
+    entry = await entry_of(here)
+    assert (entry.state, entry.order_id) == (EntryState.PLACED, placement.order_id)
+    assert len(here.wire.bodies["orders.submit"]) == 1
 
 
-@on_virtual_time
-async def test_partial_fills_stay_counted_and_the_rest_is_worked_on() -> None:
-    async with floor() as here:
-        task = asyncio.create_task(worked(here, [*LADDER, here.sim.price("AAPL") + 1]))
-        await asyncio.sleep(3)
-        here.sim.fill_order(here.orders("worked")[0].order_id, 4)
-        placement = await task
-        assert shown(placement).status == "Filled"
-        assert [leg.quantity for leg in shown(placement).legs or ()] == [6]
-        assert sum(fill.quantity or 0 for fill in placement.fills) == 10
+async def test_partial_fills_stay_counted_and_the_rest_is_worked_on(here: Floor) -> None:
+    task = asyncio.create_task(worked(here, [*LADDER, here.sim.price("AAPL") + 1]))
+    await asyncio.sleep(3)
+    here.sim.fill_order(here.orders("worked")[0].order_id, 4)
+    placement = await task
+    assert shown(placement).status == "Filled"
+    assert [leg.quantity for leg in shown(placement).legs or ()] == [6]
+    assert sum(fill.quantity or 0 for fill in placement.fills) == 10
 
 
-@on_virtual_time
 async def test_until_a_time_or_the_close_the_last_price_is_tried() -> None:
     async with floor() as here:
         await here.client.positions.list(here.account)  # the service's clock is known from now on
@@ -98,23 +94,20 @@ async def test_until_a_time_or_the_close_the_last_price_is_tried() -> None:
         assert shown(placement).status in ("Cancelled", "Expired")
 
 
-@on_virtual_time
-async def test_an_async_iterator_is_asked_for_each_price_when_it_is_due() -> None:
+async def test_an_async_iterator_is_asked_for_each_price_when_it_is_due(here: Floor) -> None:
     asked = []
-    async with floor() as here:
 
-        async def prices() -> AsyncIterator[Decimal]:
-            for price in LADDER:
-                asked.append(here.sim.clock.now())
-                yield price
+    async def prices() -> AsyncIterator[Decimal]:
+        for price in LADDER:
+            asked.append(here.sim.clock.now())
+            yield price
 
-        placement = await worked(here, prices())
-        assert shown(placement).price == 12
-        assert asked[1] - asked[0] >= EVERY
-        assert asked[2] - asked[1] >= EVERY
+    placement = await worked(here, prices())
+    assert shown(placement).price == 12
+    assert asked[1] - asked[0] >= EVERY
+    assert asked[2] - asked[1] >= EVERY
 
 
-@on_virtual_time
 async def test_a_price_that_does_not_come_delays_neither_the_end_nor_the_result() -> None:
     async def prices() -> AsyncIterator[Decimal]:
         yield LADDER[0]
@@ -135,78 +128,60 @@ async def test_a_price_that_does_not_come_delays_neither_the_end_nor_the_result(
         assert here.sim.clock.now() - began < 60
 
 
-@on_virtual_time
-async def test_a_price_may_come_twice() -> None:
-    async with floor() as here:
-        prices = [Decimal(each) for each in (10, 11, 10, 12)]
-        await worked(here, prices)
-        assert prices_of(here) == prices
+async def test_a_price_may_come_twice(here: Floor) -> None:
+    prices = [Decimal(each) for each in (10, 11, 10, 12)]
+    await worked(here, prices)
+    assert prices_of(here) == prices
 
 
-@on_virtual_time
-async def test_the_entry_is_open_meanwhile_and_a_cancelled_caller_leaves_the_order_to_recover() -> None:
-    async with floor() as here:
-        task = asyncio.create_task(worked(here))
-        await asyncio.sleep(EVERY + 3)
-        assert (await entry_of(here)).state is EntryState.OPEN
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError) as cancelled:
-            await task
-        left = cancelled.value.placement  # type: ignore[attr-defined]
-        assert (left.order.price, left.order.status) == (11, "Live")
-        assert "recover() will find it" in str(cancelled.value.__notes__)
-        found = await recovered(here)
-        assert (found.outcome, found.order_id) == (Outcome.PLACED, left.order_id)
-        placement = await here.another_entry().work(here.account, order("worked"), LADDER, every=EVERY)
-        assert prices_of(here) == LADDER  # it went on after its price
-        assert shown(placement).price == 12
-        assert [each.price for each in placement.replaced] == LADDER[:2]
+async def test_the_entry_is_open_meanwhile_and_a_cancelled_caller_leaves_the_order_to_recover(here: Floor) -> None:
+    task = asyncio.create_task(worked(here))
+    await asyncio.sleep(EVERY + 3)
+    assert (await entry_of(here)).state is EntryState.OPEN
+    error = await cancelled(task, 0)
+    left = error.placement
+    assert (left.order.price, left.order.status) == (11, "Live")
+    assert "recover() will find it" in str(error.__notes__)
+    found = await recovered(here)
+    assert (found.outcome, found.order_id) == (Outcome.PLACED, left.order_id)
+    placement = await here.another_entry().work(here.account, order("worked"), LADDER, every=EVERY)
+    assert prices_of(here) == LADDER  # it went on after its price
+    assert shown(placement).price == 12
+    assert [each.price for each in placement.replaced] == LADDER[:2]
 
 
-@on_virtual_time
 async def test_a_half_done_step_is_found_by_recover_and_gone_on_with() -> None:
     async with floor() as here:
         here.sim.faults.add("PUT", r"/orders/\d+$", "hang_after")
-        task = asyncio.create_task(worked(here))
-        await asyncio.sleep(EVERY + 1.5)  # the replacement is sent, and not answered
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await cancelled(worked(here), EVERY + 1.5)  # the replacement is sent, and not answered
         await asyncio.sleep(10)
         found = await recovered(here)
         assert state_of(found) == "Live at 11.00"
     async with floor() as here:
-        task = asyncio.create_task(worked(here))
-        await asyncio.sleep(EVERY + 3)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await cancelled(worked(here), EVERY + 3)
         changed = [Decimal(20), *LADDER]  # at the price of its first order, whatever the list begins with now
         placement = await here.another_entry().work(here.account, order("worked"), changed, every=EVERY)
         assert prices_of(here) == LADDER
         assert shown(placement).price == 12
 
 
-@on_virtual_time
-async def test_a_second_worker_of_the_same_order_sends_nothing() -> None:
-    async with floor() as here:
-        task = asyncio.create_task(worked(here))
-        await asyncio.sleep(3)
-        with pytest.raises(Exception, match="another worker is placing this order"):
-            await here.another_entry().work(here.account, order("worked"), LADDER, every=EVERY)
-        await task
-        assert prices_of(here) == LADDER
+async def test_a_second_worker_of_the_same_order_sends_nothing(here: Floor) -> None:
+    task = asyncio.create_task(worked(here))
+    await asyncio.sleep(3)
+    with pytest.raises(Exception, match="another worker is placing this order"):
+        await here.another_entry().work(here.account, order("worked"), LADDER, every=EVERY)
+    await task
+    assert prices_of(here) == LADDER
 
 
-@on_virtual_time
-async def test_a_refused_step_leaves_the_order_at_its_price() -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", r"/orders/\d+/dry-run$", "status(422)")
-        placement = await worked(here)
-        assert prices_of(here) == [10, 12]
-        assert "not replaced at 11 (refused)" in placement.note
+async def test_a_refused_step_leaves_the_order_at_its_price(here: Floor) -> None:
+    here.sim.faults.add("POST", r"/orders/\d+/dry-run$", "status(422)")
+    placement = await worked(here)
+    assert prices_of(here) == [10, 12]
+    assert "not replaced at 11 (refused)" in placement.note
 
 
-@on_virtual_time
-async def test_a_replacement_that_no_list_shows_yet_does_not_end_the_ladder() -> None:
+async def test_a_replacement_that_no_list_shows_yet_does_not_end_the_ladder(here: Floor) -> None:
     def hide(document: Any) -> Any:
         rows = document["data"]["items"]
         document["data"]["items"] = [row for row in rows if not row.get("replaces-order-id")]
@@ -214,25 +189,22 @@ async def test_a_replacement_that_no_list_shows_yet_does_not_end_the_ladder() ->
             document["pagination"][count] = len(document["data"]["items"])
         return document
 
-    async with floor() as here:
-        here.sim.faults.add("PUT", r"/orders/\d+$", "after_status(502)")
-        here.sim.faults.add("GET", LISTS, altered("hiding", hide), times=None)
-        task = asyncio.create_task(worked(here, LADDER[:2]))
-        await asyncio.sleep(POLICY.give_up + 20)
-        assert not task.done()
-        here.sim.faults.clear()
-        placement = await task
-        assert state_of(placement) == "Cancelled at 11.00"
-        assert {record.status for record in here.orders("worked")} == {"Cancelled"}
+    here.sim.faults.add("PUT", r"/orders/\d+$", "after_status(502)")
+    here.sim.faults.add("GET", LISTS, altered("hiding", hide), times=None)
+    task = asyncio.create_task(worked(here, LADDER[:2]))
+    await asyncio.sleep(POLICY.give_up + 20)
+    assert not task.done()
+    here.sim.faults.clear()
+    placement = await task
+    assert state_of(placement) == "Cancelled at 11.00"
+    assert {record.status for record in here.orders("worked")} == {"Cancelled"}
 
 
-@on_virtual_time
-async def test_an_order_that_cannot_be_cancelled_is_named() -> None:
-    async with floor() as here:
-        here.sim.faults.add("DELETE", r"/orders/\d+$", "status(503)", times=None)
-        placement = await worked(here, LADDER[:1])
-        assert shown(placement).status == "Live"
-        assert f"order {placement.order_id} may still work" in placement.note
+async def test_an_order_that_cannot_be_cancelled_is_named(here: Floor) -> None:
+    here.sim.faults.add("DELETE", r"/orders/\d+$", "status(503)", times=None)
+    placement = await worked(here, LADDER[:1])
+    assert shown(placement).status == "Live"
+    assert f"order {placement.order_id} may still work" in placement.note
 
 
 def test_more_than_remains_is_seen() -> None:
@@ -266,11 +238,10 @@ def test_more_than_remains_is_seen() -> None:
         (order(), [Decimal("10.001")], {"tick_sizes": [TickSize(value=Decimal("0.01"))]}, "on a tick"),
     ],
 )
-@on_virtual_time
+@on_floor()
 async def test_wrong_arguments_are_refused_before_anything_is_sent(
-    ticket: Any, prices: Any, options: dict[str, Any], reason: str
+    here: Floor, ticket: Any, prices: Any, options: dict[str, Any], reason: str
 ) -> None:
-    async with floor() as here:
-        with pytest.raises(InvalidRequestError, match=reason):
-            await here.entry.work(here.account, ticket, prices, every=EVERY, **options)
-        assert not here.wire.bodies
+    with pytest.raises(InvalidRequestError, match=reason):
+        await here.entry.work(here.account, ticket, prices, every=EVERY, **options)
+    assert not here.wire.bodies

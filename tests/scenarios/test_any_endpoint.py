@@ -5,15 +5,7 @@ from typing import Any
 
 import pytest
 
-from brokerage_async import Client, Effect, Environment, RefreshToken, RetryPolicy, StaticToken
-from brokerage_async.errors import (
-    ConfigurationError,
-    InvalidRequestError,
-    NotFoundError,
-    ResponseDecodeError,
-    ResponseLostError,
-    ServerError,
-)
+from brokerage_async import Client, Effect, Environment, RefreshToken, RetryPolicy, StaticToken, errors
 from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.observers import Attempt
 from brokerage_async.simulator import Simulator
@@ -57,7 +49,7 @@ class TestRequest:
         for failure in (LOST, fail(503)):
             transport = FakeTransport(failure)
             async with Client(SANDBOX, REFRESH, transport=transport, retry=RetryPolicy(max_attempts=3)) as client:
-                with pytest.raises((ResponseLostError, ServerError)) as caught:
+                with pytest.raises((errors.ResponseLostError, errors.ServerError)) as caught:
                     await client.request(method, "/x", effect=effect)
             assert len(transport.requests) == caught.value.attempts == sends
 
@@ -65,9 +57,9 @@ class TestRequest:
         transport = FakeTransport()
         async with Client(SANDBOX, REFRESH, transport=transport, read_only=True) as client:
             for method, path in (("POST", "/x"), ("DELETE", "/x"), ("POST", "/accounts/5WT1/orders")):
-                with pytest.raises(ConfigurationError, match="read-only"):
+                with pytest.raises(errors.ConfigurationError, match="read-only"):
                     await client.request(method, path)
-            with pytest.raises(InvalidRequestError, match=r"effect: must be mutate.*orders\.submit"):
+            with pytest.raises(errors.InvalidRequestError, match=r"effect: must be mutate.*orders\.submit"):
                 await client.request("POST", "/accounts/5WT1/orders", body={}, effect=Effect.READ)
             assert not transport.requests
             await client.request("GET", "/x")
@@ -77,7 +69,7 @@ class TestRequest:
     async def test_errors_are_those_of_every_call(self) -> None:
         transport = FakeTransport(fail(404, "record_not_found", X_Request_Id="r-1"))
         async with Client(SANDBOX, REFRESH, transport=transport) as client:
-            with pytest.raises(NotFoundError) as caught:
+            with pytest.raises(errors.NotFoundError) as caught:
                 await client.request("GET", "/a/{b}", path_values={"b": "5WT1"})
         error = caught.value
         assert (error.operation, error.method, error.path) == ("request.read", "GET", "/a/{b}")
@@ -105,7 +97,7 @@ async def test_body_of_any_endpoint_is_bounded(monkeypatch: pytest.MonkeyPatch) 
         environment = Environment.sandbox(server.url)
         transport = AiohttpTransport(max_body=1000)
         async with Client(environment, StaticToken("t"), transport=transport) as client:
-            with pytest.raises(ResponseDecodeError, match="larger than 1000 bytes"):
+            with pytest.raises(errors.ResponseDecodeError, match="larger than 1000 bytes"):
                 await client.request("GET", "/x")
 
 
@@ -117,6 +109,6 @@ async def test_request_reaches_every_endpoint_of_the_simulator() -> None:
         account = brokerage.account_numbers[0]
         order = limit(buy_to_open("AAPL", 1), price="1.00")
         brokerage.faults.add("POST", "/accounts/.*", "drop_after", times=1)
-        with pytest.raises(ResponseLostError):
+        with pytest.raises(errors.ResponseLostError):
             await client.request("POST", f"/accounts/{account}/orders", body=order)
         assert len(await client.orders.live("me", [account])) == 1

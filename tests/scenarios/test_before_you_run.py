@@ -21,17 +21,10 @@ ALLOWED = 5
 
 
 async def start(brokerage: Simulator, folder: Path, *command: str) -> asyncio.subprocess.Process:
-    settings = {
-        "BROKERAGE_BASE_URL": brokerage.base_url,
-        "BROKERAGE_CLIENT_SECRET": brokerage.client_secret,
-        "BROKERAGE_REFRESH_TOKEN": brokerage.refresh_token,
-        "BROKERAGE_ACCOUNT": brokerage.account_numbers[0],
-        "BROKERAGE_JOURNAL": str(folder / "orders.journal"),
-        "PYTHONPATH": str(ROOT),
-    }
+    settings = brokerage.environ | {"BROKERAGE_JOURNAL": str(folder / "orders.journal"), "PYTHONPATH": str(ROOT)}
     return await asyncio.create_subprocess_exec(
         sys.executable, "-W", "error", *(command or ("-c", PROGRAM)),
-        cwd=folder, env={**os.environ, **settings}, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+        cwd=folder, env=os.environ | settings, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
     )  # fmt: skip
 
 

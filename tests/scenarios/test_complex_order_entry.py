@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import attrs
@@ -15,7 +16,8 @@ from brokerage_async.journal import EntryState
 from brokerage_async.order_entry import ChangeOutcome, Outcome
 from brokerage_async.simulator import faults
 from tests.partial_listings import altered, emptied, hiding, oldest_first, unlinked, unnamed
-from tests.trading import COMPLEX, NOTHING_LISTED, Floor, bracket_order, exclusive_orders, floor, hold, order
+from tests.tables import for_each
+from tests.trading import COMPLEX, NOTHING_LISTED, Floor, bracket_order, exclusive_orders, hold, on_floor, order
 
 pytestmark = pytest.mark.virtual_time
 
@@ -33,7 +35,7 @@ def pair(name: str) -> NewComplexOrder:
         type=ComplexOrderType.PAIRS,
         orders=(first, second),
         ratio_price_comparator=Comparator.LTE,
-        ratio_price_threshold="0.01",  # type: ignore[arg-type]
+        ratio_price_threshold=Decimal("0.01"),
     )
 
 
@@ -45,9 +47,7 @@ KINDS: dict[str, Callable[[str], NewComplexOrder]] = {
     "OTOCO": bracket_order,
     "OCO": exclusive_orders,
     "OTO": triggered,
-    "PAIRS": lambda name: attrs.evolve(
-        pair(name), ratio_price_threshold=tickets.limit(tickets.buy_to_open("AAPL", 1), price="0.01").price
-    ),
+    "PAIRS": pair,
 }
 
 
@@ -62,7 +62,8 @@ async def unknown(here: Floor, **options: Any) -> OrderOutcomeUnknownError:
     return caught.value
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
+@on_floor()
 async def test_every_type_is_placed_and_found_again(here: Floor, kind: str) -> None:
     hold(here, quantity=20)
     one = await here.entry.place_complex(here.account, KINDS[kind]("one"))
@@ -99,52 +100,6 @@ async def test_components_get_names_that_follow_from_the_first(here: Floor) -> N
     assert again.complex_order is not None
 
 
-async def test_names_given_by_the_caller_are_kept(here: Floor) -> None:
-    asked = bracket_order("mine")
-    profit, loss = asked.orders
-    asked = attrs.evolve(asked, orders=(attrs.evolve(profit, external_identifier="profit"), loss))
-    body = json.loads((await here.entry.place_complex(here.account, asked)).body)
-    assert [each["external-identifier"] for each in body["orders"]] == ["profit", "mine.2"]
-
-
-@pytest.mark.parametrize(
-    ("names", "error"),
-    [
-        ((None, "profit", None), "external_identifier of trigger_order must be set"),
-        (("mine", "mine", None), "must differ between the components of a complex order, got 'mine' twice"),
-        (("mine", None, "mine.1"), "must differ between the components of a complex order, got 'mine.1' twice"),
-        ((" mine", None, None), "must be a printable string"),
-        (("m" * 63, None, None), "must be a printable string of at most 64"),
-    ],
-)
-async def test_unusable_names_are_refused_unsent(here: Floor, names: tuple[str | None, ...], error: str) -> None:
-    asked = bracket_order()
-    assert asked.trigger_order is not None
-    first, *rest = (
-        attrs.evolve(each, external_identifier=name)
-        for each, name in zip((asked.trigger_order, *asked.orders), names, strict=True)
-    )
-    with pytest.raises(InvalidRequestError, match=error):
-        await here.entry.place_complex(here.account, attrs.evolve(asked, trigger_order=first, orders=tuple(rest)))
-    assert not here.wire.bodies
-    assert await here.journaled() == []
-
-
-@pytest.mark.parametrize("wrong", [None, order("mine"), {"type": "OCO"}], ids=lambda each: type(each).__name__)
-async def test_other_arguments_are_refused(here: Floor, wrong: Any) -> None:
-    with pytest.raises(InvalidRequestError, match="NewComplexOrder"):
-        await here.entry.place_complex(here.account, wrong)
-    assert not here.wire.bodies
-
-
-async def test_single_and_complex_order_cannot_share_a_name(here: Floor) -> None:
-    await here.entry.place(here.account, order("mine"))
-    with pytest.raises(InvalidRequestError) as caught:
-        await here.entry.place_complex(here.account, bracket_order("mine"))
-    assert (caught.value.code, caught.value.operation) == ("identifier_in_use", "complex_orders.submit")
-    assert placed(here) == 0
-
-
 async def test_refused_component_refuses_the_whole(here: Floor) -> None:
     asked = bracket_order("mine", quantity=10**8)
     placement = await here.entry.place_complex(here.account, asked)
@@ -154,6 +109,13 @@ async def test_refused_component_refuses_the_whole(here: Floor) -> None:
     assert (placed(here), await here.journaled()) == (0, [])
 
 
+UNNAMED: dict[str, list[tuple[str, faults.Fault]]] = {
+    "nothing shows a name": [(r"/(complex-)?orders", unnamed())],
+    "nothing but the complex order, without a name": [
+        (SINGLE_LISTS, faults.body(NOTHING_LISTED)),
+        (r"/complex-orders", unnamed()),
+    ],
+}
 PARTIAL: dict[str, list[tuple[str, faults.Fault]]] = {
     "only the trigger is shown": [(r"/(complex-)?orders", hiding("oco-1-order"))],
     "only the exits are shown": [(r"/(complex-)?orders", hiding("trigger-order"))],
@@ -166,24 +128,21 @@ PARTIAL: dict[str, list[tuple[str, faults.Fault]]] = {
 }
 
 
-@pytest.mark.parametrize("faulty", PARTIAL)
+@for_each("faulty", PARTIAL | UNNAMED)
+@on_floor()
 async def test_partial_listing_is_enough_to_find_it(here: Floor, faulty: str) -> None:
+    """Without any name, it is found by its terms."""
     here.sim.faults.add("POST", SUBMIT, "drop_after")
-    for path, fault in PARTIAL[faulty]:
+    for path, fault in (PARTIAL | UNNAMED)[faulty]:
         here.sim.faults.add("GET", path, fault, times=None)
     placement = await here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1)
     assert (placement.outcome, placement.attempts, placed(here)) == (Outcome.PLACED, 1, 1)
+    assert [each.code for each in placement.warnings] == ["identifier_not_echoed"] * (faulty in UNNAMED)
 
 
 UNREADABLE: dict[str, list[tuple[str, faults.Fault | str]]] = {
-    "complex orders cannot be listed": [
-        (SINGLE_LISTS, faults.body(NOTHING_LISTED)),
-        (COMPLEX_LIST, "status(503)"),
-    ],
-    "complex orders may not be listed": [
-        (SINGLE_LISTS, faults.body(NOTHING_LISTED)),
-        (COMPLEX_LIST, "status(403)"),
-    ],
+    "complex orders cannot be listed": [(SINGLE_LISTS, faults.body(NOTHING_LISTED)), (COMPLEX_LIST, "status(503)")],
+    "complex orders may not be listed": [(SINGLE_LISTS, faults.body(NOTHING_LISTED)), (COMPLEX_LIST, "status(403)")],
     "it is listed but cannot be read": [(COMPLEX_GET, "status(503)")],
     "it is listed but cannot be found": [(COMPLEX_GET, "status(404)")],
     "it is listed but its own answer is blank": [(COMPLEX_GET, faults.body(b'{"data":{}}'))],
@@ -201,7 +160,8 @@ UNREADABLE: dict[str, list[tuple[str, faults.Fault | str]]] = {
 }
 
 
-@pytest.mark.parametrize("faulty", UNREADABLE)
+@for_each("faulty", UNREADABLE)
+@on_floor()
 async def test_doubtful_listing_never_counts_as_absent(here: Floor, faulty: str) -> None:
     here.sim.faults.add("POST", SUBMIT, "drop_after")
     for path, fault in UNREADABLE[faulty]:
@@ -213,20 +173,6 @@ async def test_doubtful_listing_never_counts_as_absent(here: Floor, faulty: str)
     (found,) = await here.another_entry().recover()
     assert found.outcome is Outcome.PLACED
     assert found.complex_order is not None
-
-
-async def test_lists_without_any_identifier_show_the_order_by_its_terms() -> None:
-    for listing in (
-        [(r"/(complex-)?orders", unnamed())],
-        [(SINGLE_LISTS, faults.body(NOTHING_LISTED)), (r"/complex-orders", unnamed())],
-    ):
-        async with floor() as here:
-            here.sim.faults.add("POST", SUBMIT, "drop_after")
-            for path, fault in listing:
-                here.sim.faults.add("GET", path, fault, times=None)
-            placement = await here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1)
-            assert (placement.outcome, placed(here)) == (Outcome.PLACED, 1)
-            assert [warning.code for warning in placement.warnings] == ["identifier_not_echoed"]
 
 
 async def test_list_may_be_ahead_of_the_complex_order_itself(here: Floor) -> None:
@@ -252,9 +198,7 @@ async def test_complex_order_that_ended_before_and_shows_no_orders_is_not_ours(h
     here.sim.faults.add("GET", SINGLE_LISTS, faults.body(NOTHING_LISTED), times=None)
     here.sim.faults.add("GET", COMPLEX_LIST, emptied(), times=None)
     here.sim.faults.add("POST", SUBMIT, "drop_before")
-    with pytest.raises(OrderOutcomeUnknownError) as caught:
-        await here.entry.place_complex(here.account, bracket_order("mine"))
-    assert caught.value.code == "absent"
+    assert (await unknown(here)).code == "absent"
 
 
 async def test_second_copy_is_reported(here: Floor) -> None:
@@ -294,9 +238,11 @@ def another(change: str) -> NewComplexOrder:
     raise ValueError(change)
 
 
-@pytest.mark.parametrize("first", [True, False], ids=["another alone", "ours as well"])
-@pytest.mark.parametrize("change", ["an exit", "a name", "the type", "the trigger"])
+@for_each("first", [True, False])
+@for_each("change", ["an exit", "a name", "the type", "the trigger"])
+@on_floor()
 async def test_complex_order_that_shares_only_a_component_is_another_one(here: Floor, change: str, first: bool) -> None:
+    """Alone, or beside ours."""
     here.sim.faults.add("POST", SUBMIT, "drop_before" if first else "drop_after")
     placing = asyncio.ensure_future(here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1))
     await asyncio.sleep(0.45)  # after the submit, before the first poll
@@ -314,47 +260,47 @@ async def test_complex_order_that_shares_only_a_component_is_another_one(here: F
         assert placement.order_id != theirs.id
 
 
-async def test_answer_that_shows_another_complex_order_is_not_believed() -> None:
-    def change(document: Any) -> Any:
-        document["data"]["complex-order"]["orders"][0]["price"] = "901.00"
-        return document
-
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, altered("another", change))
-        placement = await here.entry.place_complex(here.account, bracket_order("mine"))
-        assert (placement.outcome, here.sim.ledger.count("orders.list_live")) == (Outcome.PLACED, 1)
+def at_another_price(document: Any) -> Any:
+    document["data"]["complex-order"]["orders"][0]["price"] = "901.00"
+    return document
 
 
-async def test_bare_answer_is_looked_for_and_found() -> None:
-    def change(document: Any) -> Any:
-        return {**document, "data": document["data"]["complex-order"]}
-
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, altered("bare", change))
-        placement = await here.entry.place_complex(here.account, bracket_order("mine"))
-        assert (placement.outcome, placed(here)) == (Outcome.PLACED, 1)
+def bare(document: Any) -> Any:
+    return {**document, "data": document["data"]["complex-order"]}
 
 
-@pytest.mark.parametrize("hidden", [False, True], ids=["kept name", "lost name"])
-async def test_complex_order_whose_trigger_was_replaced_is_found(here: Floor, hidden: bool) -> None:
+@for_each("change", [at_another_price, bare])
+@on_floor()
+async def test_answer_that_shows_another_order_or_none_is_looked_into(here: Floor, change: Any) -> None:
+    here.sim.faults.add("POST", SUBMIT, altered("changed", change))
+    placement = await here.entry.place_complex(here.account, bracket_order("mine"))
+    found = (placement.outcome, here.sim.ledger.count("orders.list_live"), placed(here))
+    assert found == (Outcome.PLACED, 1, 1)
+
+
+@for_each("name", ["mine", "new"])
+@on_floor()
+async def test_complex_order_whose_trigger_was_replaced_is_found(here: Floor, name: str) -> None:
     here.sim.faults.add("POST", SUBMIT, "drop_after")
     placing = asyncio.ensure_future(here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1))
     await asyncio.sleep(0.45)
     (record,) = here.orders("mine")
-    edit = {"order-type": "Limit", "time-in-force": "Day", "price": "11.00"}
+    terms = {"order-type": "Limit", "time-in-force": "Day", "price": "11.00"}
     target = f"/accounts/{here.account}/orders/{record.order_id}"
-    await here.client.request("PUT", target, body={**edit, "external-identifier": "new" if hidden else "mine"})
+    await here.client.request("PUT", target, body={**terms, "external-identifier": name})
     placement = await placing
-    assert (placement.outcome, placed(here, "new" if hidden else "mine")) == (Outcome.PLACED, 1)
+    assert (placement.outcome, placed(here, name)) == (Outcome.PLACED, 1)
     assert placement.complex_order.trigger_order.replaces_order_id == record.order_id
 
 
-async def test_two_workers_with_different_exits_under_one_name_place_one(here: Floor) -> None:
+async def test_name_of_another_order_is_refused(here: Floor) -> None:
+    await here.entry.place(here.account, order("single"))
     await here.entry.place_complex(here.account, bracket_order("mine"))
-    with pytest.raises(InvalidRequestError) as caught:
-        await here.another_entry().place_complex(here.account, another("an exit"))
-    assert caught.value.code == "identifier_in_use"
-    assert placed(here) == 1
+    for asked in (bracket_order("single"), another("an exit")):
+        with pytest.raises(InvalidRequestError) as caught:
+            await here.another_entry().place_complex(here.account, asked)
+        assert (caught.value.code, caught.value.operation) == ("identifier_in_use", "complex_orders.submit")
+    assert (placed(here, "single"), placed(here)) == (0, 1)
 
 
 async def test_recovery_finds_both_kinds_in_one_sweep(here: Floor) -> None:
@@ -382,8 +328,8 @@ async def test_recovery_finds_both_kinds_in_one_sweep(here: Floor) -> None:
 CANCEL = r"/complex-orders/\d+$"
 
 
-@pytest.mark.parametrize(
-    ("fault", "outcome"),
+@for_each(
+    "fault, outcome",
     [
         (None, ChangeOutcome.APPLIED),
         ("drop_after", ChangeOutcome.APPLIED),
@@ -398,9 +344,9 @@ CANCEL = r"/complex-orders/\d+$"
         ("refuse", ChangeOutcome.NOT_SENT),
         ("rate_limited", ChangeOutcome.NOT_SENT),
     ],
-    ids=lambda value: value.name if isinstance(value, faults.Fault) else str(value),  # the same in every worker
 )
-@pytest.mark.parametrize("wait", [0.0, 5.0], ids=["at once", "live"])
+@for_each("wait", [0.0, 5.0])  # at once, and when it is live
+@on_floor()
 async def test_cancellation_is_sent_once_and_reported_as_it_is(
     here: Floor, wait: float, fault: faults.Fault | str | None, outcome: ChangeOutcome
 ) -> None:
@@ -415,42 +361,3 @@ async def test_cancellation_is_sent_once_and_reported_as_it_is(
     if outcome is not ChangeOutcome.NOT_SENT:
         assert change.complex_order.id == number
         assert here.sim.ledger.count("complex_orders.cancel") == 1
-
-
-@pytest.mark.parametrize("shown", [{"id": 999}, {"account-number": "X"}], ids=str)
-async def test_cancellation_is_not_believed_of_another_complex_order(shown: dict[str, Any]) -> None:
-    def change(document: Any) -> Any:
-        data = document["data"]
-        data.update(shown)
-        for each in (data["trigger-order"], *data["orders"]):
-            each["status"] = "Cancelled"
-        return document
-
-    async with floor() as here:
-        number = (await here.entry.place_complex(here.account, bracket_order("mine"))).order_id
-        here.sim.faults.add("DELETE", CANCEL, "drop_before")
-        here.sim.faults.add("GET", CANCEL, altered("another", change), times=None)
-        assert (await here.entry.cancel_complex(here.account, number)).outcome is ChangeOutcome.UNKNOWN
-
-
-async def test_cancellation_of_a_finished_complex_order_is_refused(here: Floor) -> None:
-    number = (await here.entry.place_complex(here.account, bracket_order("mine"))).order_id
-    assert (await here.entry.cancel_complex(here.account, number)).outcome is ChangeOutcome.APPLIED
-    await asyncio.sleep(5)
-    change = await here.entry.cancel_complex(here.account, int(number))
-    assert change.outcome is ChangeOutcome.REFUSED
-    assert change.complex_order.terminal_at is not None
-
-
-async def test_cancelled_caller_of_a_cancellation_is_told_which_order(here: Floor) -> None:
-    number = (await here.entry.place_complex(here.account, bracket_order("mine"))).order_id
-    here.sim.faults.add("DELETE", CANCEL, "hang_after")
-    changing = asyncio.ensure_future(here.entry.cancel_complex(here.account, number))
-    await asyncio.sleep(1)
-    changing.cancel()
-    with pytest.raises(asyncio.CancelledError) as caught:
-        await changing
-    assert (getattr(caught.value, "order_id", None), caught.value.__notes__) == (
-        number,
-        [f"the change of order {number} of account {here.account} may have been applied: the order shows it"],
-    )

@@ -22,16 +22,10 @@ def bot() -> str:
 
 async def run(brokerage: Simulator, folder: Path) -> tuple[int | None, str]:
     """Run the bot to its end. Return exit code and output."""
-    settings = {
-        "BROKERAGE_BASE_URL": brokerage.base_url,
-        "BROKERAGE_CLIENT_SECRET": brokerage.client_secret,
-        "BROKERAGE_REFRESH_TOKEN": brokerage.refresh_token,
-        "BROKERAGE_ACCOUNT": brokerage.account_numbers[0],
-        "PYTHONPATH": str(ROOT),
-    }
+    settings = brokerage.environ | {"PYTHONPATH": str(ROOT)}
     program = await asyncio.create_subprocess_exec(
         sys.executable, "-W", "error", "-c", bot(),
-        cwd=folder, env={**os.environ, **settings}, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+        cwd=folder, env=os.environ | settings, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
     )  # fmt: skip
     async with asyncio.timeout(60):
         output, _ = await program.communicate()

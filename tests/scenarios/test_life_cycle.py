@@ -186,11 +186,7 @@ class TestProcesses:
             loop.run_until_complete(server.__aexit__(None, None, None))
             loop.close()
         """)
-        assert printed.splitlines() == [
-            f"child: {OTHER_LOOP}",
-            "child left with 0",
-            "parent: 2 requests, 1 connection",
-        ]
+        assert printed.splitlines() == [f"child: {OTHER_LOOP}", "child left with 0", "parent: 2 requests, 1 connection"]
 
 
 class Interrupted:

@@ -16,17 +16,7 @@ from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.order_entry import Outcome, Placement
 from brokerage_async.simulator import faults
 from tests.loops import VirtualLoop, run_in
-from tests.trading import (
-    COMPLEX,
-    NOTHING_LISTED,
-    POLICY,
-    SINGLE,
-    STATE_OF,
-    TIMEOUT,
-    Floor,
-    Kind,
-    floor,
-)
+from tests.trading import COMPLEX, NOTHING_LISTED, POLICY, SINGLE, STATE_OF, TIMEOUT, Floor, Kind, floor
 
 pytestmark = pytest.mark.virtual_time
 

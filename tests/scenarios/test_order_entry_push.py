@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from brokerage_async.order_entry import ChangeOutcome, OrderEntry, Outcome, ReconcilePolicy
+from brokerage_async.order_entry import OrderEntry, Outcome, ReconcilePolicy
 from brokerage_async.simulator import faults
 from brokerage_async.simulator.transports.memory import MemorySocket
 from tests.trading import SUBMIT, Floor, floor, order
@@ -58,15 +58,3 @@ async def test_result_does_not_wait_for_the_end_of_the_connection(monkeypatch: p
         assert placement.outcome is Outcome.PLACED
         assert len(here.sim.streams.sessions) == 1, "the connection closes afterwards"
         assert asyncio.get_running_loop().time() - start < 5
-
-
-async def test_cancellation_of_unknown_outcome_is_confirmed_by_its_event(here: Floor) -> None:
-    async with here.client.stream.account([here.account]) as stream:
-        await stream.ready()
-        entry = entry_of(here, push=True)
-        placed = await entry.place(here.account, order("one"))
-        here.sim.faults.add("DELETE", r"/orders/", faults.delay(7.0))
-        start = asyncio.get_running_loop().time()
-        change = await entry.cancel(here.account, str(placed.order_id))
-        assert change.outcome is ChangeOutcome.APPLIED
-        assert asyncio.get_running_loop().time() - start < 7.6

@@ -14,7 +14,7 @@ from brokerage_async.order_entry import Outcome
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
-from tests.trading import COMPLEX, LISTS, SINGLE, SUBMIT, Floor, floor, order, place_unknown
+from tests.trading import COMPLEX, LISTS, SINGLE, SUBMIT, Floor, floor, leave_open, order, place_unknown
 
 pytestmark = pytest.mark.virtual_time
 
@@ -57,14 +57,6 @@ def ahead(seconds: float) -> Callable[[Any], Altered]:
         return attrs.evolve(response, headers=headers)
 
     return lambda inner: Altered(inner, change)
-
-
-async def first_order(here: Floor, name: str, *, listed: bool = True) -> None:
-    """Leave an order of unknown outcome behind."""
-    here.sim.faults.add("POST", SUBMIT, "drop_after" if listed else "drop_before")
-    here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
-    with pytest.raises(OrderOutcomeUnknownError):
-        await here.entry.place(here.account, order(name))
 
 
 async def test_answer_to_another_request_gives_no_order_its_id() -> None:
@@ -116,8 +108,8 @@ async def test_two_orders_without_identifiers_that_fit_are_unknown() -> None:
 
 async def test_one_order_without_identifiers_that_fits_two_entries_is_unknown() -> None:
     async with floor(without=UNECHOED) as here:
-        await first_order(here, "arrived")
-        await first_order(here, "never", listed=False)
+        await leave_open(here, "arrived")
+        await leave_open(here, "never", "drop_before")
         found = await here.another_entry().recover()
         assert [(one.outcome, one.code) for one in found] == [(Outcome.UNKNOWN, "identifier_conflict")] * 2
         assert {entry.state for entry in await here.journaled()} == {EntryState.OPEN}

@@ -22,10 +22,8 @@ WEB = program("A web application")
 @pytest.fixture
 async def brokerage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Simulator]:
     async with Simulator(equities=100) as simulator:
-        monkeypatch.setenv("BROKERAGE_BASE_URL", simulator.base_url)
-        monkeypatch.setenv("BROKERAGE_CLIENT_SECRET", simulator.client_secret)
-        monkeypatch.setenv("BROKERAGE_REFRESH_TOKEN", simulator.refresh_token)
-        monkeypatch.setenv("PYTHONPATH", str(ROOT))
+        for name, value in (simulator.environ | {"PYTHONPATH": str(ROOT)}).items():
+            monkeypatch.setenv(name, value)
         yield simulator
 
 

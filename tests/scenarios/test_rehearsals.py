@@ -12,14 +12,7 @@ from brokerage_async.journal import MemoryJournal
 from brokerage_async.models import NewComplexOrder, NewOrder, Order, TimeInForce
 from brokerage_async.simulator import Simulator, run
 from brokerage_async.symbols import occ_symbol
-from brokerage_async.tickets import (
-    bracket,
-    closing_legs,
-    iron_condor,
-    limit,
-    sell_to_open,
-    stop_limit,
-)
+from brokerage_async.tickets import bracket, closing_legs, iron_condor, limit, sell_to_open, stop_limit
 
 START = "2026-01-05T10:00-05:00"
 

@@ -15,6 +15,8 @@ import pytest
 from brokerage_async import AuthorizationCode, Client, Environment, RefreshToken, RetryPolicy, StaticToken, errors
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.operation import Pager, Shape
+from tests.loops import on_real_time
+from tests.tables import for_each
 from tests.vectors import EXCHANGES, REFUSALS
 from tests.vectors.exchange import Exchange, differences, invoke
 
@@ -146,19 +148,14 @@ def test_every_operation_is_called() -> None:
     assert {exchange.operation for exchange in PUBLIC} | {"oauth.token"} == set(OPERATIONS)
 
 
-@pytest.mark.parametrize(
-    ("exchange", "credentials"),
+GRANT = {"client_secret": "invented-secret", "refresh_token": "invented-refresh"}
+
+
+@for_each(
+    "exchange, credentials",
     [
-        (TOKENS[0], RefreshToken(client_secret="invented-secret", refresh_token="invented-refresh")),
-        (
-            TOKENS[1],
-            RefreshToken(
-                client_secret="invented-secret",
-                refresh_token="invented-refresh",
-                client_id="invented-client",
-                scope="read trade",
-            ),
-        ),
+        (TOKENS[0], RefreshToken(**GRANT)),
+        (TOKENS[1], RefreshToken(**GRANT, client_id="invented-client", scope="read trade")),
         (
             TOKENS[2],
             AuthorizationCode(
@@ -169,8 +166,8 @@ def test_every_operation_is_called() -> None:
             ),
         ),
     ],
-    ids=str,
 )
+@on_real_time
 async def test_the_token_is_asked_for_in_the_documented_bytes(exchange: Exchange, credentials: Any) -> None:
     async with wire(exchange) as record, client_of(record.base_url, credentials=credentials) as client:
         with pytest.raises(errors.ResponseDecodeError):  # the answer to everything is a token

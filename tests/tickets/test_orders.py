@@ -60,10 +60,7 @@ USUAL = {
         limit(buy_to_open("BTC/USD", "0.01"), price=90000),
         ("Limit", "Day", 90000, "Debit", ("Buy to Open", "Cryptocurrency", Decimal("0.01"), "BTC/USD")),
     ),
-    "market": (
-        market(buy_to_close("AAPL", 5)),
-        ("Market", "Day", None, None, ("Buy to Close", "Equity", 5, "AAPL")),
-    ),
+    "market": (market(buy_to_close("AAPL", 5)), ("Market", "Day", None, None, ("Buy to Close", "Equity", 5, "AAPL"))),
     "vertical, debit": (
         vertical("AAPL", JUNE, "C", long=110, short=115, debit="1.85"),
         (
