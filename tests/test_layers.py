@@ -55,6 +55,7 @@ SIMULATOR_SEES = {
     "_open_enums",
     "_portable",
     "_secrets",
+    "_terms",
     "_values",
     "arrow",
     "errors",

@@ -13,9 +13,10 @@ from .._generated.operations import OAUTH_TOKEN
 from .._secrets import Secret
 from ..config import AuthorizationCode, RefreshToken, RetryPolicy
 from ..errors import RequestNotSentError, ResponseDecodeError, ResponseLostError, TokenError
-from ..http.limiter import Lane, pause_after_429
+from ..http.limiter import Lane
 from ..observers import Event, TokenRequest
 from ..protocol.request import build
+from ..protocol.retry import pause_after_429
 from ..protocol.token import Grant, grant_request, read_grant, unreachable
 
 if TYPE_CHECKING:
@@ -90,7 +91,8 @@ class TokenEndpoint:
         except TokenError as error:
             self._note("transient" if error.transient else "refused", loop.time() - sent_at)
             if error.status == 429:
-                self._lane.throttled(loop.time(), sent_at, pause_after_429(self._policy, error.retry_after))
+                pause_of = pause_after_429(error, policy=self._policy, chance=self._policy.jitter())
+                self._lane.throttled(loop.time(), sent_at, pause_of)
             raise
         finally:
             self._lane.release()

@@ -27,8 +27,8 @@ from ..protocol.notes import note_arguments
 from ..protocol.redaction import headers_without_token, without_token
 from ..protocol.request import ACCEPT_VERSION, Request
 from ..protocol.response import Response, deprecation_of, is_success, read_error
-from ..protocol.retry import TABLE, Action, Outcome, decide, full_jitter, outcome_of
-from .limiter import Lane, Rate, pause_after_429
+from ..protocol.retry import TABLE, Action, Outcome, decide, outcome_of, pause_after_429, pause_before_repeat
+from .limiter import Lane, Rate
 from .shared import MARKET_DATA, Engine, Options
 
 T = TypeVar("T")
@@ -256,7 +256,8 @@ class Call:
         attempt.outcome = outcome
         self.maybe_processed |= outcome.maybe_processed
         if outcome is Outcome.THROTTLED:
-            lane.throttled(self._loop.time(), attempt.sent_at, pause_after_429(policy, failure.retry_after))
+            pause_of = pause_after_429(failure, policy=policy, chance=policy.jitter())
+            lane.throttled(self._loop.time(), attempt.sent_at, pause_of)
         elif outcome in _ANSWERED:
             lane.succeeded(attempt.sent_at)
         another_token = True
@@ -279,7 +280,7 @@ class Call:
         if price is None:
             return self._fail(failure)
         self._price = price
-        pause = full_jitter(policy).pause(self.attempt, policy.jitter(), wish=failure.retry_after)
+        pause = pause_before_repeat(failure, attempt=self.attempt, policy=policy, chance=policy.jitter())
         left = math.inf if self._deadline_at is None else self._deadline_at - self._loop.time()
         if pause >= left:
             return self._too_late(f"the next one, in {pause:.3g} s" if left > 0 else _awaited(failure))

@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
-from ..config import Limits, RetryPolicy
+from ..config import Limits
 from ..operation import Effect, Operation
-from ..protocol.retry import throttling
 
 RECOVERY = 0.25
 """Share of a slot that a full round of successes returns to a lane whose bound a 429 has halved.
@@ -249,12 +248,6 @@ class Rate:
         if loop.time() + self.window < place.when():
             place.cancel()
             loop.call_later(self.window, self.places.release)
-
-
-def pause_after_429(policy: RetryPolicy, wish: float | None) -> Callable[[int], float]:
-    """Return the pause of a lane by its streak: as long as the service wishes, within bounds, else growing."""
-    bounded, fraction, backoff = min(wish or 0.0, policy.max_retry_after), policy.jitter(), throttling(policy)
-    return lambda streak: bounded or backoff.pause(streak, fraction)
 
 
 class Limiter:

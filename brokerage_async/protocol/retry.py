@@ -24,7 +24,7 @@ come from a proxy behind which the request was processed.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import attrs
 
@@ -241,6 +241,17 @@ class Backoff:
 def full_jitter(policy: RetryPolicy) -> Backoff:
     """Return the pauses between the attempts of a call."""
     return Backoff(first=policy.base_delay, maximum=policy.max_delay, jitter=1.0, max_wish=policy.max_retry_after)
+
+
+def pause_before_repeat(error: BrokerageError, *, attempt: int, policy: RetryPolicy, chance: float) -> float:
+    """Return the pause in seconds before a call is repeated whose send number ``attempt`` ended with ``error``."""
+    return full_jitter(policy).pause(attempt, chance, wish=error.retry_after)
+
+
+def pause_after_429(error: BrokerageError, *, policy: RetryPolicy, chance: float) -> Callable[[int], float]:
+    """Return the pause of a lane by its streak: as long as the service wishes, within bounds, else growing."""
+    bounded, backoff = min(error.retry_after or 0.0, policy.max_retry_after), throttling(policy)
+    return lambda streak: bounded or backoff.pause(streak, chance)
 
 
 def throttling(policy: RetryPolicy) -> Backoff:

@@ -1,6 +1,7 @@
 """Commands as a user runs them, in the process of the tests."""
 
 import json
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
@@ -19,9 +20,6 @@ ORDER = {
 }  # fmt: skip
 """An order as JSON."""
 
-TABLES = {"accounts", "positions", "balances", "quote", "search", "chain"}
-"""Commands that print nothing but tables, which must fit the terminal."""
-
 
 class ConnectTo(Protocol):
     """Type of the fixture ``connect_to``."""
@@ -35,8 +33,8 @@ def invoke(*arguments: str, code: int = 0, width: int = 80, **options: Any) -> R
     """Run a command that is to end with an exit code, on a terminal of a width."""
     result = CliRunner().invoke(app, arguments, env={"COLUMNS": str(width)}, **options)
     assert result.exit_code == code, (arguments, result.output, result.exception)
-    if arguments[0] in TABLES and "--json" not in arguments:
-        assert max(map(len, result.stdout.splitlines()), default=0) <= width, result.stdout
+    tables = re.findall(r"^(?:[┏┃┡│└]|No room for).*", result.stdout, re.MULTILINE)
+    assert max(map(len, tables), default=0) <= width, result.stdout
     return result
 
 

@@ -9,8 +9,8 @@ import pytest
 import typer.testing
 from typer.main import get_command
 
-from brokerage_async import Client
-from brokerage_async.cli import accounts, market, orders, screen, watch
+from brokerage_async import Client, cli
+from brokerage_async.cli import screen
 from brokerage_async.cli.service import Service
 from brokerage_async.simulator import Simulator
 
@@ -39,8 +39,9 @@ def connect_to(monkeypatch: pytest.MonkeyPatch) -> ConnectTo:
                     await prepare(client)
                 yield Service(client)
 
-        for module in (accounts, market, orders, watch):
-            monkeypatch.setattr(module, "connect", connect)
+        for command in vars(cli).values():
+            if hasattr(command, "connect"):
+                monkeypatch.setattr(command, "connect", connect)
 
     return connect_to
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brokerage_async.config import Limits, RetryPolicy
+from brokerage_async.config import Limits
 from brokerage_async.errors import RequestNotSentError
-from brokerage_async.http.limiter import Lane, LaneName, Limiter, pause_after_429
+from brokerage_async.http.limiter import Lane, LaneName, Limiter
 from brokerage_async.operation import Effect, Operation, Shape
 from tests.loops import on_virtual_time
 from tests.tables import for_each
@@ -222,15 +222,6 @@ class TestLimiter:
         rate.withdraw()
         assert not rate.try_acquire(1.9)
         assert rate.try_acquire(2.0)
-
-
-@for_each("wish, pauses", [(None, [1.5, 3.0, 6.0]), (7.0, [7.0] * 3), (1e6, [30.0] * 3), (0.0, [1.5, 3.0, 6.0])])
-def test_pause_after_429_is_the_wish_of_the_service_within_bounds_or_grows(
-    wish: float | None, pauses: list[float]
-) -> None:
-    policy = RetryPolicy(base_delay=1.0, max_retry_after=30.0, jitter=lambda: 0.5)
-    pause = pause_after_429(policy, wish)
-    assert [pause(streak) for streak in (1, 2, 3)] == pauses
 
 
 class Shared:

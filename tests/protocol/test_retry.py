@@ -17,6 +17,8 @@ from brokerage_async.protocol.retry import (
     decide,
     full_jitter,
     outcome_of,
+    pause_after_429,
+    pause_before_repeat,
     throttling,
 )
 from tests.tables import for_each
@@ -71,10 +73,24 @@ class TestWaiting:
         wishes = {None: 0.0, 0.0: 0.0, 5.0: 5.0, 86400.0: 60.0, 1e300: 60.0}
         assert {wish: full_jitter(RetryPolicy()).pause(1, 0.0, wish=wish) for wish in wishes} == wishes
 
+    def test_pause_before_repeat_is_half_of_a_doubling_one_or_the_wish_of_the_service(self) -> None:
+        for retry_after, attempt, pause in ((None, 1, 0.25), (None, 3, 1.0), (5.0, 1, 5.0)):
+            error = errors.ServerError(retry_after=retry_after)
+            assert pause_before_repeat(error, attempt=attempt, policy=RetryPolicy(base_delay=0.5), chance=0.5) == pause
+
 
 @for_each("failures, chance, pause", [(1, 1.0, 0.5), (1, 0.0, 0.25), (2, 1.0, 1.0), (7, 1.0, 30.0), (10**6, 0.5, 22.5)])
 def test_backoff_doubles_up_to_the_maximum_with_jitter(failures: int, chance: float, pause: float) -> None:
     assert Backoff(jitter=0.5).pause(failures, chance) == pause
+
+
+@for_each("wish, pauses", [(None, [1.5, 3.0, 6.0]), (7.0, [7.0] * 3), (1e6, [30.0] * 3), (0.0, [1.5, 3.0, 6.0])])
+def test_pause_after_429_is_the_wish_of_the_service_within_bounds_or_grows(
+    wish: float | None, pauses: list[float]
+) -> None:
+    error = errors.RateLimitError(retry_after=wish)
+    pause = pause_after_429(error, policy=RetryPolicy(base_delay=1.0, max_retry_after=30.0), chance=0.5)
+    assert [pause(streak) for streak in (1, 2, 3)] == pauses
 
 
 class TestBudget:

@@ -17,41 +17,7 @@ TABLES: dict[str, list[list[str]]] = {
 }
 ENUMS: dict[str, str] = DOCUMENTED["enumerations"]
 ENDPOINTS: dict[str, dict[str, Any]] = DOCUMENTED["endpoints"]
-
-
-OBSERVED = ["Index", "Bond", "Equity Offering", "Mutual Fund", "Currency Pair", "Future Product", "Unknown"]
-"""Types of instruments that only answers showed: the document lists those of a leg, and of a margin estimate."""
-BY_ORDER: list[dict[str, Any]] = [
-    {"when": {"order-type": ["Limit", "Stop Limit"]}, "require": ["price"]},
-    {"when": {"order-type": ["Stop", "Stop Limit"]}, "require": ["stop-trigger"]},
-    {"when": {"order-type": ["Notional Market"]}, "require": ["value"]},
-    {"when": {"order-type": ["Liquidity Allocation"]}, "forbid": ["order-type"]},
-    {"when": {"legs[].instrument-type": ["Warrant"]}, "forbid": ["legs[].instrument-type"]},
-    {"when": {"legs[].instrument-type": OBSERVED}, "forbid": ["legs[].instrument-type"]},
-    {"when": {"time-in-force": ["GTD"]}, "require": ["gtc-date"]},
-    {"unless": {"time-in-force": ["GTD"]}, "forbid": ["gtc-date"]},
-    {"unless": {"order-type": ["Notional Market"]}, "require": ["legs[].quantity"]},
-    {
-        "when": {"legs[].action": ["Buy", "Sell"]},
-        "require-value": {"legs[].instrument-type": ["Future", "Future Option"]},
-    },
-]
-NOT_FOR_MARGIN = ["Event Contract", "Fixed Income Security", "Liquidity Pool", "Warrant"]
-
-RULES: dict[str, list[dict[str, Any]]] = {
-    "NewOrder": BY_ORDER,
-    "OrderEditDryRun": BY_ORDER,
-    "MarginOrder": [
-        {"when": {"underlying-instrument-type": kinds}, "forbid": ["underlying-instrument-type"]}
-        for kinds in (NOT_FOR_MARGIN, OBSERVED)
-    ],
-    "TokenRequest": [
-        {"when": {"grant_type": ["refresh_token"]}, "require": ["refresh_token"]},
-        {"when": {"grant_type": ["authorization_code"]}, "require": ["code", "client_id", "redirect_uri"]},
-    ],
-    "market_time.sessions": [{"span": {"from": "from-date", "to": "to-date", "months": 9}}],
-    "transactions.list": [{"exclusive": ["type", "types[]"]}],
-}
+RULES: dict[str, list[dict[str, Any]]] = DOCUMENTED["rules"]
 
 SECTIONS = {
     "Common conventions", "Order", "Complex order", "Placed-order response", "Watchlist", "Quote alert",

@@ -92,12 +92,9 @@ def test_files_have_their_two_parts(file: str) -> None:
 
 STREAMS = {
     "account_events.yaml": {"ExternalTransaction", "OrderChain", "UnderlyingYearGainSummary"},
-    "market_events.yaml": {
-        "Candle", "Greeks", "Profile", "Quote", "Series", "Summary", "TheoPrice", "TimeAndSale", "Trade", "TradeETH",
-        "Underlying",
-    },
-}  # fmt: skip
-"""Files of stream messages, with the components that are messages of their own."""
+    "market_events.yaml": {name for name, schema in SCHEMAS.items() if "eventSymbol" in schema.get("properties", ())},
+}
+"""Files of stream messages, with the components that are whole messages."""
 
 
 @by_component

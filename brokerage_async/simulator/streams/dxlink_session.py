@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from ..._generated.stream_caps import CHANGES_PER_MINUTE, SESSIONS, SUBSCRIPTIONS, SUBSCRIPTIONS_BY_TYPE
+from ...protocol.streams.events import MARKET_EVENTS
 from ..accounts.accounts import Customer
 from ..faults import StreamFaults
 from ..state import State
@@ -23,11 +24,10 @@ _AGGREGATION = 0.1
 
 CONTRACTS = ("AUTO", "TICKER", "STREAM", "HISTORY")
 
-EVENT_TYPES = frozenset({
-    "Quote", "Trade", "TradeETH", "Summary", "Profile", "Greeks", "TimeAndSale", "Candle", "Underlying", "TheoPrice",
-    "Series", "Order", "SpreadOrder", "AnalyticOrder", "OptionSale", "Configuration", "Message",
-})  # fmt: skip
-"""Event types of the protocol; the simulator has no rows of some."""
+EVENT_TYPES = frozenset(
+    {*MARKET_EVENTS, "Order", "SpreadOrder", "AnalyticOrder", "OptionSale", "Configuration", "Message"}
+)
+"""Event types of the protocol: those of the schema, and others that it lacks. The simulator has no rows of some."""
 
 
 @attrs.define

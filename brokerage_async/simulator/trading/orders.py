@@ -29,6 +29,7 @@ from ..._generated.models import (
     PriceEffect,
     TimeInForce,
 )
+from ..._terms import PRICED, TRIGGERED
 from ...protocol.order_status import TERMINAL, TRANSITIONS
 from ..accounts.accounts import Account
 from ..api.wire import Dialect, dumps, money, timestamp
@@ -107,12 +108,12 @@ class Terms:
 
     @property
     def is_limited(self) -> bool:
-        return self.order_type in (OrderType.LIMIT, OrderType.STOP_LIMIT)
+        return self.order_type in PRICED
 
     @property
     def is_stop(self) -> bool:
         """Whether it waits for a trigger price."""
-        return self.order_type in (OrderType.STOP, OrderType.STOP_LIMIT)
+        return self.order_type in TRIGGERED
 
 
 @attrs.define(kw_only=True, eq=False)

@@ -65,6 +65,12 @@ def test_limit_order_fills_at_its_price(harness: Harness) -> None:
     assert harness.fills(cancelled) == []
 
 
+def test_marketable_limit_order_never_fills_beyond_its_price(harness: Harness) -> None:
+    waiting = harness.trade(limit("150.00", order_type="Marketable Limit"), seconds=600)
+    at_once = harness.trade(limit("250.00", order_type="Marketable Limit"))
+    assert (harness.status(waiting), harness.status(at_once)) == ("Live", "Filled")
+
+
 def test_spread_is_filled_before_its_last_fills() -> None:
     for without, open_at_first in (((), 1), (("filled_with_fills_to_come",), 0)):
         harness = Harness(without=without).login()
