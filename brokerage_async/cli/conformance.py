@@ -32,7 +32,7 @@ async def conformance(
     symbol or amount. Exit code: 0 nothing differs, 1 something does, 2 the service was not asked.
     """
     from ..config import Limits
-    from ..conformance import examine
+    from ..conformance.probes import examine
     from .console import show_items
     from .service import connect
 

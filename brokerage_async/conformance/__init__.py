@@ -1,5 +1,1 @@
 """What a service does otherwise than the schema and the list of behaviour say: the questions of ``conformance``."""
-
-from .probes import examine
-
-__all__ = ["examine"]

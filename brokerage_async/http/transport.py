@@ -179,14 +179,7 @@ class AiohttpTransport:
             closed = aiohttp.ClientConnectionError("the client was closed")
             failure = failure_of(request, closed, once.written)
         except Exception as error:  # whatever aiohttp raises, what counts is how far the request came
-            failure = None  # for an error answer whose body is unreadable: its status is enough
-            if self._session is not None and self._session.closed and not once.seen:
-                failure = ConfigurationError("the http_session of the client is closed")
-            elif response is None or response.status < 400:
-                status = None if response is None else response.status
-                cause = error.error if isinstance(error, ConnectionDroppedError) else error
-                failure = failure_of(request, cause, once.written, status, self._network.proxy).with_traceback(None)
-                failure.__cause__ = harmless(cause)
+            failure = self._failure(request, error, once, response)
         else:
             return Response(status=response.status, headers=response.headers, body=body)
         finally:
@@ -196,6 +189,23 @@ class AiohttpTransport:
             assert response is not None
             return Response(status=response.status, headers=response.headers)
         raise failure  # out here, where the frames of aiohttp, which hold the headers, do not become its context
+
+    def _failure(
+        self, request: Request, error: Exception, once: SingleSend, response: aiohttp.ClientResponse | None
+    ) -> BrokerageError | None:
+        """Return the failure to raise, in a frame that no traceback shows: what it looks at may hold a password.
+
+        None for an error answer whose body is unreadable: its status is enough.
+        """
+        if self._session is not None and self._session.closed and not once.seen:
+            return ConfigurationError("the http_session of the client is closed")
+        if response is not None and response.status >= 400:
+            return None
+        status = None if response is None else response.status
+        cause = error.error if isinstance(error, ConnectionDroppedError) else error
+        failure = failure_of(request, cause, once.written, status, self._network.proxy)
+        failure.__cause__ = harmless(cause)
+        return failure.with_traceback(None)
 
     async def open_socket(self, url: str, *, user_agent: str, timeout: float) -> WebSocket:
         """Open a WebSocket. See `SocketTransport`."""

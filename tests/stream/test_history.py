@@ -48,15 +48,15 @@ async def equity_names(client: Client, count: int) -> list[str]:
 
 
 def count_candles(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list that gets the number of subscriptions to candles after each change of them."""
-    subscribe, counts = DxLinkSession._subscribe, list[int]()
+    """Return a list that gets the number of subscriptions to candles after each message."""
+    process, counts = DxLinkSession._process, list[int]()
 
     def counted(session: DxLinkSession, *args: Any) -> None:
-        subscribe(session, *args)
+        process(session, *args)
         subscribed = [key for channel in session._channels.values() for key in channel.subscriptions]
         counts.append(sum(kind == "Candle" for kind, _ in subscribed))
 
-    monkeypatch.setattr(DxLinkSession, "_subscribe", counted)
+    monkeypatch.setattr(DxLinkSession, "_process", counted)
     return counts
 
 
