@@ -149,7 +149,8 @@ def judge(moves: Market, paper: Simulator, orders: list[models.Order], done: Cou
                 assert fill.filled_at is not None
                 # The fills of further legs come later, at the prices of the first.
                 at = min(fill.filled_at, order.terminal_at or fill.filled_at).timestamp()
-                assert not any(since < at < (until or at) for since, until in gaps), (order, gaps)
+                # A fill at the very end of a gap is shown as up to a millisecond earlier: times of fills are cut.
+                assert not any(since < at < (until or at) - 0.001 for since, until in gaps), (order, gaps)
                 assert fill.fill_price in moves.showed(leg, at), (order, gaps)
                 done["fills"] += 1
 
