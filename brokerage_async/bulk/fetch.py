@@ -139,8 +139,8 @@ class BulkFetch(Generic[T]):
             check_function("on_progress", on_progress)
         if not callable(fetch):
             raise ConfigurationError(f"fetch must be a coroutine function, got {fetch!r}")
-        self._batcher = Batcher(keys, max_size=batch_size, max_length=batch_length, length=length)
-        self._bisection = Bisection(fetch, failure_scope, concurrency=concurrency, max_size=batch_size)
+        self._batcher = Batcher(keys, batch_size, batch_length, length)
+        self._bisection = Bisection(fetch, failure_scope, concurrency, batch_size)
         self._concurrency = concurrency
         self._on_progress = on_progress
         self.model = model

@@ -186,7 +186,7 @@ class DecoderRegistry:
                 for field, plan in plans.items()
                 if plan.variant is not field.child
             }
-            variant = wire
+            variant: type[Wire] = wire
             if learned or widened or early or adapted:
                 definitions = list[Any]()
                 for field in fields:
