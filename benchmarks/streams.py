@@ -55,13 +55,10 @@ def row(symbol: str) -> dict[str, Any]:
 
 
 def frames(count: int, rows: int, columns: list[str], channel: int) -> list[str]:
-    """Return ``count`` frames of rows, and one whose symbol ends the round."""
-    made = []
-    for _ in range(count):
-        values = [row(symbol)[name] for symbol in random.sample(SYMBOLS, rows) for name in columns]
-        made.append(json.dumps({"type": "FEED_DATA", "channel": channel, "data": ["Quote", values]}))
-    last = [{**row(END)}[name] for name in columns]
-    return [*made, json.dumps({"type": "FEED_DATA", "channel": channel, "data": ["Quote", last]})]
+    """Return ``count`` frames of rows without blanks, as the service sends them, and one that ends the round."""
+    rounds = [random.sample(SYMBOLS, rows) for _ in range(count)] + [[END]]
+    data = (["Quote", [row(symbol)[name] for symbol in symbols for name in columns]] for symbols in rounds)
+    return [json.dumps({"type": "FEED_DATA", "channel": channel, "data": each}, separators=(",", ":")) for each in data]
 
 
 def serve(port: Connection, count: int, rows: int) -> None:
