@@ -1,12 +1,12 @@
 """What quotes cost: ``client.stream.quotes`` beside its batches, a loop written by hand, and the SDK from PyPI.
 
-    python -m benchmarks.streams [--frames 300] [--rows 50] [--rounds 9] [--check]
+    python -m benchmarks.streams [--frames 2000] [--rows 50] [--rounds 9] [--check]
 
 A server in a separate process pushes frames of quotes of 500 symbols, as fast as the client reads. In this process,
 rounds of them alternate. What counts is the CPU time of this process per quote. All read with aiohttp, but for the
 SDK, which has its own client. The loop by hand decodes with msgspec into attrs models with decimals. ``--check`` fails
 when the library costs more than 1.5 times the loop by hand, or 10 microseconds per quote, or more than a third of the
-SDK.
+SDK, or batches cost more than a quarter of objects.
 """
 
 from __future__ import annotations
@@ -55,31 +55,25 @@ def row(symbol: str) -> dict[str, Any]:
 
 
 def frames(count: int, rows: int, columns: list[str], channel: int) -> list[str]:
-    """Return ``count`` frames of rows, and one whose symbol ends the round."""
-    made = []
-    for _ in range(count):
-        values = [row(symbol)[name] for symbol in random.sample(SYMBOLS, rows) for name in columns]
-        made.append(json.dumps({"type": "FEED_DATA", "channel": channel, "data": ["Quote", values]}))
-    last = [{**row(END)}[name] for name in columns]
-    return [*made, json.dumps({"type": "FEED_DATA", "channel": channel, "data": ["Quote", last]})]
+    """Return ``count`` frames of rows without blanks, as the service sends them, and one that ends the round."""
+    rounds = [random.sample(SYMBOLS, rows) for _ in range(count)] + [[END]]
+    data = (["Quote", [row(symbol)[name] for symbol in symbols for name in columns]] for symbols in rounds)
+    return [json.dumps({"type": "FEED_DATA", "channel": channel, "data": each}, separators=(",", ":")) for each in data]
 
 
 def serve(port: Connection, count: int, rows: int) -> None:
-    """Speak just enough of both protocols. A message BURST starts a round on every open connection."""
+    """Speak just enough of both protocols. Whatever comes through the pipe starts a round on every open connection."""
     sockets: dict[web.WebSocketResponse, list[str]] = {}
     cache: dict[tuple[tuple[str, ...], int], list[str]] = {}
+    subscribed = asyncio.Event()
 
     async def token(request: web.Request) -> web.Response:
         url = f"ws://{request.host}/feed"
         return web.json_response({"data": {"token": "t", "dxlink-url": url, "level": "api"}, "context": "/x"})
 
-    async def burst(_: web.Request) -> web.Response:
-        async def push(socket: web.WebSocketResponse, messages: list[str]) -> None:
-            for message in messages:
-                await socket.send_str(message)
-
-        await asyncio.gather(*(push(socket, messages) for socket, messages in sockets.items()))
-        return web.json_response({})
+    async def push(socket: web.WebSocketResponse, messages: list[str]) -> None:
+        for message in messages:
+            await socket.send_str(message)
 
     async def feed(request: web.Request) -> web.WebSocketResponse:
         socket = web.WebSocketResponse()
@@ -104,19 +98,23 @@ def serve(port: Connection, count: int, rows: int) -> None:
                 if key not in cache:
                     cache[key] = frames(count, rows, columns, channel)
                 sockets[socket] = cache[key]
+                subscribed.set()
         sockets.pop(socket, None)
+        subscribed.clear()
         return socket
 
     async def run() -> None:
         app = web.Application()
         app.router.add_get("/api-quote-tokens", token)
         app.router.add_get("/feed", feed)
-        app.router.add_get("/burst", burst)
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         port.send(runner.addresses[0][1])
-        await asyncio.Event().wait()
+        while True:
+            await asyncio.get_running_loop().run_in_executor(None, port.recv)
+            await subscribed.wait()  # until then the subscription is on its way
+            await asyncio.gather(*(push(socket, messages) for socket, messages in sockets.items()))
 
     asyncio.run(run())
 
@@ -149,22 +147,19 @@ class Frame(msgspec.Struct):
     data: Any = None
 
 
-async def start(base: str) -> None:
-    async with aiohttp.ClientSession() as session, session.get(f"{base}/burst") as response:
-        await response.read()
+Burst = Callable[[], None]
+"""Starts a round, at no cost to this process."""
 
 
-async def measured(base: str, consume: Callable[[], Awaitable[None]]) -> float:
+async def measured(burst: Burst, consume: Callable[[], Awaitable[None]]) -> float:
     """Return the CPU seconds of consuming one burst."""
     started = time.process_time()
-    task = asyncio.ensure_future(start(base))
+    burst()
     await consume()
-    spent = time.process_time() - started
-    await task
-    return spent
+    return time.process_time() - started
 
 
-async def ours(base: str, rounds: int) -> list[float]:
+async def ours(base: str, burst: Burst, rounds: int) -> list[float]:
     async with Client(Environment.sandbox(base), StaticToken("t")) as client:
         stream = client.stream.quotes([*SYMBOLS, END], [models.Quote])
         await stream.ready()
@@ -174,12 +169,12 @@ async def ours(base: str, rounds: int) -> list[float]:
                 if not isinstance(event, Gap) and event.event_symbol == END:  # type: ignore[union-attr]
                     return
 
-        found = [await measured(base, consume) for _ in range(rounds)]
+        found = [await measured(burst, consume) for _ in range(rounds)]
         await stream.aclose()
     return found
 
 
-async def batches(base: str, rounds: int) -> list[float]:
+async def batches(base: str, burst: Burst, rounds: int) -> list[float]:
     async with Client(Environment.sandbox(base), StaticToken("t")) as client:
         stream = client.stream.quotes([*SYMBOLS, END], [models.Quote])
         found = stream.batches(seconds=0.05)
@@ -190,12 +185,12 @@ async def batches(base: str, rounds: int) -> list[float]:
                 if batch.num_rows and batch.column("event_symbol")[-1].as_py() == END:
                     return
 
-        spent = [await measured(base, consume) for _ in range(rounds)]
+        spent = [await measured(burst, consume) for _ in range(rounds)]
         await stream.aclose()
     return spent
 
 
-async def by_hand(base: str, rounds: int) -> list[float]:
+async def by_hand(base: str, burst: Burst, rounds: int) -> list[float]:
     decoder = msgspec.json.Decoder(Frame, float_hook=Decimal)
     async with aiohttp.ClientSession() as session, session.ws_connect(f"{base}/feed") as socket:
         names = {"Quote": COLUMNS}
@@ -207,7 +202,6 @@ async def by_hand(base: str, rounds: int) -> list[float]:
             {"type": "FEED_SUBSCRIPTION", "channel": 1, "add": [{"type": "Quote", "symbol": "SYM0"}]},
         ):
             await socket.send_json(message)
-        await asyncio.sleep(0.3)
 
         async def consume() -> None:
             latest: dict[str, HandQuote] = {}
@@ -221,10 +215,10 @@ async def by_hand(base: str, rounds: int) -> list[float]:
                     if quote.event_symbol == END:
                         return
 
-        return [await measured(base, consume) for _ in range(rounds)]
+        return [await measured(burst, consume) for _ in range(rounds)]
 
 
-async def peer(base: str, rounds: int) -> list[float]:
+async def peer(base: str, burst: Burst, rounds: int) -> list[float]:
     from tastytrade import dxfeed, streamer
 
     class FakeSession:
@@ -235,20 +229,19 @@ async def peer(base: str, rounds: int) -> list[float]:
 
     async with streamer.DXLinkStreamer(FakeSession()) as stream:
         await stream.subscribe(dxfeed.Quote, [*SYMBOLS, END])
-        await asyncio.sleep(0.3)
 
         async def consume() -> None:
             async for quote in stream.listen(dxfeed.Quote):
                 if quote.event_symbol == END:
                     return
 
-        return [await measured(base, consume) for _ in range(rounds)]
+        return [await measured(burst, consume) for _ in range(rounds)]
 
 
 CONTENDERS = {"brokerage_async": ours, "batches": batches, "by hand": by_hand, "tastytrade": peer}
 
 
-def measure(frames: int = 300, rows: int = 50, rounds: int = 9) -> list[Result]:
+def measure(frames: int = 2000, rows: int = 50, rounds: int = 9) -> list[Result]:
     """Measure all in turns, the SDK, if it is installed, in fewer rounds: it is slow, and far from its bound."""
     contenders = {name: each for name, each in CONTENDERS.items() if name != "tastytrade" or find_spec("tastytrade")}
     found: dict[str, list[float]] = {name: [] for name in contenders}
@@ -257,7 +250,8 @@ def measure(frames: int = 300, rows: int = 50, rounds: int = 9) -> list[Result]:
         for turn in range(rounds + 1):
             for name, contender in contenders.items():
                 if turn <= rounds // 3 or turn <= 2 or name != "tastytrade":
-                    _, second = asyncio.run(contender(base, 2))  # the first burst warms caches and sockets up
+                    # the first burst warms caches and sockets up
+                    _, second = asyncio.run(contender(base, lambda: pipe.send(None), 2))
                     found[name].append(second / frames / rows * 1e6)
     costs = {name: values[1:] for name, values in found.items()}
     ours, batched = costs["brokerage_async"], costs["batches"]

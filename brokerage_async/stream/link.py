@@ -101,6 +101,8 @@ class Link(ABC, Generic[C]):
         self._last_received: float | None = None
         self._ready_at: float | None = None
         self._has_served = False
+        self._is_holding = False  # messages that are delivered at the end of this turn of the loop
+        self._failure: Exception | None = None  # of one of these
 
     # Consumers
 
@@ -236,13 +238,13 @@ class Link(ABC, Generic[C]):
 
     async def _serve(self) -> None:
         """Keep one connection until it is lost."""
-        self._is_ready, self._ready_at, self._has_served = False, None, False
+        self._is_ready, self._ready_at, self._has_served, self._failure = False, None, False, None
         socket, connection = await self._open()
         self._connection = connection
         reader = asyncio.ensure_future(self._read(socket, connection))
         reader.add_done_callback(lambda _: self._wake.set())
         try:
-            while not reader.done():
+            while not reader.done() and self._failure is None:
                 self._wake.clear()
                 for message in await self._messages(connection):
                     try:
@@ -254,6 +256,8 @@ class Link(ABC, Generic[C]):
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout_at(self._next_due(connection)):
                         await self._wake.wait()
+            if self._failure is not None:
+                raise self._failure
             await reader
         finally:
             self._connection = None
@@ -267,7 +271,8 @@ class Link(ABC, Generic[C]):
                 await socket.close()
 
     async def _read(self, socket: WebSocket, connection: C) -> None:
-        clock = running_loop().time
+        loop = running_loop()
+        clock = loop.time
         while True:
             try:
                 data = await socket.receive()
@@ -280,11 +285,27 @@ class Link(ABC, Generic[C]):
             for step, (source, events) in enumerate(connection.steps(data, now)):
                 if step:
                     await asyncio.sleep(0)
-                self._has_served = True
-                self._resume()
-                self._dispatch(source, events)
+                self._deliver(source, events)
+            if connection.is_holding and not self._is_holding:
+                self._is_holding = True
+                loop.call_soon(self._end_turn, connection)
             if connection.must_send or not self._is_ready:
                 self._wake.set()
+
+    def _end_turn(self, connection: C) -> None:
+        """Deliver what the connection has held, now that no further message is there."""
+        self._is_holding = False
+        try:
+            for source, events in connection.held_steps():
+                self._deliver(source, events)
+        except Exception as error:
+            self._failure = error
+            self._wake.set()
+
+    def _deliver(self, source: Any, events: list[Any]) -> None:
+        self._has_served = True
+        self._resume()
+        self._dispatch(source, events)
 
     def _check_ready(self, connection: C) -> None:
         if connection.is_ready and not self._is_ready:

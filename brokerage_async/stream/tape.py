@@ -50,6 +50,7 @@ class _Part:
     reader: RowReader | None = None
     columns: Sequence[str] = ()
     values: list[Any] = attrs.field(factory=list)
+    as_floats: bool = True
     offset: float = 0.0
     received: array[int] = attrs.field(factory=lambda: array("q"))
     chunks: list[pyarrow.RecordBatch] = attrs.field(factory=list)
@@ -121,9 +122,13 @@ class Tape:
         clock = asyncio.get_running_loop().time
         if not part.values:  # the clock of the service, as far from the loop's for all rows of a chunk
             part.offset = self._now().timestamp() - clock()
-        part.values += rows.values
-        moment = int((part.offset + clock()) * 1e6)
-        part.received.extend(array("q", [moment]) * (len(rows.values) // len(part.columns)))
+        part.as_floats = part.as_floats and rows.as_floats
+        count = len(rows.values) // len(part.columns)
+        if part.values:
+            part.values += rows.values
+        else:  # a copy if more follow: another tape may have the same rows
+            part.values = rows.values if count >= CHUNK else rows.values.copy()
+        part.received.extend(array("q", [int((part.offset + clock()) * 1e6)]) * count)
         if len(part.received) >= min(CHUNK, self.max_rows - part.rows):
             self._read(part)
             if part.rows >= self.max_rows:
@@ -185,7 +190,8 @@ class Tape:
 
         compute: Any = pyarrow.compute  # its functions are made at run time
         values, received, part.values, part.received = part.values, part.received, [], array("q")
-        chunk = part.reader.batch(values, received)
+        chunk = part.reader.batch(values, received, as_floats=part.as_floats)
+        part.as_floats = True
         if part.wanted is None:
             part.wanted = pyarrow.array(part.symbols, pyarrow.string())
         symbols = chunk.column("event_symbol")

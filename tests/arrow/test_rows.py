@@ -24,6 +24,7 @@ MS = round(MOMENT.timestamp() * 1000)
 VALUES: list[tuple[str, list[Any], list[Any]]] = [
     ("price", [1.5, 2, Decimal("3.25"), "4.5", "NaN", None, "Infinity"], [1.5, 2.0, 3.25, 4.5, None, None, None]),
     ("price", [1.5, "NaN", 2.5], [1.5, None, 2.5]),
+    ("price", [Decimal("1e999"), Decimal("0.5")], [None, 0.5]),
     ("price", [1e300, 2**80, -0.01], [1e300, float(2**80), -0.01]),
     ("sequence", [0, 0, 0], [0, 0, 0]),
     ("sequence", [7, 7.0, "7", Decimal(7), 2**62 + 1, None, "NaN"], [7, 7, 7, 7, 2**62 + 1, None, None]),
@@ -40,16 +41,16 @@ VALUES: list[tuple[str, list[Any], list[Any]]] = [
 """Wire key of a `Trade`, values of a column, and what they become."""
 
 UNFIT: list[tuple[str, Any]] = [
-    ("price", "high"), ("price", [1]), ("sequence", 1.5), ("sequence", 2**70), ("sequence", "x"),
+    ("price", "high"), ("price", [1]),  ("sequence", 1.5), ("sequence", 2**70), ("sequence", "x"),
     ("time", 2**60), ("dayId", 10**9), ("exchangeCode", {}), ("exchangeCode", True), ("extendedTradingHours", "yes"),
 ]  # fmt: skip
 
 
-def column(key: str, values: list[Any], *, strict: bool = False) -> list[Any]:
+def column(key: str, values: list[Any], *, strict: bool = False, as_floats: bool = False) -> list[Any]:
     """Return what the values of one column of trades become."""
     issues = Issues("test", strict, DecoderRegistry())
     batch = RowReader(models.Trade, ["eventSymbol", key], issues).batch(
-        [each for value in values for each in ("A", value)], array("q", [0] * len(values))
+        [each for value in values for each in ("A", value)], array("q", [0] * len(values)), as_floats=as_floats
     )
     names = [name for name in batch.schema.names if name not in ("event_symbol", "received_at")]
     [filled] = [name for name in names if name.replace("_", "") == key.lower()]
@@ -60,6 +61,8 @@ def column(key: str, values: list[Any], *, strict: bool = False) -> list[Any]:
 def test_values_have_the_type_of_their_column_or_are_null(caplog: pytest.LogCaptureFixture) -> None:
     found = [(key, values, column(key, values)) for key, values, _ in VALUES]
     assert found == [(key, values, expected) for key, values, expected in VALUES]
+    floats = [(key, values) for key, values, _ in VALUES if Decimal not in map(type, values)]
+    assert [column(*each, as_floats=True) for each in floats] == [column(*each) for each in floats]
     assert not caplog.records
 
 

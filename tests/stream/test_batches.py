@@ -93,6 +93,36 @@ async def test_gap_is_in_the_metadata_of_the_first_batch_of_every_type(sim: Simu
 
 
 @in_world
+async def test_rows_that_arrive_with_the_end_of_the_connection_come_before_the_gap(
+    sim: Simulator, client: Client
+) -> None:
+    async with client.stream.quotes(["AAPL"], aggregation_period=0) as stream:
+        await batches_of(stream, during=1.5)
+        sim.set_price("AAPL", "150")
+        await asyncio.sleep(0)
+        sim.streams.drop()
+        before, after = await batches_of(stream, during=2.5)
+    assert (before.column("bid_price").to_pylist(), gaps_of(before)) == ([149.98], [])
+    assert (after.column("bid_price").to_pylist(), len(gaps_of(after))) == ([149.98], 1)
+
+
+@on_virtual_time
+async def test_rows_that_do_not_fit_cost_a_strict_stream_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, prices = MarketRows.rows, ["high"]
+
+    def answer(*args: Any, **options: Any) -> list[dict[str, Any]]:
+        return [{**row, "bidPrice": prices.pop() if prices else 1.5} for row in rows(*args, **options)]
+
+    monkeypatch.setattr(MarketRows, "rows", answer)
+    async with world(strict=True) as (_, client), client.stream.quotes(["AAPL"]) as stream:
+        batch = await within(60, stream.batches(rows=1))
+    assert batch.column("bid_price").to_pylist() == [1.5]
+    assert [gap.reason for gap in gaps_of(batch)] == [
+        "stream.quotes: $.Quote.bid_price: expected double, got a string; rejected in strict mode"
+    ]
+
+
+@in_world
 async def test_rows_and_seconds_bound_a_batch(sim: Simulator, client: Client) -> None:
     async def move() -> None:
         for cents in range(10_000, 10_070):
@@ -164,6 +194,15 @@ async def test_endless_gaps_and_rows_stay_bounded() -> None:
         tape.put_gap(Gap(since=NOW, reason=str(number)))
     assert len(tape) <= 50
     assert sum(len(gaps) for _, gaps in taken(tape)) <= 60
+
+
+async def test_tapes_do_not_share_rows_that_they_were_given_together() -> None:
+    one, other = tape_of("A"), tape_of("A")
+    for count in (3, CHUNK, CHUNK - 1, 5):
+        rows = quotes(count)
+        for tape in (one, other):
+            tape.put(rows)
+    assert taken(one) == taken(other) == [(2 * CHUNK + 7, [])]
 
 
 async def test_rows_of_other_symbols_and_types_are_left_out() -> None:

@@ -52,6 +52,7 @@ class AccountConnection:
         accepted: accounts that the service has confirmed.
         rejected: accounts that were asked for and not confirmed.
         complaint: None: the service reports no errors of the connection.
+        is_holding: False: every message is read at once.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class AccountConnection:
         self.accepted: frozenset[str] = frozenset()
         self.rejected: frozenset[str] = frozenset()
         self.complaint: str | None = None
+        self.is_holding: bool = False
 
     @property
     def is_ready(self) -> bool:
@@ -141,6 +143,10 @@ class AccountConnection:
     def receive(self, data: str | bytes, now: float) -> list[AccountEvent]:
         """Return the events of one message. See `steps`."""
         return [event for _, events in self.steps(data, now) for event in events]
+
+    def held_steps(self) -> Iterator[tuple[None, list[AccountEvent]]]:
+        """Yield nothing. See `is_holding`."""
+        yield from ()
 
     def steps(self, data: str | bytes, now: float) -> Iterator[tuple[None, list[AccountEvent]]]:
         """Yield the events of one message, after a few ms of work each.

@@ -11,7 +11,7 @@ import attrs
 import msgspec
 
 from ..._generated.stream_caps import CHANGES_PER_MINUTE, SUBSCRIPTIONS, SUBSCRIPTIONS_BY_TYPE
-from .events import INDEXED, MARKET_EVENTS, Rows
+from .events import INDEXED, MARKET_EVENTS
 from .feed_data import MAX_COLUMNS, default_columns
 from .snapshots import HeldRows, SnapshotAssembler
 
@@ -112,6 +112,7 @@ class Channel:
         type: the event type.
         number: odd number of the channel.
         columns: names of the columns that the service announced, by event type. Those asked for until then.
+        plain_rows: name of the event type in frames whose rows need no look at each, None if they do.
         assembler: assembler of its snapshots, None for events that have no index.
         answer_due: when the service must have answered, None while it owes nothing.
         next_send: when further subscriptions may go out, None if none waits for that.
@@ -126,6 +127,7 @@ class Channel:
         self.number: int = 0
         self.columns: Mapping[str, Sequence[str]] = {self.type: default_columns(self.type)}
         model = MARKET_EVENTS[self.type]
+        self.plain_rows: bytes | None = self.type.encode() if feed[3] and model not in INDEXED else None
         self.assembler: SnapshotAssembler | None = (
             SnapshotAssembler(model, self.wants, held) if model in INDEXED and not feed[3] else None
         )
@@ -210,15 +212,6 @@ class Channel:
             if all(isinstance(name, str) and len(name) <= MAX_NAME for name in names):
                 columns[kind] = tuple(names)
         self.columns = columns
-
-    def plain_rows(self, data: Any) -> Rows | None:
-        """Return the rows of a message in its usual form, without a look at each. None if it has another."""
-        columns = self.columns[self.type]
-        if MARKET_EVENTS[self.type] in INDEXED or data.__class__ is not list or len(data) != 2 or data[0] != self.type:
-            return None
-        values = data[1]
-        is_plain = values.__class__ is list and values and values[0].__class__ is not list
-        return Rows(self.type, columns, values) if is_plain and not len(values) % len(columns) else None
 
     def reset(self, now: float) -> None:
         """Start over with a new channel, all subscriptions included."""

@@ -10,6 +10,7 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
+from itertools import chain
 from typing import Any
 
 import attrs
@@ -41,6 +42,9 @@ MIN_HEARTBEAT = 0.5
 MAX_CLOSURES = 3
 """Times that the service may close one channel before the connection counts as lost, which brings pauses."""
 
+MAX_HELD = 100_000
+"""Values of rows after which frames that are held are decoded: 1 to 2 ms of work."""
+
 
 class _Frame(msgspec.Struct, gc=False):
     """Keys of all messages of the server. Those with another type of value are read as untyped JSON."""
@@ -55,11 +59,24 @@ class _Frame(msgspec.Struct, gc=False):
     keepaliveTimeout: Any = None  # noqa: N815
 
 
+@attrs.define
+class _Held:
+    """Contents of the lists of values of some frames of one channel, and how many values they have by their commas."""
+
+    bodies: list[bytes] = attrs.field(factory=list)
+    count: int = 0
+
+
 _DECODER = msgspec.json.Decoder(_Frame, float_hook=Decimal)
 _FLOAT_DECODER = msgspec.json.Decoder(_Frame)
+_VALUES = msgspec.json.Decoder(list[Any])
 _NUMBER = re.compile(rb'"channel"\s*:\s*(\d{1,9})')
 _EMPTY = EventFlag.SNAPSHOT_BEGIN | EventFlag.SNAPSHOT_END | EventFlag.REMOVE_EVENT
 
+_ROWS = re.compile(
+    rb'\s*+\{\s*+"type"\s*+:\s*+"FEED_DATA"\s*+,\s*+"channel"\s*+:\s*+(\d{1,9})\s*+,'
+    rb'\s*+"data"\s*+:\s*+\[\s*+"(\w{1,100})"\s*+,\s*+\['
+)
 _HEAD = re.compile(r'\s*\{(?:\s*"(?:type|channel)"\s*:\s*(?:"FEED_DATA"|\d{1,9})\s*,)*\s*"data"\s*:\s*\[')
 _CHANNEL = re.compile(r'"channel"\s*:\s*(\d{1,9})')
 
@@ -103,6 +120,7 @@ class DxLinkConnection:
         self._quota, self._held = Quota(), HeldRows()
         self._channels: dict[Feed, Channel] = {}
         self._by_number: dict[int, Channel] = {}
+        self._frames: dict[Channel, _Held] = {}
         self._warned = set[str]()
         self._next_number = 1
         self._sends_setup, self._sends_token, self._sent_token = True, False, False
@@ -131,6 +149,11 @@ class DxLinkConnection:
         channels = self._channels.values()
         waits = (self._answer_due, *(each.answer_due for each in channels), *(each.next_send for each in channels))
         return min(*times, *(each for each in waits if each is not None))
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether `held_steps` has events."""
+        return bool(self._frames)
 
     def add(self, subscriptions: Iterable[Subscription]) -> None:
         """Subscribe. One of the same type and symbol replaces that before and brings a new snapshot."""
@@ -190,20 +213,67 @@ class DxLinkConnection:
 
     def receive(self, data: str | bytes, now: float) -> list[Any]:
         """Return the events of one message. See `steps`."""
-        return [event for _, events in self.steps(data, now) for event in events]
+        return [event for _, events in (*self.steps(data, now), *self.held_steps()) for event in events]
 
-    def steps(self, data: str | bytes, now: float) -> Iterator[tuple[Feed | None, list[Any]]]:
-        """Yield feed and events of one message, after a few ms of work each. The feed of an unknown channel is None.
+    def steps(self, data: str | bytes, now: float) -> Iterable[tuple[Feed | None, list[Any]]]:
+        """Return feed and events of one message, each after a few ms of work. The feed of an unknown channel is None.
+
+        Frames of rows in their usual form are held: together they cost less than one by one. Their events come before
+        those of the next other message, from `held_steps`, or once there are `MAX_HELD` values.
 
         Raises:
             StreamRefusedError: the service refused the token.
             TransportError: the service has closed a channel too often.
         """
         self._last_received = now
+        held = self._hold(data)
+        if held is not None:
+            return () if held.count < MAX_HELD else self.held_steps()
+        return chain(self.held_steps(), self._decoded(data, now))
+
+    def held_steps(self) -> Iterator[tuple[Feed | None, list[Any]]]:
+        """Yield feed and events of the frames that are held, those of one channel together, and of overdue snapshots.
+
+        If there are as many values as commas say, no comma is within a value: then none spans two frames, and each
+        frame has whole rows. Otherwise, and if there are lists, each frame is decoded on its own.
+        """
         for channel in self._channels.values():
-            if channel.assembler is not None and (overdue := channel.assembler.overdue(now)):
+            if channel.assembler is not None and (overdue := channel.assembler.overdue(self._last_received)):
                 logger.warning("market-data stream: a snapshot of %s did not end: delivered in part", channel.type)
                 yield channel.feed, overdue
+        frames, self._frames = self._frames, {}
+        for channel, held in frames.items():
+            joined = b",".join(held.bodies)
+            try:
+                values = [] if b"[" in joined else _VALUES.decode(b"[%b]" % joined)
+            except (msgspec.MsgspecError, RecursionError, ValueError):
+                values = []
+            if len(values) == held.count:
+                yield channel.feed, [Rows(channel.type, channel.columns[channel.type], values, as_floats=True)]
+                continue
+            for body in held.bodies:
+                frame = b'{"type":"FEED_DATA","channel":%d,"data":["%b",[%b]]}'
+                yield from self._decoded(frame % (channel.number, channel.type.encode(), body), self._last_received)
+
+    def _hold(self, data: str | bytes) -> _Held | None:
+        """Hold a frame of rows in its usual form, and return what its channel holds. Return None in any other form."""
+        if not self._has_rows or len(data) > LARGE or (isinstance(data, str) and not data.isascii()):
+            return None
+        data = data.encode() if isinstance(data, str) else data
+        head = _ROWS.match(data)
+        channel = None if head is None else self._by_number.get(int(head[1]))
+        if head is None or channel is None or head[2] != channel.plain_rows or not data.endswith(b"]]}"):
+            return None
+        body = data[head.end() : -3]
+        count = body.count(b",") + 1
+        if count % len(channel.columns[channel.type]):
+            return None
+        held = self._frames.get(channel) or self._frames.setdefault(channel, _Held())
+        held.bodies.append(body)
+        held.count += count
+        return held
+
+    def _decoded(self, data: str | bytes, now: float) -> Iterator[tuple[Feed | None, list[Any]]]:
         if len(data) > LARGE:
             body = data if isinstance(data, str) else data.decode(errors="replace")
             start = _HEAD.match(body)
@@ -217,12 +287,12 @@ class DxLinkConnection:
             blocks = events_of_large(body, start.end(), columns, self._issues, as_rows=as_rows)
             yield from self._events(found, blocks, now)
             return
-        decoder, row_channel = _DECODER, None
+        decoder = _DECODER
         if self._has_rows:
             head = _NUMBER.search(data[:64].encode(errors="replace") if isinstance(data, str) else data, 0, 64)
             addressed = None if head is None else self._by_number.get(int(head[1]))
             if addressed is not None and addressed.feed[3]:  # rows need no Decimals, which take three times as long
-                decoder, row_channel = _FLOAT_DECODER, addressed
+                decoder = _FLOAT_DECODER
         try:
             frame: _Frame | None = decoder.decode(data)
         except (msgspec.MsgspecError, ArithmeticError, RecursionError, ValueError):
@@ -230,9 +300,6 @@ class DxLinkConnection:
         if frame is None:
             return
         if frame.type == "FEED_DATA":
-            if row_channel is not None and (rows := row_channel.plain_rows(frame.data)) is not None:
-                yield row_channel.feed, [rows]
-                return
             found = self._by_number.get(frame.channel)
             columns = {} if found is None else found.columns
             as_rows = found is not None and found.feed[3]

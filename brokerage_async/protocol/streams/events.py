@@ -138,8 +138,10 @@ class Rows:
         type: name of the event type.
         columns: JSON keys of the values of one row.
         values: those of all rows, a whole number of rows.
+        as_floats: whether every number with a fraction is a float. Otherwise there may be Decimals.
     """
 
     type: str
     columns: Sequence[str]
     values: list[Any]
+    as_floats: bool = False

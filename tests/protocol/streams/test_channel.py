@@ -5,7 +5,7 @@ from brokerage_async.protocol.streams.snapshots import HeldRows
 
 
 def quotes() -> Channel:
-    return Channel(("Quote", "AUTO", None), Quota(), HeldRows())
+    return Channel(("Quote", "AUTO", None, False), Quota(), HeldRows())
 
 
 def kinds(channel: Channel) -> list[str]:

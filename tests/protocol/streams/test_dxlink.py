@@ -1,6 +1,7 @@
 """The market-data stream, message by message."""
 
 import json
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -11,9 +12,11 @@ from hypothesis import strategies as st
 from brokerage_async import models
 from brokerage_async.config import Secret
 from brokerage_async.errors import ResponseDecodeError, StreamRefusedError, TransportError
+from brokerage_async.protocol.decoding.adaptive import DecoderRegistry
+from brokerage_async.protocol.decoding.issues import Issues
 from brokerage_async.protocol.streams.channel import MAX_MESSAGE, MAX_TYPES, Interruption, Subscription
 from brokerage_async.protocol.streams.dxlink import VERSION, DxLinkConnection
-from brokerage_async.protocol.streams.events import Snapshot
+from brokerage_async.protocol.streams.events import Rows, Snapshot
 from brokerage_async.protocol.streams.feed_data import ROWS_PER_STEP, _decoder, default_columns
 from tests.tables import for_each
 
@@ -351,6 +354,118 @@ def test_changes_of_subscriptions_are_paced() -> None:
     assert (added(61.0), added(121.0), link.is_ready) == (10_000, 5_000, True)  # 25,000 at a time
     link.remove(Subscription("Quote", f"S{number}") for number in range(400))
     assert added(200.0) == 400
+
+
+AS_ROWS = Subscription("Quote", "A", as_rows=True)
+
+
+def rows_link(*others: Subscription, strict: bool = False) -> DxLinkConnection:
+    """Return a connection whose channel 1 has rows of a symbol, a price and an exchange."""
+    link = DxLinkConnection(Secret("t"), now=0.0)
+    link._issues = Issues("stream.quotes", strict, DecoderRegistry())  # which has reported nothing yet
+    link.add([AS_ROWS, *others])
+    receive(link, "AUTH_STATE", state="AUTHORIZED")
+    for message in sent(link):
+        receive(link, "CHANNEL_OPENED", message.get("channel", 0))
+    receive(link, "FEED_CONFIG", 1, eventFields={"Quote": ["eventSymbol", "bidPrice", "bidExchangeCode"]})
+    return link
+
+
+def rows_frame(values: str | bytes, channel: int = 1) -> bytes:
+    values = values if isinstance(values, bytes) else values.encode()
+    return b'{"type":"FEED_DATA","channel":%d,"data":["Quote",[%b]]}' % (channel, values)
+
+
+def values_of(steps: Iterable[tuple[Any, list[Any]]]) -> list[Any]:
+    """Return the values of consecutive rows together, and other events as they are."""
+    found: list[Any] = []
+    for _, events in steps:
+        for event in events:
+            if isinstance(event, Rows) and found and isinstance(found[-1], tuple) and found[-1][0] == event.columns:
+                found[-1][1].extend(event.values)
+            else:
+                found.append((event.columns, [*event.values]) if isinstance(event, Rows) else event)
+    return found
+
+
+PLAIN = '"A",1.5,"Q","B",2,"Z"'
+
+HELD_FRAMES: dict[str, list[str | bytes]] = {
+    "in the usual form": [PLAIN, '"C","NaN",null', PLAIN],
+    "with blanks": [' "A" , 1.5 , "Q" ', PLAIN],
+    "with booleans": ['"A",true,"Q"', '"A",1,false'],
+    "with escaped quotes": ['"A\\"",1,"\\u00e9"', PLAIN],
+    "with commas in a string": ['"A,B,C,D",1,"Q"', PLAIN, '"A,",1', '"A,,",1'],
+    "with brackets in a string": ['"A[",1,"Q"', PLAIN, '"]",1,"Q"'],
+    "with braces in a string": ['"A{=d}",1,"Q"', PLAIN],
+    "of lists": ['["A",1,"Q"],["B",1,"Q"]', PLAIN],
+    "with a list": ['["A"],1,"Q"', PLAIN, '"A",[1],"Q"'],
+    "with an object": ['{"A":1},2,"Q"', PLAIN],
+    "with deep objects": ['{"A":' * 4000 + "1" + "}" * 4000 + ',2,"Q"', PLAIN],
+    "in several blocks": ['"A",1,"Q"],"Quote",["B",1,"Z"', PLAIN],
+    "of other types": ['"A",1,"Q"],"Trade",["B",1,"Z"', '"A",1,"Q"],"Mood",["B",1,"Z"'],
+    "that lack a value": ['"A",1', '"B","Z"', PLAIN, '"A"'],
+    "that lack a value and have one too many": ['"A",1,"Q","B",1', '"C",1,"Q",2', PLAIN],
+    "without values": ["", PLAIN, " "],
+    "that are not JSON": ['"A",,"Q"', '"A",1,"Q",,,', '"A",1,Q', PLAIN],
+    "that end within a string": ['"A",1,"Q', 'Q",1,"Q"', '"A",1,"Q', '",1,"Q'],
+    "that end within an object": ['"A",1,{"a":1', '"b":2},1,"Q"'],
+    "that end within a list": ['"A",1,[1', '2],"Q",1'],
+    "that end early": ['"A",1,"Q"]],"state":["x"', '"A",1,"Q"]', PLAIN],
+    "with another key twice": ['"A",1,"Q"]],"data":["Quote",["B",1,"Z"'],
+    "that are not UTF-8": [b'"A\xff",1,"Q"', PLAIN],
+    "with numbers out of range": ['"A",1e999,"Q"', PLAIN, '"A",123456789012345678901234567890,"Q"'],
+}
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_frames_that_are_held_bring_what_each_brings_alone(caplog: pytest.LogCaptureFixture, strict: bool) -> None:
+    misses = []
+    for name, bodies in HELD_FRAMES.items():
+        for order in (bodies, [PLAIN, *bodies], bodies[::-1]):
+            outcomes = []
+            for blank in (b"", b" "):  # a frame with a blank at its end is never held
+                link, found, error = rows_link(strict=strict), list[Any](), ""
+                caplog.clear()
+                try:
+                    for body in order:
+                        found += link.steps(rows_frame(body) + blank, 1.0)
+                    found += link.held_steps()
+                except ResponseDecodeError as raised:
+                    error, found = str(raised), []
+                outcomes.append((values_of(found), error, [record.getMessage() for record in caplog.records]))
+                assert not link.is_holding or error
+            if outcomes[0] != outcomes[1]:
+                misses.append((name, order, *outcomes))
+    assert misses == []
+
+
+def test_rows_are_held_until_another_message_or_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    link = rows_link(Subscription("Trade", "A", as_rows=True), Subscription("Quote", "A"))
+    plain, objects = rows_frame(PLAIN), rows_frame('"A",1,"Q"', channel=5)
+    receive(link, "FEED_CONFIG", 5, eventFields={"Quote": ["eventSymbol", "bidPrice", "bidExchangeCode"]})
+    assert [list(link.steps(plain, 1.0)) for _ in range(3)] == [[]] * 3
+    (feed, [rows]), (_, [quote]) = link.steps(objects, 1.0)
+    assert (feed, len(rows.values), rows.as_floats, type(quote)) == (AS_ROWS.feed, 18, True, models.Quote)
+    assert list(link.steps(plain, 1.0)) == []
+    closed = json.dumps({"type": "CHANNEL_CLOSED", "channel": 1})
+    assert values_of(link.steps(closed, 1.0)) == [(rows.columns, rows.values[:6])]
+    assert not link.is_holding
+    link = rows_link()
+    monkeypatch.setattr("brokerage_async.protocol.streams.dxlink.MAX_HELD", 18)
+    found = [[len(rows.values) for _, [rows] in link.steps(plain, 1.0)] for _ in range(7)]
+    assert found == [[], [], [18], [], [], [18], []]
+    [(_, [rows])] = link.held_steps()
+    assert len(rows.values) == 6
+
+
+def test_overdue_snapshot_is_delivered_while_rows_are_held() -> None:
+    link = rows_link(CANDLE)
+    receive(link, "FEED_CONFIG", 3, eventFields={"Candle": ["eventSymbol", "index", "eventFlags"]})
+    assert receive(link, "FEED_DATA", 3, 1.0, data=["Candle", ["ACME{=m}", 5, 4]]) == []
+    assert list(link.steps(rows_frame(PLAIN), 1000.0)) == []
+    (_, [snapshot]), (_, [rows]) = link.held_steps()
+    assert (type(snapshot), type(rows)) == (Snapshot, Rows)
 
 
 LARGE_SHAPES: dict[str, tuple[str, str, float]] = {  # head of the data, a row, and events of a row
