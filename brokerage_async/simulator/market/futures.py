@@ -318,7 +318,7 @@ class Expiration:
         self.product = product
         self.contract: Contract = contract_after(product, day)
         self.is_regular: bool = self.contract.expires == day
-        self.option_product = OptionProduct(product, None if self.is_regular else (day.day - 1) // 7 + 1)
+        self.option_product: OptionProduct = OptionProduct(product, None if self.is_regular else (day.day - 1) // 7 + 1)
         month = f"{self.option_product.root}{MONTH_CODES[day.month - 1]}"
         self.option_contract: str = f"{month}{day.year % 10}"
         self.streamer_contract: str = f"{month}{day.year % 100:02d}"
