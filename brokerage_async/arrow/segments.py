@@ -1,6 +1,6 @@
 """Files of recorded batches: segments that grow by whole messages, and the Parquet files that they become.
 
-A segment is an Arrow IPC stream. Its writer may be killed at any moment: what stands before its end can be read.
+A segment is an Arrow IPC stream. Its writer may be killed at any moment: the part written so far can be read.
 """
 
 from __future__ import annotations

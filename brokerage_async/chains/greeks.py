@@ -129,7 +129,7 @@ async def read_greeks(streams: MarketStreams, expirations: Iterable[Expiration],
             wanted = frozenset(names.values())
             pending = set(wanted)
             async for event in events:
-                if isinstance(event, Gap):  # what came before it may be much older than what will come
+                if isinstance(event, Gap):  # earlier events may be much older than later ones
                     quotes, greeks, pending = {}, {}, set(wanted)
                 for row in event.events if isinstance(event, Snapshot) else (event,):
                     if isinstance(row, Quote | Greeks):

@@ -34,7 +34,7 @@ STYLES: dict[str, str | None] = {"ok": "green", "note": "yellow", "mend": "red",
 
 @dataclass(frozen=True)
 class Finding:
-    """Result of one check: its state, what was found, and what to do about it."""
+    """Result of one check: its state, the finding, and what to do about it."""
 
     state: State
     found: str

@@ -193,7 +193,7 @@ class AiohttpTransport:
     def _failure(
         self, request: Request, error: Exception, once: SingleSend, response: aiohttp.ClientResponse | None
     ) -> BrokerageError | None:
-        """Return the failure to raise, in a frame that no traceback shows: what it looks at may hold a password.
+        """Return the failure to raise, in a frame that no traceback shows: the error may hold a password.
 
         None for an error answer whose body is unreadable: its status is enough.
         """

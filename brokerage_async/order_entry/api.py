@@ -241,7 +241,7 @@ class OrderEntry:
             prices: positive, unsigned prices, at most 1000. See `brokerage_async.tickets.prices_toward` for those of
                 each tick between two. Or an asynchronous iterator, which is asked for each price when it is due.
             every: seconds that a price is tried.
-            until: when to cancel what remains: an aware date-time, or ``"close"`` for the next close of the stock
+            until: when to cancel the rest: an aware date-time, or ``"close"`` for the next close of the stock
                 exchange. The last price is tried until then. None: for ``every`` seconds, like the others.
             allow_warnings: as for `place`, for each step.
             reconcile: how to search for an order of unknown outcome.

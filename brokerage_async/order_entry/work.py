@@ -271,7 +271,7 @@ class Ladder:
         return any(leg.quantity is not None and open_or_filled[leg.symbol] > leg.quantity for leg in self._asked.legs)
 
     async def _cancel(self) -> None:
-        """Cancel what remains, and wait for its end. An order that replaced it is cancelled as well.
+        """Cancel the rest, and wait for its end. An order that replaced it is cancelled as well.
 
         A cancellation concerns one order and does nothing twice: it is repeated until the lists show the end.
         """

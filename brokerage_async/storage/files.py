@@ -24,7 +24,7 @@ def open_locked(path: Path) -> BinaryIO:
             if sys.platform == "win32":
                 import msvcrt
 
-                file.seek(_LOCKED_BYTE)  # far behind the content: others may not read what is locked
+                file.seek(_LOCKED_BYTE)  # far behind the content: others cannot read locked bytes
                 try:
                     msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
                 except OSError:
@@ -47,7 +47,7 @@ def replace_durably(path: Path, aside: Path) -> None:
         _sync(aside)
     aside.replace(path)
     if sys.platform != "win32":
-        _sync(path.parent)  # before what it was made from is removed
+        _sync(path.parent)  # before its source is removed
 
 
 def _sync(path: Path) -> None:

@@ -62,7 +62,7 @@ class Recorder:
         self._directory = Path(directory)
         self._directory.mkdir(parents=True, exist_ok=True)
         lock = self._directory / ".lock"
-        lock.touch(0o600)  # another user could lock what he may read
+        lock.touch(0o600)  # another user could lock any file that he may read
         try:
             self._lock = open_locked(lock)
         except BlockingIOError:

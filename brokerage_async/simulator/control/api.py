@@ -146,7 +146,7 @@ class ControlApi:
         return _error(404, "not_found", f"unknown address {path}; /openapi.json lists them all")
 
     def _do(self, route: Route, values: Mapping[str, str], body: Any) -> Any:
-        """Do what a route asks for, and return what it answers with: mostly the state as it is then."""
+        """Handle a route, and return its answer: mostly the new state."""
         brokerage, clock, prices = self._brokerage, self._clock, self._brokerage.state.prices
         if "symbol" in values and not prices.is_known(values["symbol"]):
             raise LookupError(f"unknown underlying {values['symbol']}")
