@@ -56,9 +56,8 @@ def guard_connector(connector: aiohttp.BaseConnector) -> None:
         return
     _GUARDED_CONNECTORS.add(connector)
     connect = connector.connect
-    used: WeakSet[object] = WeakSet(
-        getattr(connector, "_acquired", ())
-    )  # only connections that have served are checked
+    # Only connections that have served before are checked: those in use now, and idle ones.
+    used: WeakSet[object] = WeakSet(getattr(connector, "_acquired", ()))
     for idle in getattr(connector, "_conns", {}).values():
         used.update(protocol for protocol, _ in idle)
 

@@ -218,8 +218,8 @@ class DxLinkConnection:
     def steps(self, data: str | bytes, now: float) -> Iterable[tuple[Feed | None, list[Any]]]:
         """Return feed and events of one message, each after a few ms of work. The feed of an unknown channel is None.
 
-        Frames of rows in their usual form are held: together they cost less than one by one. Their events come before
-        those of the next other message, from `held_steps`, or once there are `MAX_HELD` values.
+        Frames of rows in their usual form are held: together they cost less than one by one. Their events come from
+        `held_steps`, before the next message of another form, or once there are `MAX_HELD` values.
 
         Raises:
             StreamRefusedError: the service refused the token.
@@ -232,7 +232,7 @@ class DxLinkConnection:
         return chain(self.held_steps(), self._decoded(data, now))
 
     def held_steps(self) -> Iterator[tuple[Feed | None, list[Any]]]:
-        """Yield feed and events of the frames that are held, those of one channel together, and of overdue snapshots.
+        """Yield feed and events of the held frames, one channel at a time, and of overdue snapshots.
 
         If there are as many values as commas say, no comma is within a value: then none spans two frames, and each
         frame has whole rows. Otherwise, and if there are lists, each frame is decoded on its own.

@@ -144,9 +144,10 @@ async def leave_open(sim: Simulator, job: Job) -> dict[str, str]:
 
 def main(runs: int, kind: str) -> None:
     logging.disable(logging.CRITICAL)
-    began = time.perf_counter()
+    began, seed = time.perf_counter(), random.randrange(10**9)
+    print(f"seed {seed}", flush=True)
     with place_for(kind) as where:
-        tally = asyncio.run(play(runs, random.randrange(10**9), kind, where))
+        tally = asyncio.run(play(runs, seed, kind, where))
     print(f"{runs} runs on {kind} in {time.perf_counter() - began:.0f} s: 0 doubled, 0 lost, 0 misreported")
     for what, count in sorted(tally.items()):
         print(f"  {what}: {count}")
