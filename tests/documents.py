@@ -33,6 +33,12 @@ def every_block(page: Path) -> list[tuple[int, str, str]]:
     return [(text.count("\n", 0, block.start(2)), block[1] or "", block[2]) for block in found]
 
 
+def printed_by(page: Path, block: str) -> str:
+    """Return what a page says that a block prints, "" if it does not say."""
+    _, _, rest = page.read_text("utf-8").partition(f"```python\n{block}```\n\n```text\n")
+    return rest.partition("```")[0]
+
+
 def program(title: str) -> str:
     """Return the program under a heading of ``docs/programs.md``."""
     page = ROOT / "docs" / "programs.md"

@@ -19,7 +19,7 @@ from codegen.site import copies, pages
 from tests.served_versions import serve_versions
 from tests.tables import for_each
 
-from .documents import PAGES, README, ROOT, blocks
+from .documents import PAGES, README, ROOT, blocks, printed_by
 
 NOTEBOOK = """\
 import ast, asyncio
@@ -36,9 +36,10 @@ asyncio.run(cells({{}}))
 def snippets() -> list[object]:
     found: list[object] = []
     for page in PAGES:
-        found += [pytest.param(block, id=f"{page.name}:{line}") for line, block in blocks(page)]
+        for line, block in blocks(page):
+            found.append(pytest.param(block, printed_by(page, block), id=f"{page.name}:{line}"))
         if cells := [cell for _, cell in blocks(page, "notebook")]:
-            found.append(pytest.param(NOTEBOOK.format(cells=cells), id=f"{page.name}:notebook"))
+            found.append(pytest.param(NOTEBOOK.format(cells=cells), "", id=f"{page.name}:notebook"))
     return found
 
 
@@ -68,9 +69,9 @@ def run_snippet(snippet: str, folder: Path, environ: dict[str, str], output: Pat
     exec(compile(snippet, "snippet", "exec"), {"__name__": "__main__"})
 
 
-@pytest.mark.parametrize("snippet", snippets())
+@pytest.mark.parametrize(("snippet", "prints"), snippets())
 async def test_snippets_run_as_they_stand(
-    snippet: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+    snippet: str, prints: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     if "brokerage_async.fleet" in snippet:
         pytest.importorskip("redis", reason="redis-py is not installed (extra [redis])")
@@ -92,7 +93,8 @@ async def test_snippets_run_as_they_stand(
         trading.cancel()
         await asyncio.wait({trading})
     assert program.exitcode == 0, output.read_text("utf-8")
-    assert output.read_text("utf-8").strip(), "a snippet shows something"
+    shown = output.read_text("utf-8")
+    assert shown == prints if prints else shown.strip(), "a snippet shows something"
 
 
 @for_each("name, needs", [("main job", "brokerage-async demo"), ("tests", "nox -s tests")])
