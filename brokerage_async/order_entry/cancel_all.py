@@ -32,13 +32,12 @@ from ..journal.base import EntryState, JournalEntry
 from ..operation import Operation
 from ..protocol.order_status import TERMINAL, is_complete
 from ..tickets import buy, buy_to_close, market, sell, sell_to_close
-from .arguments import named_order
-from .attempts import Instant
-from .context import Context
+from .context import Context, Instant
 from .decisions import ReconcilePolicy, predates
 from .lists import START, OrderLists, Sighting, Window, early_looks
 from .orders import asked_in, fills_of
 from .place import PlaceOrder
+from .preflight import SendOptions, named_order
 from .results import Cancellation, Cancellations, CancelOutcome, Outcome, Placement
 from .search import CLOCK_PRECISION
 
@@ -252,8 +251,8 @@ async def _close(
     async def place(name: str, order: NewOrder) -> Placement:
         asked = named_order(account_number, attrs.evolve(order, external_identifier=name), str)
         key = context.key_of(account_number, name)
-        placing = PlaceOrder(context=context, key=key, asked=asked, policy=policy, allow_warnings=True, exempt=True)
-        return await placing.run()
+        options = SendOptions(policy=policy, allow_warnings=True)
+        return await PlaceOrder(context=context, key=key, asked=asked, options=options, exempt=True).run()
 
     stem = _stem(position)
     for name, entry in unresolved.items():

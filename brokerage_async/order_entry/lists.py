@@ -19,7 +19,7 @@ from .._generated.operations import COMPLEX_ORDERS_LIST, ORDERS_LIST, ORDERS_LIS
 from ..errors import BrokerageError, ResponseDecodeError, ResponseLostError
 from ..operation import BoundCall, Executor, Operation, Page
 from ..protocol.streams.timing import Doorbell, LookBudget
-from .attempts import Instant
+from .context import Instant
 from .decisions import Poll, ReconcilePolicy, SearchResult, is_permanent, next_poll, poll_timeout
 from .orders import components_of
 

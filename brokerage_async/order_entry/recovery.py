@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime, timedelta
@@ -13,15 +12,12 @@ import attrs
 from ..journal.base import EntryKey, EntryState, JournalEntry
 from ..observers.records import OpenEntries
 from .amend import find_replacement
-from .attempts import Attempt, outlasting
-from .context import Context
+from .context import Attempt, Context, logger, outlasting
 from .decisions import ReconcilePolicy, SearchResult, search_bounds
 from .lists import Window
 from .place import CODES, UNDETERMINED, close
 from .results import ChangeOutcome, Outcome, Placement, joined, placement_of, put_on
 from .search import Finding, IdentifierSearch
-
-logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
 MIN_WAIT, MAX_WAIT = 0.01, 1.0
 """Seconds between looks at entries that other workers hold."""
@@ -154,7 +150,7 @@ class _Sweep:
 
     async def _claim(self, key: EntryKey, left: dict[EntryKey, JournalEntry]) -> None:
         """Claim an entry, unless another worker has claimed or handled it in the meantime."""
-        before, attempt = left[key], self._context.attempt(key)
+        before, attempt = left[key], Attempt(self._context.attempts, key)
         self._held[key] = before, attempt  # before it is known: a statement that fails may have taken effect
         entry = await attempt.claim()
         if entry is None:

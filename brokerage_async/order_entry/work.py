@@ -23,8 +23,7 @@ from .._generated.operations import MARKET_TIME_EQUITY_SESSION, ORDERS_CANCEL
 from ..errors import BrokerageError, InvalidRequestError
 from ..protocol.order_status import TERMINAL, is_complete
 from ..tickets.ticks import check_ticks
-from .attempts import Attempt
-from .context import Context
+from .context import Attempt, Context
 from .decisions import ReconcilePolicy
 from .lists import OrderLists, Sighting, Window, early_looks, poll_until
 from .orders import fills_of, terms_of

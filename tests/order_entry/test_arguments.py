@@ -16,7 +16,7 @@ from brokerage_async.config import Environment
 from brokerage_async.errors import BrokerageError, ConfigurationError, InvalidRequestError
 from brokerage_async.journal import MemoryJournal
 from brokerage_async.order_entry import OrderEntry
-from brokerage_async.order_entry.arguments import check_options, named_complex_order
+from brokerage_async.order_entry.preflight import check_options, named_complex_order
 from tests.tables import for_each
 from tests.trading import Floor, bracket_order, exclusive_orders, order
 

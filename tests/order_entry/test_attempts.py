@@ -9,8 +9,8 @@ import pytest
 from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.journal import EntryKey, EntryState, JournalError, MemoryJournal
 from brokerage_async.order_entry import OrderEntry, Outcome
-from brokerage_async.order_entry import attempts as module
-from brokerage_async.order_entry.attempts import Attempt, Attempts, finished, outlasting
+from brokerage_async.order_entry import context as module
+from brokerage_async.order_entry.context import Attempt, Attempts, finished, outlasting
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
 from tests.loops import VirtualLoop
