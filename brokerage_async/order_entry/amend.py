@@ -16,34 +16,17 @@ from typing import Any, TypeVar
 
 import attrs
 
+from .. import errors
 from .._generated import operations
 from .._generated.models import ComplexOrder, Order, OrderEdit, OrderStatus, PairsEdit, PlacedOrderResponse
 from ..config.random_values import new_identifier
-from ..errors import (
-    BrokerageError,
-    ConfigurationError,
-    InvalidRequestError,
-    OrderNotCancellableError,
-    OrderRefusedError,
-    PreflightError,
-)
 from ..journal.base import EntryState, JournalEntry
 from ..journal.caps import Usage
 from ..operation import Operation
 from ..protocol.order_status import TERMINAL, is_complete
+from . import decisions
 from .context import Attempt, Context, finished, logger
-from .decisions import (
-    Delivery,
-    DeliveryOutcome,
-    ReconcilePolicy,
-    SearchResult,
-    cancel_shown,
-    complex_cancel_shown,
-    delivery_of,
-    pairs_shown,
-    replace_shown,
-    replacement_shown,
-)
+from .decisions import Delivery, DeliveryOutcome, ReconcilePolicy, SearchResult
 from .exposure import usage_of_replacement
 from .lists import START, OrderLists, Sighting, Window, early_looks, poll_until
 from .orders import PlacedOrder, fills_of, parts_of, successor_differs_in, terms_of
@@ -107,21 +90,21 @@ class Reader:
         else:
             now = self.context.now()
             wanted, window = {self.order_id, self.original_id} - {""}, Window.since(now - back, now)
-            lists = OrderLists(self.context.executor)
-            sighting = await lists.poll(self.account_number, wanted, window, by=lambda order: order.id)
+            lists = OrderLists(self.context.executor, self.account_number)
+            sighting = await lists.poll(wanted, window, by=lambda order: order.id)
         self.order = sighting.orders.get(self.order_id, self.order)
         self.original = sighting.orders.get(self.original_id, self.original)
         return sighting
 
-    async def fetch(self) -> tuple[Any, BrokerageError | None]:
+    async def fetch(self) -> tuple[Any, errors.BrokerageError | None]:
         """Return the order that its id shows, or None and why it could not be read."""
         operation: Operation[Any] = operations.COMPLEX_ORDERS_GET if self.is_complex else operations.ORDERS_GET
         try:
             return await self.context.executor.execute(operation.bind(**self.path)), None
-        except BrokerageError as failure:
+        except errors.BrokerageError as failure:
             return None, failure
 
-    def change(self, outcome: ChangeOutcome, error: BrokerageError | None) -> OrderChange:
+    def change(self, outcome: ChangeOutcome, error: errors.BrokerageError | None) -> OrderChange:
         """Build the result of a change to this order."""
         order_id = (self.order.id if self.order is not None else None) or self.order_id
         shown: dict[str, Any] = {"complex_order" if self.is_complex else "order": self.order}
@@ -162,10 +145,10 @@ class Reader:
         self.fate = MAY_BE_APPLIED
         try:
             answer = await self.context.executor.execute(operation.bind(**self.path, body=body), guard=guard)
-        except (ConfigurationError, InvalidRequestError):
+        except (errors.ConfigurationError, errors.InvalidRequestError):
             raise
-        except BrokerageError as error:
-            if (delivery := delivery_of(error)) is DeliveryOutcome.REFUSED:
+        except errors.BrokerageError as error:
+            if (delivery := decisions.delivery_of(error)) is DeliveryOutcome.REFUSED:
                 self.fate = NOT_APPLIED
                 await self.read()
             return Delivery(delivery, error=error)
@@ -185,7 +168,8 @@ class Reader:
         end, pause = loop.time() + policy.give_up, policy.first
 
         def is_for_now() -> bool:
-            is_refused = made.outcome is DeliveryOutcome.REFUSED and isinstance(made.error, OrderNotCancellableError)
+            is_not_now = isinstance(made.error, errors.OrderNotCancellableError)
+            is_refused = made.outcome is DeliveryOutcome.REFUSED and is_not_now
             return is_refused and not self.is_over() and not is_done() and loop.time() + pause <= end
 
         bell = self.context.bell(self.account_number) if is_for_now() else None
@@ -229,8 +213,10 @@ class Reader:
 
 async def cancel(reader: Reader, policy: ReconcilePolicy, *, wait: bool = False) -> OrderChange:
     """Request the cancellation of an order. See `OrderEntry.cancel` and `OrderEntry.cancel_complex`."""
-    operation: Operation[Any] = operations.COMPLEX_ORDERS_CANCEL if reader.is_complex else operations.ORDERS_CANCEL
-    judge: Callable[..., DeliveryOutcome | None] = complex_cancel_shown if reader.is_complex else cancel_shown
+    operation: Operation[Any] = operations.ORDERS_CANCEL
+    judge: Callable[..., DeliveryOutcome | None] = decisions.cancel_shown
+    if reader.is_complex:
+        operation, judge = operations.COMPLEX_ORDERS_CANCEL, decisions.complex_cancel_shown
 
     def shows(answer: Any) -> bool:
         return reader.is_of(answer) and judge(answer, settled=True) is DeliveryOutcome.CONFIRMED
@@ -301,7 +287,7 @@ async def replace(
         options = attrs.evolve(options, label="" if placed is None else placed.label)
     try:
         usage = await usage_of_replacement(context, account_number, reader.order_id, original, edit)
-    except OrderRefusedError as error:
+    except errors.OrderRefusedError as error:
         return OrderChange(outcome=ChangeOutcome.REFUSED, order=original, order_id=reader.order_id, error=error)
     return await send_replacement(reader, operation, bodies, options, fills=len(fills_of(original)), usage=usage)
 
@@ -331,7 +317,7 @@ async def send_replacement(
         call = operations.ORDERS_EDIT_DRY_RUN.bind(**reader.path, body=dry_body)
         preview, stopped = await dry_run(context.executor, call, options.allow_warnings)
         if stopped is not None:
-            if isinstance(stopped.error, OrderNotCancellableError):
+            if isinstance(stopped.error, errors.OrderNotCancellableError):
                 await reader.read()
             return stopped
         try:
@@ -339,7 +325,7 @@ async def send_replacement(
                 await journaled.repeat(sends + 1)
             else:
                 await journaled.open(body, label=options.label, replaces=reader.order_id, usage=usage)
-        except OrderRefusedError as error:
+        except errors.OrderRefusedError as error:
             return Delivery(DeliveryOutcome.REFUSED, error=error)
         sends += 1
         return await reader.send(
@@ -399,7 +385,7 @@ async def _replaced(
     if answer is not None and answer.id != reader.order_id and answer.status in may_not_work:
         new_id = answer.id
     elif delivery in UNCERTAIN:
-        delivery = await reader.read_until(policy, replace_shown, settled=True) or delivery
+        delivery = await reader.read_until(policy, decisions.replace_shown, settled=True) or delivery
         new_id = reader.order.replacing_order_id if reader.order is not None else None
     if not new_id:
         reader.order = answer or reader.order
@@ -408,7 +394,7 @@ async def _replaced(
     new.order, new.original = answer, reader.order
     outcome = await new.read_until(
         _unsettled(policy),
-        lambda seen, settled=False: replacement_shown(seen, new.original, fills=fills, settled=settled),
+        lambda seen, settled=False: decisions.replacement_shown(seen, new.original, fills=fills, settled=settled),
         settled=True,
     )
     reader.order = new.original
@@ -430,7 +416,7 @@ async def edit_pairs(reader: Reader, edit: PairsEdit, policy: ReconcilePolicy) -
 
     def judge(seen: ComplexOrder) -> DeliveryOutcome | None:
         found = (seen.ratio_price_comparator, seen.ratio_price_threshold)
-        return pairs_shown(wanted, found, terminal=bool(seen.terminal_at))
+        return decisions.pairs_shown(wanted, found, terminal=bool(seen.terminal_at))
 
     async def attempt() -> Delivery:
         nonlocal preview
@@ -450,6 +436,6 @@ async def edit_pairs(reader: Reader, edit: PairsEdit, policy: ReconcilePolicy) -
     with reader.describing():
         made = await reader.repeated(policy, attempt)
         delivery = made.outcome
-        if delivery in UNCERTAIN and not isinstance(made.error, PreflightError):
+        if delivery in UNCERTAIN and not isinstance(made.error, errors.PreflightError):
             delivery = await reader.read_until(policy, judge) or delivery
     return attrs.evolve(reader.change(CHANGE_OUTCOMES[delivery], made.error), preview=preview)

@@ -18,15 +18,15 @@ from ..journal.base import EntryKey, EntryState, Journal
 from ..observers.records import OpenEntries, OrderOutcome
 from ..operation import Operation
 from ..tickets.ticks import check_ticks
-from . import amend, recovery
+from . import amend
 from .cancel_all import CancelAll
-from .cancel_all import flatten as close_positions
 from .context import TradingClient, context_of, logger, quietly
 from .decisions import ReconcilePolicy
 from .guard import OrderGuard
 from .orders import AskedOrder
 from .place import IN_PROGRESS, Followed, PlaceOrder
 from .preflight import SendOptions, check_options, checked_label, checked_policy, named_complex_order, named_order
+from .recovery import Recovery
 from .results import Cancellations, JournalStatus, OrderChange, Outcome, Placement, placement_of
 from .work import Ladder, Prices, end_of, first_order
 
@@ -334,13 +334,7 @@ class OrderEntry:
             check_function("where", where)
             if flatten:
                 raise InvalidRequestError("where must be None with flatten: an order that works on could open again")
-        sweep = CancelAll(self._context, account_number, policy, where)
-        cancelled = await sweep.run()
-        unproven = sweep.unproven()
-        if not flatten or not (cancelled.is_proven or unproven):
-            return cancelled
-        closing = await close_positions(self._context, account_number, policy, sweep.seen.values(), unproven)
-        return Cancellations(cancelled, is_proven=cancelled.is_proven, closing=closing)
+        return await CancelAll(self._context, account_number, policy, where).run(flatten=flatten)
 
     async def recover(
         self, *, report: Callable[[str], object] | None = None, **options: Unpack[ReconcileOptions]
@@ -365,7 +359,7 @@ class OrderEntry:
                 are closed in the journal and returned by no later call.
         """
         say = None if report is None else check_function("report", report)
-        return await recovery.recover(self._context, self._policy_for(**options), say)
+        return await Recovery(self._context, self._policy_for(**options), say).run()
 
     async def abandon(self, account_number: str, external_identifier: str, *, note: str, origin: str = "") -> bool:
         """Close an open entry by hand, because a person has found out its outcome; ``note`` says which.

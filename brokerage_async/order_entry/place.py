@@ -32,11 +32,6 @@ CODES: dict[SearchResult | None, str] = {SearchResult.ABSENT: "absent", SearchRe
 Followed = Callable[[Placement, Attempt], Awaitable[Placement]]
 """What goes on with an order once it is placed, while its entry is still open and claimed."""
 
-STATES = {
-    Outcome.PLACED: EntryState.PLACED,
-    Outcome.REFUSED: EntryState.REFUSED,
-    Outcome.NOT_SENT: EntryState.NOT_SENT,
-}
 MAY_EXIST = "may have been placed: recover() will look for it"
 SUMMARY = {
     Outcome.PLACED: "was placed",
@@ -91,11 +86,7 @@ class PlaceOrder:
         return attrs.evolve(placement, preview=preview, warnings=(*warnings, *placement.warnings))
 
     async def _find(self) -> JournalEntry | None:
-        """Return the entry of this order, unless these bytes may be sent.
-
-        Raises:
-            InvalidRequestError: the identifier is open under another address of the service.
-        """
+        """Return the entry of this order, unless these bytes may be sent. Raise if another address has it open."""
         with _describing(self.key, "was not sent by this call"):
             known = await self.context.journal.find(self.key, any_origin=self.asked.was_named)
         if known is not None and known.key != self.key:
@@ -163,9 +154,8 @@ class PlaceOrder:
             policy = attrs.evolve(policy, visibility_delay=policy.visibility_delay + attempt.lease)
             self.options = attrs.evolve(self.options, policy=policy)
         try:
-            self.window = Window.from_now(entry.opened_at)
-            if sent:
-                self.window = Window.since(entry.opened_at, await self.context.journal.now())
+            opened_at, now = entry.opened_at, self.context.journal.now
+            self.window = Window.since(opened_at, await now()) if sent else Window.from_now(opened_at)
             placement = await self._outcome(sent=sent)
             if self.followed is not None and placement.outcome is Outcome.PLACED:
                 placement = await self.followed(placement, attempt)
@@ -296,7 +286,7 @@ async def _record(attempt: Attempt, placement: Placement) -> Placement:
         # Only a conclusive search counts as one: another worker may be able to read what this one could not.
         await _release(attempt, note, looked=placement.code in CODES.values())
         return placement
-    state = STATES[placement.outcome]
+    state = EntryState(placement.outcome.value)
     is_recorded = await attempt.close(state, order_id=placement.order_id or None, note=note)
     if is_recorded:
         return placement

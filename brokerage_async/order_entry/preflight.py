@@ -8,16 +8,9 @@ from typing import Any, TypeAlias, TypeGuard
 
 import attrs
 
+from .. import errors
 from .._generated import models
 from .._generated.operations import COMPLEX_ORDERS_SUBMIT, ORDERS_EDIT_DRY_RUN, ORDERS_SUBMIT
-from ..errors import (
-    BrokerageError,
-    ConfigurationError,
-    ErrorDetail,
-    InvalidRequestError,
-    PreflightError,
-    ResponseDecodeError,
-)
 from ..operation import BoundCall, Executor, Operation
 from ..protocol.request import encode_body
 from ..protocol.validation import requests as validation
@@ -49,14 +42,14 @@ class SendOptions:
 def checked_policy(reconcile: ReconcilePolicy) -> ReconcilePolicy:
     """Return the policy. Raise ConfigurationError unless it is one."""
     if not isinstance(reconcile, ReconcilePolicy):
-        raise ConfigurationError(f"reconcile must be a ReconcilePolicy, got {type(reconcile).__name__}")
+        raise errors.ConfigurationError(f"reconcile must be a ReconcilePolicy, got {type(reconcile).__name__}")
     return reconcile
 
 
 def checked_label(label: str | None) -> str:
     """Return a label, empty for None. Raise InvalidRequestError unless it is a name."""
     if label is not None and not _is_identifier(label):
-        raise InvalidRequestError(
+        raise errors.InvalidRequestError(
             f"label must be a printable string of at most {MAX_IDENTIFIER} characters without surrounding whitespace, "
             f"got {label!r}"
         )
@@ -66,12 +59,13 @@ def checked_label(label: str | None) -> str:
 def check_options(allow_warnings: object, resubmit: object = 0) -> None:
     """Reject options that would otherwise be used only when the order is under way."""
     if not isinstance(resubmit, int) or resubmit < 0:
-        raise InvalidRequestError(f"resubmit must be a number of times of at least 0, got {resubmit!r}")
+        raise errors.InvalidRequestError(f"resubmit must be a number of times of at least 0, got {resubmit!r}")
     if isinstance(allow_warnings, bool):
         return
     codes = (allow_warnings,) if isinstance(allow_warnings, str) else allow_warnings
     if not validation.is_array(codes):
-        raise InvalidRequestError(f"allow_warnings must be True, False or codes, got {type(allow_warnings).__name__}")
+        kind = type(allow_warnings).__name__
+        raise errors.InvalidRequestError(f"allow_warnings must be True, False or codes, got {kind}")
     for code in codes:
         if not isinstance(code, str) or not models.PreflightCode(code).is_known:
             known = ", ".join(models.PreflightCode)
@@ -97,7 +91,7 @@ def edit_bodies(operation: Operation[Any], path: dict[str, str], edit: models.Or
 def named_order(account_number: str, order: models.NewOrder, identifiers: Callable[[], str]) -> AskedOrder:
     """Check an order, and name it unless it has a name."""
     if not isinstance(order, models.NewOrder):
-        raise InvalidRequestError(f"order must be a NewOrder, got {type(order).__name__}")
+        raise errors.InvalidRequestError(f"order must be a NewOrder, got {type(order).__name__}")
     was_named = _is_named(order)
     if not was_named:
         order = attrs.evolve(order, external_identifier=identifiers())
@@ -115,14 +109,14 @@ def named_complex_order(
     and so on unless they have names: the same order has the same bytes each time.
     """
     if not isinstance(order, models.NewComplexOrder):
-        raise InvalidRequestError(f"complex_order must be a NewComplexOrder, got {type(order).__name__}")
+        raise errors.InvalidRequestError(f"complex_order must be a NewComplexOrder, got {type(order).__name__}")
     validation.check(COMPLEX_ORDERS_SUBMIT, {"account_number": account_number}, None, order)
     trigger = order.trigger_order
     first, *rest = asked_components(order)
     was_named = _is_named(first)
     if not was_named and any(map(_is_named, rest)):
         place = "orders[0]" if trigger is None else "trigger_order"
-        raise InvalidRequestError(
+        raise errors.InvalidRequestError(
             f"external_identifier of {place} must be set, because another component has one: it names the complex order"
         )
     name = _checked_identifier(first.external_identifier if was_named else identifiers())
@@ -133,7 +127,7 @@ def named_complex_order(
     names = [each.external_identifier for each in named]
     for identifier in names:  # each component is found by its own
         if names.count(identifier) > 1:
-            raise InvalidRequestError(
+            raise errors.InvalidRequestError(
                 f"external_identifier must differ between the components of a complex order, got {identifier!r} twice"
             )
     if trigger is not None:
@@ -148,7 +142,7 @@ def _is_named(order: models.NewOrder) -> bool:
 
 def _checked_identifier(name: object) -> str:
     if not _is_identifier(name):
-        raise InvalidRequestError(
+        raise errors.InvalidRequestError(
             "external_identifier must be a printable string of at most "
             f"{MAX_IDENTIFIER} characters in Unicode form NFC without surrounding whitespace, got {name!r}"
         )
@@ -168,9 +162,9 @@ async def dry_run(
     """Dry-run an order or an edit. Return the preview, and what stops it from being submitted."""
     try:
         preview = await executor.execute(call)
-    except (ConfigurationError, InvalidRequestError):
+    except (errors.ConfigurationError, errors.InvalidRequestError):
         raise
-    except BrokerageError as error:
+    except errors.BrokerageError as error:
         shown = getattr(error, "data", None)
         return (
             shown if isinstance(shown, models.PlacedOrderResponse) else None,
@@ -187,18 +181,18 @@ def rejection(preview: models.PlacedOrderResponse, allow_warnings: Allowed, oper
     """
     if is_blank(preview):
         reason = "the dry-run succeeded but its answer shows nothing: the order was not submitted"
-        return Delivery(DeliveryOutcome.NOT_SENT, error=ResponseDecodeError(reason, operation=operation))
+        return Delivery(DeliveryOutcome.NOT_SENT, error=errors.ResponseDecodeError(reason, operation=operation))
     if (error := listed_errors(preview, "the dry-run found errors", operation)) is not None:
         return Delivery(DeliveryOutcome.REFUSED, error=error)
     stopping = [warning for warning in preview.warnings or () if not _allowed(warning, allow_warnings)]
     if not stopping and (allow_warnings is True or not preview.extra.get("warnings")):
         return None
     text = "and these warnings are not allowed" if stopping else "in an unreadable form"
-    error = PreflightError(
+    error = errors.PreflightError(
         f"the dry-run warned, {text}",
         operation=operation,
         code="preflight_warnings",
-        errors=tuple(ErrorDetail(message.code, message.message) for message in stopping),
+        errors=tuple(errors.ErrorDetail(message.code, message.message) for message in stopping),
     )
     return Delivery(DeliveryOutcome.REFUSED, error=error)
 
@@ -209,13 +203,13 @@ def is_blank(answer: models.PlacedOrderResponse) -> bool:
     return not is_unread and all(getattr(answer, name) is None for name in SHOWN)
 
 
-def listed_errors(answer: models.PlacedOrderResponse, text: str, operation: str) -> PreflightError | None:
+def listed_errors(answer: models.PlacedOrderResponse, text: str, operation: str) -> errors.PreflightError | None:
     """Return the errors that a successful answer lists, unreadable ones included. Or None."""
     if not answer.errors and not answer.extra.get("errors"):
         return None
-    details = tuple(ErrorDetail(message.code, message.message) for message in answer.errors or ())
+    details = tuple(errors.ErrorDetail(message.code, message.message) for message in answer.errors or ())
     unread = "" if details else ", in an unreadable form"
-    return PreflightError(text + unread, operation=operation, code="preflight_errors", errors=details)
+    return errors.PreflightError(text + unread, operation=operation, code="preflight_errors", errors=details)
 
 
 def _allowed(warning: models.PreflightMessage, allow_warnings: Allowed) -> bool:

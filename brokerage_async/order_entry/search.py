@@ -49,7 +49,7 @@ class IdentifierSearch:
         self, context: Context, account_number: str, window: Window, wanted: Mapping[str, JournalEntry]
     ) -> None:
         self._context = context
-        self._lists = OrderLists(context.executor)
+        self._lists = OrderLists(context.executor, account_number)
         self._account_number = account_number
         self._window = window
         self._entries = dict(wanted)
@@ -98,7 +98,6 @@ class IdentifierSearch:
     async def poll(self, names: Collection[str]) -> Sighting[PlacedOrder]:
         """Poll once for the orders of these names."""
         sighting = await self._lists.poll(
-            self._account_number,
             names,
             self._window,
             by=self._name_of,

@@ -101,6 +101,8 @@ async def test_invalid_argument_is_refused_before_anything_is_sent(here: Floor) 
         pairs = partial(entry.edit_pairs, account, number, ratio_price_threshold=EDIT.price)
         wholes = pairs, partial(entry.cancel_complex, account, number)
         calls += [(call, "^complex_order_id must ") for call in wholes]
+    calls.append((partial(entry.replace, account, "1", attrs.evolve(EDIT, price=None)), "price"))
+    calls.append((partial(entry.cancel, account, ".."), "id"))
     missed = []
     for call, words in calls:
         try:

@@ -13,7 +13,6 @@ from brokerage_async.order_entry import context as module
 from brokerage_async.order_entry.context import Attempt, Attempts, finished, outlasting
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
-from tests.loops import VirtualLoop
 from tests.trading import POLICY, SUBMIT, Floor, cancelled, floor, order, place_unknown
 
 pytestmark = pytest.mark.virtual_time
@@ -259,37 +258,6 @@ async def test_withheld_order_that_no_other_worker_took_was_not_sent(here: Floor
     again = await entry.place(here.account, order("mine"))
     assert (again.outcome, again.attempts) == (Outcome.PLACED, 2)
     assert len(here.orders("mine")) == 1
-
-
-async def test_order_that_waits_longer_than_its_lease_is_sent_while_its_claim_is_renewed(here: Floor) -> None:
-    entry, journal = await worker(here)
-    here.sim.faults.add("POST", SUBMIT, turned_away(55))
-    assert (await entry.place(here.account, order("mine"))).outcome is Outcome.PLACED
-    assert len(journal.renewals) >= 4
-
-
-async def test_outcome_is_told_at_once_while_a_renewal_hangs(here: Floor) -> None:
-    journal = Hanging()
-    entry = OrderEntry(here.client, journal, reconcile=POLICY, lease=LEASE)
-    here.sim.faults.add("POST", SUBMIT, turned_away(15))
-    placement = await entry.place(here.account, order("mine"))
-    assert placement.outcome is Outcome.PLACED
-    assert journal.renewals
-    assert [each.state for each in await journal.entries()] == [EntryState.PLACED]
-
-
-async def test_loop_that_was_blocked_past_the_claim_sends_nothing(here: Floor) -> None:
-    entry, journal = await worker(here)
-    here.sim.faults.add("POST", SUBMIT, turned_away(20))
-    placing = asyncio.create_task(entry.place(here.account, order("mine")))
-    await asyncio.sleep(12)
-    journal.reachable = False
-    loop = asyncio.get_running_loop()
-    assert isinstance(loop, VirtualLoop)
-    loop.jump(300)
-    placement = await placing
-    assert placement.outcome is Outcome.NOT_SENT
-    assert here.sim.ledger.count("orders.submit") == 1
 
 
 async def test_statement_that_fails_after_its_caller_was_cancelled_is_logged_and_no_unhandled_error(

@@ -13,7 +13,7 @@ from brokerage_async import errors, tickets
 from brokerage_async._generated.operations import ORDERS_SUBMIT
 from brokerage_async.config import RetryPolicy
 from brokerage_async.http.transport import Transport
-from brokerage_async.journal import EntryKey, EntryState, JournalError, MemoryJournal
+from brokerage_async.journal import EntryState, JournalError, MemoryJournal
 from brokerage_async.models import TickSize
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.protocol.request import Request
@@ -335,37 +335,29 @@ async def test_a_caller_cancelled_while_a_known_order_is_looked_up_learns_nothin
     assert error.__notes__ == [f"order mine of account {here.account} is in the journal as placed"]
 
 
-class LostAcknowledgement(MemoryJournal):
-    """A journal over a bad link: the acknowledgement of the first close is lost, and the close repeated later."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lost = asyncio.Event()
-        self.repeat = asyncio.Event()
-
-    async def close(
-        self, key: EntryKey, *, owner: str, state: EntryState, order_id: str | None = None, note: str = ""
-    ) -> bool:
-        closed = await super().close(key, owner=owner, state=state, order_id=order_id, note=note)
-        if self.lost.is_set():
-            return closed
-        self.lost.set()
-        await self.repeat.wait()
-        return await super().close(key, owner=owner, state=state, order_id=order_id, note=note)
-
-
 async def test_place_whose_close_is_repeated_changes_nothing_about_the_order_of_another_worker(
     here: Floor, caplog: pytest.LogCaptureFixture
 ) -> None:
-    journal = LostAcknowledgement()
+    lost, repeat = asyncio.Event(), asyncio.Event()
+
+    async def close(call: Any, *names: Any, **values: Any) -> Any:
+        """Lose the acknowledgement of the first close, and repeat it later, as over a bad link."""
+        closed = await call(*names, **values)
+        if lost.is_set():
+            return closed
+        lost.set()
+        await repeat.wait()
+        return await call(*names, **values)
+
+    journal = HookedJournal(close=close)
     here.sim.faults.add("POST", SUBMIT, "rate_limited", times=4)
     first = OrderEntry(here.client.with_options(retry=RetryPolicy(max_attempts=1)), journal, reconcile=POLICY)
     turned_away = asyncio.create_task(first.place(here.account, order("mine")))
-    await journal.lost.wait()
+    await lost.wait()
     here.sim.faults.clear()
     second = OrderEntry(here.client, journal, reconcile=POLICY)
     assert (await second.place(here.account, order("mine"))).outcome is Outcome.PLACED
-    journal.repeat.set()
+    repeat.set()
     with pytest.raises(errors.OrderOutcomeUnknownError, match="no longer holds the journal entry") as caught:
         await turned_away
     assert caught.value.code == "in_progress"
@@ -537,19 +529,6 @@ async def test_place_of_an_identifier_that_is_open_for_another_address_is_reject
         await here.entry.place(here.account, order("mine"))
     assert caught.value.code == "identifier_in_use"
     assert not here.sim.ledger.requests
-
-
-async def test_require_returns_the_placed_order_and_raises_otherwise() -> None:
-    async with floor(retry=RetryPolicy(max_attempts=1)) as here:
-        placement = (await here.entry.place(here.account, order("mine"))).require()
-        assert [placement.order_id] == [record.order_id for record in here.orders("mine")]
-        here.sim.faults.add("POST", SUBMIT, faults.status(422))
-        with pytest.raises(errors.OrderRefusedError, match=r"order other of account \w+ was refused") as refused:
-            (await here.entry.place(here.account, order("other"))).require()
-        assert (refused.value.external_identifier, refused.value.status) == ("other", 422)
-        here.sim.faults.add("POST", SUBMIT, "refuse")
-        with pytest.raises(errors.OrderNotSentError, match="was not sent"):
-            (await here.entry.place(here.account, order("third"))).require()
 
 
 async def test_place_of_an_order_that_another_worker_opens_in_between_is_rejected(here: Floor) -> None:

@@ -2,14 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
 from decimal import Decimal
+from typing import Any
 
 import attrs
 import pytest
 
 from brokerage_async._generated.models import TimeInForce
-from brokerage_async.journal import EntryKey, EntryState, MemoryJournal
+from brokerage_async.journal import EntryState
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
@@ -20,8 +20,8 @@ from tests.trading import (
     POLICY,
     SUBMIT,
     Floor,
+    HookedJournal,
     edit,
-    failing_journal,
     leave_open,
     on_floor,
     order,
@@ -164,47 +164,23 @@ async def test_the_replacement_of_another_order_is_another_order(here: Floor) ->
     assert (await place_unknown(here)).code == "identifier_conflict"
 
 
-async def test_outcome_that_cannot_be_journaled_is_reported(here: Floor, caplog: pytest.LogCaptureFixture) -> None:
-    placement = await OrderEntry(here.client, failing_journal("close")).place(here.account, order("mine"))
-    assert placement.outcome is Outcome.PLACED
-    assert "could not record an outcome" in caplog.text
-
-
-class Foreign(MemoryJournal):
-    """A third-party journal that fails with its own errors once the order is on its way."""
-
-    async def renew(self, key: EntryKey, *, owner: str, lease: float, attempts: int | None = None) -> bool:
-        raise OSError("no route to the database")
-
-    async def renew_many(self, claims: Mapping[EntryKey, str], *, lease: float) -> set[EntryKey]:
-        raise OSError("no route to the database")
-
-    async def close(
-        self, key: EntryKey, *, owner: str, state: EntryState, order_id: str | None = None, note: str = ""
-    ) -> bool:
-        raise ValueError
-
-    async def release(self, key: EntryKey, *, owner: str, note: str, looked: bool = True) -> bool:
-        raise ValueError
-
-
 async def test_journal_that_fails_in_its_own_way_hides_no_outcome(
     here: Floor, caplog: pytest.LogCaptureFixture
 ) -> None:
-    entry = OrderEntry(here.client, Foreign(), reconcile=POLICY)
+    async def unreachable(*_: Any, **__: Any) -> Any:
+        raise OSError("no route to the database")
+
+    async def broken(*_: Any, **__: Any) -> Any:
+        raise ValueError
+
+    journal = HookedJournal(renew=unreachable, renew_many=unreachable, close=broken, release=broken)
+    entry = OrderEntry(here.client, journal, reconcile=POLICY)
     here.sim.faults.add("POST", SUBMIT, "drop_after")
     here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=10)
     assert (await entry.place(here.account, order("mine"))).outcome is Outcome.PLACED
     assert "could not renew 1 claim(s): no route to the database" in caplog.text
     assert "could not record an outcome: ValueError" in caplog.text
     here.sim.faults.add("POST", SUBMIT, "drop_before")
-    await place_unknown(here, "other", entry=entry, resubmit=1)
-    assert here.sim.ledger.count("orders.submit") == 2
-
-
-async def test_nothing_is_sent_again_when_the_journal_cannot_be_told(here: Floor) -> None:
-    entry = OrderEntry(here.client, failing_journal("renew"))
-    here.sim.faults.add("POST", SUBMIT, "drop_before")
-    unknown = await place_unknown(here, entry=entry, resubmit=1)
+    unknown = await place_unknown(here, "other", entry=entry, resubmit=1)
     assert "the journal could not record another attempt" in str(unknown)
-    assert here.sim.ledger.count("orders.submit") == 1
+    assert here.sim.ledger.count("orders.submit") == 2

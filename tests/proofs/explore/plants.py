@@ -328,7 +328,7 @@ def terminal_taken_for_complete(order: Any) -> bool:
     return order.status in amend.TERMINAL
 
 
-@plant("replace-filled", 200, over=(amend, "replacement_shown"))
+@plant("replace-filled", 200, over=(decisions, "replacement_shown"))
 def contingent_replacement_taken_for_working(*_: Any, **__: Any) -> amend.ChangeOutcome:
     """A replacement counts as applied before its original is cancelled."""
     return amend.ChangeOutcome.APPLIED
