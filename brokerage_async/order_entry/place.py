@@ -32,6 +32,7 @@ CODES: dict[SearchResult | None, str] = {SearchResult.ABSENT: "absent", SearchRe
 Followed = Callable[[Placement, Attempt], Awaitable[Placement]]
 """What goes on with an order once it is placed, while its entry is still open and claimed."""
 
+STATES = {each: EntryState(each.value) for each in Outcome if each is not Outcome.UNKNOWN}
 MAY_EXIST = "may have been placed: recover() will look for it"
 SUMMARY = {
     Outcome.PLACED: "was placed",
@@ -66,21 +67,24 @@ class PlaceOrder:
         known = await self._find()
         if known is not None:
             return await self._resume(known)
-        usage, preview, key, asked = None, None, self.key, self.asked
+        usage, key, asked, attempt = None, self.key, self.asked, Attempt(self.context.attempts, self.key)
         try:
-            with _describing(key, "was not sent"):  # a caller that is cancelled here leaves no open entry
+            with _describing(key, "was not sent"):
                 if not self.exempt:
                     usage = await usage_of(self.context, key.account_number, key.external_identifier, asked.terms)
                 call = asked.dry_run.bind(account_number=key.account_number, body=asked.body)
                 preview, stopped = await dry_run(self.context.executor, call, self.options.allow_warnings)
-                if stopped is None:
-                    attempt, label = Attempt(self.context.attempts, key), self.options.label
-                    entry, is_new = await attempt.open(asked.body, label=label, usage=usage, exempt=self.exempt)
-        except OrderRefusedError as refused:  # by the guard or a halt
-            return self._stopped(Delivery(DeliveryOutcome.REFUSED, error=refused), preview)
+        except OrderRefusedError as refused:  # by the guard
+            return self._stopped(Delivery(DeliveryOutcome.REFUSED, error=refused), None)
         if stopped is not None:  # unless another worker has sent this very order in the meantime
             known = await self._find()
             return self._stopped(stopped, preview) if known is None else await self._resume(known)
+        try:
+            with _describing(key, "was not sent"):  # a caller that is cancelled here leaves no open entry
+                label, exempt = self.options.label, self.exempt
+                entry, is_new = await attempt.open(asked.body, label=label, usage=usage, exempt=exempt)
+        except OrderRefusedError as refused:  # by a cap or a halt
+            return self._stopped(Delivery(DeliveryOutcome.REFUSED, error=refused), preview)
         placement = await (self._complete(entry, attempt) if is_new else self._resume(entry))
         warnings = (preview and preview.warnings) or ()
         return attrs.evolve(placement, preview=preview, warnings=(*warnings, *placement.warnings))
@@ -286,7 +290,7 @@ async def _record(attempt: Attempt, placement: Placement) -> Placement:
         # Only a conclusive search counts as one: another worker may be able to read what this one could not.
         await _release(attempt, note, looked=placement.code in CODES.values())
         return placement
-    state = EntryState(placement.outcome.value)
+    state = STATES[placement.outcome]
     is_recorded = await attempt.close(state, order_id=placement.order_id or None, note=note)
     if is_recorded:
         return placement
