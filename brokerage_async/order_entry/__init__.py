@@ -6,7 +6,7 @@ for its external identifier when no answer shows the outcome. docs/design/at-mos
 assumptions.
 """
 
-from .api import OrderEntry
+from .api import OrderEntry, ReconcileOptions, SubmitOptions
 from .decisions import ReconcilePolicy
 from .guard import OrderGuard
 from .results import (
@@ -31,5 +31,7 @@ __all__ = [
     "OrderGuard",
     "Outcome",
     "Placement",
+    "ReconcileOptions",
     "ReconcilePolicy",
+    "SubmitOptions",
 ]

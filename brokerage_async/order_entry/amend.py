@@ -9,52 +9,28 @@ still on its way to the exchange. It has changed nothing, and the order shows wh
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, TypeVar
 
 import attrs
 
+from .. import errors
+from .._generated import operations
 from .._generated.models import ComplexOrder, Order, OrderEdit, OrderStatus, PairsEdit, PlacedOrderResponse
-from .._generated.operations import (
-    COMPLEX_ORDERS_CANCEL,
-    COMPLEX_ORDERS_EDIT_PAIRS,
-    COMPLEX_ORDERS_GET,
-    ORDERS_CANCEL,
-    ORDERS_EDIT_DRY_RUN,
-    ORDERS_GET,
-)
 from ..config.random_values import new_identifier
-from ..errors import (
-    BrokerageError,
-    ConfigurationError,
-    InvalidRequestError,
-    OrderNotCancellableError,
-    OrderRefusedError,
-    PreflightError,
-)
 from ..journal.base import EntryState, JournalEntry
 from ..journal.caps import Usage
 from ..operation import Operation
 from ..protocol.order_status import TERMINAL, is_complete
-from .attempts import finished
-from .context import Context
-from .decisions import (
-    Delivery,
-    DeliveryOutcome,
-    ReconcilePolicy,
-    SearchResult,
-    cancel_shown,
-    complex_cancel_shown,
-    delivery_of,
-    pairs_shown,
-    replace_shown,
-    replacement_shown,
-)
+from . import decisions
+from .context import Attempt, Context, finished, logger
+from .decisions import Delivery, DeliveryOutcome, ReconcilePolicy, SearchResult
+from .exposure import usage_of_replacement
 from .lists import START, OrderLists, Sighting, Window, early_looks, poll_until
-from .orders import PlacedOrder, parts_of, successor_differs_in, terms_of
-from .preflight import dry_run, is_blank, listed_errors
+from .orders import PlacedOrder, fills_of, parts_of, successor_differs_in, terms_of
+from .preflight import SendOptions, dry_run, edit_bodies, is_blank, listed_errors
 from .results import ChangeOutcome, OrderChange, put_on
 
 NOT_SENT, NOT_APPLIED = "was not sent", "was refused for now and is not applied"
@@ -80,51 +56,57 @@ STATES = {
 """States of an entry after a replacement, but for an unknown one, which stays open."""
 
 
+@attrs.define
 class Reader:
     """Reads the order of a change back: a single order from the lists, a complex one by its id.
 
     Attributes:
-        order: the order as last seen.
-        original: the order that it replaces, if that is given, as last seen.
+        original_id: id of the order that it replaces, if that is to be read, too.
+        order, original: both orders as last seen.
         fate: what has become of the change, for a caller that is cancelled.
     """
 
-    def __init__(
-        self, context: Context, account_number: str, order_id: str, *, is_complex: bool = False, original: str = ""
-    ) -> None:
-        self.context: Context = context
-        self.path: dict[str, str] = {"account_number": account_number, "id": order_id}
-        self.is_complex: bool = is_complex
-        self.order: Any = None
-        self.original: Order | None = None
-        self.fate: str = NOT_SENT
-        self._original = original
+    context: Context
+    account_number: str
+    order_id: str
+    is_complex: bool = False
+    original_id: str = ""
+    order: Any = None
+    original: Order | None = None
+    fate: str = NOT_SENT
+
+    @property
+    def path(self) -> dict[str, str]:
+        """The parameters of each request to the order."""
+        return {"account_number": self.account_number, "id": self.order_id}
 
     async def read(self, *, back: timedelta = timedelta(0)) -> Sighting[Any]:
         """Read it once, as far ``back`` as given. A change makes even an old order part of today's list."""
+        sighting: Sighting[Any]
         if self.is_complex:
-            return await self._read_complex()
-        now, account_number = self.context.now(), self.path["account_number"]
-        wanted, window = {self.path["id"], self._original} - {""}, Window.since(now - back, now)
-        lists = OrderLists(self.context.executor)
-        sighting = await lists.poll(account_number, wanted, window, by=lambda order: order.id)
-        self.order = sighting.orders.get(self.path["id"], self.order)
-        self.original = sighting.orders.get(self._original, self.original)
+            seen, failure = await self.fetch()
+            is_read = seen is not None and self.is_of(seen)
+            sighting = Sighting(orders={self.order_id: seen} if is_read else {}, complete=is_read, error=failure)
+        else:
+            now = self.context.now()
+            wanted, window = {self.order_id, self.original_id} - {""}, Window.since(now - back, now)
+            lists = OrderLists(self.context.executor, self.account_number)
+            sighting = await lists.poll(wanted, window, by=lambda order: order.id)
+        self.order = sighting.orders.get(self.order_id, self.order)
+        self.original = sighting.orders.get(self.original_id, self.original)
         return sighting
 
-    async def _read_complex(self) -> Sighting[ComplexOrder]:
+    async def fetch(self) -> tuple[Any, errors.BrokerageError | None]:
+        """Return the order that its id shows, or None and why it could not be read."""
+        operation: Operation[Any] = operations.COMPLEX_ORDERS_GET if self.is_complex else operations.ORDERS_GET
         try:
-            seen: ComplexOrder = await self.context.executor.execute(COMPLEX_ORDERS_GET.bind(**self.path))
-        except BrokerageError as failure:
-            return Sighting(orders={}, complete=False, error=failure)
-        if not self.is_of(seen):
-            return Sighting(orders={}, complete=False)
-        self.order = seen
-        return Sighting(orders={self.path["id"]: seen}, complete=True)
+            return await self.context.executor.execute(operation.bind(**self.path)), None
+        except errors.BrokerageError as failure:
+            return None, failure
 
-    def change(self, outcome: ChangeOutcome, error: BrokerageError | None) -> OrderChange:
+    def change(self, outcome: ChangeOutcome, error: errors.BrokerageError | None) -> OrderChange:
         """Build the result of a change to this order."""
-        order_id = (self.order.id if self.order is not None else None) or self.path["id"]
+        order_id = (self.order.id if self.order is not None else None) or self.order_id
         shown: dict[str, Any] = {"complex_order" if self.is_complex else "order": self.order}
         return OrderChange(outcome=outcome, order_id=order_id, error=error, **shown)
 
@@ -134,14 +116,13 @@ class Reader:
         try:
             yield
         except asyncio.CancelledError as cancelled:
-            account_number, order_id = self.path["account_number"], self.path["id"]
-            note = f"the change of order {order_id} of account {account_number} {self.fate}"
-            put_on(cancelled, note, account_number=account_number, order_id=order_id)
+            note = f"the change of order {self.order_id} of account {self.account_number} {self.fate}"
+            put_on(cancelled, note, account_number=self.account_number, order_id=self.order_id)
             raise
 
     def is_of(self, seen: PlacedOrder) -> bool:
         """Return True unless an answer shows another order."""
-        return seen.id in (None, self.path["id"]) and seen.account_number in (None, self.path["account_number"])
+        return seen.id in (None, self.order_id) and seen.account_number in (None, self.account_number)
 
     def is_over(self) -> bool:
         """Return True if the order, or every component, has ended."""
@@ -164,10 +145,10 @@ class Reader:
         self.fate = MAY_BE_APPLIED
         try:
             answer = await self.context.executor.execute(operation.bind(**self.path, body=body), guard=guard)
-        except (ConfigurationError, InvalidRequestError):
+        except (errors.ConfigurationError, errors.InvalidRequestError):
             raise
-        except BrokerageError as error:
-            if (delivery := delivery_of(error)) is DeliveryOutcome.REFUSED:
+        except errors.BrokerageError as error:
+            if (delivery := decisions.delivery_of(error)) is DeliveryOutcome.REFUSED:
                 self.fate = NOT_APPLIED
                 await self.read()
             return Delivery(delivery, error=error)
@@ -187,10 +168,11 @@ class Reader:
         end, pause = loop.time() + policy.give_up, policy.first
 
         def is_for_now() -> bool:
-            is_refused = made.outcome is DeliveryOutcome.REFUSED and isinstance(made.error, OrderNotCancellableError)
+            is_not_now = isinstance(made.error, errors.OrderNotCancellableError)
+            is_refused = made.outcome is DeliveryOutcome.REFUSED and is_not_now
             return is_refused and not self.is_over() and not is_done() and loop.time() + pause <= end
 
-        bell = self.context.bell(self.path["account_number"]) if is_for_now() else None
+        bell = self.context.bell(self.account_number) if is_for_now() else None
         async with early_looks(bell) as looks:
             while is_for_now():
                 await looks.before(loop.time() + pause)
@@ -213,11 +195,11 @@ class Reader:
         async def poll(**back: timedelta) -> tuple[bool, Sighting[Any]]:
             nonlocal judgement, latest
             sighting = await self.read(**back)
-            latest = sighting.orders.get(self.path["id"])
+            latest = sighting.orders.get(self.order_id)
             judgement = None if latest is None else judge(latest)
             return judgement is not None, sighting
 
-        result = await poll_until(policy, poll, self.context.bell(self.path["account_number"]))
+        result = await poll_until(policy, poll, self.context.bell(self.account_number))
         if latest is None and not self.is_complex:
             await poll(back=START)
         if judgement is None and at_end and latest is not None and result is SearchResult.ABSENT:
@@ -229,34 +211,13 @@ class Reader:
         await self.read_until(_unsettled(policy), lambda _: self.is_complete() or None)
 
 
-async def cancel(
-    context: Context, account_number: str, order_id: str, policy: ReconcilePolicy, *, wait: bool = False
-) -> OrderChange:
-    """Request the cancellation of an order. See `OrderEntry.cancel`."""
-    reader = Reader(context, account_number, order_id)
-    with reader.describing():
-        return await _cancel(reader, ORDERS_CANCEL, cancel_shown, policy, wait=wait)
+async def cancel(reader: Reader, policy: ReconcilePolicy, *, wait: bool = False) -> OrderChange:
+    """Request the cancellation of an order. See `OrderEntry.cancel` and `OrderEntry.cancel_complex`."""
+    operation: Operation[Any] = operations.ORDERS_CANCEL
+    judge: Callable[..., DeliveryOutcome | None] = decisions.cancel_shown
+    if reader.is_complex:
+        operation, judge = operations.COMPLEX_ORDERS_CANCEL, decisions.complex_cancel_shown
 
-
-async def cancel_complex(
-    context: Context, account_number: str, complex_order_id: str, policy: ReconcilePolicy, *, wait: bool = False
-) -> OrderChange:
-    """Request the cancellation of a complex order. See `OrderEntry.cancel_complex`."""
-    reader = Reader(context, account_number, complex_order_id, is_complex=True)
-    with reader.describing():
-        if wait:  # a component that was filled before does not come first
-            await reader.read()
-        return await _cancel(reader, COMPLEX_ORDERS_CANCEL, complex_cancel_shown, policy, wait=wait)
-
-
-async def _cancel(
-    reader: Reader,
-    operation: Operation[Any],
-    judge: Callable[..., DeliveryOutcome | None],
-    policy: ReconcilePolicy,
-    *,
-    wait: bool,
-) -> OrderChange:
     def shows(answer: Any) -> bool:
         return reader.is_of(answer) and judge(answer, settled=True) is DeliveryOutcome.CONFIRMED
 
@@ -264,27 +225,30 @@ async def _cancel(
         seen = reader.order
         return seen is not None and not reader.is_over() and judge(seen) is DeliveryOutcome.CONFIRMED
 
-    was_read = reader.order is not None or not reader.is_complex  # else a fill may be an earlier one
-    filled = _filled(reader)
-    made = await reader.repeated(policy, lambda: reader.send(operation, None, shows=shows), is_under_way)
-    delivery, reader.order = made.outcome, made.shown or reader.order
-    if delivery is DeliveryOutcome.REFUSED and is_under_way():
-        delivery = DeliveryOutcome.CONFIRMED
-    if delivery in UNCERTAIN:
-        delivery = await reader.read_until(policy, judge, settled=True) or delivery
-    is_open = made.outcome is not DeliveryOutcome.NOT_SENT and delivery is not DeliveryOutcome.REFUSED
-    if wait and (is_open or reader.is_over()):
-        if made.shown is not None or not reader.is_complete():  # an answer need not show the fills
-            await reader.read_to_the_end(policy)
-        if was_read and _filled(reader) - filled and reader.is_over():
-            return reader.change(ChangeOutcome.FILLED, made.error)
-        if not reader.is_over():
-            delivery = DeliveryOutcome.UNKNOWN
-        elif made.outcome in UNCERTAIN:  # an order that was replaced reads `Cancelled` before it names the new one
-            delivery = await reader.read_until(policy, judge, settled=True) or DeliveryOutcome.UNKNOWN
-        elif is_open:
-            delivery = judge(reader.order, settled=True) or delivery
-    return reader.change(CHANGE_OUTCOMES[delivery], made.error)
+    with reader.describing():
+        if wait and reader.is_complex:  # a component that was filled before does not come first
+            await reader.read()
+        was_read = reader.order is not None or not reader.is_complex  # else a fill may be an earlier one
+        filled = _filled(reader)
+        made = await reader.repeated(policy, lambda: reader.send(operation, None, shows=shows), is_under_way)
+        delivery, reader.order = made.outcome, made.shown or reader.order
+        if delivery is DeliveryOutcome.REFUSED and is_under_way():
+            delivery = DeliveryOutcome.CONFIRMED
+        if delivery in UNCERTAIN:
+            delivery = await reader.read_until(policy, judge, settled=True) or delivery
+        is_open = made.outcome is not DeliveryOutcome.NOT_SENT and delivery is not DeliveryOutcome.REFUSED
+        if wait and (is_open or reader.is_over()):
+            if made.shown is not None or not reader.is_complete():  # an answer need not show the fills
+                await reader.read_to_the_end(policy)
+            if was_read and _filled(reader) - filled and reader.is_over():
+                return reader.change(ChangeOutcome.FILLED, made.error)
+            if not reader.is_over():
+                delivery = DeliveryOutcome.UNKNOWN
+            elif made.outcome in UNCERTAIN:  # an order that was replaced reads `Cancelled` before it names the new one
+                delivery = await reader.read_until(policy, judge, settled=True) or DeliveryOutcome.UNKNOWN
+            elif is_open:
+                delivery = judge(reader.order, settled=True) or delivery
+        return reader.change(CHANGE_OUTCOMES[delivery], made.error)
 
 
 def _filled(reader: Reader) -> set[str | None]:
@@ -297,44 +261,71 @@ def _unsettled(policy: ReconcilePolicy) -> ReconcilePolicy:
 
 
 async def replace(
-    context: Context,
+    reader: Reader, operation: Operation[Order], edit: OrderEdit, options: SendOptions, *, original: Order | None = None
+) -> OrderChange:
+    """Replace or edit an order once. See `OrderEntry.replace`. Read the ``original`` where it is needed, but not given.
+
+    Its identifier and label go on to the new order, and the guard measures what is added to it.
+    """
+    context, account_number = reader.context, reader.account_number
+    bodies, is_named = edit_bodies(operation, reader.path, edit), edit.external_identifier is not None
+    if original is None and (not is_named or not options.label or context.guard is not None):
+        with reader.describing():
+            original, failure = await reader.fetch()
+        if original is None or not reader.is_of(original):
+            reason = failure if original is None else f"the answer shows order {original.id}"
+            fate = "cannot be measured, nor inherit a label" if is_named else "is sent without an external identifier"
+            text = "the replacement of order %s %s, because it could not be read: %s"
+            logger.warning(text, reader.order_id, fate, reason)
+            original = None
+    inherited = edit.external_identifier if original is None else original.external_identifier
+    if not is_named:  # the new order does not inherit it
+        edit = attrs.evolve(edit, external_identifier=inherited)
+        bodies = edit_bodies(operation, reader.path, edit)
+    if not options.label and inherited:
+        placed = await context.journal.find(context.key_of(account_number, inherited))
+        options = attrs.evolve(options, label="" if placed is None else placed.label)
+    try:
+        usage = await usage_of_replacement(context, account_number, reader.order_id, original, edit)
+    except errors.OrderRefusedError as error:
+        return OrderChange(outcome=ChangeOutcome.REFUSED, order=original, order_id=reader.order_id, error=error)
+    return await send_replacement(reader, operation, bodies, options, fills=len(fills_of(original)), usage=usage)
+
+
+async def send_replacement(
+    reader: Reader,
     operation: Operation[Order],
-    path: dict[str, str],
     bodies: tuple[bytes, bytes],
-    policy: ReconcilePolicy,
-    allow_warnings: bool | Collection[str],
+    options: SendOptions,
     *,
     fills: int = 0,
-    label: str = "",
     usage: Usage | None = None,
 ) -> OrderChange:
-    """Dry-run a replacement or an edit, then send it once. See `OrderEntry.replace`.
+    """Dry-run a replacement or an edit, then send it once. ``bodies`` are those of the edit and of its dry-run.
 
-    ``bodies`` are those of the edit and of its dry-run. ``fills`` is how many fills the original had before.
-
-    Each request is journaled before it is sent, so that a halt and the guard of ``usage`` stop it, and `recover` finds
-    it after a crash. The entry has another identifier than the order, which keeps its name.
+    ``fills`` is how many fills the original had before. Each request is journaled before it is sent, so that a halt and
+    the guard of ``usage`` stop it, and `recover` finds it after a crash. The entry has another identifier than the
+    order, which keeps its name.
     """
-    (body, dry_body), edit = bodies, terms_of(bodies[0], OrderEdit)
-    reader = Reader(context, path["account_number"], path["id"])
-    journaled = context.attempt(context.key_of(path["account_number"], new_identifier()))
+    (body, dry_body), edit, context = bodies, terms_of(bodies[0], OrderEdit), reader.context
+    journaled = Attempt(context.attempts, context.key_of(reader.account_number, new_identifier()))
     preview: PlacedOrderResponse | None = None
     sends = 0
 
     async def attempt() -> Delivery:
         nonlocal preview, sends
-        call = ORDERS_EDIT_DRY_RUN.bind(**path, body=dry_body)
-        preview, stopped = await dry_run(context.executor, call, allow_warnings)
+        call = operations.ORDERS_EDIT_DRY_RUN.bind(**reader.path, body=dry_body)
+        preview, stopped = await dry_run(context.executor, call, options.allow_warnings)
         if stopped is not None:
-            if isinstance(stopped.error, OrderNotCancellableError):
+            if isinstance(stopped.error, errors.OrderNotCancellableError):
                 await reader.read()
             return stopped
         try:
             if sends:
                 await journaled.repeat(sends + 1)
             else:
-                await journaled.open(body, label=label, replaces=path["id"], usage=usage)
-        except OrderRefusedError as error:
+                await journaled.open(body, label=options.label, replaces=reader.order_id, usage=usage)
+        except errors.OrderRefusedError as error:
             return Delivery(DeliveryOutcome.REFUSED, error=error)
         sends += 1
         return await reader.send(
@@ -349,8 +340,8 @@ async def replace(
 
     with reader.describing():
         try:
-            made = await reader.repeated(policy, attempt)
-            change = await _replaced(reader, made, edit, policy, fills)
+            made = await reader.repeated(options.policy, attempt)
+            change = await _replaced(reader, made, edit, options.policy, fills)
         except BaseException:
             if sends:
                 state = None if reader.fate is MAY_BE_APPLIED else EntryState.NOT_SENT
@@ -369,21 +360,10 @@ async def find_replacement(context: Context, entry: JournalEntry, policy: Reconc
     return await _replaced(reader, Delivery(DeliveryOutcome.UNKNOWN), terms_of(entry.body, OrderEdit), policy, 0)
 
 
-async def read_original(context: Context, path: dict[str, str]) -> tuple[Order | None, str]:
-    """Return the order to replace, or None and why it cannot be read."""
-    reader = Reader(context, path["account_number"], path["id"])
-    with reader.describing():
-        try:
-            seen = await context.executor.execute(ORDERS_GET.bind(**path))
-        except BrokerageError as error:
-            return None, str(error)
-        return (seen, "") if reader.is_of(seen) else (None, f"the answer shows order {seen.id}")
-
-
 def _shows_replacement(answer: Order, reader: Reader, edit: OrderEdit | None) -> bool:
     """Return True if the answer is the new order, or this one edited in place, with its new terms."""
-    order_id = reader.path["id"]
-    if answer.account_number not in (None, reader.path["account_number"]):
+    order_id = reader.order_id
+    if answer.account_number not in (None, reader.account_number):
         return False
     if edit is not None:
         has_another_day = edit.gtc_date is not None and answer.gtc_date not in (None, edit.gtc_date)
@@ -399,26 +379,22 @@ async def _replaced(
     reader: Reader, made: Delivery, edit: OrderEdit | None, policy: ReconcilePolicy, fills: int
 ) -> OrderChange:
     """Return the result of a replacement, as the answer or both orders show it."""
-    order_id, account_number = reader.path["id"], reader.path["account_number"]
     delivery, answer = made.outcome, made.shown
     new_id: str | None = None
-    if (
-        answer is not None
-        and answer.id != order_id
-        and answer.status in (OrderStatus.CONTINGENT, OrderStatus.RECEIVED, *TERMINAL)
-    ):
+    may_not_work = (OrderStatus.CONTINGENT, OrderStatus.RECEIVED, *TERMINAL)
+    if answer is not None and answer.id != reader.order_id and answer.status in may_not_work:
         new_id = answer.id
     elif delivery in UNCERTAIN:
-        delivery = await reader.read_until(policy, replace_shown, settled=True) or delivery
+        delivery = await reader.read_until(policy, decisions.replace_shown, settled=True) or delivery
         new_id = reader.order.replacing_order_id if reader.order is not None else None
     if not new_id:
         reader.order = answer or reader.order
         return reader.change(CHANGE_OUTCOMES[delivery], made.error)
-    new = Reader(reader.context, account_number, new_id, original=order_id)
+    new = Reader(reader.context, reader.account_number, new_id, original_id=reader.order_id)
     new.order, new.original = answer, reader.order
     outcome = await new.read_until(
         _unsettled(policy),
-        lambda seen, settled=False: replacement_shown(seen, new.original, fills=fills, settled=settled),
+        lambda seen, settled=False: decisions.replacement_shown(seen, new.original, fills=fills, settled=settled),
         settled=True,
     )
     reader.order = new.original
@@ -433,21 +409,18 @@ async def _replaced(
     return new.change(outcome or ChangeOutcome.UNKNOWN, made.error)
 
 
-async def edit_pairs(
-    context: Context, account_number: str, complex_order_id: str, edit: PairsEdit, policy: ReconcilePolicy
-) -> OrderChange:
+async def edit_pairs(reader: Reader, edit: PairsEdit, policy: ReconcilePolicy) -> OrderChange:
     """Edit a PAIRS order once. See `OrderEntry.edit_pairs`."""
-    wanted, name = (edit.ratio_price_comparator, edit.ratio_price_threshold), COMPLEX_ORDERS_EDIT_PAIRS.name
-    reader = Reader(context, account_number, complex_order_id, is_complex=True)
+    wanted, name = (edit.ratio_price_comparator, edit.ratio_price_threshold), operations.COMPLEX_ORDERS_EDIT_PAIRS.name
     preview: PlacedOrderResponse | None = None
 
     def judge(seen: ComplexOrder) -> DeliveryOutcome | None:
         found = (seen.ratio_price_comparator, seen.ratio_price_threshold)
-        return pairs_shown(wanted, found, terminal=bool(seen.terminal_at))
+        return decisions.pairs_shown(wanted, found, terminal=bool(seen.terminal_at))
 
     async def attempt() -> Delivery:
         nonlocal preview
-        made = await reader.send(COMPLEX_ORDERS_EDIT_PAIRS, edit, shows=lambda answer: not is_blank(answer))
+        made = await reader.send(operations.COMPLEX_ORDERS_EDIT_PAIRS, edit, shows=lambda answer: not is_blank(answer))
         preview = made.shown
         listed = None if preview is None else listed_errors(preview, "the edit found errors", name)
         if listed is not None:
@@ -463,6 +436,6 @@ async def edit_pairs(
     with reader.describing():
         made = await reader.repeated(policy, attempt)
         delivery = made.outcome
-        if delivery in UNCERTAIN and not isinstance(made.error, PreflightError):
+        if delivery in UNCERTAIN and not isinstance(made.error, errors.PreflightError):
             delivery = await reader.read_until(policy, judge) or delivery
     return attrs.evolve(reader.change(CHANGE_OUTCOMES[delivery], made.error), preview=preview)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterable, Callable, Collection, Iterable
 from datetime import datetime
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 import attrs
 
@@ -14,28 +13,49 @@ from .._arguments import check_flag, check_function, check_order_id, check_secon
 from .._generated.models import Comparator, NewComplexOrder, NewOrder, Order, OrderEdit, PairsEdit, TickSize
 from .._generated.operations import ORDERS_EDIT, ORDERS_REPLACE
 from ..config.random_values import new_identifier
-from ..errors import InvalidRequestError, OrderOutcomeUnknownError, OrderRefusedError
+from ..errors import InvalidRequestError, OrderOutcomeUnknownError
 from ..journal.base import EntryKey, EntryState, Journal
 from ..observers.records import OpenEntries, OrderOutcome
 from ..operation import Operation
 from ..tickets.ticks import check_ticks
-from . import amend, recovery
-from .arguments import check_options, checked_label, checked_policy, edit_bodies, named_complex_order, named_order
-from .attempts import quietly
+from . import amend
 from .cancel_all import CancelAll
-from .cancel_all import flatten as close_positions
-from .context import TradingClient, context_of
+from .context import TradingClient, context_of, logger, quietly
 from .decisions import ReconcilePolicy
-from .exposure import usage_of_replacement
 from .guard import OrderGuard
-from .orders import AskedOrder, fills_of
+from .orders import AskedOrder
 from .place import IN_PROGRESS, Followed, PlaceOrder
-from .results import Cancellations, ChangeOutcome, JournalStatus, OrderChange, Outcome, Placement, placement_of
+from .preflight import SendOptions, check_options, checked_label, checked_policy, named_complex_order, named_order
+from .recovery import Recovery
+from .results import Cancellations, JournalStatus, OrderChange, Outcome, Placement, placement_of
 from .work import Ladder, Prices, end_of, first_order
 
-logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
-
 DEFAULT_POLICY: ReconcilePolicy = ReconcilePolicy()
+
+
+class ReconcileOptions(TypedDict, total=False):
+    """Options of every call that reads an outcome back where its answer does not show it.
+
+    Attributes:
+        visibility_delay: seconds within which an order that has reached the service is listed. Overrides
+            ``reconcile.visibility_delay``.
+        reconcile: how to search for it. By default as the `OrderEntry` says.
+    """
+
+    visibility_delay: float | None
+    reconcile: ReconcilePolicy | None
+
+
+class SubmitOptions(ReconcileOptions, total=False):
+    """Options of every call that sends an order: as for `OrderEntry.place`, which explains them.
+
+    Attributes:
+        allow_warnings: True, or the codes of warnings of the dry-run that do not stop it.
+        label: name of the strategy that places it.
+    """
+
+    allow_warnings: bool | Collection[str]
+    label: str | None
 
 
 class OrderEntry:
@@ -134,25 +154,21 @@ class OrderEntry:
                 (None while the outcome is not known), and a note that says whether the order may have been placed. An
                 unexpected error of a transport or journal of the caller's own carries the same.
         """
-        policy = self._policy_for(visibility_delay, reconcile)
-        check_options(allow_warnings, resubmit)
+        options = self._options(visibility_delay, reconcile, allow_warnings, label, resubmit)
         asked = named_order(account_number, order, self._identifiers)
         if tick_sizes is not None:
             check_ticks(order, tick_sizes)
-        return await self._place(account_number, asked, policy, allow_warnings, resubmits=resubmit, label=label)
+        return await self._place(account_number, asked, options)
 
     async def place_complex(
         self,
         account_number: str,
         complex_order: NewComplexOrder,
         *,
-        allow_warnings: bool | Collection[str] = False,
         resubmit: int = 0,
-        visibility_delay: float | None = None,
-        reconcile: ReconcilePolicy | None = None,
-        label: str | None = None,
+        **options: Unpack[SubmitOptions],
     ) -> Placement:
-        """Place a complex order at most once. Otherwise like `place`.
+        """Place a complex order at most once. Otherwise like `place`, with its options but for ``tick_sizes``.
 
         It is named by the external identifier of its first component: of ``trigger_order``, or of the first of
         ``orders``. Components without an identifier get ``<name>.1``, ``<name>.2``. When the answer does not show its
@@ -165,10 +181,9 @@ class OrderEntry:
             InvalidRequestError: as for `place`. Or two components have the same identifier, or some have one but not
                 the first. It was not submitted.
         """
-        policy = self._policy_for(visibility_delay, reconcile)
-        check_options(allow_warnings, resubmit)
+        checked = self._options(resubmit=resubmit, **options)
         asked = named_complex_order(account_number, complex_order, self._identifiers)
-        return await self._place(account_number, asked, policy, allow_warnings, resubmits=resubmit, label=label)
+        return await self._place(account_number, asked, checked)
 
     async def halt(
         self, reason: str, *, account_number: str | None = None, label: str | None = None
@@ -260,8 +275,7 @@ class OrderEntry:
             OrderOutcomeUnknownError: as for `place`: the first order may or may not have been placed.
             asyncio.CancelledError: as for `place`. ``placement`` is the order as last seen, which works on.
         """
-        policy = self._policy_for(None, reconcile)
-        check_options(allow_warnings)
+        options = self._options(None, reconcile, allow_warnings, label)
         check_seconds("every", every)
         ladder_prices = Prices(order, prices, tick_sizes)
         end = await end_of(self._context, order, until)
@@ -270,13 +284,11 @@ class OrderEntry:
 
         async def replace(working: Order, price: Decimal) -> OrderChange:
             edit = OrderEdit.of(first, price=price, external_identifier=asked.name)
-            number = str(working.id)
-            return await self._change(
-                ORDERS_REPLACE, account_number, number, edit, allow_warnings, policy, label, original=working
-            )
+            reader = amend.Reader(self._context, account_number, str(working.id))
+            return await self._change(reader, ORDERS_REPLACE, edit, options, original=working)
 
-        ladder = Ladder(self._context, first, ladder_prices, every, end, policy, replace)
-        placement = await self._place(account_number, asked, policy, allow_warnings, label=label, followed=ladder.climb)
+        ladder = Ladder(self._context, first, ladder_prices, every, end, options.policy, replace)
+        placement = await self._place(account_number, asked, options, followed=ladder.climb)
         if ladder.has_begun or placement.outcome is not Outcome.PLACED:
             return placement
         return await ladder.climb(placement)  # `recover` has closed the entry of an order that still works
@@ -316,26 +328,16 @@ class OrderEntry:
             ConfigurationError: the client cannot cancel orders. Nothing was sent.
             InvalidRequestError: ``flatten`` together with ``where``. Nothing was sent.
         """
-        policy = self._policy_for(None, reconcile)
+        policy = self._policy_for(reconcile=reconcile)
         check_flag("flatten", flatten)
         if where is not None:
             check_function("where", where)
             if flatten:
                 raise InvalidRequestError("where must be None with flatten: an order that works on could open again")
-        sweep = CancelAll(self._context, account_number, policy, where)
-        cancelled = await sweep.run()
-        unproven = sweep.unproven()
-        if not flatten or not (cancelled.is_proven or unproven):
-            return cancelled
-        closing = await close_positions(self._context, account_number, policy, sweep.seen.values(), unproven)
-        return Cancellations(cancelled, is_proven=cancelled.is_proven, closing=closing)
+        return await CancelAll(self._context, account_number, policy, where).run(flatten=flatten)
 
     async def recover(
-        self,
-        *,
-        visibility_delay: float | None = None,
-        reconcile: ReconcilePolicy | None = None,
-        report: Callable[[str], object] | None = None,
+        self, *, report: Callable[[str], object] | None = None, **options: Unpack[ReconcileOptions]
     ) -> list[Placement]:
         """Find the outcome of every order that is open in the journal: call it when a program starts.
 
@@ -357,7 +359,7 @@ class OrderEntry:
                 are closed in the journal and returned by no later call.
         """
         say = None if report is None else check_function("report", report)
-        return await recovery.recover(self._context, self._policy_for(visibility_delay, reconcile), say)
+        return await Recovery(self._context, self._policy_for(**options), say).run()
 
     async def abandon(self, account_number: str, external_identifier: str, *, note: str, origin: str = "") -> bool:
         """Close an open entry by hand, because a person has found out its outcome; ``note`` says which.
@@ -378,13 +380,7 @@ class OrderEntry:
         return await self._context.journal.adopt(key, origin=self._context.origin)
 
     async def cancel(
-        self,
-        account_number: str,
-        order_id: int | str,
-        *,
-        wait: bool = False,
-        visibility_delay: float | None = None,
-        reconcile: ReconcilePolicy | None = None,
+        self, account_number: str, order_id: int | str, *, wait: bool = False, **options: Unpack[ReconcileOptions]
     ) -> OrderChange:
         """Request the cancellation of an order once. Without an answer, read the order back (section Orders).
 
@@ -405,20 +401,11 @@ class OrderEntry:
             ConfigurationError: the client cannot cancel orders. Nothing was sent.
             asyncio.CancelledError: with the attributes ``account_number`` and ``order_id``, and a note.
         """
-        checked = check_order_id("order_id", order_id)
-        policy, is_waiting = self._policy_for(visibility_delay, reconcile), check_flag("wait", wait)
-        return await amend.cancel(self._context, account_number, checked, policy, wait=is_waiting)
+        reader = amend.Reader(self._context, account_number, check_order_id("order_id", order_id))
+        return await amend.cancel(reader, self._policy_for(**options), wait=check_flag("wait", wait))
 
     async def replace(
-        self,
-        account_number: str,
-        order_id: int | str,
-        edit: OrderEdit,
-        *,
-        allow_warnings: bool | Collection[str] = False,
-        visibility_delay: float | None = None,
-        reconcile: ReconcilePolicy | None = None,
-        label: str | None = None,
+        self, account_number: str, order_id: int | str, edit: OrderEdit, **options: Unpack[SubmitOptions]
     ) -> OrderChange:
         """Replace a working order once: dry-run, then the same terms. Without an answer, read the order back.
 
@@ -443,23 +430,17 @@ class OrderEntry:
             JournalError: the edit cannot be journaled. It was not sent.
             asyncio.CancelledError: with the attributes ``account_number`` and ``order_id``, and a note.
         """
-        policy = self._policy_for(visibility_delay, reconcile)
-        return await self._change(ORDERS_REPLACE, account_number, order_id, edit, allow_warnings, policy, label)
+        checked = self._options(**options)
+        reader = amend.Reader(self._context, account_number, check_order_id("order_id", order_id))
+        return await self._change(reader, ORDERS_REPLACE, edit, checked)
 
     async def edit(
-        self,
-        account_number: str,
-        order_id: int | str,
-        edit: OrderEdit,
-        *,
-        allow_warnings: bool | Collection[str] = False,
-        visibility_delay: float | None = None,
-        reconcile: ReconcilePolicy | None = None,
-        label: str | None = None,
+        self, account_number: str, order_id: int | str, edit: OrderEdit, **options: Unpack[SubmitOptions]
     ) -> OrderChange:
         """Edit a working order once. Otherwise like `replace`."""
-        policy = self._policy_for(visibility_delay, reconcile)
-        return await self._change(ORDERS_EDIT, account_number, order_id, edit, allow_warnings, policy, label)
+        checked = self._options(**options)
+        reader = amend.Reader(self._context, account_number, check_order_id("order_id", order_id))
+        return await self._change(reader, ORDERS_EDIT, edit, checked)
 
     async def edit_pairs(
         self,
@@ -468,8 +449,7 @@ class OrderEntry:
         *,
         ratio_price_comparator: Comparator | None = None,
         ratio_price_threshold: Decimal | None = None,
-        visibility_delay: float | None = None,
-        reconcile: ReconcilePolicy | None = None,
+        **options: Unpack[ReconcileOptions],
     ) -> OrderChange:
         """Change the ratio condition of a PAIRS order once. Without an answer, read the complex order back.
 
@@ -482,8 +462,8 @@ class OrderEntry:
         """
         edit = PairsEdit(ratio_price_comparator=ratio_price_comparator, ratio_price_threshold=ratio_price_threshold)
         checked = check_order_id("complex_order_id", complex_order_id)
-        policy = self._policy_for(visibility_delay, reconcile)
-        return await amend.edit_pairs(self._context, account_number, checked, edit, policy)
+        reader = amend.Reader(self._context, account_number, checked, is_complex=True)
+        return await amend.edit_pairs(reader, edit, self._policy_for(**options))
 
     async def cancel_complex(
         self,
@@ -491,8 +471,7 @@ class OrderEntry:
         complex_order_id: int | str,
         *,
         wait: bool = False,
-        visibility_delay: float | None = None,
-        reconcile: ReconcilePolicy | None = None,
+        **options: Unpack[ReconcileOptions],
     ) -> OrderChange:
         """Request the cancellation of a complex order once. Without an answer, read the complex order back.
 
@@ -506,76 +485,29 @@ class OrderEntry:
             asyncio.CancelledError: with the attributes ``account_number`` and ``order_id``, and a note.
         """
         checked = check_order_id("complex_order_id", complex_order_id)
-        policy, is_waiting = self._policy_for(visibility_delay, reconcile), check_flag("wait", wait)
-        return await amend.cancel_complex(self._context, account_number, checked, policy, wait=is_waiting)
+        reader = amend.Reader(self._context, account_number, checked, is_complex=True)
+        return await amend.cancel(reader, self._policy_for(**options), wait=check_flag("wait", wait))
 
     async def _change(
         self,
+        reader: amend.Reader,
         operation: Operation[Order],
-        account_number: str,
-        order_id: int | str,
         edit: OrderEdit,
-        allow_warnings: bool | Collection[str],
-        policy: ReconcilePolicy,
-        label: str | None,
+        options: SendOptions,
         original: Order | None = None,
     ) -> OrderChange:
-        check_options(allow_warnings)
-        context, name = self._context, checked_label(label)
-        path = {"account_number": account_number, "id": check_order_id("order_id", order_id)}
-        bodies = edit_bodies(operation, path, edit)
-        is_named = edit.external_identifier is not None
-        if original is None and (not is_named or not name or context.guard is not None):
-            original, reason = await amend.read_original(context, path)
-            if original is None:
-                fate = (
-                    "cannot be measured, nor inherit a label" if is_named else "is sent without an external identifier"
-                )
-                text = "the replacement of order %s %s, because it could not be read: %s"
-                logger.warning(text, order_id, fate, reason)
-        if not is_named:  # the new order does not inherit it
-            identifier = None if original is None else original.external_identifier
-            edit = attrs.evolve(edit, external_identifier=identifier)
-            bodies = edit_bodies(operation, path, edit)
-        inherited = edit.external_identifier if original is None else original.external_identifier
-        if not name and inherited:
-            placed = await context.journal.find(context.key_of(account_number, inherited))
-            name = "" if placed is None else placed.label
-        try:
-            usage = await usage_of_replacement(context, account_number, path["id"], original, edit)
-        except OrderRefusedError as error:
-            change = OrderChange(outcome=ChangeOutcome.REFUSED, order=original, order_id=path["id"], error=error)
-        else:
-            fills = len(fills_of(original))
-            change = await amend.replace(
-                context, operation, path, bodies, policy, allow_warnings, fills=fills, label=name, usage=usage
-            )
+        """Replace an order, and count its outcome."""
+        change = await amend.replace(reader, operation, edit, options, original=original)
         code = change.error.code if change.error is not None else None
         await self._count(change.outcome.value, code, new_identifier())
         return change
 
     async def _place(
-        self,
-        account_number: str,
-        asked: AskedOrder,
-        policy: ReconcilePolicy,
-        allow_warnings: bool | Collection[str],
-        *,
-        resubmits: int = 0,
-        label: str | None,
-        followed: Followed | None = None,
+        self, account_number: str, asked: AskedOrder, options: SendOptions, followed: Followed | None = None
     ) -> Placement:
         """Place an order, and count its outcome for observers and automatic halts."""
-        placing = PlaceOrder(
-            context=self._context,
-            key=self._context.key_of(account_number, asked.name),
-            asked=asked,
-            policy=policy,
-            allow_warnings=allow_warnings,
-            resubmits=resubmits,
-            label=checked_label(label),
-            followed=followed,
-        )
+        key = self._context.key_of(account_number, asked.name)
+        placing = PlaceOrder(context=self._context, key=key, asked=asked, options=options, followed=followed)
         name = f"{account_number} {asked.name}"
         try:
             placement = await placing.run()
@@ -603,7 +535,23 @@ class OrderEntry:
             if await quietly("count an outcome for automatic halts", tripping):
                 logger.error("new orders are halted: %s", reason)
 
-    def _policy_for(self, visibility_delay: float | None, reconcile: ReconcilePolicy | None) -> ReconcilePolicy:
+    def _options(
+        self,
+        visibility_delay: float | None = None,
+        reconcile: ReconcilePolicy | None = None,
+        allow_warnings: bool | Collection[str] = False,
+        label: str | None = None,
+        resubmit: int = 0,
+    ) -> SendOptions:
+        """Return the options of a call that sends an order. Raise for invalid ones."""
+        policy = self._policy_for(visibility_delay, reconcile)
+        check_options(allow_warnings, resubmit)
+        name = checked_label(label)
+        return SendOptions(policy=policy, allow_warnings=allow_warnings, resubmit=resubmit, label=name)
+
+    def _policy_for(
+        self, visibility_delay: float | None = None, reconcile: ReconcilePolicy | None = None
+    ) -> ReconcilePolicy:
         policy = self._policy if reconcile is None else checked_policy(reconcile)
         return policy if visibility_delay is None else attrs.evolve(policy, visibility_delay=visibility_delay)
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from datetime import timedelta
 from decimal import Decimal
@@ -32,13 +32,12 @@ from ..journal.base import EntryState, JournalEntry
 from ..operation import Operation
 from ..protocol.order_status import TERMINAL, is_complete
 from ..tickets import buy, buy_to_close, market, sell, sell_to_close
-from .arguments import named_order
-from .attempts import Instant
-from .context import Context
+from .context import Context, Instant
 from .decisions import ReconcilePolicy, predates
 from .lists import START, OrderLists, Sighting, Window, early_looks
 from .orders import asked_in, fills_of
 from .place import PlaceOrder
+from .preflight import SendOptions, named_order
 from .results import Cancellation, Cancellations, CancelOutcome, Outcome, Placement
 from .search import CLOCK_PRECISION
 
@@ -52,23 +51,29 @@ SETTLED = timedelta(seconds=5)
 """Age of the newest fill at which the record of positions has followed it: that took up to 3 s in a loaded sandbox."""
 
 
+@attrs.define
 class CancelAll:
-    """One call of `OrderEntry.cancel_all`: the orders that it has seen at work, as last seen."""
+    """One call of `OrderEntry.cancel_all`. ``watched`` are the orders that it has seen at work, ``seen`` are all."""
 
-    def __init__(
-        self, context: Context, account_number: str, policy: ReconcilePolicy, where: Callable[[Order], bool] | None
-    ) -> None:
-        self._context = context
-        self._account_number = account_number
-        self._policy = policy
-        self._where = where
-        self._watched = dict[str, Order]()
-        self._errors = dict[str, BrokerageError]()
-        self._sent = Counter[str]()
-        self._began = Instant()
-        self.seen: dict[str, Order] = {}
+    _context: Context
+    _account_number: str
+    _policy: ReconcilePolicy
+    _where: Callable[[Order], bool] | None = None
+    _seen: dict[str, Order] = attrs.field(factory=dict, init=False)
+    _watched: dict[str, Order] = attrs.field(factory=dict, init=False)
+    _errors: dict[str, BrokerageError] = attrs.field(factory=dict, init=False)
+    _sent: Counter[str] = attrs.field(factory=Counter, init=False)
+    _began: Instant = attrs.field(factory=Instant, init=False)
 
-    async def run(self) -> Cancellations:
+    async def run(self, *, flatten: bool) -> Cancellations:
+        """Cancel the orders. Then ``flatten`` the positions whose orders are over."""
+        cancelled = await self._cancel()
+        unproven = {each.underlying_symbol or "" for each in self._watched.values() if not _is_over(each)}
+        if not flatten or not (cancelled.is_proven or unproven):
+            return cancelled
+        return Cancellations(cancelled, is_proven=cancelled.is_proven, closing=await self._flatten(unproven))
+
+    async def _cancel(self) -> Cancellations:
         """Look and cancel in turn, until a look far back is complete and shows nothing at work.
 
         The bound of the policy begins anew whenever fewer orders work than ever before.
@@ -102,10 +107,6 @@ class CancelAll:
             raise sighting.error or ResponseLostError("the order lists could not be read to their end")
         return Cancellations(self._rows(), is_proven=is_proven)
 
-    def unproven(self) -> set[str]:
-        """Return the underlyings of the orders that may still work."""
-        return {order.underlying_symbol or "" for order in self._watched.values() if not _is_over(order)}
-
     async def _look(self, back: timedelta) -> Sighting[Order]:
         """Read the lists to their end. Watch the orders that are to be cancelled."""
         seen = dict[str, Order]()
@@ -114,15 +115,14 @@ class CancelAll:
             if order.id and not (order.id in seen and seen[order.id].status in TERMINAL):  # lists are read in turn
                 seen[order.id] = order
 
-        now, lists = self._context.now(), OrderLists(self._context.executor)
-        sighting = await lists.poll(
-            self._account_number, [""], Window.since(now - back, now), by=keep, thorough=True, complex_orders=True
-        )
+        now, lists = self._context.now(), OrderLists(self._context.executor, self._account_number)
+        window = Window.since(now - back, now)
+        sighting = await lists.poll([""], window, by=keep, thorough=True, complex_orders=True)
         current = [order for order in seen.values() if not _is_over(order) or self._has_just_ended(order)]
         chosen = [order for order in current if self._where is None or self._where(order)]
         wholes = {order.complex_order_id for order in chosen} - {None}
         chosen += [order for order in current if order.complex_order_id in wholes]
-        self.seen |= seen
+        self._seen |= seen
         for number in dict.fromkeys((*self._watched, *(str(order.id) for order in chosen))):
             if number in seen and not is_complete(self._watched.get(number) or Order()):
                 self._watched[number] = seen[number]
@@ -181,102 +181,90 @@ class CancelAll:
             outcome = CancelOutcome.UNKNOWN
         return Cancellation(outcome=outcome, order_id=number, orders=tuple(orders), error=error)
 
+    async def _flatten(self, unproven: Collection[str]) -> tuple[Placement, ...]:
+        """Place a closing order for each position, but for those whose underlying is among ``unproven``.
+
+        The fills of the orders seen show how fresh the record of positions must be. Nothing is sent if it, or the
+        journal, cannot be read.
+        """
+        context, account_number = self._context, self._account_number
+        fills = (fill for order in self._seen.values() for fill in fills_of(order))
+        times = [fill.filled_at for fill in fills if fill.filled_at is not None]
+        if times and (rest := max(times) + SETTLED - context.now()) > timedelta(0):
+            await asyncio.sleep(min(rest, SETTLED).total_seconds())
+        positions = await context.executor.execute(POSITIONS_LIST.bind(account_number=account_number))
+        working: list[Order] | None = None
+        with suppress(BrokerageError):  # any position may have an order then
+            working = [each for each in await OrderLists(context.executor, account_number).live() if not _is_over(each)]
+        entries = await context.journal.entries(context.environment, origin=context.origin, state=EntryState.OPEN)
+        unresolved = [entry for entry in entries if entry.key.account_number == account_number]
+        gate = asyncio.Semaphore(AT_ONCE)
+
+        async def close(position: Position) -> Placement:
+            async with gate:
+                try:
+                    if position.underlying_symbol in unproven or position.symbol in unproven:
+                        raise _may_work(position)
+                    return await self._close(position, unresolved, working)
+                except BrokerageError as error:
+                    is_certain = isinstance(error, ConfigurationError | InvalidRequestError)
+                    return Placement(
+                        outcome=Outcome.NOT_SENT if is_certain else Outcome.UNKNOWN,
+                        account_number=account_number,
+                        external_identifier=getattr(error, "external_identifier", None) or _stem(position),
+                        code=error.code,
+                        error=error,
+                        note=f"{position.symbol}: {error}",
+                    )
+
+        held = [each for each in positions if each.quantity and each.quantity_direction != QuantityDirection.ZERO]
+        return tuple(await asyncio.gather(*map(close, held)))
+
+    async def _close(
+        self, position: Position, unresolved: Collection[JournalEntry], working: Collection[Order] | None
+    ) -> Placement:
+        """Close one position, unless an earlier closing order of it is on its way or was filled."""
+        stem = _stem(position)
+        for entry in unresolved:
+            name = entry.key.external_identifier
+            if name.startswith(stem) and (terms := asked_in(entry).components[name]) is not None:
+                return await self._place(name, terms)  # searched for, not sent
+        state = _digest(position.quantity, position.quantity_direction, position.created_at, position.updated_at)
+        order, number, names = (
+            _closing(position),
+            1,
+            f"{stem}-{state}-",
+        )  # any trade in the position makes another state
+        if working is None:
+            raise _may_work(position)
+        for each in working:
+            is_of_this_state = (each.external_identifier or "").startswith(names)
+            if not is_of_this_state and any(leg.symbol == position.symbol for leg in each.legs or ()):
+                raise _may_work(position)
+        while True:
+            name = f"{names}{number}"
+            known = await self._context.journal.find(self._context.key_of(self._account_number, name))
+            if known is None or known.state is not EntryState.ABANDONED:
+                placement = await self._place(name, order)
+                if known is None or not _is_spent(placement):
+                    return placement
+            number += 1
+
+    async def _place(self, name: str, order: NewOrder) -> Placement:
+        asked = named_order(self._account_number, attrs.evolve(order, external_identifier=name), str)
+        key, options = (
+            self._context.key_of(self._account_number, name),
+            SendOptions(policy=self._policy, allow_warnings=True),
+        )
+        return await PlaceOrder(context=self._context, key=key, asked=asked, options=options, exempt=True).run()
+
 
 def _is_over(order: Order) -> bool:
     return order.status in TERMINAL
 
 
-async def flatten(
-    context: Context,
-    account_number: str,
-    policy: ReconcilePolicy,
-    seen: Iterable[Order],
-    unproven: Collection[str],
-) -> tuple[Placement, ...]:
-    """Place a closing order for each position, but for those whose underlying is among ``unproven``.
-
-    ``seen`` are the orders of the account: their fills show how fresh the record of positions must be.
-
-    Raises:
-        BrokerageError: the positions could not be read. Nothing was sent.
-        JournalError: the journal could not be read. Nothing was sent.
-    """
-    times = [fill.filled_at for order in seen for fill in fills_of(order) if fill.filled_at is not None]
-    if times and (rest := max(times) + SETTLED - context.now()) > timedelta(0):
-        await asyncio.sleep(min(rest, SETTLED).total_seconds())
-    positions = await context.executor.execute(POSITIONS_LIST.bind(account_number=account_number))
-    try:
-        listed = await OrderLists(context.executor).live(account_number)
-    except BrokerageError:
-        listed = None  # any position may have an order
-    working = None if listed is None else [order for order in listed if order.status not in TERMINAL]
-    entries = await context.journal.entries(context.environment, origin=context.origin, state=EntryState.OPEN)
-    unresolved = {
-        entry.key.external_identifier: entry for entry in entries if entry.key.account_number == account_number
-    }
-    gate = asyncio.Semaphore(AT_ONCE)
-
-    async def close(position: Position) -> Placement:
-        async with gate:
-            try:
-                return await _close(context, account_number, policy, position, unresolved, unproven, working)
-            except BrokerageError as error:
-                is_certain = isinstance(error, ConfigurationError | InvalidRequestError)
-                return Placement(
-                    outcome=Outcome.NOT_SENT if is_certain else Outcome.UNKNOWN,
-                    account_number=account_number,
-                    external_identifier=getattr(error, "external_identifier", None) or _stem(position),
-                    code=error.code,
-                    error=error,
-                    note=f"{position.symbol}: {error}",
-                )
-
-    held = [each for each in positions if each.quantity and each.quantity_direction != QuantityDirection.ZERO]
-    return tuple(await asyncio.gather(*map(close, held)))
-
-
-async def _close(
-    context: Context,
-    account_number: str,
-    policy: ReconcilePolicy,
-    position: Position,
-    unresolved: dict[str, JournalEntry],
-    unproven: Collection[str],
-    working: Collection[Order] | None,
-) -> Placement:
-    """Close one position, unless an earlier closing order of it is on its way or was filled."""
-    may_work = InvalidRequestError(f"{position.symbol} is not closed: an order of it may still work")
-    if position.underlying_symbol in unproven or position.symbol in unproven:
-        raise may_work
-
-    async def place(name: str, order: NewOrder) -> Placement:
-        asked = named_order(account_number, attrs.evolve(order, external_identifier=name), str)
-        key = context.key_of(account_number, name)
-        placing = PlaceOrder(context=context, key=key, asked=asked, policy=policy, allow_warnings=True, exempt=True)
-        return await placing.run()
-
-    stem = _stem(position)
-    for name, entry in unresolved.items():
-        if name.startswith(stem):
-            terms = asked_in(entry).components[name]
-            if terms is not None:
-                return await place(name, terms)  # searched for, not sent
-    state = _digest(position.quantity, position.quantity_direction, position.created_at, position.updated_at)
-    order, number, names = _closing(position), 1, f"{stem}-{state}-"  # any trade in the position makes another state
-    if working is None:
-        raise may_work
-    for each in working:
-        is_of_this_state = (each.external_identifier or "").startswith(names)
-        if not is_of_this_state and any(leg.symbol == position.symbol for leg in each.legs or ()):
-            raise may_work
-    while True:
-        name = f"{names}{number}"
-        known = await context.journal.find(context.key_of(account_number, name))
-        if known is None or known.state is not EntryState.ABANDONED:
-            placement = await place(name, order)
-            if known is None or not _is_spent(placement):
-                return placement
-        number += 1
+def _may_work(position: Position) -> InvalidRequestError:
+    return InvalidRequestError(f"{position.symbol} is not closed: an order of it may still work")
 
 
 def _is_spent(placement: Placement) -> bool:

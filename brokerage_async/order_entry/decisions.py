@@ -15,25 +15,16 @@ from __future__ import annotations
 
 import enum
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 import attrs
 
+from .. import errors
 from .._arguments import check_count, is_number, validator
 from .._generated.models import ComplexOrder, Order
-from ..errors import (
-    APIError,
-    AuthenticationError,
-    BrokerageError,
-    ConfigurationError,
-    InvalidRequestError,
-    RateLimitError,
-    ServerError,
-    TokenError,
-)
 from ..protocol.order_status import TERMINAL
 from ..protocol.retry import Fault, Processed, verdict_of
 from .orders import fills_of
@@ -82,19 +73,17 @@ class Step(enum.StrEnum):
     """Send the same bytes again: the order is absent, and the caller asked for resubmission."""
 
 
-def _number(
-    least: float, *, or_more: bool = True, most: float = sys.float_info.max
-) -> Callable[[object, attrs.Attribute[Any], Any], None]:
-    """Build a validator for finite numbers from ``least`` to ``most``: infinity would make the search endless."""
+def _check_number(
+    name: str, value: Any, *, least: float = 0, or_more: bool = True, most: float = sys.float_info.max
+) -> None:
+    """Check that ``value`` is a finite number from ``least`` to ``most``: infinity would make the search endless."""
+    if not is_number(value) or not (value >= least if or_more else value > least) or value > most:
+        bound = f"of at least {least:g}" if or_more else f"greater than {least:g}"
+        end = "" if most == sys.float_info.max else f" and at most {most:g}"
+        raise errors.ConfigurationError(f"{name} must be a finite number {bound}{end}, got {value!r}")
 
-    def check(policy: object, attribute: attrs.Attribute[Any], value: Any) -> None:
-        if not is_number(value) or not (value >= least if or_more else value > least) or value > most:
-            bound = f"of at least {least:g}" if or_more else f"greater than {least:g}"
-            end = "" if most == sys.float_info.max else f" and at most {most:g}"
-            name = f"{type(policy).__name__}.{attribute.name}"
-            raise ConfigurationError(f"{name} must be a finite number {bound}{end}, got {value!r}")
 
-    return check
+POSITIVE, AT_LEAST_0 = validator(_check_number, or_more=False), validator(_check_number)
 
 
 @attrs.frozen(kw_only=True)
@@ -115,12 +104,12 @@ class ReconcilePolicy:
     Every number is finite, so that the search always ends; ``factor`` is at most 1000.
     """
 
-    visibility_delay: float = attrs.field(default=20.0, validator=_number(0))
-    first: float = attrs.field(default=0.5, validator=_number(0, or_more=False))
-    factor: float = attrs.field(default=2.0, validator=_number(1, most=MAX_FACTOR))
-    max_interval: float = attrs.field(default=5.0, validator=_number(0, or_more=False))
+    visibility_delay: float = attrs.field(default=20.0, validator=AT_LEAST_0)
+    first: float = attrs.field(default=0.5, validator=POSITIVE)
+    factor: float = attrs.field(default=2.0, validator=validator(_check_number, least=1, most=MAX_FACTOR))
+    max_interval: float = attrs.field(default=5.0, validator=POSITIVE)
     confirmations: int = attrs.field(default=2, validator=validator(check_count))
-    give_up: float = attrs.field(default=120.0, validator=_number(0))
+    give_up: float = attrs.field(default=120.0, validator=AT_LEAST_0)
 
 
 @attrs.frozen
@@ -129,15 +118,12 @@ class Delivery:
 
     outcome: DeliveryOutcome
     shown: Any = None
-    error: BrokerageError | None = None
+    error: errors.BrokerageError | None = None
 
 
 @attrs.frozen(kw_only=True)
 class Poll:
-    """One poll of the order lists: its start, and its findings.
-
-    ``complete``: every page could be read. ``permanent``: polling again fails in the same way (see `is_permanent`).
-    """
+    """One poll of the order lists. ``complete``: every page could be read. ``permanent``: see `is_permanent`."""
 
     at: float
     complete: bool = True
@@ -145,7 +131,7 @@ class Poll:
     permanent: bool = False
 
 
-def delivery_of(error: BrokerageError) -> DeliveryOutcome:
+def delivery_of(error: errors.BrokerageError) -> DeliveryOutcome:
     """Return what a mutation that ended with an error proves.
 
     Two things prove that nothing was done: the request never left, or the service itself refused it, in its own error
@@ -155,21 +141,23 @@ def delivery_of(error: BrokerageError) -> DeliveryOutcome:
     processed = verdict_of(error).processed
     if processed is not Processed.NO:
         return DeliveryOutcome.ACCEPTED if processed is Processed.YES else DeliveryOutcome.UNKNOWN
-    is_refusal = isinstance(error, APIError) and error.status not in (401, 429)
+    is_refusal = isinstance(error, errors.APIError) and error.status not in (401, 429)
     return DeliveryOutcome.REFUSED if is_refusal else DeliveryOutcome.NOT_SENT
 
 
-def preflight_outcome(error: BrokerageError) -> DeliveryOutcome:
+def preflight_outcome(error: errors.BrokerageError) -> DeliveryOutcome:
     """Return the delivery of an order whose dry-run failed: refused by the service, or just not sent."""
-    if not isinstance(error, APIError) or isinstance(error, RateLimitError | AuthenticationError | ServerError):
+    unjudged = errors.RateLimitError | errors.AuthenticationError | errors.ServerError
+    if not isinstance(error, errors.APIError) or isinstance(error, unjudged):
         return DeliveryOutcome.NOT_SENT
     judged = (DeliveryOutcome.REFUSED, DeliveryOutcome.ACCEPTED)  # accepted: the error came beside the preview
     return DeliveryOutcome.REFUSED if delivery_of(error) in judged else DeliveryOutcome.NOT_SENT
 
 
-def is_permanent(error: BrokerageError) -> bool:
+def is_permanent(error: errors.BrokerageError) -> bool:
     """Return True if a read that failed like this fails again: rejected for its content or its caller."""
-    verdict, judged = verdict_of(error), APIError | TokenError | ConfigurationError | InvalidRequestError
+    verdict = verdict_of(error)
+    judged = errors.APIError | errors.TokenError | errors.ConfigurationError | errors.InvalidRequestError
     is_settled = isinstance(error, judged) and verdict.processed is Processed.NO
     return is_settled and (verdict.lasts or verdict.fault is Fault.CREDENTIALS)
 
@@ -327,10 +315,7 @@ def replacement_shown(
 def pairs_shown(
     wanted: tuple[str | None, Decimal | None], shown: tuple[str | None, Decimal | None], *, terminal: bool
 ) -> DeliveryOutcome | None:
-    """Return what a complex order shows about an unanswered edit of (comparator, threshold). None: nothing yet.
-
-    None as a wanted value means unchanged.
-    """
+    """Return what a complex order shows about an edit of (comparator, threshold). None as a wish means unchanged."""
     if all(wish is None or wish == have for wish, have in zip(wanted, shown, strict=True)):
         return DeliveryOutcome.CONFIRMED
     return DeliveryOutcome.REFUSED if terminal else None

@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 import attrs
 
-from .._generated.models import InstrumentType, NewComplexOrder, NewOrder, NewOrderLeg, Order, OrderEdit, Position
-from .._generated.operations import (
-    INSTRUMENTS_EQUITY_OPTION,
-    INSTRUMENTS_FUTURE,
-    INSTRUMENTS_FUTURE_OPTION,
-    MARKET_DATA_BY_TYPE,
-    POSITIONS_LIST,
-)
+from .._generated import models, operations
+from .._generated.models import InstrumentType, NewComplexOrder, NewOrder, NewOrderLeg, Order
 from ..errors import BrokerageError, ErrorDetail, OrderRefusedError
 from ..journal.caps import Usage
 from ..protocol.order_status import TERMINAL
 from .context import Context
-from .guard import (
-    CLOSING,
-    OrderGuard,
-    as_new_order,
-    at_risk,
-    net_of,
-    priced_by_quote,
-    quantity_of,
-    refused_by,
-    underlying_of,
-    value_of,
-)
+from .guard import OrderGuard
 from .lists import OrderLists
 from .orders import asked_components
 
-ONE = Decimal(1)
+CLOSING = ("Buy to Close", "Sell to Close")
 MAX_CONTRACTS = 10_000
 BOOKING = timedelta(seconds=5)
 """How long a position may lag behind a fill."""
@@ -57,30 +42,26 @@ async def usage_of(
 ) -> Usage | None:
     """Return an order's share of the caps of the guard, with these caps. None without a guard.
 
-    Raises:
-        OrderRefusedError: the order alone passes a cap, or it cannot be measured (code ``guard_refused``).
+    Raise OrderRefusedError if the order alone passes a cap, or cannot be measured (code ``guard_refused``).
     """
-    guard = context.guard
-    if guard is None:
+    if context.guard is None:
         return None
-    measure = _Measure(context, guard, account_number, f"order {name}")
-    if isinstance(order, NewComplexOrder):
-        return await measure.usage(at_risk(order), components=asked_components(order))
-    return await measure.usage(measure.known(None if order is None else at_risk(order)))
+    measure = _Measure(context, context.guard, account_number, f"order {name}")
+    components = asked_components(order) if isinstance(order, NewComplexOrder) else ()
+    return await measure.usage(None if order is None else at_risk(order), components=components)
 
 
 async def usage_of_replacement(
-    context: Context, account_number: str, order_id: str, original: Order | None, edit: OrderEdit
+    context: Context, account_number: str, order_id: str, original: Order | None, edit: models.OrderEdit
 ) -> Usage | None:
     """Return the share of a replacement: what its value adds to that of the original. See `usage_of`."""
-    guard = context.guard
-    if guard is None:
+    if context.guard is None:
         return None
-    measure = _Measure(context, guard, account_number, f"the replacement of order {order_id}")
+    measure = _Measure(context, context.guard, account_number, f"the replacement of order {order_id}")
     terms = {"price": edit.price, "value": edit.value}
     new = None if original is None else as_new_order(original, **terms)
     old = None if original is None else as_new_order(original, price=original.price, value=original.value)
-    return await measure.usage(measure.known(None if new is None else [new]), replaced=old, keeps_legs=True)
+    return await measure.usage(None if new is None else [new], replaced=old)
 
 
 @attrs.frozen
@@ -89,12 +70,6 @@ class _Measure:
     guard: OrderGuard
     account_number: str
     what: str
-
-    def known(self, orders: Sequence[NewOrder] | None) -> Sequence[NewOrder]:
-        """Return orders whose terms are known."""
-        if orders is None:
-            raise self.refused(ErrorDetail("guard", "its terms could not be read, so that no cap can be checked"))
-        return orders
 
     def refused(self, *details: ErrorDetail) -> OrderRefusedError:
         reason = "; ".join(f"{each.code}: {each.message}" for each in details)
@@ -106,14 +81,14 @@ class _Measure:
         )
 
     async def usage(
-        self,
-        orders: Sequence[NewOrder],
-        *,
-        components: Sequence[NewOrder] = (),
-        replaced: NewOrder | None = None,
-        keeps_legs: bool = False,
+        self, orders: Sequence[NewOrder] | None, components: Sequence[NewOrder] = (), replaced: NewOrder | None = None
     ) -> Usage:
-        """Measure the orders at risk. Lists and the cap on quantity bind all ``components`` of a complex order."""
+        """Measure the orders at risk. Lists and the cap on quantity bind all ``components`` of a complex order.
+
+        One that is ``replaced`` has the legs of the new order already.
+        """
+        if orders is None:
+            raise self.refused(ErrorDetail("guard", "its terms could not be read, so that no cap can be checked"))
         guard, components, is_valued = self.guard, components or orders, self.guard.values_orders
         needs_quote = any(priced_by_quote(order, guard) for order in orders)
         is_plain = all(leg.instrument_type == InstrumentType.EQUITY for order in components for leg in order.legs)
@@ -126,7 +101,7 @@ class _Measure:
         except BrokerageError as error:
             if isinstance(error, OrderRefusedError):
                 raise
-            name = self._needing_value() if is_valued else "max_order_quantity"
+            name = self._needing_value()
             raise self.refused(ErrorDetail(name, f"the order could not be valued: {error}", name)) from error
         values = [value_of(order, multipliers, prices) for order in orders] if is_valued else []
         sizes = [abs(quantity_of(leg, order, prices)) for order in components for leg in order.legs]
@@ -142,15 +117,15 @@ class _Measure:
             max_orders_per_minute=guard.max_orders_per_minute,
             max_orders_per_day=guard.max_orders_per_day,
         )
-        if guard.max_net_quantity is None or keeps_legs:
+        if guard.max_net_quantity is None or replaced is not None:
             return usage
         nets = [net_of(order.legs, [abs(quantity_of(leg, order, prices)) for leg in order.legs]) for order in orders]
         return await self._with_net(usage, orders, nets, guard.max_net_quantity)
 
     def _needing_value(self) -> str:
-        guard = self.guard
+        """Return the cap that the value of an order is needed for, or else its quantity."""
         names = ("max_order_value", "max_value_per_minute", "max_value_per_day")
-        return next(name for name in names if getattr(guard, name) is not None)
+        return next((name for name in names if getattr(self.guard, name) is not None), "max_order_quantity")
 
     async def _prices(self, orders: Sequence[NewOrder]) -> dict[str, Decimal]:
         """Return the far side of the quote of each leg that needs one, all in one request."""
@@ -159,7 +134,7 @@ class _Measure:
         for leg in legs.values():
             if (parameter := QUOTED.get(leg.instrument_type)) is not None:
                 wanted[parameter].append(leg.symbol)
-        quotes = await self.context.executor.execute(MARKET_DATA_BY_TYPE.bind(**wanted)) if wanted else []
+        quotes = await self.context.executor.execute(operations.MARKET_DATA_BY_TYPE.bind(**wanted)) if wanted else []
         shown = {quote.symbol: quote for quote in quotes}
         prices = dict[str, Decimal]()
         for symbol, leg in legs.items():
@@ -167,7 +142,7 @@ class _Measure:
             side = "ask" if leg.action.startswith("Buy") else "bid"
             price = None if quote is None else getattr(quote, side)
             if price is None or not price > 0:
-                name = self._needing_value() if self.guard.values_orders else "max_order_quantity"
+                name = self._needing_value()
                 text = f"{symbol} has no {side}, so that an order without a price has no value"
                 raise self.refused(ErrorDetail(name, text, name))
             prices[symbol] = price
@@ -178,16 +153,16 @@ class _Measure:
         known, execute, symbol = self.context.contracts, self.context.executor.execute, leg.symbol
         if symbol in known:
             return known[symbol]
-        units: Decimal | int | None = ONE
+        units: Decimal | int | None = 1
         underlying = underlying_of(symbol)
         match leg.instrument_type:
             case InstrumentType.EQUITY_OPTION:  # its root may differ from the underlying: SPXW, BRKB
-                option = await execute(INSTRUMENTS_EQUITY_OPTION.bind(symbol=symbol))
+                option = await execute(operations.INSTRUMENTS_EQUITY_OPTION.bind(symbol=symbol))
                 units, underlying = option.shares_per_contract, option.underlying_symbol or underlying
             case InstrumentType.FUTURE:
-                units = (await execute(INSTRUMENTS_FUTURE.bind(symbol=symbol))).notional_multiplier
+                units = (await execute(operations.INSTRUMENTS_FUTURE.bind(symbol=symbol))).notional_multiplier
             case InstrumentType.FUTURE_OPTION:
-                units = (await execute(INSTRUMENTS_FUTURE_OPTION.bind(symbol=symbol))).multiplier
+                units = (await execute(operations.INSTRUMENTS_FUTURE_OPTION.bind(symbol=symbol))).multiplier
         if len(known) >= MAX_CONTRACTS:
             known.clear()
         known[symbol] = (Decimal(units) if units else None, underlying)
@@ -210,8 +185,10 @@ class _Measure:
                 raise self.refused(ErrorDetail(name, text, name))
             [underlying] = underlyings
             now = await self.context.journal.now()
-            listed = await OrderLists(self.context.executor).live(self.account_number)
-            positions = await self.context.executor.execute(POSITIONS_LIST.bind(account_number=self.account_number))
+            listed = await OrderLists(self.context.executor, self.account_number).live()
+            positions = await self.context.executor.execute(
+                operations.POSITIONS_LIST.bind(account_number=self.account_number)
+            )
         except OrderRefusedError:
             raise
         except BrokerageError as error:
@@ -239,7 +216,7 @@ def shows_quantity(order: Order) -> bool:
 
 
 def held_by(
-    underlying: str, listed: Sequence[Order], positions: Sequence[Position], now: datetime
+    underlying: str, listed: Sequence[Order], positions: Sequence[models.Position], now: datetime
 ) -> tuple[Decimal, Decimal]:
     """Return how long and how short an account may come to be in an underlying with its orders so far, at worst."""
     net, booked = Decimal(0), dict[str, datetime]()
@@ -270,3 +247,100 @@ def held_by(
         added = net_of(legs, left)
         bought, sold = bought + max(added, Decimal(0)), sold + max(-added, Decimal(0))
     return net + bought, sold - net
+
+
+def at_risk(order: NewOrder | NewComplexOrder) -> Sequence[NewOrder]:
+    """Return the orders that count: of a complex order those that open something, or the largest if none does.
+
+    The exits of a bracket work after its entry was filled, and exits that exclude each other are filled once.
+    """
+    if isinstance(order, NewOrder):
+        return (order,)
+    parts = asked_components(order)
+    opening = [each for each in parts if any(leg.action not in CLOSING for leg in each.legs)]
+    return opening or [max(parts, key=lambda each: max(leg.quantity or Decimal(0) for leg in each.legs))]
+
+
+def underlying_of(symbol: str) -> str:
+    """Return the underlying of a symbol: ``AAPL`` of its options, ``/ES`` of ``/ESZ6`` and its options."""
+    first, *rest = symbol.split()
+    if first.startswith((".", "/")) and len(first) > 3:
+        return f"/{first.lstrip('./')[:-2]}"
+    if not rest and len(first) > 15 and first[-15:-9].isdigit():  # an OCC symbol whose root has six characters
+        return first[:-15]
+    return first
+
+
+def quantity_of(leg: NewOrderLeg, order: NewOrder, prices: Mapping[str, Decimal]) -> Decimal:
+    """Return the quantity of a leg. Of an order for an amount of money, how much that buys at the far side."""
+    if leg.quantity is not None:
+        return leg.quantity
+    price = prices.get(leg.symbol)
+    return (order.value or Decimal(0)) / price if price else Decimal(0)
+
+
+def value_of(order: NewOrder, multipliers: Mapping[str, Decimal], prices: Mapping[str, Decimal]) -> Decimal:
+    """Return the value of an order in dollars. ``prices``: the far side of the quote of each leg, if it has no price.
+
+    The price of several legs is for the smallest set of them that the order holds a whole number of.
+    """
+    if order.value is not None:
+        return abs(order.value)
+    quantities = [leg.quantity or Decimal(0) for leg in order.legs]
+    if order.price is None:
+        legs = zip(order.legs, quantities, strict=True)
+        return sum((abs(n) * multipliers[leg.symbol] * prices[leg.symbol] for leg, n in legs), Decimal(0))
+    if len(quantities) == 1:
+        return abs(quantities[0] * multipliers[order.legs[0].symbol] * order.price)
+    ratios = [abs(each).as_integer_ratio() for each in quantities]
+    unit = math.lcm(*(denominator for _, denominator in ratios))
+    sets = Decimal(math.gcd(*(number * unit // denominator for number, denominator in ratios))) / unit
+    return sets * max(multipliers[leg.symbol] for leg in order.legs) * abs(order.price)
+
+
+def priced_by_quote(order: NewOrder, guard: OrderGuard) -> bool:
+    """Return True if the far side of the quote is needed to measure an order."""
+    measures = guard.max_order_quantity is not None or guard.max_net_quantity is not None
+    if order.value is not None:
+        return measures and any(leg.quantity is None for leg in order.legs)
+    return order.price is None and guard.values_orders
+
+
+def net_of(legs: Sequence[NewOrderLeg | models.OrderLeg], quantities: Sequence[Decimal]) -> Decimal:
+    """Return what legs add to the net position once they are filled: bought less sold."""
+    signed = (n if str(leg.action or "").startswith("Buy") else -n for leg, n in zip(legs, quantities, strict=True))
+    return sum(signed, Decimal(0))
+
+
+def refused_by(
+    guard: OrderGuard, orders: Sequence[NewOrder], values: Sequence[Decimal], quantities: Sequence[Decimal]
+) -> Iterator[ErrorDetail]:
+    """Yield a detail for each list, and each cap on one order, that orders do not keep."""
+    for name, allowed in (("symbols", guard.symbols), ("instrument_types", guard.instrument_types)):
+        if allowed is None:
+            continue
+        for leg in (leg for order in orders for leg in order.legs):
+            what = leg.symbol if name == "symbols" else str(leg.instrument_type)
+            if what not in allowed and (name != "symbols" or underlying_of(what) not in allowed):
+                yield ErrorDetail(name, f"{what} must be one of {', '.join(sorted(allowed)) or 'none'}", name)
+    for name, cap, sizes, unit in (
+        ("max_order_value", guard.max_order_value, values, "dollars"),
+        ("max_order_quantity", guard.max_order_quantity, quantities, "shares or contracts"),
+    ):
+        largest = max(sizes, default=Decimal(0))
+        if cap is not None and largest > cap:
+            text = f"{largest.normalize():f} {unit} in one order, {cap:f} are allowed: it can never have as much"
+            yield ErrorDetail(name, text, name)
+
+
+def as_new_order(original: Order, **terms: Any) -> NewOrder | None:
+    """Return the order that replaces ``original`` with these ``terms``, None if the original does not show its legs."""
+    legs = [
+        NewOrderLeg(action=leg.action, instrument_type=leg.instrument_type, symbol=leg.symbol, quantity=leg.quantity)
+        for leg in original.legs or ()
+        if leg.action and leg.instrument_type and leg.symbol
+    ]
+    if not legs or len(legs) != len(original.legs or ()):
+        return None
+    known = {"order_type": original.order_type or "Limit", "time_in_force": original.time_in_force or "Day"}
+    return NewOrder(**known, **terms, legs=tuple(legs))  # type: ignore[arg-type]

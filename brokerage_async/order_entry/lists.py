@@ -19,7 +19,7 @@ from .._generated.operations import COMPLEX_ORDERS_LIST, ORDERS_LIST, ORDERS_LIS
 from ..errors import BrokerageError, ResponseDecodeError, ResponseLostError
 from ..operation import BoundCall, Executor, Operation, Page
 from ..protocol.streams.timing import Doorbell, LookBudget
-from .attempts import Instant
+from .context import Instant
 from .decisions import Poll, ReconcilePolicy, SearchResult, is_permanent, next_poll, poll_timeout
 from .orders import components_of
 
@@ -84,8 +84,8 @@ class Window:
     def is_past(self, order: Order, newest: datetime) -> bool:
         """Return True if an order is older than every one that can be meant.
 
-        A whole page of such orders ends the reading: the sort key is undocumented. Times are
-        compared as numbers, because a `datetime` cannot go below the year 1.
+        A whole page of such orders ends the reading: the sort key is undocumented. Times are compared as numbers,
+        because a `datetime` cannot go below the year 1.
         """
         if order.received_at is None:
             return False
@@ -95,10 +95,7 @@ class Window:
 
 @attrs.frozen(kw_only=True)
 class Sighting(Generic[FoundT]):
-    """The result of one poll: the orders found, by the name searched for, and whether the lists were read to their end.
-
-    ``error`` says why not, where known.
-    """
+    """The result of one poll: the orders found, by name, and whether the lists were read to their end, or why not."""
 
     orders: Mapping[str, FoundT]
     complete: bool
@@ -110,15 +107,15 @@ class Sighting(Generic[FoundT]):
         return self.error is not None and is_permanent(self.error)
 
 
+@attrs.frozen
 class OrderLists:
     """The order lists of an account."""
 
-    def __init__(self, executor: Executor) -> None:
-        self._executor = executor
+    executor: Executor
+    account_number: str
 
     async def poll(
         self,
-        account_number: str,
         wanted: Collection[str],
         window: Window,
         *,
@@ -132,16 +129,29 @@ class OrderLists:
         are seen, unless ``thorough``. ``by`` returns the name of an order, such as its external identifier. Never
         raises a `BrokerageError`.
         """
-        listings = [self._live(account_number), self._all(account_number, window)]
+        listings = [self._live(), self._all(window)]
         if complex_orders:
-            listings.append(self._components(account_number))
+            listings.append(self._components())
         seen: dict[str, Order] = {}
         complete, failure = True, None
+
+        async def ends_with(listing: AsyncGenerator[tuple[Order, ...], None]) -> bool:
+            """Add what a list shows to ``seen``. Return True as soon as nothing else is wanted."""
+            async with aclosing(listing) as pages:
+                async for page in pages:
+                    for order in page:
+                        name = by(order)
+                        if name is not None and name in wanted:
+                            seen.setdefault(name, order)
+                    if len(seen) == len(wanted) and not thorough:
+                        return True
+            return False
+
         try:
             async with asyncio.timeout(MAX_POLL):
                 for listing in listings:
                     try:
-                        if await self._read(listing, wanted, seen, by, thorough=thorough):
+                        if await ends_with(listing):
                             return Sighting(orders=seen, complete=True)
                     except BrokerageError as error:
                         complete, failure = False, error
@@ -149,34 +159,14 @@ class OrderLists:
             complete, failure = False, ResponseLostError(f"the order lists did not end within {MAX_POLL:g} s")
         return Sighting(orders=seen, complete=complete, error=failure)
 
-    @staticmethod
-    async def _read(
-        listing: AsyncGenerator[tuple[Order, ...], None],
-        wanted: Collection[str],
-        seen: dict[str, Order],
-        by: Callable[[Order], str | None],
-        *,
-        thorough: bool,
-    ) -> bool:
-        """Add what a list shows to ``seen``. Return True as soon as nothing else is wanted."""
-        async with aclosing(listing) as pages:
-            async for page in pages:
-                for order in page:
-                    name = by(order)
-                    if name is not None and name in wanted:
-                        seen.setdefault(name, order)
-                if len(seen) == len(wanted) and not thorough:
-                    return True
-        return False
-
-    async def live(self, account_number: str) -> list[Order]:
+    async def live(self) -> list[Order]:
         """Return the orders of today, and older ones that work. Raise BrokerageError if they could not all be read."""
-        return [order async for orders in self._live(account_number) for order in orders]
+        return [order async for orders in self._live() for order in orders]
 
-    def _live(self, account_number: str) -> AsyncGenerator[tuple[Order, ...], None]:
-        return self._pages(ORDERS_LIST_LIVE.bind(account_number=account_number, per_page=PER_PAGE))
+    def _live(self) -> AsyncGenerator[tuple[Order, ...], None]:
+        return self._pages(ORDERS_LIST_LIVE.bind(account_number=self.account_number, per_page=PER_PAGE))
 
-    def _all(self, account_number: str, window: Window) -> AsyncGenerator[tuple[Order, ...], None]:
+    def _all(self, window: Window) -> AsyncGenerator[tuple[Order, ...], None]:
         start = (window.opened_at - START - DAY).date()
         newest: datetime | None = None
 
@@ -186,12 +176,12 @@ class OrderLists:
             newest = max(times + ([newest] if newest else []), default=None)
             return newest is not None and bool(orders) and all(window.is_past(order, newest) for order in orders)
 
-        call = ORDERS_LIST.bind(account_number=account_number, per_page=PER_PAGE, sort=SortOrder.DESC, start_date=start)
-        return self._pages(call, is_past)
+        query: Any = {"per_page": PER_PAGE, "sort": SortOrder.DESC, "start_date": start}
+        return self._pages(ORDERS_LIST.bind(account_number=self.account_number, **query), is_past)
 
-    async def _components(self, account_number: str) -> AsyncGenerator[tuple[Order, ...], None]:
+    async def _components(self) -> AsyncGenerator[tuple[Order, ...], None]:
         """Read the whole list of complex orders: the service does not say how it sorts them."""
-        call = COMPLEX_ORDERS_LIST.bind(account_number=account_number, per_page=PER_PAGE)
+        call = COMPLEX_ORDERS_LIST.bind(account_number=self.account_number, per_page=PER_PAGE)
         async with aclosing(self._pages(call)) as pages:
             async for items in pages:
                 yield tuple(
@@ -205,7 +195,7 @@ class OrderLists:
     ) -> AsyncGenerator[tuple[ItemT, ...], None]:
         """Yield the pages of a list. Raise ResponseDecodeError at its end if it cannot be complete."""
         check = _CompletenessCheck(call.operation)
-        async with aclosing(self._executor.paginate(call).pages()) as pages:  # type: ignore[type-var]
+        async with aclosing(self.executor.paginate(call).pages()) as pages:  # type: ignore[type-var]
             async for page in pages:
                 yield page.items
                 check.add(page)
@@ -214,18 +204,17 @@ class OrderLists:
         check.raise_if_incomplete()
 
 
+@attrs.define
 class _CompletenessCheck:
     """Finds out whether the pages of a list can be all of it: an order may be on a missing one.
 
     The reading goes on, because a later page may still show the order. The list only does not count as complete.
     """
 
-    def __init__(self, operation: Operation[Any]) -> None:
-        self._operation = operation
-        self._full_pages = FULL_COMPLEX_PAGES if operation is COMPLEX_ORDERS_LIST else FULL_PAGES
-        self._total: int | None = None
-        self._reason: str | None = None
-        self._full: str | None = None
+    _operation: Operation[Any]
+    _total: int | None = None
+    _reason: str | None = None
+    _full: str | None = None
 
     def add(self, page: Page[Any]) -> None:
         """Check the next page."""
@@ -242,7 +231,7 @@ class _CompletenessCheck:
             if page.repeats and not shown:  # the same answer again: the list has no pages, and came whole
                 self._full = None
                 return None
-            if shown in self._full_pages:
+            if shown in (FULL_COMPLEX_PAGES if self._operation is COMPLEX_ORDERS_LIST else FULL_PAGES):
                 self._full = f"page {page.page_offset} is full ({shown} orders) but has no pagination block"
             return None if shown or self._operation is ORDERS_LIST_LIVE else "neither orders nor a pagination block"
         if not shown and (block.total_items, block.current_item_count) == (None, None):

@@ -13,26 +13,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import attrs
 
-from .._generated.models import (
-    ComplexOrder,
-    Fill,
-    NewComplexOrder,
-    NewOrder,
-    NewOrderLeg,
-    Order,
-    OrderEdit,
-    OrderLeg,
-    PlacedOrderResponse,
-    PriceEffect,
-)
-from .._generated.operations import (
-    COMPLEX_ORDERS_DRY_RUN,
-    COMPLEX_ORDERS_GET,
-    COMPLEX_ORDERS_SUBMIT,
-    ORDERS_DRY_RUN,
-    ORDERS_GET,
-    ORDERS_SUBMIT,
-)
+from .._generated import models, operations
+from .._generated.models import ComplexOrder, NewComplexOrder, NewOrder, Order
 from ..errors import ResponseDecodeError
 from ..journal.base import JournalEntry
 from ..operation import Executor, Operation
@@ -60,8 +42,12 @@ class AskedOrder:
         self.body: bytes = body
         self.is_complex: bool = _is_complex(body) if is_complex is None else is_complex
         self.was_named: bool = was_named
-        self.dry_run: Operation[PlacedOrderResponse] = COMPLEX_ORDERS_DRY_RUN if self.is_complex else ORDERS_DRY_RUN
-        self.submit: Operation[PlacedOrderResponse] = COMPLEX_ORDERS_SUBMIT if self.is_complex else ORDERS_SUBMIT
+        self.dry_run: Operation[models.PlacedOrderResponse] = (
+            operations.COMPLEX_ORDERS_DRY_RUN if self.is_complex else operations.ORDERS_DRY_RUN
+        )
+        self.submit: Operation[models.PlacedOrderResponse] = (
+            operations.COMPLEX_ORDERS_SUBMIT if self.is_complex else operations.ORDERS_SUBMIT
+        )
 
     @cached_property
     def terms(self) -> NewOrder | NewComplexOrder | None:
@@ -106,7 +92,7 @@ class AskedOrder:
 
     async def read(self, executor: Executor, account_number: str, order_id: str) -> PlacedOrder:
         """Read a whole order by its id. Raise BrokerageError if it could not be read."""
-        operation: Operation[Any] = COMPLEX_ORDERS_GET if self.is_complex else ORDERS_GET
+        operation: Operation[Any] = operations.COMPLEX_ORDERS_GET if self.is_complex else operations.ORDERS_GET
         seen: PlacedOrder = await executor.execute(operation.bind(account_number=account_number, id=order_id))
         if seen.id != order_id:
             reason = f"id must be {order_id}, got {seen.id}: read the order again"
@@ -116,8 +102,7 @@ class AskedOrder:
     async def whole_of(self, executor: Executor, account_number: str, listed: Order) -> tuple[PlacedOrder, str]:
         """Return the whole order that ``listed`` is a component of, and how it provably differs, or "".
 
-        Raises:
-            BrokerageError: it could not be read.
+        Raise BrokerageError if it could not be read.
         """
         if not self.is_complex:
             return listed, ""
@@ -200,7 +185,7 @@ def parts_of(seen: Order | ComplexOrder | None) -> list[Order]:
     return components_of(seen) if isinstance(seen, ComplexOrder) else [seen]
 
 
-def fills_of(seen: Order | ComplexOrder | None) -> tuple[Fill, ...]:
+def fills_of(seen: Order | ComplexOrder | None) -> tuple[models.Fill, ...]:
     """Return the fills of all legs."""
     return tuple(fill for part in parts_of(seen) for leg in part.legs or () for fill in leg.fills or ())
 
@@ -236,7 +221,7 @@ def _component_differs(asked: NewOrder, seen: Order) -> bool:
     return differs_in(asked, seen) is not None
 
 
-def successor_differs_in(asked: NewOrder | OrderEdit, order: Order) -> str | None:
+def successor_differs_in(asked: NewOrder | models.OrderEdit, order: Order) -> str | None:
     """Return the term that provably differs between a replacement and the edit ``asked`` for, or None."""
     if order.order_type not in REPORTED_TYPES and _differ(asked.order_type, order.order_type):
         return "order type"
@@ -255,7 +240,7 @@ def _differ(asked: object, seen: object) -> bool:
     return asked is not None and seen is not None and asked != seen
 
 
-_Money = tuple[Decimal | None, PriceEffect | None]
+_Money = tuple[Decimal | None, models.PriceEffect | None]
 
 
 def _amount(amount: Decimal | None) -> Decimal | None:
@@ -269,16 +254,16 @@ def _money_differs(asked: _Money, seen: _Money) -> bool:
     ours, theirs = _amount(asked[0]), _amount(seen[0])
     if ours is None or theirs is None:
         return False
-    opposite = {asked[1], seen[1]} == {PriceEffect.DEBIT, PriceEffect.CREDIT}
+    opposite = {asked[1], seen[1]} == {models.PriceEffect.DEBIT, models.PriceEffect.CREDIT}
     return ours != theirs or (opposite and ours != 0)
 
 
-def _pairs_of(asked: NewOrder, order: Order) -> list[tuple[NewOrderLeg, OrderLeg]] | None:
+def _pairs_of(asked: NewOrder, order: Order) -> list[tuple[models.NewOrderLeg, models.OrderLeg]] | None:
     """Pair the legs, in any order, equal actions first. None if they cannot be the same."""
-    legs: Sequence[NewOrderLeg] | None = asked.legs  # None in a body that makes no sense
+    legs: Sequence[models.NewOrderLeg] | None = asked.legs  # None in a body that makes no sense
     if legs is None or not order.legs or not all(leg.symbol for leg in order.legs):
         return []
-    left, pairs, edited = list(order.legs), list[tuple[NewOrderLeg, OrderLeg]](), is_edited(order)
+    left, pairs, edited = list(order.legs), list[tuple[models.NewOrderLeg, models.OrderLeg]](), is_edited(order)
     for leg in legs:
         fitting = [each for each in left if not _leg_differs(leg, each, edited=edited)]
         if not fitting:
@@ -289,7 +274,7 @@ def _pairs_of(asked: NewOrder, order: Order) -> list[tuple[NewOrderLeg, OrderLeg
     return None if left else pairs
 
 
-def _leg_differs(asked: NewOrderLeg, seen: OrderLeg, *, edited: bool) -> bool:
+def _leg_differs(asked: models.NewOrderLeg, seen: models.OrderLeg, *, edited: bool) -> bool:
     if _differ(_symbol(asked.symbol), _symbol(seen.symbol)):
         return True
     action, shown = str(asked.action or ""), str(seen.action or "")  # `Buy` may be reported as `Buy to Open` as well

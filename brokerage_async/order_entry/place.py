@@ -7,8 +7,7 @@ is taken in `decisions`.
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
 import attrs
@@ -16,18 +15,14 @@ import attrs
 from .._generated.models import PlacedOrderResponse
 from ..errors import BrokerageError, ConfigurationError, InvalidRequestError, OrderRefusedError
 from ..journal.base import EntryKey, EntryState, JournalEntry
-from ..journal.caps import Usage
-from .attempts import Attempt, finished, outlasting, reason_of
-from .context import Context
-from .decisions import Delivery, DeliveryOutcome, ReconcilePolicy, SearchResult, Step, decide, delivery_of
+from .context import Attempt, Context, finished, logger, outlasting, reason_of
+from .decisions import Delivery, DeliveryOutcome, SearchResult, Step, decide, delivery_of
 from .exposure import usage_of
 from .lists import Window
 from .orders import AskedOrder, PlacedOrder
-from .preflight import dry_run
+from .preflight import SendOptions, dry_run
 from .results import Outcome, Placement, joined, placement_of, put_on, unknown_error
 from .search import Finding, IdentifierSearch
-
-logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
 IN_PROGRESS, CLAIM_LOST = "in_progress", "claim_lost"
 """Codes of an unknown outcome: another worker holds the entry; this one cannot prove that it does."""
@@ -37,11 +32,7 @@ CODES: dict[SearchResult | None, str] = {SearchResult.ABSENT: "absent", SearchRe
 Followed = Callable[[Placement, Attempt], Awaitable[Placement]]
 """What goes on with an order once it is placed, while its entry is still open and claimed."""
 
-STATES = {
-    Outcome.PLACED: EntryState.PLACED,
-    Outcome.REFUSED: EntryState.REFUSED,
-    Outcome.NOT_SENT: EntryState.NOT_SENT,
-}
+STATES = {each: EntryState(each.value) for each in Outcome if each is not Outcome.UNKNOWN}
 MAY_EXIST = "may have been placed: recover() will look for it"
 SUMMARY = {
     Outcome.PLACED: "was placed",
@@ -57,51 +48,49 @@ class PlaceOrder:
     """One call of `OrderEntry.place`: this order under this key.
 
     The entry stays open while ``followed`` goes on with the order: after a crash, `recover` finds it.
-    An ``exempt`` order is placed without the guard, and during a halt: it only closes positions. It has no
-    ``resubmits``.
+    An ``exempt`` order is placed without the guard, and during a halt: it only closes positions. It is not resubmitted.
+    ``entry`` and ``attempt`` are set once the order is journaled, and ``window`` is how far back it is searched for.
     """
 
     context: Context
     key: EntryKey
     asked: AskedOrder
-    policy: ReconcilePolicy
-    allow_warnings: bool | Collection[str]
-    resubmits: int = 0
-    label: str = ""
+    options: SendOptions
     exempt: bool = False
     followed: Followed | None = None
+    entry: JournalEntry = attrs.field(init=False)
+    attempt: Attempt = attrs.field(init=False)
+    window: Window = attrs.field(init=False)
 
     async def run(self) -> Placement:
         """Take every step; `OrderEntry.place` documents its results and errors."""
         known = await self._find()
         if known is not None:
             return await self._resume(known)
-        usage, key = None, self.key
-        with _describing(key, "was not sent"):
-            try:
+        usage, key, asked, attempt = None, self.key, self.asked, Attempt(self.context.attempts, self.key)
+        try:
+            with _describing(key, "was not sent"):
                 if not self.exempt:
-                    usage = await usage_of(self.context, key.account_number, key.external_identifier, self.asked.terms)
-            except OrderRefusedError as refused:
-                return self._stopped(Delivery(DeliveryOutcome.REFUSED, error=refused), None)
-            call = self.asked.dry_run.bind(account_number=key.account_number, body=self.asked.body)
-            preview, stopped = await dry_run(self.context.executor, call, self.allow_warnings)
+                    usage = await usage_of(self.context, key.account_number, key.external_identifier, asked.terms)
+                call = asked.dry_run.bind(account_number=key.account_number, body=asked.body)
+                preview, stopped = await dry_run(self.context.executor, call, self.options.allow_warnings)
+        except OrderRefusedError as refused:  # by the guard
+            return self._stopped(Delivery(DeliveryOutcome.REFUSED, error=refused), None)
         if stopped is not None:  # unless another worker has sent this very order in the meantime
             known = await self._find()
             return self._stopped(stopped, preview) if known is None else await self._resume(known)
         try:
-            attempt, entry, is_new = await self._journal(usage)
-        except OrderRefusedError as refused:
+            with _describing(key, "was not sent"):  # a caller that is cancelled here leaves no open entry
+                label, exempt = self.options.label, self.exempt
+                entry, is_new = await attempt.open(asked.body, label=label, usage=usage, exempt=exempt)
+        except OrderRefusedError as refused:  # by a cap or a halt
             return self._stopped(Delivery(DeliveryOutcome.REFUSED, error=refused), preview)
         placement = await (self._complete(entry, attempt) if is_new else self._resume(entry))
         warnings = (preview and preview.warnings) or ()
         return attrs.evolve(placement, preview=preview, warnings=(*warnings, *placement.warnings))
 
     async def _find(self) -> JournalEntry | None:
-        """Return the entry of this order, unless these bytes may be sent.
-
-        Raises:
-            InvalidRequestError: the identifier is open under another address of the service.
-        """
+        """Return the entry of this order, unless these bytes may be sent. Raise if another address has it open."""
         with _describing(self.key, "was not sent by this call"):
             known = await self.context.journal.find(self.key, any_origin=self.asked.was_named)
         if known is not None and known.key != self.key:
@@ -109,17 +98,6 @@ class PlaceOrder:
             self._refuse(f"this identifier is open in the journal for {origin}: adopt or abandon that entry first")
         may_be_sent = known is not None and known.state is EntryState.NOT_SENT and known.body == self.asked.body
         return None if may_be_sent else known
-
-    async def _journal(self, usage: Usage | None) -> tuple[Attempt, JournalEntry, bool]:
-        """Journal the order. A caller that is cancelled here leaves no open entry: nothing was sent.
-
-        Raises:
-            OrderRefusedError: a halt or a cap forbids it.
-        """
-        attempt = self.context.attempt(self.key)
-        with _describing(self.key, "was not sent"):
-            opened = await attempt.open(self.asked.body, label=self.label, usage=usage, exempt=self.exempt)
-        return attempt, *opened
 
     async def _resume(self, entry: JournalEntry) -> Placement:
         """Answer for an order that the journal knows. Send it only if it is absent and may be sent again."""
@@ -134,7 +112,7 @@ class PlaceOrder:
         if entry.state is not EntryState.OPEN:
             with _describing(entry.key, f"is in the journal as {entry.state.value}"):
                 return await self._answer(entry)
-        attempt = self.context.attempt(entry.key)
+        attempt = Attempt(self.context.attempts, entry.key)
         with _describing(entry.key, MAY_EXIST):
             claimed = await attempt.claim()
         if claimed is None:
@@ -174,16 +152,15 @@ class PlaceOrder:
         self, entry: JournalEntry, attempt: Attempt, *, sent: bool = False, taken_over: bool = False
     ) -> Placement:
         """Submit the order, or search for one ``sent`` before, until it has an outcome. And record that."""
-        policy = self.policy
-        if taken_over and self.resubmits:
+        self.entry, self.attempt, policy = entry, attempt, self.options.policy
+        if taken_over and self.options.resubmit:
             # Its last worker may believe in its claim for one more lease, should its clock disagree with the journal's.
             policy = attrs.evolve(policy, visibility_delay=policy.visibility_delay + attempt.lease)
+            self.options = attrs.evolve(self.options, policy=policy)
         try:
-            window = Window.from_now(entry.opened_at)
-            if sent:
-                window = Window.since(entry.opened_at, await self.context.journal.now())
-            submission = Submission(self.context, self.asked, entry, attempt, policy, window)
-            placement = await submission.run(resubmits=self.resubmits, sent=sent)
+            opened_at, now = entry.opened_at, self.context.journal.now
+            self.window = Window.since(opened_at, await now()) if sent else Window.from_now(opened_at)
+            placement = await self._outcome(sent=sent)
             if self.followed is not None and placement.outcome is Outcome.PLACED:
                 placement = await self.followed(placement, attempt)
         except BaseException as gone:
@@ -204,25 +181,10 @@ class PlaceOrder:
             raise placement.error  # only then: it says that nothing was sent, and an earlier submit may have been
         return placement
 
-
-@attrs.define
-class Submission:
-    """Carries one journaled order to its outcome. Its ``attempt`` holds the entry all the while."""
-
-    _context: Context
-    _asked: AskedOrder
-    _entry: JournalEntry
-    _attempt: Attempt
-    _policy: ReconcilePolicy
-    _window: Window
-
-    async def run(self, *, resubmits: int, sent: bool = False) -> Placement:
-        """Submit the order, unless an earlier run has ``sent`` it, and find its outcome.
-
-        ``resubmits`` is how many times it may be sent again when it is absent.
-        """
+    async def _outcome(self, *, sent: bool) -> Placement:
+        """Submit the order, unless an earlier run has ``sent`` it, and find its outcome."""
         delivery = Delivery(DeliveryOutcome.UNKNOWN) if sent else await self._submit()
-        doubt = False
+        resubmits, doubt = self.options.resubmit, False
         while True:
             search, note = None, str(delivery.error or "")
             order = delivery.shown if delivery.outcome is DeliveryOutcome.CONFIRMED else None
@@ -237,25 +199,25 @@ class Submission:
                 if doubt and delivery.outcome is DeliveryOutcome.CONFIRMED:
                     note = await self._duplicates(order)
                 code = CODES.get(search, UNDETERMINED) if step is Outcome.UNKNOWN else None
-                return placement_of(self._entry, step, code=code, order=order, error=delivery.error, note=note)
+                return placement_of(self.entry, step, code=code, order=order, error=delivery.error, note=note)
             resubmits, doubt = resubmits - 1, True
             delivery = await self._submit()
 
     async def _submit(self) -> Delivery:
-        """Send the journaled bytes once. The session repeats them only if they provably did not arrive.
+        """Send the journaled bytes once. The claim is checked at the last moment before each send.
 
-        The claim is checked at the last moment before each send.
+        The session repeats them only if they provably did not arrive.
         """
-        account_number = self._entry.key.account_number
-        call = self._asked.submit.bind(account_number=account_number, body=self._entry.body)
+        account_number = self.key.account_number
+        call = self.asked.submit.bind(account_number=account_number, body=self.entry.body)
         try:
-            answer = await self._context.executor.execute(call, guard=self._attempt.objection)
+            answer = await self.context.executor.execute(call, guard=self.attempt.objection)
         except BrokerageError as error:
             return Delivery(delivery_of(error), error=error)
-        order = answer.complex_order if self._asked.is_complex else answer.order
+        order = answer.complex_order if self.asked.is_complex else answer.order
         if order is None or not order.id or order.account_number not in (None, account_number):
             return Delivery(DeliveryOutcome.ACCEPTED)
-        if self._asked.is_named_by(order) and not self._asked.is_another(order):
+        if self.asked.is_named_by(order) and not self.asked.is_another(order):
             return Delivery(DeliveryOutcome.CONFIRMED, order)
         return Delivery(DeliveryOutcome.ACCEPTED, order)  # perhaps the answer to another request
 
@@ -268,32 +230,32 @@ class Submission:
         async def keep(_: str, finding: Finding) -> None:
             findings.append(finding)
 
-        await search.run(self._policy, keep)
+        await search.run(self.options.policy, keep)
         return findings[0]
 
     async def _duplicates(self, order: PlacedOrder | None) -> str:
         """Return a note if the copy that was absent is listed after all, beside ``order``, the one sent again."""
-        name, search = self._entry.key.external_identifier, self._new_search()
+        name, search = self.key.external_identifier, self._new_search()
         await search.poll([name])
         if order is not None:
             search.add(name, order)
         return search.duplicates(name)
 
     def _new_search(self) -> IdentifierSearch:
-        key = self._entry.key
-        return IdentifierSearch(self._context, key.account_number, self._window, {key.external_identifier: self._entry})
+        key = self.key
+        return IdentifierSearch(self.context, key.account_number, self.window, {key.external_identifier: self.entry})
 
     async def _journal_attempt(self) -> str | None:
         """Journal one more attempt. Return why nothing may be sent, or None."""
-        number = self._entry.attempts + 1
+        number = self.entry.attempts + 1
         try:
-            await self._attempt.repeat(number)
+            await self.attempt.repeat(number)
         except Exception as error:
             logger.warning("not sent again: %s", reason_of(error))
             return f"the journal could not record another attempt: {reason_of(error)}"
-        if self._attempt.lost:
-            return self._attempt.objection()
-        self._entry = attrs.evolve(self._entry, attempts=number)
+        if self.attempt.lost:
+            return self.attempt.objection()
+        self.entry = attrs.evolve(self.entry, attempts=number)
         return None
 
 

@@ -246,21 +246,17 @@ def placement_of(
     new = dict.fromkeys(text for _, text in found if text not in note)  # the note may quote the journal's
     known["note"] = joined(note, *new)
     fields: dict[str, Any] = {
+        "outcome": outcome,
+        "account_number": entry.key.account_number,
+        "external_identifier": entry.key.external_identifier,
         "attempts": entry.attempts,
         "body": entry.body,
         "opened_at": entry.opened_at,
         "order_id": (seen or entry.order_id or "") if outcome is Outcome.PLACED else "",
         "complex_order" if isinstance(order, ComplexOrder) else "order": order,
         "warnings": tuple(PreflightMessage(code=PreflightCode(code), message=text) for code, text in found),
-        **known,
     }
-    key = entry.key
-    return Placement(
-        outcome=outcome,
-        account_number=key.account_number,
-        external_identifier=key.external_identifier,
-        **fields,
-    )
+    return Placement(**fields | known)
 
 
 def put_on(gone: BaseException, note: str = "", **values: object) -> None:

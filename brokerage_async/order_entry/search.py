@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 
@@ -12,13 +11,11 @@ from .._generated.models import Order
 from ..errors import BrokerageError, NotFoundError
 from ..journal.base import EntryState, JournalEntry
 from ..protocol.order_status import TERMINAL
-from .context import Context
+from .context import Context, logger
 from .decisions import ReconcilePolicy, SearchResult, predates
 from .lists import OrderLists, Sighting, Window, poll_until
 from .orders import PlacedOrder, asked_in, differs_in, fills_of, is_edited, parts_of
 from .results import joined
-
-logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
 CLOCK_PRECISION = 2.0
 """Seconds within which the service's time is known: its answers show whole ones."""
@@ -52,7 +49,7 @@ class IdentifierSearch:
         self, context: Context, account_number: str, window: Window, wanted: Mapping[str, JournalEntry]
     ) -> None:
         self._context = context
-        self._lists = OrderLists(context.executor)
+        self._lists = OrderLists(context.executor, account_number)
         self._account_number = account_number
         self._window = window
         self._entries = dict(wanted)
@@ -101,7 +98,6 @@ class IdentifierSearch:
     async def poll(self, names: Collection[str]) -> Sighting[PlacedOrder]:
         """Poll once for the orders of these names."""
         sighting = await self._lists.poll(
-            self._account_number,
             names,
             self._window,
             by=self._name_of,

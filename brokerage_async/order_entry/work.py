@@ -14,7 +14,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, I
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import islice
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import attrs
 
@@ -23,8 +23,7 @@ from .._generated.operations import MARKET_TIME_EQUITY_SESSION, ORDERS_CANCEL
 from ..errors import BrokerageError, InvalidRequestError
 from ..protocol.order_status import TERMINAL, is_complete
 from ..tickets.ticks import check_ticks
-from .attempts import Attempt
-from .context import Context
+from .context import Attempt, Context
 from .decisions import ReconcilePolicy
 from .lists import OrderLists, Sighting, Window, early_looks, poll_until
 from .orders import fills_of, terms_of
@@ -37,15 +36,13 @@ CLOSE = "close"
 FUTURES = (InstrumentType.FUTURE, InstrumentType.FUTURE_OPTION)
 
 
+AnyPrices: TypeAlias = Iterable[Decimal] | AsyncIterable[Decimal]
+
+
 class Prices:
     """The prices of a ladder, each checked before it is used."""
 
-    def __init__(
-        self,
-        order: NewOrder,
-        prices: Iterable[Decimal] | AsyncIterable[Decimal],
-        tick_sizes: Iterable[TickSize] | None,
-    ) -> None:
+    def __init__(self, order: NewOrder, prices: AnyPrices, tick_sizes: Iterable[TickSize] | None) -> None:
         if not isinstance(order, NewOrder) or order.price_effect is None:
             raise InvalidRequestError("order must be a Limit or Stop Limit order: it is worked by its price")
         self._order = order
@@ -119,29 +116,21 @@ async def first_order(context: Context, account_number: str, order: NewOrder, pr
     return attrs.evolve(order, price=price)
 
 
+@attrs.define
 class Ladder:
     """One order on its way through the prices: every order of it, by id, as last seen."""
 
-    def __init__(
-        self,
-        context: Context,
-        order: NewOrder,
-        prices: Prices,
-        every: float,
-        until: datetime | None,
-        policy: ReconcilePolicy,
-        replace: Callable[[Order, Decimal], Awaitable[OrderChange]],
-    ) -> None:
-        self.has_begun: bool = False
-        self._context = context
-        self._asked = order
-        self._prices = prices
-        self._every = every
-        self._until = until
-        self._policy = policy
-        self._replace = replace
-        self._orders = dict[str, Order]()
-        self._notes = deque[str](maxlen=MOST_NOTES)
+    _context: Context
+    _asked: NewOrder
+    _prices: Prices
+    _every: float
+    _until: datetime | None
+    _policy: ReconcilePolicy
+    _replace: Callable[[Order, Decimal], Awaitable[OrderChange]]
+    has_begun: bool = attrs.field(default=False, init=False)
+    _placement: Placement = attrs.field(init=False)
+    _orders: dict[str, Order] = attrs.field(factory=dict, init=False)
+    _notes: deque[str] = attrs.field(factory=lambda: deque(maxlen=MOST_NOTES), init=False)
 
     async def climb(self, placement: Placement, attempt: Attempt | None = None) -> Placement:
         """Take every step, and return the last order. Without an ``attempt``, the entry is closed already."""
@@ -156,7 +145,7 @@ class Ladder:
             self._prices.skip_to(self._current.price)
             price = self._current.price or self._asked.price
             while price is not None and not self._is_over() and not await self._rest(self._every):
-                if self._is_late():
+                if self._seconds_left() <= 0:
                     break
                 if (price := await self._due()) is not None:
                     if attempt is not None and (objection := attempt.objection()) is not None:
@@ -188,9 +177,6 @@ class Ladder:
     def _seconds_left(self) -> float:
         return float("inf") if self._until is None else (self._until - self._context.now()).total_seconds()
 
-    def _is_late(self) -> bool:
-        return self._seconds_left() <= 0
-
     def _note(self, order: Order | None) -> None:
         if order is not None and order.id:
             self._orders[order.id] = order
@@ -212,12 +198,11 @@ class Ladder:
         asking = asyncio.ensure_future(self._prices.next())
         try:
             while True:
-                patience = min(self._policy.max_interval, max(0.0, self._seconds_left()))
-                await asyncio.wait((asking,), timeout=patience)
+                await asyncio.wait((asking,), timeout=min(self._policy.max_interval, max(0.0, self._seconds_left())))
                 if asking.done():
                     return asking.result()
                 await self._look()
-                if self._is_over() or self._is_late():
+                if self._is_over() or self._seconds_left() <= 0:
                     return None
         finally:
             if not asking.done():
@@ -240,9 +225,8 @@ class Ladder:
 
         number = str(self._current.id) if self._orders else self._placement.order_id
         window = Window.since(min(self._placement.opened_at or now, now), now)
-        return await OrderLists(self._context.executor).poll(
-            self._placement.account_number, [number], window, by=keep, thorough=thorough
-        )
+        lists = OrderLists(self._context.executor, self._placement.account_number)
+        return await lists.poll([number], window, by=keep, thorough=thorough)
 
     async def _step(self, price: Decimal) -> None:
         """Replace the order by one at ``price``."""
@@ -293,12 +277,11 @@ class Ladder:
 
     def _result(self) -> Placement:
         last = self._current
-        others = sorted(
-            (each for each in self._orders.values() if each is not last), key=lambda each: int(each.id or 0)
-        )
-        replaced = tuple(each for each in others if each.replacing_order_id or fills_of(each))
+        others = [each for each in self._orders.values() if each is not last]
+        replaced = [each for each in others if each.replacing_order_id or fills_of(each)]
+        replaced.sort(key=lambda each: int(each.id or 0))
         note = joined(self._placement.note, *self._notes)
-        return attrs.evolve(self._placement, order=last, order_id=str(last.id), replaced=replaced, note=note)
+        return attrs.evolve(self._placement, order=last, order_id=str(last.id), replaced=tuple(replaced), note=note)
 
 
 def _number(order: Order) -> tuple[int, str]:

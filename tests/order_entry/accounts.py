@@ -48,5 +48,5 @@ class Account:
 
 
 async def poll(account: Account, *wanted: str, opened_at: datetime = NOW) -> Sighting:
-    lists = OrderLists(account)  # type: ignore[arg-type]
-    return await lists.poll("A1", set(wanted), Window.since(opened_at, NOW), by=lambda each: each.external_identifier)
+    lists = OrderLists(account, "A1")  # type: ignore[arg-type]
+    return await lists.poll(set(wanted), Window.since(opened_at, NOW), by=lambda each: each.external_identifier)

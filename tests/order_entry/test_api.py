@@ -12,7 +12,6 @@ import attrs
 import pytest
 
 from brokerage_async import Client, Environment, RetryPolicy, StaticToken
-from brokerage_async.config import Limits
 from brokerage_async.errors import ConfigurationError, OrderOutcomeUnknownError
 from brokerage_async.journal import EntryKey, EntryState, MemoryJournal
 from brokerage_async.order_entry import OrderEntry, Outcome, ReconcilePolicy
@@ -21,16 +20,11 @@ from tests.fake_transport import LOST, FakeTransport, ok
 from tests.loops import on_virtual_time
 from tests.tables import for_each
 from tests.trading import (
-    COMPLEX,
     POLICY,
-    SINGLE,
     SUBMIT,
     Floor,
-    Kind,
     bracket_order,
     edit,
-    floor,
-    on_floor,
     order,
     place_unknown,
 )
@@ -60,13 +54,6 @@ async def test_every_order_gets_an_identifier_of_its_own_and_a_given_one_is_kept
     assert third.order.external_identifier == "my-own"
     numbered = OrderEntry(here.client, here.journal, identifiers=lambda: "number-4")
     assert (await numbered.place(here.account, order())).external_identifier == "number-4"
-
-
-async def test_many_orders_at_once_are_all_placed_once() -> None:
-    async with floor(limits=Limits.unlimited()) as here:
-        placements = await asyncio.gather(*(here.entry.place(here.account, order()) for _ in range(50)))
-        assert {placement.outcome for placement in placements} == {Outcome.PLACED}
-        assert all(len(here.orders(placement.external_identifier)) == 1 for placement in placements)
 
 
 async def test_order_entry_of_a_client_without_a_journal_warns(here: Floor, caplog: pytest.LogCaptureFixture) -> None:
@@ -105,19 +92,6 @@ async def test_a_client_hands_looks_and_lease_on(here: Floor) -> None:
     assert asyncio.get_running_loop().time() - began < POLICY.visibility_delay
     with pytest.raises(ConfigurationError, match="lease"):
         here.client.order_entry(here.journal, lease=0)
-
-
-@for_each("kind", [SINGLE, COMPLEX])
-@on_floor()
-async def test_an_order_counts_as_absent_only_after_the_visibility_delay_of_its_call(here: Floor, kind: Kind) -> None:
-    here.sim.faults.add("POST", kind.submit, "drop_before", times=None)
-    for number, seconds in enumerate((POLICY.visibility_delay * 5, 1.0)):
-        began = asyncio.get_running_loop().time()
-        with pytest.raises(OrderOutcomeUnknownError) as caught:
-            await kind.place(here.entry, here.account, f"mine-{number}", visibility_delay=seconds)
-        took = asyncio.get_running_loop().time() - began
-        assert caught.value.code == "absent"
-        assert (took > seconds, took < POLICY.visibility_delay) == (True, seconds < POLICY.visibility_delay)
 
 
 CALLS: dict[str, Callable[..., Awaitable[Any]]] = {

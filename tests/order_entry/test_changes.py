@@ -10,7 +10,6 @@ import attrs
 import pytest
 
 from brokerage_async import models
-from brokerage_async.errors import InvalidRequestError
 from brokerage_async.order_entry import ChangeOutcome, OrderChange
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
@@ -174,14 +173,6 @@ async def test_answer_that_names_another_order_or_a_refusal_shows_the_original(
     assert change.outcome is outcome
     assert change.order.id == number
     assert outcome is not ChangeOutcome.REFUSED or change.order.status == "Live"
-
-
-async def test_replacement_that_fails_its_checks_is_never_sent(here: Floor) -> None:
-    with pytest.raises(InvalidRequestError, match="price"):
-        await here.entry.replace(here.account, "1", attrs.evolve(edit(), price=None))
-    with pytest.raises(InvalidRequestError):
-        await here.entry.cancel(here.account, "..")
-    assert not here.sim.ledger.requests
 
 
 async def held(here: Floor) -> str:

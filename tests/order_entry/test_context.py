@@ -1,16 +1,286 @@
-"""Context that all orders of an order entry share: origin, environment, journal, lease and clock."""
+"""Context of all orders of an order entry, and claims: when they hold, how they are renewed, nothing sent without."""
 
+import asyncio
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
+import attrs
 import pytest
 
 from brokerage_async.config import Environment
-from brokerage_async.errors import ConfigurationError, InvalidRequestError
-from brokerage_async.journal import MemoryJournal
-from brokerage_async.order_entry.context import context_of
+from brokerage_async.errors import ConfigurationError, InvalidRequestError, OrderOutcomeUnknownError
+from brokerage_async.journal import EntryKey, EntryState, JournalError, MemoryJournal
+from brokerage_async.order_entry import OrderEntry, Outcome
+from brokerage_async.order_entry import context as module
+from brokerage_async.order_entry.context import Attempt, Attempts, context_of, finished, outlasting
+from brokerage_async.protocol.response import Response
+from brokerage_async.simulator import faults
 from tests.tables import for_each
+from tests.trading import POLICY, SUBMIT, Floor, cancelled, floor, order, place_unknown
+
+pytestmark = pytest.mark.virtual_time
+
+KEY = EntryKey("https://api.example.com", "sandbox", "A1", "mine")
+LEASE = 30.0
+
+
+class Counting(MemoryJournal):
+    """A journal that counts renewals, and can be unreachable."""
+
+    def __init__(self) -> None:
+        super().__init__(clock=lambda: asyncio.get_running_loop().time())
+        self.renewals: list[float] = []
+        self.reachable = True
+
+    async def renew_many(self, claims: Mapping[EntryKey, str], *, lease: float) -> set[EntryKey]:
+        self.renewals.append(asyncio.get_running_loop().time())
+        if not self.reachable:
+            raise JournalError("no route to the database")
+        return {key for key, owner in claims.items() if await self.renew(key, owner=owner, lease=lease)}
+
+
+async def opened(journal: MemoryJournal, *, renewed: bool = True) -> Attempt:
+    attempt = Attempt(Attempts(journal, LEASE), KEY)
+    await attempt.open(b"{}")
+    if not renewed:
+        attempt._attempts.drop(attempt)
+    return attempt
+
+
+async def test_claim_holds_until_a_tenth_of_the_lease_is_left() -> None:
+    attempt = await opened(MemoryJournal(), renewed=False)
+    await asyncio.sleep(26.9)
+    assert attempt.holds()
+    assert attempt.objection() is None
+    await asyncio.sleep(0.2)
+    assert not attempt.holds()
+    assert attempt.objection() == "the claim on the journal entry could not be renewed for 27 s"
+
+
+async def test_claim_counts_the_wall_clock_while_the_machine_was_suspended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The event loop's clock stands still then. The workers of other machines go on."""
+    wall = 1_000.0
+    monkeypatch.setattr(module.time, "time", lambda: wall)
+    attempt = await opened(MemoryJournal(clock=lambda: 0.0), renewed=False)
+    wall += 60
+    assert not attempt.holds()
+    wall -= 3600  # set back: the loop's clock counts
+    assert attempt.holds()
+
+
+async def test_attempt_within_a_third_of_the_lease_makes_no_statement_and_no_task() -> None:
+    journal = Counting()
+    attempt = await opened(journal)
+    await asyncio.sleep(9)
+    assert len(asyncio.all_tasks()) == 1
+    await attempt.close(EntryState.PLACED)
+    await asyncio.sleep(60)
+    assert journal.renewals == []
+
+
+async def test_attempts_are_renewed_all_in_one_statement() -> None:
+    journal = Counting()
+    attempts = Attempts(journal, LEASE)
+    held = [Attempt(attempts, attrs.evolve(KEY, external_identifier=str(number))) for number in range(200)]
+    for attempt in held:
+        await attempt.open(b"{}")
+    await asyncio.sleep(101)
+    assert journal.renewals == [10.0 * number for number in range(1, 11)]
+    assert all(attempt.holds() for attempt in held)
+    for attempt in held:
+        await attempt.close(EntryState.PLACED)
+
+
+async def test_failed_renewal_is_retried_before_the_claim_ends() -> None:
+    journal = Counting()
+    attempt = await opened(journal)
+    journal.reachable = False
+    await asyncio.sleep(20)
+    assert journal.renewals == [10.0, 13.0, 16.0, 19.0]
+    journal.reachable = True
+    await asyncio.sleep(10)
+    assert attempt.holds()
+    await attempt.close(EntryState.PLACED)
+
+
+async def test_claim_that_another_worker_took_is_lost_at_the_next_renewal() -> None:
+    journal = Counting()
+    attempt = await opened(journal)
+    await journal.release(KEY, owner=attempt.owner, note="")  # as if the journal's clock had been set ahead
+    await journal.claim(KEY, owner="another", lease=LEASE)
+    await asyncio.sleep(11)
+    assert attempt.objection() == "another worker has taken the journal entry over"
+    assert await attempt.close(EntryState.PLACED) is False
+
+
+class Slow(Counting):
+    """A journal whose statements take a while, and renewals of many claims fail after some."""
+
+    def __init__(self, seconds: float, renewals: int) -> None:
+        super().__init__()
+        self.seconds = seconds
+        self._left = renewals
+
+    async def renew(self, key: EntryKey, *, owner: str, lease: float, attempts: int | None = None) -> bool:
+        held = await super().renew(key, owner=owner, lease=lease, attempts=attempts)
+        await asyncio.sleep(self.seconds)  # the acknowledgement is late: the lease counts from the statement
+        return held
+
+    async def renew_many(self, claims: Mapping[EntryKey, str], *, lease: float) -> set[EntryKey]:
+        self._left -= 1
+        if self._left < 0:
+            raise JournalError("no route to the database")
+        return await super().renew_many(claims, lease=lease)
+
+
+async def test_claims_renewed_by_a_slow_statement_count_from_its_beginning() -> None:
+    """Another worker may take an entry a lease after the journal renewed it, which may be right at the beginning."""
+    journal = Slow(seconds=8, renewals=1)
+    attempt = await opened(journal)
+    await asyncio.sleep(10 + 0.9 * LEASE - 0.1)
+    assert attempt.holds()
+    await asyncio.sleep(0.2)
+    assert not attempt.holds()
+    await attempt.release("", looked=False)
+
+
+class Hanging(Counting):
+    """A journal whose renewals never return."""
+
+    async def renew_many(self, claims: Mapping[EntryKey, str], *, lease: float) -> set[EntryKey]:
+        self.renewals.append(asyncio.get_running_loop().time())
+        await asyncio.get_running_loop().create_future()
+        raise AssertionError
+
+
+async def test_attempt_with_a_renewal_under_way_ends_at_once() -> None:
+    journal = Hanging()
+    attempt = await opened(journal)
+    await asyncio.sleep(25)
+    assert len(journal.renewals) == 1
+    await attempt.close(EntryState.PLACED)
+    await asyncio.sleep(0)
+    assert len(asyncio.all_tasks()) == 1
+
+
+async def test_outlasting_waits_through_one_cancellation_and_no_second() -> None:
+    work = asyncio.ensure_future(asyncio.sleep(10))
+
+    async def waiting() -> bool:
+        try:
+            await asyncio.shield(work)
+        except asyncio.CancelledError:
+            return await outlasting(asyncio.wait({work}))
+        return True
+
+    waits = asyncio.create_task(waiting())
+    await asyncio.sleep(1)
+    waits.cancel()
+    await asyncio.sleep(1)
+    waits.cancel()
+    assert await waits is False
+    assert not work.done()
+    await work
+
+
+def turned_away(seconds: int) -> faults.Fault:
+    """A 429 that asks to come back later."""
+    answer = Response(status=429, headers={"retry-after": str(seconds)})
+    return attrs.evolve(faults.status(429), answer=lambda _: answer)
+
+
+async def worker(here: Floor) -> tuple[OrderEntry, Counting]:
+    journal = Counting()
+    return OrderEntry(here.client, journal, reconcile=POLICY, lease=LEASE), journal
+
+
+async def test_order_whose_claim_cannot_be_renewed_is_not_sent(here: Floor) -> None:
+    """Turned away for a minute while the journal is unreachable. Another worker has taken the order over by then."""
+    entry, journal = await worker(here)
+    here.sim.faults.add("POST", SUBMIT, turned_away(60))
+    placing = asyncio.create_task(entry.place(here.account, order("mine")))
+    await asyncio.sleep(1)
+    journal.reachable = False
+    await asyncio.sleep(35)
+    other = OrderEntry(here.client, journal, reconcile=POLICY, lease=LEASE)
+    taking_over = asyncio.create_task(other.place(here.account, order("mine"), resubmit=1))
+    with pytest.raises(OrderOutcomeUnknownError, match="withheld") as caught:
+        await placing
+    assert caught.value.code == "in_progress"
+    assert (await taking_over).outcome is Outcome.PLACED
+    assert len(here.orders("mine")) == 1
+    assert here.sim.ledger.count("orders.submit") == 2  # the one turned away, and the other worker's
+
+
+async def test_order_is_not_sent_again_when_journaling_the_attempt_took_as_long_as_the_claim() -> None:
+    """The claim counts from before the statement. Another worker may hold the entry when it returns."""
+    for seconds, sends in ((0.9 * LEASE - 1, 2), (0.9 * LEASE + 1, 1)):
+        async with floor() as here:
+            journal = Slow(seconds=seconds, renewals=0)
+            entry = OrderEntry(here.client, journal, reconcile=POLICY, lease=LEASE)
+            here.sim.faults.add("POST", SUBMIT, "drop_before")
+            placing = entry.place(here.account, order("mine"), resubmit=1)
+            if sends == 2:
+                assert (await placing).outcome is Outcome.PLACED
+            else:
+                with pytest.raises(OrderOutcomeUnknownError, match="withheld"):
+                    await placing
+            assert here.sim.ledger.count("orders.submit") == sends
+
+
+async def test_worker_that_takes_over_waits_one_more_lease_before_it_sends_again() -> None:
+    """If its clock disagrees with the journal's, the other worker may trust its claim for one more lease."""
+    waits = {}
+    for owner in ("dead", None):
+        async with floor() as here:
+            await here.client.authorize()
+            here.sim.faults.add("POST", SUBMIT, "drop_before")
+            await place_unknown(here)
+            if owner is not None:
+                (left,) = await here.journaled()
+                assert await here.journal.claim(left.key, owner=owner, lease=0)
+            began = asyncio.get_running_loop().time()
+            taking_over = OrderEntry(here.client, here.journal, reconcile=POLICY, lease=LEASE)
+            assert (await taking_over.place(here.account, order("mine"), resubmit=1)).outcome is Outcome.PLACED
+            waits[owner] = asyncio.get_running_loop().time() - began
+            assert len(here.orders("mine")) == 1
+    assert waits[None] > POLICY.visibility_delay
+    assert waits["dead"] > POLICY.visibility_delay + LEASE
+
+
+async def test_withheld_order_that_no_other_worker_took_was_not_sent(here: Floor) -> None:
+    entry, journal = await worker(here)
+    here.sim.faults.add("POST", SUBMIT, turned_away(60))
+    placing = asyncio.create_task(entry.place(here.account, order("mine")))
+    await asyncio.sleep(1)
+    journal.reachable = False
+    placement = await placing
+    assert placement.outcome is Outcome.NOT_SENT
+    assert "withheld: the claim on the journal entry could not be renewed" in placement.note
+    journal.reachable = True
+    again = await entry.place(here.account, order("mine"))
+    assert (again.outcome, again.attempts) == (Outcome.PLACED, 2)
+    assert len(here.orders("mine")) == 1
+
+
+async def test_statement_that_fails_after_its_caller_was_cancelled_is_logged_and_no_unhandled_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def failing() -> None:
+        await asyncio.sleep(2)
+        raise JournalError("no connection")
+
+    reported: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: reported.append(context))
+    await cancelled(finished(failing), 1)
+    assert asyncio.get_running_loop().time() == 2
+    assert "could not finish a statement of the journal: no connection" in caplog.text
+    with pytest.raises(JournalError):
+        await finished(failing)
+    assert reported == []
+
 
 THERE = datetime(2026, 6, 10, 14, tzinfo=UTC)
 

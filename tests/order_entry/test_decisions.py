@@ -1,4 +1,5 @@
 import itertools
+import math
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -182,20 +183,25 @@ def test_looking_always_ends_and_never_concludes_too_early(
         assert len(settled) < plan.confirmations
 
 
-@given(PLANS, st.floats(0, 60))
-def test_what_is_listed_within_the_settling_time_is_never_absent(plan: ReconcilePolicy, appears: float) -> None:
+def polled(
+    plan: ReconcilePolicy, *, complete: bool = True, appears: float = math.inf
+) -> tuple[list[Poll], SearchResult]:
+    """Poll as a plan says, an order that is listed from ``appears`` on. Return the polls, and their result."""
     polls: list[Poll] = []
     while not isinstance(step := next_poll(plan, polls), SearchResult):
-        polls.append(Poll(at=step, found=step >= min(appears, plan.visibility_delay)))
-    assert step is SearchResult.FOUND
+        polls.append(Poll(at=step, complete=complete, found=step >= appears))
+    return polls, step
+
+
+@given(PLANS, st.floats(0, 60))
+def test_what_is_listed_within_the_settling_time_is_never_absent(plan: ReconcilePolicy, appears: float) -> None:
+    assert polled(plan, appears=min(appears, plan.visibility_delay))[1] is SearchResult.FOUND
 
 
 def test_the_usual_plan_looks_at_these_times() -> None:
-    polls: list[Poll] = []
-    while not isinstance(step := next_poll(ReconcilePolicy(), polls), SearchResult):
-        polls.append(Poll(at=step))
+    polls, result = polled(ReconcilePolicy())
     assert [poll.at for poll in polls] == [0.5, 1.5, 3.5, 7.5, 12.5, 17.5, 20.0, 25.0]
-    assert step is SearchResult.ABSENT
+    assert result is SearchResult.ABSENT
 
 
 def test_policy_takes_numbers_that_a_clock_can_reach_and_no_others() -> None:
@@ -218,10 +224,8 @@ def test_policy_takes_numbers_that_a_clock_can_reach_and_no_others() -> None:
 
 def test_pauses_grow_up_to_the_longest_whatever_the_factor() -> None:
     plan = ReconcilePolicy(first=1e-3, factor=1000, max_interval=1, give_up=500)
-    polls: list[Poll] = []
-    while not isinstance(step := next_poll(plan, polls), SearchResult):
-        polls.append(Poll(at=step, complete=False))
-    assert step is SearchResult.UNDETERMINED
+    polls, result = polled(plan, complete=False)
+    assert result is SearchResult.UNDETERMINED
     assert 500 <= len(polls) <= 504
 
 

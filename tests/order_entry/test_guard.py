@@ -14,8 +14,7 @@ from brokerage_async import models, tickets
 from brokerage_async.errors import ConfigurationError, InvalidRequestError, OrderRefusedError
 from brokerage_async.journal import EntryState, MemoryJournal
 from brokerage_async.order_entry import ChangeOutcome, OrderChange, OrderEntry, OrderGuard, Outcome, Placement
-from brokerage_async.order_entry.exposure import shows_quantity
-from brokerage_async.order_entry.guard import underlying_of, value_of
+from brokerage_async.order_entry.exposure import shows_quantity, underlying_of, value_of
 from tests.trading import (
     SUBMIT,
     Floor,

@@ -13,7 +13,6 @@ from brokerage_async.errors import ResponseDecodeError
 from brokerage_async.journal import EntryKey, JournalEntry
 from brokerage_async.models import converter
 from brokerage_async.operation import BoundCall
-from brokerage_async.order_entry.arguments import named_complex_order, named_order
 from brokerage_async.order_entry.orders import (
     AskedOrder,
     asked_in,
@@ -23,6 +22,7 @@ from brokerage_async.order_entry.orders import (
     effect_changes,
     successor_differs_in,
 )
+from brokerage_async.order_entry.preflight import named_complex_order, named_order
 from tests.tables import for_each
 from tests.trading import bracket_order, edit, order
 

@@ -1,12 +1,152 @@
-"""What stops an order after its dry-run."""
+"""Checks before an order is sent: invalid arguments are rejected, and what its dry-run shows stops it."""
 
+import re
+from collections.abc import Awaitable, Callable
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import attrs
+import pytest
+
 from brokerage_async import models
-from brokerage_async.errors import ErrorDetail
+from brokerage_async._generated.models import NewComplexOrder, OrderEdit, OrderType, TimeInForce
+from brokerage_async.config import Environment
+from brokerage_async.errors import BrokerageError, ConfigurationError, ErrorDetail, InvalidRequestError
+from brokerage_async.journal import MemoryJournal
+from brokerage_async.order_entry import OrderEntry
 from brokerage_async.order_entry.decisions import DeliveryOutcome
-from brokerage_async.order_entry.preflight import is_blank, rejection
+from brokerage_async.order_entry.preflight import check_options, is_blank, named_complex_order, rejection
 from tests.tables import for_each
+from tests.trading import Floor, bracket_order, exclusive_orders, order
+
+pytestmark = pytest.mark.virtual_time
+
+EDIT = OrderEdit(order_type=OrderType.LIMIT, time_in_force=TimeInForce.DAY, price=Decimal(1))
+OPTIONS: list[dict[str, Any]] = [
+    {"resubmit": "1"},
+    {"resubmit": None},
+    {"resubmit": -1},
+    {"allow_warnings": None},
+    {"allow_warnings": 1},
+    {"allow_warnings": b"tif"},
+    {"reconcile": 3},
+    {"reconcile": "often"},
+    {"visibility_delay": "1"},
+    {"visibility_delay": -1},
+    {"visibility_delay": float("nan")},
+    {"visibility_delay": float("inf")},
+]
+
+
+NAMES = ["  ", 7, b"x", " mine", "mine\n", "mi\0ne", "mi\u200bne", "\ud800", "x" * 65, "e\N{COMBINING ACUTE ACCENT}"]
+"""Names by which no order can be found again: a service may keep them without blanks and invisible characters."""
+SETTINGS: list[tuple[dict[str, Any], str]] = [
+    *(({"journal": each}, "journal must be an object with now, open, find") for each in (b"x", MemoryJournal, 5)),
+    *(({"journal": kind("x.db")}, r"got a path: open SqliteJournal\('x.db'\)") for kind in (str, Path)),
+    *(({"identifiers": each}, "identifiers must be a function") for each in ("order-1", 5, None)),
+    *(({"lease": each}, "lease must") for each in (None, 0, -1, "30", float("nan"), float("inf"))),
+]
+
+
+COMPONENT_NAMES: list[tuple[tuple[str | None, ...], str]] = [
+    ((None, "profit", None), "external_identifier of trigger_order must be set"),
+    (("mine", "mine", None), "must differ between the components of a complex order, got 'mine' twice"),
+    (("mine", None, "mine.1"), "must differ between the components of a complex order, got 'mine.1' twice"),
+    ((" mine", None, None), "must be a printable string"),
+    (("m" * 63, None, None), "must be a printable string of at most 64"),
+]
+
+
+def named_bracket(*names: str | None) -> NewComplexOrder:
+    """Return a bracket whose components have these names, if any."""
+    asked = bracket_order()
+    first, *rest = (
+        attrs.evolve(each, external_identifier=name)
+        for each, name in zip((asked.trigger_order, *asked.orders), names, strict=True)  # type: ignore[arg-type, misc]
+    )
+    return attrs.evolve(asked, trigger_order=first, orders=tuple(rest))
+
+
+async def test_invalid_argument_is_refused_before_anything_is_sent(here: Floor) -> None:
+    entry, account = here.entry, here.account
+    calls: list[tuple[Callable[[], Awaitable[object]], str]] = []
+    for options in OPTIONS:
+        calls.append((partial(entry.place, account, order("mine"), **options), next(iter(options))))
+    for wrong in (None, 1, {"order-type": "Limit"}, b"{}", EDIT):
+        calls.append((partial(entry.place, account, wrong), "order must be a NewOrder"))  # type: ignore[arg-type]
+    for change, field in (
+        ({"price": None}, "price"),
+        ({"time_in_force": TimeInForce.GTD}, "gtc-date"),
+        ({"order_type": OrderType.STOP}, "stop-trigger"),
+    ):
+        calls.append((partial(entry.place, account, attrs.evolve(order(), **change)), field))  # type: ignore[arg-type]
+    calls.append((partial(entry.place, "..", order()), ""))
+    for wrong in (None, order("mine"), {"type": "OCO"}):
+        calls.append((partial(entry.place_complex, account, wrong), "NewComplexOrder"))  # type: ignore[arg-type]
+    for names, words in COMPONENT_NAMES:
+        calls.append((partial(entry.place_complex, account, named_bracket(*names)), words))
+    for extra in ({"external-identifier": "another"}, {"price": "9"}, {"note": 1j}):
+        calls.append((partial(entry.place, account, attrs.evolve(order("mine"), extra=extra)), ""))
+    for name in NAMES:
+        naming = OrderEntry(here.client, MemoryJournal(), identifiers=lambda name=name: name)
+        calls.append((partial(entry.place, account, order(name)), "external_identifier|external-identifier"))  # type: ignore[arg-type]
+        calls.append((partial(naming.place, account, order(None)), "external_identifier|external-identifier"))
+    naming = OrderEntry(here.client, MemoryJournal(), identifiers=lambda: "")
+    calls.append((partial(naming.place, account, order("")), "external_identifier"))
+    for wrong_id in (None, 1.5, True, [], b"7", ""):
+        number: Any = wrong_id
+        edits = partial(entry.replace, account, number, EDIT), partial(entry.edit, account, number, EDIT)
+        calls += [(call, "^order_id must ") for call in (partial(entry.cancel, account, number), *edits)]
+        pairs = partial(entry.edit_pairs, account, number, ratio_price_threshold=EDIT.price)
+        wholes = pairs, partial(entry.cancel_complex, account, number)
+        calls += [(call, "^complex_order_id must ") for call in wholes]
+    calls.append((partial(entry.replace, account, "1", attrs.evolve(EDIT, price=None)), "price"))
+    calls.append((partial(entry.cancel, account, ".."), "id"))
+    missed = []
+    for call, words in calls:
+        try:
+            await call()
+        except BrokerageError as error:
+            if not re.search(words, str(error)):
+                missed.append((call, str(error)))
+        else:
+            missed.append((call, "not refused"))
+    assert missed == []
+    assert not here.wire.bodies
+    assert await here.entry.journal.entries() == []
+
+
+@for_each("settings, words", SETTINGS)
+def test_order_entry_with_an_invalid_setting_is_refused(settings: dict[str, Any], words: str) -> None:
+    client: Any = SimpleNamespace(session=None, environment=Environment.sandbox("https://a.example"))
+    with pytest.raises(ConfigurationError, match=words):
+        OrderEntry(client, **{"journal": MemoryJournal(), **settings})
+
+
+def test_names_of_components_follow_from_the_first_and_differ() -> None:
+    for make, names in ((bracket_order, ["n", "n.1", "n.2"]), (exclusive_orders, ["n", "n.1"])):
+        asked = named_complex_order("A", make(), lambda: "n")
+        assert (list(asked.components), asked.was_named, asked.name) == (names, False, "n")
+        again = named_complex_order("A", make("n"), str)
+        assert (again.body, again.was_named) == (asked.body, True)
+    assert list(named_complex_order("A", named_bracket("n", "profit", None), str).components) == ["n", "profit", "n.2"]
+    pair = exclusive_orders()
+    second = attrs.evolve(pair.orders[1], external_identifier="n")
+    with pytest.raises(InvalidRequestError, match=r"external_identifier of orders\[0\] must be set"):
+        named_complex_order("A", attrs.evolve(pair, orders=(pair.orders[0], second)), str)
+
+
+def test_check_options_unknown_code_in_allow_warnings_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    check_options(["tif.next_valid_session", "tif_next_valid_sesssion", "closing_with_no_position"])
+    assert not caplog.records
+    for allowed in (["tif_next_valid_session"], "tif_next_valid_session"):
+        caplog.clear()
+        check_options(allowed)
+        assert "allow_warnings names 'tif_next_valid_session'" in caplog.text
+
 
 SOUND = {"order": {"order-type": "Limit"}}
 NEW, OLD = models.PreflightCode.TIF_NEXT_VALID_SESSION, models.PreflightCode.TIF_NEXT_VALID_SESSSION

@@ -300,15 +300,6 @@ async def test_recover_that_cannot_read_the_account_leaves_the_entry(here: Floor
     assert found.outcome is Outcome.PLACED
 
 
-async def test_recover_beside_a_worker_that_cannot_read_the_account_still_returns_the_order(here: Floor) -> None:
-    """Both begin at once. The one without authority claims first. Its failed search must not count."""
-    await leave_listed(here)
-    here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
-    blind, owner = await asyncio.gather(here.another_entry().recover(), here.another_entry().recover())
-    assert [placement.outcome for placement in blind] == [Outcome.UNKNOWN]
-    assert [placement.outcome for placement in owner] == [Outcome.PLACED]
-
-
 async def test_recover_of_one_account_that_fails_recovers_the_others(here: Floor) -> None:
     first, second = here.sim.account_numbers[:2]
     for account, name in ((first, "mine"), (second, "other")):

@@ -17,7 +17,6 @@ PLACEMENT = Placement(outcome=Outcome.PLACED, account_number="A1", external_iden
 def test_outcomes_are_words() -> None:
     assert [str(each) for each in Outcome] == ["placed", "refused", "not_sent", "unknown"]
     assert [str(each) for each in ChangeOutcome] == ["applied", "filled", "refused", "not_sent", "unknown"]
-    assert Outcome("unknown") is Outcome.UNKNOWN
 
 
 def test_nothing_is_claimed_that_was_not_told() -> None:
@@ -27,18 +26,11 @@ def test_nothing_is_claimed_that_was_not_told() -> None:
     change = OrderChange(outcome=ChangeOutcome.UNKNOWN)
     assert (change.order, change.complex_order, change.preview, change.error, change.warnings) == (*(None,) * 4, ())
     assert change.order_id == ""
-
-
-def test_the_body_is_kept_to_the_byte_and_not_shown() -> None:
     assert PLACEMENT.body == b'{"price":"1"}'
     assert "price" not in repr(PLACEMENT)
-
-
-def test_answers_stay_as_they_are() -> None:
-    for answer in (PLACEMENT, OrderChange(outcome=ChangeOutcome.APPLIED, order=Order(id="1"))):
+    for answer in (PLACEMENT, change):
         with pytest.raises(attrs.exceptions.FrozenInstanceError):
             answer.outcome = answer.outcome  # type: ignore[misc]
-        assert attrs.evolve(answer) == answer
 
 
 @for_each("outcome, error", [(Outcome.REFUSED, errors.OrderRefusedError), (Outcome.NOT_SENT, errors.OrderNotSentError)])

@@ -14,9 +14,8 @@ from brokerage_async._generated.models import ComplexOrder, LegAction, NewOrder,
 from brokerage_async.errors import BrokerageError, PermissionDeniedError, ServerError
 from brokerage_async.journal import EntryKey, JournalEntry, MemoryJournal
 from brokerage_async.operation import BoundCall, Page
-from brokerage_async.order_entry import attempts as module
-from brokerage_async.order_entry.attempts import Attempts
-from brokerage_async.order_entry.context import Context
+from brokerage_async.order_entry import context as module
+from brokerage_async.order_entry.context import Attempts, Context
 from brokerage_async.order_entry.decisions import ReconcilePolicy, SearchResult
 from brokerage_async.order_entry.lists import Sighting, Window, poll_until
 from brokerage_async.order_entry.orders import terms_of

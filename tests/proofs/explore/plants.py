@@ -20,7 +20,7 @@ from brokerage_async.http import call
 from brokerage_async.journal import sql
 from brokerage_async.operation import Effect
 from brokerage_async.order_entry import amend, decisions, lists, orders, place, search
-from brokerage_async.order_entry.attempts import Attempt, Instant
+from brokerage_async.order_entry.context import Attempt, Instant
 from brokerage_async.order_entry.decisions import DeliveryOutcome, SearchResult, Step
 from brokerage_async.order_entry.search import IdentifierSearch
 from brokerage_async.protocol import retry
@@ -199,11 +199,11 @@ def resubmitted_without_searching(delivery: DeliveryOutcome, found: Any = None, 
     return Step.RESUBMIT if again else decisions.decide(delivery, found, **rest)
 
 
-@plant("heirs", 2000, "freeze", over=(place.Submission, "_journal_attempt"))
-async def resubmitted_without_claim(self: place.Submission) -> None:
+@plant("heirs", 2000, "freeze", over=(place.PlaceOrder, "_journal_attempt"))
+async def resubmitted_without_claim(self: place.PlaceOrder) -> None:
     """An order is sent again without renewing the claim."""
-    self._attempt.lost, self._attempt.since = False, Instant()
-    self._entry = attrs.evolve(self._entry, attempts=self._entry.attempts + 1)
+    self.attempt.lost, self.attempt.since = False, Instant()
+    self.entry = attrs.evolve(self.entry, attempts=self.entry.attempts + 1)
 
 
 @plant("one-place", 500, "lost")
@@ -328,20 +328,19 @@ def terminal_taken_for_complete(order: Any) -> bool:
     return order.status in amend.TERMINAL
 
 
-@plant("replace-filled", 200, over=(amend, "replacement_shown"))
+@plant("replace-filled", 200, over=(decisions, "replacement_shown"))
 def contingent_replacement_taken_for_working(*_: Any, **__: Any) -> amend.ChangeOutcome:
     """A replacement counts as applied before its original is cancelled."""
     return amend.ChangeOutcome.APPLIED
 
 
-@plant("guard", 500, over=(place.PlaceOrder, "_journal"))
-async def caps_checked_before_the_claim(self: place.PlaceOrder, usage: Any) -> Any:
+@plant("guard", 500, over=(Attempt, "open"))
+async def caps_checked_before_the_claim(self: Attempt, body: bytes, *, usage: Any = None, **terms: Any) -> Any:
     """The sums of a guard are read in a transaction before the one that adds to them."""
-    entries = await self.context.journal.entries() if usage is not None else ()
+    entries = await self._journal.entries() if usage is not None else ()
     if usage is not None and len(entries) * usage.value >= usage.max_value_per_day:
         raise OrderRefusedError("refused", code="guard_refused")
-    attempt = self.context.attempt(self.key)
-    return attempt, *await attempt.open(self.asked.body, exempt=False)
+    return await _open(self, body, **terms)
 
 
 @plant("guard", 500, "vanished")
@@ -351,13 +350,12 @@ def unknown_order_gives_its_share_back() -> Any:
     return [patch.object(sql, "_opening", lambda *how: _opening(*how).replace("{counts}", without))]
 
 
-@plant("halt", 500, over=(place.PlaceOrder, "_journal"))
-async def halt_read_before_the_attempt(self: place.PlaceOrder, usage: Any) -> Any:
+@plant("halt", 500, over=(Attempt, "open"))
+async def halt_read_before_the_attempt(self: Attempt, body: bytes, **terms: Any) -> Any:
     """A halt is read in a transaction before the one that records an attempt."""
-    if await self.context.journal.halts():
+    if await self._journal.halts():
         raise OrderRefusedError("halted", code="halted")
-    attempt = self.context.attempt(self.key)
-    return attempt, *await attempt.open(self.asked.body, exempt=True)
+    return await _open(self, body, **terms | {"exempt": True})
 
 
 @plant("halt", 1000, "vanished")

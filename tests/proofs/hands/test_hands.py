@@ -32,11 +32,10 @@ def test_the_same_seed_has_the_same_history() -> None:
     assert ladders.run_seed(7) == ladders.run_seed(7)
 
 
-async def placing_anew(
-    self: OrderEntry, _: Any, account: str, number: str, edit: Any, *_rest: Any, **_more: Any
-) -> OrderChange:
+async def placing_anew(self: OrderEntry, reader: Any, _: Any, edit: Any, *_rest: Any, **_more: Any) -> OrderChange:
     """Cancels the order and places another one at the new price, without waiting for the end of the first."""
-    await self.cancel(account, number)
+    account = reader.account_number
+    await self.cancel(account, reader.order_id)
     new = attrs.evolve(order(edit.external_identifier, ladders.QUANTITY), price=edit.price)
     answer = await self._context.executor.execute(ORDERS_SUBMIT.bind(account_number=account, body=new))
     assert answer.order is not None
