@@ -195,7 +195,7 @@ def test_recover_says_what_it_waits_for_and_reports_every_open_order(service: Si
     async def leave_open() -> None:
         async with SqliteJournal(os.environ["BROKERAGE_JOURNAL"]) as journal:
             key = EntryKey(service.environment.origin, "sandbox", service.account_numbers[0], "lost")
-            await journal.open(key, b'{"external-identifier":"lost"}', owner="host:1:dead", lease=0.3)
+            await journal.open(key, b'{"external-identifier":"lost"}', owner="host:1:dead", lease=2.0)
 
     asyncio.run(leave_open())
     service.faults.add("GET", r"/orders(/live)?($|\?)", "status(403)", times=None)
