@@ -74,7 +74,7 @@ class PostgresJournal(SqlJournal):
     def __init__(
         self, dsn: str, *, table: str = "brokerage_journal", timeout: float = 10.0, connections: int = 4
     ) -> None:
-        server = _Server(dsn, table, timeout)
+        secret = Secret(dsn)
         del dsn  # the variables of this frame may show up in a traceback
         if not re.fullmatch(r"[a-z_][a-z0-9_]{0,57}", table):
             raise ConfigurationError(f"table must be a plain lower-case name of at most 58 characters, got {table!r}")
@@ -83,7 +83,7 @@ class PostgresJournal(SqlJournal):
         check_count("connections", connections)
         self._table = table
         self._process = ProcessGuard(Subject(kind="journal", name=f"table {table}", error=JournalError))
-        server.check()
+        server = _Server(secret, table, timeout)
         self._statements, self._renewals = _Connections(server, connections), _Connections(server, 1)
 
     def __repr__(self) -> str:
@@ -103,17 +103,11 @@ class PostgresJournal(SqlJournal):
 class _Server:
     """Address of the database. Holds the connection string, and keeps its secrets out of messages."""
 
-    __slots__ = ("_dsn", "_is_prepared", "_secrets", "table", "timeout")
-
-    def __init__(self, dsn: str, table: str, timeout: float) -> None:
-        self._dsn = Secret(dsn)
-        self._secrets: tuple[Secret, ...] = ()
+    def __init__(self, dsn: Secret, table: str, timeout: float) -> None:
+        self._dsn = dsn
         self.table = table
         self.timeout = timeout
         self._is_prepared = False
-
-    def check(self) -> None:
-        """Raise ConfigurationError if psycopg is missing, or the connection string is invalid."""
         try:
             from psycopg import Error
             from psycopg.conninfo import conninfo_to_dict
@@ -126,7 +120,7 @@ class _Server:
             raise ConfigurationError("dsn must be a libpq connection string or URL (not shown: it may hold a password)")
         plain = {str(parameters[name]) for name in SECRETS if parameters.get(name)}
         found = sorted({*plain, *map(quote, plain)}, key=len, reverse=True)  # plain, and quoted for a URL
-        self._secrets = tuple(map(Secret, found))
+        self._secrets = [*map(Secret, found)]
 
     async def connect(self) -> Connection:
         """Open a connection."""

@@ -28,11 +28,11 @@ VERSION = 4
 KEY = ", ".join(field.name for field in attrs.fields(EntryKey))
 FIELDS = tuple(field.name for field in attrs.fields(JournalEntry))[1:]
 TIMES = ("opened_at", "closed_at", "looked_at", "claimed_until")
-SHARES = "value, underlying, bought, sold"
-"""Shares of the caps of a guard, in millionths. NULL for an entry that counts towards none."""
 SUMS = ("minute_orders", "minute_value", "day_orders", "day_value")
+UNGUARDED: Mapping[str, object] = dict.fromkeys(("value", "underlying", "bought", "sold", "number", *SUMS))
+"""Shares of the caps of a guard, in millionths, and their sums. NULL for an entry that counts towards none."""
 ENTRY = f"{KEY}, {', '.join(FIELDS)}"
-COLUMNS = f"{ENTRY}, {SHARES}, number, {', '.join(SUMS)}"
+COLUMNS = f"{ENTRY}, {', '.join(UNGUARDED)}"
 
 SCHEMA = """
 CREATE TABLE {table} (
@@ -490,20 +490,20 @@ def _amount(share: int) -> Decimal:
     return Decimal(int(share)) / SCALE
 
 
-def _shares(usage: Usage | None) -> dict[str, object]:
-    """Return the values of an opening that concern its guard, NULL without one."""
-    values: dict[str, object] = dict.fromkeys((*SHARES.split(", "), "number", *SUMS))
-    if usage is not None:
-        values |= {
-            "value": stored(usage.value),
-            "underlying": usage.underlying or None,
-            "bought": stored(usage.bought),
-            "sold": stored(usage.sold),
-            "minute": MINUTE,
-            "day": DAY,
-            "since": 0.0 if usage.since is None else usage.since.timestamp(),
-        }
-    return values
+def _shares(usage: Usage | None) -> Mapping[str, object]:
+    """Return the values of an opening that concern its guard."""
+    if usage is None:
+        return UNGUARDED
+    return {
+        **UNGUARDED,
+        "value": stored(usage.value),
+        "underlying": usage.underlying or None,
+        "bought": stored(usage.bought),
+        "sold": stored(usage.sold),
+        "minute": MINUTE,
+        "day": DAY,
+        "since": 0.0 if usage.since is None else usage.since.timestamp(),
+    }
 
 
 def _names(key: EntryKey) -> dict[str, object]:
@@ -520,6 +520,8 @@ def _halt(account_number: str, label: str, reason: str, halted_at: float) -> Hal
 
 def _entry(row: Sequence[Any]) -> JournalEntry:
     values = dict(zip(FIELDS, row[-len(FIELDS) :], strict=True))
-    values |= {"body": bytes(values["body"]), "state": EntryState(values["state"])}
-    values |= {name: _time(values[name]) for name in TIMES if values[name] is not None}
+    values["body"], values["state"] = bytes(values["body"]), EntryState(values["state"])
+    for name in TIMES:
+        if values[name] is not None:
+            values[name] = _time(values[name])
     return JournalEntry(key=EntryKey(*row[: -len(FIELDS)]), **values)

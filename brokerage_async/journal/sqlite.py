@@ -74,8 +74,8 @@ class MemoryJournal(SqlJournal):
         return f"MemoryJournal({count} entries)"
 
     async def _perform(self, work: Callable[[], Steps[R]], *, renewal: bool = False, alone: bool = False) -> R:
-        try:
-            return perform(self._connection, work(), self._clock(), alone=alone)
+        try:  # nothing comes between the steps: this never waits
+            return perform(self._connection, work(), self._clock())
         except (sqlite3.Error, UnicodeError) as error:  # UnicodeError: a lone surrogate in a value
             raise JournalError(f"the journal in memory cannot be used: {error}") from error
 

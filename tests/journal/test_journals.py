@@ -33,7 +33,7 @@ from .programs import ENVIRONMENT, command_of, start_together
 ORIGIN = "https://api.example.com"
 KEY = EntryKey(ORIGIN, "sandbox", "5WT00001", "order-1")
 OTHER = EntryKey(ORIGIN, "sandbox", "5WT00001", "order-2")
-BODY = b'{"order-type":"Limit"}'
+BODY = b'{"order-type":"Limit"}\0\xff'
 NO_TIME = 0.0
 LONG = 600.0
 

@@ -34,15 +34,6 @@ async def test_nothing_is_touched_before_the_first_use(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-async def test_another_journal_reads_what_one_has_written(tmp_path: Path) -> None:
-    async with SqliteJournal(tmp_path / "j") as one, SqliteJournal(str(tmp_path / "j")) as other:
-        await one.open(KEY, b"\0\xff", owner="a", lease=30)
-        found = await other.find(KEY)
-        assert found.body == b"\0\xff"
-        assert await other.close(KEY, owner="a", state=EntryState.PLACED, order_id="7")
-        assert not await one.renew(KEY, owner="a", lease=30)
-
-
 @pytest.mark.parametrize(
     "content", [b"no database at all, but long enough to be looked at" * 40, b"\0" * 4096], ids=["text", "zeros"]
 )

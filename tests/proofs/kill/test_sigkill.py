@@ -22,14 +22,14 @@ from brokerage_async import tickets
 from brokerage_async.journal import EntryKey, EntryState
 from brokerage_async.simulator import Simulator
 from tests import journal_servers
-from tests.processes import Service, crowd, preload
+from tests.processes import DRIVER, Service, crowd, preload
 from tests.proofs.kill import worker
 from tests.proofs.kill.scripted_brokerage import BookedOrder
 from tests.proofs.kill.verdict import judge
 from tests.proofs.kill.worker import POINTS, Job
 
 SMALL = {"equities": 60, "equity_options": 10, "chain_rows": 10, "warrants": 5}
-preload("tests.proofs.kill.worker", "brokerage_async.simulator")
+preload("tests.proofs.kill.worker", "brokerage_async.simulator", "brokerage_async.journal.sqlite", *DRIVER)
 ABSENT = journal_servers.missing()
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
