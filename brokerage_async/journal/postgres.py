@@ -256,7 +256,7 @@ class _Connections:
         try:
             if alone:
                 await connection.execute(self._begin_alone, prepare=False)
-            result = await _perform(connection, steps, self._server.table)
+            result = await _run_steps(connection, steps, self._server.table)
             await connection.commit()
         finally:
             connection.remove_notice_handler(note)
@@ -265,7 +265,7 @@ class _Connections:
         return result
 
 
-async def _perform(connection: Connection, steps: Steps[R], table: str) -> R:
+async def _run_steps(connection: Connection, steps: Steps[R], table: str) -> R:
     try:
         statement, values = next(steps)
         while True:

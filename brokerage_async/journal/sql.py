@@ -105,10 +105,8 @@ SELECT :origin, :environment, :account_number, :external_identifier, :body, 'ope
 ON CONFLICT ({KEY}) DO UPDATE
    SET state = 'open', attempts = known.attempts + 1, note = '', opened_at = excluded.opened_at,
        closed_at = NULL, looked_at = NULL, owner = excluded.owner, claimed_until = excluded.claimed_until,
-       closed_by = NULL, label = excluded.label, value = excluded.value, underlying = excluded.underlying,
-       bought = excluded.bought, sold = excluded.sold, number = excluded.number,
-       minute_orders = excluded.minute_orders, minute_value = excluded.minute_value,
-       day_orders = excluded.day_orders, day_value = excluded.day_value
+       closed_by = NULL, label = excluded.label,
+       {", ".join(f"{name} = excluded.{name}" for name in UNGUARDED)}
  WHERE known.state = 'not_sent' AND known.body = excluded.body
    AND (known.closed_by IS NULL OR known.closed_by <> excluded.owner)
 RETURNING {{columns}}

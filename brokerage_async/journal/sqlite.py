@@ -49,7 +49,7 @@ class SqliteJournal(SqlJournal):
 
     async def _perform(self, work: Callable[[], Steps[R]], *, renewal: bool = False, alone: bool = False) -> R:
         now = self._clock()  # statements take turns, each for moments: a renewal needs no way past the others
-        return await self._file.run(lambda connection: perform(connection, work(), now, alone=alone))
+        return await self._file.run(lambda connection: run_steps(connection, work(), now, alone=alone))
 
     async def aclose(self) -> None:
         """Close the file, after the writes that are under way. In a forked process, leave it to the parent."""
@@ -75,7 +75,7 @@ class MemoryJournal(SqlJournal):
 
     async def _perform(self, work: Callable[[], Steps[R]], *, renewal: bool = False, alone: bool = False) -> R:
         try:  # nothing comes between the steps: this never waits
-            return perform(self._connection, work(), self._clock())
+            return run_steps(self._connection, work(), self._clock())
         except (sqlite3.Error, UnicodeError) as error:  # UnicodeError: a lone surrogate in a value
             raise JournalError(f"the journal in memory cannot be used: {error}") from error
 
@@ -83,7 +83,7 @@ class MemoryJournal(SqlJournal):
         """Do nothing. The entries stay readable."""
 
 
-def perform(connection: sqlite3.Connection, steps: Steps[R], now: float, *, alone: bool = False) -> R:
+def run_steps(connection: sqlite3.Connection, steps: Steps[R], now: float, *, alone: bool = False) -> R:
     """Run steps at the time ``now``, ``alone`` in one transaction."""
     with transaction(connection) if alone else nullcontext():
         try:

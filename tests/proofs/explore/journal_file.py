@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from brokerage_async.journal import JournalEntry, SqliteJournal
 from brokerage_async.journal.sql import SqlJournal, Steps
-from brokerage_async.journal.sqlite import perform
+from brokerage_async.journal.sqlite import run_steps
 
 from .events import Event, only
 
@@ -122,7 +122,7 @@ class FileDatabase(SqlJournal):
 
     async def _perform(self, work: Callable[[], Steps[R]], **_: Any) -> R:
         with closing(sqlite3.connect(f"file:{self._path}?mode=rw", uri=True)) as connection:
-            return perform(connection, work(), self._clock())
+            return run_steps(connection, work(), self._clock())
 
     async def aclose(self) -> None:
         """Do nothing: every statement opens its own connection."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from brokerage_async.errors import OrderRefusedError
 from brokerage_async.journal import EntryState, JournalEntry, JournalError
 from brokerage_async.journal.sql import SqlJournal, Steps, creation
-from brokerage_async.journal.sqlite import perform
+from brokerage_async.journal.sqlite import run_steps
 
 from .events import Event, Fault, Option, only
 
@@ -42,7 +42,7 @@ class Database(SqlJournal):
             Database._connection.execute(f"DELETE FROM {table}")
 
     async def _perform(self, work: Callable[[], Steps[R]], *, alone: bool = False, **_: Any) -> R:
-        return perform(self._connection, work(), self._clock(), alone=alone)
+        return run_steps(self._connection, work(), self._clock(), alone=alone)
 
     async def aclose(self) -> None:
         """Keep the connection for the next history."""
