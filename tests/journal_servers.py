@@ -192,7 +192,8 @@ class Link:
                 else:
                     sink.write(data)
         await asyncio.sleep(self._delay)
-        sink.close()
+        if not self.silent:
+            sink.close()
 
     async def aclose(self) -> None:
         for task in self._tasks:

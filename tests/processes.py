@@ -21,6 +21,8 @@ from brokerage_async.simulator import Simulator
 __all__ = ["Crowd", "Service", "crowd", "preload"]
 
 PROCESSES = multiprocessing.get_context("forkserver")
+DRIVER = ("brokerage_async.journal.postgres", "psycopg")
+"""Modules of a journal on PostgreSQL, which take longer to load than a worker needs for all else."""
 
 
 def preload(*modules: str) -> None:

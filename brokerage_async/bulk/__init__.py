@@ -5,9 +5,8 @@ symbols exactly as requested.
 """
 
 from .api import Bulk, BulkOptions, Symbols
-from .batches import FailureScope, FetchBatch, failure_scope
 from .by_symbol import over_range, split_range
-from .fetch import BulkFetch, BulkResult, Progress
+from .fetch import BulkFetch, BulkResult, FailureScope, FetchBatch, Progress, failure_scope
 from .to_file import FileResult, fetch_to_file
 from .universe import UniverseFetch, UniverseResult, universe_diff
 

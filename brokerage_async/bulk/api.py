@@ -28,9 +28,8 @@ from .._generated.models import (
 )
 from ..errors import InvalidRequestError
 from ..http.session import BrokerageSession
-from .batches import FetchBatch
 from .by_symbol import Types, by_type, checked_types, listed, one_by_one, over_range
-from .fetch import BulkFetch, Progress
+from .fetch import BulkFetch, FetchBatch, Progress
 from .universe import UniverseFetch
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from ..errors import InvalidRequestError, NotFoundError
 from ..http.concurrency import ConcurrentMap
 from ..protocol.validation.rules import add_months
 from ..symbols import instrument_type_of
-from .batches import FetchBatch
+from .fetch import FetchBatch
 
 T = TypeVar("T")
 

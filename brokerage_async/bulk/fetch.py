@@ -1,32 +1,41 @@
 """Many keys in few requests: the engine of ``client.bulk``, for any coroutine function ``fetch(batch) -> values``.
 
-Keys are cut into batches (``batches``), a bounded number of batches is in flight (``http.concurrency``), and each is
-resolved down to single keys if necessary.
+Keys are cut into batches, a bounded number of batches is in flight, and a batch that fails is bisected, down to single
+keys if necessary.
 """
 
 from __future__ import annotations
 
+import asyncio
+import enum
+import itertools
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
     AsyncIterator,
+    Awaitable,
     Callable,
+    Collection,
     Container,
     Generator,
     Iterable,
+    Mapping,
     Sequence,
+    Sized,
 )
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from urllib.parse import quote
 
 import attrs
 
 from .._arguments import check_count, check_function, running_loop
 from .._decimals import Decimals
 from ..arrow import to_arrow, to_pandas, to_polars
-from ..errors import ConfigurationError
+from ..errors import ConfigurationError, InvalidRequestError
 from ..http.concurrency import ConcurrentMap
-from .batches import Batch, Batcher, Bisection, FailureScope, FetchBatch, failure_scope, url_length
+from ..protocol.dedup import CompactSet
+from ..protocol.retry import Fault, Processed, verdict_of
 
 if TYPE_CHECKING:
     import pandas
@@ -34,8 +43,62 @@ if TYPE_CHECKING:
     import pyarrow
 
 T = TypeVar("T")
+FetchBatch = Callable[[tuple[str, ...]], Awaitable[Mapping[str, T]]]
+"""Requests one batch: takes a tuple of keys, returns the values by key."""
 Progress = Callable[[int, "int | None", float], object]
 """Called with ``(keys done, total or None, elapsed seconds)``."""
+
+MAX_CONSECUTIVE_AMBIGUOUS = 64
+"""Minimum number of ambiguous failures in a row, with no success between them, that ends a fetch. Large batches allow
+more: bisecting one down to its first key alone fails once at every step."""
+
+MAX_THROTTLE_PAUSE = 60.0
+"""Maximum seconds of a pause after a 429, whatever its ``Retry-After`` says."""
+
+
+@attrs.define
+class Batch(Generic[T]):
+    """Keys of one request, with their values, the missing ones and the failed ones."""
+
+    keys: tuple[str, ...]
+    found: dict[str, T] = attrs.field(factory=dict)
+    missing: list[str] = attrs.field(factory=list)
+    failed: dict[str, Exception] = attrs.field(factory=dict)
+
+
+def url_length(keys: Sequence[str]) -> int:
+    """Return the characters that ``keys`` add to a URL as array parameter.
+
+    The name of the parameter, which repeats, is included.
+    """
+    joined = "".join(keys)
+    encoded = joined if joined.isascii() and joined.isalnum() else quote(joined, safe="", errors="replace")
+    return 16 * len(keys) + len(encoded)
+
+
+class FailureScope(enum.Enum):
+    """What a failed batch says about its keys, and therefore how the fetch continues."""
+
+    KEYS = "at least one key is at fault: bisect the batch"
+    AMBIGUOUS = "a key or the service is at fault: bisect the batch as long as other requests succeed"
+    DENIED = "a key or the whole fetch is denied: bisect the batch, and end the fetch if no request succeeds"
+    THROTTLED = "no key is at fault and waiting helps: request the same batch again"
+    FETCH = "no request can succeed: end the fetch"
+
+
+def failure_scope(error: Exception) -> FailureScope:
+    """Classify an error of this library. Any other exception ends the fetch."""
+    verdict = verdict_of(error)
+    match verdict.fault:
+        case Fault.REQUEST:
+            return FailureScope.KEYS
+        case Fault.ACCESS:
+            return FailureScope.DENIED
+        case Fault.RATE:
+            return FailureScope.THROTTLED
+        case Fault.SERVICE | Fault.NETWORK if verdict.processed is not Processed.NO:
+            return FailureScope.KEYS if verdict.processed is Processed.YES else FailureScope.AMBIGUOUS
+    return FailureScope.FETCH
 
 
 @attrs.frozen(kw_only=True)
@@ -139,16 +202,27 @@ class BulkFetch(Generic[T]):
             check_function("on_progress", on_progress)
         if not callable(fetch):
             raise ConfigurationError(f"fetch must be a coroutine function, got {fetch!r}")
-        self._batcher = Batcher(keys, batch_size, batch_length, length)
-        self._bisection = Bisection(fetch, failure_scope, concurrency, batch_size)
-        self._concurrency = concurrency
+        if isinstance(keys, str | bytes | bytearray):
+            raise InvalidRequestError(f"symbols must be an iterable of str, got the single value {keys!r}")
+        if not isinstance(keys, Iterable | AsyncIterable):
+            raise InvalidRequestError(f"symbols must be an iterable of str, got {keys!r}")
+        if isinstance(keys, Collection):
+            _check_keys(keys)
+        self._source, self._total = keys, len(keys) if isinstance(keys, Sized) else None
+        self._fetch, self._failure_scope = fetch, failure_scope
+        self._concurrency, self._batch_size = concurrency, batch_size
+        self._batch_length, self._length = batch_length, length
         self._on_progress = on_progress
         self.model = model
         self.name = name
-        self._closed = self._complete = False
+        self._known: Container[str] = ()
+        self._done = 0  # keys that are resolved, known, repeated or empty
+        self._ambiguous = 0  # failures in a row
+        self._denied: Exception | None = None
+        self._succeeded = self._closed = self._complete = False
         self._calls: ConcurrentMap[Batch[T], Batch[T]] | None = None
         self.missing: list[str] = []
-        self.failed: dict[str, Exception] = self._batcher.rejected
+        self.failed: dict[str, Exception] = {}
 
     def __repr__(self) -> str:
         # asyncio.run(fetch) quotes it: "a coroutine was expected, got ..."
@@ -189,11 +263,14 @@ class BulkFetch(Generic[T]):
         Raises:
             InvalidRequestError: a key is not a string.
         """
-        return await self._batcher.read()
+        async with aclosing(_chunks(self._source, self._batch_size)) as chunks:
+            keys = list(dict.fromkeys([key async for chunk in chunks for key in chunk]))
+        self._source, self._total = keys, len(keys)
+        return list(keys)
 
     def skip(self, keys: Container[str]) -> None:
         """Leave out the keys in a container. They count as done."""
-        self._batcher.known = keys
+        self._known = keys
 
     async def batches(self) -> AsyncGenerator[tuple[int, Batch[T]], None]:
         """Yield each batch, with its place, when it is resolved into found, missing and failed keys."""
@@ -216,32 +293,123 @@ class BulkFetch(Generic[T]):
         """Return a generator of each batch, with its place, when it is resolved."""
         if self._calls is not None:
             raise RuntimeError("a bulk fetch runs once: make a new one to fetch again")
-        batches = self._batcher.batches()
-        calls = self._calls = ConcurrentMap(self._bisection.resolve, batches, concurrency=self._concurrency)
+        batches = self._cut()
+        calls = self._calls = ConcurrentMap(self._resolve, batches, concurrency=self._concurrency)
 
         async def run() -> AsyncGenerator[tuple[int, Batch[T]], None]:
             clock = running_loop().time
-            started, resolved, reported = clock(), 0, 0
+            started, reported = clock(), 0
 
             def report() -> None:
                 nonlocal reported
-                done = self._batcher.skipped + resolved
-                if self._on_progress is not None and reported < done:
-                    reported = done
-                    self._on_progress(done, self._batcher.total, clock() - started)
+                if self._on_progress is not None and reported < self._done:
+                    reported = self._done
+                    self._on_progress(self._done, self._total, clock() - started)
 
             if self._closed:
                 await calls.aclose()
             async with aclosing(batches), aclosing(aiter(calls)) as answers:
                 async for index, batch in answers:
-                    resolved += len(batch.keys)
+                    self._done += len(batch.keys)
                     self.missing.extend(batch.missing)
                     self.failed.update(batch.failed)
                     report()
                     yield index, batch
-                if not self._closed:
-                    self._bisection.raise_if_denied()
+                if self._denied is not None and not self._succeeded and not self._closed:
+                    raise self._denied  # it was the fetch that was denied, not the keys
                 report()  # the last keys may have been duplicates
                 self._complete = not self._closed
 
         return run()
+
+    async def _cut(self) -> AsyncGenerator[Batch[T], None]:
+        """Yield each batch as soon as it is full, reading no further than it needs."""
+        seen, pending = CompactSet(), list[str]()
+        async with aclosing(_chunks(self._source, self._batch_size)) as chunks:
+            async for keys in chunks:
+                fresh = [key for key in seen.new(keys) if key not in self._known]
+                if "" in fresh:  # as a filter it would match everything
+                    fresh.remove("")
+                    self.failed[""] = InvalidRequestError("symbol must not be empty, got ''")
+                self._done += len(keys) - len(fresh)
+                pending += fresh
+                while len(pending) >= self._batch_size:
+                    yield self._take(pending)
+        while pending:
+            yield self._take(pending)
+
+    def _take(self, pending: list[str]) -> Batch[T]:
+        """Remove the keys of the next batch."""
+        count = min(self._batch_size, len(pending))
+        if self._length(pending[:count]) > self._batch_length:
+            lengths = itertools.accumulate(self._length((key,)) for key in pending)
+            fitting = itertools.takewhile(lambda length: length <= self._batch_length, lengths)
+            count = max(1, sum(1 for _ in fitting))  # an oversized key goes alone
+        keys = tuple(pending[:count])
+        del pending[:count]
+        return Batch(keys)
+
+    async def _resolve(self, batch: Batch[T]) -> Batch[T]:
+        """Request a batch, and bisect it until every key is resolved: found, missing or failed.
+
+        Raises the errors that end the fetch, and the last of too many ambiguous failures in a row.
+        """
+        max_ambiguous = max(MAX_CONSECUTIVE_AMBIGUOUS, 2 * self._concurrency * self._batch_size.bit_length())
+        parts = [batch.keys]
+        while parts:
+            keys = parts.pop()
+            try:
+                answer = await self._fetch(keys)
+            except Exception as error:
+                scope = self._failure_scope(error)
+                if scope is FailureScope.DENIED:
+                    self._denied = error
+                if scope is FailureScope.KEYS:
+                    self._ambiguous = 0
+                elif scope is not FailureScope.DENIED or not self._succeeded:
+                    self._ambiguous += 1
+                if scope is FailureScope.FETCH or self._ambiguous >= max_ambiguous:
+                    raise
+                if scope is FailureScope.THROTTLED:
+                    await asyncio.sleep(min(getattr(error, "retry_after", None) or 1.0, MAX_THROTTLE_PAUSE))
+                    parts.append(keys)
+                elif len(keys) == 1:
+                    batch.failed[keys[0]] = error
+                else:
+                    middle = len(keys) // 2
+                    parts += [keys[middle:], keys[:middle]]
+            else:
+                self._ambiguous, self._succeeded = 0, True
+                found = {key: answer[key] for key in keys if key in answer}
+                batch.found |= found
+                batch.missing += [key for key in keys if key not in found]
+        return batch
+
+
+def _check_keys(keys: Iterable[object]) -> None:
+    for key in keys:
+        if not isinstance(key, str):
+            raise InvalidRequestError(f"every symbol must be a str, got {key!r}")
+
+
+async def _chunks(source: Iterable[str] | AsyncIterable[str], size: int) -> AsyncGenerator[list[str], None]:
+    """Yield the keys of any source, up to ``size`` at a time."""
+    if isinstance(source, AsyncIterable):
+        keys: list[str] = []
+        iterator = aiter(source)
+        try:
+            async for key in iterator:
+                _check_keys((key,))
+                keys.append(key)
+                if len(keys) == size:
+                    yield keys
+                    keys = []
+        finally:
+            if isinstance(iterator, AsyncGenerator):  # made here, so closed here
+                await iterator.aclose()
+        yield keys
+    else:
+        rest = iter(source)
+        while keys := list(itertools.islice(rest, size)):
+            _check_keys(keys)
+            yield keys

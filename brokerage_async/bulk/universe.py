@@ -190,7 +190,7 @@ class UniverseFetch:
             "failed": {key.partition(" ")[2]: str(error) for key, error in failed.items()},
         }
         await in_thread(lambda: _put_partition(target, manifest))
-        return _result_of(target, manifest, resumed)
+        return attrs.evolve(_finished(target, purpose), resumed=resumed)
 
     def _chains(self, checkpoint: Checkpoint) -> list[str]:
         """Return the keys of the chains. Those of futures alternate with the others, whose rate is another one."""
@@ -244,13 +244,9 @@ def _finished(target: Path, purpose: Mapping[str, Any]) -> UniverseResult:
             raise ConfigurationError(
                 f"{target} must belong to this fetch, got other {name}: remove it, or choose another directory"
             )
-    return _result_of(target, manifest)
-
-
-def _result_of(path: Path, manifest: Mapping[str, Any], resumed: int = 0) -> UniverseResult:
     counts, missing, failed = (manifest[name] for name in ("counts", "missing", "failed"))
     day = date.fromisoformat(manifest["day"])
-    return UniverseResult(path=path, day=day, counts=counts, missing=missing, failed=failed, resumed=resumed)
+    return UniverseResult(path=target, day=day, counts=counts, missing=missing, failed=failed)
 
 
 def _put_partition(path: Path, manifest: Mapping[str, Any]) -> None:

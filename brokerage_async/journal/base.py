@@ -14,7 +14,7 @@ import asyncio
 import enum
 from collections.abc import Mapping
 from datetime import datetime
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol
 
 import attrs
 
@@ -266,23 +266,15 @@ class Journal(Protocol):
         ...
 
 
-@runtime_checkable
-class BatchRenewal(Protocol):
-    """Optional method of a journal that renews many claims in one statement."""
-
-    async def renew_many(self, claims: Mapping[EntryKey, str], *, lease: float) -> set[EntryKey]:
-        """Renew each claim for its owner as ``Journal.renew`` does. Return the keys that are still held."""
-        ...
-
-
 async def renew_claims(journal: Journal, claims: Mapping[EntryKey, str], *, lease: float) -> set[EntryKey]:
     """Renew the claims of each key's owner, and return the keys that are still held.
 
     A journal that has ``renew_many`` does this in one statement. For others `Journal.renew` is called for each key, and
     an error is raised after all of them were tried.
     """
-    if isinstance(journal, BatchRenewal):
-        return await journal.renew_many(claims, lease=lease)
+    if (renew_many := getattr(journal, "renew_many", None)) is not None:
+        held: set[EntryKey] = await renew_many(claims, lease=lease)
+        return held
     renewing = (journal.renew(key, owner=owner, lease=lease) for key, owner in claims.items())
     results = dict(zip(claims, await asyncio.gather(*renewing, return_exceptions=True), strict=True))
     for result in results.values():

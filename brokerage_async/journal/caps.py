@@ -16,6 +16,8 @@ LARGEST = 10**17
 """Amounts are stored as integers, in millionths: databases add decimals inexactly. No cap allows larger ones."""
 MOST = Decimal(LARGEST - 1) / SCALE
 """What a cap leaves at most."""
+MAX_SUM = 2**62
+"""Sums are stored in eight bytes, and are no larger than this: far above what a cap leaves."""
 
 
 def stored(amount: Decimal) -> int:
@@ -23,14 +25,6 @@ def stored(amount: Decimal) -> int:
     if not amount:
         return 0
     return int(min(amount * SCALE, Decimal(LARGEST)).to_integral_value(ROUND_CEILING))
-
-
-@attrs.frozen
-class Cap:
-    """A sum over a sliding window of ``seconds``: of values if ``is_value``, else of orders."""
-
-    seconds: float
-    is_value: bool
 
 
 @attrs.frozen(kw_only=True)
@@ -64,64 +58,82 @@ class Usage:
 
 
 WINDOWS = {
-    "max_value_per_minute": Cap(MINUTE, is_value=True),
-    "max_value_per_day": Cap(DAY, is_value=True),
-    "max_orders_per_minute": Cap(MINUTE, is_value=False),
-    "max_orders_per_day": Cap(DAY, is_value=False),
-}
+    "max_value_per_minute": (1, MINUTE), "max_value_per_day": (3, DAY),
+    "max_orders_per_minute": (0, MINUTE), "max_orders_per_day": (2, DAY),
+}  # fmt: skip
+"""Place of the sum that each cap bounds, and its sliding window. Sums at even places count orders, others values."""
 
 
-def objections(
-    usage: Usage, earlier: Sequence[tuple[datetime, Decimal]], net: tuple[Decimal, Decimal], now: datetime
-) -> tuple[list[ErrorDetail], datetime | None]:
-    """Return a detail for each cap that an order would pass, and when all windows are free again, if ever.
+@attrs.frozen
+class Excess:
+    """A cap that an order would pass, with what is used of it and what the order needs of its ``unit``."""
 
-    ``earlier`` has times and values of the entries that count, oldest first. ``net`` has what open entries may buy and
-    sell. The statements of the journal decide in the same way, and this says why.
+    cap: str
+    used: Decimal
+    needed: Decimal
+    limit: Decimal
+    unit: str
+
+
+def excesses(usage: Usage, sums: Sequence[int], net: tuple[Decimal, Decimal]) -> list[Excess]:
+    """Return the caps that an order would pass.
+
+    ``sums`` are stored ones: orders and values of a minute, then of a day. ``net`` has what open entries may buy and
+    sell.
     """
-    found, free = list[ErrorDetail](), list[datetime | None]()
-    for name, cap in WINDOWS.items():
-        limit = getattr(usage, name)
-        if limit is None:
-            continue
-        limit = min(Decimal(limit), MOST)
-        shares = [
-            (at, value if cap.is_value else Decimal(1))
-            for at, value in earlier
-            if at > now - timedelta(seconds=cap.seconds)
-        ]
-        used, needed = sum((share for _, share in shares), Decimal(0)), usage.value if cap.is_value else Decimal(1)
-        if used + needed <= limit:
-            continue
-        at = _free_at(shares, needed, limit, cap.seconds)
-        free.append(at)
-        unit = "dollars are" if cap.is_value else "orders are"
-        when = f"free again at {at.isoformat(timespec='seconds')}" if at else "it can never have as much"
-        taken, most, more = (f"{Decimal(each).normalize():f}" for each in (used, limit, needed))
-        text = f"{taken} of {most} {unit} used, this one needs {more}: {when}"
-        found.append(ErrorDetail(name, text, name))
+    found = list[Excess]()
+    for cap, (place, _) in WINDOWS.items():
+        limit = getattr(usage, cap)
+        if limit is not None:
+            is_value, limit, used = place % 2 == 1, min(Decimal(limit), MOST), Decimal(int(sums[place]))
+            used, needed, unit = (used / SCALE, usage.value, "dollars") if is_value else (used, Decimal(1), "orders")
+            if used + needed > limit:
+                found.append(Excess(cap, used, needed, limit, unit))
     if usage.max_net_quantity is not None:
         for side, held, opened, added in (
             ("long", usage.held_long, net[0], usage.bought),
             ("short", usage.held_short, net[1], usage.sold),
         ):
             if added > 0 and opened + added > min(usage.max_net_quantity - held, MOST):
-                text = (
-                    f"{(held + opened).normalize():f} of {usage.max_net_quantity:f} {usage.underlying} {side} are used "
-                    f"at worst, this one needs {added.normalize():f}: free again when orders or positions end"
-                )
-                found.append(ErrorDetail("max_net_quantity", text, "max_net_quantity"))
-                free.append(None)
-    return found, None if None in free else max((at for at in free if at), default=None)
+                unit = f"{usage.underlying} {side}"
+                found.append(Excess("max_net_quantity", held + opened, added, usage.max_net_quantity, unit))
+    return found
 
 
-def _free_at(
-    shares: Sequence[tuple[datetime, Decimal]], needed: Decimal, limit: Decimal, seconds: float
-) -> datetime | None:
-    """Return when enough shares have left the window, or None if that is never so."""
-    left = sum((share for _, share in shares), Decimal(0))
+def objections(
+    found: Sequence[Excess], earlier: Sequence[tuple[datetime, Decimal]], now: datetime
+) -> tuple[tuple[ErrorDetail, ...], datetime | None]:
+    """Return a detail for each cap that an order would pass, and when all windows are free again, if ever.
+
+    ``earlier`` has times and values of the entries that count, oldest first.
+    """
+    details, free = list[ErrorDetail](), list[datetime | None]()
+    for each in found:
+        used, limit, needed = (f"{Decimal(number).normalize():f}" for number in (each.used, each.limit, each.needed))
+        at = _free_at(each, earlier, now)
+        free.append(at)
+        if each.cap in WINDOWS:
+            when = f"free again at {at.isoformat(timespec='seconds')}" if at else "it can never have as much"
+            text = f"{used} of {limit} {each.unit} are used, this one needs {needed}: {when}"
+        else:
+            text = (
+                f"{used} of {each.limit:f} {each.unit} are used at worst, this one needs {needed}: free again when "
+                "orders or positions end"
+            )
+        details.append(ErrorDetail(each.cap, text, each.cap))
+    return tuple(details), None if None in free else max((at for at in free if at), default=None)
+
+
+def _free_at(excess: Excess, earlier: Sequence[tuple[datetime, Decimal]], now: datetime) -> datetime | None:
+    """Return when enough of the earlier entries have left the window, or None if that is never so."""
+    if excess.cap not in WINDOWS:
+        return None
+    place, seconds = WINDOWS[excess.cap]
+    window = timedelta(seconds=seconds)
+    shares = [(at, value if place % 2 else Decimal(1)) for at, value in earlier if at > now - window]
+    left, free_at = sum((share for _, share in shares), Decimal(0)), now
     for at, share in shares:
-        left -= share
-        if left + needed <= limit:
-            return at + timedelta(seconds=seconds)
-    return None
+        if left + excess.needed <= excess.limit:
+            break
+        left, free_at = left - share, at + window
+    return free_at if left + excess.needed <= excess.limit else None

@@ -2,33 +2,45 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
+import os
 import re
-from collections.abc import Mapping, Sequence
+import socket
+from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from urllib.parse import quote
 
 from .._arguments import check_count, check_timeout
 from ..config import Secret
 from ..errors import ConfigurationError
+from ..http.concurrency import outliving, result_of
 from ..storage.subject import ProcessGuard, Subject
 from .base import JournalError
-from .connections import ConnectionPool
-from .sql import VERSION, SqlJournal, creation, is_created, text_of
+from .sql import VERSION, SqlJournal, Steps, creation, is_created, text_of
 
 if TYPE_CHECKING:
     import psycopg
 
+R = TypeVar("R")
+Connection: TypeAlias = "psycopg.AsyncConnection[Any]"
+
 NOW = "EXTRACT(EPOCH FROM statement_timestamp())::float8"
+MAX_RUNS = 3
+"""Runs of one statement whose connection breaks: every statement of a journal is safe to repeat."""
+SYNC_WAIT = "SyncRepWaitForLSN"
+"""Function of the server that waits until the synchronous standby has a commit. An administrator can cancel this wait:
+the server then acknowledges the commit with a warning, although the standby may lack it."""
 SCHEMA_LOCK = 0x6A6F75726E616C
 """Advisory lock under which one worker at a time creates the table."""
 SECRETS = ("password", "sslpassword", "oauth_client_secret")
 """Parameters of a connection string that are secrets."""
 
 SETTINGS = """
-SELECT set_config('client_min_messages', 'warning', false), set_config('statement_timeout', %s, false),
+SELECT set_config('client_min_messages', 'warning', false), set_config('statement_timeout', %(most)s, false),
+       set_config('idle_in_transaction_session_timeout', %(most)s, false),
        set_config('default_transaction_isolation', 'read committed', false),
        set_config('synchronous_commit', CASE setting WHEN 'remote_apply' THEN setting ELSE 'on' END, false)
   FROM current_setting('synchronous_commit') AS setting
@@ -62,7 +74,7 @@ class PostgresJournal(SqlJournal):
     def __init__(
         self, dsn: str, *, table: str = "brokerage_journal", timeout: float = 10.0, connections: int = 4
     ) -> None:
-        server = _Server(dsn, table, timeout)
+        secret = Secret(dsn)
         del dsn  # the variables of this frame may show up in a traceback
         if not re.fullmatch(r"[a-z_][a-z0-9_]{0,57}", table):
             raise ConfigurationError(f"table must be a plain lower-case name of at most 58 characters, got {table!r}")
@@ -70,22 +82,16 @@ class PostgresJournal(SqlJournal):
             raise ConfigurationError("timeout must not be None: a statement without an answer would block its order")
         check_count("connections", connections)
         self._table = table
-        # Statements that record attempts read the halts: they lock that table before they take their snapshots.
-        self._alone = f"LOCK TABLE {table}_halt IN ACCESS EXCLUSIVE MODE".encode()
         self._process = ProcessGuard(Subject(kind="journal", name=f"table {table}", error=JournalError))
-        server.check()
-        self._statements = ConnectionPool(server.connect, server.reason_of, size=connections, timeout=timeout)
-        self._renewals = ConnectionPool(server.connect, server.reason_of, size=1, timeout=timeout)
+        server = _Server(secret, table, timeout)
+        self._statements, self._renewals = _Connections(server, connections), _Connections(server, 1)
 
     def __repr__(self) -> str:
         return f"PostgresJournal(table={self._table!r})"
 
-    async def _run(
-        self, statement: str, values: Mapping[str, object], *, renewal: bool = False, alone: bool = False
-    ) -> Sequence[Sequence[Any]]:
+    async def _perform(self, work: Callable[[], Steps[R]], *, renewal: bool = False, alone: bool = False) -> R:
         self._process.check()
-        pool = self._renewals if renewal else self._statements
-        return await pool.run(_query_of(statement, self._table), values, first=self._alone if alone else None)
+        return await (self._renewals if renewal else self._statements).run(work, alone=alone)
 
     async def aclose(self) -> None:
         """Close the connections, after the statements under way. In a forked process, leave them to the parent."""
@@ -94,25 +100,14 @@ class PostgresJournal(SqlJournal):
             await self._renewals.aclose()
 
 
-@lru_cache(maxsize=64)
-def _query_of(statement: str, table: str) -> bytes:
-    return re.sub(r"(?<!:):(\w+)", r"%(\1)s", text_of(statement, table=table, now=NOW)).encode()
-
-
 class _Server:
     """Address of the database. Holds the connection string, and keeps its secrets out of messages."""
 
-    __slots__ = ("_dsn", "_is_prepared", "_secrets", "_table", "_timeout")
-
-    def __init__(self, dsn: str, table: str, timeout: float) -> None:
-        self._dsn = Secret(dsn)
-        self._secrets: tuple[Secret, ...] = ()
-        self._table = table
-        self._timeout = timeout
+    def __init__(self, dsn: Secret, table: str, timeout: float) -> None:
+        self._dsn = dsn
+        self.table = table
+        self.timeout = timeout
         self._is_prepared = False
-
-    def check(self) -> None:
-        """Raise ConfigurationError if psycopg is missing, or the connection string is invalid."""
         try:
             from psycopg import Error
             from psycopg.conninfo import conninfo_to_dict
@@ -125,37 +120,169 @@ class _Server:
             raise ConfigurationError("dsn must be a libpq connection string or URL (not shown: it may hold a password)")
         plain = {str(parameters[name]) for name in SECRETS if parameters.get(name)}
         found = sorted({*plain, *map(quote, plain)}, key=len, reverse=True)  # plain, and quoted for a URL
-        self._secrets = tuple(map(Secret, found))
+        self._secrets = [*map(Secret, found)]
 
-    async def connect(self) -> psycopg.AsyncConnection[Any]:
-        """Open a connection. The first one makes sure that the table is there and up to date."""
+    async def connect(self) -> Connection:
+        """Open a connection."""
         import psycopg
 
         try:
-            connection = await psycopg.AsyncConnection.connect(
+            return await psycopg.AsyncConnection.connect(
                 self._dsn.reveal(), autocommit=True, application_name="brokerage-async journal"
             )
         except BaseException as error:
             error.__traceback__ = None  # the frames of psycopg hold the password
             raise
-        try:
-            # A statement that was given up here ends in the server a second later: it has no effect after that.
-            await connection.execute(SETTINGS, (str(math.ceil(1000 * (self._timeout + 1))),))
-            if not self._is_prepared:
-                await _prepare_table(connection, self._table)
-                self._is_prepared = True
-        except BaseException:
-            await connection.close()
-            raise
-        return connection
+
+    async def set_up(self, connection: Connection) -> None:
+        """Make a connection ready for use. The first one makes sure that the table is there and up to date."""
+        # What was given up here ends in the server a second later: it has no effect, and holds no lock, after that.
+        await connection.execute(SETTINGS, {"most": str(math.ceil(1000 * (self.timeout + 1)))})
+        if not self._is_prepared:
+            await _prepare_table(connection, self.table)
+            self._is_prepared = True
 
     def reason_of(self, error: BaseException) -> str:
         """Return the message for a failed statement, without secrets."""
         text = str(error) or type(error).__name__
         for secret in self._secrets:
             text = secret.conceal_in(text)
-        named = f"the journal table {self._table}"
+        named = f"the journal table {self.table}"
         return text if isinstance(error, JournalError) and text.startswith(named) else f"{named} cannot be used: {text}"
+
+
+class _Connections:
+    """Runs work on up to ``size`` connections, opened when they are first needed.
+
+    All of it runs in tasks of its own. A cancelled caller leaves at once, and its statements run to their end: no
+    cancellation is lost inside the driver, and no connection is torn down in the middle of a statement.
+
+    psycopg_pool 3.3 was compared: it reports a refused server or an unusable table at its timeout only, without the
+    reason, and waits ten seconds for a statement that is cancelled on a silent link.
+    """
+
+    def __init__(self, server: _Server, size: int) -> None:
+        self._server = server
+        # Statements that record attempts read the halts: they lock that table before they take their snapshots.
+        self._begin_alone = f"BEGIN; LOCK TABLE {server.table}_halt IN ACCESS EXCLUSIVE MODE".encode()
+        self._slots = asyncio.Semaphore(size)
+        self._idle: list[Connection] = []
+        self._running = set[asyncio.Task[Any]]()
+        self._closed = False
+
+    async def run(self, work: Callable[[], Steps[R]], *, alone: bool) -> R:
+        """Run the steps of ``work`` durably, ``alone`` in one transaction, and return its result.
+
+        Raises:
+            JournalError: a statement failed, or all of them together got no answer in time.
+        """
+        await self._slots.acquire()
+        if self._closed:
+            self._slots.release()
+            raise JournalError(self._server.reason_of(JournalError("it is closed")))
+        running = outliving(self._repeat(work, alone=alone), "journal statement")
+        self._running.add(running)
+        running.add_done_callback(self._ended)  # the slot is free when the work ends, not when its caller leaves
+        return await result_of(running)
+
+    async def aclose(self) -> None:
+        """Close the connections, after the statements that are under way."""
+        self._closed = True
+        if self._running:
+            await asyncio.wait(set(self._running))
+        await self._close_idle()
+
+    def _ended(self, running: asyncio.Task[Any]) -> None:
+        self._running.discard(running)
+        self._slots.release()
+
+    async def _close_idle(self) -> None:
+        while self._idle:
+            await self._idle.pop().close()
+
+    async def _repeat(self, work: Callable[[], Steps[R]], *, alone: bool) -> R:
+        for run in range(1, MAX_RUNS + 1):
+            result, reason, is_broken = await self._attempt(work, alone=alone)
+            if not reason:
+                return cast("R", result)
+            if not is_broken or run == MAX_RUNS:
+                raise JournalError(reason)
+            await self._close_idle()  # they have probably broken as well
+        raise AssertionError("unreachable")
+
+    async def _attempt(self, work: Callable[[], Steps[R]], *, alone: bool) -> tuple[R | None, str, bool]:
+        """Run work within the time limit. Return its result, or why it failed and whether its connection broke.
+
+        No exception of the driver leaves this: its frames hold secrets. At the limit the socket is shut, so that the
+        driver sees a lost connection. If it were cancelled, it would first ask the server to cancel the statement, for
+        many seconds if it does not answer. Only a connection that is not open yet is cancelled.
+        """
+        loop, server = asyncio.get_running_loop(), self._server
+        end, failure, result = loop.time() + server.timeout, None, None
+        connection = self._idle.pop() if self._idle else None
+        is_set_up, cutting = connection is not None, None
+        try:
+            if connection is None:
+                async with asyncio.timeout_at(end):
+                    connection = await server.connect()
+            cutting = loop.call_at(end, _cut, connection)
+            if not is_set_up:
+                await server.set_up(connection)
+                is_set_up = True
+            result = await self._execute(connection, work(), alone=alone)
+        except Exception as error:
+            failure = TimeoutError(f"no answer within {server.timeout:g} s") if loop.time() >= end else error
+        finally:
+            is_broken = False
+            if cutting is not None:
+                cutting.cancel()
+            if connection is not None:
+                is_broken = connection.broken
+                if is_set_up and connection.info.transaction_status.name == "IDLE":
+                    self._idle.append(connection)
+                else:
+                    await connection.close()
+        if failure is None:
+            return result, "", False
+        return None, server.reason_of(failure), is_broken and not isinstance(failure, TimeoutError)
+
+    async def _execute(self, connection: Connection, steps: Steps[R], *, alone: bool) -> R:
+        sources = set[str | None]()  # of the server's notices, whose messages are translated
+
+        def note(notice: psycopg.errors.Diagnostic) -> None:
+            sources.add(notice.source_function)
+
+        connection.add_notice_handler(note)
+        try:
+            if alone:
+                await connection.execute(self._begin_alone, prepare=False)
+            result = await _run_steps(connection, steps, self._server.table)
+            await connection.commit()
+        finally:
+            connection.remove_notice_handler(note)
+        if SYNC_WAIT in sources:
+            raise JournalError("the wait for the synchronous standby was cancelled")
+        return result
+
+
+async def _run_steps(connection: Connection, steps: Steps[R], table: str) -> R:
+    try:
+        statement, values = next(steps)
+        while True:
+            cursor = await connection.execute(_query_of(statement, table), values)
+            statement, values = steps.send(await cursor.fetchall())
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return] # of a generator that returns this
+
+
+@lru_cache(maxsize=64)
+def _query_of(statement: str, table: str) -> bytes:
+    return re.sub(r"(?<!:):(\w+)", r"%(\1)s", text_of(statement, table=table, now=NOW)).encode()
+
+
+def _cut(connection: Connection) -> None:
+    with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as link:
+        link.shutdown(socket.SHUT_RDWR)
 
 
 async def _prepare_table(connection: psycopg.AsyncConnection[Any], table: str) -> None:

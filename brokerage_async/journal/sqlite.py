@@ -6,14 +6,17 @@ import os
 import sqlite3
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-from ..storage.sqlite_file import FileThread, SqliteFile
+from ..storage.sqlite_file import SqliteFile, transaction
 from ..storage.subject import Subject
 from .base import JournalError
-from .sql import VERSION, SqlJournal, creation, is_created, text_of
+from .sql import VERSION, SqlJournal, Steps, creation, is_created, text_of
+
+R = TypeVar("R")
 
 TABLE = "entries"
 LOSS = ", whose orders may have been placed"
@@ -40,19 +43,17 @@ class SqliteJournal(SqlJournal):
         self._clock = clock
         subject = Subject(kind="journal", name=self.path, error=JournalError, loss=LOSS)
         self._file = SqliteFile(self.path.absolute(), subject, set_up=_prepare_table)  # absolute: wherever it is opened
-        self._thread = FileThread(self._file, subject)
 
     def __repr__(self) -> str:
         return f"SqliteJournal({str(self.path)!r})"
 
-    async def _run(self, statement: str, values: Mapping[str, object], **_: bool) -> Sequence[Sequence[Any]]:
-        # Statements take turns, each for moments: every one runs alone, and a renewal needs no way past the others.
-        text, bound = text_of(statement, table=TABLE, now=":now"), {**values, "now": self._clock()}
-        return await self._thread.run(lambda connection: connection.execute(text, bound).fetchall())
+    async def _perform(self, work: Callable[[], Steps[R]], *, renewal: bool = False, alone: bool = False) -> R:
+        now = self._clock()  # statements take turns, each for moments: a renewal needs no way past the others
+        return await self._file.run(lambda connection: run_steps(connection, work(), now, alone=alone))
 
     async def aclose(self) -> None:
         """Close the file, after the writes that are under way. In a forked process, leave it to the parent."""
-        await self._thread.aclose()
+        await self._file.aclose()
 
 
 class MemoryJournal(SqlJournal):
@@ -72,10 +73,9 @@ class MemoryJournal(SqlJournal):
         (count,) = self._connection.execute("SELECT count(*) FROM entries").fetchone()
         return f"MemoryJournal({count} entries)"
 
-    async def _run(self, statement: str, values: Mapping[str, object], **_: bool) -> Sequence[Sequence[Any]]:
-        text = text_of(statement, table=TABLE, now=":now")
-        try:
-            return self._connection.execute(text, {**values, "now": self._clock()}).fetchall()
+    async def _perform(self, work: Callable[[], Steps[R]], *, renewal: bool = False, alone: bool = False) -> R:
+        try:  # nothing comes between the steps: this never waits
+            return run_steps(self._connection, work(), self._clock())
         except (sqlite3.Error, UnicodeError) as error:  # UnicodeError: a lone surrogate in a value
             raise JournalError(f"the journal in memory cannot be used: {error}") from error
 
@@ -83,20 +83,28 @@ class MemoryJournal(SqlJournal):
         """Do nothing. The entries stay readable."""
 
 
+def run_steps(connection: sqlite3.Connection, steps: Steps[R], now: float, *, alone: bool = False) -> R:
+    """Run steps at the time ``now``, ``alone`` in one transaction."""
+    with transaction(connection) if alone else nullcontext():
+        try:
+            statement, values = next(steps)
+            while True:
+                text = text_of(statement, table=TABLE, now=":now")
+                rows = connection.execute(text, {**values, "now": now}).fetchall()
+                statement, values = steps.send(rows)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return] # of a generator that returns this
+
+
 def _prepare_table(connection: sqlite3.Connection, subject: Subject) -> None:
     """Create the table if it is missing. The version of its schema is the ``user_version`` of the file."""
     if _is_created(connection, subject):
         return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         if not _is_created(connection, subject):  # another process may have done so in the meantime
             for statement in creation(table=TABLE, binary="BLOB", seconds="REAL"):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.rollback()
-        raise
 
 
 def _is_created(connection: sqlite3.Connection, subject: Subject) -> bool:

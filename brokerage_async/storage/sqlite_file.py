@@ -8,9 +8,9 @@ import sqlite3
 import stat
 import time
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -67,11 +67,20 @@ def _inode(file: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-class SqliteFile:
-    """The connection, used by one thread only, and opened when it is first needed.
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Commit what is written within, or nothing after an error. Other connections write before or after it."""
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
 
-    Every transaction is on disk when it is committed (write-ahead log, ``synchronous = FULL``), and every statement is
-    its own transaction unless the work begins one.
+
+class SqliteFile:
+    """One connection to an SQLite file, opened when it is first needed, and used in a thread of its own.
+
+    The event loop never waits for the disk. Every transaction is on disk when it is committed (write-ahead log,
+    ``synchronous = FULL``), and every statement is its own transaction unless the work begins one. The thread ends when
+    this is closed or garbage-collected. A forked process is rejected, and leaves the file to its parent.
 
     Args:
         path: the file, created for its owner only if it is missing.
@@ -92,28 +101,43 @@ class SqliteFile:
         self._subject = subject
         self._set_up = set_up
         self._exclusive = exclusive
-        self._connection: sqlite3.Connection | None = None
+        self._process = ProcessGuard(subject)
+        self._opened: list[sqlite3.Connection] = []  # the connection, if there is one
         self._inodes: dict[Path, tuple[int, int] | None] = {}  # of the files that it has opened
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=subject.kind)
+        self._finalizer = weakref.finalize(self, _shut, self._thread, self._opened)
 
-    def run(self, work: Callable[[sqlite3.Connection], R]) -> R:
-        """Return the result of ``work``, and raise the subject's error if the file cannot be used."""
+    async def run(self, work: Callable[[sqlite3.Connection], R]) -> R:
+        """Return the result of ``work`` on the connection, after earlier work.
+
+        Raises:
+            BrokerageError: the subject's error: the file cannot be used, or is closed.
+        """
+        if not self._finalizer.alive:
+            raise self._subject.error(f"{self._subject} is closed")
+        self._process.check()
+        return await running_loop().run_in_executor(self._thread, self._run, work)
+
+    async def aclose(self) -> None:
+        """Close the file, after the writes that are under way. In a forked process, leave it to the parent."""
+        if self._process.is_forked:
+            self._finalizer.detach()
+        elif self._finalizer.alive:
+            await running_loop().run_in_executor(self._thread, _close, self._opened)
+            self._finalizer()
+
+    def _run(self, work: Callable[[sqlite3.Connection], R]) -> R:
         try:
-            if self._connection is None:
-                self._connection = self._connect()
+            if not self._opened:
+                self._opened.append(self._connect())
             self._check_files()
-            done = work(self._connection)
+            done = work(self._opened[0])
             self._check_files()  # a file that was moved in between has the entry, but not where it is looked for
         except (sqlite3.Error, OSError, UnicodeError) as error:  # UnicodeError: a lone surrogate in a value
             if self._subject.in_use and getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
                 raise self._subject.unusable(self._subject.in_use) from error
             raise self._subject.unusable(error) from error
         return done
-
-    def close(self) -> None:
-        """Close the connection. The next use opens a new one."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
 
     def _check_files(self) -> None:
         """Raise the subject's error when a file is not the one that was opened, by device and inode.
@@ -164,36 +188,12 @@ class SqliteFile:
         return connection
 
 
-class FileThread:
-    """Thread that works on an `SqliteFile`, so that the event loop never waits for the disk.
-
-    It ends when it is closed or garbage-collected. A forked process is rejected, and leaves the file to its parent.
-    """
-
-    def __init__(self, file: SqliteFile, subject: Subject) -> None:
-        self._file = file
-        self._subject = subject
-        self._process = ProcessGuard(subject)
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix=subject.kind)
-        self._finalizer = weakref.finalize(self, _shut, self._thread, file)
-
-    async def run(self, work: Callable[[sqlite3.Connection], R]) -> R:
-        """Return the result of ``work`` on the connection, after earlier work."""
-        if not self._finalizer.alive:
-            raise self._subject.error(f"{self._subject} is closed")
-        self._process.check()
-        return await running_loop().run_in_executor(self._thread, self._file.run, work)
-
-    async def aclose(self) -> None:
-        """Close the file, after the writes that are under way. In a forked process, leave it to the parent."""
-        if self._process.is_forked:
-            self._finalizer.detach()
-        elif self._finalizer.alive:
-            await running_loop().run_in_executor(self._thread, self._file.close)
-            self._finalizer()
+def _close(opened: list[sqlite3.Connection]) -> None:
+    while opened:
+        opened.pop().close()
 
 
-def _shut(thread: ThreadPoolExecutor, file: SqliteFile) -> None:
+def _shut(thread: ThreadPoolExecutor, opened: list[sqlite3.Connection]) -> None:
     with suppress(RuntimeError):  # the interpreter is shutting down: the file closes with the process
-        thread.submit(file.close)
+        thread.submit(_close, opened)
     thread.shutdown(wait=False)

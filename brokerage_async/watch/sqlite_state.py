@@ -13,7 +13,7 @@ from .state import Standing, StoredChange, WatchStateError
 if TYPE_CHECKING:  # SQLite is loaded when it is needed
     import sqlite3
 
-    from ..storage.sqlite_file import FileThread
+    from ..storage.sqlite_file import SqliteFile
     from ..storage.subject import Subject
 
 __all__ = ["SqliteState"]
@@ -57,14 +57,14 @@ class SqliteState:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path: Path = Path(path)
         self._absolute = self.path.absolute()  # wherever the process goes before it is opened
-        self._thread: FileThread | None = None
+        self._file: SqliteFile | None = None
 
     def __repr__(self) -> str:
         return f"SqliteState({str(self.path)!r})"
 
     async def open(self, feed: str) -> Standing:
         """Open the file for the watcher of ``feed``, and return its content."""
-        from ..storage.sqlite_file import FileThread, SqliteFile
+        from ..storage.sqlite_file import SqliteFile
         from ..storage.subject import Subject
 
         subject = Subject(
@@ -74,9 +74,9 @@ class SqliteState:
             loss="; changes acknowledged in them are reported again",
             in_use="another watcher has it open: close that one, or give each watcher a file of its own",
         )
-        if self._thread is not None:
+        if self._file is not None:
             raise subject.unusable(subject.in_use)
-        self._thread = FileThread(SqliteFile(self._absolute, subject, set_up=_set_up, exclusive=True), subject)
+        self._file = SqliteFile(self._absolute, subject, set_up=_set_up, exclusive=True)
         try:
             return await self._transaction(lambda connection: _read(connection, feed, subject))
         except BaseException:
@@ -110,15 +110,15 @@ class SqliteState:
 
     async def aclose(self) -> None:
         """Release the file, after the writes that are under way. Repeating it is harmless."""
-        if (thread := self._thread) is not None:
-            await thread.aclose()
-            if self._thread is thread:
-                self._thread = None
+        if (file := self._file) is not None:
+            await file.aclose()
+            if self._file is file:
+                self._file = None
 
     async def _transaction(self, work: Callable[[sqlite3.Connection], R]) -> R:
-        if self._thread is None:
+        if self._file is None:
             raise WatchStateError(f"the watch state {self.path} is closed")
-        return await self._thread.run(lambda connection: _in_transaction(connection, work))
+        return await self._file.run(lambda connection: _in_transaction(connection, work))
 
 
 def _in_transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], R]) -> R:

@@ -11,8 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import errors
-from brokerage_async.bulk.batches import MAX_CONSECUTIVE_AMBIGUOUS, FailureScope, failure_scope
-from brokerage_async.bulk.fetch import BulkFetch
+from brokerage_async.bulk.fetch import (
+    MAX_CONSECUTIVE_AMBIGUOUS,
+    MAX_THROTTLE_PAUSE,
+    BulkFetch,
+    FailureScope,
+    failure_scope,
+    url_length,
+)
 from tests.tables import for_each
 
 pytestmark = pytest.mark.virtual_time
@@ -78,6 +84,36 @@ async def test_await_batches_run_concurrently_and_keep_the_input_order() -> None
     assert len(service.batches) == 10
     assert service.max_in_flight == 4
     assert asyncio.get_running_loop().time() < 10
+
+
+@for_each("source", [list, iter, later, dict.fromkeys])
+async def test_source_of_any_kind_keeps_its_order(source: Any) -> None:
+    service = Service(latency=0)
+    assert list((await BulkFetch(source("ABCDEFG"), service.fetch, batch_size=3)).found) == list("ABCDEFG")
+    assert service.batches == [("A", "B", "C"), ("D", "E", "F"), ("G",)]
+
+
+@given(st.lists(st.text("AB/ ü", min_size=1, max_size=12)), st.integers(1, 6), st.integers(1, 90))
+def test_batches_keep_their_bounds_and_lose_no_key(asked: Any, size: int, length: int) -> None:
+    service = Service(latency=0)
+
+    async def main() -> Any:
+        return await BulkFetch(asked, service.fetch, batch_size=size, batch_length=length, concurrency=1)
+
+    asyncio.run(main())
+    assert service.asked == list(dict.fromkeys(asked))
+    assert all(0 < len(batch) <= size for batch in service.batches)
+    assert all(url_length(batch) <= length for batch in service.batches if len(batch) > 1)
+
+
+@for_each(
+    "key, length",
+    [("AAPL", 20), ("BRK/B", 16 + 7), ("./ESZ6 EW3U6", 16 + 2 + 1 + 3 + 4 + 3 + 5 - 1 - 1), ("Ü", 16 + 6), ("", 16)],
+)
+def test_url_length_counts_the_encoded_keys(key: str, length: int) -> None:
+    assert url_length([key]) == length
+    assert url_length([key, "A", key]) == 2 * length + 17
+    assert url_length([key, "\ud800"]) > length + 16, "a lone surrogate has a length as well"
 
 
 async def test_await_takes_as_long_as_the_number_of_rounds() -> None:
@@ -160,6 +196,7 @@ def test_every_key_is_found_or_missing_or_failed(
     assert list(result.found) == [key for key in distinct if key and key not in unknown | poison]
     assert result.missing == [key for key in distinct if key in unknown - poison]
     assert set(result.failed) == {key for key in distinct if not key or key in poison}
+    assert isinstance(result.failed.get("", errors.InvalidRequestError("")), errors.InvalidRequestError)
     assert service.max_in_flight <= concurrency
 
 
@@ -188,13 +225,6 @@ async def test_error_of_the_whole_fetch_ends_it(error: Any) -> None:
     assert caught.value is error
     assert calls == 3
     assert len(asyncio.all_tasks()) == 1
-
-
-async def test_service_failing_on_everything_ends_the_fetch_early() -> None:
-    service = Service(poison=keys(10_000))
-    with pytest.raises(errors.ServerError):
-        await BulkFetch(keys(10_000), service.fetch, concurrency=4, batch_size=10)
-    assert len(service.batches) <= MAX_CONSECUTIVE_AMBIGUOUS + 4
 
 
 DENIED = errors.PermissionDeniedError("not permitted", status=403)
@@ -226,6 +256,36 @@ async def test_bulk_fetch_given_to_asyncio_run_says_what_to_do() -> None:
     if sys.version_info < (3, 14):  # later ones run any awaitable
         with pytest.raises(ValueError, match="await it, or iterate over it, in a coroutine"):
             await asyncio.to_thread(asyncio.run, fetch)  # type: ignore[arg-type]
+
+
+async def test_any_number_of_denied_keys_is_theirs_once_a_request_succeeded() -> None:
+    denied = keys(2 * MAX_CONSECUTIVE_AMBIGUOUS)
+    service = Service(poison=denied, error=lambda *_: DENIED)
+    result = await BulkFetch(["first", *denied], service.fetch, concurrency=1, batch_size=1)
+    assert list(result.failed) == denied
+
+
+async def test_any_number_of_ambiguous_failures_between_successes_is_of_their_keys() -> None:
+    service = Service(poison=keys(4 * MAX_CONSECUTIVE_AMBIGUOUS)[::2])
+    result = await BulkFetch(keys(4 * MAX_CONSECUTIVE_AMBIGUOUS), service.fetch, concurrency=1, batch_size=2)
+    assert set(result.failed) == service.poison
+
+
+@for_each("error", [errors.ServerError, lambda *_: DENIED])
+async def test_too_many_failures_without_a_success_end_the_fetch(error: Any) -> None:
+    service = Service(poison=keys(10_000), error=error)
+    with pytest.raises((errors.ServerError, errors.PermissionDeniedError)):
+        await BulkFetch(keys(10_000), service.fetch, concurrency=1, batch_size=8)
+    assert len(service.batches) == MAX_CONSECUTIVE_AMBIGUOUS
+
+
+@pytest.mark.parametrize(("wish", "waited"), [(None, 1), (0.0, 1), (30.0, 30), (1e12, MAX_THROTTLE_PAUSE)])
+async def test_throttled_batch_waits_for_a_bounded_time(wish: float | None, waited: float) -> None:
+    service = Service(latency=0, poison="A", error=lambda text: errors.RateLimitError(text, retry_after=wish))
+    asyncio.get_running_loop().call_later(waited - 0.5, service.poison.clear)
+    assert (await BulkFetch(["A", "B"], service.fetch)).found == {"A": "a", "B": "b"}
+    assert asyncio.get_running_loop().time() == waited
+    assert service.batches == [("A", "B")] * 2
 
 
 async def test_first_key_of_every_large_batch_may_fail() -> None:
@@ -365,6 +425,14 @@ def test_bounds_must_be_positive(bound: str, wrong: Any) -> None:
 def test_invalid_keys_raise(wrong: Any) -> None:
     with pytest.raises(errors.InvalidRequestError, match=r"symbol.* must be an? .*str, got "):
         BulkFetch(wrong, Service().fetch)
+
+
+@for_each("source", [iter, later])
+async def test_invalid_key_of_an_iterator_raises_when_it_is_read(source: Any) -> None:
+    service = Service()
+    with pytest.raises(errors.InvalidRequestError, match="must be a str, got 7"):
+        await BulkFetch(source([*keys(3), 7]), service.fetch, batch_size=3)
+    assert service.batches == [("K0", "K1", "K2")]
 
 
 @for_each(

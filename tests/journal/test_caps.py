@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from brokerage_async.errors import OrderRefusedError
 from brokerage_async.journal import EntryKey, EntryState, Journal, MemoryJournal, SqliteJournal
-from brokerage_async.journal.caps import Usage, objections
+from brokerage_async.journal.caps import DAY, MINUTE, Excess, Usage, excesses, objections, stored
 from tests.journal_servers import Durable
 from tests.loops import run_in
 
@@ -167,24 +167,31 @@ DOLLAR = Decimal(1)
         ({"max_orders_per_day": 2}, DOLLAR, 0, None),
     ]
 ).via("an entry that is opened again after the sums were exact")
-def test_statement_and_reason_agree(program: list[tuple[dict[str, Any], Decimal, int, Any]]) -> None:
-    """The statement refuses exactly the orders for which there is a reason, however the clock is set."""
+def test_sums_of_the_journal_and_of_its_entries_agree(program: list[tuple[dict[str, Any], Decimal, int, Any]]) -> None:
+    """The journal refuses exactly the orders that its entries leave no room for, however the clock is set."""
     seconds = [1_000_000.0]
 
     async def run() -> None:
         journal, shares = MemoryJournal(clock=lambda: seconds[0]), dict[EntryKey, tuple[datetime, Decimal]]()
-        none, unsent = (Decimal(0), Decimal(0)), list[EntryKey]()
+        unsent = list[EntryKey]()
+
+        def found_at(now: datetime, usage: Usage, earlier: list[tuple[datetime, Decimal]]) -> list[Excess]:
+            sums = list[int]()
+            for window in (MINUTE, DAY):
+                values = [value for at, value in earlier if at > now - timedelta(seconds=window)]
+                sums += len(values), stored(sum(values, Decimal(0)))
+            return excesses(usage, sums, (Decimal(0), Decimal(0)))
 
         async def check(name: EntryKey, usage: Usage) -> None:
             now, earlier = datetime.fromtimestamp(seconds[0], UTC), sorted(shares.values())
-            expected, free_at = objections(usage, earlier, none, now)
+            found = found_at(now, usage, earlier)
+            details, free_at = objections(found, earlier, now)
             refused = await opens(journal, name, usage)
-            assert refused.split() == [each.code for each in expected]
+            assert refused.split() == [each.cap for each in found] == [each.code for each in details]
             if not refused:
                 shares[name] = (now, usage.value)
             elif free_at is not None:
-                when = [(at, each) for at, each in earlier if at > free_at - timedelta(days=1)]
-                assert objections(usage, when, none, free_at)[0] == []
+                assert found_at(free_at, usage, earlier) == []
 
         for number, (caps, value, pause, end) in enumerate(program):
             name, usage = key(number), Usage(value=value, **caps)
@@ -262,9 +269,9 @@ def test_entries_cost_a_later_one_nothing(tmp_path: Path) -> None:
             count[0] += 1
             return 0
 
-        await journal._thread.run(lambda connection: connection.set_progress_handler(tick, 1))
+        await journal._file.run(lambda connection: connection.set_progress_handler(tick, 1))
         await opens(journal, key("measured"), usage)
-        await journal._thread.run(lambda connection: connection.set_progress_handler(None, 1))
+        await journal._file.run(lambda connection: connection.set_progress_handler(None, 1))
         return count[0]
 
     async def run() -> None:
@@ -273,7 +280,7 @@ def test_entries_cost_a_later_one_nothing(tmp_path: Path) -> None:
             async with SqliteJournal(tmp_path / f"j{entries}-{age:.0f}") as journal:
                 await journal.now()
                 at = time.time() - age
-                await journal._thread.run(lambda c, n=entries, at=at: fill(c, n, at))
+                await journal._file.run(lambda c, n=entries, at=at: fill(c, n, at))
                 found[entries, age] = await steps(journal)
         assert max(found.values()) < 1.2 * found[0, 0.0], found
 

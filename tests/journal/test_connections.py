@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from brokerage_async.journal import EntryKey, EntryState, JournalError, PostgresJournal, renew_claims
+from brokerage_async.journal.sql import Steps
 from tests.journal_servers import link_to
 
 pytestmark = pytest.mark.postgres
@@ -144,6 +145,28 @@ async def test_a_statement_that_was_given_up_ends_in_the_server_too(server: str,
         assert await count_active(beside, table) == 1
         await asyncio.sleep(1.5)
         assert await count_active(beside, table) == 0
+
+
+async def test_a_worker_whose_machine_is_gone_holds_up_guarded_orders_for_its_timeout_only(
+    server: str, table: str
+) -> None:
+    """Its connection looks alive to the server, in the middle of the transaction that locks the halts."""
+    async with (
+        link_to(server) as link,
+        PostgresJournal(str(link), table=table, timeout=0.5) as gone,
+        PostgresJournal(server, table=table) as journal,
+    ):
+        await journal.now()
+
+        def vanish() -> Steps[None]:
+            link.silent = True
+            yield "SELECT 1", {}
+
+        with pytest.raises(JournalError, match=r"no answer within 0\.5 s"):
+            await gone._perform(vanish, alone=True)
+        began = time.monotonic()
+        assert (await journal.open(key(1), b"", owner="a", lease=30))[1]
+        assert time.monotonic() - began < 3
 
 
 async def test_a_link_that_is_silent_is_given_up_in_time(server: str, table: str) -> None:

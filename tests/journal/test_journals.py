@@ -3,15 +3,10 @@
 import asyncio
 import subprocess
 import sys
-import tempfile
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from brokerage_async import journal as public
 from brokerage_async.errors import BrokerageError
@@ -21,19 +16,16 @@ from brokerage_async.journal import (
     Journal,
     JournalEntry,
     JournalError,
-    MemoryJournal,
-    SqliteJournal,
     renew_claims,
 )
 from tests.journal_servers import Durable
-from tests.loops import run_in
 
 from .programs import ENVIRONMENT, command_of, start_together
 
 ORIGIN = "https://api.example.com"
 KEY = EntryKey(ORIGIN, "sandbox", "5WT00001", "order-1")
 OTHER = EntryKey(ORIGIN, "sandbox", "5WT00001", "order-2")
-BODY = b'{"order-type":"Limit"}'
+BODY = b'{"order-type":"Limit"}\0\xff'
 NO_TIME = 0.0
 LONG = 600.0
 
@@ -282,55 +274,6 @@ async def test_closing_twice_is_harmless(journal: Journal) -> None:
     await opened(journal)
     await journal.aclose()
     await journal.aclose()
-
-
-def calls(method: str, *arguments: st.SearchStrategy[Any], **options: st.SearchStrategy[Any]) -> Any:
-    """Return a strategy for calls of one method of a journal."""
-    return st.tuples(st.just(method), st.tuples(*arguments), st.fixed_dictionaries(options))
-
-
-KEYS = st.sampled_from([KEY, OTHER, attrs.evolve(KEY, origin=ELSEWHERE)])
-WORKERS = ["a", "b"]
-LEASES = st.sampled_from([0.0, 5.0])
-MINE = st.booleans()  # whether the caller is the one that holds the entry
-CALLS = st.one_of(
-    calls("open", KEYS, st.sampled_from([BODY, b"other"]), lease=LEASES),
-    calls("claim", KEYS, mine=MINE, lease=LEASES),
-    calls("renew", KEYS, mine=MINE, lease=LEASES, attempts=st.sampled_from([None, 3])),
-    calls("renew_many", st.dictionaries(KEYS, st.sampled_from(WORKERS)), lease=LEASES),
-    calls("release", KEYS, mine=MINE, note=st.just("why"), looked=st.booleans()),
-    calls("close", KEYS, mine=MINE, state=st.sampled_from([EntryState.PLACED, EntryState.NOT_SENT])),
-    calls("abandon", KEYS, note=st.just("why")),
-    calls("adopt", KEYS, origin=st.sampled_from([ORIGIN, ELSEWHERE])),
-)
-
-
-@settings(max_examples=60)
-@given(st.lists(st.tuples(CALLS, st.sampled_from([1.0, 3.0])), max_size=25))
-def test_memory_and_sqlite_do_the_same(
-    program: list[tuple[tuple[str, tuple[Any, ...], dict[str, Any]], float]],
-) -> None:
-    """Run calls in any order on both, with time passing in between."""
-    now = [1_000_000.0]
-
-    async def run(folder: str) -> None:
-        memory = MemoryJournal(clock=lambda: now[0])
-        async with SqliteJournal(Path(folder) / "j", clock=lambda: now[0]) as sqlite:
-            for number, ((method, arguments, given_options), pause) in enumerate(program):
-                options = dict(given_options)
-                mine = options.pop("mine", None)
-                if mine:
-                    held = await memory.find(arguments[0])
-                    options["owner"] = (held and (held.owner or held.closed_by)) or "none"
-                elif mine is False or method == "open":
-                    options["owner"] = WORKERS[number % 2]
-                outcome = await getattr(memory, method)(*arguments, **options)
-                assert outcome == await getattr(sqlite, method)(*arguments, **options)
-                now[0] += pause
-            assert await memory.entries("sandbox") == await sqlite.entries("sandbox")
-
-    with tempfile.TemporaryDirectory() as folder:
-        run_in(asyncio.new_event_loop(), run(folder))
 
 
 def test_the_names_are_there_and_errors_are_ours() -> None:

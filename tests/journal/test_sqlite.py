@@ -34,15 +34,6 @@ async def test_nothing_is_touched_before_the_first_use(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-async def test_another_journal_reads_what_one_has_written(tmp_path: Path) -> None:
-    async with SqliteJournal(tmp_path / "j") as one, SqliteJournal(str(tmp_path / "j")) as other:
-        await one.open(KEY, b"\0\xff", owner="a", lease=30)
-        found = await other.find(KEY)
-        assert found.body == b"\0\xff"
-        assert await other.close(KEY, owner="a", state=EntryState.PLACED, order_id="7")
-        assert not await one.renew(KEY, owner="a", lease=30)
-
-
 @pytest.mark.parametrize(
     "content", [b"no database at all, but long enough to be looked at" * 40, b"\0" * 4096], ids=["text", "zeros"]
 )
@@ -79,8 +70,7 @@ async def test_a_forgotten_journal_leaves_no_thread(tmp_path: Path) -> None:
 async def test_writes_are_synchronous_and_logged_ahead(tmp_path: Path) -> None:
     async with SqliteJournal(tmp_path / "orders.journal") as journal:
         await journal.open(KEY, b"", owner="a", lease=30)
-        connection = journal._file._connection
-        assert connection is not None
+        connection = journal._file._opened[0]
         asked = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
         assert asked == ["wal", 2]  # 2 is FULL
 
@@ -104,7 +94,7 @@ async def test_waits_for_another_process_that_writes_or_creates_the_file(tmp_pat
 async def test_says_that_the_disk_is_full_and_recovers(tmp_path: Path) -> None:
     async with SqliteJournal(tmp_path / "orders.journal") as journal:
         await journal.now()
-        connection = journal._file._connection
+        connection = journal._file._opened[0]
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count = {pages}")
         with pytest.raises(JournalError, match=r"orders\.journal cannot be used: database or disk is full"):

@@ -14,7 +14,7 @@ import pytest
 
 from brokerage_async.errors import BrokerageError
 from brokerage_async.journal import EntryKey, JournalError, SqliteJournal
-from brokerage_async.storage.sqlite_file import FileThread, SqliteFile, prepare
+from brokerage_async.storage.sqlite_file import SqliteFile, prepare
 from brokerage_async.storage.subject import Subject
 
 SUBJECT = Subject(kind="journal", name="j", error=JournalError)
@@ -180,8 +180,8 @@ def create(connection: sqlite3.Connection, subject: Subject) -> None:
     connection.execute("CREATE TABLE IF NOT EXISTS t (a)")
 
 
-def exclusive(path: Path) -> FileThread:
-    return FileThread(SqliteFile(path, OWNED, set_up=create, exclusive=True), OWNED)
+def exclusive(path: Path) -> SqliteFile:
+    return SqliteFile(path, OWNED, set_up=create, exclusive=True)
 
 
 def count(connection: sqlite3.Connection) -> int:
@@ -200,9 +200,9 @@ async def test_run_second_owner_is_rejected_at_once_until_the_first_closes(tmp_p
 
 
 async def test_run_exclusive_file_that_was_moved_is_noticed(tmp_path: Path) -> None:
-    thread = exclusive(tmp_path / "t.db")
-    assert await thread.run(count) == 0
+    file = exclusive(tmp_path / "t.db")
+    assert await file.run(count) == 0
     (tmp_path / "t.db").rename(tmp_path / "elsewhere")
     with pytest.raises(BrokerageError, match="was moved or deleted after it was opened: close the thing"):
-        await thread.run(count)
-    await thread.aclose()
+        await file.run(count)
+    await file.aclose()

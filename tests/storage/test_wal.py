@@ -140,7 +140,7 @@ async def test_frames_of_the_log_before_are_no_damage(tmp_path: Path) -> None:
     async with SqliteJournal(path) as journal:
         for number in range(ENTRIES):
             await journal.open(key(number), b"x" * 100, owner="a", lease=30)
-        connection = journal._file._connection
+        connection = journal._file._opened[0]
         connection.execute("PRAGMA wal_checkpoint(RESTART)")
         for number in range(ENTRIES, ENTRIES + 5):
             await journal.open(key(number), b"", owner="a", lease=30)

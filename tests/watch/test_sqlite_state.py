@@ -152,14 +152,14 @@ async def test_log_of_a_crashed_process_is_read_and_damage_in_it_found(tmp_path:
 
 async def test_full_disk_is_reported_and_nothing_is_half_written(tmp_path: Path) -> None:
     state = await opened(tmp_path / "watch.db")
-    thread = state._thread
-    pages = await thread.run(lambda connection: int(connection.execute("PRAGMA page_count").fetchone()[0]))
-    await thread.run(lambda connection: connection.execute(f"PRAGMA max_page_count = {pages}").fetchall())
+    file = state._file
+    pages = await file.run(lambda connection: int(connection.execute("PRAGMA page_count").fetchone()[0]))
+    await file.run(lambda connection: connection.execute(f"PRAGMA max_page_count = {pages}").fetchall())
     many = [attrs.evolve(ADDED, sequence=n, after=b"x" * 10_000) for n in range(1, 9)]
     with pytest.raises(WatchStateError, match="database or disk is full"):
         await state.report(many, {})
-    await thread.run(lambda connection: connection.execute("PRAGMA max_page_count = 10000").fetchall())
-    assert (await thread.run(lambda connection: connection.execute("SELECT count(*) FROM reported").fetchone())) == (0,)
+    await file.run(lambda connection: connection.execute("PRAGMA max_page_count = 10000").fetchall())
+    assert (await file.run(lambda connection: connection.execute("SELECT count(*) FROM reported").fetchone())) == (0,)
     await state.report(many, {})
     await state.aclose()
     assert (await content(tmp_path / "watch.db")).sequence == 8

@@ -6,19 +6,22 @@ import asyncio
 import os
 import sqlite3
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from brokerage_async.journal import JournalEntry, SqliteJournal
-from brokerage_async.journal.sql import SqlJournal, text_of
+from brokerage_async.journal.sql import SqlJournal, Steps
+from brokerage_async.journal.sqlite import run_steps
 
 from .events import Event, only
 
 if TYPE_CHECKING:
     from .process import Process
     from .world import World
+
+R = TypeVar("R")
 
 MEMORY = Path("/dev/shm")
 PARTS = ("", "-wal", "-shm")
@@ -54,17 +57,23 @@ class JournalFile:
         """Return the entries of both files."""
         found = await self.here()
         keys = {entry.key for entry in found}
-        moved = await FileDatabase(f"{self._path}.moved", self._clock).entries()
+        moved = await self._entries_of(f"{self._path}.moved")
         return found + [entry for entry in moved if entry.key not in keys]
 
     async def here(self) -> list[JournalEntry]:
         """Return the entries of the file that is at the path now."""
-        return await FileDatabase(str(self._path), self._clock).entries()
+        return await self._entries_of(str(self._path))
+
+    async def _entries_of(self, path: str) -> list[JournalEntry]:
+        try:
+            return await FileDatabase(path, self._clock).entries()
+        except sqlite3.OperationalError:  # the file is missing, or its table
+            return []
 
     def close(self) -> None:
         """Remove the files."""
         for journal in self._opened:
-            journal._thread._finalizer()
+            journal._file._finalizer()
         self._folder.cleanup()
 
     def _later(self, process: Process, work: Callable[[], Any]) -> asyncio.Future[Any]:
@@ -105,19 +114,15 @@ class _Named:
 
 
 class FileDatabase(SqlJournal):
-    """Reader of the SQLite file of a journal, which may be missing. Runs statements at once."""
+    """Reader of the SQLite file of a journal. Runs statements at once."""
 
     def __init__(self, path: str, clock: Callable[[], float]) -> None:
         self._path = path
         self._clock = clock
 
-    async def _run(self, statement: str, values: Mapping[str, object], **_: Any) -> Sequence[Sequence[Any]]:
-        text = text_of(statement, table="entries", now=":now")
-        try:
-            with closing(sqlite3.connect(f"file:{self._path}?mode=rw", uri=True)) as connection:
-                return connection.execute(text, {**values, "now": self._clock()}).fetchall()
-        except sqlite3.OperationalError:  # the file is missing, or its table
-            return []
+    async def _perform(self, work: Callable[[], Steps[R]], **_: Any) -> R:
+        with closing(sqlite3.connect(f"file:{self._path}?mode=rw", uri=True)) as connection:
+            return run_steps(connection, work(), self._clock())
 
     async def aclose(self) -> None:
         """Do nothing: every statement opens its own connection."""

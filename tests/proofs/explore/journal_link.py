@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import inspect
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from brokerage_async.errors import OrderRefusedError
 from brokerage_async.journal import EntryState, JournalEntry, JournalError
-from brokerage_async.journal.sql import SqlJournal, creation, text_of
+from brokerage_async.journal.sql import SqlJournal, Steps, creation
+from brokerage_async.journal.sqlite import run_steps
 
 from .events import Event, Fault, Option, only
 
 if TYPE_CHECKING:
     from .process import Process
     from .world import World
+
+R = TypeVar("R")
 
 READS = {"now", "find", "entries"}
 
@@ -28,7 +31,6 @@ class Database(SqlJournal):
     """
 
     _connection: ClassVar[sqlite3.Connection | None] = None
-    _texts: ClassVar[dict[str, str]] = {}
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -39,11 +41,8 @@ class Database(SqlJournal):
         for table in ("entries", "entries_halt", "entries_trip"):
             Database._connection.execute(f"DELETE FROM {table}")
 
-    async def _run(self, statement: str, values: Mapping[str, object], **_: Any) -> Sequence[Sequence[Any]]:
-        text = self._texts.get(statement)
-        if text is None:
-            text = self._texts[statement] = text_of(statement, table="entries", now=":now")
-        return self._connection.execute(text, {**values, "now": self._clock()}).fetchall()
+    async def _perform(self, work: Callable[[], Steps[R]], *, alone: bool = False, **_: Any) -> R:
+        return run_steps(self._connection, work(), self._clock(), alone=alone)
 
     async def aclose(self) -> None:
         """Keep the connection for the next history."""

@@ -29,7 +29,7 @@ from brokerage_async.storage.sqlite_file import SqliteFile
 from .scopes import EXHAUSTED, Scope
 from .search import Found, exhaust
 
-_close, _outcome_of, _leg_differs, _opening = place.close, retry.outcome_of, orders._leg_differs, sql._opening
+_close, _outcome_of, _leg_differs = place.close, retry.outcome_of, orders._leg_differs
 _open, _poll, _release = Attempt.open, lists.OrderLists.poll, place._release
 
 
@@ -91,7 +91,7 @@ def hunt(name: str) -> Found | None:
 @plant("fences", 2000, "repeated", "turned-away", faults=2)
 def outcome_unfenced() -> Any:
     """An outcome is recorded by a worker that no longer holds the entry."""
-    return [patch.object(sql, "CLOSE", sql.CLOSE.replace(" AND owner = :owner", ""))]
+    return [patch.object(sql, "CLOSE", sql.CLOSE.replace("{held}", "{open}"))]
 
 
 @plant("machines", 2000, over=(Attempt, "objection"))
@@ -347,7 +347,7 @@ async def caps_checked_before_the_claim(self: Attempt, body: bytes, *, usage: An
 def unknown_order_gives_its_share_back() -> Any:
     """An order of unknown outcome does not count towards the caps of the guard."""
     without = sql.COUNTS.replace("<> 'refused'", "<> 'open'")
-    return [patch.object(sql, "_opening", lambda *how: _opening(*how).replace("{counts}", without))]
+    return [patch.object(sql, "EXACT_SUMS", sql.EXACT_SUMS.replace("{counts}", without))]
 
 
 @plant("halt", 500, over=(Attempt, "open"))

@@ -17,7 +17,7 @@ import attrs
 
 from brokerage_async.journal import PostgresJournal
 from tests import journal_servers
-from tests.processes import Crowd, crowd, preload
+from tests.processes import DRIVER, Crowd, crowd, preload
 from tests.proofs.kill.lossy_proxy import LossyProxy, at_random
 from tests.proofs.kill.scripted_brokerage import LEASE, ScriptedBrokerage
 from tests.proofs.kill.sharing_worker import Report, Share, work
@@ -33,7 +33,7 @@ SHORT_OUTAGE, LONG_OUTAGE = 0.5, LEASE + 1.0
 """Seconds of an outage at most; every second one outlasts all claims."""
 LIMIT = 270.0
 """Seconds after which workers begin no placement any more."""
-preload("tests.proofs.kill.sharing_worker")
+preload("tests.proofs.kill.sharing_worker", *DRIVER)
 
 
 class _Workers(Crowd):

@@ -16,7 +16,7 @@ from brokerage_async.journal import JournalError, PostgresJournal
 from brokerage_async.order_entry import OrderEntry, OrderGuard, Placement, ReconcilePolicy
 from tests.proofs.kill.scripted_brokerage import LEASE, VISIBLE
 
-POLICY = ReconcilePolicy(visibility_delay=VISIBLE + 0.7, first=0.05, max_interval=0.3)
+POLICY = ReconcilePolicy(visibility_delay=VISIBLE + 0.7, first=0.05, max_interval=0.3, give_up=30)
 AT_ONCE = 12
 NEIGHBOURS = 24
 """So many orders lie together in the list of every worker, in another order each: workers meet, but at random."""

@@ -22,15 +22,17 @@ from brokerage_async import tickets
 from brokerage_async.journal import EntryKey, EntryState
 from brokerage_async.simulator import Simulator
 from tests import journal_servers
-from tests.processes import Service, crowd, preload
+from tests.processes import DRIVER, Service, crowd, preload
 from tests.proofs.kill import worker
 from tests.proofs.kill.scripted_brokerage import BookedOrder
 from tests.proofs.kill.verdict import judge
 from tests.proofs.kill.worker import POINTS, Job
 
 SMALL = {"equities": 60, "equity_options": 10, "chain_rows": 10, "warrants": 5}
-preload("tests.proofs.kill.worker", "brokerage_async.simulator")
+preload("tests.proofs.kill.worker", "brokerage_async.simulator", "brokerage_async.journal.sqlite", *DRIVER)
 ABSENT = journal_servers.missing()
+LIMIT = 120.0
+"""Seconds that a process may take: a search gives up before, but a busy machine may not let it run."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -45,9 +47,9 @@ async def place_and_die(job: Job, delay: float) -> None:
     """A process that dies at the point its job says, or else ``delay`` seconds after it began to trade."""
     async with crowd() as people:
         number = people.start(worker.place, job)
-        await people.wait_for(lambda each: bool(each.of("ready")), 30)
+        await people.wait_for(lambda each: bool(each.of("ready")), LIMIT)
         if job.point:
-            await people.wait_for_all(10)
+            await people.wait_for_all(LIMIT)
         else:
             await asyncio.sleep(delay)
         assert await people.end(number) == -9
@@ -56,7 +58,7 @@ async def place_and_die(job: Job, delay: float) -> None:
 async def recover_in_a_process(job: Job) -> list[tuple[str, str, str]]:
     async with crowd() as people:
         number = people.start(worker.recover, job)
-        await people.wait_for_all(60)
+        await people.wait_for_all(LIMIT)
         assert await people.end(number) == 0
         ((_, answer),) = people.of("recovered")
     return list(answer)

@@ -17,7 +17,7 @@ from brokerage_async.protocol.response import Response
 from tests.processes import Service
 from tests.proofs.kill.killer import Killer, points
 
-POLICY = ReconcilePolicy(visibility_delay=0.4, first=0.05, max_interval=0.1)
+POLICY = ReconcilePolicy(visibility_delay=0.4, first=0.05, max_interval=0.1, give_up=30)
 LEASE = 0.5
 JOURNAL, ORDER, OUTCOME = "the journal is written", "the order is sent", "the outcome is written"
 POINTS = points(JOURNAL, ORDER, OUTCOME)
