@@ -142,6 +142,18 @@ def frozen(builders: list[Any], model: type[T]) -> list[T]:
     return built
 
 
+def maker(kind: type[T]) -> Callable[..., T]:
+    """Return a quick constructor of a frozen attrs class: it takes the values of all fields in order, unchecked."""
+    names = [field.name for field in attrs.fields(cast("Any", kind))]
+    if not CLASS_SWAP:
+        return lambda *values: kind(**dict(zip(names, values, strict=True)))
+    stores = "; ".join(f"new.{name} = {name}" for name in names)
+    namespace: dict[str, Any] = {"builder": mutable_builder(kind), "kind": kind}
+    source = f"def make({', '.join(names)}): new = builder(); {stores}; new.__class__ = kind; return new"
+    exec(source, namespace)  # noqa: S102 - names of attributes only
+    return cast("Callable[..., T]", namespace["make"])
+
+
 def share(shared: dict[Any, T], key: tuple[Any, ...], model: T) -> T:
     """Return the model, remembered under its values unless one of them is long."""
     if _is_short(key):
