@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NoReturn, TypeVar, cast
 
 import attrs
 
-from ._decimals import MAX_CACHED_LENGTH, finite, read_decimal
+from ._decimals import finite, read_decimal
 from ._portable import Portable
 
 T = TypeVar("T")
@@ -29,9 +29,6 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 #: Whether a mutable builder may become the model by a change of its class: cheap, except where it stops all threads.
 CLASS_SWAP: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
-
-#: Entries of the cache. A full one starts over.
-MAX_SHARED = 4096
 
 
 class Extra(dict[str, Any]):
@@ -152,30 +149,6 @@ def maker(kind: type[T]) -> Callable[..., T]:
     source = f"def make({', '.join(names)}): new = builder(); {stores}; new.__class__ = kind; return new"
     exec(source, namespace)  # noqa: S102 - names of attributes only
     return cast("Callable[..., T]", namespace["make"])
-
-
-def share(shared: dict[Any, T], key: tuple[Any, ...], model: T) -> T:
-    """Return the model, remembered under its values unless one of them is long."""
-    if _is_short(key):
-        if len(shared) >= MAX_SHARED:
-            shared.clear()
-        shared[key] = model
-    return model
-
-
-def _is_short(value: object) -> bool:
-    """Return whether a value of a shared model is short, with everything in it."""
-    match value:
-        case str():
-            return len(value) <= MAX_CACHED_LENGTH
-        case tuple():
-            return len(value) <= MAX_CACHED_LENGTH and all(map(_is_short, value))
-        case Model():
-            names: Iterable[str] = type(value).__slots__
-            return all(_is_short(getattr(value, name)) for name in names)
-        case dict():
-            return not value
-    return True
 
 
 def raw_object(value: Mapping[str, Any]) -> Extra:

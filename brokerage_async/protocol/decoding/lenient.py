@@ -68,7 +68,7 @@ def build_rows(plan: Plan, rows: Sequence[Any], path: str, issues: Issues) -> li
     """Return the models of decoded rows. Raises one of UNREADABLE when a row needs a closer look."""
     if not plan.is_typed:
         _settle(plan, rows, path, issues)
-    models: list[Any] = plan.variant.build_all(rows)
+    models = list(plan.variant.build_all(rows))
     report_missing(plan.wire, models, path, issues)
     return models
 
