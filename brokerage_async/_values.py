@@ -7,8 +7,6 @@ Caches hold short strings only: they are bounded in bytes, whatever the service 
 
 from __future__ import annotations
 
-import functools
-import operator
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
@@ -71,12 +69,6 @@ class Extra(dict[str, Any]):
 EMPTY: Extra = Extra()
 
 
-@functools.cache
-def _hashed(model: type[Any]) -> Callable[[Any], Any]:
-    """Return what reads the fields of a model that are hashed."""
-    return operator.attrgetter(*(field.name for field in attrs.fields(model) if field.hash is not False))
-
-
 class Model(Portable):
     """Base of all models: equal by value, hashable, with a repr that shows only the fields that are set.
 
@@ -86,17 +78,12 @@ class Model(Portable):
     __slots__ = ()
 
     def __eq__(self, other: object) -> bool:
-        cls: Any = self.__class__
-        names = [field.name for field in attrs.fields(cls)]
-        source = " and ".join(f"self.{name} == other.{name}" for name in names)
-        namespace: dict[str, Any] = {}
-        guard = "NotImplemented if other.__class__ is not self.__class__ else"
-        exec(f"def __eq__(self, other): return {guard} {source}", namespace)  # noqa: S102 - names of attributes only
-        cls.__eq__ = namespace["__eq__"]
-        return cast("bool", cls.__eq__(self, other))
+        _compile_comparison(self.__class__)
+        return self.__eq__(other)
 
     def __hash__(self) -> int:
-        return hash(_hashed(cast("Any", self.__class__))(self))
+        _compile_comparison(self.__class__)
+        return self.__hash__()
 
     def __repr__(self) -> str:
         fields = attrs.fields(cast("type[attrs.AttrsInstance]", type(self)))
@@ -109,6 +96,20 @@ class Model(Portable):
             hidden = not field.repr or (secretive and field.name == "extra")
             shown.append(f"{field.name}=..." if hidden else f"{field.name}={value!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _compile_comparison(cls: Any) -> None:
+    """Give a class the ``__eq__`` and the ``__hash__`` that attrs would."""
+    fields = attrs.fields(cls)
+    equal = " and ".join(f"self.{field.name} == other.{field.name}" for field in fields)
+    hashed = "".join(f"self.{field.name}, " for field in fields if field.hash is not False)
+    source = f"""
+def __eq__(self, other): return NotImplemented if other.__class__ is not self.__class__ else {equal}
+def __hash__(self): return hash(({hashed}))
+"""
+    namespace: dict[str, Any] = {}
+    exec(source, namespace)  # noqa: S102 - names of attributes only
+    cls.__eq__, cls.__hash__ = namespace["__eq__"], namespace["__hash__"]
 
 
 def mutable_builder(model: type[Any]) -> Any:
