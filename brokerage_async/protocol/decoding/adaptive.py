@@ -110,18 +110,24 @@ class DecoderRegistry:
         """Return how a generated wire struct is decoded at present."""
         return self._plans.get(wire) or self._make_plan(wire)
 
-    def learn(self, wire: type[Wire], rows: Iterable[dict[str, Any]]) -> bool:
-        """Learn the unknown keys of raw rows and everything nested in them. Return False if there were none."""
+    def adapt(self, wire: type[Wire], rows: Iterable[dict[str, Any]], *, widen: bool) -> bool:
+        """Learn the unknown keys of raw rows, or widen the fields whose values do not fit, nested ones included.
+
+        Return False if there were none. To look for odd values takes ten times as long as to convert a row.
+        """
         with self._lock:
-            before = sum(map(len, self._learned.values()))
+            before = self._extent()
             for row in rows:
-                self._learn_keys(wire, row)
-            grown = sum(map(len, self._learned.values())) > before
+                self._adapt_to(wire, row, widen=widen)
+            grown = self._extent() > before
             if grown:
                 self._plans.clear()
         return grown
 
-    def _learn_keys(self, wire: type[Wire], row: dict[str, Any]) -> None:
+    def _extent(self) -> int:
+        return len(self._widened) + sum(map(len, self._learned.values()))
+
+    def _adapt_to(self, wire: type[Wire], row: dict[str, Any], *, widen: bool) -> None:
         fields, learned = wire_fields(wire), self._learned.setdefault(wire, {})
         for key, value in row.items():
             field = fields.get(key)
@@ -129,33 +135,16 @@ class DecoderRegistry:
                 if key not in learned:
                     fitting = key != SPARE and len(key) <= MAX_KEY_LENGTH and not _UNNAMEABLE.search(key)
                     learned[key if fitting and len(learned) < MAX_KEYS else SPARE] = None
-            elif field.child is not None:
-                for child in _nested_rows(field, value):
-                    self._learn_keys(field.child, child)
-
-    def widen(self, wire: type[Wire], row: dict[str, Any]) -> bool:
-        """Widen the fields whose values in a raw row do not fit. Return False if there were none."""
-        with self._lock:
-            before = len(self._widened)
-            self._widen_fields(wire, row)
-            grown = len(self._widened) > before
-            if grown:
-                self._plans.clear()
-        return grown
-
-    def _widen_fields(self, wire: type[Wire], row: dict[str, Any]) -> None:
-        fields = wire_fields(wire)
-        for key, value in row.items():
-            field = fields.get(key)
-            if field is None or value is None:
                 continue
-            is_doubled = field.alias_of is not None and row.get(field.alias_of) is not None
-            has_spare = field.child is not None and SPARE in self._learned.get(field.child, ())
-            if field not in self._widened and (is_doubled or has_spare or not fits(field, value)):
-                self._widened.add(field)
+            if widen and value is not None and field not in self._widened:
+                is_doubled = field.alias_of is not None and row.get(field.alias_of) is not None
+                has_spare = field.child is not None and SPARE in self._learned.get(field.child, ())
+                if is_doubled or has_spare or not fits(field, value):
+                    self._widened.add(field)
             if field.child is not None:
-                for child in _nested_rows(field, value):
-                    self._widen_fields(field.child, child)
+                for item in value if field.many and isinstance(value, list) else (value,):
+                    if isinstance(item, dict):
+                        self._adapt_to(field.child, item, widen=widen)
 
     def is_first_warning(self, operation: str, path: str) -> bool:
         """Return whether this warning has not been given yet, and remember it."""
@@ -201,11 +190,6 @@ class DecoderRegistry:
 
 #: The registry of the process.
 REGISTRY = DecoderRegistry()
-
-
-def _nested_rows(field: WireField, value: Any) -> list[dict[str, Any]]:
-    """Return the raw rows in the value of a field."""
-    return [item for item in (value if field.many and isinstance(value, list) else (value,)) if isinstance(item, dict)]
 
 
 def variant_methods(wire: type[Wire], learned: Sequence[str], widened: Iterable[WireField] = ()) -> dict[str, Any]:

@@ -206,12 +206,12 @@ def _structure(wire: type[Wire], rows: list[Any], path: str, issues: Issues) -> 
         try:
             return build_rows(plan, plan.convert(rows), path, issues)
         except UNREADABLE:
-            if not registry.learn(wire, rows):
-                for row in rows:  # To look for the odd fields of a row takes ten times as long as to convert it.
+            if not registry.adapt(wire, rows, widen=False):
+                for row in rows:
                     try:
                         build_rows(plan, plan.convert([row]), path, issues)
                     except UNREADABLE:
-                        if registry.widen(wire, row):
+                        if registry.adapt(wire, [row], widen=True):
                             break
                 else:
                     raise

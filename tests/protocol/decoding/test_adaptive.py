@@ -217,8 +217,11 @@ def test_nested_rows_with_new_keys_are_kept_in_a_field_that_was_seen_in_another_
     assert [decode(row), decode(row)] == [[expected], [expected]]
 
 
-def test_learn_and_widen_return_whether_anything_changed() -> None:
+def test_adapt_returns_whether_anything_changed() -> None:
     registry = DecoderRegistry()
     rows: list[dict[str, Any]] = [{"id": "1", "new": 1}, {"price": "?"}]
-    assert [registry.learn(OrderWire, some) for some in (rows[:1], rows[:1], rows, [])] == [True, False, False, False]
-    assert [registry.widen(OrderWire, row) for row in (*rows, rows[1])] == [False, True, False]
+    for widen, some, grown in (
+        (False, rows[:1], True), (False, rows, False), (False, [], False),
+        (True, rows[:1], False), (True, rows[1:], True), (True, rows, False),
+    ):  # fmt: skip
+        assert registry.adapt(OrderWire, some, widen=widen) is grown
