@@ -7,8 +7,6 @@ Caches hold short strings only: they are bounded in bytes, whatever the service 
 
 from __future__ import annotations
 
-import functools
-import operator
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
@@ -17,7 +15,7 @@ from typing import Any, ClassVar, NoReturn, TypeVar, cast
 
 import attrs
 
-from ._decimals import MAX_CACHED_LENGTH, finite, read_decimal
+from ._decimals import finite, read_decimal
 from ._portable import Portable
 
 T = TypeVar("T")
@@ -29,9 +27,6 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 #: Whether a mutable builder may become the model by a change of its class: cheap, except where it stops all threads.
 CLASS_SWAP: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
-
-#: Entries of the cache. A full one starts over.
-MAX_SHARED = 4096
 
 
 class Extra(dict[str, Any]):
@@ -74,12 +69,6 @@ class Extra(dict[str, Any]):
 EMPTY: Extra = Extra()
 
 
-@functools.cache
-def _hashed(model: type[Any]) -> Callable[[Any], Any]:
-    """Return what reads the fields of a model that are hashed."""
-    return operator.attrgetter(*(field.name for field in attrs.fields(model) if field.hash is not False))
-
-
 class Model(Portable):
     """Base of all models: equal by value, hashable, with a repr that shows only the fields that are set.
 
@@ -89,17 +78,12 @@ class Model(Portable):
     __slots__ = ()
 
     def __eq__(self, other: object) -> bool:
-        cls: Any = self.__class__
-        names = [field.name for field in attrs.fields(cls)]
-        source = " and ".join(f"self.{name} == other.{name}" for name in names)
-        namespace: dict[str, Any] = {}
-        guard = "NotImplemented if other.__class__ is not self.__class__ else"
-        exec(f"def __eq__(self, other): return {guard} {source}", namespace)  # noqa: S102 - names of attributes only
-        cls.__eq__ = namespace["__eq__"]
-        return cast("bool", cls.__eq__(self, other))
+        _compile_comparison(self.__class__)
+        return self.__eq__(other)
 
     def __hash__(self) -> int:
-        return hash(_hashed(cast("Any", self.__class__))(self))
+        _compile_comparison(self.__class__)
+        return self.__hash__()
 
     def __repr__(self) -> str:
         fields = attrs.fields(cast("type[attrs.AttrsInstance]", type(self)))
@@ -112,6 +96,20 @@ class Model(Portable):
             hidden = not field.repr or (secretive and field.name == "extra")
             shown.append(f"{field.name}=..." if hidden else f"{field.name}={value!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _compile_comparison(cls: Any) -> None:
+    """Give a class the ``__eq__`` and the ``__hash__`` that attrs would."""
+    fields = attrs.fields(cls)
+    equal = " and ".join(f"self.{field.name} == other.{field.name}" for field in fields)
+    hashed = "".join(f"self.{field.name}, " for field in fields if field.hash is not False)
+    source = f"""
+def __eq__(self, other): return NotImplemented if other.__class__ is not self.__class__ else {equal}
+def __hash__(self): return hash(({hashed}))
+"""
+    namespace: dict[str, Any] = {}
+    exec(source, namespace)  # noqa: S102 - names of attributes only
+    cls.__eq__, cls.__hash__ = namespace["__eq__"], namespace["__hash__"]
 
 
 def mutable_builder(model: type[Any]) -> Any:
@@ -142,28 +140,16 @@ def frozen(builders: list[Any], model: type[T]) -> list[T]:
     return built
 
 
-def share(shared: dict[Any, T], key: tuple[Any, ...], model: T) -> T:
-    """Return the model, remembered under its values unless one of them is long."""
-    if _is_short(key):
-        if len(shared) >= MAX_SHARED:
-            shared.clear()
-        shared[key] = model
-    return model
-
-
-def _is_short(value: object) -> bool:
-    """Return whether a value of a shared model is short, with everything in it."""
-    match value:
-        case str():
-            return len(value) <= MAX_CACHED_LENGTH
-        case tuple():
-            return len(value) <= MAX_CACHED_LENGTH and all(map(_is_short, value))
-        case Model():
-            names: Iterable[str] = type(value).__slots__
-            return all(_is_short(getattr(value, name)) for name in names)
-        case dict():
-            return not value
-    return True
+def maker(kind: type[T]) -> Callable[..., T]:
+    """Return a quick constructor of a frozen attrs class: it takes the values of all fields in order, unchecked."""
+    names = [field.name for field in attrs.fields(cast("Any", kind))]
+    if not CLASS_SWAP:
+        return lambda *values: kind(**dict(zip(names, values, strict=True)))
+    stores = "; ".join(f"new.{name} = {name}" for name in names)
+    namespace: dict[str, Any] = {"builder": mutable_builder(kind), "kind": kind}
+    source = f"def make({', '.join(names)}): new = builder(); {stores}; new.__class__ = kind; return new"
+    exec(source, namespace)  # noqa: S102 - names of attributes only
+    return cast("Callable[..., T]", namespace["make"])
 
 
 def raw_object(value: Mapping[str, Any]) -> Extra:

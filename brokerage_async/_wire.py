@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
+
+from ._decimals import MAX_CACHED_LENGTH
+
+T = TypeVar("T")
+
+#: Entries of the cache of one class. A full one starts over.
+MAX_SHARED = 4096
 
 # Strings that are read further when the model is built. So are decimals that may be numbers, which decoders must read
 # with ``float_hook=Decimal`` to keep their digits. Date-times with an offset.
@@ -26,14 +33,15 @@ class Wire(msgspec.Struct, gc=False, forbid_unknown_fields=True, omit_defaults=T
         [built] = self.build_all((self,))
         return built
 
-    def build_new(self) -> Any:
-        """Return the same, but never an object that is shared."""
-        return self.build()
-
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Any]:
-        """Return the models of several structs of this class. Each subclass defines this or `build`."""
-        return [wire.build() for wire in wires]
+    def build_all(wires: Iterable[Any]) -> Sequence[Any]:
+        """Return the models of several structs of this class. Each subclass defines this."""
+        raise NotImplementedError
+
+    @classmethod
+    def build_new(cls, wires: Iterable[Any]) -> Sequence[Any]:
+        """Return the same, but no models that are shared."""
+        return cls.build_all(wires)
 
     @classmethod
     def of(cls, model: Any) -> Any:
@@ -46,10 +54,35 @@ class Wire(msgspec.Struct, gc=False, forbid_unknown_fields=True, omit_defaults=T
 
 
 def build_list(wires: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the models of the structs in a field. A tuple holds models already."""
-    if type(wires) is tuple:
-        return wires
-    return tuple(wires[0].build_all(wires)) if wires else ()
+    """Return the models of the structs in a field. It may hold models already."""
+    return tuple(wires[0].build_all(wires)) if wires and isinstance(wires[0], Wire) else tuple(wires)
+
+
+class Shared(dict[tuple[Any, ...], tuple[T, ...]]):
+    """Models by their frozen structs: equal lists of structs become one tuple of models.
+
+    A ``dict`` with `__missing__` finds a hit without entering Python code.
+    """
+
+    def __init__(self, build: Callable[[Iterable[Any]], Iterable[T]]) -> None:
+        self._build = build
+
+    def __missing__(self, wires: tuple[Any, ...]) -> tuple[T, ...]:
+        models = tuple(self._build(wires))
+        if _is_short(wires):
+            if len(self) >= MAX_SHARED:
+                self.clear()
+            self[wires] = models
+        return models
+
+
+def _is_short(value: object) -> bool:
+    """Return whether what stays in a cache is short, with everything in it."""
+    if isinstance(value, Wire):
+        value = msgspec.structs.astuple(value)
+    if isinstance(value, tuple):
+        return len(value) <= MAX_CACHED_LENGTH and all(map(_is_short, value))
+    return not isinstance(value, str) or len(value) <= MAX_CACHED_LENGTH
 
 
 def with_extra(wire: Wire, extra: Mapping[str, Any]) -> dict[str, Any]:

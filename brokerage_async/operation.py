@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar
 import attrs
 
 from ._decimals import Decimals
+from ._values import maker
 
 if TYPE_CHECKING:
     import pandas
@@ -262,7 +263,7 @@ class Operation(Generic[T]):
                     query[parameter.wire] = value
         if values:
             raise TypeError(f"{self.name} has no parameter {', '.join(map(repr, values))}")
-        return BoundCall(self, path=path, query=query, body=body)
+        return _make_call(self, path, query, body)
 
     def __repr__(self) -> str:
         return f"<Operation {self.name}: {self.method} {self.path}>"
@@ -282,6 +283,9 @@ class BoundCall(Generic[T]):
     path: Mapping[str, object] = attrs.field(factory=dict, kw_only=True, hash=False)
     query: Mapping[str, object] = attrs.field(factory=dict, kw_only=True, hash=False)
     body: object | None = attrs.field(default=None, kw_only=True, hash=False, repr=False)
+
+
+_make_call: Callable[..., BoundCall[Any]] = maker(BoundCall)
 
 
 @attrs.frozen

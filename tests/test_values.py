@@ -57,34 +57,7 @@ def test_extra_is_a_mapping_that_travels() -> None:
     assert values.raw_object(EMPTY) is EMPTY
 
 
-def test_models_are_shared_up_to_a_length_of_their_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    shared: dict[Any, object] = {}
-    monkeypatch.setattr(values, "MAX_SHARED", 2)
-    model = object()
-    assert values.share(shared, ("a", None, 1), model) is model
-    assert values.share(shared, ("a", "x" * (values.MAX_CACHED_LENGTH + 1)), model) is model
-    assert list(shared) == [("a", None, 1)]
-    for number in range(5):
-        values.share(shared, (number,), model)
-        assert len(shared) <= 2
-
-
-def test_models_are_values_and_shared_ones_are_short() -> None:
-    shared: dict[Any, object] = {}
-    model = object()
-    long = "x" * (values.MAX_CACHED_LENGTH + 1)
-    tick = models.TickSize(value=Decimal(1), symbol="A")
-    for key in [("a", (tick, tick)), ("b", ("c", "d"))]:
-        values.share(shared, key, model)
-        assert key in shared
-    for key in [
-        (("a", long),),
-        ((models.TickSize(symbol=long),),),
-        (tuple(range(values.MAX_CACHED_LENGTH + 1)),),
-        (models.TickSize(extra={"unknown": 1}),),
-    ]:
-        values.share(shared, key, model)
-        assert key not in shared
+def test_models_are_values() -> None:
     order = {"id": "7", "price": "1.25", "legs": [{"symbol": "AAPL"}]}
     first, second = (models.converter.structure(order, models.Order) for _ in range(2))
     assert first == second

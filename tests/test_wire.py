@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from brokerage_async._wire import DecimalText, Moment, Wire, build_list, with_extra
-from tests.tables import for_each
+from brokerage_async import _wire
+from brokerage_async._wire import DecimalText, Moment, Shared, Wire, build_list, with_extra
 
 
 class PlantWire(Wire):
@@ -17,8 +17,9 @@ class PlantWire(Wire):
     height: DecimalText | None = None
     watered_at: Moment | None = None
 
-    def build(self) -> Any:
-        return self.height
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Any]:
+        return [wire.height for wire in wires]
 
     @staticmethod
     def of(model: Any) -> Any:
@@ -26,7 +27,7 @@ class PlantWire(Wire):
 
 
 def test_wire_rejects_unknown_keys_and_writes_extra_over_fields() -> None:
-    assert msgspec.json.decode(b'{"height": "1.25"}', type=PlantWire).build_new() == "1.25"
+    assert msgspec.json.decode(b'{"height": "1.25"}', type=PlantWire).build() == "1.25"
     for body in (b'{"width": "1.25"}', b'{"watered_at": "2026-06-12T14:30:00"}', b'{"height": 1.25}'):
         with pytest.raises(msgspec.ValidationError):
             msgspec.json.decode(body, type=PlantWire)
@@ -35,23 +36,43 @@ def test_wire_rejects_unknown_keys_and_writes_extra_over_fields() -> None:
     assert with_extra(wire, {"weight": Decimal("2.5")}) == {"height": "1.25", "weight": Decimal("2.5")}
 
 
-class SeedWire(Wire):
-    """Wire form of a seed, built list by list."""
-
-    name: str | None = None
-
-    @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Any]:
-        return [wire.name for wire in wires]
-
-    @staticmethod
-    def of(model: Any) -> Any:
-        return SeedWire(name=model)
-
-
-@for_each("wire", [PlantWire(height="1.25"), SeedWire(name="1.25")])
-def test_build_and_build_all_follow_from_each_other(wire: Wire) -> None:
-    assert wire.build() == wire.build_new() == "1.25"
-    assert wire.build_all([wire, wire]) == ["1.25", "1.25"]
-    assert build_list([wire, wire]) == ("1.25", "1.25")
+def test_a_list_of_structs_is_built_and_one_of_models_is_left_alone() -> None:
+    wire = PlantWire(height="1.25")
+    assert build_list([wire, wire]) == build_list(("1.25", "1.25")) == ("1.25", "1.25")
     assert build_list([]) == ()
+
+
+class SeedWire(Wire, frozen=True):
+    """Wire form of a seed, whose models are shared."""
+
+    name: str | int | None = None
+
+    @staticmethod
+    def build_new(wires: Iterable[Any]) -> list[Any]:
+        return [[wire.name] for wire in wires]
+
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> tuple[Any, ...]:
+        return SEEDS[tuple(wires)]
+
+
+SEEDS: Shared[Any] = Shared(SeedWire.build_new)
+
+
+def test_equal_lists_of_shared_models_become_one_tuple_unless_something_in_them_is_long() -> None:
+    one, other = [SeedWire(name="a"), SeedWire(name="b")], [SeedWire(name="a"), SeedWire(name="b")]
+    assert build_list(one) is build_list(other)
+    assert build_list(one) == (["a"], ["b"])
+    assert one[0].build() is other[0].build()
+    assert SeedWire.build_new(one)[0] is not SeedWire.build_new(one)[0]
+    assert SeedWire(name=1).build() != SeedWire(name="1").build()
+    for long in ([SeedWire(name="a" * 65)], [SeedWire(name="a")] * 65):
+        assert build_list(long) == build_list(long)
+        assert build_list(long) is not build_list(long)
+
+
+def test_a_full_cache_of_shared_models_starts_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_wire, "MAX_SHARED", 2)
+    built = [SeedWire(name=f"full {number}").build() for number in range(3)]
+    assert SeedWire(name="full 2").build() is built[2]
+    assert SeedWire(name="full 0").build() is not built[0]

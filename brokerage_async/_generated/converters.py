@@ -32,9 +32,18 @@ from brokerage_async._values import (
     read_boolean,
     read_epoch,
     read_integer,
-    share,
 )
-from brokerage_async._wire import DateText, DecimalNumber, DecimalText, Moment, MomentText, Wire, build_list, with_extra
+from brokerage_async._wire import (
+    DateText,
+    DecimalNumber,
+    DecimalText,
+    Moment,
+    MomentText,
+    Shared,
+    Wire,
+    build_list,
+    with_extra,
+)
 
 from . import models
 
@@ -415,32 +424,28 @@ class EquityWire(Wire, rename="kebab"):
 
 
 _TickSizeBuilder = mutable_builder(models.TickSize)
-_SHARED_TICKSIZE: dict[tuple[Any, ...], models.TickSize] = {}
 
 
-class TickSizeWire(Wire):
+class TickSizeWire(Wire, frozen=True):  # type: ignore[misc]  # structs may be frozen
     value: DecimalText | None = None
     threshold: DecimalText | None = None
     symbol: str | None = None
 
-    def build(self) -> models.TickSize:
-        key = (
-            self.value,
-            self.threshold,
-            self.symbol,
-        )
-        shared: models.TickSize | None = _SHARED_TICKSIZE.get(key)
-        return share(_SHARED_TICKSIZE, key, self.build_new()) if shared is None else shared
+    @staticmethod
+    def build_new(wires: Iterable[Any]) -> list[models.TickSize]:
+        built: list[Any] = []
+        for wire in wires:
+            o = _TickSizeBuilder()
+            o.extra = EMPTY
+            o.value = None if (v := wire.value) is None else read_decimal(v)
+            o.threshold = None if (v := wire.threshold) is None else read_decimal(v)
+            o.symbol = wire.symbol
+            built.append(o)
+        return frozen(built, models.TickSize)
 
-    def build_new(self) -> models.TickSize:
-        v: Any
-        o = _TickSizeBuilder()
-        o.extra = EMPTY
-        o.value = None if (v := self.value) is None else read_decimal(v)
-        o.threshold = None if (v := self.threshold) is None else read_decimal(v)
-        o.symbol = self.symbol
-        (built,) = frozen([o], models.TickSize)
-        return built
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> tuple[models.TickSize, ...]:
+        return _SHARED_TICKSIZE[tuple(wires)]
 
     @classmethod
     def of(cls, model: Any) -> Any:
@@ -450,6 +455,9 @@ class TickSizeWire(Wire):
             model.symbol,
         )
         return with_extra(wire, model.extra) if model.extra else wire
+
+
+_SHARED_TICKSIZE: Shared[models.TickSize] = Shared(TickSizeWire.build_new)
 
 
 _EquityOptionBuilder = mutable_builder(models.EquityOption)
@@ -663,10 +671,9 @@ class FutureOptionWire(Wire, rename="kebab"):
 
 
 _FutureOptionProductBuilder = mutable_builder(models.FutureOptionProduct)
-_SHARED_FUTUREOPTIONPRODUCT: dict[tuple[Any, ...], models.FutureOptionProduct] = {}
 
 
-class FutureOptionProductWire(Wire, rename="kebab"):
+class FutureOptionProductWire(Wire, frozen=True, rename="kebab"):  # type: ignore[misc]  # structs may be frozen
     cash_settled: bool | None = None
     code: str | None = None
     display_factor: DecimalText | None = None
@@ -686,61 +693,40 @@ class FutureOptionProductWire(Wire, rename="kebab"):
     clearing_exchange_code: str | None = None
     clearing_price_multiplier: DecimalText | None = None
     is_rollover: bool | None = None
-    futures_trading_cutoff_times: list[TradingCutoffWire] | None = None
+    futures_trading_cutoff_times: tuple[TradingCutoffWire, ...] | None = None
 
-    def build(self) -> models.FutureOptionProduct:
-        v: Any
-        key = (
-            self.cash_settled,
-            self.code,
-            self.display_factor,
-            self.exchange,
-            self.expiration_type,
-            self.is_am_settled,
-            self.itm_rule,
-            self.market_sector,
-            self.product_subtype,
-            self.product_type,
-            self.root_symbol,
-            self.settlement_delay_days,
-            self.supported,
-            self.legacy_code,
-            self.clearport_code,
-            self.clearing_code,
-            self.clearing_exchange_code,
-            self.clearing_price_multiplier,
-            self.is_rollover,
-            None if (v := self.futures_trading_cutoff_times) is None else build_list(v),
-        )
-        shared: models.FutureOptionProduct | None = _SHARED_FUTUREOPTIONPRODUCT.get(key)
-        return share(_SHARED_FUTUREOPTIONPRODUCT, key, self.build_new()) if shared is None else shared
+    @staticmethod
+    def build_new(wires: Iterable[Any]) -> list[models.FutureOptionProduct]:
+        built: list[Any] = []
+        for wire in wires:
+            o = _FutureOptionProductBuilder()
+            o.extra = EMPTY
+            o.cash_settled = wire.cash_settled
+            o.code = wire.code
+            o.display_factor = None if (v := wire.display_factor) is None else read_decimal(v)
+            o.exchange = wire.exchange
+            o.expiration_type = wire.expiration_type
+            o.is_am_settled = wire.is_am_settled
+            o.itm_rule = wire.itm_rule
+            o.market_sector = wire.market_sector
+            o.product_subtype = wire.product_subtype
+            o.product_type = wire.product_type
+            o.root_symbol = wire.root_symbol
+            o.settlement_delay_days = wire.settlement_delay_days
+            o.supported = wire.supported
+            o.legacy_code = wire.legacy_code
+            o.clearport_code = wire.clearport_code
+            o.clearing_code = wire.clearing_code
+            o.clearing_exchange_code = wire.clearing_exchange_code
+            o.clearing_price_multiplier = None if (v := wire.clearing_price_multiplier) is None else read_decimal(v)
+            o.is_rollover = wire.is_rollover
+            o.futures_trading_cutoff_times = None if (v := wire.futures_trading_cutoff_times) is None else build_list(v)
+            built.append(o)
+        return frozen(built, models.FutureOptionProduct)
 
-    def build_new(self) -> models.FutureOptionProduct:
-        v: Any
-        o = _FutureOptionProductBuilder()
-        o.extra = EMPTY
-        o.cash_settled = self.cash_settled
-        o.code = self.code
-        o.display_factor = None if (v := self.display_factor) is None else read_decimal(v)
-        o.exchange = self.exchange
-        o.expiration_type = self.expiration_type
-        o.is_am_settled = self.is_am_settled
-        o.itm_rule = self.itm_rule
-        o.market_sector = self.market_sector
-        o.product_subtype = self.product_subtype
-        o.product_type = self.product_type
-        o.root_symbol = self.root_symbol
-        o.settlement_delay_days = self.settlement_delay_days
-        o.supported = self.supported
-        o.legacy_code = self.legacy_code
-        o.clearport_code = self.clearport_code
-        o.clearing_code = self.clearing_code
-        o.clearing_exchange_code = self.clearing_exchange_code
-        o.clearing_price_multiplier = None if (v := self.clearing_price_multiplier) is None else read_decimal(v)
-        o.is_rollover = self.is_rollover
-        o.futures_trading_cutoff_times = None if (v := self.futures_trading_cutoff_times) is None else build_list(v)
-        (built,) = frozen([o], models.FutureOptionProduct)
-        return built
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> tuple[models.FutureOptionProduct, ...]:
+        return _SHARED_FUTUREOPTIONPRODUCT[tuple(wires)]
 
     @classmethod
     def of(cls, model: Any) -> Any:
@@ -764,9 +750,14 @@ class FutureOptionProductWire(Wire, rename="kebab"):
             model.clearing_exchange_code,
             None if (v := model.clearing_price_multiplier) is None else decimal_text(v),
             model.is_rollover,
-            None if (v := model.futures_trading_cutoff_times) is None else [TradingCutoffWire.of(item) for item in v],
+            None
+            if (v := model.futures_trading_cutoff_times) is None
+            else tuple([TradingCutoffWire.of(item) for item in v]),
         )
         return with_extra(wire, model.extra) if model.extra else wire
+
+
+_SHARED_FUTUREOPTIONPRODUCT: Shared[models.FutureOptionProduct] = Shared(FutureOptionProductWire.build_new)
 
 
 _WarrantBuilder = mutable_builder(models.Warrant)
@@ -5070,37 +5061,35 @@ class FutureProductWire(Wire, rename="kebab"):
 
 
 _FutureRollBuilder = mutable_builder(models.FutureRoll)
-_SHARED_FUTUREROLL: dict[tuple[Any, ...], models.FutureRoll] = {}
 
 
-class FutureRollWire(Wire, rename="kebab"):
+class FutureRollWire(Wire, frozen=True, rename="kebab"):  # type: ignore[misc]  # structs may be frozen
     name: str | None = None
     active_count: int | None = None
     cash_settled: bool | None = None
     business_days_offset: int | None = None
     first_notice: bool | None = None
 
-    def build(self) -> models.FutureRoll:
-        key = (
-            self.name,
-            self.active_count,
-            self.cash_settled,
-            self.business_days_offset,
-            self.first_notice,
-        )
-        shared: models.FutureRoll | None = _SHARED_FUTUREROLL.get(key)
-        return share(_SHARED_FUTUREROLL, key, self.build_new()) if shared is None else shared
+    @staticmethod
+    def build_new(wires: Iterable[Any]) -> list[models.FutureRoll]:
+        built: list[Any] = []
+        for wire in wires:
+            o = _FutureRollBuilder()
+            o.extra = EMPTY
+            o.name = wire.name
+            o.active_count = wire.active_count
+            o.cash_settled = wire.cash_settled
+            o.business_days_offset = wire.business_days_offset
+            o.first_notice = wire.first_notice
+            built.append(o)
+        return frozen(built, models.FutureRoll)
 
-    def build_new(self) -> models.FutureRoll:
-        o = _FutureRollBuilder()
-        o.extra = EMPTY
-        o.name = self.name
-        o.active_count = self.active_count
-        o.cash_settled = self.cash_settled
-        o.business_days_offset = self.business_days_offset
-        o.first_notice = self.first_notice
-        (built,) = frozen([o], models.FutureRoll)
-        return built
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> tuple[models.FutureRoll, ...]:
+        return _SHARED_FUTUREROLL[tuple(wires)]
+
+
+_SHARED_FUTUREROLL: Shared[models.FutureRoll] = Shared(FutureRollWire.build_new)
 
 
 _FutureEtfEquivalentBuilder = mutable_builder(models.FutureEtfEquivalent)
@@ -5123,31 +5112,31 @@ class FutureEtfEquivalentWire(Wire, rename="kebab"):
 
 
 _TradingCutoffBuilder = mutable_builder(models.TradingCutoff)
-_SHARED_TRADINGCUTOFF: dict[tuple[Any, ...], models.TradingCutoff] = {}
 
 
-class TradingCutoffWire(Wire, rename="kebab"):
+class TradingCutoffWire(Wire, frozen=True, rename="kebab"):  # type: ignore[misc]  # structs may be frozen
     offset_seconds: int | None = None
     timezone: str | None = None
     timing: str | None = None
 
-    def build(self) -> models.TradingCutoff:
-        key = (
-            self.offset_seconds,
-            self.timezone,
-            self.timing,
-        )
-        shared: models.TradingCutoff | None = _SHARED_TRADINGCUTOFF.get(key)
-        return share(_SHARED_TRADINGCUTOFF, key, self.build_new()) if shared is None else shared
+    @staticmethod
+    def build_new(wires: Iterable[Any]) -> list[models.TradingCutoff]:
+        built: list[Any] = []
+        for wire in wires:
+            o = _TradingCutoffBuilder()
+            o.extra = EMPTY
+            o.offset_seconds = wire.offset_seconds
+            o.timezone = wire.timezone
+            o.timing = wire.timing
+            built.append(o)
+        return frozen(built, models.TradingCutoff)
 
-    def build_new(self) -> models.TradingCutoff:
-        o = _TradingCutoffBuilder()
-        o.extra = EMPTY
-        o.offset_seconds = self.offset_seconds
-        o.timezone = self.timezone
-        o.timing = self.timing
-        (built,) = frozen([o], models.TradingCutoff)
-        return built
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> tuple[models.TradingCutoff, ...]:
+        return _SHARED_TRADINGCUTOFF[tuple(wires)]
+
+
+_SHARED_TRADINGCUTOFF: Shared[models.TradingCutoff] = Shared(TradingCutoffWire.build_new)
 
 
 _FutureOptionProductDetailsBuilder = mutable_builder(models.FutureOptionProductDetails)
@@ -5525,10 +5514,9 @@ class OptionStrikeWire(Wire, rename="kebab"):
 
 
 _DeliverableBuilder = mutable_builder(models.Deliverable)
-_SHARED_DELIVERABLE: dict[tuple[Any, ...], models.Deliverable] = {}
 
 
-class DeliverableWire(Wire, rename="kebab"):
+class DeliverableWire(Wire, frozen=True, rename="kebab"):  # type: ignore[misc]  # structs may be frozen
     id: int | None = None
     root_symbol: str | None = None
     deliverable_type: str | None = None
@@ -5538,34 +5526,26 @@ class DeliverableWire(Wire, rename="kebab"):
     instrument_type: models.InstrumentType | None = None
     percent: DecimalText | None = None
 
-    def build(self) -> models.Deliverable:
-        key = (
-            self.id,
-            self.root_symbol,
-            self.deliverable_type,
-            self.description,
-            self.amount,
-            self.symbol,
-            self.instrument_type,
-            self.percent,
-        )
-        shared: models.Deliverable | None = _SHARED_DELIVERABLE.get(key)
-        return share(_SHARED_DELIVERABLE, key, self.build_new()) if shared is None else shared
+    @staticmethod
+    def build_new(wires: Iterable[Any]) -> list[models.Deliverable]:
+        built: list[Any] = []
+        for wire in wires:
+            o = _DeliverableBuilder()
+            o.extra = EMPTY
+            o.id = wire.id
+            o.root_symbol = wire.root_symbol
+            o.deliverable_type = wire.deliverable_type
+            o.description = wire.description
+            o.amount = None if (v := wire.amount) is None else read_decimal(v)
+            o.symbol = wire.symbol
+            o.instrument_type = wire.instrument_type
+            o.percent = None if (v := wire.percent) is None else read_decimal(v)
+            built.append(o)
+        return frozen(built, models.Deliverable)
 
-    def build_new(self) -> models.Deliverable:
-        v: Any
-        o = _DeliverableBuilder()
-        o.extra = EMPTY
-        o.id = self.id
-        o.root_symbol = self.root_symbol
-        o.deliverable_type = self.deliverable_type
-        o.description = self.description
-        o.amount = None if (v := self.amount) is None else read_decimal(v)
-        o.symbol = self.symbol
-        o.instrument_type = self.instrument_type
-        o.percent = None if (v := self.percent) is None else read_decimal(v)
-        (built,) = frozen([o], models.Deliverable)
-        return built
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> tuple[models.Deliverable, ...]:
+        return _SHARED_DELIVERABLE[tuple(wires)]
 
     @classmethod
     def of(cls, model: Any) -> Any:
@@ -5580,6 +5560,9 @@ class DeliverableWire(Wire, rename="kebab"):
             None if (v := model.percent) is None else decimal_text(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
+
+
+_SHARED_DELIVERABLE: Shared[models.Deliverable] = Shared(DeliverableWire.build_new)
 
 
 _NestedFuturesOptionChainBuilder = mutable_builder(models.NestedFuturesOptionChain)

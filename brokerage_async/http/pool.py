@@ -57,9 +57,8 @@ def guard_connector(connector: aiohttp.BaseConnector) -> None:
     _GUARDED_CONNECTORS.add(connector)
     connect = connector.connect
     # Only connections that have served before are checked: those in use now, and idle ones.
-    used: WeakSet[object] = WeakSet(getattr(connector, "_acquired", ()))
-    for idle in getattr(connector, "_conns", {}).values():
-        used.update(protocol for protocol, _ in idle)
+    idle = [protocol for some in getattr(connector, "_conns", {}).values() for protocol, _ in some]
+    used = WeakSet[object]([*getattr(connector, "_acquired", ()), *idle])
 
     async def guarded(req: aiohttp.ClientRequest, *arguments: Any, **options: Any) -> Connection:
         if (addresses := OPENING.get()) is not None:
@@ -69,7 +68,7 @@ def guard_connector(connector: aiohttp.BaseConnector) -> None:
         while True:
             connection = await connect(req, *arguments, **options)
             protocol = connection.protocol
-            if protocol is None or protocol not in used or not protocol.should_close:
+            if protocol is None or not protocol.should_close or protocol not in used:
                 break
             connection.close()
         if protocol is not None:

@@ -15,13 +15,13 @@ from .._arguments import running_loop
 from ..config import Environment
 from ..errors import ConfigurationError, ResponseDecodeError
 from ..observers import Event
-from ..operation import BoundCall, Effect, Guard, Page, Shape
+from ..operation import BoundCall, Effect, Guard, Operation, Page, Shape
 from ..protocol.decoding import codec
 from ..protocol.decoding.codec import Decoded
 from ..protocol.notes import note_arguments
 from ..protocol.pagination import next_offset
 from ..protocol.raw_response import RawResponse, holds_error
-from ..protocol.request import ACCEPT_VERSION, build
+from ..protocol.request import ACCEPT_VERSION, address_and_body
 from ..protocol.response import Response, read_error
 from .call import Call
 from .pager import OFFSET, OffsetPager
@@ -98,33 +98,27 @@ class BrokerageSession:
     def start(self, call: BoundCall[Any], previous_body: bytes | None = None, guard: Guard | None = None) -> Call:
         """Check ``call`` and return it ready to run. Nothing is sent yet."""
         operation = call.operation
-        is_market_data = operation.name.partition(".")[0] in MARKET_DATA and operation.effect is Effect.READ
-        if self.market_data is not None and is_market_data:
-            return self.market_data.start(call, previous_body, guard)
         options, environment, host, refusal = self.options, self.engine.environment, operation.host, None
+        if self.market_data is not None and operation.effect is Effect.READ and _is_market_data(operation):
+            return self.market_data.start(call, previous_body, guard)
         if options.read_only and operation.effect is Effect.MUTATE:
             refusal = "the client is read-only"
         elif operation.production_only and not environment.is_production:
             refusal = f"the {environment.name} environment does not offer this operation"
-            if operation.name.partition(".")[0] in MARKET_DATA:
+            if _is_market_data(operation):
                 refusal += ": pass Client(market_data=), a client of production"
         elif host is not None and host not in environment.hosts:
             refusal = f"the address of the {host} is unknown: pass hosts={{{host!r}: 'https://...'}} to the Environment"
         if refusal is not None:
             raise ConfigurationError(refusal, operation=operation.name, method=operation.method, path=operation.path)
         loop = self.engine.enter()
+        url, body = address_and_body(call, base_url=environment.address_of(host), strict=options.strict)
         headers = options.headers
         if operation.version is not None and options.own_versions and environment.is_production:
             headers = {**headers, ACCEPT_VERSION: operation.version}
-        request = build(
-            call,
-            base_url=environment.address_of(operation.host),
-            headers=headers,
-            strict=options.strict,
-            previous_body=previous_body,
-            guard=guard,
-        )
-        return Call(self.engine, options, call, request, loop)
+        if body is not None:
+            headers = {**headers, "Content-Type": "application/json"}
+        return Call(self.engine, options, call, loop, url, headers, body, previous_body, guard)
 
     def _rest(self, call: BoundCall[T], found: Decoded[T]) -> Awaitable[T] | None:
         """Return what reads a list to its end that came as its first page only, or None if it came whole.
@@ -166,15 +160,19 @@ class BrokerageSession:
     async def _read(self, call: BoundCall[T], response: Response, running: Call) -> Decoded[T]:
         """Return the decoded success. Raise the error that its body holds beside the data."""
         operation, body = call.operation, response.body
-        try:  # a huge list takes several steps, between which the event loop runs
-            steps = codec.decode_chunks(operation, body, strict=self.options.strict)
-            while True:
-                try:
-                    next(steps)
-                except StopIteration as end:
-                    found: Decoded[T] = end.value
-                    break
-                await asyncio.sleep(0)
+        found: Decoded[T]
+        try:
+            if len(body) < codec.CHUNKED_FROM:
+                found = codec.decode(operation, body, strict=self.options.strict)
+            else:  # a huge list takes several steps, between which the event loop runs
+                steps = codec.decode_chunks(operation, body, strict=self.options.strict)
+                while True:
+                    try:
+                        next(steps)
+                    except StopIteration as end:
+                        found = end.value
+                        break
+                    await asyncio.sleep(0)
         except ResponseDecodeError as error:
             error.status, error.attempts = response.status, running.attempt
             raise
@@ -182,6 +180,10 @@ class BrokerageSession:
             response = running.without_token(response)
             raise note_arguments(read_error(operation, response, attempts=running.attempt, decoded=found), call)
         return found
+
+
+def _is_market_data(operation: Operation[Any]) -> bool:
+    return operation.name.partition(".")[0] in MARKET_DATA
 
 
 class Connected(Protocol):

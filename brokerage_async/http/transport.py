@@ -17,7 +17,7 @@ from yarl import URL
 
 from ..errors import BrokerageError, ConfigurationError
 from ..protocol.request import Request
-from ..protocol.response import Response
+from ..protocol.response import Response, make_response
 from .failures import TooLargeError, failure_of, harmless
 from .network import Network
 from .pool import GUARDED, guard_connector, own_session
@@ -181,7 +181,7 @@ class AiohttpTransport:
         except Exception as error:  # whatever aiohttp raises, what counts is how far the request came
             failure = self._failure(request, error, once, response)
         else:
-            return Response(status=response.status, headers=response.headers, body=body)
+            return make_response(response.status, response.headers, body)
         finally:
             if guarded is not None:
                 GUARDED.reset(guarded)

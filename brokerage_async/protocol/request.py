@@ -18,6 +18,7 @@ from urllib.parse import quote
 import attrs
 
 from .._secrets import Secret
+from .._values import maker
 from .._version import __version__
 from ..config.addresses import base_address
 from ..errors import WITHHELD, ConfigurationError, ErrorDetail, InvalidRequestError, RequestNotSentError
@@ -78,6 +79,7 @@ class Request:
             raise RequestNotSentError(f"withheld: {reason}", code=WITHHELD, operation=name, method=self.method)
 
 
+make_request = maker(Request)
 ACCEPT_VERSION = "Accept-Version"
 DEFAULT_USER_AGENT = f"brokerage-async/{__version__}"
 _base = functools.lru_cache(maxsize=64)(base_address)
@@ -90,19 +92,20 @@ def build(
     headers: Mapping[str, str],
     strict: bool = False,
     timeout: float | None = None,
-    previous_body: bytes | None = None,
-    guard: Guard | None = None,
 ) -> Request:
-    """Check a call and build its request.
+    """Return the request of a call, with exactly these headers. See `address_and_body`."""
+    url, body = address_and_body(call, base_url=base_url, strict=strict)
+    operation = call.operation
+    return Request(method=operation.method, url=url, headers=headers, body=body, operation=operation, timeout=timeout)
+
+
+def address_and_body(call: BoundCall[Any], *, base_url: str, strict: bool = False) -> tuple[str, bytes | None]:
+    """Check a call and encode its address and its body.
 
     Args:
         call: the operation to call, and its arguments.
         base_url: base address of the environment, with or without a path prefix or a trailing slash.
-        headers: every header to send, passed on unchanged.
         strict: refuse values outside the known enumerations instead of warning.
-        timeout: seconds that this one send may take.
-        previous_body: a body that the caller holds already. See `Request`.
-        guard: may withhold the request at the last moment. See `Request`.
 
     Raises:
         ConfigurationError: the base address cannot be used.
@@ -114,17 +117,7 @@ def build(
     url = _base(base_url) + encode_path(operation.path, call.path)
     if query := encode_query(operation.parameters, call.query):
         url = f"{url}?{query}"
-    content = body if body is None or isinstance(body, bytes) else encode_body(operation, body)
-    return Request(
-        method=operation.method,
-        url=url,
-        headers=headers,
-        body=content,
-        operation=operation,
-        timeout=timeout,
-        previous_body=previous_body,
-        guard=guard,
-    )
+    return url, body if body is None or isinstance(body, bytes) else encode_body(operation, body)
 
 
 def encode_body(operation: Operation[Any], body: object) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import email.utils
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any, Final
@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from .. import errors
+from .._values import maker
 from ..errors import APIError, ErrorDetail, UnprocessableError
 from ..operation import Operation
 from .decoding import codec
@@ -37,6 +38,7 @@ class Response:
     body: bytes = attrs.field(default=b"", repr=lambda body: f"<{len(body)} bytes>")
 
 
+make_response: Callable[..., Response] = maker(Response)
 PROXY_LOGIN = "the proxy requires a user name and password: pass proxy='http://user:password@host:port'"
 """Words for a 407 that came instead of an answer of the service."""
 

@@ -31,7 +31,8 @@ PHASES = ("submission", "working", "terminal")
 
 #: Python names used inside the generated classes, for annotations or members. Fields cannot have them.
 RESERVED = {
-    "any", "attrs", "bool", "build", "date", "datetime", "dict", "extra", "int", "list", "of", "self", "str", "tuple",
+    "any", "attrs", "bool", "build", "build_all", "build_new", "date", "datetime", "dict", "extra", "int", "list", "of",
+    "self", "str", "tuple",
 }  # fmt: skip
 
 
@@ -69,6 +70,9 @@ def read(document: Document) -> Spec:
     behaviours = tuple(_read_behaviour(name, node) for name, node in recorded)
     switches = {each.id for each in behaviours if each.switch}
     for model in models.values():
+        nested = [field.type.name for field in model.fields if field.type.kind == "model"]
+        if model.shared and not all(models[name].shared for name in nested if name in models):
+            root.problem(f"x-shared of {model.name} requires that the models in it are shared")
         for rule in (*model.rules, *model.service_rules):
             named = dict(rule.arguments).get("behaviour")
             if named is not None and named not in switches:
@@ -166,8 +170,11 @@ def _read_model(name: str, node: Node) -> Model:
     for reserved in sorted(RESERVED & set(names)):
         node.problem(f"a property yields the Python name {reserved!r}, which the generated classes reserve")
     shared = bool(node.members.get("x-shared"))
-    if shared and any(field.aliases or "mapping" in field.type.wire for field in fields):
-        node.problem("x-shared requires fields without aliases and mappings")
+    if shared and any(
+        field.aliases or field.type.kind == "object" or not {"mapping", "number"}.isdisjoint(field.type.wire)
+        for field in fields
+    ):  # their structs are hashed, where True is equal to 1
+        node.problem("x-shared requires fields without aliases, mappings, objects and decimals that may be numbers")
     return Model(
         name=name,
         description=node.string("description"),

@@ -25,7 +25,10 @@ _PLAIN = {
 
 def values(spec: Spec) -> dict[str, Any]:
     """Return the values for the template."""
-    views = [(model, [_view(field) for field in model.fields], _rename(model.fields)) for model in spec.models.values()]
+    views = [
+        (model, [_view(field, model.shared) for field in model.fields], _rename(model.fields))
+        for model in spec.models.values()
+    ]
     return {"spec": spec, "views": views}
 
 
@@ -40,16 +43,17 @@ def _rename(fields: tuple[Field, ...]) -> str:
     return f", rename={ {field.name: field.wire for field in fields} }"
 
 
-def _view(field: Field) -> dict[str, Any]:
+def _view(field: Field, is_hashed: bool) -> dict[str, Any]:
     """Return the source of one field: its wire type, and the expressions that read and write ``v``.
 
-    The template handles ``None``. A shared model is found by the wire values of its ``hashable`` fields and by the read
-    values of the others. An empty ``read`` or ``write`` means that the value passes unchanged.
+    The template handles ``None``. An empty ``read`` or ``write`` means that the value passes unchanged. The structs of
+    shared models are hashed.
     """
     wire, read, write = _array(field) if field.type.array else _single(field)
+    if is_hashed and wire.startswith("list["):
+        wire, write = f"tuple[{wire[5:-1]}, ...]", f"tuple({write})"
     if field.always:  # absent and null are empty, and what is empty is not written: it is the default of the struct
         read = f'{read or "v"} or ""'
-    hashable = field.type.kind not in ("model", "object") and wire != "DecimalNumber"  # where True would be equal to 1
     return {
         "name": field.name,
         "key": field.wire,
@@ -59,7 +63,6 @@ def _view(field: Field) -> dict[str, Any]:
         "aliases": [(f"{field.name}__alias{n}", alias) for n, alias in enumerate(field.aliases, 1)],
         "required": field.required,
         "default": '""' if field.always else "None",
-        "hashable": not read if field.type.array else hashable,
     }
 
 

@@ -95,7 +95,7 @@ def read_by_value(wire: type[Wire], row: dict[str, Any]) -> Any:
             extra[key] = raw
         if value is not None:
             values.setdefault(field.target, value)
-    model = wire(**{key: value for key, value in values.items() if not isinstance(value, Model)}).build_new()
+    [model] = wire.build_new([wire(**{key: value for key, value in values.items() if not isinstance(value, Model)})])
     for target, value in values.items():
         if isinstance(value, Model):
             object.__setattr__(model, target, value)

@@ -7,15 +7,14 @@ a rejection a variant of the struct is made that decodes the next body in C agai
 - widened fields: a field seen in an undocumented form takes any form, and its values are read one by one;
 - spare keys: keys that cannot be learned are collected under one, before a raw row is converted.
 
-A variant also builds the models of nested lists as soon as they are decoded, unless they hold widened fields. All of
-it is the state of one `DecoderRegistry`, which is bounded in entries and in bytes.
+All of it is the state of one `DecoderRegistry`, which is bounded in entries and in bytes.
 """
 
 from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -23,7 +22,7 @@ import attrs
 import msgspec
 
 from ..._values import raw_object
-from ..._wire import Wire, build_list
+from ..._wire import Wire
 from .fields import UNREADABLE, Kept, WireField, fits, wire_fields
 
 #: Keys that one type may learn, and the longest of them: an object whose keys are data would grow without end.
@@ -111,18 +110,24 @@ class DecoderRegistry:
         """Return how a generated wire struct is decoded at present."""
         return self._plans.get(wire) or self._make_plan(wire)
 
-    def learn(self, wire: type[Wire], rows: Iterable[dict[str, Any]]) -> bool:
-        """Learn the unknown keys of raw rows and everything nested in them. Return False if there were none."""
+    def adapt(self, wire: type[Wire], rows: Iterable[dict[str, Any]], *, widen: bool) -> bool:
+        """Learn the unknown keys of raw rows, or widen the fields whose values do not fit, nested ones included.
+
+        Return False if there were none. To look for odd values takes ten times as long as to convert a row.
+        """
         with self._lock:
-            before = sum(map(len, self._learned.values()))
+            before = self._extent()
             for row in rows:
-                self._learn_keys(wire, row)
-            grown = sum(map(len, self._learned.values())) > before
+                self._adapt_to(wire, row, widen=widen)
+            grown = self._extent() > before
             if grown:
                 self._plans.clear()
         return grown
 
-    def _learn_keys(self, wire: type[Wire], row: dict[str, Any]) -> None:
+    def _extent(self) -> int:
+        return len(self._widened) + sum(map(len, self._learned.values()))
+
+    def _adapt_to(self, wire: type[Wire], row: dict[str, Any], *, widen: bool) -> None:
         fields, learned = wire_fields(wire), self._learned.setdefault(wire, {})
         for key, value in row.items():
             field = fields.get(key)
@@ -130,33 +135,16 @@ class DecoderRegistry:
                 if key not in learned:
                     fitting = key != SPARE and len(key) <= MAX_KEY_LENGTH and not _UNNAMEABLE.search(key)
                     learned[key if fitting and len(learned) < MAX_KEYS else SPARE] = None
-            elif field.child is not None:
-                for child in _nested_rows(field, value):
-                    self._learn_keys(field.child, child)
-
-    def widen(self, wire: type[Wire], row: dict[str, Any]) -> bool:
-        """Widen the fields whose values in a raw row do not fit. Return False if there were none."""
-        with self._lock:
-            before = len(self._widened)
-            self._widen_fields(wire, row)
-            grown = len(self._widened) > before
-            if grown:
-                self._plans.clear()
-        return grown
-
-    def _widen_fields(self, wire: type[Wire], row: dict[str, Any]) -> None:
-        fields = wire_fields(wire)
-        for key, value in row.items():
-            field = fields.get(key)
-            if field is None or value is None:
                 continue
-            is_doubled = field.alias_of is not None and row.get(field.alias_of) is not None
-            has_spare = field.child is not None and SPARE in self._learned.get(field.child, ())
-            if field not in self._widened and (is_doubled or has_spare or not fits(field, value)):
-                self._widened.add(field)
+            if widen and value is not None and field not in self._widened:
+                is_doubled = field.alias_of is not None and row.get(field.alias_of) is not None
+                has_spare = field.child is not None and SPARE in self._learned.get(field.child, ())
+                if is_doubled or has_spare or not fits(field, value):
+                    self._widened.add(field)
             if field.child is not None:
-                for child in _nested_rows(field, value):
-                    self._widen_fields(field.child, child)
+                for item in value if field.many and isinstance(value, list) else (value,):
+                    if isinstance(item, dict):
+                        self._adapt_to(field.child, item, widen=widen)
 
     def is_first_warning(self, operation: str, path: str) -> bool:
         """Return whether this warning has not been given yet, and remember it."""
@@ -174,20 +162,13 @@ class DecoderRegistry:
             plans = {field: self.plan(field.child) for field in fields if field.child is not None}
             learned = list(self._learned.get(wire, ()))
             widened = [field for field in fields if field in self._widened]
-            # The structs of a list are in the processor's cache right after it was decoded, and their memory serves
-            # the next one. Models that rows share are built with their row.
-            early = [
-                field.attribute
-                for field, plan in plans.items()
-                if field.many and field not in self._widened and plan.is_typed and not _is_shared(plan.variant)
-            ]
             adapted: dict[WireField, Any] = {
                 field: list[plan.variant] if field.many else plan.variant  # type: ignore[name-defined]
                 for field, plan in plans.items()
                 if plan.variant is not field.child
             }
             variant: type[Wire] = wire
-            if learned or widened or early or adapted:
+            if learned or widened or adapted:
                 definitions = list[Any]()
                 for field in fields:
                     kind: Any = Any if field in widened else adapted.get(field, field.type)
@@ -198,8 +179,6 @@ class DecoderRegistry:
                     kind = Spare if key is SPARE else Any
                     definitions.append((f"learned_{number}", kind, msgspec.field(default=msgspec.UNSET, name=key)))
                 methods = {**variant_methods(wire, learned, widened), "__doc__": wire.__doc__}
-                if early:
-                    methods["__post_init__"] = _builder_of(early)
                 variant = msgspec.defstruct(  # type: ignore[assignment]
                     wire.__name__, definitions, bases=(Wire,), namespace=methods, module=wire.__module__
                 )
@@ -213,37 +192,13 @@ class DecoderRegistry:
 REGISTRY = DecoderRegistry()
 
 
-def _is_shared(wire: type[Wire]) -> bool:
-    """Return whether rows with the same values share one model."""
-    return "build_new" in vars(wire)
-
-
-def _nested_rows(field: WireField, value: Any) -> list[dict[str, Any]]:
-    """Return the raw rows in the value of a field."""
-    return [item for item in (value if field.many and isinstance(value, list) else (value,)) if isinstance(item, dict)]
-
-
-def _builder_of(attributes: Sequence[str]) -> Callable[[Any], None]:
-    """Return the method of a variant that builds the models of nested lists."""
-
-    def build_nested(self: Any) -> None:
-        for attribute in attributes:
-            if wires := getattr(self, attribute):
-                setattr(self, attribute, build_list(wires))
-
-    return build_nested
-
-
 def variant_methods(wire: type[Wire], learned: Sequence[str], widened: Iterable[WireField] = ()) -> dict[str, Any]:
     """Return the methods of a variant, which puts learned keys, and values that do not fit, into ``extra``."""
-    own = {name: vars(wire)[name] for name in ("build", "build_new", "build_all") if name in vars(wire)}
     learned_attributes = [(f"learned_{number}", key) for number, key in enumerate(learned)]
     loose = [field.attribute for field in widened]
-    if not learned_attributes and not loose:
-        return own
-    unset, put, shares = msgspec.UNSET, object.__setattr__, _is_shared(wire)
+    unset, put = msgspec.UNSET, object.__setattr__
 
-    def build_all(structs: Sequence[Any]) -> list[Any]:
+    def build_all(structs: Sequence[Any]) -> Sequence[Any]:
         extras: dict[int, dict[str, Any]] = {}
         for attribute, key in learned_attributes:
             for index, struct in enumerate(structs):
@@ -258,14 +213,10 @@ def variant_methods(wire: type[Wire], learned: Sequence[str], widened: Iterable[
                 if (value := getattr(struct, attribute)).__class__ is Kept:
                     setattr(struct, attribute, value.value)
                     extras[index] = {**extras[index], **value.extra} if index in extras else value.extra
-        models: list[Any]
-        if shares:  # Models that rows share must not be changed.
-            models = [each.build_new() if index in extras else wire.build(each) for index, each in enumerate(structs)]
-        else:
-            models = wire.build_all(structs)
+        models = wire.build_new(structs)
         for index, extra in extras.items():
             model = models[index]
             put(model, "extra", raw_object({**model.extra, **extra} if model.extra else extra))
         return models
 
-    return {**own, "build": lambda self: build_all((self,))[0], "build_all": staticmethod(build_all)}
+    return {"build_all": staticmethod(build_all)}

@@ -10,7 +10,6 @@ import gc
 from collections.abc import Generator
 from typing import Any, Generic, TypeVar, cast
 
-import attrs
 import msgspec
 
 from ..._generated.models import Pagination
@@ -32,8 +31,7 @@ CHUNKED_FROM = 64 * 1024
 ROWS_PER_STEP = 512
 
 
-@attrs.frozen
-class Decoded(Generic[T]):
+class Decoded(msgspec.Struct, Generic[T], frozen=True):
     """The content of a success body: the ``value``, and ``pagination`` and ``context`` where the service sent them.
 
     ``error`` is the raw JSON of an error beside the data, None (or empty) without one.
@@ -75,19 +73,20 @@ def decode(
             return Decoded(cast("T", [str(item) for item in msgspec.json.decode(body, type=list[str | int])]))
         except msgspec.MsgspecError as error:
             raise _undecodable(operation, "$", f"the body is not an array of strings: {error}") from None
-    as_list = operation.shape in (Shape.MANY, Shape.PAGE)
     plan = registry.plan(wires()[operation.result])
+    value: Any
     try:
-        if operation.shape is Shape.BARE:
-            return Decoded(build_rows(plan, (plan.decoder(None).decode(body),), "$", issues)[0])
-        if operation.shape is Shape.BARE_MANY:
-            return Decoded(cast("T", build_rows(plan, plan.decoder(list).decode(body), "$[]", issues)))
-        decoded = plan.decoder(_List if as_list else _Item).decode(body)
-        value: Any
-        if as_list:
-            value = build_rows(plan, decoded.data.items, "$.data.items[]", issues)
-        else:
-            value = build_rows(plan, (decoded.data,), "$.data", issues)[0]
+        match operation.shape:
+            case Shape.MANY | Shape.PAGE:
+                decoded = plan.decoder(_List).decode(body)
+                value = build_rows(plan, decoded.data.items, "$.data.items[]", issues)
+            case Shape.BARE:
+                return Decoded(build_rows(plan, (plan.decoder(None).decode(body),), "$", issues)[0])
+            case Shape.BARE_MANY:
+                return Decoded(cast("T", build_rows(plan, plan.decoder(list).decode(body), "$[]", issues)))
+            case _:
+                decoded = plan.decoder(_Item).decode(body)
+                value = build_rows(plan, (decoded.data,), "$.data", issues)[0]
     except UNREADABLE:
         return _decode_untyped(operation, body, issues)
     return _surrounded(value, decoded.context, decoded.pagination, decoded.error, issues)

@@ -10,7 +10,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from functools import cache, lru_cache
+from functools import cache
 from operator import attrgetter
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -24,6 +24,9 @@ from ..._wire import Moment, Wire
 
 #: The exceptions of decoding and building for a value that does not fit.
 UNREADABLE = (msgspec.MsgspecError, ValueError, ArithmeticError, RecursionError)
+
+#: Entries of the cache of one field. A full one starts over.
+MAX_READINGS = 1024
 
 _UNFIT: Any = object()
 
@@ -149,8 +152,8 @@ def fits(field: WireField, raw: Any) -> bool:
 def read(field: WireField, raw: Any) -> Any:
     """Return the value of a field without a nested model, or a `Kept` when ``raw`` does not fit as a whole."""
     kind = raw.__class__
-    if kind is str and len(raw) <= MAX_CACHED_LENGTH:
-        return _read_once(field, raw)
+    if kind is str or kind is int:
+        return readings(field)(raw)
     if field.array and kind is list:
         lists = [_first_fitting(field, ([form] for form in forms(field, item))) for item in raw]
         fitted = tuple([item for one in lists if one is not _UNFIT for item in one])
@@ -161,7 +164,7 @@ def read(field: WireField, raw: Any) -> Any:
     if kind is Decimal and "decimal" in field.scalars:
         value = read(field, str(raw))  # Equal decimals may differ in their digits.
         return value if value.__class__ is not Kept else _read(field, raw)
-    return (_read_once if kind is int and raw.bit_length() <= MAX_CACHED_LENGTH else _read)(field, raw)
+    return _read(field, raw)
 
 
 def _read(field: WireField, raw: Any) -> Any:
@@ -169,8 +172,28 @@ def _read(field: WireField, raw: Any) -> Any:
     return keep(field, raw) if value is _UNFIT else value
 
 
-#: Odd values repeat like others, and the exceptions of one would take longer than the rest of its row.
-_read_once = lru_cache(maxsize=8192, typed=True)(_read)
+class _Readings(dict[str | int, Any]):
+    """Cache of what odd values of one field were read as.
+
+    They repeat like others, and the exceptions of one would take longer than the rest of its row.
+    """
+
+    def __init__(self, field: WireField) -> None:
+        self._field = field
+
+    def __missing__(self, raw: str | int) -> Any:
+        value = _read(self._field, raw)
+        if (len(raw) if isinstance(raw, str) else raw.bit_length()) <= MAX_CACHED_LENGTH:
+            if len(self) >= MAX_READINGS:
+                self.clear()
+            self[raw] = value
+        return value
+
+
+@cache
+def readings(field: WireField) -> Callable[[str | int], Any]:
+    """Return what reads the strings and integers of a field without a nested model as `read` does."""
+    return _Readings(field).__getitem__
 
 
 @cache

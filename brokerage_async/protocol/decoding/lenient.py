@@ -22,7 +22,7 @@ from ..._wire import Wire
 from ...errors import ResponseDecodeError
 from ..registry import wires
 from .adaptive import Plan
-from .fields import UNREADABLE, Kept, WireField, always_fields, keep, read, wire_fields
+from .fields import UNREADABLE, Kept, WireField, always_fields, keep, read, readings, wire_fields
 from .issues import KEPT, LEFT_OUT, MISSING, Issues, describe
 
 #: Raw rows that are converted together, between two turns of an event loop.
@@ -68,7 +68,7 @@ def build_rows(plan: Plan, rows: Sequence[Any], path: str, issues: Issues) -> li
     """Return the models of decoded rows. Raises one of UNREADABLE when a row needs a closer look."""
     if not plan.is_typed:
         _settle(plan, rows, path, issues)
-    models: list[Any] = plan.variant.build_all(rows)
+    models = list(plan.variant.build_all(rows))
     report_missing(plan.wire, models, path, issues)
     return models
 
@@ -91,11 +91,15 @@ def _settle(plan: Plan, structs: Sequence[Any], path: str, issues: Issues) -> No
     for field, nested in plan.widened:
         attribute, place, reported = field.attribute, f"{path}.{field.key}", False
         proper = None if field.alias_of is None else fields[field.alias_of].attribute
+        find = readings(field)
         for struct in structs:
             raw = getattr(struct, attribute)
             if raw is None:
                 continue
-            value = read(field, raw) if nested is None else _read_nested(field, nested, raw)
+            if nested is not None:
+                value = _read_nested(field, nested, raw)
+            else:
+                value = find(raw) if raw.__class__ is str else read(field, raw)
             if proper is not None and (other := getattr(struct, proper)) is not None:
                 is_needed = other.__class__ is Kept and other.value is None  # The proper key wins where it fits.
                 value = keep(field, raw, _held(value) if is_needed else None)
@@ -206,12 +210,12 @@ def _structure(wire: type[Wire], rows: list[Any], path: str, issues: Issues) -> 
         try:
             return build_rows(plan, plan.convert(rows), path, issues)
         except UNREADABLE:
-            if not registry.learn(wire, rows):
-                for row in rows:  # To look for the odd fields of a row takes ten times as long as to convert it.
+            if not registry.adapt(wire, rows, widen=False):
+                for row in rows:
                     try:
                         build_rows(plan, plan.convert([row]), path, issues)
                     except UNREADABLE:
-                        if registry.widen(wire, row):
+                        if registry.adapt(wire, [row], widen=True):
                             break
                 else:
                     raise

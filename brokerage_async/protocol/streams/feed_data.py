@@ -235,7 +235,7 @@ class ColumnDecoder:
             raise ValueError(f"values must fill rows of {width} columns, got {len(values)}")
         rows = list(zip(*[iter(values)] * width, strict=False))
         try:
-            models: list[Any] = self._struct.build_all(msgspec.convert(rows, self._rows))
+            models = list(self._struct.build_all(msgspec.convert(rows, self._rows)))
             report_missing(wires()[self._model], models, f"{path}[]", issues)
         except UNREADABLE:
             objects = [

@@ -23,7 +23,7 @@ def test_load_models_follow_the_list_of_components() -> None:
     assert plant["sown"].type.wire == ("date-text", "empty")
     assert plant["secret-recipe"].type.secret
     assert [field.wire for field in plant.values() if field.provenance != "documented"] == ["frozen-at", "harvests"]
-    assert [name for name, model in spec.models.items() if model.shared] == ["Harvest"]
+    assert [name for name, model in spec.models.items() if model.shared] == ["Gardener", "Harvest"]
     assert {field.wire for field in spec.models["NewPlant"].fields if field.required} == {"name", "labels"}
     assert spec.models["BedEdit"].restates == Restatement(sources=("Plant", "NewPlant"), names=("season",))
     [season] = load(TOY).enums.values()
@@ -51,7 +51,8 @@ def test_load_models_follow_the_list_of_components() -> None:
         ("garden.yaml", "rows: {type: integer, x-wire", "extra: {type: integer, x-wire", f"{PLANT}: a property yields the Python name 'extra', which the generated classes reserve"),
         ("garden.yaml", "rows: {type: integer, x-wire", "date: {type: integer, x-wire", f"{PLANT}: a property yields the Python name 'date', which the generated classes reserve"),
         ("garden.yaml", "required: [text]", "required: [words]", "garden.yaml: $.schemas.NewLabel: required must list properties, got 'words'"),
-        ("garden.yaml", "many plants.\n", "many plants.\n    x-shared: true\n", "garden.yaml: $.schemas.Bed: x-shared requires fields without aliases and mappings"),
+        ("garden.yaml", "many plants.\n", "many plants.\n    x-shared: true\n", "garden.yaml: $.schemas.Bed: x-shared requires fields without aliases, mappings, objects and decimals that may be numbers"),
+        ("garden.yaml", "    x-provenance: client\n    x-shared: true\n", "    x-provenance: client\n", "openapi.yaml: $: x-shared of Harvest requires that the models in it are shared"),
         ("openapi.yaml", "{name: garden,", "{name: plant, description: \"Clash.\"}\n  - {name: garden,", "openapi.yaml: $: component 'Plant' has the name of the class of namespace 'plant'"),
         ("garden.yaml", "rows: {type: integer, ", "rows: {type: integer, x-always: true, ", f"{PLANT}.properties.rows: x-always requires a string that is neither required nor has aliases"),
         ("garden.yaml", "x-identity: [name, sown]", "x-identity: [name, number]", f"{PLANT}: x-identity must list scalar properties, got ['name', 'number']"),

@@ -16,7 +16,7 @@ from brokerage_async._generated.converters import WIRES, OrderWire
 from brokerage_async.operation import Operation
 from brokerage_async.protocol.decoding import codec, fields
 from brokerage_async.protocol.decoding.adaptive import DecoderRegistry
-from brokerage_async.protocol.decoding.fields import Kept, WireField, read, wire_fields
+from brokerage_async.protocol.decoding.fields import Kept, WireField, read, readings, wire_fields
 from brokerage_async.protocol.decoding.issues import Issues
 from brokerage_async.protocol.decoding.lenient import parse, structure_one, structure_rows
 from tests.protocol.bodies import ENCODER, ODDITIES, cases, operation_of, read_by_value
@@ -207,11 +207,15 @@ def test_read_widened_date_times_and_numbers_keep_their_text() -> None:
     assert [read(account, 1), read(account, True).raw, read(account, Decimal(1)).raw] == ["1", True, Decimal(1)]
 
 
-def test_values_that_are_remembered_are_bounded_in_number_and_length() -> None:
+def test_values_that_are_remembered_are_bounded_in_number_and_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fields, "MAX_READINGS", 2)
     field = wire_fields(OrderWire)["price"]
-    before = fields._read_once.cache_info()
+    remembered: Any = readings(field).__self__  # type: ignore[attr-defined]  # it is a method of a dict
+    remembered.clear()
     for raw in ("x" * 1000, 1 << 1000, Decimal("1." + "0" * 1000), ["x"], {"x": "y"}):
         for _ in range(2):
             assert not isinstance(read(field, raw), Kept) or read(field, raw).extra == {"price": raw}
-    assert fields._read_once.cache_info().currsize == before.currsize
-    assert before.maxsize == 8192
+    assert not remembered
+    for number in range(5):
+        assert read(field, f"odd {number}") is read(field, f"odd {number}")
+        assert len(remembered) <= 2
