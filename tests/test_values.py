@@ -17,6 +17,7 @@ from brokerage_async import _values as values
 from brokerage_async import models
 from brokerage_async._generated.converters import WIRES
 from brokerage_async._values import EMPTY, Extra
+from brokerage_async.protocol.response import Response
 from tests.tables import for_each
 
 
@@ -55,6 +56,16 @@ def test_extra_is_a_mapping_that_travels() -> None:
     assert copy.deepcopy(EMPTY) is EMPTY
     assert values.raw_object({}) is EMPTY
     assert values.raw_object(EMPTY) is EMPTY
+
+
+@for_each("swap", [True, False])
+def test_maker_makes_the_same_frozen_value_as_the_constructor(swap: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "CLASS_SWAP", swap)
+    made = values.maker(Response)(200, {"date": "now"}, b"body")
+    assert made == Response(status=200, headers={"date": "now"}, body=b"body")
+    assert type(made) is Response
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        made.status = 500  # type: ignore[misc]  # that is the point
 
 
 def test_models_are_values() -> None:
