@@ -41,8 +41,6 @@ from .poll import AccountsWatcher, Watcher
 from .schedule import Pacing, Schedule
 from .state import ItemCodec, WatchState
 
-__all__ = ["OrderOptions", "Watch", "WatchOptions"]
-
 logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
 T = TypeVar("T")

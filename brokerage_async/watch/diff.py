@@ -11,21 +11,6 @@ import attrs
 
 from ..errors import ConfigurationError
 
-__all__ = [
-    "SILENT",
-    "UNCHANGED",
-    "Acknowledgeable",
-    "AlertKind",
-    "Change",
-    "ChangeKind",
-    "Unchanged",
-    "change_of",
-    "changed_fields",
-    "differing",
-    "keyed",
-    "state_of",
-]
-
 T = TypeVar("T")
 
 
@@ -126,6 +111,10 @@ class Change(Acknowledgeable, Generic[T]):
         found = self.before if self.after is None else self.after
         assert found is not None  # every change has a before or an after
         return found
+
+
+Derive = Callable[[Change[Any]], Iterable[Change[Any]]]
+"""Turns a change into those to report, several or none."""
 
 
 def changed_fields(before: object, after: object) -> tuple[str, ...]:

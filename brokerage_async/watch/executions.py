@@ -14,9 +14,6 @@ import attrs
 from .._generated.models import Order, Position, QuantityDirection, Transaction, TransactionType
 from .diff import Acknowledgeable
 
-__all__ = ["ZERO", "Books", "Discrepancy", "DiscrepancyKind", "Execution", "Fill", "FillKind", "Item", "Part", "Row",
-           "Terms", "fills_of", "held_in", "key_of", "name_of", "replay"]  # fmt: skip
-
 ZERO: Final = Decimal(0)
 
 

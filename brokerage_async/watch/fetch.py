@@ -11,8 +11,6 @@ from ..operation import BoundCall, Executor, Guard, Pager
 from .diff import UNCHANGED, Unchanged
 from .feed import FetchItems
 
-__all__ = ["ConditionalExecutor", "conditional_fetch"]
-
 T = TypeVar("T")
 E = TypeVar("E")
 

@@ -21,14 +21,12 @@ from ..observers import FillSeen
 from ..protocol.streams.timing import Doorbell, Found
 from .diff import SILENT, UNCHANGED, Change, Unchanged
 from .executions import Books, Discrepancy, Execution, Fill, FillKind, Item
-from .feed import Cursor, Feed, OnError
+from .feed import Cursor, Feed, Listener, OnError
 from .ledger import Ledger
 from .lists import Listing
 from .poll import Iteration
 from .schedule import is_fatal
 from .state import ItemCodec
-
-__all__ = ["FILLS", "FillCursor", "FillReader", "FillWatcher"]
 
 QUIET_SECONDS: Final = 5.0
 """Seconds without news until positions and transactions are read."""
@@ -201,7 +199,11 @@ class FillCursor(Cursor[Item]):
     def __init__(self, feed: Feed[Item], reader: FillReader) -> None:
         super().__init__(feed)
         self._reader = reader
-        reader.on_failure = lambda error: self.on_failure(error)
+
+    def attach(self, listener: Listener) -> None:
+        """Poll, and report failures of comparisons, too."""
+        super().attach(listener)
+        self._reader.on_failure = listener.on_failure
 
     def seed(self, items: Mapping[Any, Item]) -> None:
         """Begin where the consumer stood."""

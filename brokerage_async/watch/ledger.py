@@ -35,8 +35,6 @@ from .executions import (
     replay,
 )
 
-__all__ = ["Ledger"]
-
 SETTLING: Final = timedelta(seconds=30)
 """How long something must not add up before it counts: late legs come up to 20 s after their order has ended."""
 

@@ -14,12 +14,8 @@ from .._generated.operations import BALANCES_LIST, POSITIONS_LIST
 from ..errors import InvalidRequestError
 from ..operation import Operation
 from ..protocol.validation.requests import check
-from .diff import AlertKind, Change, ChangeKind
+from .diff import AlertKind, Change, ChangeKind, Derive
 from .orders import is_terminal
-from .source import Derive
-
-__all__ = ["ALERTS", "BALANCES", "MARKED_POSITIONS", "ORDERS", "POSITIONS", "SESSIONS", "AccountListing", "BalanceKey",
-           "Listing", "PositionKey", "alert_changes", "check_accounts"]  # fmt: skip
 
 T = TypeVar("T")
 

@@ -28,8 +28,6 @@ from .poll import Watcher
 from .schedule import is_fatal
 from .state import ItemCodec
 
-__all__ = ["MarketHours", "MarketKind", "MarketWatcher", "check_collection", "sessions_around_now"]
-
 logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
 

@@ -15,8 +15,6 @@ from .feed import Feed
 from .poll import Watcher
 from .schedule import is_fatal
 
-__all__ = ["HISTORY", "LiveFilters", "is_complete", "is_terminal", "until_terminal"]
-
 logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
 HISTORY = timedelta(days=401)
@@ -130,7 +128,7 @@ async def _until_complete(
                 return order
         if feed.latest is latest:
             times = [each for each in (None if latest is None or listed else due, end) if each is not None]
-            await feed.wait(min(times) - clock() if times else None)
+            await watcher.wait(min(times) - clock() if times else None)
 
 
 def _has_fills(order: Order) -> bool:

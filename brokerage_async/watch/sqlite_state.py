@@ -16,7 +16,6 @@ if TYPE_CHECKING:  # SQLite is loaded when it is needed
     from ..storage.sqlite_file import FileThread
     from ..storage.subject import Subject
 
-__all__ = ["SqliteState"]
 
 R = TypeVar("R")
 

@@ -19,8 +19,6 @@ import attrs
 from ..errors import BrokerageError, ConfigurationError
 from .diff import AlertKind, Change, ChangeKind
 
-__all__ = ["ItemCodec", "Standing", "StoredChange", "WatchState", "WatchStateError"]
-
 T = TypeVar("T")
 
 

@@ -104,7 +104,7 @@ async def never_use(watcher: Callable[[], Watcher[Any]]) -> None:
     watcher()
 
 
-LEAVING = {break_off: 1, forget: 1, cancel: 1, close: 0, take_one: 0, cancel_at_once: 0, never_use: 0}
+LEAVING = {break_off: 1, forget: 1, cancel: 1, close: 0, take_one: 1, cancel_at_once: 0, never_use: 0}
 """Ways to leave a watcher, with the number of warnings."""
 
 
@@ -318,7 +318,7 @@ async def test_hasten_polls_now_and_keeps_the_grid_from_there() -> None:
     feed: Feed[int] = Feed(fetch, key=int, schedule=Schedule(interval=100.0))
     async with Watcher[int]({"": Cursor(feed)}) as watcher:
         await anext(watcher)
-        woken = asyncio.create_task(feed.wait())
+        woken = asyncio.create_task(watcher.wait())
         await asyncio.sleep(30)
         assert not woken.done()
         feed.hasten()
@@ -334,7 +334,7 @@ async def test_feed_is_shared_by_schedule_and_let_go_without_holder() -> None:
         watch = client.watch
         watchers = [watch.orders("me", ["A1"], interval=each) for each in (2.0, 2, 3.0)]
         assert len(watch._feeds) == 2
-        assert len({id(each._source.parts[""].feed) for each in watchers}) == 2
+        assert len({id(each._parts[""].feed) for each in watchers}) == 2
         del watchers
         gc.collect()
         assert not watch._feeds
