@@ -149,11 +149,7 @@ def keyed(items: Iterable[T], key: Callable[[T], Hashable], previous: Mapping[An
 
 
 def state_of(seed: Iterable[T] | Mapping[Any, T] | None, key: Callable[[T], Hashable]) -> dict[Any, T] | None:
-    """Return a ``seed`` (items, or the snapshot of a watcher) as a state.
-
-    Raises:
-        ConfigurationError: it holds something that ``key`` does not accept.
-    """
+    """Return a ``seed`` (items, or the snapshot of a watcher) as a state."""
     if seed is None:
         return None
     try:

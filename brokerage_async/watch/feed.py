@@ -102,6 +102,7 @@ class Feed(Generic[T]):
         now: Callable[[], datetime] = utc_now,
         doorbell: Doorbell | None = None,
         on_poll: Callable[[float], None] | None = None,
+        has_news: Callable[[], bool] = lambda: True,
     ) -> None:
         if not callable(fetch):
             raise ConfigurationError(f"fetch must be a coroutine function, got {fetch!r}")
@@ -114,6 +115,7 @@ class Feed(Generic[T]):
         self._now = now
         self._doorbell = doorbell
         self._on_poll = on_poll
+        self._has_news = has_news
         self._looks = LookBudget()
         self._early: asyncio.TimerHandle | None = None
         self._is_failing = False
@@ -210,10 +212,7 @@ class Feed(Generic[T]):
                 last = error
             else:
                 failures, repeated, last = 0, 0, None
-            # items that were added or changed: a list drops some without an event
-            items, old = self.latest or {}, known or {}
-            news = items is not known and any(old.get(name) is not item for name, item in items.items())
-            if found is not None and before is not None and not hastened and news:
+            if found is not None and before is not None and not hastened and self._shows_news(known):
                 found(before)
             before = began if last is None else before
             self._is_failing = last is not None
@@ -249,6 +248,11 @@ class Feed(Generic[T]):
             for cursor in tuple(self.cursors):
                 cursor.on_removed(removed)
         self._announce()
+
+    def _shows_news(self, known: Mapping[Any, T] | None) -> bool:
+        """Return True if an event should have announced a change. A list drops items without one."""
+        items, old = self.latest or {}, known or {}
+        return self._has_news() and any(old.get(name) is not item for name, item in items.items())
 
     def _cancel_early(self) -> None:
         if self._early is not None:

@@ -18,10 +18,9 @@ from typing import Any
 import attrs
 
 from .._arguments import check_seconds, running_loop
-from .._generated.endpoints import Endpoints
 from .._generated.models import MarketSession
-from ..errors import APIError, InvalidRequestError
-from ..protocol.timetable import is_open, timetable_range
+from ..errors import InvalidRequestError
+from ..protocol.timetable import is_open
 from .diff import Change, change_of
 from .feed import Cursor, Feed
 from .poll import Watcher
@@ -247,13 +246,7 @@ class MarketCursor(Cursor[Boundary]):
 class MarketWatcher(Watcher[MarketSession]):
     """A `Watcher` whose changes are due by the clock, each boundary once, even if a newer timetable moves it.
 
-    Args:
-        feed: polls the timetable.
-        now: the clock of the service, known once the timetable has been read.
-        is_stale: returns True if the timetable has to be read for the clock to be right.
-        extended: as for `Watch.market`.
-        initial: as for `Watch.market`.
-        options: further ones of `Watcher`.
+    ``is_stale`` returns True if the timetable has to be read for the clock ``now`` to be right.
     """
 
     def __init__(
@@ -277,25 +270,6 @@ class MarketWatcher(Watcher[MarketSession]):
     def snapshot(self) -> dict[Any, MarketSession]:
         """The sessions of the timetable by trading day."""
         return dict(self._feed.latest or {})
-
-
-async def sessions_around_now(
-    now: Callable[[], datetime], collection: str, api: Endpoints, again: Endpoints
-) -> list[MarketSession]:
-    """Read the timetable around today, and ``again`` if the answer shows that the service has another date."""
-    sessions: list[MarketSession] = []
-    failure: APIError | None = None
-    first, last = timetable_range(now())
-    try:
-        sessions = await api.market_time.sessions(last, from_date=first, instrument_collection=collection)
-    except APIError as error:
-        failure = error
-    if (actual := timetable_range(now())) != (first, last):
-        first, last = actual
-        return await again.market_time.sessions(last, from_date=first, instrument_collection=collection)
-    if failure is not None:
-        raise failure
-    return sessions
 
 
 def check_collection(value: object) -> str:

@@ -19,7 +19,7 @@ from brokerage_async.protocol.response import Response
 from brokerage_async.watch import Watch, Watcher
 from brokerage_async.watch.diff import UNCHANGED
 from brokerage_async.watch.feed import Cursor, Feed
-from brokerage_async.watch.fetch import ConditionalExecutor, conditional_fetch
+from brokerage_async.watch.lists import ConditionalExecutor, conditional_fetch
 from brokerage_async.watch.poll import poll
 from brokerage_async.watch.schedule import Schedule
 from tests.fake_transport import FakeTransport, fail, ok
