@@ -140,19 +140,15 @@ BALANCES: AccountListing[AccountBalance] = AccountListing(
 
 
 def check_accounts(account_numbers: Iterable[str], operation: Operation[Any]) -> tuple[str, ...]:
-    """Return the accounts, each once, if each can be part of a path.
-
-    Raises:
-        InvalidRequestError: one cannot, or there are none.
-    """
+    """Return the accounts, each once, if there are any and each can be part of a path."""
     if isinstance(account_numbers, str) or not isinstance(account_numbers, Iterable):
         raise InvalidRequestError(f"account_numbers must be a list of str, got {account_numbers!r}")
-    accounts = tuple(dict.fromkeys(account_numbers))
+    accounts = list(account_numbers)
     if not accounts:
         raise InvalidRequestError("account_numbers must hold at least one account, got none")
     for account in accounts:
         check(operation, {"account_number": account}, {}, None)
-    return accounts
+    return tuple(dict.fromkeys(accounts))
 
 
 class BodyUnchanged(Exception):  # noqa: N818 - a signal to `conditional_fetch`

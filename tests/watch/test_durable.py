@@ -131,6 +131,19 @@ async def test_item_that_left_before_its_acknowledgement_is_removed_after_it(cra
     assert (state.items, state.reported) == ({}, {})
 
 
+async def test_snapshot_has_the_items_as_last_reported() -> None:
+    lists, state = Lists(a=1, b=1), MemoryState()
+    async with watch(lists, state) as watcher:
+        first = [await anext(watcher) for _ in range(2)]
+        lists.rows = {"a": 2, "c": 1}
+        assert brief(await anext(watcher)) == ("added", "c", None, 1)
+        assert {key: item["n"] for key, item in watcher.snapshot.items()} == {"a": 1, "b": 1, "c": 1}
+        for change in first:
+            await change.ack()
+        assert await take(watcher, 2) == [("changed", "a", 1, 2), ("removed", "b", 1, None)]
+        assert {key: item["n"] for key, item in watcher.snapshot.items()} == {"a": 2, "c": 1}
+
+
 async def test_async_with_acknowledges_unless_the_block_raises() -> None:
     lists, state = Lists(a=1, b=1), MemoryState()
     async with watch(lists, state) as watcher:
