@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from ..arrow.rows import RowReader
 
-__all__ = ["MAX_ROWS", "Tape", "gaps_of"]
 
 CHUNK = 4_000
 """Rows that are read into columns at a time."""
