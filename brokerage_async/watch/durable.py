@@ -140,6 +140,8 @@ class ChangeLog:
             waiting.clear()
         if change.before != change.after:
             waiting.append(change)
+        else:
+            del self._pending[change.key]
 
     def _note_held(self, key: Any) -> None:
         """Note that a newer change of ``key`` waits. Warn once if the acknowledgement takes long."""
