@@ -128,16 +128,13 @@ class Feed(Generic[T]):
         self.ended: bool = False
         self.error: Exception | None = None
 
-    @property
-    def is_polling(self) -> bool:
-        """True while the loop runs."""
-        return self._task is not None and not self.ended
-
-    def release(self, cursor: Cursor[Any]) -> None:
-        """Stop polling for ``cursor``, in any thread. The last one ends the loop."""
+    def release(self, cursor: Cursor[Any]) -> bool:
+        """Stop polling for ``cursor``, in any thread. Return whether it was polled for. The last one ends the loop."""
+        was_polling = cursor in self.cursors and self._task is not None and not self.ended
         self.cursors.discard(cursor)
         if not self.cursors and self._task is not None:
             self._stop()
+        return was_polling
 
     async def join(self) -> None:
         """Wait for the end of a loop that was stopped."""
@@ -284,6 +281,8 @@ class Cursor(Generic[T]):
         listener: of the watcher that it is attached to.
     """
 
+    listener: Listener
+
     def __init__(
         self,
         feed: Feed[Any],
@@ -295,22 +294,15 @@ class Cursor(Generic[T]):
         self.feed = feed
         self.keep = keep
         self.seen: dict[Any, T] | None = dict(seed) if seed is not None else ({} if initial else None)
-        self.listener: Listener = Listener()
         self._kept: dict[Any, T] = {}
         self._latest: Mapping[Any, T] | None = None
         self._target: Mapping[Any, T] = {}
         self._differing: Iterator[Any] = iter(())
 
     def attach(self, listener: Listener) -> None:
-        """Poll until this cursor is released."""
+        """Poll until the feed releases this cursor."""
         self.listener = listener
         self.feed.cursors.add(self)
-
-    def release(self) -> bool:
-        """Stop polling for this cursor, in any thread. Return whether it was polled for until now."""
-        was_polling = self in self.feed.cursors and self.feed.is_polling
-        self.feed.release(self)
-        return was_polling
 
     def current(self) -> Mapping[Any, T] | None:
         """Return the state to compare with, None while it is unknown."""

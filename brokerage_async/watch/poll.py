@@ -155,7 +155,7 @@ class Iteration(AsyncIterator[R], Generic[R]):
         try:
             self._listener.wake()
             for cursor in self._parts.values():
-                cursor.release()
+                cursor.feed.release(cursor)
             for feed in self._feeds():
                 await feed.join()
         finally:
@@ -165,7 +165,7 @@ class Iteration(AsyncIterator[R], Generic[R]):
 
 def _drop(cursors: Iterable[Cursor[Any]]) -> None:
     """Stop polling for a watcher that was garbage-collected, in any thread."""
-    polled = [cursor for cursor in cursors if cursor.release()]
+    polled = [cursor for cursor in cursors if cursor.feed.release(cursor)]
     if polled:
         warnings.warn("a watcher was dropped: close it with `async with` or aclose()", ResourceWarning)  # noqa: B028 - no caller
 
