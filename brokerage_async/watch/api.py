@@ -239,8 +239,8 @@ class Watch:
         running_loop()  # raises where there is none
         limit = asyncio.timeout(timeout)
         try:
-            async with limit, Watcher[Order]({"": Cursor(feed)}, on_error=on_error) as watcher:
-                return await until_terminal(feed, watcher, order_id, look_up, follow=follow)
+            async with limit:
+                return await until_terminal(feed, order_id, look_up, follow=follow, on_error=on_error)
         except TimeoutError:
             if not limit.expired():
                 raise

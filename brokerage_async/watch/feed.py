@@ -39,11 +39,7 @@ def utc_now() -> datetime:
 
 
 class Listener:
-    """The end of the feeds at their watcher. It does not refer to the watcher, so that a dropped one is collected.
-
-    Attributes:
-        raised: the error by which ``on_error`` has ended the iteration.
-    """
+    """The end of the feeds at their watcher. It does not refer to the watcher, so that a dropped one is collected."""
 
     def __init__(self, on_error: OnError | None = None) -> None:
         if on_error is not None:
@@ -51,6 +47,11 @@ class Listener:
         self._on_error = on_error
         self._woken = asyncio.Event()
         self.raised: Exception | None = None
+
+    def check(self) -> None:
+        """Raise the error by which ``on_error`` has ended the iteration."""
+        if self.raised is not None:
+            raise self.raised
 
     def wake(self) -> None:
         """Let all calls that wait look again."""

@@ -30,9 +30,6 @@ class Iteration(AsyncIterator[R], Generic[R]):
     """Async iterator over the changes of a collection in parts, such as accounts, each with its feed and failures.
 
     A part is named by the first element of its keys. An undivided collection has the one part "".
-
-    Attributes:
-        failed: accounts that are given up because access was denied or they are unknown, with their errors.
     """
 
     def __init__(
@@ -55,10 +52,15 @@ class Iteration(AsyncIterator[R], Generic[R]):
         if state is not None and codec is not None:
             self._log = ChangeLog(parts, state, name, codec, self._derive, self._listener)
         self._closed = False
-        self.failed: dict[str, Exception] = {}
+        self._failed: dict[str, Exception] = {}
         for cursor in parts.values():
             cursor.attach(self._listener)
         weakref.finalize(self, _drop, tuple(parts.values())).atexit = False
+
+    @property
+    def failed(self) -> dict[str, Exception]:
+        """Accounts that are given up because access was denied or they are unknown, with their errors."""
+        return self._failed
 
     def __aiter__(self) -> Self:
         return self
@@ -77,24 +79,16 @@ class Iteration(AsyncIterator[R], Generic[R]):
                     self.check()
                 else:
                     waited = True
-                    await self.wait()
+                    await self._wait()
             if waited:  # closed by another call, which waited too and raised the error first
                 self.check()
             raise StopAsyncIteration
         finally:
             del self  # the traceback of a cancelled task that is kept would keep a dropped watcher alive
 
-    def wait(self, seconds: float | None = None) -> Awaitable[None]:
-        """Wait until a change may be due or the polling has ended, at most ``seconds``."""
-        for feed in self._feeds():
-            feed.begin()
-        bounds = (seconds, *(cursor.max_wait() for cursor in self._parts.values()))
-        return self._listener.wait(min((bound for bound in bounds if bound is not None), default=None))
-
     def check(self) -> None:
         """Raise the error that ended the polling, if any."""
-        if self._listener.raised is not None:
-            raise self._listener.raised
+        self._listener.check()
         for feed in self._feeds():
             feed.check()
 
@@ -118,7 +112,14 @@ class Iteration(AsyncIterator[R], Generic[R]):
         await self.aclose()
 
     def _feeds(self) -> list[Feed[Any]]:
-        return [cursor.feed for part, cursor in self._parts.items() if part not in self.failed]
+        return [cursor.feed for part, cursor in self._parts.items() if part not in self._failed]
+
+    def _wait(self) -> Awaitable[None]:
+        """Wait until a change may be due or the polling has ended."""
+        for feed in self._feeds():
+            feed.begin()
+        bounds = (cursor.max_wait() for cursor in self._parts.values())
+        return self._listener.wait(min((seconds for seconds in bounds if seconds is not None), default=None))
 
     def _take(self) -> R | None:
         if self._log is not None:
@@ -142,11 +143,11 @@ class Iteration(AsyncIterator[R], Generic[R]):
             return True
         for part, cursor in self._parts.items():
             error = cursor.feed.error
-            if part in self.failed or not cursor.feed.ended:
+            if part in self._failed or not cursor.feed.ended:
                 continue
             if not isinstance(error, PermissionDeniedError | NotFoundError) or len(self._feeds()) == 1:
                 return True
-            self.failed[part] = error
+            self._failed[part] = error
             self._listener.on_failure(error, "an account is no longer watched", logging.ERROR)
         return self._listener.raised is not None
 

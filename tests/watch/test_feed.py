@@ -302,7 +302,7 @@ async def test_hasten_polls_now_and_keeps_the_grid_from_there() -> None:
     feed: Feed[int] = Feed(fetch, key=int, schedule=Schedule(interval=100.0))
     async with Watcher[int]({"": Cursor(feed)}) as watcher:
         await anext(watcher)
-        woken = asyncio.create_task(watcher.wait())
+        woken = asyncio.create_task(watcher._listener.wait())
         await asyncio.sleep(30)
         assert not woken.done()
         feed.hasten()

@@ -10,14 +10,13 @@ import pytest
 from brokerage_async._generated.models import Fill, Order, OrderLeg, OrderStatus
 from brokerage_async.errors import NotFoundError
 from brokerage_async.watch import is_complete
-from brokerage_async.watch.feed import Cursor, Feed
+from brokerage_async.watch.feed import Feed
 from brokerage_async.watch.orders import (
     ABSENT_LOOKUP_INTERVAL,
     FILLS_DELAY,
     MAX_LOOKUPS,
     until_terminal,
 )
-from brokerage_async.watch.poll import Watcher
 from brokerage_async.watch.schedule import Schedule
 
 pytestmark = pytest.mark.virtual_time
@@ -44,8 +43,7 @@ class List:
 
     async def wait(self, id: str = "1", *, follow: bool = False) -> Order:
         feed: Feed[Order] = Feed(self.fetch, key=lambda order: order.id, schedule=Schedule(interval=1.0))
-        async with Watcher[Order]({"": Cursor(feed)}, on_error=self.errors.append) as lease:
-            return await until_terminal(feed, lease, id, self.look_up, follow=follow)
+        return await until_terminal(feed, id, self.look_up, follow=follow, on_error=self.errors.append)
 
 
 def of(status: str, id: str = "1", by: str | None = None) -> Order:
