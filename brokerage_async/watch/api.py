@@ -36,7 +36,7 @@ from .lists import (
     check_accounts,
     conditional_fetch,
 )
-from .market import MarketHours, MarketWatcher, check_collection
+from .market import MarketCursor, MarketHours, MarketWatcher, check_collection
 from .orders import HISTORY, LiveFilters, until_terminal
 from .poll import AccountsWatcher, Watcher
 from .schedule import Pacing, Schedule
@@ -364,16 +364,12 @@ class Watch:
         """
         collection = check_collection(instrument_collection)
         reading = Reading(("timetable", collection), partial(self._sessions, collection), None)
-        return MarketWatcher(
-            self._feed(SESSIONS, reading, Schedule(interval=interval)),
-            now=self._now,
-            is_stale=self._session.service_time_is_stale,
-            extended=extended,
-            initial=initial,
-            on_error=on_error,
-            state=state,
-            name=self._identity("market", instrument_collection=collection, extended=extended),
-        )
+        cursor = MarketCursor(
+            self._feed(SESSIONS, reading, Schedule(interval=interval)), now=self._now,
+            is_stale=self._session.service_time_is_stale, extended=extended, initial=initial,
+        )  # fmt: skip
+        name = self._identity("market", instrument_collection=collection, extended=extended)
+        return MarketWatcher(cursor, on_error=on_error, state=state, name=name)
 
     def market_hours(
         self,

@@ -222,8 +222,8 @@ class Feed(Generic[T]):
             elif self._fatal(last, repeated):
                 raise last
             else:
-                for listener in {cursor.listener for cursor in self.cursors}:
-                    listener.on_failure(last)
+                for cursor in tuple(self.cursors):  # a copy: the collector may release some
+                    cursor.listener.on_failure(last)
                 retry_after = getattr(last, "retry_after", None)
                 due = loop.time() + self._schedule.backoff(failures, interval, retry_after)
             delay = chance() * self._schedule.jitter * interval

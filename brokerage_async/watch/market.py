@@ -183,14 +183,17 @@ class BoundaryCodec(ItemCodec[Boundary]):
 
 
 class MarketCursor(Cursor[Boundary]):
-    """Position of one consumer in a timetable: a collection whose one item is the last boundary that has passed."""
+    """Position of one consumer in a timetable: a collection whose one item is the last boundary that has passed.
+
+    ``is_stale`` returns True if the timetable has to be read for the clock ``now`` to be right.
+    """
 
     def __init__(
         self,
         feed: Feed[MarketSession],
         *,
         now: Callable[[], datetime],
-        is_stale: Callable[[], bool],
+        is_stale: Callable[[], bool] = lambda: False,
         extended: bool,
         initial: bool,
     ) -> None:
@@ -244,27 +247,14 @@ class MarketCursor(Cursor[Boundary]):
 
 
 class MarketWatcher(Watcher[MarketSession]):
-    """A `Watcher` whose changes are due by the clock, each boundary once, even if a newer timetable moves it.
+    """A `Watcher` whose changes are due by the clock, each boundary once, even if a newer timetable moves it."""
 
-    ``is_stale`` returns True if the timetable has to be read for the clock ``now`` to be right.
-    """
-
-    def __init__(
-        self,
-        feed: Feed[MarketSession],
-        *,
-        now: Callable[[], datetime],
-        is_stale: Callable[[], bool] = lambda: False,
-        extended: bool,
-        initial: bool,
-        **options: Any,
-    ) -> None:
-        cursor = MarketCursor(feed, now=now, is_stale=is_stale, extended=extended, initial=initial)
+    def __init__(self, cursor: MarketCursor, **options: Any) -> None:
         super().__init__(
             {"": cursor}, derive=cursor.derive, report=lambda change: change.item.change(),
             codec=BoundaryCodec(None), **options,
         )  # fmt: skip
-        self._feed = feed
+        self._feed = cursor.feed
 
     @property
     def snapshot(self) -> dict[Any, MarketSession]:
@@ -273,11 +263,7 @@ class MarketWatcher(Watcher[MarketSession]):
 
 
 def check_collection(value: object) -> str:
-    """Return ``value`` if it can name a collection.
-
-    Raises:
-        InvalidRequestError: it cannot.
-    """
+    """Return ``value`` if it can name a collection."""
     if not isinstance(value, str) or not value:
         raise InvalidRequestError(f"instrument_collection must be a str such as 'Equity', got {value!r}")
     return str(value)

@@ -19,6 +19,7 @@ from brokerage_async.watch import Change, Watch
 from brokerage_async.watch.feed import Feed
 from brokerage_async.watch.market import (
     Boundary,
+    MarketCursor,
     MarketHours,
     MarketKind,
     MarketWatcher,
@@ -184,11 +185,16 @@ async def week() -> list[MarketSession]:
 
 
 def watching(
-    wall: Wall, fetch: Callable[[], Awaitable[list[MarketSession]]] = week, interval: float = 3600.0, **options: Any
+    wall: Wall,
+    fetch: Callable[[], Awaitable[list[MarketSession]]] = week,
+    *,
+    on_error: Any = None,
+    state: MemoryState | None = None,
+    **options: Any,
 ) -> MarketWatcher:
-    feed = Feed(fetch, key=lambda each: each.session_date, schedule=Schedule(interval=interval), now=wall)
-    settings: dict[str, Any] = {"now": wall, "extended": False, "initial": False, "on_error": None} | options
-    return MarketWatcher(feed, **settings)
+    feed = Feed(fetch, key=lambda each: each.session_date, schedule=Schedule(interval=3600.0), now=wall)
+    settings: dict[str, Any] = {"now": wall, "extended": False, "initial": False} | options
+    return MarketWatcher(MarketCursor(feed, **settings), on_error=on_error, state=state)
 
 
 async def take(market: MarketWatcher, count: int) -> list[tuple[str, str]]:
