@@ -115,6 +115,19 @@ async def test_next_change_of_a_key_waits_for_the_acknowledgement_and_coalesces(
         assert len(state.reported) == 1
 
 
+async def test_change_that_is_undone_before_the_acknowledgement_is_not_reported() -> None:
+    lists, state = Lists(a=1), MemoryState()
+    async with watch(lists, state) as watcher:
+        change = await anext(watcher)
+        for n in (2, 1):
+            lists.rows = {"a": n}
+            await quiet(watcher, 1.5)
+        assert watcher.snapshot == {"a": {"id": "a", "n": 1}}
+        await change.ack()
+        await quiet(watcher)
+    assert (len(state.items), state.reported) == (1, {})
+
+
 @for_each("crashed", [False, True])
 async def test_item_that_left_before_its_acknowledgement_is_removed_after_it(crashed: bool) -> None:
     lists, state = Lists(a=1), MemoryState()
