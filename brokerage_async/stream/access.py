@@ -37,11 +37,7 @@ class StreamAccess:
         return self.session.service_now() or datetime.now(UTC)
 
     def account_url(self) -> str:
-        """Return the address of the account stream.
-
-        Raises:
-            ConfigurationError: the environment has none, or it is not encrypted.
-        """
+        """Return the address of the account stream, or raise ConfigurationError."""
         url = self.session.engine.environment.streamer_url
         if url is None:
             raise ConfigurationError(
@@ -68,12 +64,7 @@ class StreamAccess:
         self.session.engine.tokens.invalidate(token)
 
     async def open_socket(self, url: str, timeout: float) -> WebSocket:
-        """Return an open connection.
-
-        Raises:
-            ConfigurationError: the transport of the client cannot open WebSockets.
-            RequestNotSentError: no connection came about.
-        """
+        """Return an open connection, or raise ConfigurationError if the transport of the client cannot open any."""
         transport = self.session.engine.transport
         if not isinstance(transport, SocketTransport):
             raise ConfigurationError(

@@ -47,16 +47,7 @@ BATCH = 50
 
 
 def candle_symbol(symbol: str, period: str, *, regular_hours: bool = False) -> str:
-    """Return the symbol of candles, in the form that the service returns.
-
-    Args:
-        symbol: streamer symbol of the instrument.
-        period: number and unit, such as ``5m``, ``1h`` or ``1d`` (units t, s, m, h, d, w, mo, o, y, v, p).
-        regular_hours: leave out trades outside of regular hours.
-
-    Raises:
-        ConfigurationError: invalid period.
-    """
+    """Return the symbol of candles, in the form that the service returns."""
     match = PERIOD.fullmatch(period) if isinstance(period, str) else None
     if match is None:
         raise ConfigurationError(f"period must be a number and a unit such as '5m', '1h' or '1d', got {period!r}")
@@ -65,13 +56,7 @@ def candle_symbol(symbol: str, period: str, *, regular_hours: bool = False) -> s
 
 
 async def streamer_symbols(endpoints: Endpoints, symbols: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
-    """Return the streamer symbol of each symbol. One that is a streamer symbol already stays.
-
-    ``known`` are those found before.
-
-    Raises:
-        InvalidRequestError: a symbol is not a str, or the service does not know it.
-    """
+    """Return the streamer symbol of each symbol. One that is a streamer symbol already, or is ``known``, stays."""
     found: dict[str, str] = {}
     pending: dict[str, list[str]] = {}
     for symbol in _check_symbols(symbols):
@@ -235,13 +220,7 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
 
 
 class SubscriptionPlan:
-    """Event types that a stream subscribes to for each symbol.
-
-    Attributes:
-        types: names of the event types.
-        feed: contract and aggregation period.
-        as_rows: whether the events stay rows, for batches.
-    """
+    """Event types that a stream subscribes to for each symbol. As rows they stay rows, for batches."""
 
     def __init__(
         self,
@@ -586,11 +565,7 @@ class Streams:
         return Recording(directory=Path(directory), rows=recorder.rows, gaps=recorder.gaps)
 
     def doorbell(self, account_numbers: Iterable[str] | None, events: frozenset[str]) -> Doorbell:
-        """Return a doorbell that rings after events of these types. None for the accounts of the user.
-
-        Raises:
-            ConfigurationError: the environment has no ``streamer_url``.
-        """
+        """Return a doorbell that rings after events of these types. None for the accounts of the user."""
         self.check_account()
         accounts = None if account_numbers is None else _check_accounts(account_numbers)
         return partial(ringing, self, self._access, accounts, events)
@@ -619,11 +594,7 @@ class Streams:
 async def _candles_of(
     stream: QuoteStream, named: Mapping[str, str], timeout: float
 ) -> dict[str, tuple[models.Candle, ...]]:
-    """Return the candles of the snapshots of all symbols, whose names stand beside them. Each ends with its snapshot.
-
-    Raises:
-        StreamError: none came within ``timeout`` seconds.
-    """
+    """Return the candles of the snapshots of all symbols, by their names. Each series ends with its snapshot."""
     found: dict[str, tuple[models.Candle, ...]] = {}
     pending = set(named)
     limit = asyncio.timeout(timeout)

@@ -21,14 +21,8 @@ if TYPE_CHECKING:
 class Sink:
     """End of one consumer that a connection fills. It outlives the iterator by one turn of the loop at most.
 
-    Attributes:
-        buffer: events that wait for the consumer, one by one or as a tape.
-        error: error that ended the stream.
-        gap: gap to report once the connection is up again.
-        is_held: whether events wait until the subscriptions are complete, because a gap is among them: after it none
-            may be missing.
-        now: clock of the errors.
-        leave: detaches the sink from its connection after a failure. None without a connection.
+    Events are held until the subscriptions are complete if a gap is among them: after it none may be missing. ``leave``
+    detaches the sink from its connection after a failure.
     """
 
     __slots__ = ("__weakref__", "_available", "buffer", "error", "gap", "is_closed", "is_held", "leave",

@@ -106,11 +106,7 @@ class Link(ABC, Generic[C, S]):
     # Consumers
 
     def attach(self, sink: S) -> None:
-        """Fill ``sink`` from now on. Connect if it is the first.
-
-        Raises:
-            ConfigurationError: the client is closed, or used in another event loop.
-        """
+        """Fill ``sink`` from now on. Connect if it is the first."""
         self._loop = loop = self._access.session.engine.enter()
         if self._closed:
             raise ConfigurationError("the client is closed")

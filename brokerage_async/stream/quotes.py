@@ -130,8 +130,7 @@ class QuoteSink(Sink):
 class QuoteLink(Link[DxLinkConnection, QuoteSink]):
     """Connection to the market-data stream.
 
-    Attributes:
-        history_turn: held while a history has subscriptions to candles, of which the service takes few at a time.
+    ``history_turn`` is held while a history has subscriptions to candles, of which the service takes few at a time.
     """
 
     def __init__(

@@ -192,11 +192,9 @@ class Books:
     """Memory of a ledger beside its executions.
 
     Attributes:
-        account_number: the account.
         horizon: unknown fills from before are none of the watcher's: they came before it, or are forgotten.
         search_from: day of the oldest order that works, where the search of a restart begins.
-        base: signed quantity and average price of positions without the executions that are remembered. None before
-            the first quiet moment.
+        base: positions without the executions that are remembered, None before the first quiet moment.
         forgotten: keys of executions that are part of ``base`` by now. A crash may have left them in the state.
     """
 
