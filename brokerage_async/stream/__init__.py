@@ -5,7 +5,7 @@
 
 from ..protocol.streams.events import AccountEvent, EventFlag, Gap, MarketEvent, Snapshot, UnknownEvent
 from .api import AccountStream, QuoteStream, Streams
-from .batches import Batches
+from .consumer import Batches
 from .policies import MARKET_POLICIES, Conflate, DropOldest, Fail, Policy
 from .record import Recording
 from .tape import gaps_of

@@ -4,67 +4,41 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
-from typing import Any
 from urllib.parse import urlsplit
 
 from .._generated.endpoints import Endpoints
 from .._secrets import Secret
-from ..config import Environment
 from ..errors import ConfigurationError
 from ..http.network import is_loopback
 from ..http.session import BrokerageSession
 from ..http.websocket import SocketTransport, WebSocket, check_socket_url
 from ..protocol.request import DEFAULT_USER_AGENT
 
-__all__ = ["StreamAccess"]
-
 
 class StreamAccess:
     """Parts of a client that streams use."""
 
     def __init__(self, session: BrokerageSession) -> None:
-        self._session = session
+        self.session: BrokerageSession = session
         self.endpoints: Endpoints = Endpoints(session)
-
-    @property
-    def environment(self) -> Environment:
-        """The environment of the client."""
-        return self._session.engine.environment
 
     @property
     def user_agent(self) -> str:
         """Name and version of the program."""
-        return self._session.options.headers.get("User-Agent", DEFAULT_USER_AGENT)
+        return self.session.options.headers.get("User-Agent", DEFAULT_USER_AGENT)
 
     @property
     def strict(self) -> bool:
         """Whether a value that does not fit is an error."""
-        return self._session.options.strict
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether the client is closed."""
-        return self._session.engine.closed
-
-    def enter(self) -> asyncio.AbstractEventLoop:
-        """Return the loop of the client. Raises ConfigurationError when it is closed, or another loop runs."""
-        return self._session.engine.enter()
-
-    def close_with_client(self, resource: Any) -> None:
-        """Await ``resource.aclose()`` when the client is closed."""
-        self._session.close_with_client(resource)
+        return self.session.options.strict
 
     def now(self) -> datetime:
         """Return the time by the service's clock. By this machine's until an answer has shown it."""
-        return self._session.service_now() or datetime.now(UTC)
+        return self.session.service_now() or datetime.now(UTC)
 
     def account_url(self) -> str:
-        """Return the address of the account stream.
-
-        Raises:
-            ConfigurationError: the environment has none, or it is not encrypted.
-        """
-        url = self.environment.streamer_url
+        """Return the address of the account stream, or raise ConfigurationError."""
+        url = self.session.engine.environment.streamer_url
         if url is None:
             raise ConfigurationError(
                 "Environment.streamer_url must be the address of the account stream, got None: pass streamer_url=, "
@@ -77,26 +51,21 @@ class StreamAccess:
 
         A plain one beyond loopback follows ``base_url``: a client takes a plain one only with ``allow_http``.
         """
-        base = urlsplit(self.environment.base_url)
+        base = urlsplit(self.session.engine.environment.base_url)
         return check_socket_url(url, allow_http=base.scheme == "http" and not is_loopback(base.hostname))
 
     async def token(self) -> Secret:
         """Return a valid ``Authorization`` value."""
-        tokens = self._session.engine.tokens
+        tokens = self.session.engine.tokens
         return tokens.peek(asyncio.get_running_loop().time()) or await tokens.get()
 
     def invalidate(self, token: Secret) -> None:
         """Drop a token that the service has refused."""
-        self._session.engine.tokens.invalidate(token)
+        self.session.engine.tokens.invalidate(token)
 
     async def open_socket(self, url: str, timeout: float) -> WebSocket:
-        """Return an open connection.
-
-        Raises:
-            ConfigurationError: the transport of the client cannot open WebSockets.
-            RequestNotSentError: no connection came about.
-        """
-        transport = self._session.engine.transport
+        """Return an open connection, or raise ConfigurationError if the transport of the client cannot open any."""
+        transport = self.session.engine.transport
         if not isinstance(transport, SocketTransport):
             raise ConfigurationError(
                 f"transport must have a method open_socket for streams, got {type(transport).__name__}: "

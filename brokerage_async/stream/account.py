@@ -19,8 +19,6 @@ from .consumer import Sink
 from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue
 from .policies import Fail
 
-__all__ = ["AccountLink", "AccountSink"]
-
 logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 
 MIN_RENEWAL = 300.0
@@ -57,7 +55,7 @@ class AccountSink(Sink):
         return number is None or number in self.accounts
 
 
-class AccountLink(Link[AccountConnection]):
+class AccountLink(Link[AccountConnection, AccountSink]):
     """Connection to the account stream."""
 
     def __init__(self, access: StreamAccess, *, timing: Timing, backoff: Backoff) -> None:
@@ -81,8 +79,8 @@ class AccountLink(Link[AccountConnection]):
         socket = await self._access.open_socket(url, CONNECT_TIMEOUT)
         connection = AccountConnection(
             self._accounts(),
-            alerts=any(sink.alerts for sink in self._all()),
-            watchlists=any(sink.watchlists for sink in self._all()),
+            alerts=any(sink.alerts for sink in self._sinks),
+            watchlists=any(sink.watchlists for sink in self._sinks),
             now=asyncio.get_running_loop().time(),
             timing=self._timing,
             source=self._access.user_agent,
@@ -102,20 +100,20 @@ class AccountLink(Link[AccountConnection]):
 
     def _dispatch(self, source: Any, events: list[Any]) -> None:
         for event in events:
-            for sink in self._all():
+            for sink in self._sinks:
                 if sink.wants(event):
                     sink.put(event)
 
-    def _subscribe(self, sink: Sink) -> None:
-        if self._connection is not None and isinstance(sink, AccountSink):
+    def _subscribe(self, sink: AccountSink) -> None:
+        if self._connection is not None:
             self._connection.want(self._accounts(), alerts=sink.alerts, watchlists=sink.watchlists)
 
-    def _unsubscribe(self, sink: Sink) -> None:
+    def _unsubscribe(self, sink: AccountSink) -> None:
         """Do nothing: the service has no word for it, and the events of others are not handed on."""
 
     def _check_ready(self, connection: AccountConnection) -> None:
         if connection.rejected:
-            for sink in list(self._all()):
+            for sink in list(self._sinks):
                 if missing := sink.accounts & connection.rejected:
                     names = ", ".join(sorted(missing))
                     sink.fail(StreamRefusedError(f"the account stream did not accept {names}", code="not_accepted"))
@@ -127,7 +125,4 @@ class AccountLink(Link[AccountConnection]):
             self._access.invalidate(self._token)
 
     def _accounts(self) -> frozenset[str]:
-        return frozenset[str]().union(*(sink.accounts for sink in self._all()))
-
-    def _all(self) -> list[AccountSink]:
-        return [sink for sink in self._sinks if isinstance(sink, AccountSink)]
+        return frozenset[str]().union(*(sink.accounts for sink in self._sinks))

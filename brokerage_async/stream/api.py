@@ -29,7 +29,7 @@ from ..protocol.streams.timing import Doorbell, Timing
 from ..symbols import instrument_type_of, parse_occ
 from .access import StreamAccess
 from .account import AccountLink, AccountSink
-from .batches import Batches
+from .consumer import Batches
 from .doorbell import ringing
 from .link import EventStream
 from .policies import MARKET_POLICIES, Conflate, DropOldest, Fail, Policy
@@ -40,7 +40,6 @@ from .tape import MAX_ROWS, Tape
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["AccountStream", "QuoteStream", "Streams", "candle_symbol", "streamer_symbols"]
 
 PERIOD = re.compile(r"(?P<count>[1-9][0-9]*)?(?P<unit>mo|[tsmhdwoyvp])")
 BATCH = 50
@@ -48,16 +47,7 @@ BATCH = 50
 
 
 def candle_symbol(symbol: str, period: str, *, regular_hours: bool = False) -> str:
-    """Return the symbol of candles, in the form that the service returns.
-
-    Args:
-        symbol: streamer symbol of the instrument.
-        period: number and unit, such as ``5m``, ``1h`` or ``1d`` (units t, s, m, h, d, w, mo, o, y, v, p).
-        regular_hours: leave out trades outside of regular hours.
-
-    Raises:
-        ConfigurationError: invalid period.
-    """
+    """Return the symbol of candles, in the form that the service returns."""
     match = PERIOD.fullmatch(period) if isinstance(period, str) else None
     if match is None:
         raise ConfigurationError(f"period must be a number and a unit such as '5m', '1h' or '1d', got {period!r}")
@@ -66,13 +56,7 @@ def candle_symbol(symbol: str, period: str, *, regular_hours: bool = False) -> s
 
 
 async def streamer_symbols(endpoints: Endpoints, symbols: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
-    """Return the streamer symbol of each symbol. One that is a streamer symbol already stays.
-
-    ``known`` are those found before.
-
-    Raises:
-        InvalidRequestError: a symbol is not a str, or the service does not know it.
-    """
+    """Return the streamer symbol of each symbol. One that is a streamer symbol already, or is ``known``, stays."""
     found: dict[str, str] = {}
     pending: dict[str, list[str]] = {}
     for symbol in _check_symbols(symbols):
@@ -116,13 +100,14 @@ class AccountStream(EventStream[AccountEvent | Gap]):
 class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
     """Async iterator over market events, from ``client.stream.quotes``."""
 
+    _link: QuoteLink
+    _sink: QuoteSink
+
     def __init__(
         self, link: QuoteLink, access: StreamAccess, sink: QuoteSink, plan: SubscriptionPlan, symbols: Sequence[str]
     ) -> None:
         super().__init__(link, sink)
-        self._quote_link = link
         self._access = access
-        self._quotes = sink
         self._plan = plan
         self._pending: tuple[str, ...] | None = tuple(symbols)
         self._symbols: dict[str, str] = {}
@@ -165,7 +150,7 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
         self._symbols |= found
         for given, streamer in found.items():
             self._given.setdefault(streamer, given)
-        self._quote_link.add(self._quotes, self._plan.of(found.values(), self._access.now()))
+        self._link.add(self._sink, self._plan.of(found.values(), self._access.now()))
         return self
 
     async def remove(self, symbols: Iterable[str]) -> Self:
@@ -175,7 +160,7 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
             self._pending = tuple(symbol for symbol in self._pending if symbol not in names)
         found = [self._symbols.pop(name, name) for name in names]
         kept = set(self._symbols.values())  # another of their names may be subscribed
-        self._quote_link.remove(self._quotes, self._plan.of(set(found) - kept, self._access.now()))
+        self._link.remove(self._sink, self._plan.of(set(found) - kept, self._access.now()))
         return self
 
     def batches(self, *, seconds: float | None = None, rows: int | None = None, limit: int = 500_000) -> Batches:
@@ -212,36 +197,30 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
         """
         if seconds is not None:
             check_seconds("seconds", seconds)
-        sink, plan, tape = self._quotes, self._plan, self._quotes.tape
+        sink, plan, tape = self._sink, self._plan, self._sink.tape
         if tape is None:  # subscribe to rows instead of events
             tape = Tape(plan.types, plan.feed, Issues("stream.quotes", self._access.strict), self._access.now)
-            if sink.buffer or (self._is_attached and self._quote_link.is_ready):
+            if sink.buffer or (self._is_attached and self._link.is_ready):
                 tape.put_gap(Gap(since=None, reason="the events before the first batch were delivered one by one"))
             subscribed = list(sink.subscriptions.values())
-            self._quote_link.remove(sink, subscribed)
+            self._link.remove(sink, subscribed)
             sink.tape = sink.buffer = tape
             plan.as_rows = True
-            self._quote_link.add(sink, [attrs.evolve(each, as_rows=True) for each in subscribed])
+            self._link.add(sink, [attrs.evolve(each, as_rows=True) for each in subscribed])
         tape.max_rows = MAX_ROWS if rows is None else check_count("rows", rows)
         tape.limit = check_count("limit", limit)
         return Batches(self._begin, sink, tape, 1.0 if seconds is None and rows is None else seconds)
 
     async def _begin(self) -> None:
         if self._pending is not None:
-            self._access.enter()
+            self._access.session.engine.enter()
             await self.add(self._pending)
             self._pending = None
         await super()._begin()
 
 
 class SubscriptionPlan:
-    """Event types that a stream subscribes to for each symbol.
-
-    Attributes:
-        types: names of the event types.
-        feed: contract and aggregation period.
-        as_rows: whether the events stay rows, for batches.
-    """
+    """Event types that a stream subscribes to for each symbol. As rows they stay rows, for batches."""
 
     def __init__(
         self,
@@ -586,11 +565,7 @@ class Streams:
         return Recording(directory=Path(directory), rows=recorder.rows, gaps=recorder.gaps)
 
     def doorbell(self, account_numbers: Iterable[str] | None, events: frozenset[str]) -> Doorbell:
-        """Return a doorbell that rings after events of these types. None for the accounts of the user.
-
-        Raises:
-            ConfigurationError: the environment has no ``streamer_url``.
-        """
+        """Return a doorbell that rings after events of these types. None for the accounts of the user."""
         self.check_account()
         accounts = None if account_numbers is None else _check_accounts(account_numbers)
         return partial(ringing, self, self._access, accounts, events)
@@ -606,24 +581,20 @@ class Streams:
     @cached_property
     def _account_link(self) -> AccountLink:
         link = AccountLink(self._access, timing=_ACCOUNT_TIMING, backoff=_BACKOFF)
-        self._access.close_with_client(link)
+        self._access.session.close_with_client(link)
         return link
 
     @cached_property
     def _quote_link(self) -> QuoteLink:
         link = QuoteLink(self._access, timing=DX_TIMING, backoff=_BACKOFF, aggregation=0.1)
-        self._access.close_with_client(link)
+        self._access.session.close_with_client(link)
         return link
 
 
 async def _candles_of(
     stream: QuoteStream, named: Mapping[str, str], timeout: float
 ) -> dict[str, tuple[models.Candle, ...]]:
-    """Return the candles of the snapshots of all symbols, whose names stand beside them. Each ends with its snapshot.
-
-    Raises:
-        StreamError: none came within ``timeout`` seconds.
-    """
+    """Return the candles of the snapshots of all symbols, by their names. Each series ends with its snapshot."""
     found: dict[str, tuple[models.Candle, ...]] = {}
     pending = set(named)
     limit = asyncio.timeout(timeout)

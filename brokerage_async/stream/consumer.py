@@ -1,32 +1,28 @@
-"""The end of one consumer that a connection fills."""
+"""The end of one consumer that a connection fills, and the iterator over its record batches."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import SlowConsumerError
 from ..protocol.streams.events import Gap
 from .policies import BufferFullError, EventBuffer, Policy
 from .tape import Tape
 
-__all__ = ["Sink"]
+if TYPE_CHECKING:
+    import pyarrow
 
 
 class Sink:
     """End of one consumer that a connection fills. It outlives the iterator by one turn of the loop at most.
 
-    Attributes:
-        buffer: events that wait for the consumer, one by one or as a tape.
-        error: error that ended the stream.
-        gap: gap to report once the connection is up again.
-        is_held: whether events wait until the subscriptions are complete, because a gap is among them: after it none
-            may be missing.
-        now: clock of the errors.
-        leave: detaches the sink from its connection after a failure. None without a connection.
+    Events are held until the subscriptions are complete if a gap is among them: after it none may be missing. ``leave``
+    detaches the sink from its connection after a failure.
     """
 
     __slots__ = ("__weakref__", "_available", "buffer", "error", "gap", "is_closed", "is_held", "leave",
@@ -107,3 +103,41 @@ class Sink:
         """Wait for an event or the end."""
         self._available.clear()
         await self._available.wait()
+
+
+class Batches:
+    """Async iterator over the record batches of a stream. A cancelled ``anext`` loses none."""
+
+    def __init__(self, begin: Callable[[], Awaitable[None]], sink: Sink, tape: Tape, seconds: float | None) -> None:
+        self._begin, self._sink, self._tape, self._seconds = begin, sink, tape, seconds
+        self._due: float | None = None
+
+    def rest(self) -> Iterator[pyarrow.RecordBatch]:
+        """Yield everything that waits, without waiting for more."""
+        self._tape.cut()
+        while self._tape.is_ready:
+            yield self._tape.get()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> pyarrow.RecordBatch:
+        await self._begin()
+        sink, tape, clock = self._sink, self._tape, asyncio.get_running_loop().time
+        if self._due is None and self._seconds is not None:
+            self._due = clock() + self._seconds
+        while True:
+            if tape.is_ready and not sink.is_held:
+                return tape.get()
+            if sink.is_closed or sink.error is not None:
+                tape.cut()
+                if not tape.is_ready:
+                    sink.check()
+                    raise StopAsyncIteration
+            elif self._due is not None and self._seconds is not None and clock() >= self._due and not sink.is_held:
+                self._due = clock() + self._seconds
+                tape.cut()
+            else:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout_at(None if sink.is_held else self._due):
+                        await sink.wait()

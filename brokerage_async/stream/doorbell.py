@@ -14,8 +14,6 @@ from ..protocol.streams.events import AccountEvent, Gap
 from ..protocol.streams.timing import Found
 from .access import StreamAccess
 
-__all__ = ["ringing"]
-
 logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 
 RETRY_AFTER = 60.0
@@ -103,7 +101,7 @@ async def _listen(
             ring()
         except Exception as error:  # a transport may raise anything
             task = asyncio.current_task()
-            if access.is_closed or (task is not None and task.cancelling()):
+            if access.session.engine.closed or (task is not None and task.cancelling()):
                 return  # an error in place of a cancellation must not hold the searcher
             reason = str(error) if isinstance(error, BrokerageError) else type(error).__name__
             logger.warning("push is not available, polling goes on alone: %s", reason)

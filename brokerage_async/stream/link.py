@@ -35,8 +35,6 @@ from .access import StreamAccess
 from .consumer import Sink
 from .tape import Tape
 
-__all__ = ["CONNECT_TIMEOUT", "STALE", "EventStream", "Link", "RenewalDue"]
-
 logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 
 CONNECT_TIMEOUT = 15.0
@@ -63,6 +61,7 @@ def is_fatal(error: Exception) -> bool:
 
 
 C = TypeVar("C", AccountConnection, DxLinkConnection)
+S = TypeVar("S", bound=Sink)
 E = TypeVar("E")
 
 
@@ -78,7 +77,7 @@ class RenewalDue(Exception):  # noqa: N818 - not an error: a planned end
         self.since: float | None = since
 
 
-class Link(ABC, Generic[C]):
+class Link(ABC, Generic[C, S]):
     """One connection of a client for all consumers of its kind.
 
     It is open while there are consumers. After a loss it is reopened, with a pause that doubles, and every consumer
@@ -89,7 +88,7 @@ class Link(ABC, Generic[C]):
         self._name = name
         self._access = access
         self._backoff = backoff
-        self._sinks: dict[Sink, None] = {}
+        self._sinks: dict[S, None] = {}
         self._connection: C | None = None
         self._task: asyncio.Task[None] | None = None
         self._endings: set[asyncio.Task[None]] = set()
@@ -106,13 +105,9 @@ class Link(ABC, Generic[C]):
 
     # Consumers
 
-    def attach(self, sink: Sink) -> None:
-        """Fill ``sink`` from now on. Connect if it is the first.
-
-        Raises:
-            ConfigurationError: the client is closed, or used in another event loop.
-        """
-        self._loop = loop = self._access.enter()
+    def attach(self, sink: S) -> None:
+        """Fill ``sink`` from now on. Connect if it is the first."""
+        self._loop = loop = self._access.session.engine.enter()
         if self._closed:
             raise ConfigurationError("the client is closed")
         self._sinks[sink] = None
@@ -124,7 +119,7 @@ class Link(ABC, Generic[C]):
         if self._task is None or self._task.done():
             self._task = loop.create_task(self._run(set(self._endings)), name=f"brokerage_async {self._name}")
 
-    def detach(self, sink: Sink) -> None:
+    def detach(self, sink: S) -> None:
         """Stop filling ``sink``. Disconnect if it was the last."""
         if sink not in self._sinks:
             return
@@ -140,7 +135,7 @@ class Link(ABC, Generic[C]):
             if ending is not asyncio.current_task():
                 ending.cancel()
 
-    def abandon(self, sink: Sink) -> None:
+    def abandon(self, sink: S) -> None:
         """Detach ``sink`` in the next turn of the loop: the collector calls this anywhere, within a dispatch too."""
         with contextlib.suppress(RuntimeError):  # the loop is closed
             if self._loop is not None:
@@ -151,7 +146,7 @@ class Link(ABC, Generic[C]):
         """Whether everything that the consumers asked for is subscribed."""
         return self._is_ready
 
-    async def wait_ready(self, sink: Sink) -> None:
+    async def wait_ready(self, sink: S) -> None:
         """Wait until everything that the consumers asked for is subscribed."""
         while not self._is_ready:
             sink.check()
@@ -186,11 +181,11 @@ class Link(ABC, Generic[C]):
         """Hand the events of one source to the sinks that want them."""
 
     @abstractmethod
-    def _subscribe(self, sink: Sink) -> None:
+    def _subscribe(self, sink: S) -> None:
         """Subscribe to what a new consumer wants."""
 
     @abstractmethod
-    def _unsubscribe(self, sink: Sink) -> None:
+    def _unsubscribe(self, sink: S) -> None:
         """End the subscriptions that no other consumer wants."""
 
     def _refused(self, error: StreamRefusedError) -> None:
@@ -321,7 +316,7 @@ class Link(ABC, Generic[C]):
         """Note the loss of a connection for every consumer."""
         self._interrupt(self._sinks, reason, since)
 
-    def _interrupt(self, sinks: Iterable[Sink], reason: str, since: float | None = None) -> None:
+    def _interrupt(self, sinks: Iterable[S], reason: str, since: float | None = None) -> None:
         """Note for some consumers that events since a time, by default the last message, may be missing."""
         since = self._last_received if since is None else since
         moment = None if since is None else self._access.now() - timedelta(seconds=running_loop().time() - since)
@@ -351,7 +346,7 @@ class EventStream(Generic[E]):
     ResourceWarning. A cancelled ``anext`` loses no event. All streams of one kind share one connection.
     """
 
-    def __init__(self, link: Link[Any], sink: Sink) -> None:
+    def __init__(self, link: Link[Any, Any], sink: Sink) -> None:
         self._link = link
         self._sink = sink
         self._is_attached = False

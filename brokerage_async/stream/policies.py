@@ -11,16 +11,6 @@ import attrs
 from .._arguments import check_count, validator
 from ..protocol.streams.events import MARKET_EVENTS, Gap, Snapshot, UnknownEvent
 
-__all__ = [
-    "MARKET_POLICIES",
-    "BufferFullError",
-    "Conflate",
-    "DropOldest",
-    "EventBuffer",
-    "Fail",
-    "Policy",
-]
-
 
 @attrs.frozen(kw_only=True)
 class Conflate:

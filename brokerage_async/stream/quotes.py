@@ -28,9 +28,6 @@ from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue
 from .policies import Policy
 from .tape import Tape
 
-__all__ = ["QuoteLink", "QuoteSink", "TradingHours", "collection_of"]
-
-
 REFRESH_INTERVAL = 3600.0
 """Seconds after which a timetable is read again."""
 
@@ -130,11 +127,10 @@ class QuoteSink(Sink):
         self.tape: Tape | None = None
 
 
-class QuoteLink(Link[DxLinkConnection]):
+class QuoteLink(Link[DxLinkConnection, QuoteSink]):
     """Connection to the market-data stream.
 
-    Attributes:
-        history_turn: held while a history has subscriptions to candles, of which the service takes few at a time.
+    ``history_turn`` is held while a history has subscriptions to candles, of which the service takes few at a time.
     """
 
     def __init__(
@@ -178,15 +174,13 @@ class QuoteLink(Link[DxLinkConnection]):
                 self._unroute(sink, each)
         self._must_send()
 
-    def _subscribe(self, sink: Sink) -> None:
-        if isinstance(sink, QuoteSink):
-            for each in sink.subscriptions.values():
-                self._route(sink, each)
+    def _subscribe(self, sink: QuoteSink) -> None:
+        for each in sink.subscriptions.values():
+            self._route(sink, each)
 
-    def _unsubscribe(self, sink: Sink) -> None:
-        if isinstance(sink, QuoteSink):
-            for each in sink.subscriptions.values():
-                self._unroute(sink, each)
+    def _unsubscribe(self, sink: QuoteSink) -> None:
+        for each in sink.subscriptions.values():
+            self._unroute(sink, each)
 
     def _route(self, sink: QuoteSink, subscription: Subscription) -> None:
         """Hand the events of a subscription to a consumer, too.
@@ -277,10 +271,9 @@ class QuoteLink(Link[DxLinkConnection]):
             kind = event.__class__
             if kind is Rows:
                 for sink in self._sinks:
-                    tape = sink.tape if isinstance(sink, QuoteSink) else None
-                    if tape is not None and tape.feed == (contract, aggregation):
-                        tape.put(event)
-                        if tape.is_ready:
+                    if sink.tape is not None and sink.tape.feed == (contract, aggregation):
+                        sink.tape.put(event)
+                        if sink.tape.is_ready:
                             sink.wake()
                 continue
             if kind is Snapshot:
@@ -290,7 +283,7 @@ class QuoteLink(Link[DxLinkConnection]):
                 if (not event.events and sinks and self._tries_other_contract(key)) or as_rows:
                     continue
             elif kind is UnknownEvent:
-                sinks = [sink for sink in self._sinks if isinstance(sink, QuoteSink) and sink.tape is None]
+                sinks = [sink for sink in self._sinks if sink.tape is None]
             else:
                 key = (kind, event.event_symbol, contract, aggregation, as_rows)
                 sinks = routes.get(key, ())
@@ -302,7 +295,7 @@ class QuoteLink(Link[DxLinkConnection]):
 
     def _listen(self) -> None:
         """Note the subscriptions that have brought rows."""
-        for tape in [sink.tape for sink in self._sinks if isinstance(sink, QuoteSink) and sink.tape is not None]:
+        for tape in [sink.tape for sink in self._sinks if sink.tape is not None]:
             contract, aggregation = tape.feed
             for kind, symbol in tape.heard():
                 key = key_of(Subscription(kind, symbol, None, contract, aggregation, True))

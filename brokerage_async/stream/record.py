@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from ..arrow.segments import Segment
 
-__all__ = ["FLUSH_INTERVAL", "Recorder", "Recording"]
 
 FLUSH_INTERVAL = 1.0
 """Seconds between two writes."""

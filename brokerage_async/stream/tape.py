@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from ..arrow.rows import RowReader
 
-__all__ = ["MAX_ROWS", "Tape", "gaps_of"]
 
 CHUNK = 4_000
 """Rows that are read into columns at a time."""
@@ -63,14 +62,7 @@ class _Part:
 
 
 class Tape:
-    """Buffer of one consumer of batches, bounded in rows. Beyond the bound the oldest batches are dropped.
-
-    Attributes:
-        feed: contract and aggregation period of its subscriptions.
-        dropped: rows that were dropped because the consumer was too slow.
-        max_rows: rows of a batch at most.
-        limit: rows that may wait.
-    """
+    """Buffer of one consumer of batches, bounded in rows. Beyond the bound the oldest batches are dropped."""
 
     def __init__(
         self, kinds: Iterable[str], feed: tuple[str, float | None], issues: Issues, now: Callable[[], datetime]

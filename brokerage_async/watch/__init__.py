@@ -1,12 +1,13 @@
 """Watching: lists and fills as streams, by polling. ``client.watch`` is a `Watch`, `poll` watches any collection."""
 
+from ..protocol.order_status import is_complete
 from .api import OrderOptions, Watch, WatchOptions
 from .diff import UNCHANGED, AlertKind, Change, ChangeKind
 from .executions import Discrepancy, DiscrepancyKind, Fill, FillKind
 from .fills import FillWatcher
 from .lists import BalanceKey, PositionKey
 from .market import MarketHours, MarketKind
-from .orders import LiveFilters, is_complete, is_terminal
+from .orders import LiveFilters, is_terminal
 from .poll import AccountsWatcher, Watcher, poll
 from .sqlite_state import SqliteState
 from .state import Standing, StoredChange, WatchState, WatchStateError

@@ -15,14 +15,14 @@ from .._arguments import check_flag, check_order_id, check_timeout, running_loop
 from .._generated.endpoints import Endpoints
 from .._generated.models import AccountBalance, InstrumentCollection, MarketSession, Order, Position, QuoteAlert
 from .._generated.operations import ORDERS_LIST_LIVE, ORDERS_LIVE, ORDERS_SEARCH
-from ..errors import LIST_CHANGED, ConfigurationError, DeadlineExceededError, ResponseDecodeError
+from ..errors import LIST_CHANGED, APIError, ConfigurationError, DeadlineExceededError, ResponseDecodeError
 from ..http.session import Connected
 from ..observers import PollStarted
 from ..protocol.streams.timing import Doorbell, Doorbells
+from ..protocol.timetable import timetable_range
 from ..protocol.validation.requests import check, is_array
 from .diff import state_of
 from .feed import Cursor, Feed, OnError, utc_now
-from .fetch import conditional_fetch
 from .fills import FILLS, FillCursor, FillReader, FillWatcher
 from .lists import (
     ALERTS,
@@ -34,14 +34,13 @@ from .lists import (
     AccountListing,
     Listing,
     check_accounts,
+    conditional_fetch,
 )
-from .market import MarketHours, MarketWatcher, check_collection, sessions_around_now
+from .market import MarketCursor, MarketHours, MarketWatcher, check_collection
 from .orders import HISTORY, LiveFilters, until_terminal
 from .poll import AccountsWatcher, Watcher
 from .schedule import Pacing, Schedule
 from .state import ItemCodec, WatchState
-
-__all__ = ["OrderOptions", "Watch", "WatchOptions"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
@@ -240,8 +239,8 @@ class Watch:
         running_loop()  # raises where there is none
         limit = asyncio.timeout(timeout)
         try:
-            async with limit, Watcher[Order]({"": Cursor(feed)}, on_error=on_error) as watcher:
-                return await until_terminal(feed, watcher, order_id, look_up, follow=follow)
+            async with limit:
+                return await until_terminal(feed, order_id, look_up, follow=follow, on_error=on_error)
         except TimeoutError:
             if not limit.expired():
                 raise
@@ -292,7 +291,7 @@ class Watch:
         for account in accounts:
             reader = FillReader(self._endpoints, account, now=self._now, on_event=self._session.on_event)
             reading = Reading(("fills", account, reader), reader.read, (account,))
-            parts[account] = FillCursor(self._feed(FILLS, reading, schedule, push, reader.listening), reader)
+            parts[account] = FillCursor(self._feed(FILLS, reading, schedule, push, reader.has_news), reader)
         name = self._identity("fills", accounts=sorted(accounts))
         return FillWatcher(parts, on_error=on_error, state=state, name=name)
 
@@ -365,16 +364,12 @@ class Watch:
         """
         collection = check_collection(instrument_collection)
         reading = Reading(("timetable", collection), partial(self._sessions, collection), None)
-        return MarketWatcher(
-            self._feed(SESSIONS, reading, Schedule(interval=interval)),
-            now=self._now,
-            is_stale=self._session.service_time_is_stale,
-            extended=extended,
-            initial=initial,
-            on_error=on_error,
-            state=state,
-            name=self._identity("market", instrument_collection=collection, extended=extended),
-        )
+        cursor = MarketCursor(
+            self._feed(SESSIONS, reading, Schedule(interval=interval)), now=self._now,
+            is_stale=self._session.service_time_is_stale, extended=extended, initial=initial,
+        )  # fmt: skip
+        name = self._identity("market", instrument_collection=collection, extended=extended)
+        return MarketWatcher(cursor, on_error=on_error, state=state, name=name)
 
     def market_hours(
         self,
@@ -397,8 +392,20 @@ class Watch:
         read = partial(self._sessions, check_collection(instrument_collection), self._endpoints)
         return MarketHours(read, trading=trading, resting=resting, extended=extended, now=self._now)
 
-    def _sessions(self, collection: str, api: Endpoints) -> Awaitable[list[MarketSession]]:
-        return sessions_around_now(self._now, collection, api, self._endpoints)
+    async def _sessions(self, collection: str, api: Endpoints) -> list[MarketSession]:
+        """Read the timetable around today, and again if the answer shows that the service has another date."""
+        first, last = timetable_range(self._now())
+        try:
+            sessions = await api.market_time.sessions(last, from_date=first, instrument_collection=collection)
+        except APIError:
+            if timetable_range(self._now()) == (first, last):
+                raise
+        else:
+            if timetable_range(self._now()) == (first, last):
+                return sessions
+        first, last = timetable_range(self._now())
+        again = self._endpoints.market_time
+        return await again.sessions(last, from_date=first, instrument_collection=collection)
 
     def _watch(
         self,
@@ -455,30 +462,22 @@ class Watch:
         reading: Reading,
         schedule: Schedule,
         push: bool = False,
-        listening: Callable[[Doorbell, Callable[[], None]], Any] | None = None,
+        has_news: Callable[[], bool] = lambda: True,
     ) -> Feed[T]:
-        """Return the running feed of a reading with this schedule, or a new one. Those that push are apart.
-
-        Args:
-            listing: the list.
-            reading: the call.
-            schedule: when to poll.
-            push: whether events cause polls.
-            listening: opens the doorbell, instead of the feed.
-        """
+        """Return the running feed of a reading with this schedule, or a new one. Those that push are apart."""
         doorbell: Doorbell | None = None
         if check_flag("push", push):
             if self._doorbells is None:
                 raise ConfigurationError("push must be False: this Watch was made without the streams of a client")
             doorbell = self._doorbells().doorbell(reading.accounts, listing.events)
-            doorbell = doorbell if listening is None else partial(listening, doorbell)
         place = (reading.name, schedule, push)
         feed: Feed[T] | None = self._feeds.get(place)
         if feed is None or feed.ended:
             label, observe = str(reading.name[0]), self._session.on_event
             feed = Feed(
                 conditional_fetch(self._session, reading.read), key=listing.key, schedule=schedule, now=self._now,
-                doorbell=doorbell, on_poll=lambda lateness: observe(PollStarted(watcher=label, lateness=lateness)),
+                doorbell=doorbell, has_news=has_news,
+                on_poll=lambda lateness: observe(PollStarted(watcher=label, lateness=lateness)),
             )  # fmt: skip
             self._feeds[place] = feed
             self._session.close_with_client(feed)

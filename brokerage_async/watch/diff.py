@@ -11,21 +11,6 @@ import attrs
 
 from ..errors import ConfigurationError
 
-__all__ = [
-    "SILENT",
-    "UNCHANGED",
-    "Acknowledgeable",
-    "AlertKind",
-    "Change",
-    "ChangeKind",
-    "Unchanged",
-    "change_of",
-    "changed_fields",
-    "differing",
-    "keyed",
-    "state_of",
-]
-
 T = TypeVar("T")
 
 
@@ -128,6 +113,10 @@ class Change(Acknowledgeable, Generic[T]):
         return found
 
 
+Derive = Callable[[Change[Any]], Iterable[Change[Any]]]
+"""Turns a change into those to report, several or none."""
+
+
 def changed_fields(before: object, after: object) -> tuple[str, ...]:
     """Return the names of the fields that differ.
 
@@ -160,11 +149,7 @@ def keyed(items: Iterable[T], key: Callable[[T], Hashable], previous: Mapping[An
 
 
 def state_of(seed: Iterable[T] | Mapping[Any, T] | None, key: Callable[[T], Hashable]) -> dict[Any, T] | None:
-    """Return a ``seed`` (items, or the snapshot of a watcher) as a state.
-
-    Raises:
-        ConfigurationError: it holds something that ``key`` does not accept.
-    """
+    """Return a ``seed`` (items, or the snapshot of a watcher) as a state."""
     if seed is None:
         return None
     try:

@@ -14,9 +14,6 @@ import attrs
 from .._generated.models import Order, Position, QuantityDirection, Transaction, TransactionType
 from .diff import Acknowledgeable
 
-__all__ = ["ZERO", "Books", "Discrepancy", "DiscrepancyKind", "Execution", "Fill", "FillKind", "Item", "Part", "Row",
-           "Terms", "fills_of", "held_in", "key_of", "name_of", "replay"]  # fmt: skip
-
 ZERO: Final = Decimal(0)
 
 
@@ -140,14 +137,10 @@ class Discrepancy(Acknowledgeable):
 
 @attrs.frozen(kw_only=True)
 class Execution:
-    """One execution in all its states.
+    """One execution in all its states: the fill, then its corrections and busts.
 
-    Attributes:
-        events: the fill, then its corrections and busts.
-        seen_at: when it was first seen.
-        skipped: leading events that are not reported: the fill itself if it came before the watcher.
-        listed: what the list of its leg shows, None if it does not.
-        listed_as: ``fill_id`` in that list.
+    ``skipped`` counts leading events that are not reported: the fill itself if it came before the watcher. ``listed``
+    and ``listed_as`` are what the list of its leg shows, None if it does not.
     """
 
     events: tuple[Fill, ...]
@@ -199,11 +192,9 @@ class Books:
     """Memory of a ledger beside its executions.
 
     Attributes:
-        account_number: the account.
         horizon: unknown fills from before are none of the watcher's: they came before it, or are forgotten.
         search_from: day of the oldest order that works, where the search of a restart begins.
-        base: signed quantity and average price of positions without the executions that are remembered. None before
-            the first quiet moment.
+        base: positions without the executions that are remembered, None before the first quiet moment.
         forgotten: keys of executions that are part of ``base`` by now. A crash may have left them in the state.
     """
 
@@ -291,18 +282,7 @@ def held_in(position: Position | None) -> tuple[Decimal, Decimal | None]:
 
 
 class Row(NamedTuple):
-    """A transaction as a ledger compares it.
-
-    Attributes:
-        row: the transaction.
-        id: its id.
-        order_id: the order whose execution it books, "" if it names none.
-        name: the symbol as positions have it.
-        terms: the terms of the execution.
-        at: its time, or the beginning of its day.
-        identifiers: identifiers of the execution.
-        is_trade: whether it books an execution, and reverses none.
-    """
+    """A transaction as a ledger compares it. It is a trade if it books an execution, and reverses none."""
 
     row: Transaction
     id: str | None

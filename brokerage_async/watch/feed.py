@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import weakref
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from itertools import chain
 from types import TracebackType
 from typing import Any, Generic, Literal, TypeVar
 
@@ -19,7 +19,7 @@ from ..protocol.streams.timing import Doorbell, Found, LookBudget
 from .diff import UNCHANGED, Change, Unchanged, change_of, differing, keyed
 from .schedule import Schedule, is_fatal
 
-__all__ = ["Cursor", "Feed", "FetchItems", "OnError", "utc_now", "wait_any"]
+logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
 T = TypeVar("T")
 
@@ -38,6 +38,47 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+class Listener:
+    """The end of the feeds at their watcher. It does not refer to the watcher, so that a dropped one is collected."""
+
+    def __init__(self, on_error: OnError | None = None) -> None:
+        if on_error is not None:
+            check_function("on_error", on_error)
+        self._on_error = on_error
+        self._woken = asyncio.Event()
+        self.raised: Exception | None = None
+
+    def check(self) -> None:
+        """Raise the error by which ``on_error`` has ended the iteration."""
+        if self.raised is not None:
+            raise self.raised
+
+    def wake(self) -> None:
+        """Let all calls that wait look again."""
+        self._woken.set()
+
+    async def wait(self, seconds: float | None = None) -> None:
+        """Wait until the next `wake`, at most ``seconds``."""
+        self._woken.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._woken.wait()
+
+    def on_failure(
+        self, error: Exception, message: str = "poll failed and will be repeated", level: int = logging.WARNING
+    ) -> None:
+        """Report a failure to ``on_error``. Without one, log it."""
+        if self._on_error is None:
+            operation, status = getattr(error, "operation", None), getattr(error, "status", None)
+            logger.log(level, "%s: %s %s %s", message, type(error).__name__, operation, status)
+            return
+        try:
+            self._on_error(error)
+        except Exception as raised:  # a callback ends the iteration by raising
+            self.raised = raised
+            self.wake()
+
+
 class Feed(Generic[T]):
     """One polling loop: the latest state of a collection for all its cursors.
 
@@ -45,9 +86,10 @@ class Feed(Generic[T]):
     closed. A feed that has ended never starts again.
 
     Attributes:
-        waiting: futures that the next announcement completes.
+        cursors: those that it polls for.
         latest: the items by key, None before the first answer.
         at: when ``latest`` was received.
+        ended: whether the loop was stopped, or has ended and its error is known.
         error: the error that ended the loop, None while it runs.
     """
 
@@ -61,6 +103,7 @@ class Feed(Generic[T]):
         now: Callable[[], datetime] = utc_now,
         doorbell: Doorbell | None = None,
         on_poll: Callable[[float], None] | None = None,
+        has_news: Callable[[], bool] = lambda: True,
     ) -> None:
         if not callable(fetch):
             raise ConfigurationError(f"fetch must be a coroutine function, got {fetch!r}")
@@ -73,44 +116,31 @@ class Feed(Generic[T]):
         self._now = now
         self._doorbell = doorbell
         self._on_poll = on_poll
+        self._has_news = has_news
         self._looks = LookBudget()
         self._early: asyncio.TimerHandle | None = None
         self._is_failing = False
-        self._cursors: set[Cursor[T]] = set()
-        self.waiting: set[asyncio.Future[None]] = set()
         self._hastened = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._stopped = False
-        self._finished = False
         self._traceback: TracebackType | None = None
+        self.cursors: set[Cursor[T]] = set()
         self.latest: Mapping[Any, T] | None = None
         self.at: datetime = now()
+        self.ended: bool = False
         self.error: Exception | None = None
 
-    @property
-    def is_polling(self) -> bool:
-        """True while the loop runs."""
-        return self._task is not None and not self.ended
-
-    @property
-    def ended(self) -> bool:
-        """True once the loop was stopped, or has ended and its error is known."""
-        return self._stopped or self._finished
-
-    def attach(self, cursor: Cursor[Any]) -> None:
-        """Poll until ``cursor`` is released."""
-        self._cursors.add(cursor)
-
-    def release(self, cursor: Cursor[Any]) -> None:
-        """Stop polling for ``cursor``, in any thread. The last one ends the loop."""
-        self._cursors.discard(cursor)
-        if not self._cursors and self._task is not None:
+    def release(self, cursor: Cursor[Any]) -> bool:
+        """Stop polling for ``cursor``, in any thread. Return whether it was polled for. The last one ends the loop."""
+        was_polling = cursor in self.cursors and self._task is not None and not self.ended
+        self.cursors.discard(cursor)
+        if not self.cursors and self._task is not None:
             self._stop()
+        return was_polling
 
     async def join(self) -> None:
         """Wait for the end of a loop that was stopped."""
         task = self._task
-        if self._stopped and task is not None and not task.done() and task is not asyncio.current_task():
+        if self.ended and task is not None and not task.done() and task is not asyncio.current_task():
             await asyncio.wait({task})
 
     async def aclose(self) -> None:
@@ -118,12 +148,8 @@ class Feed(Generic[T]):
         if not self.ended:
             self.error = ConfigurationError("the client is closed")
             self._stop()
-            self.announce()
+            self._announce()
         await self.join()
-
-    async def wait(self, seconds: float | None = None) -> None:
-        """Wait for a new state or the end, at most ``seconds``."""
-        await wait_any((self,), seconds)
 
     def hasten(self) -> None:
         """Poll now rather than when the next poll is due. Consumers are woken after it, changed or not."""
@@ -140,20 +166,18 @@ class Feed(Generic[T]):
         if self.error is not None:
             raise self.error.with_traceback(self._traceback)
 
-    def announce(self) -> None:
-        """Wake all tasks in `wait`."""
-        for waiter in self.waiting:
-            if not waiter.done():
-                waiter.set_result(None)
-
     def begin(self) -> None:
         """Start the loop, unless it runs or has ended."""
-        if self._task is None and not self._stopped:
+        if self._task is None and not self.ended:
             self._task = running_loop().create_task(self._run(), name="brokerage_async poll")
             self._task.add_done_callback(self._done)
 
+    def _announce(self) -> None:
+        for cursor in tuple(self.cursors):
+            cursor.listener.wake()
+
     def _stop(self) -> None:
-        self._stopped = True
+        self.ended = True
         if self._task is not None and not (loop := self._task.get_loop()).is_closed():
             loop.call_soon_threadsafe(self._task.cancel)
 
@@ -168,7 +192,7 @@ class Feed(Generic[T]):
         failures = repeated = 0  # in a row, and of the same class
         last: Exception | None = None
         before = None  # when the last poll that succeeded began
-        while not self._stopped:
+        while not self.ended:
             if hastened := self._hastened.is_set():
                 self._hastened.clear()
                 due = loop.time()
@@ -186,23 +210,20 @@ class Feed(Generic[T]):
                 last = error
             else:
                 failures, repeated, last = 0, 0, None
-            # items that were added or changed: a list drops some without an event
-            items, old = self.latest or {}, known or {}
-            news = items is not known and any(old.get(name) is not item for name, item in items.items())
-            if found is not None and before is not None and not hastened and news:
+            if found is not None and before is not None and not hastened and self._shows_news(known):
                 found(before)
             before = began if last is None else before
             self._is_failing = last is not None
             if hastened:
-                self.announce()
+                self._announce()
             interval = await self._schedule.current()
             if last is None:
                 due = self._schedule.next_due(due, interval, loop.time())
             elif self._fatal(last, repeated):
                 raise last
             else:
-                for cursor in tuple(self._cursors):
-                    cursor.on_failure(last)
+                for cursor in tuple(self.cursors):  # a copy: the collector may release some
+                    cursor.listener.on_failure(last)
                 retry_after = getattr(last, "retry_after", None)
                 due = loop.time() + self._schedule.backoff(failures, interval, retry_after)
             delay = chance() * self._schedule.jitter * interval
@@ -222,9 +243,14 @@ class Feed(Generic[T]):
             return
         self.latest, self.at = latest, self._now()
         if removed := {name: item for name, item in previous.items() if name not in latest}:
-            for cursor in tuple(self._cursors):
+            for cursor in tuple(self.cursors):
                 cursor.on_removed(removed)
-        self.announce()
+        self._announce()
+
+    def _shows_news(self, known: Mapping[Any, T] | None) -> bool:
+        """Return True if an event should have announced a change. A list drops items without one."""
+        items, old = self.latest or {}, known or {}
+        return self._has_news() and any(old.get(name) is not item for name, item in items.items())
 
     def _cancel_early(self) -> None:
         if self._early is not None:
@@ -234,29 +260,12 @@ class Feed(Generic[T]):
     def _done(self, task: asyncio.Task[None]) -> None:
         self._cancel_early()
         if task.cancelled():
-            if not self._stopped:
+            if not self.ended:
                 self.error = BrokerageError("the polling loop was cancelled")
         elif isinstance(crash := task.exception(), Exception) and self.error is None:
             self.error, self._traceback = crash, crash.__traceback__
-        self._finished = True
-        self.announce()
-
-
-async def wait_any(feeds: Iterable[Feed[Any]], seconds: float | None = None) -> None:
-    """Wait until one of the feeds has a new state or has ended, at most ``seconds``."""
-    awaited, woken = tuple(feeds), running_loop().create_future()
-    try:
-        for feed in awaited:
-            feed.begin()
-            if feed.ended:
-                return
-            feed.waiting.add(woken)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await woken
-    finally:
-        for feed in awaited:
-            feed.waiting.discard(woken)
+        self.ended = True
+        self._announce()
 
 
 class Cursor(Generic[T]):
@@ -269,10 +278,11 @@ class Cursor(Generic[T]):
         keep: decides whether the last state of an item is reported before its removal, even to a slow consumer.
 
     Attributes:
-        feed: the polling loop.
         seen: the items by key after all changes taken so far, None until the first state decides it.
-        on_failure: called with every failed poll that will be repeated.
+        listener: of the watcher that it is attached to.
     """
+
+    listener: Listener
 
     def __init__(
         self,
@@ -283,14 +293,17 @@ class Cursor(Generic[T]):
         keep: Callable[[T], bool] = lambda _: False,
     ) -> None:
         self.feed = feed
-        self.seen: Mapping[Any, T] | None = seed if seed is not None else ({} if initial else None)
-        self.on_failure: OnError = lambda _: None
-        self._keep = keep
+        self.keep = keep
+        self.seen: dict[Any, T] | None = dict(seed) if seed is not None else ({} if initial else None)
         self._kept: dict[Any, T] = {}
-        self._target: Mapping[Any, T] | None = None
+        self._latest: Mapping[Any, T] | None = None
+        self._target: Mapping[Any, T] = {}
         self._differing: Iterator[Any] = iter(())
-        self._is_own = False  # ``seen`` may be changed
-        self._is_complete = True  # no key was passed over
+
+    def attach(self, listener: Listener) -> None:
+        """Poll until the feed releases this cursor."""
+        self.listener = listener
+        self.feed.cursors.add(self)
 
     def current(self) -> Mapping[Any, T] | None:
         """Return the state to compare with, None while it is unknown."""
@@ -302,49 +315,39 @@ class Cursor(Generic[T]):
 
     def seed(self, items: Mapping[Any, T]) -> None:
         """Compare the first state with ``items``."""
-        self.seen = items
+        self.seen = dict(items)
 
     def on_removed(self, removed: Mapping[Any, T]) -> None:
         """Keep the last state of removed items that satisfy ``keep``, to be reported before their removal."""
-        seen = self.seen or {}
-        self._kept |= {key: item for key, item in removed.items() if self._keep(item) and seen.get(key) != item}
+        self._kept |= {key: item for key, item in removed.items() if self.keep(item)}
 
     def refresh(self) -> bool:
         """Compare with a newer state from now on, if there is one. Return False before the first one."""
         latest = self.current()
-        if latest is not None and latest is not self._target:
+        if latest is not None and latest is not self._latest:
             if self.seen is None:
-                self.seen, self._kept = latest, {}
-            self._kept = {key: item for key, item in self._kept.items() if key not in latest}
-            self._target, self._is_own, self._is_complete = latest, False, True
-            self._differing = chain(list(self._kept), differing(self.seen, latest), list(self._kept))
-        return self._target is not None
+                self.seen, self._kept = dict(latest), {}
+            self._latest = latest
+            self._aim({**self._kept, **latest} if self._kept else latest)
+        return self._latest is not None
 
-    def take(self, is_held: Callable[[Any], bool] = lambda _: False) -> Change[T] | None:
-        """Return the next change, if any. Keys that are held are passed over: `compare` them later."""
-        if not self.refresh():
-            return None
-        for key in self._differing:
-            if is_held(key):
-                self._is_complete = False
-            elif (change := self.compare(key)) is not None:
-                return change
-        if self._is_complete:
-            self.seen, self._is_own = self._target, False
+    def take(self) -> Change[T] | None:
+        """Return the next change, if any: first those to the kept states, then those to the latest one."""
+        while self.refresh():
+            for key in self._differing:
+                assert self.seen is not None
+                before, after = self.seen.get(key), self._target.get(key)
+                if after is None:
+                    del self.seen[key]
+                else:
+                    self.seen[key] = after
+                return change_of(key, before, after, self.feed.at)
+            if not self._kept or self._latest is None:
+                break
+            self._kept = {}
+            self._aim(self._latest)
         return None
 
-    def compare(self, key: Any) -> Change[T] | None:
-        """Return what leads from the item as last seen to its latest state, or first to the one that was kept."""
-        if self._target is None or self.seen is None:
-            return None
-        before, after = self.seen.get(key), self._kept.pop(key, self._target.get(key))
-        if before is after or before == after:
-            return None
-        if not self._is_own:
-            self.seen, self._is_own = dict(self.seen), True
-        assert isinstance(self.seen, dict)
-        if after is None:
-            del self.seen[key]
-        else:
-            self.seen[key] = after
-        return change_of(key, before, after, self.feed.at)
+    def _aim(self, target: Mapping[Any, T]) -> None:
+        before = self.seen or {}
+        self.seen, self._target, self._differing = dict(before), target, differing(before, target)

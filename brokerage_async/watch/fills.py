@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import Any, Final, Literal
@@ -18,17 +17,14 @@ from .._generated.models import Order
 from .._generated.operations import ORDERS_LIST
 from ..errors import LIST_CHANGED, NotFoundError, ResponseDecodeError
 from ..observers import FillSeen
-from ..protocol.streams.timing import Doorbell, Found
 from .diff import SILENT, UNCHANGED, Change, Unchanged
 from .executions import Books, Discrepancy, Execution, Fill, FillKind, Item
-from .feed import Cursor, Feed, OnError
+from .feed import Cursor, Feed, Listener, OnError
 from .ledger import Ledger
 from .lists import Listing
 from .poll import Iteration
 from .schedule import is_fatal
 from .state import ItemCodec
-
-__all__ = ["FILLS", "FillCursor", "FillReader", "FillWatcher"]
 
 QUIET_SECONDS: Final = 5.0
 """Seconds without news until positions and transactions are read."""
@@ -87,15 +83,7 @@ class FillCodec(ItemCodec[Item]):
 class FillReader:
     """Reads what the ledger of an account needs: its orders with each poll, the other witnesses after quiet moments.
 
-    Args:
-        endpoints: make the calls.
-        account_number: the account.
-        now: the clock of the service.
-        on_event: called for each new fill.
-
-    Attributes:
-        ledger: the executions of the account.
-        on_failure: called with the failures of comparisons, which do not delay the next fill.
+    ``on_failure`` gets the failures of comparisons, which do not delay the next fill.
     """
 
     def __init__(
@@ -138,16 +126,9 @@ class FillReader:
         self._reported = items
         return items
 
-    @asynccontextmanager
-    async def listening(self, doorbell: Doorbell, ring: Callable[[], None]) -> AsyncIterator[Found | None]:
-        """Open ``doorbell``. Only a new fill should have been announced by an event, other items change without."""
-        async with doorbell(ring) as found:
-
-            def found_fill(since: float) -> None:
-                if found is not None and self._has_news:
-                    found(since)
-
-            yield found_fill
+    def has_news(self) -> bool:
+        """Return whether the last poll showed a new fill, which an event announces. Other items change without."""
+        return self._has_news
 
     async def _observe(self) -> bool:
         """Read the orders. Return whether they show something new."""
@@ -201,7 +182,11 @@ class FillCursor(Cursor[Item]):
     def __init__(self, feed: Feed[Item], reader: FillReader) -> None:
         super().__init__(feed)
         self._reader = reader
-        reader.on_failure = lambda error: self.on_failure(error)
+
+    def attach(self, listener: Listener) -> None:
+        """Poll, and report failures of comparisons, too."""
+        super().attach(listener)
+        self._reader.on_failure = listener.on_failure
 
     def seed(self, items: Mapping[Any, Item]) -> None:
         """Begin where the consumer stood."""

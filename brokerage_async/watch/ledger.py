@@ -35,8 +35,6 @@ from .executions import (
     replay,
 )
 
-__all__ = ["Ledger"]
-
 SETTLING: Final = timedelta(seconds=30)
 """How long something must not add up before it counts: late legs come up to 20 s after their order has ended."""
 
@@ -74,14 +72,9 @@ class Settling:
         self.is_waiting: bool = False
         """Whether there is one that may yet last."""
 
-    def restart(self, keys: Iterable[Hashable]) -> None:
-        """Let these findings begin to last anew, because what is known about them has changed."""
-        for key in keys:
-            self._since.pop(key, None)
-
-    def lasting(self, found: Mapping[Hashable, object], now: datetime) -> set[Hashable]:
-        """Return the keys of findings that last, given all that are made now."""
-        before = self._since
+    def lasting(self, found: Mapping[Hashable, object], now: datetime, anew: Container[Hashable] = ()) -> set[Hashable]:
+        """Return the keys of findings that last, given all that are made now. Those ``anew`` begin to last again."""
+        before = {key: each for key, each in self._since.items() if key not in anew}
         self._since = {
             key: before[key] if key in before and before[key][0] == value else (value, now)
             for key, value in found.items()
@@ -92,18 +85,11 @@ class Settling:
 
 
 class Ledger:
-    """Executions of one account, and their discrepancies.
-
-    Args:
-        account_number: the account.
-
-    Attributes:
-        books: its further knowledge, None before the first reading.
-    """
+    """Executions of one account, and their discrepancies."""
 
     def __init__(self, account_number: str) -> None:
         self._account = account_number
-        self.books: Books | None = None
+        self.books: Books | None = None  # before the first reading
         self._executions: defaultdict[str, dict[tuple[str, ...], Execution]] = defaultdict(dict)
         self._discrepancies: dict[tuple[str, ...], Discrepancy] = {}
         self._orders: dict[str, Order] = {}
@@ -137,13 +123,9 @@ class Ledger:
     # Orders
 
     def observe(self, orders: Iterable[Order], now: datetime, began: datetime, *, whole: bool = True) -> list[Fill]:
-        """Take a reading of orders, and return its new events.
+        """Take a reading of orders, ``whole`` if it is the list of those that work or are of today. Return new events.
 
-        Args:
-            orders: orders with their fills.
-            now: time of the reading.
-            began: when the watcher began. Fills from before it in the first reading are known, and not reported.
-            whole: whether it is the list of orders that work or are of today, rather than more orders.
+        Fills in the first reading from before the watcher ``began`` are known, and not reported.
         """
         is_first = self.books is None
         self._orders = {} if whole else self._orders
@@ -205,10 +187,7 @@ class Ledger:
         if self.books.base is None:
             self._open(held, self._parts(rows))
         differences = (*self._unfilled(now), *self._unknown(rows, now), *self._off(held, rows, now))
-        found = {each.key: each for each in differences}
-        decided = {name_of(each.symbol) for each in news}  # the same difference may have another cause from now on
-        self._differing.restart(key for key, each in found.items() if name_of(each.symbol) in decided)
-        self._report(found, now)
+        self._report({each.key: each for each in differences}, {name_of(each.symbol) for each in news}, now)
         if now - KEPT - self.books.horizon >= timedelta(days=1):
             self._forget(rows, now - KEPT)
         return news
@@ -420,11 +399,15 @@ class Ledger:
             fills=tuple(evidence), found_at=now,
         )  # fmt: skip
 
-    def _report(self, found: Mapping[tuple[str, ...], Discrepancy], now: datetime) -> None:
-        """Keep findings that last. A reported one stays until its difference changes or it is resolved."""
+    def _report(self, found: Mapping[tuple[str, ...], Discrepancy], decided: Container[str], now: datetime) -> None:
+        """Keep findings that last. A reported one stays until its difference changes or it is resolved.
+
+        Differences in the symbols that were ``decided`` about may have another cause from now on.
+        """
         differences: dict[Hashable, Decimal] = {key: each.seen - each.expected for key, each in found.items()}
+        anew = [key for key, each in found.items() if name_of(each.symbol) in decided]
+        lasting = self._differing.lasting(differences, now, anew)
         kept = {key: each for key, each in self._discrepancies.items() if key in found}
-        lasting = self._differing.lasting(differences, now)
         for key, new in found.items():
             old = kept.get(key)
             if key in lasting and (old is None or old.seen - old.expected != differences[key]):

@@ -1,10 +1,10 @@
-"""Lists of a client that can be watched: keys of their items, and changes that are worth reporting."""
+"""Lists of a client that can be watched: keys of their items, changes worth reporting, and conditional fetches."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from operator import attrgetter
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 
 import attrs
 
@@ -12,16 +12,14 @@ from .._generated.endpoints import Endpoints
 from .._generated.models import AccountBalance, MarketSession, Order, Position, QuoteAlert
 from .._generated.operations import BALANCES_LIST, POSITIONS_LIST
 from ..errors import InvalidRequestError
-from ..operation import Operation
+from ..operation import BoundCall, Executor, Guard, Operation, Pager
 from ..protocol.validation.requests import check
-from .diff import AlertKind, Change, ChangeKind
+from .diff import UNCHANGED, AlertKind, Change, ChangeKind, Derive, Unchanged
+from .feed import FetchItems
 from .orders import is_terminal
-from .source import Derive
-
-__all__ = ["ALERTS", "BALANCES", "MARKED_POSITIONS", "ORDERS", "POSITIONS", "SESSIONS", "AccountListing", "BalanceKey",
-           "Listing", "PositionKey", "alert_changes", "check_accounts"]  # fmt: skip
 
 T = TypeVar("T")
+E = TypeVar("E")
 
 
 def alert_changes(change: Change[QuoteAlert]) -> Iterable[Change[QuoteAlert]]:
@@ -70,16 +68,7 @@ class BalanceKey(NamedTuple):
 
 @attrs.frozen(kw_only=True)
 class Listing(Generic[T]):
-    """A list of a client.
-
-    Attributes:
-        name: distinguishes it from other lists.
-        events: events of the account stream that announce its changes.
-        key: returns the identity of an item. None leaves the item out.
-        item_type: type of the items.
-        derive: turns each change into those to report.
-        keep: decides whether the last state of an item is reported before its removal.
-    """
+    """A list of a client. ``events`` are those of the account stream that announce its changes."""
 
     name: str
     events: frozenset[str]
@@ -91,12 +80,7 @@ class Listing(Generic[T]):
 
 @attrs.frozen(kw_only=True)
 class AccountListing(Listing[T]):
-    """A list that every account has. Its keys are tuples that begin with the account.
-
-    Attributes:
-        operation: the operation that reads it.
-        read: reads it.
-    """
+    """A list that every account has. Its keys are tuples that begin with the account."""
 
     operation: Operation[Any]
     read: Callable[[Endpoints, str], Awaitable[Iterable[T]]]
@@ -156,16 +140,68 @@ BALANCES: AccountListing[AccountBalance] = AccountListing(
 
 
 def check_accounts(account_numbers: Iterable[str], operation: Operation[Any]) -> tuple[str, ...]:
-    """Return the accounts, each once, if each can be part of a path.
-
-    Raises:
-        InvalidRequestError: one cannot, or there are none.
-    """
+    """Return the accounts, each once, if there are any and each can be part of a path."""
     if isinstance(account_numbers, str) or not isinstance(account_numbers, Iterable):
         raise InvalidRequestError(f"account_numbers must be a list of str, got {account_numbers!r}")
-    accounts = tuple(dict.fromkeys(account_numbers))
+    accounts = list(account_numbers)
     if not accounts:
         raise InvalidRequestError("account_numbers must hold at least one account, got none")
     for account in accounts:
         check(operation, {"account_number": account}, {}, None)
-    return accounts
+    return tuple(dict.fromkeys(accounts))
+
+
+class BodyUnchanged(Exception):  # noqa: N818 - a signal to `conditional_fetch`
+    """The body is byte for byte the previous one."""
+
+
+class ConditionalExecutor:
+    """Executor for one repeated read: a body equal to the previous one is not decoded."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self._previous_body: bytes | None = None
+        self._rows: dict[Any, Any] = {}
+        self._missed: frozenset[Any] = frozenset()
+
+    async def fetch_if_changed(self, call: BoundCall[T], previous_body: bytes | None) -> tuple[T, bytes | None] | None:
+        """Delegate to the wrapped executor."""
+        return await self._executor.fetch_if_changed(call, previous_body)
+
+    async def execute(self, call: BoundCall[T], *, guard: Guard | None = None) -> T:
+        """Return the decoded result, or raise `BodyUnchanged`."""
+        found = await self._executor.fetch_if_changed(call, self._previous_body)
+        if found is None:
+            raise BodyUnchanged
+        value, self._previous_body = found
+        if self._previous_body is not None or not call.operation.identity:
+            self._rows, self._missed = {}, frozenset()
+            return value
+        # A row may slip by between two pages though their totals agree: it is gone once two readings in a row lack it.
+        rows, identity = cast("list[Any]", value), attrgetter(*call.operation.identity)
+        latest = {identity(row): row for row in rows}
+        missed = {name: row for name, row in self._rows.items() if name not in latest and name not in self._missed}
+        self._rows, self._missed = latest | missed, frozenset(missed)
+        return cast("T", [*rows, *missed.values()])
+
+    def paginate(self, call: BoundCall[list[E]]) -> Pager[E]:
+        """Return the pages, changed or not."""
+        return self._executor.paginate(call)
+
+
+def conditional_fetch(
+    executor: Executor, read: Callable[[Endpoints], Awaitable[Iterable[T] | Literal[Unchanged.UNCHANGED]]]
+) -> FetchItems[T]:
+    """Build a fetch for `poll` from one endpoint call.
+
+    It returns `UNCHANGED`, without decoding, if the body equals the previous one.
+    """
+    api = Endpoints(ConditionalExecutor(executor))
+
+    async def fetch() -> Any:
+        try:
+            return await read(api)
+        except BodyUnchanged:
+            return UNCHANGED
+
+    return fetch

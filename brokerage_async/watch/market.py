@@ -18,17 +18,14 @@ from typing import Any
 import attrs
 
 from .._arguments import check_seconds, running_loop
-from .._generated.endpoints import Endpoints
 from .._generated.models import MarketSession
-from ..errors import APIError, InvalidRequestError
-from ..protocol.timetable import is_open, timetable_range
+from ..errors import InvalidRequestError
+from ..protocol.timetable import is_open
 from .diff import Change, change_of
 from .feed import Cursor, Feed
 from .poll import Watcher
 from .schedule import is_fatal
 from .state import ItemCodec
-
-__all__ = ["MarketHours", "MarketKind", "MarketWatcher", "check_collection", "sessions_around_now"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
@@ -186,14 +183,17 @@ class BoundaryCodec(ItemCodec[Boundary]):
 
 
 class MarketCursor(Cursor[Boundary]):
-    """Position of one consumer in a timetable: a collection whose one item is the last boundary that has passed."""
+    """Position of one consumer in a timetable: a collection whose one item is the last boundary that has passed.
+
+    ``is_stale`` returns True if the timetable has to be read for the clock ``now`` to be right.
+    """
 
     def __init__(
         self,
         feed: Feed[MarketSession],
         *,
         now: Callable[[], datetime],
-        is_stale: Callable[[], bool],
+        is_stale: Callable[[], bool] = lambda: False,
         extended: bool,
         initial: bool,
     ) -> None:
@@ -247,33 +247,14 @@ class MarketCursor(Cursor[Boundary]):
 
 
 class MarketWatcher(Watcher[MarketSession]):
-    """A `Watcher` whose changes are due by the clock, each boundary once, even if a newer timetable moves it.
+    """A `Watcher` whose changes are due by the clock, each boundary once, even if a newer timetable moves it."""
 
-    Args:
-        feed: polls the timetable.
-        now: the clock of the service, known once the timetable has been read.
-        is_stale: returns True if the timetable has to be read for the clock to be right.
-        extended: as for `Watch.market`.
-        initial: as for `Watch.market`.
-        options: further ones of `Watcher`.
-    """
-
-    def __init__(
-        self,
-        feed: Feed[MarketSession],
-        *,
-        now: Callable[[], datetime],
-        is_stale: Callable[[], bool] = lambda: False,
-        extended: bool,
-        initial: bool,
-        **options: Any,
-    ) -> None:
-        cursor = MarketCursor(feed, now=now, is_stale=is_stale, extended=extended, initial=initial)
+    def __init__(self, cursor: MarketCursor, **options: Any) -> None:
         super().__init__(
             {"": cursor}, derive=cursor.derive, report=lambda change: change.item.change(),
             codec=BoundaryCodec(None), **options,
         )  # fmt: skip
-        self._feed = feed
+        self._feed = cursor.feed
 
     @property
     def snapshot(self) -> dict[Any, MarketSession]:
@@ -281,31 +262,8 @@ class MarketWatcher(Watcher[MarketSession]):
         return dict(self._feed.latest or {})
 
 
-async def sessions_around_now(
-    now: Callable[[], datetime], collection: str, api: Endpoints, again: Endpoints
-) -> list[MarketSession]:
-    """Read the timetable around today, and ``again`` if the answer shows that the service has another date."""
-    sessions: list[MarketSession] = []
-    failure: APIError | None = None
-    first, last = timetable_range(now())
-    try:
-        sessions = await api.market_time.sessions(last, from_date=first, instrument_collection=collection)
-    except APIError as error:
-        failure = error
-    if (actual := timetable_range(now())) != (first, last):
-        first, last = actual
-        return await again.market_time.sessions(last, from_date=first, instrument_collection=collection)
-    if failure is not None:
-        raise failure
-    return sessions
-
-
 def check_collection(value: object) -> str:
-    """Return ``value`` if it can name a collection.
-
-    Raises:
-        InvalidRequestError: it cannot.
-    """
+    """Return ``value`` if it can name a collection."""
     if not isinstance(value, str) or not value:
         raise InvalidRequestError(f"instrument_collection must be a str such as 'Equity', got {value!r}")
     return str(value)

@@ -11,11 +11,8 @@ from .._arguments import running_loop
 from .._generated.models import InstrumentType, Order, OrderStatus
 from ..errors import NotFoundError
 from ..protocol.order_status import TERMINAL, is_complete
-from .feed import Feed
-from .poll import Watcher
+from .feed import Cursor, Feed, Listener, OnError
 from .schedule import is_fatal
-
-__all__ = ["HISTORY", "LiveFilters", "is_complete", "is_terminal", "until_terminal"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
@@ -61,11 +58,11 @@ def is_terminal(order: Order) -> bool:
 
 async def until_terminal(
     feed: Feed[Order],
-    watcher: Watcher[Order],
     id: str,  # noqa: A002
     look_up: Callable[[str], Awaitable[Order | None]],
     *,
     follow: bool = False,
+    on_error: OnError | None = None,
 ) -> Order:
     """Return an order once it is complete. With ``follow`` the one that works in its place, however often replaced.
 
@@ -76,21 +73,27 @@ async def until_terminal(
     Raises:
         NotFoundError: several lookups did not find the order.
     """
+    listener, cursor = Listener(on_error), Cursor[Order](feed)
     replaced, before = set[str](), None
-    while True:
-        order = await _until_complete(feed, watcher, id, look_up)
-        if before is not None and _has_fills(before) and not (order.live_at or _has_fills(order)):
-            return before
-        replaced.add(id)
-        successor = None if order.status is OrderStatus.FILLED else order.replacing_order_id
-        if not follow or successor is None or successor in replaced:
-            return order
-        id, before = successor, order  # noqa: A001
+    cursor.attach(listener)
+    try:
+        while True:
+            order = await _until_complete(feed, listener, id, look_up)
+            if before is not None and _has_fills(before) and not (order.live_at or _has_fills(order)):
+                return before
+            replaced.add(id)
+            successor = None if order.status is OrderStatus.FILLED else order.replacing_order_id
+            if not follow or successor is None or successor in replaced:
+                return order
+            id, before = successor, order  # noqa: A001
+    finally:
+        feed.release(cursor)
+        await feed.join()
 
 
 async def _until_complete(
     feed: Feed[Order],
-    watcher: Watcher[Order],
+    listener: Listener,
     id: str,  # noqa: A002
     look_up: Callable[[str], Awaitable[Order | None]],
 ) -> Order:
@@ -98,7 +101,8 @@ async def _until_complete(
     clock = running_loop().time
     absent, due, end = 0, 0.0, None
     while True:
-        watcher.check()
+        listener.check()
+        feed.check()
         latest = feed.latest
         order = None if latest is None else latest.get(id)
         if listed := order is not None:
@@ -109,7 +113,7 @@ async def _until_complete(
             except Exception as error:
                 if is_fatal(error, 1):
                     raise
-                watcher.on_failure(error)
+                listener.on_failure(error)
             else:
                 absent = absent + 1 if order is None else 0
             if absent == MAX_LOOKUPS:
@@ -130,7 +134,8 @@ async def _until_complete(
                 return order
         if feed.latest is latest:
             times = [each for each in (None if latest is None or listed else due, end) if each is not None]
-            await feed.wait(min(times) - clock() if times else None)
+            feed.begin()
+            await listener.wait(min(times) - clock() if times else None)
 
 
 def _has_fills(order: Order) -> bool:

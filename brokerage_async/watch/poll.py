@@ -7,75 +7,168 @@ therefore gets fewer changes, never outdated ones.
 
 from __future__ import annotations
 
+import logging
+import warnings
 import weakref
-from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterable, Mapping
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Generic, Self, TypeVar
 
-from ..errors import ConfigurationError
-from .diff import Acknowledgeable, Change, state_of
-from .durable import DurableSource
-from .feed import Cursor, Feed, FetchItems, OnError, utc_now
+from ..errors import ConfigurationError, NotFoundError, PermissionDeniedError
+from .diff import SILENT, Acknowledgeable, Change, Derive, state_of
+from .durable import ChangeLog
+from .feed import Cursor, Feed, FetchItems, Listener, OnError, utc_now
 from .schedule import Pacing, Schedule, is_fatal
-from .source import Derive, Report, Source
 from .state import ItemCodec, WatchState
-
-__all__ = ["AccountsWatcher", "Iteration", "Watcher", "poll"]
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Acknowledgeable)
 
 
 class Iteration(AsyncIterator[R], Generic[R]):
-    """Async iterator over the reports of a watcher, and its end."""
+    """Async iterator over the changes of a collection in parts, such as accounts, each with its feed and failures.
+
+    A part is named by the first element of its keys. An undivided collection has the one part "".
+    """
 
     def __init__(
         self,
         parts: Mapping[str, Cursor[Any]],
         *,
-        report: Report[R],
+        report: Callable[[Change[Any]], R],
         on_error: OnError | None = None,
         derive: Derive | None = None,
         state: WatchState | None = None,
         name: str = "",
         codec: ItemCodec[Any] | None = None,
     ) -> None:
-        how: dict[str, Any] = {"on_error": on_error, "derive": derive, "report": report}
-        durable = None if state is None or codec is None else DurableSource[R](parts, state, name, codec, **how)
-        self._source: Source[R] = durable or Source(parts, **how)
-        weakref.finalize(self, self._source.drop).atexit = False
+        self._parts = dict(parts)  # those that have changes take turns
+        self._listener = Listener(on_error)
+        self._report = report
+        self._derive: Derive = derive or (lambda change: (change,))
+        self._ready: deque[Change[Any]] = deque()
+        self._log: ChangeLog | None = None
+        if state is not None and codec is not None:
+            self._log = ChangeLog(parts, state, name, codec, self._derive, self._listener)
+        self._closed = False
+        self._failed: dict[str, Exception] = {}
+        for cursor in parts.values():
+            cursor.attach(self._listener)
+        weakref.finalize(self, _drop, tuple(parts.values())).atexit = False
 
     @property
     def failed(self) -> dict[str, Exception]:
         """Accounts that are given up because access was denied or they are unknown, with their errors."""
-        return self._source.failed
+        return self._failed
 
     def __aiter__(self) -> Self:
         return self
 
-    def __anext__(self) -> Coroutine[Any, Any, R]:
-        return self._source.next()  # no frame of this watcher, which a traceback would keep alive
+    async def __anext__(self) -> R:
+        waited = False
+        try:
+            while not self._closed:
+                if (found := self._take()) is not None:
+                    return found
+                if self._log is not None and self._log.must_write:
+                    await self._log.write()  # if cancelled here, the next call goes on with it
+                elif self._has_ended():
+                    await self._leave()  # if cancelled here, the next call raises the error
+                    self._closed = True
+                    self.check()
+                else:
+                    waited = True
+                    await self._wait()
+            if waited:  # closed by another call, which waited too and raised the error first
+                self.check()
+            raise StopAsyncIteration
+        finally:
+            del self  # the traceback of a cancelled task that is kept would keep a dropped watcher alive
 
     def check(self) -> None:
         """Raise the error that ended the polling, if any."""
-        self._source.check()
+        self._listener.check()
+        for feed in self._feeds():
+            feed.check()
 
     def on_failure(self, error: Exception) -> None:
         """Report a failed poll that will be repeated."""
-        self._source.on_failure(error)
+        self._listener.on_failure(error)
 
     async def aclose(self) -> None:
         """End the iteration now, even while it waits.
 
         The last watcher of a feed ends its polling.
         """
-        await self._source.aclose()
+        if not self._closed:
+            self._closed = True
+            await self._leave()
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
         await self.aclose()
+
+    def _feeds(self) -> list[Feed[Any]]:
+        return [cursor.feed for part, cursor in self._parts.items() if part not in self._failed]
+
+    def _wait(self) -> Awaitable[None]:
+        """Wait until a change may be due or the polling has ended."""
+        for feed in self._feeds():
+            feed.begin()
+        bounds = (cursor.max_wait() for cursor in self._parts.values())
+        return self._listener.wait(min((seconds for seconds in bounds if seconds is not None), default=None))
+
+    def _take(self) -> R | None:
+        if self._log is not None:
+            return self._log.take(self._pull, self._report)
+        while not self._ready:
+            if (change := self._pull()) is None:
+                return None
+            self._ready.extend(each for each in self._derive(change) if each.kind != SILENT)
+        return self._report(self._ready.popleft())
+
+    def _pull(self) -> Change[Any] | None:
+        for part, cursor in self._parts.items():
+            if (change := cursor.take()) is not None:
+                self._parts[part] = self._parts.pop(part)  # the other parts are next
+                return change
+        return None
+
+    def _has_ended(self) -> bool:
+        """Return True once no change can follow those that are due."""
+        if self._listener.raised is not None:
+            return True
+        for part, cursor in self._parts.items():
+            error = cursor.feed.error
+            if part in self._failed or not cursor.feed.ended:
+                continue
+            if not isinstance(error, PermissionDeniedError | NotFoundError) or len(self._feeds()) == 1:
+                return True
+            self._failed[part] = error
+            self._listener.on_failure(error, "an account is no longer watched", logging.ERROR)
+        return self._listener.raised is not None
+
+    async def _leave(self) -> None:
+        """Stop polling, wake the other calls that wait, and release the state, even if this call is cancelled."""
+        try:
+            self._listener.wake()
+            for cursor in self._parts.values():
+                cursor.feed.release(cursor)
+            for feed in self._feeds():
+                await feed.join()
+        finally:
+            if self._log is not None:
+                await self._log.release()
+
+
+def _drop(cursors: Iterable[Cursor[Any]]) -> None:
+    """Stop polling for a watcher that was garbage-collected, in any thread."""
+    polled = [cursor for cursor in cursors if cursor.feed.release(cursor)]
+    if polled:
+        warnings.warn("a watcher was dropped: close it with `async with` or aclose()", ResourceWarning)  # noqa: B028 - no caller
 
 
 class Watcher(Iteration[Change[T]], Generic[T]):
@@ -90,14 +183,21 @@ class Watcher(Iteration[Change[T]], Generic[T]):
     """
 
     def __init__(
-        self, parts: Mapping[str, Cursor[Any]], *, report: Report[Change[T]] = lambda change: change, **options: Any
+        self,
+        parts: Mapping[str, Cursor[Any]],
+        *,
+        report: Callable[[Change[Any]], Change[T]] = lambda change: change,
+        **options: Any,
     ) -> None:
         super().__init__(parts, report=report, **options)
 
     @property
     def snapshot(self) -> dict[Any, T]:
         """The items by key after all changes reported so far. A failed account keeps its last items."""
-        return {key: item for cursor in self._source.parts.values() for key, item in (cursor.seen or {}).items()}
+        items = {key: item for cursor in self._parts.values() for key, item in (cursor.seen or {}).items()}
+        if self._log is not None:
+            items |= self._log.before_pending()
+        return {key: item for key, item in items.items() if item is not None}
 
 
 class AccountsWatcher(Watcher[T]):

@@ -11,8 +11,6 @@ import attrs
 from .._arguments import check_number, check_seconds, validator
 from ..protocol.retry import Backoff, Fault, verdict_of
 
-__all__ = ["MAX_LATENESS", "Pacing", "Schedule", "is_fatal"]
-
 Pacing = Callable[[], Awaitable[float]]
 """Returns the current interval in seconds, and is called after every poll."""
 

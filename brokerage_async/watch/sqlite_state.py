@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from attrs import astuple
+
 from .state import Standing, StoredChange, WatchStateError
 
 if TYPE_CHECKING:  # SQLite is loaded when it is needed
@@ -16,7 +18,6 @@ if TYPE_CHECKING:  # SQLite is loaded when it is needed
     from ..storage.sqlite_file import SqliteFile
     from ..storage.subject import Subject
 
-__all__ = ["SqliteState"]
 
 R = TypeVar("R")
 
@@ -78,35 +79,33 @@ class SqliteState:
             raise subject.unusable(subject.in_use)
         self._file = SqliteFile(self._absolute, subject, set_up=_set_up, exclusive=True)
         try:
-            return await self._transaction(lambda connection: _read(connection, feed, subject))
+            return await self._run(lambda connection: _read(connection, feed, subject))
         except BaseException:
             await self.aclose()
             raise
 
     async def report(self, changes: Sequence[StoredChange], begun: Mapping[str, Mapping[str, bytes]]) -> None:
         """Store changes before they are reported, and the first items of parts of the collection."""
-        rows = [(c.sequence, c.key, c.kind, c.at, c.before, c.after) for c in changes]
 
         def write(connection: sqlite3.Connection) -> None:
             for part, items in begun.items():
                 connection.execute("INSERT OR IGNORE INTO begun VALUES (?)", (part,))
                 connection.executemany("INSERT OR REPLACE INTO items VALUES (?, ?)", items.items())
-            connection.executemany("INSERT OR REPLACE INTO reported VALUES (?, ?, ?, ?, ?, ?)", rows)
-            if rows:
-                connection.execute("UPDATE owner SET sequence = max(sequence, ?)", (rows[-1][0],))
+            connection.executemany("INSERT OR REPLACE INTO reported VALUES (?, ?, ?, ?, ?, ?)", map(astuple, changes))
+            if changes:
+                connection.execute("UPDATE owner SET sequence = max(sequence, ?)", (changes[-1].sequence,))
 
-        await self._transaction(write)
+        await self._run(write)
 
     async def acknowledge(self, sequences: Iterable[int]) -> None:
         """Move changes to the acknowledged items. Those that are acknowledged already are left out."""
-        rows = [(sequence,) for sequence in sorted(sequences)]
 
         def write(connection: sqlite3.Connection) -> None:
-            for row in rows:
+            for sequence in sorted(sequences):
                 for statement in (KEEP, DROP, DONE):
-                    connection.execute(statement, row)
+                    connection.execute(statement, (sequence,))
 
-        await self._transaction(write)
+        await self._run(write)
 
     async def aclose(self) -> None:
         """Release the file, after the writes that are under way. Repeating it is harmless."""
@@ -115,28 +114,24 @@ class SqliteState:
             if self._file is file:
                 self._file = None
 
-    async def _transaction(self, work: Callable[[sqlite3.Connection], R]) -> R:
+    async def _run(self, work: Callable[[sqlite3.Connection], R]) -> R:
+        """Return the result of ``work``, which is one transaction."""
+        from ..storage.sqlite_file import transaction
+
+        def transact(connection: sqlite3.Connection) -> R:
+            with transaction(connection):
+                return work(connection)
+
         if self._file is None:
             raise WatchStateError(f"the watch state {self.path} is closed")
-        return await self._file.run(lambda connection: _in_transaction(connection, work))
-
-
-def _in_transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], R]) -> R:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        done = work(connection)
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-    return done
+        return await self._file.run(transact)
 
 
 def _set_up(connection: sqlite3.Connection, subject: Subject) -> None:
     """Create the tables in an empty file, or check that the file's tables can be used."""
+    from ..storage.sqlite_file import transaction
 
-    def check(_: sqlite3.Connection) -> None:
+    with transaction(connection):
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
             for statement in SCHEMA:
                 connection.execute(statement)
@@ -144,8 +139,6 @@ def _set_up(connection: sqlite3.Connection, subject: Subject) -> None:
             raise subject.unusable("it is a database of another kind")
         elif (version := connection.execute("PRAGMA user_version").fetchone()[0]) != VERSION:
             raise subject.unusable(f"its version {version} must be at most {VERSION}: use the release that wrote it")
-
-    _in_transaction(connection, check)
 
 
 def _read(connection: sqlite3.Connection, feed: str, subject: Subject) -> Standing:
@@ -157,13 +150,11 @@ def _read(connection: sqlite3.Connection, feed: str, subject: Subject) -> Standi
     if owner != feed:
         raise subject.unusable(f"it belongs to the watcher of {owner}, not of {feed}: give each a file of its own")
     reported = connection.execute("SELECT sequence, key, kind, at, before, after FROM reported ORDER BY sequence")
+    names = [name for name, *_ in reported.description]
     return Standing(
         identity=identity,
         begun=frozenset(part for (part,) in connection.execute("SELECT part FROM begun")),
         items=dict(connection.execute("SELECT key, item FROM items").fetchall()),
-        reported=tuple(
-            StoredChange(sequence=number, key=key, kind=kind, at=at, before=before, after=after)
-            for number, key, kind, at, before, after in reported
-        ),
+        reported=tuple(StoredChange(**dict(zip(names, row, strict=True))) for row in reported),
         sequence=sequence,
     )

@@ -19,8 +19,6 @@ import attrs
 from ..errors import BrokerageError, ConfigurationError
 from .diff import AlertKind, Change, ChangeKind
 
-__all__ = ["ItemCodec", "Standing", "StoredChange", "WatchState", "WatchStateError"]
-
 T = TypeVar("T")
 
 
@@ -120,9 +118,8 @@ DAMAGED = "restore the state from a backup, or delete it for a fresh start"
 class ItemCodec(Generic[T]):
     """Changes of items as JSON.
 
-    Args:
-        key: returns the identity of an item. None for keys that JSON restores, tuples from lists.
-        item_type: type of the items, for the converter of the models. None for JSON values.
+    Without a ``key`` function JSON restores the keys, with tuples for lists. Without an ``item_type``, which the
+    converter of the models can structure, items are JSON values.
     """
 
     def __init__(self, key: Callable[[T], Hashable] | None, item_type: Any = None) -> None:
@@ -130,11 +127,7 @@ class ItemCodec(Generic[T]):
         self._type = item_type
 
     def encode(self, item: T) -> bytes:
-        """Return an item as JSON.
-
-        Raises:
-            ConfigurationError: it cannot be restored from that.
-        """
+        """Return an item as JSON, or raise ConfigurationError if it cannot be restored from that."""
         from ..models import converter  # made when it is first needed
 
         kind, reason = self._type, ""
@@ -159,11 +152,7 @@ class ItemCodec(Generic[T]):
         return item
 
     def text_of(self, key: Any) -> str:
-        """Return a key as a str that distinguishes it from all others of its list.
-
-        Raises:
-            ConfigurationError: the key has no lasting form.
-        """
+        """Return a key as a str that distinguishes it from all others of its list."""
         try:
             return json.dumps(key, default=lambda part: part.isoformat(), separators=(",", ":"))
         except (AttributeError, TypeError):
@@ -172,11 +161,7 @@ class ItemCodec(Generic[T]):
             ) from None
 
     def read(self, key: str, data: bytes) -> tuple[Any, T]:
-        """Return a stored item, with its key.
-
-        Raises:
-            WatchStateError: it cannot be read.
-        """
+        """Return a stored item, with its key, or raise WatchStateError."""
         try:
             item = self.decode(key, data)
             return (_tupled(json.loads(key)) if self._key is None else self._key(item)), item
@@ -191,11 +176,7 @@ class ItemCodec(Generic[T]):
         return StoredChange(sequence=sequence, key=key, kind=str(change.kind), at=at, before=before, after=after)
 
     def restore(self, stored: StoredChange) -> Change[T]:
-        """Return a stored change.
-
-        Raises:
-            WatchStateError: it cannot be read.
-        """
+        """Return a stored change, or raise WatchStateError."""
         items = [None if data is None else self.read(stored.key, data) for data in (stored.before, stored.after)]
         key = next((item[0] for item in reversed(items) if item is not None), None)
         if key is None:

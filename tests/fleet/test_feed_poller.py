@@ -13,7 +13,7 @@ from brokerage_async.fleet.feed import Turn
 from brokerage_async.fleet.feed_scripts import ELECT
 from brokerage_async.watch import StoredChange, poll
 from brokerage_async.watch.feed import Feed
-from brokerage_async.watch.market import MarketWatcher
+from brokerage_async.watch.market import MarketCursor, MarketWatcher
 from brokerage_async.watch.schedule import Schedule
 from tests.fleet.engines import EngineServer, missing
 from tests.fleet.watched_list import LEASE, Lists, feed_of, publishing, quiet, take
@@ -110,7 +110,7 @@ async def test_market_hours_are_not_published(fleet: Fleet) -> None:
 
     def watch(state: Any) -> Any:
         sessions = Feed(nothing, key=str, schedule=Schedule(interval=60.0), now=now)
-        return MarketWatcher(sessions, now=now, extended=False, initial=False, on_error=None)
+        return MarketWatcher(MarketCursor(sessions, now=now, extended=False, initial=False))
 
     feed = feed_of(fleet)
     with pytest.raises(ConfigurationError, match="market hours cannot be published"):

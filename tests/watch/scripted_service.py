@@ -1,16 +1,18 @@
 """A service whose answers a test sets by their paths, and a wait for the next report."""
 
 import asyncio
-from datetime import UTC, datetime
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from brokerage_async import Client, Environment, RetryPolicy, StaticToken
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
+from brokerage_async.watch import Watch
 from tests.fake_transport import FakeTransport, fail, ok
-
-__all__ = ["NOON", "Service", "quiet"]
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -37,6 +39,15 @@ class Service(FakeTransport):
         if "page-offset=0" not in target and "page-offset" in target:
             answer = []
         return fail(answer, f"code_{answer}") if isinstance(answer, int) else ok({"items": answer})
+
+
+@asynccontextmanager
+async def client_of(service: FakeTransport) -> AsyncIterator[Client]:
+    """Yield a client of a service whose clock shows noon when the loop's begins."""
+    options: Any = {"transport": service, "retry": RetryPolicy.none()}
+    async with Client(Environment.sandbox("https://service"), StaticToken("token"), **options) as client:
+        client.watch = Watch(client, now=lambda: NOON + timedelta(seconds=asyncio.get_running_loop().time()))
+        yield client
 
 
 async def quiet(watcher: Any, seconds: float = 10.0) -> None:

@@ -20,7 +20,6 @@ from brokerage_async.watch import (
     WatchStateError,
 )
 from tests.fake_transport import FakeTransport, fail, ok
-from tests.tables import for_each
 from tests.watch.memory_state import MemoryState
 from tests.watch.scripted_service import NOON, quiet
 
@@ -239,20 +238,6 @@ async def test_error_of_the_callback_outlives_a_later_denial(service: Accounts, 
             await anext(watcher)
 
 
-async def test_revoked_grant_and_closed_client_end_the_iteration_without_a_report(
-    service: Accounts, client: Client
-) -> None:
-    failures: list[Exception] = []
-    watcher = client.watch.positions(["A1", "B2"], on_error=failures.append)
-    await take(watcher, 2)
-    waiting = asyncio.create_task(take(watcher, 1))
-    await asyncio.sleep(1)
-    await client.aclose()
-    with pytest.raises(errors.ConfigurationError, match="closed"):
-        await waiting
-    assert (failures, watcher.failed) == ([], {})
-
-
 async def test_seed_and_later_changes_only(service: Accounts, client: Client) -> None:
     async with client.watch.positions(["A1", "B2"], initial=False) as watcher:
         await quiet(watcher, 3)
@@ -311,17 +296,6 @@ async def test_close_wakes_a_waiting_task_though_others_watch_on(client: Client)
         assert asyncio.get_running_loop().time() == 1
 
 
-@for_each("wrong", ["A1", [], [""], ["A1", 5], [".."], None, 7])
-async def test_invalid_accounts_are_refused_before_anything_is_sent(
-    service: Accounts, client: Client, wrong: Any
-) -> None:
-    with pytest.raises(errors.InvalidRequestError):
-        client.watch.positions(wrong)
-    with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError)):
-        client.watch.positions(["A1"], include_marks=wrong)
-    assert service.requests == []
-
-
 async def test_positions_with_a_state_go_on_where_the_consumer_stood(service: Accounts, client: Client) -> None:
     state = MemoryState()
     async with client.watch.positions(["A1", "B2"], state=state, initial=False) as watcher:
@@ -364,18 +338,3 @@ async def test_states_of_other_accounts_and_lists_are_rejected(client: Client) -
         with pytest.raises(WatchStateError, match="belongs to"):
             await anext(other)
         await other.aclose()
-
-
-async def test_on_failure_is_passed_to_the_callback_or_ends_the_iteration(client: Client) -> None:
-    failures: list[Exception] = []
-    async with client.watch.positions(["A1", "B2"], on_error=failures.append) as watcher:
-        watcher.on_failure(errors.ServerError("down"))
-        assert [str(error) for error in failures] == ["down"]
-
-    def enough(error: Exception) -> None:
-        raise error
-
-    async with client.watch.balances(["A1", "B2"], on_error=enough) as watcher:
-        watcher.on_failure(errors.ServerError("down"))
-        with pytest.raises(errors.ServerError, match="down"):
-            watcher.check()

@@ -1,8 +1,9 @@
 """The streams of a client, over a transport that answers from a script, on the virtual clock."""
 
 import asyncio
+import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -15,9 +16,10 @@ from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.watch import Change, Watcher, WatchStateError, is_terminal
 from tests.fake_transport import FakeTransport, ok
+from tests.loops import on_virtual_time
 from tests.tables import for_each
 from tests.watch.memory_state import MemoryState
-from tests.watch.scripted_service import NOON, Service, quiet
+from tests.watch.scripted_service import NOON, Service, client_of, quiet
 
 pytestmark = pytest.mark.virtual_time
 
@@ -58,28 +60,6 @@ async def test_orders_changes_name_the_fields_that_differ(service: Service, clie
     assert service.targets[0].endswith("?account-numbers[]=A1&account-numbers[]=B2")
 
 
-async def test_orders_equal_body_is_not_decoded(
-    service: Service, client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    decoded = 0
-    read = type(client.session)._read
-
-    async def counted(self: Any, *arguments: Any) -> Any:
-        nonlocal decoded
-        decoded += 1
-        return await read(self, *arguments)
-
-    monkeypatch.setattr(type(client.session), "_read", counted)
-    service.answers[LIVE] = [row(1, "Live")]
-    async with client.watch.orders("me", ["A1"], interval=1) as watcher:
-        await take(watcher, 1)
-        await asyncio.sleep(10.5)
-        service.answers[LIVE] = [row(1, "Filled")]
-        assert await take(watcher, 1) == [("changed", "1", "Filled")]
-    assert len(service.times_of(LIVE)) == 12
-    assert decoded == 2
-
-
 async def test_orders_many_watchers_share_one_request_per_interval(service: Service, client: Client) -> None:
     service.answers[LIVE] = [row(1, "Live"), row(2, "Live")]
     watchers = [client.watch.orders("me", order, interval=1) for order in [["A1", "B2"], ["B2", "A1"]] * 250]
@@ -96,28 +76,6 @@ async def test_orders_many_watchers_share_one_request_per_interval(service: Serv
         assert await take(again, 2) == [("added", "1", "Live"), ("added", "2", "Filled")]
 
 
-async def test_orders_min_interval_bounds_the_polls(service: Service, client: Client) -> None:
-    service.answers[LIVE] = []
-    for options, expected in [({}, 5), ({"min_interval": 0.1}, 41)]:
-        service.requests.clear()
-        service.times.clear()
-        watcher = client.watch.orders("me", ["A1"], interval=0.1, **options)
-        await quiet(watcher, 4.05)
-        await watcher.aclose()
-        assert len(service.times_of(LIVE)) == expected
-
-
-async def test_orders_seed_reports_changes_since_then(service: Service, client: Client) -> None:
-    service.answers[LIVE] = [row(1, "Live"), row(2, "Live")]
-    async with client.watch.orders("me", ["A1"]) as watcher:
-        await take(watcher, 2)
-        snapshot = watcher.snapshot
-    service.answers[LIVE] = [row(1, "Live"), row(2, "Filled"), row(3, "Rejected")]
-    for seed in (snapshot, list(snapshot.values())):
-        async with client.watch.orders("me", ["A1"], seed=seed) as watcher:
-            assert await take(watcher, 2) == [("changed", "2", "Filled"), ("added", "3", "Rejected")]
-
-
 async def test_orders_terminal_state_is_reported_before_removal(service: Service, client: Client) -> None:
     service.answers[LIVE] = [row(1, "Live")]
     async with client.watch.orders("me", ["A1"]) as watcher:
@@ -127,17 +85,6 @@ async def test_orders_terminal_state_is_reported_before_removal(service: Service
         service.answers[LIVE] = []
         await asyncio.sleep(10)
         assert await take(watcher, 2) == [("changed", "1", "Expired"), ("removed", "1", None)]
-
-
-@for_each("status, error", [(403, errors.PermissionDeniedError), (404, errors.NotFoundError)])
-async def test_orders_inaccessible_ends_the_iteration(
-    service: Service, client: Client, status: int, error: type[Exception]
-) -> None:
-    service.requests.clear()
-    service.answers[LIVE] = status
-    with pytest.raises(error):
-        await anext(client.watch.orders("me", ["A1"]))
-    assert len(service.requests) == 1
 
 
 async def test_order_many_waits_share_the_polls(service: Service, client: Client) -> None:
@@ -160,59 +107,46 @@ async def test_order_timeout_raises_deadline_exceeded(service: Service, client: 
     assert service.times[-1] <= 30
 
 
-async def test_order_not_listed_today_is_looked_up(service: Service, client: Client) -> None:
-    service.answers[LIVE] = [row(8, "Live")]
-    service.answers["/customers/me/orders"] = [row(8, "Live"), row(7, "Cancelled")]
-    order = await client.watch.order("me", "A1", 7)
-    assert order.status == "Cancelled"
-    (target,) = [target for target in service.targets if target.startswith(SEARCH)]
-    assert "start-date=2025-01-25" in target
+def listed_until(seconds: float, listed: Any, then: Any) -> Any:
+    return lambda service: lambda _: listed if service.times[-1] < seconds else then
 
 
-async def test_order_working_since_yesterday_is_followed(service: Service, client: Client) -> None:
-    service.answers[LIVE] = lambda target: [row(7, "Filled")] if service.times[-1] >= 100 else []
-    service.answers["/customers/me/orders"] = [row(7, "Live")]
-    assert (await client.watch.order("me", "A1", 7)).status == "Filled"
-    assert asyncio.get_running_loop().time() == pytest.approx(100)
-    assert len(service.times_of(SEARCH)) == 1
+@for_each(
+    "listed, older, status, end, lookups",
+    [
+        ([row(8, "Live")], [row(8, "Live"), row(7, "Cancelled")], "Cancelled", 0, [0]),
+        (listed_until(100, [], [row(7, "Filled")]), [row(7, "Live")], "Filled", 100, [0]),  # works since yesterday
+        (listed_until(50, [row(7, "Live")], []), [row(7, "Expired")], "Expired", 50, [50]),  # at once when it leaves
+        ([], listed_until(800, [row(7, "Live")], [row(7, "Expired")]), "Expired", 900, [0, 300, 600, 900]),
+        ([], [row(8, "Live")], None, 10, [0, 5, 10]),
+    ],
+)
+@on_virtual_time
+async def test_order_not_listed_today_is_looked_up(
+    listed: Any, older: Any, status: str | None, end: float, lookups: list[float]
+) -> None:
+    async with client_of(service := Service()) as client:
+        for path, answer in ((LIVE, listed), ("/customers/me/orders", older)):
+            service.answers[path] = answer(service) if callable(answer) else answer
+        if status is None:
+            with pytest.raises(errors.NotFoundError, match="order 7"):
+                await client.watch.order("me", "A1", 7)
+        else:
+            assert (await client.watch.order("me", "A1", 7)).status == status
+        assert asyncio.get_running_loop().time() == pytest.approx(end)
+        assert sorted(set(service.times_of(SEARCH))) == pytest.approx(lookups)
+        assert "start-date=2025-01-25" in next(target for target in service.targets if target.startswith(SEARCH))
 
 
-async def test_order_leaving_the_list_is_looked_up_at_once(service: Service, client: Client) -> None:
-    service.answers[LIVE] = lambda target: [row(7, "Live")] if service.times[-1] < 50 else []
-    service.answers["/customers/me/orders"] = [row(7, "Expired")]
-    assert (await client.watch.order("me", "A1", 7)).status == "Expired"
-    assert asyncio.get_running_loop().time() == pytest.approx(50)
-
-
-async def test_order_working_but_unlisted_is_looked_up_at_intervals(service: Service, client: Client) -> None:
-    service.answers[LIVE] = []
-    service.answers["/customers/me/orders"] = lambda target: [row(7, "Expired" if service.times[-1] >= 800 else "Live")]
-    assert (await client.watch.order("me", "A1", 7)).status == "Expired"
-    assert service.times_of(SEARCH) == pytest.approx([0, 300, 600, 900])
-
-
-async def test_order_follow_returns_the_replacement(service: Service, client: Client) -> None:
-    def replaced_at_five(target: str) -> Any:
-        now = service.times[-1]
-        ended = row(7, "Cancelled", **{"replacing-order-id": 8})
-        return [ended if now >= 5 else row(7, "Live"), row(8, "Filled" if now >= 9 else "Live")]
-
-    service.answers[LIVE] = replaced_at_five
-    assert (await client.watch.order("me", "A1", 7, interval=1)).replacing_order_id == "8"
-    order = await client.watch.order("me", "A1", 7, interval=1, follow=True)
-    assert (order.id, order.status) == ("8", OrderStatus.FILLED)
-    assert asyncio.get_running_loop().time() == 9
-    service.answers[LIVE] = [row(9, "Cancelled", **{"replacing-order-id": 10}), row(10, "Live")]
-    with pytest.raises(errors.DeadlineExceededError, match="order 9 "):
-        await client.watch.order("me", "A1", 9, follow=True, timeout=30)
-
-
-async def test_order_not_found_raises(service: Service, client: Client) -> None:
-    service.answers[LIVE] = []
-    service.answers["/customers/me/orders"] = [row(8, "Live")]
-    with pytest.raises(errors.NotFoundError, match="order 7"):
-        await client.watch.order("me", "A1", 7)
-    assert sorted(set(service.times_of(SEARCH))) == pytest.approx([0, 5, 10])
+async def test_order_follow_waits_for_the_replacement_as_long_as_timeout_permits(
+    service: Service, client: Client
+) -> None:
+    ended = row(7, "Cancelled", **{"replacing-order-id": 8})
+    service.answers[LIVE] = lambda _: [ended, row(8, "Filled" if service.times[-1] >= 9 else "Live")]
+    assert (await client.watch.order("me", "A1", 7)).replacing_order_id == "8"
+    with pytest.raises(errors.DeadlineExceededError, match="order 7 "):
+        await client.watch.order("me", "A1", 7, follow=True, timeout=5)
+    assert (await client.watch.order("me", "A1", 7, follow=True)).id == "8"
 
 
 async def test_order_lookup_failure_is_retried_unless_fatal(service: Service, client: Client) -> None:
@@ -234,6 +168,49 @@ def test_is_terminal_agrees_with_the_status_table() -> None:
     assert not is_terminal(Order(status=OrderStatus("Busted")))
     assert not is_terminal(Order())
     assert not is_terminal(Order(status=OrderStatus.LIVE, terminal_at=NOON))
+
+
+async def unawaited(error: Exception) -> None:
+    raise AssertionError("this function must not be called")
+
+
+CUSTOMERS = (None, "", True, 1.5, b"me", ["me"], "..")
+ACCOUNTS = ("A1", b"A1", None, 5, [], [""], [5], [None], ["A1", 5], [["A1"]])
+CALLBACKS = (5, unawaited)
+COLLECTIONS = (None, 5, "", b"Equity")
+SECONDS = ("x", None, 0, -1, True, float("inf"), float("nan"))
+INVALID: list[tuple[str, Callable[[Any, Any], Any], Sequence[Any]]] = [
+    ("customer_id", lambda watch, wrong: watch.orders(wrong, ["A1"]), CUSTOMERS),
+    ("customer_id", lambda watch, wrong: watch.order(wrong, "A1", 1), CUSTOMERS),
+    ("account", lambda watch, wrong: watch.orders("me", wrong), [*ACCOUNTS, {"A1": 1}]),
+    ("account", lambda watch, wrong: watch.positions(wrong), [*ACCOUNTS, [".."]]),
+    ("include_marks", lambda watch, wrong: watch.positions(["A1"], include_marks=wrong), (None, 7, "yes")),
+    ("id", lambda watch, wrong: watch.order("me", "A1", wrong), (None, 1.5, True, "")),
+    ("timeout", lambda watch, wrong: watch.order("me", "A1", "1", timeout=wrong), ("5", -1)),
+    ("interval", lambda watch, wrong: watch.order("me", "A1", "1", interval=wrong), ("5",)),
+    ("follow", lambda watch, wrong: watch.order("me", "A1", "1", follow=wrong), ("yes",)),
+    ("on_error must be a", lambda watch, wrong: watch.orders("me", ["A1"], on_error=wrong), CALLBACKS),
+    ("on_error must be a", lambda watch, wrong: watch.quote_alerts(on_error=wrong), CALLBACKS),
+    ("on_error must be a", lambda watch, wrong: watch.market(on_error=wrong), CALLBACKS),
+    ("instrument_collection", lambda watch, wrong: watch.market(wrong), COLLECTIONS),
+    ("instrument_collection", lambda watch, wrong: watch.market_hours(wrong, trading=1), COLLECTIONS),
+    ("trading", lambda watch, wrong: watch.market_hours(trading=wrong), SECONDS),
+    ("resting", lambda watch, wrong: watch.market_hours(trading=1, resting=wrong), SECONDS),
+]
+
+
+@for_each("name, call, wrong", [(name, call, wrong) for name, call, values in INVALID for wrong in values])
+async def test_invalid_argument_raises_at_once(
+    service: Service, client: Client, name: str, call: Callable[[Any, Any], Any], wrong: Any
+) -> None:
+    async def use() -> None:
+        watcher = call(client.watch, wrong)
+        if inspect.isawaitable(watcher):
+            await watcher
+
+    with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError), match=name):
+        await use()
+    assert service.requests == []
 
 
 async def test_quote_alerts_kinds_come_from_timestamps(service: Service, client: Client) -> None:
@@ -269,50 +246,6 @@ async def test_orders_watcher_during_the_end_of_a_feed_gets_a_new_one(client: Cl
     async with client.watch.orders("me", ["A1"]) as other:
         assert await take(other, 1) == [("added", "1", "Live")]
     await leaving
-
-
-@for_each("customer", [None, "", True, 1.5, b"me", ["me"], ".."])
-async def test_orders_invalid_customer_raises_at_once(service: Service, client: Client, customer: Any) -> None:
-    with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError), match="customer_id"):
-        client.watch.orders(customer, ["A1"])
-    with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError), match="customer_id"):
-        await client.watch.order(customer, "A1", 1)
-    assert service.requests == []
-
-
-@for_each("stream", ["orders", "quote_alerts", "market"])
-async def test_on_error_invalid_raises_at_once(service: Service, client: Client, stream: str) -> None:
-    async def unawaited(error: Exception) -> None:
-        raise AssertionError("this function must not be called")
-
-    watch: Any = {
-        "orders": lambda **options: client.watch.orders("me", ["A1"], **options),
-        "quote_alerts": client.watch.quote_alerts,
-        "market": client.watch.market,
-    }[stream]
-    for wrong in (5, unawaited):
-        with pytest.raises(errors.ConfigurationError, match="on_error must be a"):
-            watch(on_error=wrong)
-    assert service.requests == []
-
-
-@for_each("accounts", ["5WT00001", b"5WT00001", None, 5, [], [5], [None], [["A1"]], {"A1": 1}])
-async def test_orders_invalid_accounts_raise_at_once(service: Service, client: Client, accounts: Any) -> None:
-    with pytest.raises(errors.InvalidRequestError, match="account"):
-        client.watch.orders("me", accounts)
-    assert service.requests == []
-
-
-WRONG_OPTIONS: list[dict[str, Any]] = [{"timeout": "5"}, {"timeout": -1}, {"interval": "5"}, {"follow": "yes"}]
-
-
-@for_each("id, options", [*((id, {}) for id in (None, 1.5, True, "")), *(("1", each) for each in WRONG_OPTIONS)])
-async def test_order_invalid_arguments_raise_at_once(
-    service: Service, client: Client, id: Any, options: dict[str, Any]
-) -> None:
-    with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError)):
-        await client.watch.order("me", "A1", id, **options)
-    assert service.requests == []
 
 
 @for_each(

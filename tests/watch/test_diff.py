@@ -18,7 +18,7 @@ from brokerage_async.watch.diff import (
     keyed,
     state_of,
 )
-from brokerage_async.watch.lists import AlertKind, alert_changes
+from brokerage_async.watch.lists import alert_changes
 from tests.tables import for_each
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -133,24 +133,3 @@ def test_alert_changes_kinds_come_from_timestamps(before: Alert | None, after: A
     changes = alert_changes(alert_change(before, after))
     assert [change.kind for change in changes] == kinds
     assert {(change.before, change.after) for change in changes} == {(before, after)}
-
-
-stamps = st.builds(Alert, **{f"{kind}_at": st.none() | st.just(NOON) for kind in AlertKind})
-
-
-@given(st.lists(stamps, min_size=1, max_size=6))
-def test_alert_changes_each_timestamp_is_reported_once(lives: list[Alert]) -> None:
-    """Timestamps are set and never cleared, so any polling of an alert reports each of them once."""
-    merged = [lives[0]]
-    for life in lives[1:]:
-        news = {name: value for name, value in attrs.asdict(life).items() if value is not None}
-        merged.append(attrs.evolve(merged[-1], **news))
-    reported: list[str] = []
-    before: Alert | None = None
-    for after in merged:
-        if before != after:
-            reported += [change.kind for change in alert_changes(alert_change(before, after))]
-        before = after
-    expected = {"created"} | {kind for kind in AlertKind if getattr(merged[-1], f"{kind}_at") is not None}
-    assert set(reported) - {"changed"} == expected
-    assert all(reported.count(kind) == 1 for kind in expected - {"created"})

@@ -115,6 +115,19 @@ async def test_next_change_of_a_key_waits_for_the_acknowledgement_and_coalesces(
         assert len(state.reported) == 1
 
 
+async def test_change_that_is_undone_before_the_acknowledgement_is_not_reported() -> None:
+    lists, state = Lists(a=1), MemoryState()
+    async with watch(lists, state) as watcher:
+        change = await anext(watcher)
+        for n in (2, 1):
+            lists.rows = {"a": n}
+            await quiet(watcher, 1.5)
+        assert watcher.snapshot == {"a": {"id": "a", "n": 1}}
+        await change.ack()
+        await quiet(watcher)
+    assert (len(state.items), state.reported) == (1, {})
+
+
 @for_each("crashed", [False, True])
 async def test_item_that_left_before_its_acknowledgement_is_removed_after_it(crashed: bool) -> None:
     lists, state = Lists(a=1), MemoryState()
@@ -129,6 +142,19 @@ async def test_item_that_left_before_its_acknowledgement_is_removed_after_it(cra
         async with watch(lists, state) as watcher:
             assert await take(watcher, 2) == [("added", "a", None, 1), ("removed", "a", 1, None)]
     assert (state.items, state.reported) == ({}, {})
+
+
+async def test_snapshot_has_the_items_as_last_reported() -> None:
+    lists, state = Lists(a=1, b=1), MemoryState()
+    async with watch(lists, state) as watcher:
+        first = [await anext(watcher) for _ in range(2)]
+        lists.rows = {"a": 2, "c": 1}
+        assert brief(await anext(watcher)) == ("added", "c", None, 1)
+        assert {key: item["n"] for key, item in watcher.snapshot.items()} == {"a": 1, "b": 1, "c": 1}
+        for change in first:
+            await change.ack()
+        assert await take(watcher, 2) == [("changed", "a", 1, 2), ("removed", "b", 1, None)]
+        assert {key: item["n"] for key, item in watcher.snapshot.items()} == {"a": 2, "c": 1}
 
 
 async def test_async_with_acknowledges_unless_the_block_raises() -> None:

@@ -10,14 +10,13 @@ import pytest
 from brokerage_async._generated.models import Fill, Order, OrderLeg, OrderStatus
 from brokerage_async.errors import NotFoundError
 from brokerage_async.watch import is_complete
-from brokerage_async.watch.feed import Cursor, Feed
+from brokerage_async.watch.feed import Feed
 from brokerage_async.watch.orders import (
     ABSENT_LOOKUP_INTERVAL,
     FILLS_DELAY,
     MAX_LOOKUPS,
     until_terminal,
 )
-from brokerage_async.watch.poll import Watcher
 from brokerage_async.watch.schedule import Schedule
 
 pytestmark = pytest.mark.virtual_time
@@ -44,8 +43,7 @@ class List:
 
     async def wait(self, id: str = "1", *, follow: bool = False) -> Order:
         feed: Feed[Order] = Feed(self.fetch, key=lambda order: order.id, schedule=Schedule(interval=1.0))
-        async with Watcher[Order]({"": Cursor(feed)}, on_error=self.errors.append) as lease:
-            return await until_terminal(feed, lease, id, self.look_up, follow=follow)
+        return await until_terminal(feed, id, self.look_up, follow=follow, on_error=self.errors.append)
 
 
 def of(status: str, id: str = "1", by: str | None = None) -> Order:
@@ -91,17 +89,23 @@ async def test_until_terminal_unknown_status_or_late_listing_ends() -> None:
     assert (await waiting).status == "Filled"
 
 
-async def test_until_terminal_follow_replacement_ended_by_a_fill_returns_the_original() -> None:
+async def test_until_terminal_follow_returns_the_replacement_unless_a_fill_of_the_original_has_ended_it() -> None:
     """A replacement that never worked has no result to report. The original has one, with its fills."""
-    partly = filled(4, status="Cancelled", by="2")
-    live = datetime(2026, 3, 2, tzinfo=UTC)
-    for new, expected in (
-        (of("Rejected", "2"), "1"),
-        (of("Cancelled", "2"), "1"),
-        (filled(10, second=10, id="2"), "2"),
-        (attrs.evolve(of("Cancelled", "2"), live_at=live), "2"),
+    partly, live = filled(4, status="Cancelled", by="2"), datetime(2026, 3, 2, tzinfo=UTC)
+    rejected = of("Rejected", "2")
+    for listed, expected in (
+        ([partly, rejected], "1"),
+        ([partly, of("Cancelled", "2")], "1"),
+        ([partly, filled(10, second=10, id="2")], "2"),
+        ([partly, attrs.evolve(of("Cancelled", "2"), live_at=live)], "2"),
+        ([of("Filled", by="2"), rejected], "1"),
+        ([of("Rejected", by="2"), rejected], "2"),
+        ([of("Expired", by="2"), rejected], "2"),
+        ([of("Cancelled", by="2"), rejected], "2"),
+        ([of("Cancelled", by="2"), of("Cancelled", "2", by="1")], "2"),  # a circle ends
+        ([of("Cancelled", by="1")], "1"),
     ):
-        assert (await List(partly, new).wait(follow=True)).id == expected, new
+        assert (await List(*listed).wait(follow=True)).id == expected, listed
 
 
 async def test_until_terminal_follow_waits_for_the_last_replacement() -> None:
@@ -125,18 +129,6 @@ async def test_until_terminal_follow_looks_up_a_replacement_that_is_not_listed()
     orders = List(of("Cancelled", by="2"), older=[None, of("Expired", "2")])
     assert (await orders.wait(follow=True)).id == "2"
     assert orders.looks == [0, ABSENT_LOOKUP_INTERVAL]
-
-
-async def test_until_terminal_follow_fill_of_the_original_aborts_the_replacement() -> None:
-    for status in ("Filled", "Rejected", "Expired", "Cancelled"):
-        orders = List(of(status, by="2"), of("Rejected", "2"))
-        assert (await orders.wait(follow=True)).id == ("1" if status == "Filled" else "2")
-
-
-async def test_until_terminal_follow_circle_ends() -> None:
-    orders = List(of("Cancelled", by="2"), of("Cancelled", "2", by="1"))
-    assert (await orders.wait(follow=True)).id == "2"
-    assert (await List(of("Cancelled", by="1")).wait(follow=True)).id == "1"
 
 
 async def test_until_terminal_forgotten_order_raises() -> None:
