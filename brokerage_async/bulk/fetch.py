@@ -219,7 +219,7 @@ class BulkFetch(Generic[T]):
         self._done = 0  # keys that are resolved, known, repeated or empty
         self._ambiguous = 0  # failures in a row
         self._denied: Exception | None = None
-        self._succeeded = self._closed = self._complete = False
+        self._succeeded = self._closed = False
         self._calls: ConcurrentMap[Batch[T], Batch[T]] | None = None
         self.missing: list[str] = []
         self.failed: dict[str, Exception] = {}
@@ -244,7 +244,7 @@ class BulkFetch(Generic[T]):
             await self._calls.aclose()
 
     def __aiter__(self) -> AsyncIterator[tuple[str, T]]:
-        resolved = self._start()  # here, so that a second iteration is refused before its first step
+        resolved = self.batches(whole=False)  # here, so that a second iteration is refused before its first step
 
         async def pairs() -> AsyncIterator[tuple[str, T]]:
             async with aclosing(resolved):
@@ -272,25 +272,12 @@ class BulkFetch(Generic[T]):
         """Leave out the keys in a container. They count as done."""
         self._known = keys
 
-    async def batches(self) -> AsyncGenerator[tuple[int, Batch[T]], None]:
-        """Yield each batch, with its place, when it is resolved into found, missing and failed keys."""
-        async with aclosing(self._start()) as resolved:
-            async for pair in resolved:
-                yield pair
-        if not self._complete:
-            raise RuntimeError("the bulk fetch was closed before every key was resolved")
+    def batches(self, *, whole: bool = True) -> AsyncGenerator[tuple[int, Batch[T]], None]:
+        """Return a generator of each batch, with its place, when it is resolved into found, missing and failed keys.
 
-    async def _collect(self) -> BulkResult[T]:
-        async with aclosing(self.batches()) as resolved:
-            batches = dict([pair async for pair in resolved])
-        result: BulkResult[T] = BulkResult(found={}, failed=self.failed, model=self.model)
-        for index in sorted(batches):
-            result.found.update(batches[index].found)
-            result.missing.extend(batches[index].missing)
-        return result
-
-    def _start(self) -> AsyncGenerator[tuple[int, Batch[T]], None]:
-        """Return a generator of each batch, with its place, when it is resolved."""
+        Raises:
+            RuntimeError: the fetch ran before. From the generator: it was closed before the ``whole`` was resolved.
+        """
         if self._calls is not None:
             raise RuntimeError("a bulk fetch runs once: make a new one to fetch again")
         batches = self._cut()
@@ -318,9 +305,19 @@ class BulkFetch(Generic[T]):
                 if self._denied is not None and not self._succeeded and not self._closed:
                     raise self._denied  # it was the fetch that was denied, not the keys
                 report()  # the last keys may have been duplicates
-                self._complete = not self._closed
+            if whole and self._closed:
+                raise RuntimeError("the bulk fetch was closed before every key was resolved")
 
         return run()
+
+    async def _collect(self) -> BulkResult[T]:
+        async with aclosing(self.batches()) as resolved:
+            batches = dict([pair async for pair in resolved])
+        result: BulkResult[T] = BulkResult(found={}, failed=self.failed, model=self.model)
+        for index in sorted(batches):
+            result.found.update(batches[index].found)
+            result.missing.extend(batches[index].missing)
+        return result
 
     async def _cut(self) -> AsyncGenerator[Batch[T], None]:
         """Yield each batch as soon as it is full, reading no further than it needs."""
