@@ -36,7 +36,7 @@ from ..api.wire import Dialect, dumps, money, timestamp
 from ..clock import ScheduledEvent, Signal
 from ..keyed_random import KeyedRandom
 from ..ledger import Ledger
-from ..market.calendar import local_date
+from ..market.calendar import local_date, local_epoch
 from ..market.instrument import Instrument
 
 S = OrderStatus
@@ -363,8 +363,6 @@ class OrderStore:
         self._by_account: dict[str, list[Order]] = {}
         self._lists_working = has("live_lists_keep_working_orders")
         self._locks = has("no_change_before_live")
-        self._working: dict[str, dict[int, Order]] = {}
-        self._today: dict[str, tuple[date, dict[int, Order]]] = {}
         self._last_number = _FIRST_NUMBER + random.below(1_000_000, 1)
         self.on_change: Signal[Order, float] = Signal()
         self.version: int = 0
@@ -411,7 +409,7 @@ class OrderStore:
 
     @property
     def has_working(self) -> bool:
-        return any(self._working.values())
+        return any(not order.is_terminal for order in reversed(self._orders.values()))
 
     def get(self, account: Account, identifier: str) -> Order | None:
         order = self._orders.get(identifier)
@@ -428,23 +426,12 @@ class OrderStore:
 
     def live(self, accounts: Iterable[Account], now: float) -> list[Order]:
         """Return orders of accounts that work, or were created or updated today, oldest first."""
-        orders: dict[int, Order] = {}
-        for account in accounts:
-            orders |= self._orders_of_day(account.number, local_date(now))
-            if self._lists_working:
-                orders |= self._working.get(account.number, {})
-        return [orders[number] for number in sorted(orders)]
-
-    def _orders_of_day(self, account_number: str, day: date) -> dict[int, Order]:
-        cached_day, orders = self._today.get(account_number, (day, {}))
-        if cached_day != day:
-            orders = {
-                number: order
-                for number, order in orders.items()
-                if order.updated_at is not None and local_date(order.updated_at) == day
-            }
-        self._today[account_number] = day, orders
-        return orders
+        midnight = local_epoch(local_date(now), 0)
+        return [
+            order
+            for order in self.of(accounts)
+            if (order.updated_at or 0.0) >= midnight or (self._lists_working and not order.is_terminal)
+        ]
 
     def _record(self, order: Order, before: OrderStatus | None, now: float) -> None:
         self._ledger.transition(
@@ -461,12 +448,6 @@ class OrderStore:
 
     def _notify(self, order: Order, now: float) -> None:
         self.version += 1
-        self._orders_of_day(order.account.number, local_date(now))[order.number] = order
-        working = self._working.setdefault(order.account.number, {})
-        if order.is_terminal:
-            working.pop(order.number, None)
-        else:
-            working[order.number] = order
         self.on_change.emit(order, now)
 
 
