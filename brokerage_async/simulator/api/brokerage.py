@@ -31,7 +31,8 @@ from .accounts import Accounts, Balances, OAuth, Positions, Transactions
 from .backtests import BacktestHandlers
 from .instruments import Instruments, OptionChains, Search
 from .margin import Margin, Risk
-from .market import MarketData, MarketMetrics, MarketTime
+from .market import MarketData, MarketTime
+from .metrics import MarketMetrics
 from .orders import ComplexOrders, Orders, broken_rules_error
 from .request_parser import Handlers, ParsedRequest, RequestParser, Router, request_target, split_target
 from .versions import InterfaceVersions

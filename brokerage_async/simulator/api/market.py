@@ -1,4 +1,4 @@
-"""Handlers of ``market_time``, ``market_metrics`` and ``market_data``."""
+"""Handlers of ``market_time`` and ``market_data``."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ from ..._generated import converters as wires
 from ..._generated.models import ClosePriceType, InstrumentCollection, InstrumentType, MarketState
 from ...protocol.response import Response
 from ..market.calendar import CALENDARS, YEARS, Calendar, TradingSession, half_days, holidays, local_date
-from ..market.equities import EquityDefinition
-from ..market.metrics import CompanyEvents, Metrics
-from ..state import State
 from .request_parser import Handlers, ParsedRequest, broken_query_rules
 from .wire import RefusedError, found, money, timestamp
 
@@ -132,39 +129,6 @@ def _require_sessions(request: ParsedRequest, name: str, day: date) -> None:
     """Raise a 422 error for a day without sessions around it."""
     if day.year not in YEARS[1:-1]:
         raise RefusedError.invalid([request.problem(name, f"{request.wire(name)} is out of range")])
-
-
-class MarketMetrics(Handlers):
-    """Serves figures and events of equities."""
-
-    def __init__(self, state: State) -> None:
-        super().__init__(state)
-        self._events = CompanyEvents(state.random)
-        self._metrics = Metrics(state.catalogue, state.prices, self._events, state.random)
-
-    def earnings_reports(self, request: ParsedRequest) -> Response:
-        """Return the earnings per share of a company, oldest first."""
-        first, last = request.query["start_date"], min(request.query.get("end_date", date.max), local_date(request.now))
-        rows = (
-            wires.EarningsReportWire(occurred_date=day, eps=amount)
-            for day, amount in self._events.earnings(self._equity(request), request.now)
-            if first <= day <= last
-        )
-        return request.items(rows)
-
-    def dividends(self, request: ParsedRequest) -> Response:
-        """Return dividends per share, oldest first."""
-        paid = self._events.dividends(self._equity(request), request.now)
-        return request.items((wires.DividendWire(occurred_date=day, amount=amount) for day, amount in paid))
-
-    def _equity(self, request: ParsedRequest) -> EquityDefinition:
-        return found(self._catalogue.equities.get(request.path["symbol"]), "symbol")
-
-    def list(self, request: ParsedRequest) -> Response:
-        """Return the figures of the requested equities, without the unknown ones."""
-        symbols = dict.fromkeys(request.query["symbols"])
-        known = (equity for symbol in symbols if (equity := self._catalogue.equities.get(symbol)) is not None)
-        return request.items(self._metrics.row(equity, request.now) for equity in known)
 
 
 _ANY_SIZE = Decimal(100)

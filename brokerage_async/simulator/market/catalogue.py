@@ -176,9 +176,8 @@ class Catalogue:
                 if not strike or equity is None or not equity.optionable:
                     return None
                 return OptionDefinition(
-                    symbol=symbol, underlying=equity.symbol, expires=expires, option_type=option_type, strike=strike,
-                    active=True,
-                ).instrument()  # fmt: skip
+                    symbol=symbol, underlying=equity.symbol, expires=expires, option_type=option_type, strike=strike
+                )
             case InstrumentType.FUTURE:
                 return future_instrument(symbol, self.today)
             case InstrumentType.FUTURE_OPTION:

@@ -132,26 +132,15 @@ class EquityDefinition:
 
 
 @attrs.frozen(kw_only=True)
-class OptionDefinition:
-    """One equity option."""
+class OptionDefinition(Instrument):
+    """One equity option. Those that are not ``active`` have other than standard terms."""
 
-    symbol: str
-    underlying: str
+    instrument_type: InstrumentType = InstrumentType.EQUITY_OPTION
+    multiplier: Decimal = Decimal(100)
     expires: date
     option_type: OptionType
     strike: Decimal
-    active: bool
-
-    def instrument(self) -> Instrument:
-        return Instrument(
-            symbol=self.symbol,
-            instrument_type=InstrumentType.EQUITY_OPTION,
-            underlying=self.underlying,
-            multiplier=Decimal(100),
-            strike=self.strike,
-            option_type=self.option_type,
-            expires=self.expires,
-        )
+    active: bool = True
 
 
 @cache

@@ -224,10 +224,7 @@ def _right(leg: models.BacktestLeg) -> models.OptionType:
 
 def _option(symbol: str, expires: date, right: models.OptionType, strike: Decimal) -> Instrument:
     occ = occ_symbol(symbol.replace("/", ""), expires, right, strike)
-    option = OptionDefinition(
-        symbol=occ, underlying=symbol, expires=expires, option_type=right, strike=strike, active=True
-    )
-    return option.instrument()
+    return OptionDefinition(symbol=occ, underlying=symbol, expires=expires, option_type=right, strike=strike)
 
 
 _MAX_CONTRACTS = 10

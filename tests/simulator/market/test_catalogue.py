@@ -195,8 +195,7 @@ def test_warrants_and_options_are_rows_with_their_terms() -> None:
     rows = [option_row(definition, TODAY) for definition in definitions]
     assert rows[0].days_to_expiration == (definitions[0].expires - TODAY).days < 0
     assert rows[0].strike_price == format(definitions[0].strike, ".1f")
-    instrument = definitions[0].instrument()
-    assert (instrument.multiplier, instrument.strike) == (Decimal(100), definitions[0].strike)
+    assert (definitions[0].multiplier, definitions[0].instrument_type) == (100, "Equity Option")
     assert equity_options(10, [], TODAY) == []
     made = warrants(12, equities(20, KeyedRandom(0)))
     assert [one.symbol for one in made][9:] == ["AMDW", "IWMW", "GLDW"]

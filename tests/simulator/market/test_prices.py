@@ -6,16 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brokerage_async.simulator.api.metrics import CompanyEvents, MarketMetrics
 from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.market.calendar import local_date
-from brokerage_async.simulator.market.catalogue import Catalogue, Sizes
 from brokerage_async.simulator.market.equities import known_equities
 from brokerage_async.simulator.market.instrument import Instrument
-from brokerage_async.simulator.market.metrics import CompanyEvents, Metrics
 from brokerage_async.simulator.market.price_path import PricePath
 from brokerage_async.simulator.market.prices import Prices
 from tests.simulator.factories import START, market_prices
-from tests.simulator.harness import kind_of
+from tests.simulator.harness import Harness, kind_of
 from tests.tables import for_each
 
 
@@ -135,29 +134,19 @@ def test_low_prices_have_more_places(symbol: str, places: int) -> None:
 AAPL = known_equities()["AAPL"]
 
 
-def build() -> tuple[Metrics, Prices]:
-    random = KeyedRandom(3)
-    catalogue = Catalogue(Sizes(equities=20, equity_options=200), random, START)
-    prices = Prices(catalogue, random)
-    return Metrics(catalogue, prices, CompanyEvents(random), random), prices
-
-
 def test_figures_and_volatility_follow_prices() -> None:
-    metrics, prices = build()
+    here = Harness(seed=3, equities=20, equity_options=200)
+    metrics, prices = MarketMetrics(here.state), here.state.prices
     before = metrics.row(AAPL, START)
+    assert abs(float(before.implied_volatility_index or 0) - prices.surface("AAPL").volatility(1, 1, 30 / 365)) < 1e-6
     prices.set_price("AAPL", Decimal(400), START)
-    after = metrics.row(AAPL, START)
+    after, later = metrics.row(AAPL, START), metrics.row(AAPL, START + 86_400)
     assert isinstance(before.market_cap, int)
     assert isinstance(after.market_cap, int)
     assert 1.9 < after.market_cap / before.market_cap < 2.1
     assert after.liquidity_rating == before.liquidity_rating in range(1, 6)
-    metrics, prices = build()
-    calm = metrics.row(AAPL, START)
-    assert abs(float(calm.implied_volatility_index or 0) - prices.surface("AAPL").volatility(1, 1, 30 / 365)) < 1e-6
-    prices.set_price("AAPL", Decimal(400), START)
-    assert metrics.row(AAPL, START).historical_volatility_30_day == calm.historical_volatility_30_day
-    later = metrics.row(AAPL, START + 86_400)
-    assert Decimal(later.historical_volatility_30_day or 0) > 5 * Decimal(calm.historical_volatility_30_day or 1)
+    assert after.historical_volatility_30_day == before.historical_volatility_30_day
+    assert Decimal(later.historical_volatility_30_day or 0) > 5 * Decimal(before.historical_volatility_30_day or 1)
 
 
 def test_events_are_past_ordered_and_announced() -> None:

@@ -1,4 +1,7 @@
-"""Market metrics and events of equities: from the simulated prices where these say something, else from the seed."""
+"""Handlers of ``market_metrics``: figures and events of equities.
+
+They follow from the simulated prices where these say something, else from the seed.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,15 @@ from typing import Any
 
 from ..._generated import converters as wires
 from ..._generated.models import InstrumentCollection
-from ..api.wire import money, timestamp
+from ...protocol.response import Response
 from ..keyed_random import KeyedRandom, key_of
-from .calendar import CALENDARS, local_date, local_epoch
-from .catalogue import Catalogue
-from .equities import EquityDefinition, equity_row, quarterly_dividend
-from .option_pricing import YEAR
-from .prices import PRICE_INTERVAL, Prices
+from ..market.calendar import CALENDARS, local_date, local_epoch
+from ..market.equities import EquityDefinition, equity_row, quarterly_dividend
+from ..market.option_pricing import YEAR
+from ..market.prices import PRICE_INTERVAL
+from ..state import State
+from .request_parser import Handlers, ParsedRequest
+from .wire import found, money, timestamp
 
 _YEARS_BACK = 5
 _EARNINGS, _DIVIDENDS = 1, 2
@@ -76,14 +81,31 @@ _TRADING_DAYS = 252
 _MONTH = 30 / 365
 
 
-class Metrics:
-    """Computes the figures of an equity at any time."""
+class MarketMetrics(Handlers):
+    """Serves figures and events of equities."""
 
-    def __init__(self, catalogue: Catalogue, prices: Prices, events: CompanyEvents, random: KeyedRandom) -> None:
-        self._catalogue = catalogue
-        self._prices = prices
-        self._events = events
-        self._random = random
+    def __init__(self, state: State) -> None:
+        super().__init__(state)
+        self._random = state.random
+        self._events = CompanyEvents(state.random)
+
+    def earnings_reports(self, request: ParsedRequest) -> Response:
+        """Return the earnings per share of a company, oldest first."""
+        first, last = request.query["start_date"], min(request.query.get("end_date", date.max), local_date(request.now))
+        rows = (
+            wires.EarningsReportWire(occurred_date=day, eps=amount)
+            for day, amount in self._events.earnings(self._equity(request), request.now)
+            if first <= day <= last
+        )
+        return request.items(rows)
+
+    def dividends(self, request: ParsedRequest) -> Response:
+        """Return dividends per share, oldest first."""
+        paid = self._events.dividends(self._equity(request), request.now)
+        return request.items((wires.DividendWire(occurred_date=day, amount=amount) for day, amount in paid))
+
+    def _equity(self, request: ParsedRequest) -> EquityDefinition:
+        return found(self._catalogue.equities.get(request.path["symbol"]), "symbol")
 
     def row(self, equity: EquityDefinition, now: float) -> wires.UnderlyingMetricsWire:
         """Return the metrics as a wire struct. Indices lack the figures of companies."""
@@ -185,3 +207,9 @@ class Metrics:
                 updated_at=timestamp(now // PRICE_INTERVAL * PRICE_INTERVAL),
             )
         return figures
+
+    def list(self, request: ParsedRequest) -> Response:
+        """Return the figures of the requested equities, without the unknown ones."""
+        symbols = dict.fromkeys(request.query["symbols"])
+        known = (equity for symbol in symbols if (equity := self._catalogue.equities.get(symbol)) is not None)
+        return request.items(self.row(equity, request.now) for equity in known)
