@@ -14,9 +14,9 @@ import attrs
 
 from .._generated.converters import TokenResponseWire
 from .._generated.models import GrantType, TokenRequest
-from .accounts.accounts import Customer
 from .api.wire import RefusedError, dumps
 from .keyed_random import KeyedRandom, key_of
+from .trading.accounts import Customer
 
 LIFETIME = 900
 """Lifetime of an access token, in seconds."""

@@ -21,8 +21,6 @@ from .._generated.models import (
     PriceEffect,
     TimeInForce,
 )
-from .accounts.accounts import Account, Accounts, Customer
-from .accounts.margin_calculator import MarginCalculator
 from .api.wire import Dialect, WireForm
 from .authorization_server import AuthorizationServer, QuoteTokens
 from .clock import EventQueue
@@ -34,6 +32,7 @@ from .market.equities import monthly_expirations
 from .market.instrument import occ_symbol
 from .market.prices import Prices
 from .market.public_watchlists import PublicWatchlists
+from .trading.accounts import Account, Accounts, Customer, MarginCalculator
 from .trading.bookkeeping import Bookkeeping, Expirations
 from .trading.exchange import Chances, Exchange
 from .trading.order_desk import ComplexOrderDesk, OrderDesk

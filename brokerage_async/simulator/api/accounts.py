@@ -16,13 +16,12 @@ import msgspec
 from ..._generated import converters as wires
 from ..._generated import models
 from ...protocol.response import Response
-from ..accounts import accounts as books
-from ..accounts.accounts import Account, Position, day_trade_count, opened_at, replay
 from ..market.calendar import CALENDARS, TradingSession, local_date
 from ..market.instrument import FUTURES
 from ..market.prices import PRICE_INTERVAL
 from ..state import State
-from ..trading.fees import amounts
+from ..trading import accounts as books
+from ..trading.accounts import Account, Position, amounts, day_trade_count, opened_at, replay
 from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, bare, money, timestamp
 

@@ -17,10 +17,10 @@ from ..._generated import converters as wires
 from ..._generated import models
 from ..._values import aware
 from ...protocol.response import Response
-from ..accounts.accounts import Customer
 from ..market.calendar import CALENDARS, YEARS, local_date, local_epoch
 from ..market.strategies import Held, Results, Strategies, held, problems_of
 from ..state import State
+from ..trading.accounts import Customer
 from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, bare, empty, found, timestamp
 

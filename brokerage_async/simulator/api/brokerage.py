@@ -18,7 +18,6 @@ from ..._generated.operations import OPERATIONS, REQUEST_MODELS
 from ...operation import PUBLISHED_RATES, PUBLISHED_TOTAL, Operation, Shape
 from ...protocol.request import Request
 from ...protocol.response import Response
-from ..accounts.accounts import Customer
 from ..actions import ACTIONS
 from ..authorization_server import AUTH_PAGE
 from ..faults import ConnectionAction, Fault, FaultPlan
@@ -27,6 +26,7 @@ from ..market.quotes import PriceSource
 from ..recording import ActionEntry, Entry, Recording, RequestEntry, StateError
 from ..state import Settings, State
 from ..streams.server import StreamServer
+from ..trading.accounts import Customer
 from .accounts import Accounts, Balances, OAuth, Positions, Transactions
 from .backtests import BacktestHandlers
 from .instruments import Instruments, OptionChains, Search

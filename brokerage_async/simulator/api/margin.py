@@ -10,10 +10,8 @@ import attrs
 from ..._generated import converters as wires
 from ..._generated.models import InstrumentCollection, MarginOrder
 from ...protocol.response import Response
-from ..accounts.accounts import Account
-from ..accounts.margin_calculator import UNCOVERED, Holding, merged
 from ..market.calendar import CALENDARS
-from ..trading.fees import Fees, amounts, fees_of
+from ..trading.accounts import UNCOVERED, Account, Fees, Holding, amounts, fees_of, merged
 from ..trading.orders import Order, Terms, order_wire
 from ..trading.preflight import LIMITS, preflight_error, quantity_errors
 from .request_parser import Handlers, ParsedRequest

@@ -11,10 +11,9 @@ import attrs
 from ..._generated.converters import ErrorDetailWire, PlacedOrderResponseWire
 from ..._generated.models import PairsEdit
 from ...protocol.response import Response
-from ..accounts.accounts import Account
 from ..market.calendar import local_date
 from ..state import State
-from ..trading.fees import Fees
+from ..trading.accounts import Account, Fees
 from ..trading.orders import ComplexOrder, Order, order_json
 from ..trading.preflight import Message, placed_wire, preflight_error
 from .request_parser import Handlers, ParsedRequest, RequestParser, RequestProblem

@@ -26,9 +26,9 @@ from ...models import converter
 from ...operation import BodyField, Operation, Parameter, RequestModel, Rule, Shape
 from ...protocol.response import Response
 from ...protocol.validation.rules import CompiledRule
-from ..accounts.accounts import Account, Customer
 from ..ledger import RequestRecord
 from ..state import State
+from ..trading.accounts import Account, Customer
 from .wire import Dialect, RefusedError, Slice, dumps, found, item, items, loads
 
 T = TypeVar("T")

@@ -10,10 +10,10 @@ import attrs
 from ..._decimals import decimal_text
 from ..._generated.converters import QuoteAlertWire
 from ..._generated.models import AlertField, AlertOperator, InstrumentType, NewQuoteAlert
-from ..accounts.accounts import Customer
 from ..api.wire import complete, timestamp
 from ..clock import EventQueue, ScheduledEvent, Signal
 from ..keyed_random import KeyedRandom
+from ..trading.accounts import Customer
 from .prices import Prices
 
 _LIFETIME = 90 * 86400.0

@@ -13,11 +13,10 @@ import attrs
 
 from ..._generated import converters as wires
 from ..._generated.models import QuantityDirection
-from ..accounts.accounts import Account, Execution, Position, Transaction
 from ..api.accounts import Positions
 from ..api.wire import money, timestamp
 from ..market.calendar import local_date
-from ..trading.fees import Fees, amounts
+from ..trading.accounts import Account, Execution, Fees, Position, Transaction, amounts
 
 
 def year_gains(account: Account, underlying: str, now: float) -> wires.UnderlyingYearGainSummaryWire | None:

@@ -11,9 +11,9 @@ import attrs
 
 from ..._generated.stream_caps import CHANGES_PER_MINUTE, SESSIONS, SUBSCRIPTIONS, SUBSCRIPTIONS_BY_TYPE
 from ...protocol.streams.events import MARKET_EVENTS
-from ..accounts.accounts import Customer
 from ..faults import StreamFaults
 from ..state import State
+from ..trading.accounts import Customer
 from .market_rows import MarketRows
 from .session import SILENCE, Session
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from ..accounts.accounts import Account, Customer, Execution, Transaction, day_trade_count
 from ..api.accounts import Accounts as AccountHandlers
 from ..api.accounts import Balances, Positions
 from ..api.watchlists import public_row
@@ -19,6 +18,7 @@ from ..market.alerts import Alert
 from ..market.public_watchlists import PublicWatchlist
 from ..market.quotes import next_minute
 from ..state import State
+from ..trading.accounts import Account, Customer, Execution, Transaction, day_trade_count
 from ..trading.orders import Order, order_json
 from .account_views import external_transaction, order_chain, position_row, year_gains
 from .dxlink_session import DxLinkSession

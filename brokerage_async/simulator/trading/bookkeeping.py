@@ -9,14 +9,13 @@ import attrs
 
 from ..._generated.converters import FillWire, TransactionWire
 from ..._generated.models import LegAction, TransactionSubType, TransactionType
-from ..accounts.accounts import Account, Accounts, Execution, Transaction
 from ..api.wire import Dialect, dumps, money, timestamp
 from ..clock import EventQueue, Signal
 from ..market.calendar import local_date
 from ..market.catalogue import Catalogue
 from ..market.instrument import Instrument
 from ..market.prices import Prices
-from .fees import Fees, amounts, fees_of
+from .accounts import Account, Accounts, Execution, Fees, Transaction, amounts, fees_of
 from .orders import Leg, Order
 
 _FIRST_NUMBER = 700_000_000

@@ -19,14 +19,12 @@ from ..._generated.models import (
     OrderEditDryRun,
     OrderStatus,
 )
-from ..accounts.accounts import Account
-from ..accounts.margin_calculator import BuyingPowerImpact
 from ..api.wire import Dialect, RefusedError
 from ..clock import EventQueue
 from ..market.prices import Prices
 from ..market.quotes import next_minute
+from .accounts import Account, BuyingPowerImpact, Fees
 from .exchange import Exchange
-from .fees import Fees
 from .orders import ComplexOrder, Leg, Order, OrderStore, Terms
 from .preflight import Message, Preflight, PreflightResult, placed_wire, preflight_error
 

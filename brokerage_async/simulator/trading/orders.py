@@ -31,13 +31,13 @@ from ..._generated.models import (
 )
 from ..._terms import PRICED, TRIGGERED
 from ...protocol.order_status import TERMINAL, TRANSITIONS
-from ..accounts.accounts import Account
 from ..api.wire import Dialect, dumps, money, timestamp
 from ..clock import ScheduledEvent, Signal
 from ..keyed_random import KeyedRandom
 from ..ledger import Ledger
 from ..market.calendar import local_date, local_epoch
 from ..market.instrument import Instrument
+from .accounts import Account
 
 S = OrderStatus
 

@@ -21,15 +21,13 @@ from ..._generated.models import (
     PriceEffect,
     TimeInForce,
 )
-from ..accounts.accounts import Account
-from ..accounts.margin_calculator import BuyingPowerImpact, MarginCalculator
 from ..api.wire import Dialect, RefusedError, money
 from ..market import calendar
 from ..market.calendar import local_date
 from ..market.catalogue import Catalogue
 from ..market.prices import Prices
+from .accounts import Account, BuyingPowerImpact, Fees, MarginCalculator, fees_of
 from .exchange import reject_reason
-from .fees import Fees, fees_of
 from .orders import Leg, Order, OrderStore, Terms, order_wire
 
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from brokerage_async.simulator.accounts.accounts import Position
+from brokerage_async.simulator.trading.accounts import Position
 from brokerage_async.simulator.trading.preflight import LIMITS
 from tests.simulator.harness import CALL, EDIT, Harness, check_effect, leg, limit, market
 from tests.tables import for_each
