@@ -9,7 +9,7 @@ import attrs
 from ..._generated.converters import WatchlistEntryWire, WatchlistWire
 from ..._generated.models import NewWatchlist
 from ...protocol.response import Response
-from ..market.public_watchlists import PublicWatchlist, pairs_watchlists
+from ..market.watchlists import PublicWatchlist, pairs_watchlists
 from ..state import State
 from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, dumps, empty, found

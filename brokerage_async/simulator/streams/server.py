@@ -14,9 +14,8 @@ from ..api.accounts import Balances, Positions
 from ..api.watchlists import public_row
 from ..clock import ScheduledEvent
 from ..faults import StreamFaults
-from ..market.alerts import Alert
-from ..market.public_watchlists import PublicWatchlist
 from ..market.quotes import next_minute
+from ..market.watchlists import Alert, PublicWatchlist
 from ..state import State
 from ..trading.accounts import Account, Customer, Execution, Transaction, day_trade_count
 from ..trading.orders import Order, order_json

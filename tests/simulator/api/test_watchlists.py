@@ -4,7 +4,7 @@ from brokerage_async.models import InstrumentType
 from brokerage_async.simulator import PricePath
 from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.market.catalogue import Catalogue, Sizes
-from brokerage_async.simulator.market.public_watchlists import public_watchlists
+from brokerage_async.simulator.market.watchlists import public_watchlists
 from tests.simulator.harness import Harness
 
 ENTRIES = [{"symbol": "AAPL"}, {"symbol": "BRK/B", "instrument-type": "Equity"}]

@@ -11,8 +11,8 @@ from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.market.calendar import local_date
 from brokerage_async.simulator.market.equities import known_equities
 from brokerage_async.simulator.market.instrument import Instrument
-from brokerage_async.simulator.market.price_path import PricePath
 from brokerage_async.simulator.market.prices import Prices
+from brokerage_async.simulator.market.quotes import PricePath
 from tests.simulator.factories import START, market_prices
 from tests.simulator.harness import Harness, kind_of
 from tests.tables import for_each

@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 from brokerage_async import Client, models
 from brokerage_async.simulator import Simulator, run
 from brokerage_async.simulator.keyed_random import KeyedRandom
-from brokerage_async.simulator.market.price_path import PricePath, read_prices
-from brokerage_async.simulator.market.quotes import Listing, check_price, next_minute
+from brokerage_async.simulator.market.quotes import Listing, PricePath, check_price, next_minute, read_prices
 from brokerage_async.simulator.market.random_walk import RandomWalk
 from tests.simulator.factories import START
 from tests.simulator.harness import Harness

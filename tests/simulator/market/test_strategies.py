@@ -10,8 +10,8 @@ import pytest
 from brokerage_async import models
 from brokerage_async.models import converter
 from brokerage_async.simulator.market.calendar import CALENDARS, TradingSession, local_epoch
-from brokerage_async.simulator.market.price_path import PricePath
 from brokerage_async.simulator.market.prices import Prices
+from brokerage_async.simulator.market.quotes import PricePath
 from brokerage_async.simulator.market.strategies import Held, Results, Strategies
 from tests.simulator.factories import market_prices
 from tests.simulator.harness import option_leg, strategy
