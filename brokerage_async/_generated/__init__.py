@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA: str = "99d3a5201559187a7a47822f424e929c76516557c903951e2093708aa69fb22f"
+SCHEMA: str = "9fbff19d6ff9a09b0ec450c1c2be6b0226539f7fd3779f4ec0050bc24b434016"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""
 
 

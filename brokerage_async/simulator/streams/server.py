@@ -19,10 +19,8 @@ from ..market.watchlists import Alert, PublicWatchlist
 from ..state import State
 from ..trading.accounts import Account, Customer, Execution, Transaction, day_trade_count
 from ..trading.orders import Order, order_json
-from .account_views import external_transaction, order_chain, position_row, year_gains
-from .dxlink_session import DxLinkSession
-from .market_rows import MarketRows
-from .session import AccountSession, Session
+from .dxlink_session import DxLinkSession, MarketRows
+from .session import AccountSession, Session, external_transaction, order_chain, position_row, year_gains
 
 ACCOUNT_PATH, MARKET_PATH = "/streams/account", "/streams/market-data"
 
