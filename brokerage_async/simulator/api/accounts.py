@@ -78,7 +78,6 @@ class Accounts(Handlers):
         return request.item(self.status(self._account_of(request), request.now))
 
     def status(self, account: books.Account, now: float) -> wires.TradingStatusWire:
-        """Return the restrictions of an account as a wire struct."""
         on_margin = account.kind == "Margin"
         wire = wires.TradingStatusWire(
             id=self._dialect.identifier(int(account.number[3:])),
@@ -283,7 +282,6 @@ class Interval:
     step: float
 
     def times(self) -> Iterator[float]:
-        """Yield the times of the looks, from the start to the end."""
         for number in range(int((self.end - self.start) // self.step) + 1):
             yield self.start + number * self.step
         if (self.end - self.start) % self.step:

@@ -119,7 +119,6 @@ class Brokerage:
         self._build()
 
     def _build(self) -> None:
-        """Create the initial state."""
         self.ledger: Ledger = Ledger()
         self.state: State = State(self.settings, self.ledger, self._dialect)
         self.streams: StreamServer = StreamServer(self.state)

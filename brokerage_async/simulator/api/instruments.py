@@ -67,7 +67,6 @@ class Instruments(Handlers):
     # Products
 
     def future_products(self, request: ParsedRequest) -> Response:
-        """Return a page of futures products with their option products."""
         return request.page([*FUTURES.values()], _product_with_options)
 
     def future_product(self, request: ParsedRequest) -> Response:
@@ -77,7 +76,6 @@ class Instruments(Handlers):
         return request.item(_product_with_options(product))
 
     def future_option_products(self, request: ParsedRequest) -> Response:
-        """Return a page of products of future options, each with its futures product."""
         return request.page([*option_products().values()], OptionProduct.details)
 
     def future_option_product(self, request: ParsedRequest) -> Response:
@@ -208,7 +206,6 @@ class Instruments(Handlers):
         return request.items(rows)
 
     def quantity_decimal_precisions(self, request: ParsedRequest) -> Response:
-        """Return the decimal places of quantities, by instrument type and by cryptocurrency."""
         by_type = (
             wires.QuantityDecimalPrecisionWire(instrument_type=kind, value=places, minimum_increment_precision=places)
             for kind, places in _PLACES.items()
@@ -261,7 +258,6 @@ class Search(Handlers):
         return request.items(islice(hits, query.get("limit", _DEFAULT_LIMIT)))
 
     def symbols(self, request: ParsedRequest) -> Response:
-        """Return the equities whose symbol begins like the given one."""
         start = request.path["symbol"]
         rows = (
             wires.SymbolSearchHitWire(listed_market=_EXCHANGE, **_named(row))
@@ -328,7 +324,6 @@ class OptionChains(Handlers):
         return request.items(rows)
 
     def nested_futures(self, request: ParsedRequest) -> Response:
-        """Return the option chain of a futures product, by expiration and strike."""
         return request.item(found(self._catalogue.chain(request.path["symbol"]), "futures product").nested)
 
     def _chains(self, request: ParsedRequest) -> Iterator[list[wires.EquityOptionWire]]:

@@ -45,7 +45,6 @@ class Margin(Handlers):
         return request.item(wires.MarginConfigurationWire(risk_free_rate=Decimal("0.0425")))
 
     def requirements(self, request: ParsedRequest) -> Response:
-        """Return the requirements of an account, in total and per underlying."""
         account, now = self._account_of(request), request.now
         groups = []
         for underlying, holdings in self._calculator.by_underlying(account).items():

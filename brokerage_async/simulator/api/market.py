@@ -64,7 +64,6 @@ class MarketTime(Handlers):
         return request.items(_session(calendar, session) for session in calendar.between(first, last))
 
     def current_sessions(self, request: ParsedRequest) -> Response:
-        """Return the current session of each requested collection."""
         requested = dict.fromkeys(request.query["instrument_collections"])
         rows = [current_session(CALENDARS[collection], request.now) for collection in requested]
         if self._dialect.form == "documented" and len(rows) == 1:
@@ -72,7 +71,6 @@ class MarketTime(Handlers):
         return request.items(rows)
 
     def equity_session(self, request: ParsedRequest) -> Response:
-        """Return the session of an exchange, now or at another time."""
         now = request.query.get("current_time", request.now)
         _require_sessions(request, "current_time", local_date(now))
         return request.item(current_session(_calendar(request), now))
@@ -126,7 +124,6 @@ def _day(request: ParsedRequest) -> date:
 
 
 def _require_sessions(request: ParsedRequest, name: str, day: date) -> None:
-    """Raise a 422 error for a day without sessions around it."""
     if day.year not in YEARS[1:-1]:
         raise RefusedError.invalid([request.problem(name, f"{request.wire(name)} is out of range")])
 

@@ -90,7 +90,6 @@ class MarketMetrics(Handlers):
         self._events = CompanyEvents(state.random)
 
     def earnings_reports(self, request: ParsedRequest) -> Response:
-        """Return the earnings per share of a company, oldest first."""
         first, last = request.query["start_date"], min(request.query.get("end_date", date.max), local_date(request.now))
         rows = (
             wires.EarningsReportWire(occurred_date=day, eps=amount)
@@ -100,7 +99,6 @@ class MarketMetrics(Handlers):
         return request.items(rows)
 
     def dividends(self, request: ParsedRequest) -> Response:
-        """Return dividends per share, oldest first."""
         paid = self._events.dividends(self._equity(request), request.now)
         return request.items((wires.DividendWire(occurred_date=day, amount=amount) for day, amount in paid))
 
@@ -178,7 +176,6 @@ class MarketMetrics(Handlers):
         }
 
     def _company(self, equity: EquityDefinition, now: float) -> dict[str, Any]:
-        """Return the figures that follow from the earnings and dividends."""
         price = self._prices.underlying_price(equity.symbol, now)
         figures: dict[str, Any] = {}
         paid = self._events.dividends(equity, now)

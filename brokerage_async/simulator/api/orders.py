@@ -69,7 +69,6 @@ class Orders(Handlers):
         return request.item(order_json(order, self._dialect))
 
     def search(self, request: ParsedRequest) -> Response:
-        """Return orders of several accounts, of any age and status."""
         _require_start(request)
         accounts = self._accounts_of(request, request.query["account_numbers"])
         return self._page(request, self._matching(request, self._order_store.of(accounts)))
@@ -88,7 +87,6 @@ class Orders(Handlers):
         return kept[key]
 
     def list_live(self, request: ParsedRequest) -> Response:
-        """Return the orders of one account that work or are of today."""
         paged = "account_live_list_in_pages" in request.behaviours
         return self._live(request, [self._account_of(request)], paged=paged)
 
@@ -106,7 +104,6 @@ class Orders(Handlers):
             raise RefusedError.invalid([ErrorDetailWire(domain=name, reason="is not taken") for name in misplaced])
 
     def _matching(self, request: ParsedRequest, orders: Iterable[Order]) -> Iterator[Order]:
-        """Yield the orders that pass every filter of the query."""
         query = request.query
         statuses = frozenset(query.get("statuses", ()))
         underlying, kind = query.get("underlying_symbol"), query.get("underlying_instrument_type")
@@ -136,7 +133,6 @@ class Orders(Handlers):
         return request.page(chosen, render) if paged else request.items(map(render, chosen))
 
     def list(self, request: ParsedRequest) -> Response:
-        """Return orders of one account, of any age and status."""
         _require_start(request)
         account = self._account_of(request)
         return self._page(request, self._matching(request, self._order_store.of([account])))
@@ -181,13 +177,11 @@ class ComplexOrders(Handlers):
         return request.item(wire, 201)
 
     def cancel(self, request: ParsedRequest) -> Response:
-        """Request the cancellation of every component that works."""
         order = self._order(request)
         self._desk.cancel(order, request.now)
         return request.item(order.wire(self._dialect))
 
     def edit_pairs_dry_run(self, request: ParsedRequest) -> Response:
-        """Check a change of the comparator or threshold of a PAIRS order. Nothing is changed."""
         order, edit = self._order(request), request.body or PairsEdit()
         edited = self._desk.edited(order, edit.ratio_price_comparator, edit.ratio_price_threshold)
         return request.item(self._unchanged(edited, request.now), 201)

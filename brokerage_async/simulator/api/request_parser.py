@@ -44,7 +44,6 @@ def split_target(url: str) -> tuple[str, str]:
 
 
 def request_target(url: str) -> str:
-    """Return the request target (path and query) of an absolute address."""
     path, query = split_target(url)
     return f"{path}?{query}" if query else path
 
@@ -373,11 +372,9 @@ class ParsedRequest:
         return self.items(map(render, rows[page.start : page.stop]), page)
 
     def problem(self, name: str, reason: str) -> ErrorDetailWire:
-        """Return the error entry for one query parameter."""
         return ErrorDetailWire(domain=self.wire(name), reason=reason)
 
     def wire(self, name: str) -> str:
-        """Return the name of a parameter in the query."""
         return next(parameter.wire for parameter in self.operation.parameters if parameter.name == name)
 
     @property

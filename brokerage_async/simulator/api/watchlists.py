@@ -26,7 +26,6 @@ class Watchlists(Handlers):
         self._rows: dict[int, dict[str, bytes]] = {}
 
     def create(self, request: ParsedRequest) -> Response:
-        """Create a watchlist with an unused name."""
         own = self._rows.setdefault(request.customer.number, {})
         requested: NewWatchlist = request.body
         self._require_name(requested.name, own)
@@ -37,7 +36,6 @@ class Watchlists(Handlers):
         return request.item(self._own(request)[request.path["watchlist_name"]])
 
     def replace(self, request: ParsedRequest) -> Response:
-        """Replace the name and all entries of a watchlist."""
         own, name, requested = self._own(request), request.path["watchlist_name"], request.body
         self._require_name(requested.name, own.keys() - {name})
         new = dumps(self._wire(requested, request, [*own].index(name) + 1))

@@ -256,7 +256,6 @@ _SHOWN = ("AAPL", "MSFT", "SPY")
 
 
 def state_view(brokerage: Brokerage, speed: float, now: float) -> StateView:
-    """Return everything that the page shows."""
     state = brokerage.state
     symbols = dict.fromkeys((*_SHOWN, *state.prices.held, *(order.underlying for order in _newest(state))))
     known = [symbol for symbol in symbols if state.prices.is_known(symbol)]
@@ -380,7 +379,6 @@ def fault_views(plan: FaultPlan) -> list[FaultRule]:
 
 
 def ledger_view(ledger: Ledger) -> LedgerView:
-    """Return the newest requests and transitions."""
     return LedgerView(
         requests=[
             RequestView(

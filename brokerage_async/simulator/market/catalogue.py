@@ -59,7 +59,6 @@ class Catalogue:
 
     @cached_property
     def equities(self) -> RowTable[EquityDefinition]:
-        """All equities."""
         definitions = shares.equities(self._sizes.equities, self._random)
         return RowTable(definitions, lambda row: row.symbol, lambda row: shares.equity_row(row, self.opened))
 
@@ -72,7 +71,6 @@ class Catalogue:
 
     @cached_property
     def _listed_underlyings(self) -> frozenset[str]:
-        """Underlyings of the list of all equity options."""
         return frozenset(option.underlying for option in self.equity_options.definitions)
 
     def options_on(self, underlying: str) -> RowTable[OptionDefinition]:
@@ -94,7 +92,6 @@ class Catalogue:
             yield from ((table, position) for position in table.positions(found))
 
     def equity_of_root(self, root: str) -> EquityDefinition | None:
-        """Return the equity whose options have a root, or None."""
         slashed = (equity for equity in known_equities().values() if equity.root == root)
         return self.equity(root) or next(slashed, None)
 
@@ -105,7 +102,6 @@ class Catalogue:
 
     @cached_property
     def warrants(self) -> RowTable[WarrantWire]:
-        """All warrants."""
         made = shares.warrants(self._sizes.warrants, self.equities.definitions)
         return RowTable(made, lambda row: row.symbol or "", lambda row: row)
 
@@ -114,7 +110,6 @@ class Catalogue:
         return RowTable(list(CRYPTOCURRENCIES.values()), lambda row: row.symbol, Cryptocurrency.row)
 
     def futures(self, today: date) -> RowTable[Contract]:
-        """Return the futures that are listed on a day."""
         if self._futures is None or self._futures[0] != today:
             fronts = {code: contract_after(product, today) for code, product in FUTURES.items()}
             listed = [contract for product in FUTURES.values() for contract in contracts(product, today)]
@@ -123,7 +118,6 @@ class Catalogue:
         return self._futures[1]
 
     def chain(self, product_code: str) -> FutureOptionChain | None:
-        """Return the option chain of a futures product, None for an unknown product."""
         product = FUTURES.get(product_code)
         if product is None:
             return None

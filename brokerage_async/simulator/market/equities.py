@@ -33,7 +33,6 @@ class Cryptocurrency:
 
     @property
     def symbol(self) -> str:
-        """Symbol of the pair (``BTC/USD``)."""
         return f"{self.code}/USD"
 
     def instrument(self) -> Instrument:
@@ -119,7 +118,6 @@ class EquityDefinition:
 
     @property
     def fractional(self) -> bool:
-        """Whether parts of a share are traded."""
         return not self.is_index and self.price < 10_000
 
     @property
@@ -268,7 +266,6 @@ def options_on(root: EquityDefinition, today: date, strikes: int = _STRIKES) -> 
 
 
 def strike_step(price: Decimal) -> Decimal:
-    """Return the distance between the strikes of options on an equity."""
     return Decimal(5) if price >= 100 else Decimal(1)
 
 

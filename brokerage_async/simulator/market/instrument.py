@@ -50,7 +50,6 @@ class FutureProduct:
 
     @property
     def is_small(self) -> bool:
-        """Whether it is a micro or mini contract."""
         return self.name.startswith(("Micro", "Small", "Mini "))
 
     @property
@@ -135,7 +134,6 @@ class Instrument:
 
     @property
     def expires_at(self) -> float | None:
-        """Time of expiration in epoch seconds."""
         return None if self.expires is None else local_epoch(self.expires, self.expiration_hour)
 
     def tick_at(self, price: Decimal) -> Decimal:
@@ -236,7 +234,6 @@ class RowTable(Generic[T]):
         return sorted({index[symbol] for symbol in symbols if symbol in index})
 
     def select(self, positions: Iterable[int], keep: Callable[[T], bool]) -> list[int]:
-        """Return the positions whose definition passes ``keep``."""
         definitions = self.definitions
         return [position for position in positions if keep(definitions[position])]
 

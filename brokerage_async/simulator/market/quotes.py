@@ -31,7 +31,6 @@ _LEAST_PRICE = Decimal("0.0000001")
 
 
 def next_minute(now: float) -> float:
-    """Return the time of the next full minute."""
     return (now // 60 + 1) * 60.0
 
 
@@ -61,7 +60,6 @@ def amount_of(name: str, value: object) -> Decimal:
 
 
 def places_of(level: Decimal) -> int:
-    """Return the decimal places of prices around a level."""
     return 2 if level >= 2 else 4 if level >= Decimal("0.1") else 7
 
 

@@ -36,7 +36,6 @@ Held = tuple[Instrument, int]
 
 
 def held(instrument: Instrument, direction: models.BacktestDirection | None, quantity: int) -> Held:
-    """Return a position of ``quantity`` shares or contracts."""
     units = quantity * int(instrument.multiplier)
     return instrument, -units if direction == models.BacktestDirection.SHORT else units
 
@@ -53,7 +52,6 @@ class Trial:
 
     @property
     def expires(self) -> date | None:
-        """Day of the first expiration, None without options."""
         return min((each.expires for each, _ in self.positions if each.expires is not None), default=None)
 
 
@@ -164,7 +162,6 @@ class Strategies:
         return Results(trials, snapshots, notices)
 
     def _ends(self, trial: Trial, exit_: models.ExitConditions, session: TradingSession) -> bool:
-        """Return whether a trial ends by a condition, or by an expiration."""
         percent = 100 * trial.profit / abs(trial.cost) if trial.cost else Decimal(0)
         expires, days_left = trial.expires, max(0, exit_.at_days_to_expiration or 0)
         return (

@@ -77,7 +77,6 @@ class PublicWatchlists:
 
 
 def public_watchlists(catalogue: Catalogue) -> list[PublicWatchlist]:
-    """Return the public lists, with at most 200 entries each."""
     futures = [contract_after(product, catalogue.today).symbol for product in FUTURES.values()]
     plans: tuple[tuple[str, str, Iterator[Entry]], ...] = (
         ("High Options Volume", "Options", _equities(catalogue, lambda row: row.number <= 10 and not row.is_index)),

@@ -264,7 +264,6 @@ class DxLinkSession(Session):
             self._error(channel.number, "BAD_ACTION", reason)
 
     def _feed(self, channel: _Channel, rows: dict[str, list[dict[str, Any]]]) -> None:
-        """Push rows, one type per message."""
         for kind, some in rows.items():
             if not some:
                 continue

@@ -89,7 +89,6 @@ class StreamServer:
         return sum(isinstance(each, DxLinkSession) and each.customer is customer for each in self.sessions)
 
     def forget(self, session: Session) -> None:
-        """Drop a session whose connection has ended."""
         session.is_closed = True
         if session in self.sessions:
             self.sessions.remove(session)
@@ -111,7 +110,6 @@ class StreamServer:
             session.is_mute = True
 
     def send_account_event(self, account_number: str, kind: str, data: Any, now: float) -> None:
-        """Push an event to all who have connected the account."""
         self._push(lambda session: account_number in session.accounts, kind, data, now)
 
     def _push(self, wants: Callable[[AccountSession], bool], kind: str, data: Any, now: float) -> None:

@@ -357,7 +357,6 @@ def _fees(steps: Iterable[_Step]) -> Fees:
 
 
 def _plain(amount: Decimal) -> Any:
-    """Return a quantity as a decimal string without an exponent."""
     return format(amount.normalize(), "f")
 
 
@@ -378,7 +377,6 @@ def position_row(positions: Positions, account: Account, execution: Execution, n
 
 
 def external_transaction(account: Account, movement: Transaction) -> wires.ExternalTransactionWire:
-    """Return a transfer of cash from or to a bank."""
     number, amount, day = movement.wire.id, movement.booked, local_date(movement.executed_at)
     assert isinstance(amount, Decimal)
     return wires.ExternalTransactionWire(

@@ -52,7 +52,6 @@ class Fees:
         )
 
     def wire(self) -> FeeCalculationWire:
-        """Return the fee calculation of a placed-order response."""
         return FeeCalculationWire(**self.by_kind(), **amounts(total_fees=-self.total), per_quantity=False)
 
 
@@ -156,7 +155,6 @@ class Position:
 
     @property
     def average_price(self) -> Decimal:
-        """Mean price of its openings."""
         return _decimal(self.average)
 
     def realized_on(self, day: date) -> Decimal:
@@ -202,7 +200,6 @@ class Account:
         return Decimal("0.5") if self.kind == "Margin" else Decimal(1)
 
     def held(self, symbol: str) -> Decimal:
-        """Return the signed quantity held of an instrument."""
         position = self.positions.get(symbol)
         return position.quantity if position is not None else Decimal(0)
 
@@ -219,7 +216,6 @@ class Account:
             self.hold(execution.instrument, execution.signed, execution.price, at)
 
     def move_cash(self, amount: Decimal) -> None:
-        """Book a deposit or, if negative, a withdrawal."""
         self.version += 1
         self.cash += amount
 
@@ -270,7 +266,6 @@ def _decimal(value: Fraction) -> Decimal:
 
 
 def opened_at(account: Account) -> float:
-    """Return the time of the first transaction of an account."""
     return account.transactions[0].executed_at
 
 
@@ -324,7 +319,6 @@ PriceOf = Callable[[Instrument], Decimal]
 
 
 def merged(holdings: Iterable[Holding], trades: Iterable[Holding]) -> list[Holding]:
-    """Return the holdings after trades."""
     after = {instrument.symbol: (instrument, quantity) for instrument, quantity in holdings}
     for instrument, quantity in trades:
         held = after.get(instrument.symbol, (instrument, _ZERO))[1]
@@ -394,7 +388,6 @@ class BuyingPowerImpact:
         return self.current + self.change
 
     def wire(self) -> BuyingPowerEffectWire:
-        """Return the buying power effect of a placed-order response."""
         return BuyingPowerEffectWire(
             **self.comparison(), is_spread=self.is_spread, impact=money(abs(self.change)), effect=effect(-self.change)
         )
@@ -434,7 +427,6 @@ class MarginCalculator:
         return price_of
 
     def by_underlying(self, account: Account) -> dict[str, list[Holding]]:
-        """Return the positions of an account, grouped by underlying."""
         groups: dict[str, list[Holding]] = {}
         for position in account.positions.values():
             groups.setdefault(position.instrument.underlying, []).append((position.instrument, position.quantity))
@@ -448,19 +440,16 @@ class MarginCalculator:
         return requirement(holdings, price_of, spot, account.equity_rate).quantize(_CENT)
 
     def equity(self, account: Account, now: float) -> Decimal:
-        """Return the equity of an account, to the cent."""
         price = self._prices.price
         worth = (position.worth(price(position.instrument, now)) for position in account.positions.values())
         return (account.cash + sum(worth, _ZERO)).quantize(_CENT)
 
     def total_required(self, account: Account, now: float) -> Decimal:
-        """Return the requirement of all positions of an account, to the cent."""
         price_of = self.pricer(now)
         groups = self.by_underlying(account).items()
         return sum((self.required(account, held, underlying, price_of, now) for underlying, held in groups), _ZERO)
 
     def buying_power(self, account: Account, now: float) -> Decimal:
-        """Return the remaining buying power of an account, to the cent."""
         key = account.version, self._prices.stamp(now)
         cached = self._cache.get(account.number)
         if cached is None or cached[0] != key:

@@ -73,7 +73,6 @@ class Leg:
 
     @property
     def signed(self) -> Decimal:
-        """Quantity with the sign of the action."""
         return self.quantity * self.sign
 
 
@@ -158,7 +157,6 @@ class Order:
 
     @property
     def route_after(self) -> datetime | None:
-        """Earliest time of routing, if a rule sets one."""
         return None if self.terms.rules is None else self.terms.rules.route_after
 
     @property
@@ -184,7 +182,6 @@ class Order:
 
     @property
     def is_on_its_way(self) -> bool:
-        """Whether it was routed and is not live yet."""
         return self.status in _ON_ITS_WAY
 
     @property
@@ -213,7 +210,6 @@ class Order:
         return S.PARTIALLY_REMOVED if self.is_touched else S.REMOVED
 
     def can_become(self, status: OrderStatus) -> bool:
-        """Return whether a status can follow the present one."""
         return status in TRANSITIONS[self.status]
 
     def move(self, status: OrderStatus, now: float) -> None:
@@ -253,7 +249,6 @@ class Order:
 
     @property
     def size(self) -> Decimal:
-        """Total quantity across legs."""
         return sum((leg.quantity for leg in self.legs), Decimal(0))
 
     @property

@@ -156,7 +156,6 @@ class LoopbackServer:
         self.has_listened = True
 
     async def stop(self) -> None:
-        """Stop listening and drop every connection."""
         self._brokerage.streams.drop()
         runner, self._runner = self._runner, None
         if runner is not None:

@@ -118,7 +118,6 @@ class MemorySocket:
         return self._arrived.popleft()
 
     async def close(self) -> None:
-        """Close the connection. Calling it again does nothing."""
         self._end()
         self._brokerage.streams.forget(self._session)
         self._pump.check()
