@@ -455,10 +455,7 @@ class Simulator:
             LookupError: the order is unknown.
             ValueError: its status does not allow it, or ``quantity`` or ``price`` is invalid.
         """
-        given = {"quantity": quantity, "price": price}
-        self._act(
-            "fill_order", order_id=order_id, **{key: str(value) for key, value in given.items() if value is not None}
-        )
+        self._act("fill_order", order_id=order_id, quantity=_text(quantity), price=_text(price))
 
     def bust_fill(self, order_id: str, fill_id: str, price: Decimal | int | str | None = None) -> None:
         """Make a fill void or, with ``price``, correct its price. See the invented behaviour ``fills_are_busted``.
@@ -472,8 +469,7 @@ class Simulator:
             LookupError: the order or the fill is unknown.
             ValueError: ``price`` is invalid.
         """
-        given = {} if price is None else {"price": str(price)}
-        self._act("bust_fill", order_id=order_id, fill_id=fill_id, **given)
+        self._act("bust_fill", order_id=order_id, fill_id=fill_id, price=_text(price))
 
     def reject_order(self, order_id: str, reason: str = "Rejected by the exchange") -> None:
         """Reject an order that is live or on its way, as with ``Session offline`` in the sandbox.
@@ -597,3 +593,7 @@ class Simulator:
 
     def _act(self, name: str, **arguments: Any) -> Any:
         return self.brokerage.act(name, self.clock.now(), **arguments)
+
+
+def _text(amount: Decimal | int | str | None) -> str | None:
+    return None if amount is None else str(amount)

@@ -29,7 +29,7 @@ from ...protocol.validation.rules import CompiledRule
 from ..ledger import RequestRecord
 from ..state import State
 from ..trading.accounts import Account, Customer
-from .wire import Dialect, RefusedError, Slice, dumps, found, item, items, loads
+from .wire import Dialect, RefusedError, Slice, bare, dumps, found, loads
 
 T = TypeVar("T")
 
@@ -360,11 +360,14 @@ class ParsedRequest:
 
     def item(self, data: Any, status: int = 200) -> Response:
         """Return a single resource in its envelope. Bytes are JSON that is already rendered."""
-        return item(data, self.context, status)
+        rendered = data if isinstance(data, bytes) else dumps(data)
+        return bare(b'{"data":%b,"context":%b}' % (rendered, dumps(self.context)), status)
 
     def items(self, rows: Iterable[Any], page: Slice | None = None) -> Response:
         """Return a list in its envelope. Rows that are bytes are rendered already."""
-        return items((row if isinstance(row, bytes) else dumps(row) for row in rows), self.context, page)
+        rendered = b",".join(row if isinstance(row, bytes) else dumps(row) for row in rows)
+        tail = b"" if page is None else b',"pagination":' + dumps(page.pagination())
+        return bare(b'{"data":{"items":[%b]},"context":%b%b}' % (rendered, dumps(self.context), tail))
 
     def page(self, rows: Sequence[T], render: Callable[[T], Any]) -> Response:
         """Return the page of a list that is asked for; only its rows are rendered."""

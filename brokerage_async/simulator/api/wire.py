@@ -176,19 +176,6 @@ class Slice:
         return complete(counts)
 
 
-def item(data: Any, context: str, status: int = 200) -> Response:
-    """Return a single resource in its envelope. Bytes are JSON that is already rendered."""
-    rendered = data if isinstance(data, bytes) else dumps(data)
-    body = b'{"data":%b,"context":%b}' % (rendered, dumps(context))
-    return Response(status=status, headers=_JSON_HEADERS, body=body)
-
-
-def items(rows: Iterable[bytes], context: str, page: Slice | None = None) -> Response:
-    tail = b"" if page is None else b',"pagination":' + dumps(page.pagination())
-    body = b'{"data":{"items":[%b]},"context":%b%b}' % (b",".join(rows), dumps(context), tail)
-    return Response(status=200, headers=_JSON_HEADERS, body=body)
-
-
 def bare(data: Any, status: int = 200) -> Response:
     return Response(status=status, headers=_JSON_HEADERS, body=data if isinstance(data, bytes) else dumps(data))
 

@@ -9,7 +9,7 @@ import attrs
 from brokerage_async._generated.converters import AccountBalanceWire
 from brokerage_async.models import NetLiqRange, TimeOfDay
 from brokerage_async.protocol.decoding.fields import wire_fields
-from brokerage_async.simulator.api.accounts import Interval, intervals
+from brokerage_async.simulator.api.accounts import looks
 from brokerage_async.simulator.api.accounts import snapshots as taken_snapshots
 from tests.simulator.harness import Harness, leg, market, signed
 from tests.tables import for_each
@@ -158,28 +158,35 @@ NOW = at("2026-06-10T14:02")
 
 def test_snapshots_are_those_that_were_taken() -> None:
     taken = list(taken_snapshots(date(2026, 6, 5), date.max, OPENED, NOW))
-    days = [(day, time) for day in ("05", "08", "09", "10") for time in ("BOD", "EOD")]
-    assert [(f"{one.day:%d}", one.time_of_day) for one in taken] == days[:-1]
-    assert (taken[0].at, taken[1].at) == (at("2026-06-05T12:00"), at("2026-06-05T20:00"))
+    days = [(day, time) for day in ("05", "08", "09", "10") for time in (TimeOfDay.BOD, TimeOfDay.EOD)]
+    expected = [(at(f"2026-06-{day}T{12 if time is TimeOfDay.BOD else 20}:00"), time) for day, time in days[:-1]]
+    assert taken == expected
     first = next(taken_snapshots(date.min, date.max, OPENED + 1, NOW))
-    assert (first.day, first.time_of_day) == (date(2025, 6, 2), TimeOfDay.EOD)
+    assert first == (at("2025-06-02T20:00"), TimeOfDay.EOD)
+
+
+def intervals(query: dict[str, Any], now: float = NOW) -> dict[float, list[float]]:
+    """Return the times of the looks by the start of their interval."""
+    found: dict[float, list[float]] = {}
+    for start, look in looks(query, OPENED, now):
+        found.setdefault(start, []).append(look)
+    return found
 
 
 def test_intervals_begin_at_the_opening_or_at_the_start_asked_for() -> None:
-    assert list(Interval(0, 180, 60).times()) == [0, 60, 120, 180]
-    assert list(Interval(0, 150, 60).times()) == [0, 60, 120, 150]
-    rows = list(intervals({"time_back": NetLiqRange.DAY}, OPENED, NOW))
-    assert (rows[0].start, rows[0].end, rows[0].step) == (at("2026-06-10T13:30"), at("2026-06-10T13:35"), 60)
-    assert (rows[-1].start, rows[-1].end, len(rows)) == (at("2026-06-10T14:00"), NOW, 7)
+    rows = intervals({"time_back": NetLiqRange.DAY}, NOW + 30)
+    assert rows[at("2026-06-10T13:30")] == [at(f"2026-06-10T13:{minute}") for minute in range(30, 36)]
+    assert rows[at("2026-06-10T14:00")] == [NOW - 120, NOW - 60, NOW, NOW + 30]
+    assert len(rows) == 7
     query = {"time_back": NetLiqRange.YEAR, "start_time": at("2026-06-09T13:30"), "end_time": at("2026-06-09T13:45")}
-    assert [row.start for row in intervals(query, OPENED, NOW)] == [at(f"2026-06-09T13:{m}") for m in (30, 35, 40)]
-    assert list(intervals({"start_time": NOW + 60}, OPENED, NOW)) == []
+    assert [*intervals(query)] == [at(f"2026-06-09T13:{m}") for m in (30, 35, 40)]
+    assert intervals({"start_time": NOW + 60}) == {}
 
 
 @for_each("now", ["2026-06-10T13:00", "2026-06-09T23:00"])
 def test_a_day_is_the_last_session_while_the_market_is_closed(now: str) -> None:
-    rows = list(intervals({"time_back": NetLiqRange.DAY}, OPENED, at(now)))
-    assert (rows[0].start, rows[-1].end, len(rows)) == (at("2026-06-09T13:30"), at("2026-06-09T20:00"), 78)
+    rows = intervals({"time_back": NetLiqRange.DAY}, at(now))
+    assert (min(rows), max(rows[max(rows)]), len(rows)) == (at("2026-06-09T13:30"), at("2026-06-09T20:00"), 78)
 
 
 @for_each(
@@ -187,7 +194,7 @@ def test_a_day_is_the_last_session_while_the_market_is_closed(now: str) -> None:
     [("1w", 5 * 7, 3600.0), ("1m", 22, 23400.0), ("3m", 64, 23400.0), ("1y", 252, 23400.0), ("all", 258, 23400.0)],
 )
 def test_longer_ranges_have_hours_or_sessions(time_back: str, count: int, length: float) -> None:
-    rows = list(intervals({"time_back": NetLiqRange(time_back)}, OPENED, NOW))
-    assert (len(rows), rows[0].end - rows[0].start) == (count, length)
-    assert rows[-1].end == NOW
-    assert rows == sorted(rows, key=lambda row: row.start)
+    rows = intervals({"time_back": NetLiqRange(time_back)})
+    assert (len(rows), rows[min(rows)][-1] - min(rows)) == (count, length)
+    assert rows[max(rows)][-1] == NOW
+    assert [*rows] == sorted(rows)
