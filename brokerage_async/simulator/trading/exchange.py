@@ -314,8 +314,7 @@ class Exchange:
             order.routed_by_rule_at = now
         reason = reject_reason(order)
         # The tick tables of spreads are unknown.
-        price = order.terms.price if order.terms.is_limited and len(order.legs) == 1 else None
-        is_off_tick = price is not None and not order.legs[0].instrument.is_on_tick(price)
+        is_off_tick = not all(map(order.legs[0].instrument.is_on_tick, order.agreed.values()))
         if reason is None and is_off_tick and self._has("off_tick_rejected_at_routing"):
             reason = "The price is between two ticks (text of the simulator)"
         if reason is None and self._chances.is_offline(now):

@@ -270,6 +270,12 @@ class Order:
         return price if paid else -price
 
     @property
+    def agreed(self) -> dict[str, Decimal]:
+        """Limit of the only leg, by its symbol. Nothing is agreed on the single prices of a spread."""
+        price = self.terms.price if self.terms.is_limited and len(self.legs) == 1 else None
+        return {} if price is None else {self.legs[0].instrument.symbol: price}
+
+    @property
     def is_touched(self) -> bool:
         return any(leg.fills for leg in self.legs)
 
