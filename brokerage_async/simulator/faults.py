@@ -268,23 +268,18 @@ _NAMES = ("lose", "duplicate", "reorder", "unknown", "garbage", "drop")
 _LATE = re.compile(r"late\((?P<seconds>[0-9]+(?:\.[0-9]+)?)\)")
 
 
-@attrs.frozen
+@attrs.define
 class Delivery:
-    """Fate of one message."""
+    """Fate of the next ``times`` messages of a kind, None for events of any type."""
 
     name: str
     delay: float = 0.0
+    kind: str | None = None
+    times: int = 1
 
 
 DELIVER = Delivery("deliver")
 """A message without a fault."""
-
-
-@attrs.define
-class _Planned:
-    delivery: Delivery
-    kind: str | None
-    times: int
 
 
 class StreamFaults:
@@ -297,7 +292,7 @@ class StreamFaults:
     """
 
     def __init__(self) -> None:
-        self._planned: list[_Planned] = []
+        self._planned: list[Delivery] = []
         self.is_half_open: bool = False
         self.is_deaf: bool = False
         self.refusals: int = 0
@@ -313,8 +308,8 @@ class StreamFaults:
         late = _LATE.fullmatch(name)
         if late is None and name not in _NAMES:
             raise ValueError(f"fault must be one of {', '.join(_NAMES)} or late(seconds), got {name!r}")
-        delivery = Delivery(name) if late is None else Delivery("late", float(late["seconds"]))
-        self._planned.append(_Planned(delivery, kind, times))
+        seconds = 0.0 if late is None else float(late["seconds"])
+        self._planned.append(Delivery(name if late is None else "late", seconds, kind, times))
 
     def clear(self) -> None:
         """Remove every fault still to come, and let connections carry everything again."""
@@ -328,7 +323,7 @@ class StreamFaults:
                 planned.times -= 1
                 if not planned.times:
                     self._planned.remove(planned)
-                return planned.delivery
+                return planned
         return DELIVER
 
     def refuses(self) -> bool:

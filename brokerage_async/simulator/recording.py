@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -57,20 +57,6 @@ class Snapshot:
 
     entries: tuple[Entry, ...] = attrs.field(repr=False)
     at: float
-
-
-class Recording:
-    """Entries in order. ``on_entry``, if any, is called with each new one before the response leaves."""
-
-    def __init__(self, entries: Sequence[Entry] = ()) -> None:
-        self.entries: list[Entry] = list(entries)
-        self.on_entry: Callable[[Entry], None] | None = None
-
-    def add(self, entry: Entry) -> None:
-        """Append an entry."""
-        if self.on_entry is not None:
-            self.on_entry(entry)
-        self.entries.append(entry)
 
 
 _FORMAT = "2"

@@ -174,7 +174,7 @@ class Simulator:
                 self.brokerage.replay(entries)
                 if entries:
                     self.clock.restore(entries[-1].at)
-                self.brokerage.recording.on_entry = file.add
+                self.brokerage.on_entry = file.add
         except BaseException:
             if file is not None:
                 file.close()
@@ -558,7 +558,7 @@ class Simulator:
 
     def snapshot(self) -> Snapshot:
         """Return the present state, for `restore`."""
-        return Snapshot(tuple(self.brokerage.recording.entries), self.clock.now())
+        return Snapshot(tuple(self.brokerage.entries), self.clock.now())
 
     def restore(self, snapshot: Snapshot) -> None:
         """Return to the state and time of a snapshot of this simulator.
@@ -573,7 +573,7 @@ class Simulator:
         self.settle()
         if self._file is not None:
             self._file.replace(snapshot.entries)
-            self.brokerage.recording.on_entry = self._file.add
+            self.brokerage.on_entry = self._file.add
 
     async def restart(self) -> None:
         """Drop every connection and listen again on the same port, with all state kept."""

@@ -96,13 +96,13 @@ def test_orders_are_led_through_their_life_by_calls(standing: Harness) -> None:
 
 
 def test_recorded_actions_give_the_same_history(harness: Harness) -> None:
-    count = len(harness.brokerage.recording.entries)
+    count = len(harness.brokerage.entries)
     for price in ("0", "-1", "NaN", "Infinity", "dear", "", "1e99"):
         with pytest.raises(ValueError, match="price must be"):
             harness.act("set_price", symbol="AAPL", price=price)
-    assert (harness.sim.price("AAPL"), len(harness.brokerage.recording.entries)) == (200, count)
+    assert (harness.sim.price("AAPL"), len(harness.brokerage.entries)) == (200, count)
     harness.act("set_price", symbol="AAPL", price="1")
-    assert len(harness.brokerage.recording.entries) == count + 1
+    assert len(harness.brokerage.entries) == count + 1
     filled, rejected, expired = (harness.place(limit()) for _ in range(3))
     harness.act("fill_order", order_id=filled, quantity="4", price="99.5")
     harness.act("reject_order", order_id=rejected, reason="no")

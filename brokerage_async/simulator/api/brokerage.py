@@ -23,7 +23,7 @@ from ..authorization_server import AUTH_PAGE
 from ..faults import ConnectionAction, Fault, FaultPlan
 from ..ledger import Ledger, RequestRecord
 from ..market.quotes import PriceSource
-from ..recording import ActionEntry, Entry, Recording, RequestEntry, StateError
+from ..recording import ActionEntry, Entry, RequestEntry, StateError
 from ..state import Settings, State
 from ..streams.server import StreamServer
 from ..trading.accounts import Customer
@@ -92,7 +92,10 @@ def error_of(operation: Operation[Any] | None, path: str, refusal: RefusedError)
 
 
 class Brokerage:
-    """One environment of the service, with its customers, accounts, orders and instruments."""
+    """One environment of the service, with its customers, accounts, orders and instruments.
+
+    ``entries`` lead to its state. ``on_entry``, if any, is called with each new one before the response leaves.
+    """
 
     def __init__(
         self,
@@ -115,7 +118,8 @@ class Brokerage:
         self._request_parser = RequestParser(REQUEST_MODELS, dialect, settings.has)
         self._router = Router(OPERATIONS.values())
         self.hosts: frozenset[str] = frozenset(each.host for each in OPERATIONS.values() if each.host is not None)
-        self.recording: Recording = Recording()
+        self.entries: list[Entry] = []
+        self.on_entry: Callable[[Entry], None] | None = None
         self._build()
 
     def _build(self) -> None:
@@ -171,7 +175,7 @@ class Brokerage:
         """
         self.advance(now)
         result = ACTIONS[name](self.state, now, **arguments)
-        self.recording.add(ActionEntry(at=now, name=name, arguments=arguments))
+        self._record(ActionEntry(at=now, name=name, arguments=arguments))
         return result
 
     def replay(self, entries: Iterable[Entry]) -> None:
@@ -181,7 +185,7 @@ class Brokerage:
             StateError: a request creates other orders than it did, or an action is not possible.
         """
         rate_limit, versions = self.rate_limit, self.versions
-        self.rate_limit, self.versions, self.recording = None, versions.without(()), Recording()
+        self.rate_limit, self.versions, self.entries, self.on_entry = None, versions.without(()), [], None
         self._build()
         try:
             for entry in entries:
@@ -197,7 +201,7 @@ class Brokerage:
                             )
                     for name in ("operation", "effect", "processed", "status", "delivered", "fault", "elapsed"):
                         setattr(record, name, getattr(old, name))
-                    self.recording.add(attrs.evolve(entry, record=record))
+                    self._record(attrs.evolve(entry, record=record))
                     continue
                 try:
                     self.act(entry.name, entry.at, **entry.arguments)
@@ -206,14 +210,19 @@ class Brokerage:
         finally:
             self.rate_limit, self.versions = rate_limit, versions
 
+    def _record(self, entry: Entry) -> None:
+        if self.on_entry is not None:
+            self.on_entry(entry)
+        self.entries.append(entry)
+
     def _keep(self, request: Request, record: RequestRecord) -> None:
         """Record a request, whole if it may have changed the state."""
         changes = record.processed and record.method != "GET"
         if changes or split_target(record.target)[0] == AUTH_PAGE:
             headers = dict(request.headers)
-            self.recording.add(RequestEntry(record=record, url=request.url, headers=headers, body=request.body))
+            self._record(RequestEntry(record=record, url=request.url, headers=headers, body=request.body))
         else:
-            self.recording.add(RequestEntry(record=record))
+            self._record(RequestEntry(record=record))
 
     # Steps of processing
 

@@ -161,11 +161,11 @@ def test_order_is_rejected_or_expired_once_on_its_way_and_live(harness: Harness)
 )
 def test_invalid_fill_changes_nothing(harness: Harness, arguments: dict[str, str], message: str) -> None:
     identifier = harness.place(limit())
-    recorded = len(harness.brokerage.recording.entries)
+    recorded = len(harness.brokerage.entries)
     with pytest.raises(ValueError, match=message):
         act(harness, "fill_order", identifier, **arguments)
     assert harness.history(identifier) == ["Received"]
-    assert len(harness.brokerage.recording.entries) == recorded
+    assert len(harness.brokerage.entries) == recorded
 
 
 def test_spread_is_filled_in_units_without_a_price(harness: Harness) -> None:
