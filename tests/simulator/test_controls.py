@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import pytest
 
 from brokerage_async.simulator import PricePath
-from brokerage_async.simulator.actions import ACTIONS
+from brokerage_async.simulator.control.actions import ACTIONS
 from tests.simulator.harness import Harness, limit, market
 
 

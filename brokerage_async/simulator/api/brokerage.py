@@ -18,8 +18,8 @@ from ..._generated.operations import OPERATIONS, REQUEST_MODELS
 from ...operation import PUBLISHED_RATES, PUBLISHED_TOTAL, Operation, Shape
 from ...protocol.request import Request
 from ...protocol.response import Response
-from ..actions import ACTIONS
 from ..authorization_server import AUTH_PAGE
+from ..control.actions import ACTIONS
 from ..faults import ConnectionAction, Fault, FaultPlan
 from ..ledger import Ledger, RequestRecord
 from ..market.quotes import PriceSource

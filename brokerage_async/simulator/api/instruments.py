@@ -12,7 +12,7 @@ from ..._generated import converters as wires
 from ..._generated.models import InstrumentType, OptionType
 from ...protocol.response import Response
 from ..market.calendar import local_date
-from ..market.equities import EquityDefinition, OptionDefinition, tick_rows
+from ..market.equities import QUANTITY_PLACES, EquityDefinition, OptionDefinition, tick_rows
 from ..market.futures import FutureOptionChain, ListedOption, OptionProduct, option_products, product_row
 from ..market.instrument import FUTURES, LISTED, OPTION_TICKS, FutureProduct, RowTable, product_of
 from .request_parser import Handlers, ParsedRequest
@@ -206,12 +206,15 @@ class Instruments(Handlers):
         return request.items(rows)
 
     def quantity_decimal_precisions(self, request: ParsedRequest) -> Response:
-        by_type = (
-            wires.QuantityDecimalPrecisionWire(instrument_type=kind, value=places, minimum_increment_precision=places)
-            for kind, places in _PLACES.items()
+        coin, coins = InstrumentType.CRYPTOCURRENCY, self._catalogue.cryptocurrencies.definitions
+        places = [(coin, row.symbol, QUANTITY_PLACES) for row in coins]
+        rows = (
+            wires.QuantityDecimalPrecisionWire(
+                instrument_type=kind, symbol=symbol, value=value, minimum_increment_precision=value
+            )
+            for kind, symbol, value in (*places, *((kind, None, value) for kind, value in _PLACES.items()))
         )
-        by_symbol = (row.precision() for row in self._catalogue.cryptocurrencies.definitions)
-        return request.items((*by_symbol, *by_type))
+        return request.items(rows)
 
 
 def _product_with_options(product: FutureProduct) -> wires.FutureProductWire:

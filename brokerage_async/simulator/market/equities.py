@@ -61,14 +61,6 @@ class Cryptocurrency:
             destination_venue_symbols=[venue],
         )
 
-    def precision(self) -> wires.QuantityDecimalPrecisionWire:
-        return wires.QuantityDecimalPrecisionWire(
-            instrument_type=InstrumentType.CRYPTOCURRENCY,
-            symbol=self.symbol,
-            value=QUANTITY_PLACES,
-            minimum_increment_precision=QUANTITY_PLACES,
-        )
-
 
 CRYPTOCURRENCIES: Mapping[str, Cryptocurrency] = {
     f"{code}/USD": Cryptocurrency(number=number, code=code, name=name, price=Decimal(price))

@@ -8,7 +8,7 @@ import pytest
 from openapi_spec_validator import validate
 
 from brokerage_async.simulator import Simulator
-from brokerage_async.simulator.actions import ACTIONS
+from brokerage_async.simulator.control.actions import ACTIONS
 from brokerage_async.simulator.control.api import CONTROL_ROUTES, ControlApi, description
 from tests.simulator.harness import Harness, limit, market
 from tests.tables import for_each

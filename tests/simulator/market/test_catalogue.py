@@ -209,9 +209,9 @@ def test_pairs_have_numbers_prices_rows_and_precisions() -> None:
     assert CRYPTOCURRENCIES["BTC/USD"].price == Decimal(105_000)
     assert all(one.price > 0 and one.symbol == symbol for symbol, one in CRYPTOCURRENCIES.items())
     sol = CRYPTOCURRENCIES["SOL/USD"]
-    row, precision = sol.row(), sol.precision()
+    row = sol.row()
     assert (row.symbol, row.streamer_symbol, row.description) == ("SOL/USD", "SOL/USD:CXTALP", "Solana to USD")
-    assert precision.value == row.destination_venue_symbols[0].max_quantity_precision == 8
+    assert row.destination_venue_symbols[0].max_quantity_precision == 8
     assert sol.instrument().collection is None
 
 
