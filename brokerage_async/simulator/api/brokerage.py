@@ -33,7 +33,7 @@ from .instruments import Instruments, OptionChains, Search
 from .margin import Margin, Risk
 from .market import MarketData, MarketTime
 from .metrics import MarketMetrics
-from .orders import ComplexOrders, Orders, broken_rules_error
+from .orders import ComplexOrders, Orders
 from .request_parser import Handlers, ParsedRequest, RequestParser, Router, request_target, split_target
 from .versions import InterfaceVersions
 from .watchlists import QuoteAlerts, Watchlists
@@ -115,7 +115,7 @@ class Brokerage:
         self.rate_limit: float | Literal["published"] | None = rate_limit
         self.versions: InterfaceVersions = InterfaceVersions(settings, versions, withdrawn_versions)
         self._accepted: defaultdict[str, deque[float]] = defaultdict(deque)
-        self._request_parser = RequestParser(REQUEST_MODELS, dialect, settings.has)
+        self.request_parser: RequestParser = RequestParser(REQUEST_MODELS, dialect, settings.has)
         self._router = Router(OPERATIONS.values())
         self.hosts: frozenset[str] = frozenset(each.host for each in OPERATIONS.values() if each.host is not None)
         self.entries: list[Entry] = []
@@ -158,10 +158,6 @@ class Brokerage:
                 record.status = response.status
         self._keep(request, record)
         return ServedRequest(response, ConnectionAction.DELIVER if fault is None else fault.connection_action, record)
-
-    def body_of(self, operation: Operation[Any], content: bytes | None) -> Any:
-        """Return the model of a body. Raise RefusedError for an invalid one."""
-        return self._request_parser.body(operation, content)[0]
 
     def advance(self, now: float) -> None:
         """Run everything that is due by ``now``, as the next request would."""
@@ -288,15 +284,13 @@ class Brokerage:
             allowed = {"allow": ", ".join(methods)}
             text = f"This address supports {allowed['allow']} only"
             raise RefusedError(405, "method_not_allowed", text, headers=allowed)
-        body, broken_rules = self._request_parser.body(operation, request.body)
-        if broken_rules:
-            raise broken_rules_error(self._request_parser, broken_rules)
+        body = self.request_parser.body(operation, request.body)
         parsed = ParsedRequest(
             operation=operation,
             now=now,
             context=path,
             path=values,
-            query=self._request_parser.query(operation, query),
+            query=self.request_parser.query(operation, query),
             body=body,
             customer=customer,
             behaviours=self.versions.behaviours(version),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 
@@ -15,16 +15,9 @@ from ..market.calendar import local_date
 from ..state import State
 from ..trading.accounts import Account, Fees
 from ..trading.orders import ComplexOrder, Order, order_json
-from ..trading.preflight import Message, placed_wire, preflight_error
-from .request_parser import Handlers, ParsedRequest, RequestParser, RequestProblem
+from ..trading.preflight import placed_wire
+from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, found
-
-
-def broken_rules_error(request_parser: RequestParser, problems: Sequence[RequestProblem]) -> RefusedError:
-    """Return the error for fields that contradict each other, which is one of the preflight where a code is known."""
-    coded = {Message(each.rule.code, each.message): None for each in problems if each.rule and each.rule.code}
-    all_coded = all(each.rule is not None and each.rule.code for each in problems)
-    return preflight_error([*coded]) if all_coded else request_parser.error(problems)
 
 
 class Orders(Handlers):
