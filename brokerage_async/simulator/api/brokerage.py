@@ -31,8 +31,7 @@ from .accounts import Accounts, Balances, OAuth, Positions, Transactions
 from .backtests import BacktestHandlers
 from .instruments import Instruments, OptionChains, Search
 from .margin import Margin, Risk
-from .market import MarketData, MarketTime
-from .metrics import MarketMetrics
+from .market import MarketData, MarketMetrics, MarketTime
 from .orders import ComplexOrders, Orders
 from .request_parser import Handlers, ParsedRequest, RequestParser, Router, request_target, split_target
 from .versions import InterfaceVersions

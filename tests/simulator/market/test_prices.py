@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brokerage_async.simulator.api.metrics import CompanyEvents, MarketMetrics
+from brokerage_async.simulator.api.market import CompanyEvents, MarketMetrics
 from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.market.calendar import local_date
 from brokerage_async.simulator.market.equities import known_equities
