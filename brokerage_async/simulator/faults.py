@@ -117,10 +117,7 @@ def after_html(code: int) -> Fault:
 
 
 def delay(seconds: float) -> Fault:
-    """Deliver the request late.
-
-    It is processed even if the caller stopped waiting.
-    """
+    """Deliver the request late. It is processed even if the caller stopped waiting."""
     return Fault(name=f"delay({seconds:g})", delay=seconds)
 
 
@@ -130,10 +127,7 @@ def delay_after(seconds: float) -> Fault:
 
 
 def body(content: bytes) -> Fault:
-    """Process the request and replace the response body by ``content``.
-
-    Status and headers stay.
-    """
+    """Process the request and replace the response body by ``content``. Status and headers stay."""
     return Fault(name="body", answer=lambda response: _with_body(response, content))
 
 

@@ -126,10 +126,7 @@ class TradingSession:
 
 @attrs.frozen
 class Calendar:
-    """Sessions of one instrument collection.
-
-    Hours are New York's, from midnight of the session date.
-    """
+    """Sessions of one instrument collection. Hours are New York's, from midnight of the session date."""
 
     collection: InstrumentCollection
     hours: tuple[float, float, float, float]

@@ -97,10 +97,7 @@ def reject_reason(order: Order) -> str | None:
 
 
 class Liquidity:
-    """Sizes of the current quotes, less the quantities that were taken from them.
-
-    A new quote brings a new size.
-    """
+    """Sizes of the current quotes, less the quantities that were taken from them. A new quote brings a new size."""
 
     def __init__(self, prices: Prices) -> None:
         self._prices = prices
