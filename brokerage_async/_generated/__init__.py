@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA: str = "9fbff19d6ff9a09b0ec450c1c2be6b0226539f7fd3779f4ec0050bc24b434016"
+SCHEMA: str = "56c35423e9942a789dd686f4d70f929343fdf1521e1cfb380fee590594fce19d"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""
 
 

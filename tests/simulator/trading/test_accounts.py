@@ -1,4 +1,4 @@
-"""Accounts, their history and transactions, what an execution books with its fees, and day trades."""
+"""Accounts, their history and transactions, what an execution books with its fees, day trades, and margin."""
 
 import json
 from collections.abc import Callable
