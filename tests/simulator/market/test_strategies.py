@@ -247,28 +247,33 @@ def problems(body: dict[str, Any]) -> list[str]:
     return [f"{name} {problem}" for name, problem in found]
 
 
-@for_each(
-    "body",
-    [
-        strategy(),
-        strategy(startDate=str(FIRST), endDate=str(LAST)),
-        strategy(startDate="2026-03-02", endDate="2026-03-02"),
-        strategy(SHARES),
-        strategy(option_leg(quantity=10, delta=100, daysUntilExpiration=1100)),
-        strategy(
-            option_leg(),
-            option_leg(strikeSelection="currentPriceOffsetRelative", currentPriceOffset=-5, strikeRelativeLeg=0),
-        ),
-        strategy(entryConditions={"frequency": "on specific days of the week", "specificDays": [1]}),
-    ],
-)
-def test_valid_strategy_has_no_problem(body: dict[str, Any]) -> None:
-    assert problems(body) == []
+def based(base: int | None) -> dict[str, Any]:
+    """Build a strategy with a leg that is relative to the one at a position."""
+    relative = option_leg(strikeSelection="percentageOTMRelative", percentageOTM=0.1, strikeRelativeLeg=base)
+    return strategy(option_leg(), relative, SHARES)
+
+
+NO_BASE = "legs[1].strikeRelativeLeg must be the index of an option leg with a strikeSelection that is not relative"
 
 
 @for_each(
     "body, problem",
     [
+        (strategy(), None),
+        (strategy(startDate=str(FIRST), endDate=str(LAST)), None),
+        (strategy(startDate="2026-03-02", endDate="2026-03-02"), None),
+        (strategy(SHARES), None),
+        (strategy(option_leg(quantity=10, delta=100, daysUntilExpiration=1100)), None),
+        (strategy(entryConditions={"frequency": "on specific days of the week", "specificDays": [1]}), None),
+        (based(0), None),
+        (
+            strategy(
+                option_leg(),
+                option_leg(strikeSelection="currentPriceOffsetRelative", currentPriceOffset=-5, strikeRelativeLeg=0),
+            ),
+            None,
+        ),
+        *((based(base), NO_BASE) for base in (None, -1, 1, 2, 3)),
         (strategy(startDate="2021-01-03"), "startDate must be from 2021-01-04 to 2026-06-09"),
         (strategy(endDate="2026-06-10"), "endDate must be from 2021-01-04 to 2026-06-09"),
         (strategy(endDate="2026-03-01"), "endDate must not be before startDate"),
@@ -291,14 +296,5 @@ def test_valid_strategy_has_no_problem(body: dict[str, Any]) -> None:
         ),
     ],
 )
-def test_broken_rule_is_named(body: dict[str, Any], problem: str) -> None:
-    assert problems(body) == [problem]
-
-
-@for_each("base", [None, -1, 1, 2, 3])
-def test_relative_leg_needs_a_leg_to_start_from(base: int | None) -> None:
-    relative = option_leg(strikeSelection="percentageOTMRelative", percentageOTM=0.1, strikeRelativeLeg=base)
-    body = strategy(option_leg(), relative, SHARES)
-    assert problems(body) == [
-        "legs[1].strikeRelativeLeg must be the index of an option leg with a strikeSelection that is not relative"
-    ]
+def test_broken_rule_is_named(body: dict[str, Any], problem: str | None) -> None:
+    assert problems(body) == ([] if problem is None else [problem])

@@ -238,12 +238,6 @@ def test_row_has_every_column_that_a_client_asks_for(harness: Harness, rows: Mar
     assert ("index" in row) == (MARKET_EVENTS[kind] in INDEXED)
 
 
-def test_only_options_have_greeks(harness: Harness, rows: MarketRows) -> None:
-    symbols = ("AAPL", "/ESU26:XCME", "BTC/USD:CXTALP", "SPX")
-    found = [(kind, symbol) for kind in ("Greeks", "TheoPrice") for symbol in symbols if rows.row(kind, symbol, 0.0)]
-    assert found == []
-
-
 def test_quote_lies_around_the_price_and_options_move_with_it(harness: Harness, rows: MarketRows) -> None:
     harness.sim.set_price("AAPL", "123.40")
     quote, trade = rows.row("Quote", "AAPL", harness.now), rows.row("Trade", "AAPL", harness.now)
@@ -267,6 +261,7 @@ def test_underlying_of_each_form_of_symbol(rows: MarketRows) -> None:
     [
         *(("Quote", "NOSUCH"), ("Series", "AAPL"), ("Mood", "AAPL")),
         *(("Candle", "AAPL"), ("Candle", "NOSUCH{=m}"), ("Candle", "AAPL{=3y}")),
+        *itertools.product(("Greeks", "TheoPrice"), ("AAPL", "/ESU26:XCME", "BTC/USD:CXTALP", "SPX")),
     ],
 )
 def test_nothing_is_sent_for_what_does_not_exist(harness: Harness, rows: MarketRows, kind: str, symbol: str) -> None:
