@@ -297,8 +297,10 @@ class StreamFaults:
         Kind ``protocol`` stands for all messages that are not events. Without a kind none of them meets a fault.
 
         Raises:
-            ValueError: the fault is unknown.
+            ValueError: the fault is unknown, or ``times`` is less than 1.
         """
+        if times < 1:
+            raise ValueError(f"times must be at least 1, got {times}")
         late = _LATE.fullmatch(name)
         if late is None and name not in _NAMES:
             raise ValueError(f"fault must be one of {', '.join(_NAMES)} or late(seconds), got {name!r}")

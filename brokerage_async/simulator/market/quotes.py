@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
-from math import inf, isnan, nan
+from math import inf, isfinite, isnan, nan
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Protocol
@@ -295,6 +295,8 @@ def _row(number: int, row: tuple[Any, Any] | Mapping[str, Any]) -> tuple[Quote, 
     if isinstance(time, datetime) and time.tzinfo is None:
         raise ValueError(f"time of row {number} must have a time zone, got {time}")
     at = time.timestamp() if isinstance(time, datetime) else float(time)
+    if not isfinite(at):
+        raise ValueError(f"time of row {number} must be finite, got {time}")
 
     def read(name: str) -> Decimal:
         return number_of(f"{name} of row {number}", fields[name])

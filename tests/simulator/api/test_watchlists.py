@@ -33,11 +33,15 @@ def test_replace_renames_in_place_and_delete_removes(harness: Harness) -> None:
         harness.data("POST", "/watchlists", {**LIST, "name": name}, 201)
     body = {"name": "First", "watchlist-entries": [{"symbol": "MSFT"}], "order-index": 7}
     assert harness.data("PUT", "/watchlists/One", body)["watchlist-entries"][0]["symbol"] == "MSFT"
-    assert [row["name"] for row in harness.rows("/watchlists")] == ["First", "Two"]
+    _, two = rows = harness.rows("/watchlists")
+    assert [row["name"] for row in rows] == ["First", "Two"]
     assert harness.get("/watchlists/First")["data"]["order-index"] == 7
     assert harness.ask("PUT", "/watchlists/First", {**body, "name": "Two"}).status == 422
     assert harness.ask("DELETE", "/watchlists/First").status == 200
     assert [row["name"] for row in harness.rows("/watchlists")] == ["Two"]
+    names = [row["cms-id"] for row in (two, harness.data("PUT", "/watchlists/Two", {**LIST, "name": "Two"}))]
+    names.append(harness.data("POST", "/watchlists", {**LIST, "name": "Three"}, 201)["cms-id"])
+    assert names[0] == names[1] != names[2]
     for method in ("GET", "DELETE"):
         assert harness.ask(method, "/watchlists/First").status == 404
     assert harness.ask("PUT", "/watchlists/First", body).status == 404

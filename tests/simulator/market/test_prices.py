@@ -316,6 +316,7 @@ NOON = datetime(2026, 6, 10, 12, tzinfo=UTC)
         ([(0, 1), (0, 2)], "got row 2 no later than the one before"),
         ([(0, 1), (NOON, 2)], "all datetimes or all seconds"),
         ([(datetime(2026, 6, 10), 1)], "time of row 1 must have a time zone"),  # noqa: DTZ001
+        ([(0, 1), (float("nan"), 2)], "time of row 2 must be finite, got nan"),
         ([(0, 0)], "price of row 1 must be positive"),
         ([(0, "abc")], "price of row 1 must be a number, got 'abc'"),
         ([{"time": 0, "price": 2, "bid": 3}], "bid of row 1 must not be above the ask, got 3 and 2"),

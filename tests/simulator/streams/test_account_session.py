@@ -223,6 +223,8 @@ def test_fault_meets_the_next_events_of_its_type() -> None:
     assert [faults.refuses(), faults.refuses()] == [True, False]
     with pytest.raises(ValueError, match=r"fault must be one of lose, .* got 'explode'"):
         StreamFaults().add("explode")
+    with pytest.raises(ValueError, match="times must be at least 1, got 0"):
+        StreamFaults().add("lose", times=0)
 
 
 YEAR = 366 * 86400
