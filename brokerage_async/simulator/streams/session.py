@@ -240,13 +240,13 @@ class _Step:
 
 def order_chain(account: Account, underlying: str, now: float = 0.0) -> wires.OrderChainWire | None:
     """Return the latest chain of an underlying, None if it was never traded."""
-    scratch = attrs.evolve(account, positions={}, transactions=[], cash=_ZERO)
+    scratch = attrs.evolve(account, positions={}, transactions=[])
     steps: list[_Step] = []
     for transaction in account.transactions:
         execution = transaction.booked
         if isinstance(execution, Execution) and execution.instrument.underlying == underlying:
             if not scratch.positions:
-                steps, scratch.cash = [], _ZERO
+                steps = []
             at, instrument = transaction.executed_at, execution.instrument
             is_opening = scratch.held(instrument.symbol) * execution.signed >= 0
             value = scratch.trade(instrument, execution.signed, execution.price, execution.fees.total, at)

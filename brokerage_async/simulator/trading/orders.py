@@ -134,7 +134,6 @@ class Order:
     in_flight_at: float | None = None
     live_at: float | None = None
     updated_at: float | None = None
-    cancelled_at: float | None = None
     terminal_at: float | None = None
     cancelled_by_user: bool = False
     reject_reason: str | None = None
@@ -226,8 +225,6 @@ class Order:
                 self.in_flight_at = now
             case S.LIVE if self.live_at is None:
                 self.live_at = now
-            case S.CANCELLED:
-                self.cancelled_at = now
         if status in TERMINAL:
             self.terminal_at = now
         self.touch(now)
@@ -505,7 +502,6 @@ def order_wire(order: Order, dialect: Dialect) -> wires.OrderWire:
         received_at=timestamp(order.received_at),
         in_flight_at=timestamp(order.in_flight_at),
         live_at=timestamp(order.live_at),
-        cancelled_at=timestamp(order.cancelled_at),
         terminal_at=timestamp(order.terminal_at),
     )
     if order.number:
@@ -515,6 +511,7 @@ def order_wire(order: Order, dialect: Dialect) -> wires.OrderWire:
         wire.destination_venue = "SIMULATED"
         wire.ext_exchange_order_number = f"{order.number}"
     if order.status is OrderStatus.CANCELLED:
+        wire.cancelled_at = wire.terminal_at
         wire.cancelled_size = format(sum((leg.remaining for leg in order.legs), Decimal(0)).normalize(), "f")
     if terms.rules is not None:
         # Under the keys of recordings or of the document. The schema declares these as aliases.

@@ -32,7 +32,7 @@ def test_move_sets_the_times_of_the_status() -> None:
     path = ("Routed", "In Flight", "Live", "Replace Requested", "Live", "Cancel Requested", "Cancelled")
     for at, status in enumerate(path):
         one.move(OrderStatus(status), float(at))
-    assert (one.in_flight_at, one.live_at, one.cancelled_at, one.terminal_at, one.updated_at) == (1, 2, 6, 6, 6)
+    assert (one.in_flight_at, one.live_at, one.terminal_at, one.updated_at) == (1, 2, 6, 6)
     assert one.rendered is None
     one = order()
     with pytest.raises(IllegalTransitionError, match="order 7: Received cannot become Filled"):
