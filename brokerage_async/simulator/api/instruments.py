@@ -12,9 +12,9 @@ from ..._generated import converters as wires
 from ..._generated.models import InstrumentType, OptionType
 from ...protocol.response import Response
 from ..market.calendar import local_date
-from ..market.equities import QUANTITY_PLACES, EquityDefinition, OptionDefinition, tick_rows
+from ..market.equities import QUANTITY_PLACES, EquityDefinition, tick_rows
 from ..market.futures import FutureOptionChain, ListedOption, OptionProduct, option_products, product_row
-from ..market.instrument import FUTURES, LISTED, OPTION_TICKS, FutureProduct, RowTable, product_of
+from ..market.instrument import FUTURES, LISTED, OPTION_TICKS, FutureProduct, Instrument, RowTable, product_of
 from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, found
 
@@ -153,7 +153,7 @@ class Instruments(Handlers):
         chosen = [
             (each, position)
             for each, position in (self._catalogue.options(query["symbols"]) if "symbols" in query else listed)
-            if with_expired or each.definitions[position].expires >= today
+            if with_expired or not each.definitions[position].has_expired(today)
             if active is None or each.definitions[position].active == active
         ]
         if "equity_options_in_pages" in request.behaviours:
@@ -339,11 +339,11 @@ class OptionChains(Handlers):
         for _, options in groupby(sorted(map(table.wire, positions), key=chain), key=chain):
             yield list(options)
 
-    def _found(self, request: ParsedRequest) -> tuple[RowTable[OptionDefinition], list[int]]:
+    def _found(self, request: ParsedRequest) -> tuple[RowTable[Instrument], list[int]]:
         """Return a table with the positions of the options on the underlying; 404 without any."""
         today, symbol = local_date(request.now), request.path["symbol"]
         table = self._catalogue.options_on(symbol)
-        positions = table.select(range(len(table)), lambda row: row.underlying == symbol and row.expires >= today)
+        positions = table.select(range(len(table)), lambda row: row.underlying == symbol and not row.has_expired(today))
         return table, found(positions or None, "option chain")
 
 

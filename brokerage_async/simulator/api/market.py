@@ -332,7 +332,7 @@ class MarketMetrics(Handlers):
     def _volatility(self, equity: EquityDefinition, now: float) -> dict[str, Any]:
         """Return the volatility implied by option prices, and the volatility of closing prices."""
         options = self._catalogue.options_on(equity.symbol).definitions
-        days = {row.expires for row in options if row.underlying == equity.symbol}
+        days = {row.expires for row in options if row.underlying == equity.symbol and row.expires is not None}
         calendar, day = CALENDARS[InstrumentCollection.EQUITY], local_date(now)
         closes = []  # newest first
         for _ in range(91):

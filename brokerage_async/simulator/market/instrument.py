@@ -114,7 +114,7 @@ class Instrument:
     ``multiplier`` is the number of units of the underlying per contract. ``strike`` and ``option_type`` are set for
     options, ``expires`` for options and futures (at ``expiration_hour``, New York time). ``halted`` instruments cannot
     be traded, ``closing_only`` ones only closed, ``hard_to_borrow`` ones not sold short, ``fractional`` ones in parts.
-    ``ticks`` are its own, if it has a table.
+    Options that are not ``active`` have other than standard terms. ``ticks`` are its own, if it has a table.
     """
 
     symbol: str
@@ -130,11 +130,15 @@ class Instrument:
     closing_only: bool = False
     hard_to_borrow: bool = False
     fractional: bool = False
+    active: bool = True
     ticks: Ticks = ()
 
     @property
     def expires_at(self) -> float | None:
         return None if self.expires is None else local_epoch(self.expires, self.expiration_hour)
+
+    def has_expired(self, today: date) -> bool:
+        return self.expires is not None and self.expires < today
 
     def tick_at(self, price: Decimal) -> Decimal:
         """Return the tick of prices around ``price`` at its venue."""
