@@ -321,11 +321,7 @@ class MarketRows:
     def __init__(self, catalogue: Catalogue, prices: Prices) -> None:
         self._catalogue = catalogue
         self._prices = prices
-        self._found = lru_cache(_MAX_FOUND)(self._find)
-
-    def instrument(self, symbol: str) -> Instrument | None:
-        """Return the instrument of a streamer symbol, of its candles too."""
-        return self._found(symbol)
+        self.instrument: Callable[[str], Instrument | None] = lru_cache(_MAX_FOUND)(self._find)
 
     def rows(
         self, kind: str, symbol: str, from_time: int | None, now: float, *, has_history: bool = True
@@ -353,6 +349,7 @@ class MarketRows:
         return None if values is None else {"eventType": kind, "eventSymbol": symbol, "eventTime": 0} | values
 
     def _find(self, symbol: str) -> Instrument | None:
+        """Return the instrument of a streamer symbol, of its candles too."""
         find = self._catalogue.instrument
         if (candle := _CANDLE.fullmatch(symbol)) is not None:
             symbol = candle["symbol"]
