@@ -131,12 +131,8 @@ class StateFile:
                 read = msgspec.json.decode(content, type=dict[str, Any])
                 if action is not None:
                     found.append(ActionEntry(at=float(at), name=action, arguments=read))
-                    continue
-                kept: Any = {
-                    key: tuple(each) if isinstance(each, list) else each for key, each in read["record"].items()
-                }
-                url, headers = read.get("url"), read.get("headers", {})
-                found.append(RequestEntry(record=RequestRecord(**kept), url=url, headers=headers, body=body))
+                else:
+                    found.append(msgspec.convert({**read, "body": body}, RequestEntry))
             return found
         except (sqlite3.Error, msgspec.DecodeError, AttributeError, TypeError, KeyError, ValueError) as error:
             raise self._damaged(error) from None

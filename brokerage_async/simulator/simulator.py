@@ -26,7 +26,7 @@ from .live import LiveQuotes
 from .market.catalogue import Sizes
 from .market.prices import LIVELY
 from .market.quotes import PriceSource
-from .recording import Snapshot, StateFile
+from .recording import Snapshot, StateError, StateFile
 from .state import Settings
 from .streams.server import ACCOUNT_PATH, MARKET_PATH, StreamServer
 from .transports.http import LoopbackServer
@@ -564,11 +564,22 @@ class Simulator:
         """Return to the state and time of a snapshot of this simulator.
 
         Scripted faults stay. Connections of streams are dropped.
+
+        Raises:
+            StateError: it is not of this simulator, which keeps its state.
         """
         self.brokerage.streams.drop()
         self._pump.check()
-        self.brokerage.replay(snapshot.entries)
-        self._set_stream_urls()
+        before, on_entry = self.brokerage.entries, self.brokerage.on_entry
+        try:
+            self.brokerage.replay(snapshot.entries)
+        except StateError:
+            self.brokerage.replay(before)
+            self.brokerage.on_entry = on_entry
+            self.settle()
+            raise
+        finally:
+            self._set_stream_urls()
         self.clock.restore(snapshot.at)
         self.settle()
         if self._file is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import date
 from decimal import Decimal
 from itertools import groupby, islice
@@ -58,7 +58,7 @@ class Instruments(Handlers):
             )
         if query.get("only_active_futures", True):
             chosen = table.select(chosen, lambda row: row.expires >= today)
-        return _page(table, chosen, request)
+        return request.page(chosen, table.row)
 
     def future(self, request: ParsedRequest) -> Response:
         """Return one future. The slash of its symbol may be missing."""
@@ -143,7 +143,7 @@ class Instruments(Handlers):
         wanted = {name: query[name] for name in _FIELD_FILTERS if name in query}
         if wanted:
             positions = table.select(positions, lambda row: all(getattr(row, n) == wanted[n] for n in wanted))
-        return _page(table, positions, request)
+        return request.page(positions, table.row)
 
     def equity_options(self, request: ParsedRequest) -> Response:
         """Return equity options, all or by symbol. Expired ones only on request."""
@@ -169,7 +169,7 @@ class Instruments(Handlers):
         chosen = table.select(
             range(len(table)), lambda row: not row.is_index and lendability in (None, row.lendability)
         )
-        return _page(table, chosen, request)
+        return request.page(chosen, table.row)
 
     def equity_option(self, request: ParsedRequest) -> Response:
         """Return one equity option. Only one with standard terms if asked for active ones."""
@@ -227,10 +227,6 @@ def _with_slash(symbol: str) -> str:
 
 def _listed(table: RowTable[Any], request: ParsedRequest) -> Response:
     return request.items(map(table.row, table.positions(request.query.get("symbols"))))
-
-
-def _page(table: RowTable[Any], positions: Sequence[int], request: ParsedRequest) -> Response:
-    return request.page(positions, table.row)
 
 
 def _only(table: RowTable[Any], request: ParsedRequest, symbol: str | None = None) -> Response:
