@@ -14,9 +14,9 @@ import attrs
 
 from .._generated.converters import TokenResponseWire
 from .._generated.models import GrantType, TokenRequest
-from .accounts.accounts import Customer
 from .api.wire import RefusedError, dumps
 from .keyed_random import KeyedRandom, key_of
+from .trading.accounts import Customer
 
 LIFETIME = 900
 """Lifetime of an access token, in seconds."""
@@ -49,10 +49,7 @@ class Application:
 
 @attrs.define(kw_only=True)
 class AuthorizationGrant:
-    """Access that a customer granted to an application.
-
-    ``revoked`` once the grant was deleted.
-    """
+    """Access that a customer granted to an application. ``revoked`` once the grant was deleted."""
 
     refresh_token: str
     customer: Customer
@@ -170,10 +167,7 @@ class AuthorizationServer:
     # Tokens
 
     def token(self, requested: TokenRequest, now: float) -> TokenResponseWire:
-        """Return the response to a token request.
-
-        Raise RefusedError if the request is not valid.
-        """
+        """Return the response to a token request. Raise RefusedError if the request is not valid."""
         if requested.client_secret != self.application.client_secret:
             raise RefusedError(400, "invalid_client", "Client secret is wrong")
         if requested.client_id not in (None, self.application.client_id):

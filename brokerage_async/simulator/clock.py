@@ -151,10 +151,7 @@ class EventQueue:
         return event
 
     def run(self, now: float) -> None:
-        """Run everything that is due by ``now``, including follow-up events.
-
-        Each action gets its own time.
-        """
+        """Run everything that is due by ``now``, including follow-up events. Each action gets its own time."""
         heap, self.until = self._heap, now
         while heap and heap[0][0] <= now:
             when, _, event = heapq.heappop(heap)

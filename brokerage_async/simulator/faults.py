@@ -117,10 +117,7 @@ def after_html(code: int) -> Fault:
 
 
 def delay(seconds: float) -> Fault:
-    """Deliver the request late.
-
-    It is processed even if the caller stopped waiting.
-    """
+    """Deliver the request late. It is processed even if the caller stopped waiting."""
     return Fault(name=f"delay({seconds:g})", delay=seconds)
 
 
@@ -130,10 +127,7 @@ def delay_after(seconds: float) -> Fault:
 
 
 def body(content: bytes) -> Fault:
-    """Process the request and replace the response body by ``content``.
-
-    Status and headers stay.
-    """
+    """Process the request and replace the response body by ``content``. Status and headers stay."""
     return Fault(name="body", answer=lambda response: _with_body(response, content))
 
 
@@ -268,23 +262,18 @@ _NAMES = ("lose", "duplicate", "reorder", "unknown", "garbage", "drop")
 _LATE = re.compile(r"late\((?P<seconds>[0-9]+(?:\.[0-9]+)?)\)")
 
 
-@attrs.frozen
+@attrs.define
 class Delivery:
-    """Fate of one message."""
+    """Fate of the next ``times`` messages of a kind, None for events of any type."""
 
     name: str
     delay: float = 0.0
+    kind: str | None = None
+    times: int = 1
 
 
 DELIVER = Delivery("deliver")
 """A message without a fault."""
-
-
-@attrs.define
-class _Planned:
-    delivery: Delivery
-    kind: str | None
-    times: int
 
 
 class StreamFaults:
@@ -297,7 +286,7 @@ class StreamFaults:
     """
 
     def __init__(self) -> None:
-        self._planned: list[_Planned] = []
+        self._planned: list[Delivery] = []
         self.is_half_open: bool = False
         self.is_deaf: bool = False
         self.refusals: int = 0
@@ -308,13 +297,15 @@ class StreamFaults:
         Kind ``protocol`` stands for all messages that are not events. Without a kind none of them meets a fault.
 
         Raises:
-            ValueError: the fault is unknown.
+            ValueError: the fault is unknown, or ``times`` is less than 1.
         """
+        if times < 1:
+            raise ValueError(f"times must be at least 1, got {times}")
         late = _LATE.fullmatch(name)
         if late is None and name not in _NAMES:
             raise ValueError(f"fault must be one of {', '.join(_NAMES)} or late(seconds), got {name!r}")
-        delivery = Delivery(name) if late is None else Delivery("late", float(late["seconds"]))
-        self._planned.append(_Planned(delivery, kind, times))
+        seconds = 0.0 if late is None else float(late["seconds"])
+        self._planned.append(Delivery(name if late is None else "late", seconds, kind, times))
 
     def clear(self) -> None:
         """Remove every fault still to come, and let connections carry everything again."""
@@ -328,7 +319,7 @@ class StreamFaults:
                 planned.times -= 1
                 if not planned.times:
                     self._planned.remove(planned)
-                return planned.delivery
+                return planned
         return DELIVER
 
     def refuses(self) -> bool:

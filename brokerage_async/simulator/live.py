@@ -212,7 +212,7 @@ class LiveQuotes:
             await self._keep(request_target(request.url), operation.name, path, query)
         elif request.method != "GET" and operation.name.partition(".")[0] in _TRADE:
             with suppress(RefusedError):  # the simulator refuses it, too
-                body = self._brokerage.body_of(operation, request.body)
+                body = self._brokerage.request_parser.body(operation, request.body)
                 wanted = dict.fromkeys(_named(body))
                 async with self._learning:
                     await asyncio.gather(*(self._learn(kind, symbol) for kind, symbol in wanted))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -57,20 +57,6 @@ class Snapshot:
 
     entries: tuple[Entry, ...] = attrs.field(repr=False)
     at: float
-
-
-class Recording:
-    """Entries in order. ``on_entry``, if any, is called with each new one before the response leaves."""
-
-    def __init__(self, entries: Sequence[Entry] = ()) -> None:
-        self.entries: list[Entry] = list(entries)
-        self.on_entry: Callable[[Entry], None] | None = None
-
-    def add(self, entry: Entry) -> None:
-        """Append an entry."""
-        if self.on_entry is not None:
-            self.on_entry(entry)
-        self.entries.append(entry)
 
 
 _FORMAT = "2"
@@ -145,12 +131,8 @@ class StateFile:
                 read = msgspec.json.decode(content, type=dict[str, Any])
                 if action is not None:
                     found.append(ActionEntry(at=float(at), name=action, arguments=read))
-                    continue
-                kept: Any = {
-                    key: tuple(each) if isinstance(each, list) else each for key, each in read["record"].items()
-                }
-                url, headers = read.get("url"), read.get("headers", {})
-                found.append(RequestEntry(record=RequestRecord(**kept), url=url, headers=headers, body=body))
+                else:
+                    found.append(msgspec.convert({**read, "body": body}, RequestEntry))
             return found
         except (sqlite3.Error, msgspec.DecodeError, AttributeError, TypeError, KeyError, ValueError) as error:
             raise self._damaged(error) from None

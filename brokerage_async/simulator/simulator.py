@@ -26,7 +26,7 @@ from .live import LiveQuotes
 from .market.catalogue import Sizes
 from .market.prices import LIVELY
 from .market.quotes import PriceSource
-from .recording import Snapshot, StateFile
+from .recording import Snapshot, StateError, StateFile
 from .state import Settings
 from .streams.server import ACCOUNT_PATH, MARKET_PATH, StreamServer
 from .transports.http import LoopbackServer
@@ -174,7 +174,7 @@ class Simulator:
                 self.brokerage.replay(entries)
                 if entries:
                     self.clock.restore(entries[-1].at)
-                self.brokerage.recording.on_entry = file.add
+                self.brokerage.on_entry = file.add
         except BaseException:
             if file is not None:
                 file.close()
@@ -455,10 +455,7 @@ class Simulator:
             LookupError: the order is unknown.
             ValueError: its status does not allow it, or ``quantity`` or ``price`` is invalid.
         """
-        given = {"quantity": quantity, "price": price}
-        self._act(
-            "fill_order", order_id=order_id, **{key: str(value) for key, value in given.items() if value is not None}
-        )
+        self._act("fill_order", order_id=order_id, quantity=_text(quantity), price=_text(price))
 
     def bust_fill(self, order_id: str, fill_id: str, price: Decimal | int | str | None = None) -> None:
         """Make a fill void or, with ``price``, correct its price. See the invented behaviour ``fills_are_busted``.
@@ -472,8 +469,7 @@ class Simulator:
             LookupError: the order or the fill is unknown.
             ValueError: ``price`` is invalid.
         """
-        given = {} if price is None else {"price": str(price)}
-        self._act("bust_fill", order_id=order_id, fill_id=fill_id, **given)
+        self._act("bust_fill", order_id=order_id, fill_id=fill_id, price=_text(price))
 
     def reject_order(self, order_id: str, reason: str = "Rejected by the exchange") -> None:
         """Reject an order that is live or on its way, as with ``Session offline`` in the sandbox.
@@ -562,22 +558,33 @@ class Simulator:
 
     def snapshot(self) -> Snapshot:
         """Return the present state, for `restore`."""
-        return Snapshot(tuple(self.brokerage.recording.entries), self.clock.now())
+        return Snapshot(tuple(self.brokerage.entries), self.clock.now())
 
     def restore(self, snapshot: Snapshot) -> None:
         """Return to the state and time of a snapshot of this simulator.
 
         Scripted faults stay. Connections of streams are dropped.
+
+        Raises:
+            StateError: it is not of this simulator, which keeps its state.
         """
         self.brokerage.streams.drop()
         self._pump.check()
-        self.brokerage.replay(snapshot.entries)
-        self._set_stream_urls()
+        before, on_entry = self.brokerage.entries, self.brokerage.on_entry
+        try:
+            self.brokerage.replay(snapshot.entries)
+        except StateError:
+            self.brokerage.replay(before)
+            self.brokerage.on_entry = on_entry
+            self.settle()
+            raise
+        finally:
+            self._set_stream_urls()
         self.clock.restore(snapshot.at)
         self.settle()
         if self._file is not None:
             self._file.replace(snapshot.entries)
-            self.brokerage.recording.on_entry = self._file.add
+            self.brokerage.on_entry = self._file.add
 
     async def restart(self) -> None:
         """Drop every connection and listen again on the same port, with all state kept."""
@@ -597,3 +604,7 @@ class Simulator:
 
     def _act(self, name: str, **arguments: Any) -> Any:
         return self.brokerage.act(name, self.clock.now(), **arguments)
+
+
+def _text(amount: Decimal | int | str | None) -> str | None:
+    return None if amount is None else str(amount)

@@ -21,19 +21,17 @@ from .._generated.models import (
     PriceEffect,
     TimeInForce,
 )
-from .accounts.accounts import Account, Accounts, Customer
-from .accounts.margin_calculator import MarginCalculator
 from .api.wire import Dialect, WireForm
 from .authorization_server import AuthorizationServer, QuoteTokens
 from .clock import EventQueue
 from .keyed_random import KeyedRandom, key_of
 from .ledger import Ledger
-from .market.alerts import AlertMonitor
 from .market.catalogue import Catalogue, Sizes
 from .market.equities import monthly_expirations
 from .market.instrument import occ_symbol
 from .market.prices import Prices
-from .market.public_watchlists import PublicWatchlists
+from .market.watchlists import AlertMonitor, PublicWatchlists
+from .trading.accounts import Account, Accounts, Customer, MarginCalculator
 from .trading.bookkeeping import Bookkeeping, Expirations
 from .trading.exchange import Chances, Exchange
 from .trading.order_desk import ComplexOrderDesk, OrderDesk

@@ -4,11 +4,11 @@ from decimal import Decimal
 
 from brokerage_async._generated.models import LegAction, OrderType, TimeInForce
 from brokerage_async.models import InstrumentType
-from brokerage_async.simulator.accounts.accounts import Account, Customer
 from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.market.catalogue import Catalogue, Sizes
 from brokerage_async.simulator.market.instrument import Instrument
 from brokerage_async.simulator.market.prices import Prices
+from brokerage_async.simulator.trading.accounts import Account, Customer
 from brokerage_async.simulator.trading.orders import Leg, Order, Terms
 
 START = 1_781_100_000.0

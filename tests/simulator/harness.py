@@ -12,9 +12,9 @@ from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
-from brokerage_async.simulator.accounts.accounts import Account
 from brokerage_async.simulator.api.versions import VERSIONS
 from brokerage_async.simulator.market.instrument import Instrument
+from brokerage_async.simulator.trading.accounts import Account
 
 
 class Harness:

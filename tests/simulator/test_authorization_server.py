@@ -8,9 +8,9 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 from brokerage_async.simulator import Simulator
-from brokerage_async.simulator.accounts.accounts import Customer
 from brokerage_async.simulator.authorization_server import LIFETIME, QUOTE_TOKEN_LIFETIME, QuoteTokens
 from brokerage_async.simulator.keyed_random import KeyedRandom
+from brokerage_async.simulator.trading.accounts import Customer
 from tests.simulator.harness import Harness
 from tests.tables import for_each
 

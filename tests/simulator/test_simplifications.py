@@ -12,7 +12,7 @@ from brokerage_async._generated.models import InstrumentCollection
 from brokerage_async.protocol.order_status import TERMINAL, TRANSITIONS
 from brokerage_async.simulator.market.calendar import CALENDARS
 from brokerage_async.simulator.market.quotes import Quote
-from brokerage_async.simulator.streams.market_rows import MarketRows
+from brokerage_async.simulator.streams.dxlink_session import MarketRows
 from tests.tables import for_each
 
 from ..documents import ROOT

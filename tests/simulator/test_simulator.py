@@ -1,7 +1,5 @@
 """The whole simulator, used as in tests of a program: its options, its first state."""
 
-import asyncio
-import contextlib
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -10,7 +8,7 @@ from typing import Any
 import attrs
 import pytest
 
-from brokerage_async import Client, RetryPolicy, errors, models
+from brokerage_async import Client, models
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.config import settings_from_env
 from brokerage_async.simulator import PricePath, RandomWalk, Simulator
@@ -81,34 +79,6 @@ async def test_service_answers_at_the_ends_of_the_range_of_starts(year: int) -> 
         assert await client.market_time.sessions(day + timedelta(days=9), from_date=day)
         assert await client.instruments.futures_option_chain("ES")
         assert await client.market_metrics.earnings_reports("AAPL", day - timedelta(days=400))
-
-
-async def history(seed: int) -> list[tuple[object, ...]]:
-    """Return the ledger of a client that used its own brokerage for a minute."""
-    sim = Simulator(seed=seed, latency=0.05, **SMALL)
-    sim.faults.add("GET", "/watchlists", "status(503)")
-    async with sim.client(retry=RetryPolicy.none()) as client:
-        for number in range(4):
-            await client.orders.submit(sim.account_numbers[0], order(f"number-{number}"))
-            with contextlib.suppress(errors.ServerError):
-                await client.watchlists.list()
-            await asyncio.sleep(10)
-    sim.settle()
-    start = sim.ledger.requests[0].at
-    requests = [(round(entry.at - start, 6), entry.target, entry.status) for entry in sim.ledger.requests]
-    return [*requests, *(attrs.astuple(event) for event in sim.ledger.events)]
-
-
-@pytest.mark.virtual_time
-async def test_same_seed_gives_the_same_history() -> None:
-    histories = [await history(seed) for seed in (1, 1, 2)]
-    assert simplified(histories[0]) == simplified(histories[1])
-    assert simplified(histories[0]) != simplified(histories[2])
-
-
-def simplified(entries: list[tuple[object, ...]]) -> list[tuple[object, ...]]:
-    """Round times to the microsecond: virtual time does not start at zero for the second simulator."""
-    return [tuple(round(one, 6) if isinstance(one, float) else one for one in entry) for entry in entries]
 
 
 SIZES = ("equities", "equity_options", "chain_rows", "warrants")

@@ -210,8 +210,8 @@ async def test_restored_simulator_has_the_same_future(tmp_path: Path, kept: bool
         sim._file.close()
 
 
-async def test_past_is_repeated_or_refused_but_never_changed() -> None:
-    sim = Simulator(**SMALL)
+async def test_past_is_repeated_or_refused_but_never_changed(tmp_path: Path) -> None:
+    sim = Simulator(state=tmp_path / "state", **SMALL)
     await buy(sim, tickets.market(buy_to_open("AAPL", 10)))
     snapshot, before = sim.snapshot(), sim.ledger.history()
     sim.rate_limit, sim.withdrawn_versions = 0, ["20250101"]
@@ -226,6 +226,10 @@ async def test_past_is_repeated_or_refused_but_never_changed() -> None:
     ]
     with pytest.raises(StateError, match=r"POST /accounts/\w+/orders created other orders than before"):
         sim.restore(Snapshot(tuple(entries), sim.clock.now()))
+    assert sim.ledger.history() == before
+    sim.set_price("AAPL", 5)
+    assert len(sim._file.entries()) == len(snapshot.entries) + 1
+    sim._file.close()
 
 
 def test_orders_requests_and_transitions_are_recorded(harness: Harness) -> None:

@@ -15,7 +15,7 @@ from brokerage_async.arrow import to_arrow
 from brokerage_async.protocol.decoding.issues import Issues
 from brokerage_async.protocol.streams.events import INDEXED, MARKET_EVENTS, Gap, Rows
 from brokerage_async.simulator import Simulator
-from brokerage_async.simulator.streams.market_rows import MarketRows
+from brokerage_async.simulator.streams.dxlink_session import MarketRows
 from brokerage_async.stream import EventFlag, QuoteStream, Snapshot, gaps_of
 from brokerage_async.stream.tape import CHUNK, Tape
 from tests.loops import on_virtual_time

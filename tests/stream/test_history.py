@@ -9,8 +9,7 @@ import pytest
 from brokerage_async import Client, errors, models
 from brokerage_async.arrow import to_arrow, to_pandas
 from brokerage_async.simulator import Simulator
-from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
-from brokerage_async.simulator.streams.market_rows import MAX_CANDLES, MarketRows
+from brokerage_async.simulator.streams.dxlink_session import MAX_CANDLES, DxLinkSession, MarketRows
 from brokerage_async.stream import Snapshot
 from tests.loops import on_virtual_time
 from tests.stream.world import drain, in_world, ready, within, world

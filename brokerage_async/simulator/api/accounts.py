@@ -10,19 +10,17 @@ from importlib.resources import files
 from operator import itemgetter
 from typing import Any, TypeVar
 
-import attrs
 import msgspec
 
 from ..._generated import converters as wires
 from ..._generated import models
 from ...protocol.response import Response
-from ..accounts import accounts as books
-from ..accounts.accounts import Account, Position, day_trade_count, opened_at, replay
 from ..market.calendar import CALENDARS, TradingSession, local_date
 from ..market.instrument import FUTURES
 from ..market.prices import PRICE_INTERVAL
 from ..state import State
-from ..trading.fees import amounts
+from ..trading import accounts as books
+from ..trading.accounts import Account, Position, amounts, day_trade_count, opened_at, replay
 from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, bare, money, timestamp
 
@@ -79,7 +77,6 @@ class Accounts(Handlers):
         return request.item(self.status(self._account_of(request), request.now))
 
     def status(self, account: books.Account, now: float) -> wires.TradingStatusWire:
-        """Return the restrictions of an account as a wire struct."""
         on_margin = account.kind == "Margin"
         wire = wires.TradingStatusWire(
             id=self._dialect.identifier(int(account.number[3:])),
@@ -254,48 +251,26 @@ _BACK: Mapping[models.NetLiqRange, float] = {
 }
 
 
-@attrs.frozen
-class Snapshot:
-    """One snapshot: in the morning of a session, or after its close."""
+def snapshots(first: date, last: date, opened: float, now: float) -> Iterator[tuple[float, models.TimeOfDay]]:
+    """Yield the times of the snapshots that were taken in a range of days while an account was open.
 
-    at: float
-    day: date
-    time_of_day: models.TimeOfDay
-
-
-def snapshots(first: date, last: date, opened: float, now: float) -> Iterator[Snapshot]:
-    """Yield the snapshots of the sessions in a range of days that were taken while an account was open."""
+    They are in the morning of each session, and after its close.
+    """
     for session in _sessions(first, last, opened, now):
         for at, time_of_day in ((session.start, models.TimeOfDay.BOD), (session.close, models.TimeOfDay.EOD)):
             if opened <= at <= now:
-                yield Snapshot(at, session.day, time_of_day)
+                yield at, time_of_day
 
 
 def _sessions(first: date, last: date, opened: float, now: float) -> list[TradingSession]:
     return _CALENDAR.between(max(first, local_date(opened)), min(last, local_date(now)))
 
 
-@attrs.frozen
-class Interval:
-    """Part of a session, with the time between two looks at the prices within it."""
+def looks(query: Mapping[str, Any], opened: float, now: float) -> Iterator[tuple[float, float]]:
+    """Yield the start of an interval of a history, and the time of a look at the prices, for each of these.
 
-    start: float
-    end: float
-    step: float
-
-    def times(self) -> Iterator[float]:
-        """Yield the times of the looks, from the start to the end."""
-        for number in range(int((self.end - self.start) // self.step) + 1):
-            yield self.start + number * self.step
-        if (self.end - self.start) % self.step:
-            yield self.end
-
-
-def intervals(query: Mapping[str, Any], opened: float, now: float) -> Iterator[Interval]:
-    """Yield the intervals of a history.
-
-    They last five minutes within a day, an hour within a week, otherwise a whole session. A start time takes precedence
-    over a range.
+    Intervals last five minutes within a day, an hour within a week, otherwise a whole session. A start time takes
+    precedence over a range.
     """
     end = min(query.get("end_time", now), now)
     start = query.get("start_time")
@@ -317,7 +292,10 @@ def intervals(query: Mapping[str, Any], opened: float, now: float) -> Iterator[I
         at = session.open
         while at < min(session.close, end):
             if at >= start:
-                yield Interval(at, min(at + length, session.close, end), step)
+                last = min(at + length, session.close, end) - at
+                yield from ((at, at + number * step) for number in range(int(last // step) + 1))
+                if last % step:
+                    yield at, at + last
             at += length
 
 
@@ -354,15 +332,15 @@ class Balances(Handlers):
         first = query.get("snapshot_date", query.get("start_date", date.min))
         last = query.get("snapshot_date", query.get("end_date", date.max))
         taken = snapshots(first, last, opened_at(account), now) if in_dollars else ()
-        chosen = [one for one in taken if query.get("time_of_day") in (None, one.time_of_day)]
+        chosen = [(at, time_of_day) for at, time_of_day in taken if query.get("time_of_day") in (None, time_of_day)]
         is_default = in_dollars and not _SNAPSHOT_FILTERS & query.keys()
         chosen = chosen[-1:] if is_default else chosen
-        times = [snapshot.at for snapshot in chosen]
         page = request.slice(len(chosen) + is_default)
         rows: list[wires.AccountBalanceWire] = []
-        for snapshot, past in zip(chosen[page.start : page.stop], replay(account, times[page.start :]), strict=False):
-            balance = self.balance(past, snapshot.at)
-            balance.time_of_day = snapshot.time_of_day
+        shown = chosen[page.start : page.stop]
+        for (at, time_of_day), past in zip(shown, replay(account, [at for at, _ in shown]), strict=True):
+            balance = self.balance(past, at)
+            balance.time_of_day = time_of_day
             rows.append(balance)
         if is_default and page.start <= len(chosen) < page.stop:
             rows.append(self.balance(account, now))
@@ -371,10 +349,9 @@ class Balances(Handlers):
     def net_liq_history(self, request: ParsedRequest) -> Response:
         """Return the net liquidating value of the past, from the bookings and the prices of those times."""
         account = self._account_of(request)
-        chosen = intervals(request.query, opened_at(account), request.now)
-        looks = [(interval.start, at) for interval in chosen for at in interval.times()]
-        states = replay(account, [at for _, at in looks])
-        values = ((start, self._calculator.equity(past, at)) for (start, at), past in zip(looks, states, strict=True))
+        chosen = list(looks(request.query, opened_at(account), request.now))
+        states = replay(account, [at for _, at in chosen])
+        values = ((start, self._calculator.equity(past, at)) for (start, at), past in zip(chosen, states, strict=True))
         rows: list[wires.NetLiqOhlcWire] = []
         nothing = {f"pending_cash_{name}": _ZERO.quantize(_CENT) for name in _OHLC}
         for start, own in itertools.groupby(values, itemgetter(0)):

@@ -17,10 +17,10 @@ from ..._generated import converters as wires
 from ..._generated import models
 from ..._values import aware
 from ...protocol.response import Response
-from ..accounts.accounts import Customer
 from ..market.calendar import CALENDARS, YEARS, local_date, local_epoch
 from ..market.strategies import Held, Results, Strategies, held, problems_of
 from ..state import State
+from ..trading.accounts import Customer
 from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, bare, empty, found, timestamp
 
@@ -59,7 +59,6 @@ class Backtest:
     results: Results
 
     def remaining(self, now: float) -> float:
-        """Return the seconds until the results are ready."""
         return max(0.0, self.begins_at + self.length - now)
 
     def status(self, now: float) -> models.BacktestStatus:
@@ -94,7 +93,6 @@ class BacktestHandlers(Handlers):
         return _STOCKS.following(date(year - 1, 12, 31)).day, today if is_over else _STOCKS.preceding(today).day
 
     def available_dates(self, request: ParsedRequest) -> Response:
-        """Return the testable days of each symbol."""
         first, last = self._dates(request.now)
         symbols = self._symbols
         return bare([wires.BacktestDatesWire(symbol=symbol, start_date=first, end_date=last) for symbol in symbols])
@@ -186,7 +184,6 @@ class BacktestHandlers(Handlers):
         return found(backtest if backtest and backtest.customer == request.customer else None, "backtest")
 
     def _refuse(self, problems: Iterable[tuple[str, str]]) -> None:
-        """Raise a 400 error if there are problems."""
         entries = [self._dialect.problem("invalid", f"{name} {reason}", name) for name, reason in problems]
         if entries:
             raise RefusedError.invalid(entries, 400)
@@ -216,5 +213,4 @@ class BacktestHandlers(Handlers):
         return bare(_encoder.encode(wire), status)
 
     def list(self, request: ParsedRequest) -> Response:
-        """Return the identifiers of the user's backtests."""
         return bare([each.identifier for each in self._backtests.values() if each.customer == request.customer])

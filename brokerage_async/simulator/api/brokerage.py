@@ -18,21 +18,21 @@ from ..._generated.operations import OPERATIONS, REQUEST_MODELS
 from ...operation import PUBLISHED_RATES, PUBLISHED_TOTAL, Operation, Shape
 from ...protocol.request import Request
 from ...protocol.response import Response
-from ..accounts.accounts import Customer
-from ..actions import ACTIONS
 from ..authorization_server import AUTH_PAGE
+from ..control.actions import ACTIONS
 from ..faults import ConnectionAction, Fault, FaultPlan
 from ..ledger import Ledger, RequestRecord
 from ..market.quotes import PriceSource
-from ..recording import ActionEntry, Entry, Recording, RequestEntry, StateError
+from ..recording import ActionEntry, Entry, RequestEntry, StateError
 from ..state import Settings, State
 from ..streams.server import StreamServer
+from ..trading.accounts import Customer
 from .accounts import Accounts, Balances, OAuth, Positions, Transactions
 from .backtests import BacktestHandlers
 from .instruments import Instruments, OptionChains, Search
 from .margin import Margin, Risk
 from .market import MarketData, MarketMetrics, MarketTime
-from .orders import ComplexOrders, Orders, broken_rules_error
+from .orders import ComplexOrders, Orders
 from .request_parser import Handlers, ParsedRequest, RequestParser, Router, request_target, split_target
 from .versions import InterfaceVersions
 from .watchlists import QuoteAlerts, Watchlists
@@ -91,7 +91,10 @@ def error_of(operation: Operation[Any] | None, path: str, refusal: RefusedError)
 
 
 class Brokerage:
-    """One environment of the service, with its customers, accounts, orders and instruments."""
+    """One environment of the service, with its customers, accounts, orders and instruments.
+
+    ``entries`` lead to its state. ``on_entry``, if any, is called with each new one before the response leaves.
+    """
 
     def __init__(
         self,
@@ -111,14 +114,14 @@ class Brokerage:
         self.rate_limit: float | Literal["published"] | None = rate_limit
         self.versions: InterfaceVersions = InterfaceVersions(settings, versions, withdrawn_versions)
         self._accepted: defaultdict[str, deque[float]] = defaultdict(deque)
-        self._request_parser = RequestParser(REQUEST_MODELS, dialect, settings.has)
+        self.request_parser: RequestParser = RequestParser(REQUEST_MODELS, dialect, settings.has)
         self._router = Router(OPERATIONS.values())
         self.hosts: frozenset[str] = frozenset(each.host for each in OPERATIONS.values() if each.host is not None)
-        self.recording: Recording = Recording()
+        self.entries: list[Entry] = []
+        self.on_entry: Callable[[Entry], None] | None = None
         self._build()
 
     def _build(self) -> None:
-        """Create the initial state."""
         self.ledger: Ledger = Ledger()
         self.state: State = State(self.settings, self.ledger, self._dialect)
         self.streams: StreamServer = StreamServer(self.state)
@@ -155,10 +158,6 @@ class Brokerage:
         self._keep(request, record)
         return ServedRequest(response, ConnectionAction.DELIVER if fault is None else fault.connection_action, record)
 
-    def body_of(self, operation: Operation[Any], content: bytes | None) -> Any:
-        """Return the model of a body. Raise RefusedError for an invalid one."""
-        return self._request_parser.body(operation, content)[0]
-
     def advance(self, now: float) -> None:
         """Run everything that is due by ``now``, as the next request would."""
         self.state.event_queue.run(now)
@@ -171,7 +170,7 @@ class Brokerage:
         """
         self.advance(now)
         result = ACTIONS[name](self.state, now, **arguments)
-        self.recording.add(ActionEntry(at=now, name=name, arguments=arguments))
+        self._record(ActionEntry(at=now, name=name, arguments=arguments))
         return result
 
     def replay(self, entries: Iterable[Entry]) -> None:
@@ -181,7 +180,7 @@ class Brokerage:
             StateError: a request creates other orders than it did, or an action is not possible.
         """
         rate_limit, versions = self.rate_limit, self.versions
-        self.rate_limit, self.versions, self.recording = None, versions.without(()), Recording()
+        self.rate_limit, self.versions, self.entries, self.on_entry = None, versions.without(()), [], None
         self._build()
         try:
             for entry in entries:
@@ -197,7 +196,7 @@ class Brokerage:
                             )
                     for name in ("operation", "effect", "processed", "status", "delivered", "fault", "elapsed"):
                         setattr(record, name, getattr(old, name))
-                    self.recording.add(attrs.evolve(entry, record=record))
+                    self._record(attrs.evolve(entry, record=record))
                     continue
                 try:
                     self.act(entry.name, entry.at, **entry.arguments)
@@ -206,14 +205,19 @@ class Brokerage:
         finally:
             self.rate_limit, self.versions = rate_limit, versions
 
+    def _record(self, entry: Entry) -> None:
+        if self.on_entry is not None:
+            self.on_entry(entry)
+        self.entries.append(entry)
+
     def _keep(self, request: Request, record: RequestRecord) -> None:
         """Record a request, whole if it may have changed the state."""
         changes = record.processed and record.method != "GET"
         if changes or split_target(record.target)[0] == AUTH_PAGE:
             headers = dict(request.headers)
-            self.recording.add(RequestEntry(record=record, url=request.url, headers=headers, body=request.body))
+            self._record(RequestEntry(record=record, url=request.url, headers=headers, body=request.body))
         else:
-            self.recording.add(RequestEntry(record=record))
+            self._record(RequestEntry(record=record))
 
     # Steps of processing
 
@@ -279,15 +283,13 @@ class Brokerage:
             allowed = {"allow": ", ".join(methods)}
             text = f"This address supports {allowed['allow']} only"
             raise RefusedError(405, "method_not_allowed", text, headers=allowed)
-        body, broken_rules = self._request_parser.body(operation, request.body)
-        if broken_rules:
-            raise broken_rules_error(self._request_parser, broken_rules)
+        body = self.request_parser.body(operation, request.body)
         parsed = ParsedRequest(
             operation=operation,
             now=now,
             context=path,
             path=values,
-            query=self._request_parser.query(operation, query),
+            query=self.request_parser.query(operation, query),
             body=body,
             customer=customer,
             behaviours=self.versions.behaviours(version),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import date
 from decimal import Decimal
 from itertools import groupby, islice
@@ -12,9 +12,9 @@ from ..._generated import converters as wires
 from ..._generated.models import InstrumentType, OptionType
 from ...protocol.response import Response
 from ..market.calendar import local_date
-from ..market.equities import EquityDefinition, OptionDefinition, tick_rows
+from ..market.equities import QUANTITY_PLACES, EquityDefinition, tick_rows
 from ..market.futures import FutureOptionChain, ListedOption, OptionProduct, option_products, product_row
-from ..market.instrument import FUTURES, LISTED, OPTION_TICKS, FutureProduct, RowTable, product_of
+from ..market.instrument import FUTURES, LISTED, OPTION_TICKS, FutureProduct, Instrument, RowTable, product_of
 from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, found
 
@@ -58,7 +58,7 @@ class Instruments(Handlers):
             )
         if query.get("only_active_futures", True):
             chosen = table.select(chosen, lambda row: row.expires >= today)
-        return _page(table, chosen, request)
+        return request.page(chosen, table.row)
 
     def future(self, request: ParsedRequest) -> Response:
         """Return one future. The slash of its symbol may be missing."""
@@ -67,7 +67,6 @@ class Instruments(Handlers):
     # Products
 
     def future_products(self, request: ParsedRequest) -> Response:
-        """Return a page of futures products with their option products."""
         return request.page([*FUTURES.values()], _product_with_options)
 
     def future_product(self, request: ParsedRequest) -> Response:
@@ -77,7 +76,6 @@ class Instruments(Handlers):
         return request.item(_product_with_options(product))
 
     def future_option_products(self, request: ParsedRequest) -> Response:
-        """Return a page of products of future options, each with its futures product."""
         return request.page([*option_products().values()], OptionProduct.details)
 
     def future_option_product(self, request: ParsedRequest) -> Response:
@@ -145,7 +143,7 @@ class Instruments(Handlers):
         wanted = {name: query[name] for name in _FIELD_FILTERS if name in query}
         if wanted:
             positions = table.select(positions, lambda row: all(getattr(row, n) == wanted[n] for n in wanted))
-        return _page(table, positions, request)
+        return request.page(positions, table.row)
 
     def equity_options(self, request: ParsedRequest) -> Response:
         """Return equity options, all or by symbol. Expired ones only on request."""
@@ -155,7 +153,7 @@ class Instruments(Handlers):
         chosen = [
             (each, position)
             for each, position in (self._catalogue.options(query["symbols"]) if "symbols" in query else listed)
-            if with_expired or each.definitions[position].expires >= today
+            if with_expired or not each.definitions[position].has_expired(today)
             if active is None or each.definitions[position].active == active
         ]
         if "equity_options_in_pages" in request.behaviours:
@@ -171,7 +169,7 @@ class Instruments(Handlers):
         chosen = table.select(
             range(len(table)), lambda row: not row.is_index and lendability in (None, row.lendability)
         )
-        return _page(table, chosen, request)
+        return request.page(chosen, table.row)
 
     def equity_option(self, request: ParsedRequest) -> Response:
         """Return one equity option. Only one with standard terms if asked for active ones."""
@@ -208,13 +206,15 @@ class Instruments(Handlers):
         return request.items(rows)
 
     def quantity_decimal_precisions(self, request: ParsedRequest) -> Response:
-        """Return the decimal places of quantities, by instrument type and by cryptocurrency."""
-        by_type = (
-            wires.QuantityDecimalPrecisionWire(instrument_type=kind, value=places, minimum_increment_precision=places)
-            for kind, places in _PLACES.items()
+        coin, coins = InstrumentType.CRYPTOCURRENCY, self._catalogue.cryptocurrencies.definitions
+        places = [(coin, row.symbol, QUANTITY_PLACES) for row in coins]
+        rows = (
+            wires.QuantityDecimalPrecisionWire(
+                instrument_type=kind, symbol=symbol, value=value, minimum_increment_precision=value
+            )
+            for kind, symbol, value in (*places, *((kind, None, value) for kind, value in _PLACES.items()))
         )
-        by_symbol = (row.precision() for row in self._catalogue.cryptocurrencies.definitions)
-        return request.items((*by_symbol, *by_type))
+        return request.items(rows)
 
 
 def _product_with_options(product: FutureProduct) -> wires.FutureProductWire:
@@ -227,10 +227,6 @@ def _with_slash(symbol: str) -> str:
 
 def _listed(table: RowTable[Any], request: ParsedRequest) -> Response:
     return request.items(map(table.row, table.positions(request.query.get("symbols"))))
-
-
-def _page(table: RowTable[Any], positions: Sequence[int], request: ParsedRequest) -> Response:
-    return request.page(positions, table.row)
 
 
 def _only(table: RowTable[Any], request: ParsedRequest, symbol: str | None = None) -> Response:
@@ -261,7 +257,6 @@ class Search(Handlers):
         return request.items(islice(hits, query.get("limit", _DEFAULT_LIMIT)))
 
     def symbols(self, request: ParsedRequest) -> Response:
-        """Return the equities whose symbol begins like the given one."""
         start = request.path["symbol"]
         rows = (
             wires.SymbolSearchHitWire(listed_market=_EXCHANGE, **_named(row))
@@ -328,7 +323,6 @@ class OptionChains(Handlers):
         return request.items(rows)
 
     def nested_futures(self, request: ParsedRequest) -> Response:
-        """Return the option chain of a futures product, by expiration and strike."""
         return request.item(found(self._catalogue.chain(request.path["symbol"]), "futures product").nested)
 
     def _chains(self, request: ParsedRequest) -> Iterator[list[wires.EquityOptionWire]]:
@@ -341,11 +335,11 @@ class OptionChains(Handlers):
         for _, options in groupby(sorted(map(table.wire, positions), key=chain), key=chain):
             yield list(options)
 
-    def _found(self, request: ParsedRequest) -> tuple[RowTable[OptionDefinition], list[int]]:
+    def _found(self, request: ParsedRequest) -> tuple[RowTable[Instrument], list[int]]:
         """Return a table with the positions of the options on the underlying; 404 without any."""
         today, symbol = local_date(request.now), request.path["symbol"]
         table = self._catalogue.options_on(symbol)
-        positions = table.select(range(len(table)), lambda row: row.underlying == symbol and row.expires >= today)
+        positions = table.select(range(len(table)), lambda row: row.underlying == symbol and not row.has_expired(today))
         return table, found(positions or None, "option chain")
 
 

@@ -10,10 +10,8 @@ import attrs
 from ..._generated import converters as wires
 from ..._generated.models import InstrumentCollection, MarginOrder
 from ...protocol.response import Response
-from ..accounts.accounts import Account
-from ..accounts.margin_calculator import UNCOVERED, Holding, merged
 from ..market.calendar import CALENDARS
-from ..trading.fees import Fees, amounts, fees_of
+from ..trading.accounts import UNCOVERED, Account, Holding, amounts, merged
 from ..trading.orders import Order, Terms, order_wire
 from ..trading.preflight import LIMITS, preflight_error, quantity_errors
 from .request_parser import Handlers, ParsedRequest
@@ -47,7 +45,6 @@ class Margin(Handlers):
         return request.item(wires.MarginConfigurationWire(risk_free_rate=Decimal("0.0425")))
 
     def requirements(self, request: ParsedRequest) -> Response:
-        """Return the requirements of an account, in total and per underlying."""
         account, now = self._account_of(request), request.now
         groups = []
         for underlying, holdings in self._calculator.by_underlying(account).items():
@@ -130,20 +127,13 @@ class Margin(Handlers):
         problems += quantity_errors(legs)
         if problems:
             raise preflight_error(problems)
-        is_agreed = len(legs) == 1 and terms.price is not None
-        agreed = {legs[0].instrument.symbol: terms.price} if is_agreed and terms.price is not None else {}
-        price_of = self._calculator.pricer(now, agreed)
-        fees = sum(
-            (fees_of(leg.instrument, leg.action, leg.quantity, price_of(leg.instrument)) for leg in legs), Fees()
-        )
-        trades = [(leg.instrument, leg.signed) for leg in legs]
-        impact = self._calculator.impact(account, trades, fees, agreed, now)
+        draft = Order(number=0, account=account, legs=legs, terms=terms)
+        impact = self._state.preflight.impact(draft, now)
         before = self._calculator.by_underlying(account).get(requested.underlying_symbol, [])
-        after = merged(before, trades)
+        after = merged(before, [(leg.instrument, leg.signed) for leg in legs])
         base = self._result(account, requested, before, now)
-        draft = [Order(number=0, account=account, legs=legs, terms=terms)] if legs else []
         report = wires.MarginDryRunWire(
-            orders=[order_wire(order, self._dialect) for order in draft],
+            orders=[order_wire(draft, self._dialect)] if legs else [],
             last_results=base,
             base_results=base,
             new_order_results=self._result(account, requested, after, now),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 
@@ -11,21 +11,13 @@ import attrs
 from ..._generated.converters import ErrorDetailWire, PlacedOrderResponseWire
 from ..._generated.models import PairsEdit
 from ...protocol.response import Response
-from ..accounts.accounts import Account
 from ..market.calendar import local_date
 from ..state import State
-from ..trading.fees import Fees
+from ..trading.accounts import Account, Fees
 from ..trading.orders import ComplexOrder, Order, order_json
-from ..trading.preflight import Message, placed_wire, preflight_error
-from .request_parser import Handlers, ParsedRequest, RequestParser, RequestProblem
+from ..trading.preflight import placed_wire
+from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, found
-
-
-def broken_rules_error(request_parser: RequestParser, problems: Sequence[RequestProblem]) -> RefusedError:
-    """Return the error for fields that contradict each other, which is one of the preflight where a code is known."""
-    coded = {Message(each.rule.code, each.message): None for each in problems if each.rule and each.rule.code}
-    all_coded = all(each.rule is not None and each.rule.code for each in problems)
-    return preflight_error([*coded]) if all_coded else request_parser.error(problems)
 
 
 class Orders(Handlers):
@@ -70,7 +62,6 @@ class Orders(Handlers):
         return request.item(order_json(order, self._dialect))
 
     def search(self, request: ParsedRequest) -> Response:
-        """Return orders of several accounts, of any age and status."""
         _require_start(request)
         accounts = self._accounts_of(request, request.query["account_numbers"])
         return self._page(request, self._matching(request, self._order_store.of(accounts)))
@@ -89,7 +80,6 @@ class Orders(Handlers):
         return kept[key]
 
     def list_live(self, request: ParsedRequest) -> Response:
-        """Return the orders of one account that work or are of today."""
         paged = "account_live_list_in_pages" in request.behaviours
         return self._live(request, [self._account_of(request)], paged=paged)
 
@@ -107,7 +97,6 @@ class Orders(Handlers):
             raise RefusedError.invalid([ErrorDetailWire(domain=name, reason="is not taken") for name in misplaced])
 
     def _matching(self, request: ParsedRequest, orders: Iterable[Order]) -> Iterator[Order]:
-        """Yield the orders that pass every filter of the query."""
         query = request.query
         statuses = frozenset(query.get("statuses", ()))
         underlying, kind = query.get("underlying_symbol"), query.get("underlying_instrument_type")
@@ -137,7 +126,6 @@ class Orders(Handlers):
         return request.page(chosen, render) if paged else request.items(map(render, chosen))
 
     def list(self, request: ParsedRequest) -> Response:
-        """Return orders of one account, of any age and status."""
         _require_start(request)
         account = self._account_of(request)
         return self._page(request, self._matching(request, self._order_store.of([account])))
@@ -182,13 +170,11 @@ class ComplexOrders(Handlers):
         return request.item(wire, 201)
 
     def cancel(self, request: ParsedRequest) -> Response:
-        """Request the cancellation of every component that works."""
         order = self._order(request)
         self._desk.cancel(order, request.now)
         return request.item(order.wire(self._dialect))
 
     def edit_pairs_dry_run(self, request: ParsedRequest) -> Response:
-        """Check a change of the comparator or threshold of a PAIRS order. Nothing is changed."""
         order, edit = self._order(request), request.body or PairsEdit()
         edited = self._desk.edited(order, edit.ratio_price_comparator, edit.ratio_price_threshold)
         return request.item(self._unchanged(edited, request.now), 201)

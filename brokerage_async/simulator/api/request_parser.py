@@ -26,10 +26,11 @@ from ...models import converter
 from ...operation import BodyField, Operation, Parameter, RequestModel, Rule, Shape
 from ...protocol.response import Response
 from ...protocol.validation.rules import CompiledRule
-from ..accounts.accounts import Account, Customer
 from ..ledger import RequestRecord
 from ..state import State
-from .wire import Dialect, RefusedError, Slice, dumps, found, item, items, loads
+from ..trading.accounts import Account, Customer
+from ..trading.preflight import Message, preflight_error
+from .wire import Dialect, RefusedError, Slice, bare, dumps, found, loads
 
 T = TypeVar("T")
 
@@ -44,7 +45,6 @@ def split_target(url: str) -> tuple[str, str]:
 
 
 def request_target(url: str) -> str:
-    """Return the request target (path and query) of an absolute address."""
     path, query = split_target(url)
     return f"{path}?{query}" if query else path
 
@@ -149,10 +149,6 @@ def _broken_rules(rules: Iterable[CompiledRule], values: Mapping[str, Any]) -> l
     ]
 
 
-_CheckedBody = tuple[Any, list[RequestProblem], list[RequestProblem]]
-"""Model of a body, problems of its fields, and broken rules over several fields."""
-
-
 class RequestParser:
     """Parses queries and bodies."""
 
@@ -202,36 +198,39 @@ class RequestParser:
             raise self.error(problems)
         return values
 
-    def body(self, operation: Operation[Any], content: bytes | None) -> tuple[Any, Sequence[RequestProblem]]:
-        """Return the model of a body and the rules over several fields that it breaks.
-
-        The model is shared with later requests of the same body.
+    def body(self, operation: Operation[Any], content: bytes | None) -> Any:
+        """Return the model of a body, which is shared with later requests of the same body.
 
         Raises:
-            RefusedError: any other problem of the body.
+            RefusedError: the body is not valid.
         """
         if not content or operation.body is None:
             if operation.body_required:
                 raise self.error([RequestProblem("required", "is missing", "body")])
-            return None, ()
-        body, problems, broken_rules = self._cached_check(operation, content)
+            return None
+        body, problems = self._cached_check(operation, content)
         if problems:
             raise self.error(problems)
-        return body, broken_rules
+        return body
 
-    def _check(self, operation: Operation[Any], content: bytes) -> _CheckedBody:
+    def _check(self, operation: Operation[Any], content: bytes) -> tuple[Any, list[RequestProblem]]:
+        """Return the model of a body, and the problems of its fields or else the broken rules over several fields."""
         model: Any = operation.body
         try:
             document = loads(content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise self.error([RequestProblem("invalid", "is not JSON", "body", malformed=True)]) from None
-        problems = list(self._object(model, document, ""))
-        if problems:
-            return None, problems, []
-        return converter.structure(document, model), [], list(self._rules(model, document))
+        problems = list(self._object(model, document, "")) or list(self._rules(model, document))
+        return None if problems else converter.structure(document, model), problems
 
     def error(self, problems: Sequence[RequestProblem]) -> RefusedError:
-        """Return the error for ``problems``. Its status is 400 if a page or filter value is malformed, else 422."""
+        """Return the error for ``problems``: one of the preflight where all are broken rules that have a code.
+
+        Otherwise its status is 400 if a page or filter value is malformed, else 422.
+        """
+        coded = [Message(each.rule.code, each.message) for each in problems if each.rule and each.rule.code]
+        if len(coded) == len(problems):
+            return preflight_error([*dict.fromkeys(coded)])
         status = 400 if any(problem.malformed for problem in problems) else 422
         entries = []
         for one in problems:
@@ -361,11 +360,14 @@ class ParsedRequest:
 
     def item(self, data: Any, status: int = 200) -> Response:
         """Return a single resource in its envelope. Bytes are JSON that is already rendered."""
-        return item(data, self.context, status)
+        rendered = data if isinstance(data, bytes) else dumps(data)
+        return bare(b'{"data":%b,"context":%b}' % (rendered, dumps(self.context)), status)
 
     def items(self, rows: Iterable[Any], page: Slice | None = None) -> Response:
         """Return a list in its envelope. Rows that are bytes are rendered already."""
-        return items((row if isinstance(row, bytes) else dumps(row) for row in rows), self.context, page)
+        rendered = b",".join(row if isinstance(row, bytes) else dumps(row) for row in rows)
+        tail = b"" if page is None else b',"pagination":' + dumps(page.pagination())
+        return bare(b'{"data":{"items":[%b]},"context":%b%b}' % (rendered, dumps(self.context), tail))
 
     def page(self, rows: Sequence[T], render: Callable[[T], Any]) -> Response:
         """Return the page of a list that is asked for; only its rows are rendered."""
@@ -373,11 +375,9 @@ class ParsedRequest:
         return self.items(map(render, rows[page.start : page.stop]), page)
 
     def problem(self, name: str, reason: str) -> ErrorDetailWire:
-        """Return the error entry for one query parameter."""
         return ErrorDetailWire(domain=self.wire(name), reason=reason)
 
     def wire(self, name: str) -> str:
-        """Return the name of a parameter in the query."""
         return next(parameter.wire for parameter in self.operation.parameters if parameter.name == name)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container
 
 import attrs
@@ -9,10 +10,10 @@ import attrs
 from ..._generated.converters import WatchlistEntryWire, WatchlistWire
 from ..._generated.models import NewWatchlist
 from ...protocol.response import Response
-from ..market.public_watchlists import PublicWatchlist, pairs_watchlists
+from ..market.watchlists import PublicWatchlist, pairs_watchlists
 from ..state import State
 from .request_parser import Handlers, ParsedRequest
-from .wire import RefusedError, dumps, empty, found
+from .wire import RefusedError, empty, found
 
 _ORDER_INDEX = 9999
 _PUBLIC_INDEX = 100
@@ -23,26 +24,26 @@ class Watchlists(Handlers):
 
     def __init__(self, state: State) -> None:
         super().__init__(state)
-        self._rows: dict[int, dict[str, bytes]] = {}
+        self._lists: dict[int, dict[str, WatchlistWire]] = {}
+        self._created: Counter[int] = Counter()
 
     def create(self, request: ParsedRequest) -> Response:
-        """Create a watchlist with an unused name."""
-        own = self._rows.setdefault(request.customer.number, {})
-        requested: NewWatchlist = request.body
+        customer, requested = request.customer.number, request.body
+        own = self._lists.setdefault(customer, {})
         self._require_name(requested.name, own)
-        own[requested.name] = dumps(self._wire(requested, request, len(own) + 1))
+        self._created[customer] += 1
+        own[requested.name] = self._wire(requested, f"{customer}-{self._created[customer]}")
         return request.item(own[requested.name], 201)
 
     def get(self, request: ParsedRequest) -> Response:
         return request.item(self._own(request)[request.path["watchlist_name"]])
 
     def replace(self, request: ParsedRequest) -> Response:
-        """Replace the name and all entries of a watchlist."""
         own, name, requested = self._own(request), request.path["watchlist_name"], request.body
         self._require_name(requested.name, own.keys() - {name})
-        new = dumps(self._wire(requested, request, [*own].index(name) + 1))
-        renamed = {requested.name if key == name else key: new if key == name else row for key, row in own.items()}
-        self._rows[request.customer.number] = renamed
+        new = self._wire(requested, own[name].cms_id)
+        renamed = {requested.name if key == name else key: new if key == name else one for key, one in own.items()}
+        self._lists[request.customer.number] = renamed
         return request.item(new)
 
     def _require_name(self, name: str, taken: Container[str]) -> None:
@@ -82,14 +83,14 @@ class Watchlists(Handlers):
         named = (one for one in pairs_watchlists() if one.name == request.path["pairs_watchlist_name"])
         return request.item(found(next(named, None), "watchlist"))
 
-    def _own(self, request: ParsedRequest) -> dict[str, bytes]:
+    def _own(self, request: ParsedRequest) -> dict[str, WatchlistWire]:
         """Return the watchlists of the user, which include the one in the path."""
-        own = self._rows.get(request.customer.number, {})
+        own = self._lists.get(request.customer.number, {})
         if request.path["watchlist_name"] not in own:
             raise RefusedError.not_found("watchlist")
         return own
 
-    def _wire(self, requested: NewWatchlist, request: ParsedRequest, number: int) -> WatchlistWire:
+    def _wire(self, requested: NewWatchlist, cms_id: str | None) -> WatchlistWire:
         return WatchlistWire(
             name=requested.name,
             group_name=requested.group_name,
@@ -98,11 +99,11 @@ class Watchlists(Handlers):
                 WatchlistEntryWire(symbol=entry.symbol, instrument_type=entry.instrument_type)
                 for entry in requested.watchlist_entries
             ],
-            cms_id=f"{request.customer.number}-{number}",
+            cms_id=cms_id,
         )
 
     def list(self, request: ParsedRequest) -> Response:
-        return request.items(self._rows.get(request.customer.number, {}).values())
+        return request.items(self._lists.get(request.customer.number, {}).values())
 
 
 def public_row(one: PublicWatchlist) -> WatchlistWire:

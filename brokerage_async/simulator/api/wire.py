@@ -125,12 +125,10 @@ class RefusedError(Exception):
 
     @classmethod
     def not_found(cls, what: str) -> RefusedError:
-        """Return a 404 error for ``what``."""
         return cls(404, "record_not_found", f"Couldn't find {what}")
 
     @classmethod
     def not_permitted(cls, why: str = "User not permitted access") -> RefusedError:
-        """Return a 403 error."""
         return cls(403, "not_permitted", why)
 
     @classmethod
@@ -159,12 +157,10 @@ class Slice:
 
     @property
     def start(self) -> int:
-        """Position of the first row of the page."""
         return self.offset * self.size
 
     @property
     def stop(self) -> int:
-        """Position after the last row of the page."""
         return min(self.start + self.size, self.total)
 
     def pagination(self) -> dict[str, Any]:
@@ -180,22 +176,7 @@ class Slice:
         return complete(counts)
 
 
-def item(data: Any, context: str, status: int = 200) -> Response:
-    """Return a single resource in its envelope. Bytes are JSON that is already rendered."""
-    rendered = data if isinstance(data, bytes) else dumps(data)
-    body = b'{"data":%b,"context":%b}' % (rendered, dumps(context))
-    return Response(status=status, headers=_JSON_HEADERS, body=body)
-
-
-def items(rows: Iterable[bytes], context: str, page: Slice | None = None) -> Response:
-    """Return a list of rendered rows in its envelope."""
-    tail = b"" if page is None else b',"pagination":' + dumps(page.pagination())
-    body = b'{"data":{"items":[%b]},"context":%b%b}' % (b",".join(rows), dumps(context), tail)
-    return Response(status=200, headers=_JSON_HEADERS, body=body)
-
-
 def bare(data: Any, status: int = 200) -> Response:
-    """Return a body without an envelope. Bytes are JSON that is already rendered."""
     return Response(status=status, headers=_JSON_HEADERS, body=data if isinstance(data, bytes) else dumps(data))
 
 

@@ -1,1 +1,1 @@
-"""Control API and page of a running simulator, on a separate port."""
+"""Actions on a running simulator, and the control API with its page on a separate port."""

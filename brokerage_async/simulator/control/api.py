@@ -156,11 +156,15 @@ class ControlApi:
             case "change_clock":
                 if body.advance is not None and body.advance > MAX_ADVANCE:
                     raise ValueError(f"advance must be at most {MAX_ADVANCE:g} seconds at a time, got {body.advance:g}")
-                if body.speed is not None:
-                    clock.speed = body.speed
-                if body.advance is not None:
-                    clock.advance(body.advance)
-                    brokerage.advance(clock.now())
+                before = clock.speed
+                try:
+                    if body.speed is not None:
+                        clock.speed = body.speed
+                    clock.advance(body.advance or 0.0)
+                except ValueError:
+                    clock.speed = before
+                    raise
+                brokerage.advance(clock.now())
             case "set_price" if body.price is None:
                 brokerage.act("release_price", clock.now(), **values)
             case "add_fault":

@@ -175,7 +175,6 @@ def _operation(name: str) -> str:
 
 
 def _row(name: str, fact: Mapping[str, Any], owner: Mapping[str, Any], required: object, entry: str = "") -> str:
-    """Return the row of a field, or of a parameter with its entry."""
     needed = " <small>required</small>" if required else ""
     return (
         f"<tr><td><code>{escape(name)}</code>{needed}</td>{entry}<td>{type_text(fact.get('schema', fact))}</td>"
@@ -200,6 +199,5 @@ def _component(name: str) -> str:
 
 
 def _schema_of(holder: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the schema of the JSON content of a body or answer, None without one."""
     schema: dict[str, Any] | None = holder.get("content", {}).get("application/json", {}).get("schema")
     return schema

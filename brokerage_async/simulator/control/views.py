@@ -21,10 +21,6 @@ class Body(msgspec.Struct, forbid_unknown_fields=True):
     """Body of a request. Unknown keys are refused."""
 
 
-class View(msgspec.Struct):
-    """Part of a response."""
-
-
 class ClockChange(Body):
     """Change of simulated time: seconds forward, and simulated seconds per second (0 stops it)."""
 
@@ -105,14 +101,14 @@ class SentRequest(Body):
     body: str | None = None
 
 
-class ClockView(View):
+class ClockView(msgspec.Struct):
     """Simulated time and its speed."""
 
     time: str
     speed: float
 
 
-class PriceView(View):
+class PriceView(msgspec.Struct):
     """Quote of an underlying; ``is_held`` while a set price replaces its source.
 
     ``history`` has the last price of each minute of the past hour, oldest first.
@@ -126,7 +122,7 @@ class PriceView(View):
     history: list[str] = []
 
 
-class OrderView(View):
+class OrderView(msgspec.Struct):
     """Order with its status, its quantities, and the actions that its status allows.
 
     ``trigger`` says at which price a stop waits, or that it was reached, and what else an order waits for.
@@ -149,7 +145,7 @@ class OrderView(View):
     external_identifier: str | None
 
 
-class FillView(View):
+class FillView(msgspec.Struct):
     """Fill of a leg."""
 
     id: str
@@ -162,7 +158,7 @@ class FillView(View):
     price: str
 
 
-class PositionView(View):
+class PositionView(msgspec.Struct):
     """Holding of an instrument, and of an option delta, theta a day and volatility, which live prices do not have."""
 
     symbol: str
@@ -172,7 +168,7 @@ class PositionView(View):
     greeks: str | None
 
 
-class AccountView(View):
+class AccountView(msgspec.Struct):
     """Balances and positions of an account."""
 
     number: str
@@ -183,7 +179,7 @@ class AccountView(View):
     positions: list[PositionView]
 
 
-class RequestView(View):
+class RequestView(msgspec.Struct):
     """Request that arrived; ``milliseconds`` from its arrival to its answer, null while it is under way."""
 
     seq: int
@@ -197,7 +193,7 @@ class RequestView(View):
     milliseconds: float | None
 
 
-class EventView(View):
+class EventView(msgspec.Struct):
     """Transition of an order."""
 
     seq: int
@@ -207,14 +203,14 @@ class EventView(View):
     after: str
 
 
-class LedgerView(View):
+class LedgerView(msgspec.Struct):
     """Requests and transitions, the newest of each."""
 
     requests: list[RequestView]
     events: list[EventView]
 
 
-class AlertView(View):
+class AlertView(msgspec.Struct):
     """Quote alert."""
 
     symbol: str
@@ -223,7 +219,7 @@ class AlertView(View):
     triggered_at: str | None
 
 
-class SentAnswer(View):
+class SentAnswer(msgspec.Struct):
     """Answer of the brokerage to a request that was sent for the caller."""
 
     status: int
@@ -231,7 +227,7 @@ class SentAnswer(View):
     body: str
 
 
-class StateView(View):
+class StateView(msgspec.Struct):
     """All that the page shows at a glance."""
 
     clock: ClockView
@@ -256,7 +252,6 @@ _SHOWN = ("AAPL", "MSFT", "SPY")
 
 
 def state_view(brokerage: Brokerage, speed: float, now: float) -> StateView:
-    """Return everything that the page shows."""
     state = brokerage.state
     symbols = dict.fromkeys((*_SHOWN, *state.prices.held, *(order.underlying for order in _newest(state))))
     known = [symbol for symbol in symbols if state.prices.is_known(symbol)]
@@ -380,7 +375,6 @@ def fault_views(plan: FaultPlan) -> list[FaultRule]:
 
 
 def ledger_view(ledger: Ledger) -> LedgerView:
-    """Return the newest requests and transitions."""
     return LedgerView(
         requests=[
             RequestView(

@@ -43,7 +43,6 @@ def _observed(day: date) -> date:
 
 @lru_cache(maxsize=64)
 def holidays(year: int) -> frozenset[date]:
-    """Return the days when the exchanges stay closed."""
     new_year = date(year, 1, 1)
     days = {
         _nth_weekday(year, 1, 0, 3),
@@ -64,7 +63,6 @@ def holidays(year: int) -> frozenset[date]:
 
 @lru_cache(maxsize=64)
 def half_days(year: int) -> frozenset[date]:
-    """Return the days when trading ends early."""
     candidates = {date(year, 7, 3), _nth_weekday(year, 11, 3, 4) + _DAY, date(year, 12, 24)}
     thanksgiving_friday = _nth_weekday(year, 11, 3, 4) + _DAY
     early = {day for day in candidates if day.weekday() < 4 or day == thanksgiving_friday}
@@ -99,7 +97,6 @@ def _offset(seconds: float) -> float:
 
 
 def local_date(seconds: float) -> date:
-    """Return the date in New York at epoch seconds."""
     return datetime.fromtimestamp(seconds + _offset(seconds), UTC).date()
 
 
@@ -129,17 +126,13 @@ class TradingSession:
 
 @attrs.frozen
 class Calendar:
-    """Sessions of one instrument collection.
-
-    Hours are New York's, from midnight of the session date.
-    """
+    """Sessions of one instrument collection. Hours are New York's, from midnight of the session date."""
 
     collection: InstrumentCollection
     hours: tuple[float, float, float, float]
     half_day_hours: tuple[float, float, float, float]
 
     def session(self, day: date) -> TradingSession | None:
-        """Return the session of ``day``, None if the exchange is closed all day."""
         return _session(self, day)
 
     def following(self, day: date, step: timedelta = _DAY) -> TradingSession:
@@ -152,7 +145,6 @@ class Calendar:
         return self.following(day, -_DAY)
 
     def between(self, first: date, last: date) -> list[TradingSession]:
-        """Return every session from ``first`` to ``last``, both included."""
         days = (first + timedelta(days=n) for n in range((last - first).days + 1))
         return [session for day in days if (session := self.session(day)) is not None]
 

@@ -14,7 +14,7 @@ from ..._generated.models import InstrumentType
 from ..keyed_random import KeyedRandom, key_of
 from . import equities as shares
 from .calendar import local_date
-from .equities import CRYPTOCURRENCIES, Cryptocurrency, EquityDefinition, OptionDefinition, known_equities, option_row
+from .equities import CRYPTOCURRENCIES, Cryptocurrency, EquityDefinition, known_equities, option_row
 from .futures import Contract, FutureOptionChain, contract_after, contracts, future_instrument, future_option_instrument
 from .instrument import FUTURES, Instrument, RowTable, parse_occ, product_of
 
@@ -59,12 +59,11 @@ class Catalogue:
 
     @cached_property
     def equities(self) -> RowTable[EquityDefinition]:
-        """All equities."""
         definitions = shares.equities(self._sizes.equities, self._random)
         return RowTable(definitions, lambda row: row.symbol, lambda row: shares.equity_row(row, self.opened))
 
     @cached_property
-    def equity_options(self) -> RowTable[OptionDefinition]:
+    def equity_options(self) -> RowTable[Instrument]:
         """All equity options, including expired ones."""
         today = self.today
         definitions = shares.equity_options(self._sizes.equity_options, list(self.equities.definitions), today)
@@ -72,19 +71,18 @@ class Catalogue:
 
     @cached_property
     def _listed_underlyings(self) -> frozenset[str]:
-        """Underlyings of the list of all equity options."""
         return frozenset(option.underlying for option in self.equity_options.definitions)
 
-    def options_on(self, underlying: str) -> RowTable[OptionDefinition]:
+    def options_on(self, underlying: str) -> RowTable[Instrument]:
         """Return a table that holds all options on an equity, including expired ones, beside others.
 
         Chains of equities whose options are not in the list are made when they are requested, always the same.
         """
         return self.equity_options if underlying in self._listed_underlyings else self._made_chain(underlying)
 
-    def options(self, symbols: Iterable[str]) -> Iterator[tuple[RowTable[OptionDefinition], int]]:
+    def options(self, symbols: Iterable[str]) -> Iterator[tuple[RowTable[Instrument], int]]:
         """Yield the equity options of some symbols that are listed or belong to a chain, as table and position."""
-        by_table: dict[RowTable[OptionDefinition], list[str]] = {}
+        by_table: dict[RowTable[Instrument], list[str]] = {}
         for symbol in symbols:
             parsed = parse_occ(symbol)
             equity = None if parsed is None else self.equity_of_root(parsed[0])
@@ -94,18 +92,16 @@ class Catalogue:
             yield from ((table, position) for position in table.positions(found))
 
     def equity_of_root(self, root: str) -> EquityDefinition | None:
-        """Return the equity whose options have a root, or None."""
         slashed = (equity for equity in known_equities().values() if equity.root == root)
         return self.equity(root) or next(slashed, None)
 
-    def _make_chain(self, underlying: str) -> RowTable[OptionDefinition]:
+    def _make_chain(self, underlying: str) -> RowTable[Instrument]:
         equity, today = self.equity(underlying), self.today
         made = [] if equity is None or not equity.optionable else list(shares.options_on(equity, today))
         return RowTable(made, lambda row: row.symbol, lambda row: option_row(row, today))
 
     @cached_property
     def warrants(self) -> RowTable[WarrantWire]:
-        """All warrants."""
         made = shares.warrants(self._sizes.warrants, self.equities.definitions)
         return RowTable(made, lambda row: row.symbol or "", lambda row: row)
 
@@ -114,7 +110,6 @@ class Catalogue:
         return RowTable(list(CRYPTOCURRENCIES.values()), lambda row: row.symbol, Cryptocurrency.row)
 
     def futures(self, today: date) -> RowTable[Contract]:
-        """Return the futures that are listed on a day."""
         if self._futures is None or self._futures[0] != today:
             fronts = {code: contract_after(product, today) for code, product in FUTURES.items()}
             listed = [contract for product in FUTURES.values() for contract in contracts(product, today)]
@@ -123,7 +118,6 @@ class Catalogue:
         return self._futures[1]
 
     def chain(self, product_code: str) -> FutureOptionChain | None:
-        """Return the option chain of a futures product, None for an unknown product."""
         product = FUTURES.get(product_code)
         if product is None:
             return None
@@ -175,10 +169,7 @@ class Catalogue:
                 equity = self.equity_of_root(root)
                 if not strike or equity is None or not equity.optionable:
                     return None
-                return OptionDefinition(
-                    symbol=symbol, underlying=equity.symbol, expires=expires, option_type=option_type, strike=strike,
-                    active=True,
-                ).instrument()  # fmt: skip
+                return shares.equity_option(equity.symbol, expires, option_type, strike, symbol=symbol)
             case InstrumentType.FUTURE:
                 return future_instrument(symbol, self.today)
             case InstrumentType.FUTURE_OPTION:

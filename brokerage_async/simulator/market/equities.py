@@ -33,7 +33,6 @@ class Cryptocurrency:
 
     @property
     def symbol(self) -> str:
-        """Symbol of the pair (``BTC/USD``)."""
         return f"{self.code}/USD"
 
     def instrument(self) -> Instrument:
@@ -60,14 +59,6 @@ class Cryptocurrency:
             tick_size="0.01",
             streamer_symbol=f"{self.symbol}:CXTALP",
             destination_venue_symbols=[venue],
-        )
-
-    def precision(self) -> wires.QuantityDecimalPrecisionWire:
-        return wires.QuantityDecimalPrecisionWire(
-            instrument_type=InstrumentType.CRYPTOCURRENCY,
-            symbol=self.symbol,
-            value=QUANTITY_PLACES,
-            minimum_increment_precision=QUANTITY_PLACES,
         )
 
 
@@ -119,7 +110,6 @@ class EquityDefinition:
 
     @property
     def fractional(self) -> bool:
-        """Whether parts of a share are traded."""
         return not self.is_index and self.price < 10_000
 
     @property
@@ -129,29 +119,6 @@ class EquityDefinition:
     @property
     def root(self) -> str:
         return self.symbol.replace("/", "")
-
-
-@attrs.frozen(kw_only=True)
-class OptionDefinition:
-    """One equity option."""
-
-    symbol: str
-    underlying: str
-    expires: date
-    option_type: OptionType
-    strike: Decimal
-    active: bool
-
-    def instrument(self) -> Instrument:
-        return Instrument(
-            symbol=self.symbol,
-            instrument_type=InstrumentType.EQUITY_OPTION,
-            underlying=self.underlying,
-            multiplier=Decimal(100),
-            strike=self.strike,
-            option_type=self.option_type,
-            expires=self.expires,
-        )
 
 
 @cache
@@ -252,7 +219,7 @@ def monthly_expirations(today: date, count: int) -> list[date]:
     return days
 
 
-def equity_options(count: int, roots: list[EquityDefinition], today: date) -> list[OptionDefinition]:
+def equity_options(count: int, roots: list[EquityDefinition], today: date) -> list[Instrument]:
     """Return the first ``count`` options: ten roots, ten expirations (one past), strikes around the price."""
     candidates = roots[:_OPTION_ROOTS]
     needed = -(-count // max(1, len(candidates) * _EXPIRATIONS * 2))
@@ -260,7 +227,7 @@ def equity_options(count: int, roots: list[EquityDefinition], today: date) -> li
     return list(itertools.islice(made, count))
 
 
-def options_on(root: EquityDefinition, today: date, strikes: int = _STRIKES) -> Iterator[OptionDefinition]:
+def options_on(root: EquityDefinition, today: date, strikes: int = _STRIKES) -> Iterator[Instrument]:
     """Yield the options on an equity, including expired ones."""
     step = strike_step(root.price)
     lowest = max(step, (root.price // step - strikes // 2) * step)
@@ -268,22 +235,37 @@ def options_on(root: EquityDefinition, today: date, strikes: int = _STRIKES) -> 
         for position in range(strikes):
             strike = lowest + step * position
             for option_type in (OptionType.CALL, OptionType.PUT):
-                yield OptionDefinition(
-                    symbol=occ_symbol(root.root, expires, option_type, strike),
-                    underlying=root.symbol,
-                    expires=expires,
-                    option_type=option_type,
-                    strike=strike,
-                    active=position % 50 != 49,
-                )
+                yield equity_option(root.symbol, expires, option_type, strike, active=position % 50 != 49)
+
+
+def equity_option(
+    underlying: str,
+    expires: date,
+    option_type: OptionType,
+    strike: Decimal,
+    *,
+    symbol: str | None = None,
+    active: bool = True,
+) -> Instrument:
+    return Instrument(
+        symbol=symbol or occ_symbol(underlying.replace("/", ""), expires, option_type, strike),
+        instrument_type=InstrumentType.EQUITY_OPTION,
+        underlying=underlying,
+        multiplier=Decimal(100),
+        strike=strike,
+        option_type=option_type,
+        expires=expires,
+        active=active,
+    )
 
 
 def strike_step(price: Decimal) -> Decimal:
-    """Return the distance between the strikes of options on an equity."""
     return Decimal(5) if price >= 100 else Decimal(1)
 
 
-def option_row(definition: OptionDefinition, today: date) -> wires.EquityOptionWire:
+def option_row(definition: Instrument, today: date) -> wires.EquityOptionWire:
+    assert definition.expires is not None
+    assert definition.strike is not None
     expires_at = timestamp(local_epoch(definition.expires, 16))
     short = f".{definition.underlying}{definition.expires:%y%m%d}{definition.option_type}{definition.strike:f}"
     return wires.EquityOptionWire(

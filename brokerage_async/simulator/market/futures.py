@@ -79,7 +79,6 @@ class OptionProduct:
         )
 
     def details(self) -> wires.FutureOptionProductDetailsWire:
-        """Return the product as a wire struct that embeds the futures product."""
         details = msgspec.convert(self.row(), wires.FutureOptionProductDetailsWire, from_attributes=True)
         details.futures_trading_cutoff_times = _cutoffs()
         details.future_product = product_row(self.product)
@@ -88,13 +87,11 @@ class OptionProduct:
 
 @cache
 def option_products() -> Mapping[str, OptionProduct]:
-    """Return the products of options by root."""
     products = (OptionProduct(product, week) for product in FUTURES.values() for week in (None, *_WEEKS))
     return {product.root: product for product in products}
 
 
 def _cutoffs() -> list[wires.TradingCutoffWire]:
-    """Return the time when trading of an expiring contract ends."""
     return [wires.TradingCutoffWire(offset_seconds=_CUTOFF_SECONDS, timezone="Market Zone", timing="Default")]
 
 
@@ -171,7 +168,6 @@ class Contract:
 
     @property
     def expires(self) -> date:
-        """Last day of trading."""
         return monthly_expiration(self.year, self.month)
 
     @property
@@ -240,7 +236,6 @@ class Contract:
         )
 
     def chain_row(self, today: date, front: Contract) -> wires.ChainFutureWire:
-        """Return the contract as it appears in a nested option chain."""
         expires_at = timestamp(self.expires_at)
         return wires.ChainFutureWire(
             symbol=self.symbol,
@@ -328,7 +323,6 @@ class Expiration:
 
     @property
     def expires_at(self) -> Any:
-        """Time of expiration, as sent."""
         return timestamp(local_epoch(self.day, self.hour))
 
 
@@ -346,7 +340,6 @@ class ListedOption(NamedTuple):
 
     @property
     def streamer_symbol(self) -> str:
-        """Symbol on the market-data stream."""
         return f"./{self.expiration.streamer_contract}{self.code}:{self.expiration.product.streamer_exchange}"
 
     @property

@@ -50,7 +50,6 @@ class FutureProduct:
 
     @property
     def is_small(self) -> bool:
-        """Whether it is a micro or mini contract."""
         return self.name.startswith(("Micro", "Small", "Mini "))
 
     @property
@@ -115,7 +114,7 @@ class Instrument:
     ``multiplier`` is the number of units of the underlying per contract. ``strike`` and ``option_type`` are set for
     options, ``expires`` for options and futures (at ``expiration_hour``, New York time). ``halted`` instruments cannot
     be traded, ``closing_only`` ones only closed, ``hard_to_borrow`` ones not sold short, ``fractional`` ones in parts.
-    ``ticks`` are its own, if it has a table.
+    Options that are not ``active`` have other than standard terms. ``ticks`` are its own, if it has a table.
     """
 
     symbol: str
@@ -131,12 +130,15 @@ class Instrument:
     closing_only: bool = False
     hard_to_borrow: bool = False
     fractional: bool = False
+    active: bool = True
     ticks: Ticks = ()
 
     @property
     def expires_at(self) -> float | None:
-        """Time of expiration in epoch seconds."""
         return None if self.expires is None else local_epoch(self.expires, self.expiration_hour)
+
+    def has_expired(self, today: date) -> bool:
+        return self.expires is not None and self.expires < today
 
     def tick_at(self, price: Decimal) -> Decimal:
         """Return the tick of prices around ``price`` at its venue."""
@@ -236,7 +238,6 @@ class RowTable(Generic[T]):
         return sorted({index[symbol] for symbol in symbols if symbol in index})
 
     def select(self, positions: Iterable[int], keep: Callable[[T], bool]) -> list[int]:
-        """Return the positions whose definition passes ``keep``."""
         definitions = self.definitions
         return [position for position in positions if keep(definitions[position])]
 

@@ -41,7 +41,6 @@ class Surface:
         return spot if self.dividend is None else spot * exp((rate - self.dividend) * years)
 
     def volatility(self, strike: float, forward: float, years: float) -> float:
-        """Return the annual volatility of a strike."""
         at_the_money = self.far**2 * years - (self.near**2 - self.far**2) * expm1(-_REVERSION * years) / _REVERSION
         bent = _CURVATURE / sqrt(at_the_money * (1 + at_the_money)) * log(strike / forward)
         variance = at_the_money / 2 * (1 + _SKEW * bent + sqrt((bent + _SKEW) ** 2 + 1 - _SKEW**2))
@@ -87,8 +86,6 @@ def price_of(
 
 
 def theory_of(surface: Surface, spot: float, strike: float, years: float, *, is_call: bool) -> Theory:
-    """Return the value of an option with its greeks."""
-
     def price(spot: float = spot, years: float = years, **more: float) -> float:
         return price_of(surface, spot, strike, years, is_call=is_call, **more)
 

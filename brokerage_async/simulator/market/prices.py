@@ -76,13 +76,11 @@ class Prices:
         self._changed(symbol, now)
 
     def release(self, symbol: str, now: float) -> None:
-        """Give a held price back to its source."""
         if self._held_quote(symbol, now) is not None:
             self._held[symbol].append((now, None))
             self._changed(symbol, now)
 
     def set_source(self, symbol: str, source: PriceSource, now: float) -> None:
-        """Take the quotes of an underlying from ``source``, from now on."""
         self._sources[symbol] = source
         self._latest.pop(symbol, None)
         self._bars.clear()
@@ -123,7 +121,6 @@ class Prices:
 
     @property
     def held(self) -> dict[str, Decimal]:
-        """Held prices by symbol."""
         latest = {symbol: quotes[-1][1] for symbol, quotes in self._held.items()}
         return {symbol: quote.last for symbol, quote in latest.items() if quote is not None}
 
@@ -134,7 +131,6 @@ class Prices:
         return symbol in self._live if self._catalogue.is_live else self._catalogue.is_underlying(symbol)
 
     def underlying_quote(self, symbol: str, now: float) -> Quote:
-        """Return the quote of an underlying at any time."""
         held = self._held_quote(symbol, now)
         if held is not None:
             return held
@@ -233,7 +229,6 @@ class Prices:
         return theory_of(self.surface(instrument.underlying), *self._terms(instrument, now), is_call=instrument.is_call)
 
     def surface(self, symbol: str) -> Surface:
-        """Return the volatilities of the options of an underlying."""
         found = self._surfaces.get(symbol)
         if found is None:
             equity = None if product_of(symbol) else self._catalogue.equity(symbol)
@@ -247,7 +242,6 @@ class Prices:
         return found
 
     def _terms(self, instrument: Instrument, now: float) -> tuple[float, float, float]:
-        """Return spot price, strike and years left of an option."""
         left = max(0.0, (instrument.expires_at or now) - now // PRICE_INTERVAL * PRICE_INTERVAL)
         spot = self.underlying_price(instrument.underlying, now)
         return float(spot), float(instrument.strike or 0), left / YEAR

@@ -1,9 +1,23 @@
-"""Quotes, and the sources that they come from."""
+"""Quotes, and the sources that they come from.
+
+Scripted and recorded prices are here: each row, of a program, a file or a recording, holds until the next one.
+"""
 
 from __future__ import annotations
 
+import bisect
+import csv
+import json
+import os
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
-from typing import Protocol
+from itertools import pairwise
+from math import inf, isfinite, isnan, nan
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, Protocol
 
 import attrs
 
@@ -17,7 +31,6 @@ _LEAST_PRICE = Decimal("0.0000001")
 
 
 def next_minute(now: float) -> float:
-    """Return the time of the next full minute."""
     return (now // 60 + 1) * 60.0
 
 
@@ -47,7 +60,6 @@ def amount_of(name: str, value: object) -> Decimal:
 
 
 def places_of(level: Decimal) -> int:
-    """Return the decimal places of prices around a level."""
     return 2 if level >= 2 else 4 if level >= Decimal("0.1") else 7
 
 
@@ -95,3 +107,262 @@ class PriceSource(Protocol):
     def next_change(self, listing: Listing, now: float) -> float:
         """Return when the quote of ``now`` is replaced, in epoch seconds after ``now``. Infinity for never."""
         ...
+
+
+_COLUMNS = ("bid_price", "ask_price", "bid_size", "ask_size", "price", "day_volume")
+
+
+class _HeldRows:
+    """Rows of prices that each hold until the next one.
+
+    Times are in seconds from the start of the simulation or, unless they are ``relative``, in epoch seconds.
+    """
+
+    _times: Any
+    """A list or an array of numbers, in order."""
+    _is_relative = True
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+    def _origin(self, listing: Listing) -> float:
+        return listing.start if self._is_relative else 0.0
+
+    def _following(self, listing: Listing, now: float) -> int:
+        """Return the position of the first row after a time. Sums are compared, so that rounding repeats no row."""
+        origin = self._origin(listing)
+        return bisect.bisect_right(self._times, now, key=lambda time: origin + time)
+
+    def next_change(self, listing: Listing, now: float) -> float:
+        """Return the time of the next row."""
+        position = self._following(listing, now)
+        return self._origin(listing) + self._times[position] if position < len(self._times) else inf
+
+
+class RecordedPrices(_HeldRows):
+    """Source of the recorded prices of one symbol. Its times are seconds since the start of the simulation."""
+
+    def __init__(self) -> None:
+        self._times: array[float] = array("d")
+        self._values = tuple(array("d") for _ in _COLUMNS)
+
+    def add(self, at: float, values: dict[str, float | None]) -> None:
+        """Add a quote or trade. Values that it lacks stay those before. One of the same time replaces the last."""
+        is_new = not self._times or at > self._times[-1]
+        for name, column in zip(_COLUMNS, self._values, strict=True):
+            if is_new:
+                column.append(column[-1] if column else nan)
+            if name in values:
+                column[-1] = nan if values[name] is None else float(values[name] or 0)
+        if is_new:
+            self._times.append(at)
+
+    def quote(self, listing: Listing, now: float) -> Quote:
+        """Return the quote of the last row that has come. Of the first one before that."""
+        position = max(0, self._following(listing, now) - 1)
+        bid, ask, bid_size, ask_size, price, volume = (column[position] for column in self._values)
+        sides = [side for side in (bid, ask) if 0 < side < PRICE_LIMIT]
+        last = (
+            price if 0 < price < PRICE_LIMIT else round(sum(sides) / len(sides), 7) if sides else float(listing.level)
+        )
+        if not 0 < bid <= ask < PRICE_LIMIT:  # one side is missing, or they cross: nothing trades but at the last price
+            bid = ask = last
+        return Quote(
+            since=listing.start + self._times[position],
+            last=_exact(last),
+            bid=_exact(bid),
+            ask=_exact(ask),
+            bid_size=None if isnan(bid_size) else _exact(bid_size),
+            ask_size=None if isnan(ask_size) else _exact(ask_size),
+            volume=None if isnan(volume) else _exact(volume),
+        )
+
+
+def _exact(value: float) -> Decimal:
+    return Decimal(int(value)) if value.is_integer() else Decimal(str(value))
+
+
+class Replay(dict[str, RecordedPrices]):
+    """Recorded prices by symbol, for ``Simulator(prices=...)``.
+
+    Attributes:
+        start: when the first row was received. The simulation starts there: ``run(..., start=replay.start)``.
+        gaps: begin and end of each time in which prices may be missing, and the last ones are held. A begin of None
+            is not known.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.start: datetime | None = None
+        self.gaps: list[tuple[datetime | None, datetime]] = []
+
+
+def read_recording(directory: Path) -> Replay:
+    """Return the prices of the quotes and trades in a directory, in both forms.
+
+    Raises:
+        ValueError: there are none.
+        ImportError: pyarrow is missing.
+    """
+    try:
+        import pyarrow as pa
+        import pyarrow.compute
+
+        compute: Any = pyarrow.compute  # its functions are made at run time
+    except ImportError:
+        raise ImportError("a recording needs pyarrow: pip install 'brokerage-async[arrow]'") from None
+    from ...arrow.segments import batches_of, recorded_files
+
+    replay = Replay()
+
+    def tables() -> Iterator[pa.Table]:
+        for path in recorded_files(directory):
+            if path.name.startswith(("Quote-", "Trade-")):
+                for batch, gaps in batches_of(path):
+                    for gap in gaps:
+                        since = gap["since"] and datetime.fromisoformat(gap["since"])
+                        replay.gaps.append((since, datetime.fromisoformat(gap["at"])))
+                    names = json.loads((batch.schema.metadata or {}).get(b"symbols", b"{}"))
+                    streamer = batch.column("event_symbol").to_pylist()
+                    symbols = pa.array([names.get(name, name) for name in streamer], pa.string())
+                    table = pa.Table.from_batches([batch]).append_column("symbol", symbols)
+                    kept = [name for name in ("symbol", "received_at", *_COLUMNS) if name in table.column_names]
+                    yield table.select(kept)
+
+    fields = [("symbol", pa.string()), ("received_at", pa.timestamp("us", "UTC"))]
+    empty = pa.schema([*fields, *((name, pa.float64()) for name in _COLUMNS)]).empty_table()
+    rows = pa.concat_tables([empty, *tables()], promote_options="default")
+    # In the order of their arrival, quotes before trades of the same time.
+    rows = rows.take(compute.sort_indices(rows, [("received_at", "ascending")]))
+    if not rows.num_rows:
+        raise ValueError(f"{directory} must have quotes or trades that were recorded, got none")
+    first = rows["received_at"][0].as_py()
+    replay.start = first
+    replay.gaps = sorted(set(replay.gaps), key=itemgetter(1))
+    for batch in rows.to_batches(max_chunksize=4096):
+        for row in batch.to_pylist():
+            symbol, at = row.pop("symbol"), row.pop("received_at")
+            is_trade = row["price"] is not None
+            given = {name: row[name] for name in (_COLUMNS[4:] if is_trade else _COLUMNS[:4])}
+            if symbol not in replay:
+                replay[symbol] = RecordedPrices()
+            replay[symbol].add((at - first).total_seconds(), given)
+    return replay
+
+
+_FIELDS = ("time", "price", "bid", "ask", "bid_size", "ask_size", "volume")
+
+
+class PricePath(_HeldRows):
+    """Source of scripted prices.
+
+    Args:
+        rows: pairs of time and price, or mappings with ``time``, ``price`` and optionally ``bid``, ``ask``,
+            ``bid_size``, ``ask_size`` and ``volume``. A time is an aware datetime, or a number of seconds since the
+            start of the simulation. Bid and ask are the price where they are missing, and a size has no bound.
+
+    Raises:
+        ValueError: there are no rows, they are not in order of time, or one is not valid.
+    """
+
+    def __init__(self, rows: Iterable[tuple[datetime | float, Decimal | int | str] | Mapping[str, Any]]) -> None:
+        found = [_row(number, row) for number, row in enumerate(rows, start=1)]
+        if not found:
+            raise ValueError("a price path must have at least one row")
+        self._is_relative = found[0][1]
+        if any(is_relative != self._is_relative for _, is_relative in found):
+            raise ValueError("times of a price path must be all datetimes or all seconds since the start")
+        self._quotes = [quote for quote, _ in found]
+        self._times = [quote.since for quote in self._quotes]
+        for number, (before, after) in enumerate(pairwise(self._times), start=2):
+            if after <= before:
+                raise ValueError(f"times of a price path must increase, got row {number} no later than the one before")
+
+    def quote(self, listing: Listing, now: float) -> Quote:
+        """Return the quote of the last row that has come. Of the first one before that."""
+        quote = self._quotes[max(0, self._following(listing, now) - 1)]
+        return attrs.evolve(quote, since=self._origin(listing) + quote.since)
+
+
+def _row(number: int, row: tuple[Any, Any] | Mapping[str, Any]) -> tuple[Quote, bool]:
+    """Return a quote, and whether its time is relative to the start of the simulation."""
+    fields: dict[str, Any] = dict(row) if isinstance(row, Mapping) else dict(zip(("time", "price"), row, strict=True))
+    unknown = ", ".join(sorted(map(str, set(fields) - set(_FIELDS))))
+    if unknown or not {"time", "price"} <= set(fields):
+        problem = f"unknown {unknown}" if unknown else "no time or no price"
+        raise ValueError(f"row {number} must have the fields {', '.join(sorted(_FIELDS))}, got {problem}")
+    time = fields["time"]
+    if isinstance(time, datetime) and time.tzinfo is None:
+        raise ValueError(f"time of row {number} must have a time zone, got {time}")
+    at = time.timestamp() if isinstance(time, datetime) else float(time)
+    if not isfinite(at):
+        raise ValueError(f"time of row {number} must be finite, got {time}")
+
+    def read(name: str) -> Decimal:
+        return number_of(f"{name} of row {number}", fields[name])
+
+    price = check_price(f"price of row {number}", read("price"))
+    bid, ask = (
+        price if fields.get(name) is None else check_price(f"{name} of row {number}", read(name))
+        for name in ("bid", "ask")
+    )
+    if bid > ask:
+        raise ValueError(f"bid of row {number} must not be above the ask, got {bid} and {ask}")
+    given = [name for name in ("bid_size", "ask_size", "volume") if fields.get(name) is not None]
+    sizes = {name: read(name) for name in given}
+    for name, size in sizes.items():
+        if not (size.is_finite() and size >= 0):
+            raise ValueError(f"{name} of row {number} must be at least 0, got {size}")
+    return Quote(since=at, last=price, bid=bid, ask=ask, **sizes), not isinstance(time, datetime)
+
+
+def read_prices(path: str | os.PathLike[str]) -> Any:
+    """Return the rows of a file as a `PricePath`, or the prices of a recording as a `Replay`.
+
+    A directory that ``client.stream.record`` wrote is a recording: ``Simulator(prices=read_prices(directory))`` replays
+    its quotes and trades, from the start of the simulation on, in the pace of their arrival. Segments and Parquet files
+    count alike.
+
+    The columns are ``time`` and ``price``, and optionally ``bid``, ``ask``, ``bid_size``, ``ask_size`` and ``volume``.
+    Others are ignored. A time is in ISO 8601 with a zone, in Parquet also a timestamp (UTC if it has no zone).
+
+    Args:
+        path: a file whose name ends in ``.csv`` or ``.parquet``, or a directory.
+
+    Raises:
+        ValueError: the file has another name, a row is not valid, or the directory has no quotes and trades.
+        ImportError: pyarrow is needed for Parquet: ``pip install 'brokerage-async[arrow]'``.
+    """
+    file = Path(path)
+    if file.is_dir():
+        return read_recording(file)
+    match file.suffix.lower():
+        case ".csv":
+            with file.open(encoding="utf-8-sig", newline="") as lines:
+                rows = [_known(row) for row in csv.DictReader(lines)]
+        case ".parquet":
+            try:
+                import pyarrow.parquet as parquet
+            except ImportError:
+                raise ImportError("Parquet needs pyarrow: pip install 'brokerage-async[arrow]'") from None
+            rows = [_known(row) for row in parquet.read_table(file).to_pylist()]
+        case suffix:
+            raise ValueError(f"prices must be in a .csv or .parquet file, got {suffix or 'no suffix'}: {file.name}")
+    try:
+        return PricePath(rows)
+    except ValueError as error:
+        raise ValueError(f"{file.name}: {error}") from None
+
+
+def _known(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the known columns that have a value."""
+    found = {name: row[name] for name in _FIELDS if row.get(name) not in (None, "")}
+    time = found.get("time")
+    if isinstance(time, str):
+        try:
+            found["time"] = datetime.fromisoformat(time)
+        except ValueError:
+            raise ValueError(f"time must be in ISO 8601 with a zone, got {time!r}") from None
+    elif isinstance(time, datetime) and time.tzinfo is None:
+        found["time"] = time.replace(tzinfo=UTC)
+    return found

@@ -180,14 +180,12 @@ class _Tape:
         return number + (self.time(number) < at)
 
     def time(self, number: int) -> float:
-        """Return when a tick comes."""
         part = 0.0
         if number % self._ticks:
             part = self._random.between(0.0, 0.9, self._key, _JITTER, self._first, number)
         return self.session.start + self._period * (number + part)
 
     def sizes(self, number: int) -> tuple[Decimal, Decimal]:
-        """Return the sizes at both sides of the market."""
         minute, within = divmod(number, self._ticks)
         bits = self._sizes.bits(self._first + minute * self._minutes, within)
         return self._lots[bits & 255], self._lots[bits >> 8 & 255]
@@ -209,7 +207,6 @@ class _Tape:
         return int(self._volume * part) + number + 1
 
     def prices(self, height: float) -> tuple[Decimal, Decimal, Decimal]:
-        """Return last price, bid and ask at a height of the walk."""
         swing = max(-_MAX_SWING, self._swing * (height - self._origin))
         ticks = max(2, round(self._level * (1 + swing)))
         last = self._tick * ticks

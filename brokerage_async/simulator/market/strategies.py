@@ -12,8 +12,8 @@ import attrs
 
 from ..._generated import models
 from .calendar import CALENDARS, TradingSession, local_date, monthly_expiration
-from .equities import OptionDefinition, strike_step
-from .instrument import Instrument, occ_symbol
+from .equities import equity_option, strike_step
+from .instrument import Instrument
 from .prices import Prices
 
 BY_OTHER_LEG = frozenset(
@@ -36,7 +36,6 @@ Held = tuple[Instrument, int]
 
 
 def held(instrument: Instrument, direction: models.BacktestDirection | None, quantity: int) -> Held:
-    """Return a position of ``quantity`` shares or contracts."""
     units = quantity * int(instrument.multiplier)
     return instrument, -units if direction == models.BacktestDirection.SHORT else units
 
@@ -53,7 +52,6 @@ class Trial:
 
     @property
     def expires(self) -> date | None:
-        """Day of the first expiration, None without options."""
         return min((each.expires for each, _ in self.positions if each.expires is not None), default=None)
 
 
@@ -119,7 +117,7 @@ class Strategies:
                 return None
             strikes[number] = strike
         instruments = (
-            _option(symbol, expirations[number], _right(leg), strikes[number])
+            equity_option(symbol, expirations[number], _right(leg), strikes[number])
             if number in strikes
             else Instrument(symbol=symbol, instrument_type=models.InstrumentType.EQUITY, underlying=symbol)
             for number, leg in enumerate(legs)
@@ -164,7 +162,6 @@ class Strategies:
         return Results(trials, snapshots, notices)
 
     def _ends(self, trial: Trial, exit_: models.ExitConditions, session: TradingSession) -> bool:
-        """Return whether a trial ends by a condition, or by an expiration."""
         percent = 100 * trial.profit / abs(trial.cost) if trial.cost else Decimal(0)
         expires, days_left = trial.expires, max(0, exit_.at_days_to_expiration or 0)
         return (
@@ -208,7 +205,7 @@ class Strategies:
         sign = -1 if right is models.OptionType.CALL else 1
 
         def value(number: int) -> float:
-            option = _option(symbol, expires, right, number * step)
+            option = equity_option(symbol, expires, right, number * step)
             return sign * (abs(self._delta(option, at)) if by_delta else float(self._prices.price(option, at)))
 
         numbers = range(1, int(spot * 2 / step) + 2)
@@ -220,14 +217,6 @@ class Strategies:
 
 def _right(leg: models.BacktestLeg) -> models.OptionType:
     return models.OptionType.CALL if leg.side == models.BacktestSide.CALL else models.OptionType.PUT
-
-
-def _option(symbol: str, expires: date, right: models.OptionType, strike: Decimal) -> Instrument:
-    occ = occ_symbol(symbol.replace("/", ""), expires, right, strike)
-    option = OptionDefinition(
-        symbol=occ, underlying=symbol, expires=expires, option_type=right, strike=strike, active=True
-    )
-    return option.instrument()
 
 
 _MAX_CONTRACTS = 10

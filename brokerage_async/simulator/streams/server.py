@@ -9,21 +9,18 @@ from typing import Any
 
 import msgspec
 
-from ..accounts.accounts import Account, Customer, Execution, Transaction, day_trade_count
 from ..api.accounts import Accounts as AccountHandlers
 from ..api.accounts import Balances, Positions
 from ..api.watchlists import public_row
 from ..clock import ScheduledEvent
 from ..faults import StreamFaults
-from ..market.alerts import Alert
-from ..market.public_watchlists import PublicWatchlist
 from ..market.quotes import next_minute
+from ..market.watchlists import Alert, PublicWatchlist
 from ..state import State
+from ..trading.accounts import Account, Customer, Execution, Transaction, day_trade_count
 from ..trading.orders import Order, order_json
-from .account_views import external_transaction, order_chain, position_row, year_gains
-from .dxlink_session import DxLinkSession
-from .market_rows import MarketRows
-from .session import AccountSession, Session
+from .dxlink_session import DxLinkSession, MarketRows
+from .session import AccountSession, Session, external_transaction, order_chain, position_row, year_gains
 
 ACCOUNT_PATH, MARKET_PATH = "/streams/account", "/streams/market-data"
 
@@ -92,7 +89,6 @@ class StreamServer:
         return sum(isinstance(each, DxLinkSession) and each.customer is customer for each in self.sessions)
 
     def forget(self, session: Session) -> None:
-        """Drop a session whose connection has ended."""
         session.is_closed = True
         if session in self.sessions:
             self.sessions.remove(session)
@@ -114,7 +110,6 @@ class StreamServer:
             session.is_mute = True
 
     def send_account_event(self, account_number: str, kind: str, data: Any, now: float) -> None:
-        """Push an event to all who have connected the account."""
         self._push(lambda session: account_number in session.accounts, kind, data, now)
 
     def _push(self, wants: Callable[[AccountSession], bool], kind: str, data: Any, now: float) -> None:

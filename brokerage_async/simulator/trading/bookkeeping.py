@@ -9,14 +9,13 @@ import attrs
 
 from ..._generated.converters import FillWire, TransactionWire
 from ..._generated.models import LegAction, TransactionSubType, TransactionType
-from ..accounts.accounts import Account, Accounts, Execution, Transaction
 from ..api.wire import Dialect, dumps, money, timestamp
 from ..clock import EventQueue, Signal
 from ..market.calendar import local_date
 from ..market.catalogue import Catalogue
 from ..market.instrument import Instrument
 from ..market.prices import Prices
-from .fees import Fees, amounts, fees_of
+from .accounts import Account, Accounts, Execution, Fees, Transaction, amounts, fees_of
 from .orders import Leg, Order
 
 _FIRST_NUMBER = 700_000_000
@@ -37,7 +36,6 @@ class Bookkeeping:
         self.on_execution: Signal[Account, Execution, float] = Signal()
 
     def execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> FillWire:
-        """Book one execution of one leg and return its fill."""
         turn = f"{order.number}-{len(leg.fills) + leg.busted + 1}"
         identifier = f"{turn}-{order.legs.index(leg)}"
         fees = fees_of(leg.instrument, leg.action, quantity, price)
@@ -183,7 +181,6 @@ class Expirations:
         self._event_queue.at(max(now, expires_at), settle)
 
     def _end(self, account: Account, instrument: Instrument, held: Decimal, now: float) -> None:
-        """End a position: by its value in cash, or by delivery of the option's underlying."""
         book = self._bookkeeping.receive_deliver
         if not instrument.is_option:
             return book(account, instrument, -held, self._prices.price(instrument, now), now, "Futures Settlement")

@@ -97,10 +97,7 @@ def reject_reason(order: Order) -> str | None:
 
 
 class Liquidity:
-    """Sizes of the current quotes, less the quantities that were taken from them.
-
-    A new quote brings a new size.
-    """
+    """Sizes of the current quotes, less the quantities that were taken from them. A new quote brings a new size."""
 
     def __init__(self, prices: Prices) -> None:
         self._prices = prices
@@ -116,7 +113,6 @@ class Liquidity:
         return max(Decimal(0), size - taken) if since == quote.since else size
 
     def take(self, instrument: Instrument, quantity: Decimal, now: float, *, buys: bool) -> None:
-        """Record that an order took a quantity."""
         since = self._prices.market(instrument, now).since
         before, taken = self._taken.get((instrument.symbol, buys), (since, Decimal(0)))
         self._taken[instrument.symbol, buys] = since, quantity + (taken if before == since else Decimal(0))
@@ -167,7 +163,6 @@ class Exchange:
         self.route(order, now)
 
     def route(self, order: Order, now: float) -> None:
-        """Route a received order as soon as its rules and the market hours allow it."""
         after = order.route_after
         earliest = now if after is None else max(now, after.timestamp())
         self._schedule(order, "next", self._opening(order, earliest) + self._delay(order, _ROUTE), self._routed)
@@ -238,7 +233,6 @@ class Exchange:
         self._schedule(order, "confirm", now + late, lambda order, at: self.remove(order, OrderStatus.CANCELLED, at))
 
     def abandon_replacement(self, order: Order, now: float) -> None:
-        """Keep an order working after its replacement was abandoned."""
         self._unschedule(order, "confirm")
         if order.status is OrderStatus.REPLACE_REQUESTED:
             self._order_store.move(order, OrderStatus.LIVE, now)
@@ -247,7 +241,6 @@ class Exchange:
         return calendar.hours_of(order.terms.time_in_force, self._has)
 
     def _opening(self, order: Order, now: float) -> float:
-        """Return the earliest time, from ``now`` on, when an order can be matched."""
         return calendar.opening(order.legs[0].instrument.collection, now, hours=self._hours(order))
 
     # Scheduled events
@@ -290,7 +283,6 @@ class Exchange:
         return self._random.between(*_DELAYS[step], order.number, step, turn)
 
     def _schedule_end(self, order: Order, now: float) -> None:
-        """Schedule the expiry of an order, and its cancellation by a rule."""
         terms = order.terms
 
         def cancel(order: Order, at: float) -> None:
@@ -319,8 +311,7 @@ class Exchange:
             order.routed_by_rule_at = now
         reason = reject_reason(order)
         # The tick tables of spreads are unknown.
-        price = order.terms.price if order.terms.is_limited and len(order.legs) == 1 else None
-        is_off_tick = price is not None and not order.legs[0].instrument.is_on_tick(price)
+        is_off_tick = not all(map(order.legs[0].instrument.is_on_tick, order.agreed.values()))
         if reason is None and is_off_tick and self._has("off_tick_rejected_at_routing"):
             reason = "The price is between two ticks (text of the simulator)"
         if reason is None and self._chances.is_offline(now):
@@ -485,7 +476,6 @@ class Exchange:
         raise LookupError(f"unknown fill {fill_id} of order {order.number}")
 
     def _execute_later(self, leg: Leg, quantity: Decimal, price: Decimal, order: Order, now: float) -> None:
-        """Execute a further leg of an order that is filled already."""
         self._execute(order, leg, quantity, price, now)
         self.on_fill.emit(order, now)
         self._order_store.changed(order, now)

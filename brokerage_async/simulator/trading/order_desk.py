@@ -19,14 +19,12 @@ from ..._generated.models import (
     OrderEditDryRun,
     OrderStatus,
 )
-from ..accounts.accounts import Account
-from ..accounts.margin_calculator import BuyingPowerImpact
 from ..api.wire import Dialect, RefusedError
 from ..clock import EventQueue
 from ..market.prices import Prices
 from ..market.quotes import next_minute
+from .accounts import Account, BuyingPowerImpact, Fees
 from .exchange import Exchange
-from .fees import Fees
 from .orders import ComplexOrder, Leg, Order, OrderStore, Terms
 from .preflight import Message, Preflight, PreflightResult, placed_wire, preflight_error
 
@@ -139,7 +137,6 @@ class OrderDesk:
             self._order_store.move(new, OrderStatus.REJECTED, now)
 
     def _reserve(self, order: Order, result: PreflightResult) -> None:
-        """Reserve the buying power that the order needs."""
         self._order_store.release(order, max(Decimal(0), -result.impact.change))
 
     def _require_no_errors(self, result: PreflightResult) -> PreflightResult:
@@ -153,7 +150,6 @@ EXCLUSIVE = frozenset({ComplexOrderType.OCO, ComplexOrderType.OTOCO})
 
 
 def tag_of(kind: ComplexOrderType, *, trigger: bool = False) -> str:
-    """Return the tag of a component."""
     if trigger:
         return f"{kind}::trigger-order"
     return f"{kind}::oco-1-order" if kind is ComplexOrderType.OTOCO else f"{kind}::order"
@@ -177,7 +173,6 @@ class ComplexPreflightResult:
 
     @property
     def impact(self) -> BuyingPowerImpact:
-        """Effect of the whole complex order."""
         impacts = [result.impact for result in self.counted]
         return BuyingPowerImpact(
             current=self.components[0].impact.current,
@@ -355,7 +350,6 @@ class ComplexOrderDesk:
             self._cancel_rest(parent, order, now)
 
     def _changed(self, order: Order, now: float) -> None:
-        """Follow up on a change of a component."""
         parent = self.parent_of(order)
         if parent is None or not order.is_terminal:
             return
@@ -382,7 +376,6 @@ class ComplexOrderDesk:
                 self._exchange.cancel(order, now, by_user=False)
 
     def _watch_ratio(self, parent: ComplexOrder, now: float) -> None:
-        """Release a pair once the ratio of its prices meets the threshold."""
         if parent.released or parent.terminal_at is not None or parent.threshold is None:
             return
         legs = [order.legs[0] for order in parent.orders[:2]]

@@ -31,13 +31,13 @@ from ..._generated.models import (
 )
 from ..._terms import PRICED, TRIGGERED
 from ...protocol.order_status import TERMINAL, TRANSITIONS
-from ..accounts.accounts import Account
 from ..api.wire import Dialect, dumps, money, timestamp
 from ..clock import ScheduledEvent, Signal
 from ..keyed_random import KeyedRandom
 from ..ledger import Ledger
-from ..market.calendar import local_date
+from ..market.calendar import local_date, local_epoch
 from ..market.instrument import Instrument
+from .accounts import Account
 
 S = OrderStatus
 
@@ -73,7 +73,6 @@ class Leg:
 
     @property
     def signed(self) -> Decimal:
-        """Quantity with the sign of the action."""
         return self.quantity * self.sign
 
 
@@ -135,7 +134,6 @@ class Order:
     in_flight_at: float | None = None
     live_at: float | None = None
     updated_at: float | None = None
-    cancelled_at: float | None = None
     terminal_at: float | None = None
     cancelled_by_user: bool = False
     reject_reason: str | None = None
@@ -158,7 +156,6 @@ class Order:
 
     @property
     def route_after(self) -> datetime | None:
-        """Earliest time of routing, if a rule sets one."""
         return None if self.terms.rules is None else self.terms.rules.route_after
 
     @property
@@ -184,7 +181,6 @@ class Order:
 
     @property
     def is_on_its_way(self) -> bool:
-        """Whether it was routed and is not live yet."""
         return self.status in _ON_ITS_WAY
 
     @property
@@ -213,7 +209,6 @@ class Order:
         return S.PARTIALLY_REMOVED if self.is_touched else S.REMOVED
 
     def can_become(self, status: OrderStatus) -> bool:
-        """Return whether a status can follow the present one."""
         return status in TRANSITIONS[self.status]
 
     def move(self, status: OrderStatus, now: float) -> None:
@@ -230,8 +225,6 @@ class Order:
                 self.in_flight_at = now
             case S.LIVE if self.live_at is None:
                 self.live_at = now
-            case S.CANCELLED:
-                self.cancelled_at = now
         if status in TERMINAL:
             self.terminal_at = now
         self.touch(now)
@@ -253,7 +246,6 @@ class Order:
 
     @property
     def size(self) -> Decimal:
-        """Total quantity across legs."""
         return sum((leg.quantity for leg in self.legs), Decimal(0))
 
     @property
@@ -273,6 +265,12 @@ class Order:
         effect = self.terms.price_effect
         paid = effect is PriceEffect.DEBIT if effect in (PriceEffect.DEBIT, PriceEffect.CREDIT) else self.buys
         return price if paid else -price
+
+    @property
+    def agreed(self) -> dict[str, Decimal]:
+        """Limit of the only leg, by its symbol. Nothing is agreed on the single prices of a spread."""
+        price = self.terms.price if self.terms.is_limited and len(self.legs) == 1 else None
+        return {} if price is None else {self.legs[0].instrument.symbol: price}
 
     @property
     def is_touched(self) -> bool:
@@ -363,8 +361,6 @@ class OrderStore:
         self._by_account: dict[str, list[Order]] = {}
         self._lists_working = has("live_lists_keep_working_orders")
         self._locks = has("no_change_before_live")
-        self._working: dict[str, dict[int, Order]] = {}
-        self._today: dict[str, tuple[date, dict[int, Order]]] = {}
         self._last_number = _FIRST_NUMBER + random.below(1_000_000, 1)
         self.on_change: Signal[Order, float] = Signal()
         self.version: int = 0
@@ -411,7 +407,7 @@ class OrderStore:
 
     @property
     def has_working(self) -> bool:
-        return any(self._working.values())
+        return any(not order.is_terminal for order in reversed(self._orders.values()))
 
     def get(self, account: Account, identifier: str) -> Order | None:
         order = self._orders.get(identifier)
@@ -428,23 +424,12 @@ class OrderStore:
 
     def live(self, accounts: Iterable[Account], now: float) -> list[Order]:
         """Return orders of accounts that work, or were created or updated today, oldest first."""
-        orders: dict[int, Order] = {}
-        for account in accounts:
-            orders |= self._orders_of_day(account.number, local_date(now))
-            if self._lists_working:
-                orders |= self._working.get(account.number, {})
-        return [orders[number] for number in sorted(orders)]
-
-    def _orders_of_day(self, account_number: str, day: date) -> dict[int, Order]:
-        cached_day, orders = self._today.get(account_number, (day, {}))
-        if cached_day != day:
-            orders = {
-                number: order
-                for number, order in orders.items()
-                if order.updated_at is not None and local_date(order.updated_at) == day
-            }
-        self._today[account_number] = day, orders
-        return orders
+        midnight = local_epoch(local_date(now), 0)
+        return [
+            order
+            for order in self.of(accounts)
+            if (order.updated_at or 0.0) >= midnight or (self._lists_working and not order.is_terminal)
+        ]
 
     def _record(self, order: Order, before: OrderStatus | None, now: float) -> None:
         self._ledger.transition(
@@ -461,12 +446,6 @@ class OrderStore:
 
     def _notify(self, order: Order, now: float) -> None:
         self.version += 1
-        self._orders_of_day(order.account.number, local_date(now))[order.number] = order
-        working = self._working.setdefault(order.account.number, {})
-        if order.is_terminal:
-            working.pop(order.number, None)
-        else:
-            working[order.number] = order
         self.on_change.emit(order, now)
 
 
@@ -523,7 +502,6 @@ def order_wire(order: Order, dialect: Dialect) -> wires.OrderWire:
         received_at=timestamp(order.received_at),
         in_flight_at=timestamp(order.in_flight_at),
         live_at=timestamp(order.live_at),
-        cancelled_at=timestamp(order.cancelled_at),
         terminal_at=timestamp(order.terminal_at),
     )
     if order.number:
@@ -533,6 +511,7 @@ def order_wire(order: Order, dialect: Dialect) -> wires.OrderWire:
         wire.destination_venue = "SIMULATED"
         wire.ext_exchange_order_number = f"{order.number}"
     if order.status is OrderStatus.CANCELLED:
+        wire.cancelled_at = wire.terminal_at
         wire.cancelled_size = format(sum((leg.remaining for leg in order.legs), Decimal(0)).normalize(), "f")
     if terms.rules is not None:
         # Under the keys of recordings or of the document. The schema declares these as aliases.

@@ -21,15 +21,13 @@ from ..._generated.models import (
     PriceEffect,
     TimeInForce,
 )
-from ..accounts.accounts import Account
-from ..accounts.margin_calculator import BuyingPowerImpact, MarginCalculator
 from ..api.wire import Dialect, RefusedError, money
 from ..market import calendar
 from ..market.calendar import local_date
 from ..market.catalogue import Catalogue
 from ..market.prices import Prices
+from .accounts import Account, BuyingPowerImpact, Fees, MarginCalculator, fees_of
 from .exchange import reject_reason
-from .fees import Fees, fees_of
 from .orders import Leg, Order, OrderStore, Terms, order_wire
 
 
@@ -158,11 +156,7 @@ class Preflight:
         to an order that is ``deferred`` until another order is filled.
         """
         warnings = [] if deferred or order.replaces is not None else self.reopen(order)
-        agreed: dict[str, Decimal] = {}
-        if len(order.legs) == 1 and order.terms.is_limited and order.terms.price is not None:
-            agreed[order.legs[0].instrument.symbol] = order.terms.price
-        trades = [(leg.instrument, leg.signed) for leg in order.legs]
-        impact = self._margin_calculator.impact(order.account, trades, self._fees(order, agreed, now), agreed, now)
+        impact = self.impact(order, now)
         impact = attrs.evolve(impact, current=impact.current + freed) if freed else impact
         strict = order.terms.is_strict and not deferred and order.replaces is None
         errors = list(self._errors(order, now, strict_effects=strict))
@@ -191,10 +185,14 @@ class Preflight:
         return PreflightResult(
             order=order,
             impact=impact,
-            closing_fees=self._fees(order, agreed, now, closing=True),
+            closing_fees=self._fees(order, now, closing=True),
             errors=tuple(errors),
             warnings=tuple(warnings),
         )
+
+    def impact(self, order: Order, now: float) -> BuyingPowerImpact:
+        trades = [(leg.instrument, leg.signed) for leg in order.legs]
+        return self._margin_calculator.impact(order.account, trades, self._fees(order, now), order.agreed, now)
 
     def reopen(self, order: Order) -> list[Message]:
         """Let each leg open that closes a position which the account does not have. Return warnings of it."""
@@ -208,8 +206,8 @@ class Preflight:
                 warnings.append(Message("closing_with_no_position", f"There is no position in {symbol} to close"))
         return warnings if self._has("closing_with_no_position") else []
 
-    def _fees(self, order: Order, agreed: Mapping[str, Decimal], now: float, *, closing: bool = False) -> Fees:
-        total = Fees()
+    def _fees(self, order: Order, now: float, *, closing: bool = False) -> Fees:
+        total, agreed = Fees(), order.agreed
         for leg in order.legs:
             action = leg.action
             if closing:

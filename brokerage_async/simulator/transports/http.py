@@ -14,12 +14,11 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from ...protocol.request import Request
 from ..api.brokerage import Brokerage, ServedRequest
-from ..api.request_parser import request_target
 from ..api.wire import RefusedError, dated
 from ..clock import Clock
 from ..faults import ConnectionAction
 from ..streams.session import Session
-from .memory import Pump
+from .memory import Pump, met
 
 
 def _without_request(record: logging.LogRecord) -> bool:
@@ -156,7 +155,6 @@ class LoopbackServer:
         self.has_listened = True
 
     async def stop(self) -> None:
-        """Stop listening and drop every connection."""
         self._brokerage.streams.drop()
         runner, self._runner = self._runner, None
         if runner is not None:
@@ -196,11 +194,7 @@ class LoopbackServer:
         )
         time = asyncio.get_running_loop().time
         arrived = time()
-        fault = self._brokerage.faults.take(http.method, request_target(http.raw_path))
-        latency = self._latency(request)
-        before, after = latency / 2, latency / 2
-        if fault is not None:
-            before, after = before + fault.delay, after + fault.delay_after
+        fault, before, after = met(self._brokerage, request, self._latency)
         if before > 0:
             await asyncio.sleep(before)
         if self._prepare is not None:

@@ -118,7 +118,6 @@ class MemorySocket:
         return self._arrived.popleft()
 
     async def close(self) -> None:
-        """Close the connection. Calling it again does nothing."""
         self._end()
         self._brokerage.streams.forget(self._session)
         self._pump.check()
@@ -141,6 +140,14 @@ class MemorySocket:
 
 Latency = float | Callable[[Request], float]
 """Seconds per request, the same for all or by request."""
+
+
+def met(
+    brokerage: Brokerage, request: Request, latency: Callable[[Request], float]
+) -> tuple[Fault | None, float, float]:
+    """Return the fault that a request meets, if any, and the seconds until it arrives and then until its answer."""
+    fault, half = brokerage.faults.take(request.method, request_target(request.url)), latency(request) / 2
+    return (fault, half, half) if fault is None else (fault, half + fault.delay, half + fault.delay_after)
 
 
 class InMemoryTransport:
@@ -168,14 +175,10 @@ class InMemoryTransport:
             raise RequestNotSentError("transport is closed")
         request = request.revealed()
         self._clock.now()  # Time starts with the first request, not with its arrival.
-        fault = self._brokerage.faults.take(request.method, request_target(request.url))
+        fault, before, after = met(self._brokerage, request, self._latency)
         if fault is not None and fault.connection_action is ConnectionAction.REFUSE:
             self._brokerage.serve(request, self._clock.now(), fault).record.delivered = False
             raise RequestNotSentError("simulated: connection refused")
-        latency = self._latency(request)
-        before, after = latency / 2, latency / 2
-        if fault is not None:
-            before, after = before + fault.delay, after + fault.delay_after
         time = asyncio.get_running_loop().time
         sent = time()
         served = await self._arrive(request, fault, before)

@@ -9,9 +9,8 @@ from unittest.mock import patch
 import attrs
 
 from brokerage_async import models
-from brokerage_async.simulator.accounts.accounts import Account
 from brokerage_async.simulator.trading import bookkeeping
-from brokerage_async.simulator.trading.fees import Fees
+from brokerage_async.simulator.trading.accounts import Account, Fees
 from brokerage_async.simulator.trading.orders import OrderStore
 from tests.tables import for_each
 

@@ -20,7 +20,7 @@ import pytest
 from brokerage_async import Client, errors, models, tickets
 from brokerage_async._generated.models import InstrumentType, LegAction
 from brokerage_async.simulator import Simulator, run
-from brokerage_async.simulator.accounts.accounts import Execution
+from brokerage_async.simulator.trading.accounts import Execution
 from brokerage_async.tickets import buy_to_open, limit, market, sell_to_close, sell_to_open
 from brokerage_async.watch import Discrepancy, Fill
 from tests.seeded import play_seeds

@@ -25,8 +25,8 @@ import msgspec
 from brokerage_async.bulk import universe_diff
 from brokerage_async.operation import PUBLISHED_RATES, PUBLISHED_TOTAL
 from brokerage_async.simulator import Simulator
-from brokerage_async.simulator.market.equities import OptionDefinition, equity_row, option_row
-from brokerage_async.simulator.market.instrument import RowTable
+from brokerage_async.simulator.market.equities import equity_row, option_row
+from brokerage_async.simulator.market.instrument import Instrument, RowTable
 from tests.documents import ROOT
 
 WINDOW = 0.9
@@ -117,11 +117,11 @@ def plant(sim: Simulator, symbols: list[str], count: int) -> set[Row]:
     }
     changed = {rows[-3].symbol for rows in edited.values()}
 
-    def render(row: OptionDefinition) -> Any:
+    def render(row: Instrument) -> Any:
         wire = option_row(row, tomorrow)
         return msgspec.structs.replace(wire, exercise_style="European") if row.symbol in changed else wire
 
-    def make_edited(symbol: str) -> RowTable[OptionDefinition]:
+    def make_edited(symbol: str) -> RowTable[Instrument]:
         rows = [*make(symbol).definitions]
         if symbol in edited:
             rows[-1] = listed[symbol]

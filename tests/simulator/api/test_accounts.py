@@ -1,9 +1,18 @@
-"""Customers, their accounts and who may see them, positions and transactions."""
+"""Customers, their accounts and who may see them, positions, transactions, balances and those of the past."""
 
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
-from tests.simulator.harness import Harness, leg, market
+import attrs
+
+from brokerage_async._generated.converters import AccountBalanceWire
+from brokerage_async.models import NetLiqRange, TimeOfDay
+from brokerage_async.protocol.decoding.fields import wire_fields
+from brokerage_async.simulator.api.accounts import looks
+from brokerage_async.simulator.api.accounts import snapshots as taken_snapshots
+from tests.simulator.harness import Harness, leg, market, signed
+from tests.tables import for_each
 
 
 def test_customer_accounts_and_trading_status(harness: Harness) -> None:
@@ -168,3 +177,189 @@ def test_transaction_of_an_evening_belongs_to_its_eastern_day(harness: Harness) 
     assert found == ["2026-06-10"]
     (row,) = harness.rows(f"/accounts/{harness.account}/transactions?start-date=2026-06-10")
     assert (row["transaction-date"], row["executed-at"][:10]) == ("2026-06-10", "2026-06-11")
+
+
+AMOUNT = ("amount", "effect")
+
+
+def balance_of(harness: Harness, account: str) -> Any:
+    [balance] = harness.decoded("balances.list", f"/accounts/{account}/balances")
+    return balance
+
+
+def test_balance_follows_from_bookings_and_positions(harness: Harness) -> None:
+    balance = balance_of(harness, harness.accounts[1])
+    assert balance.short_derivative_value > 0
+    worth = balance.cash_balance + balance.long_equity_value - balance.short_derivative_value
+    assert balance.net_liquidating_value == worth
+    balance = balance_of(harness, harness.account)
+    missing = {key for key, field in wire_fields(AccountBalanceWire).items() if getattr(balance, field.target) is None}
+    parts = {f"intraday-{kind}-cash-{name}" for kind in ("equities", "futures") for name in (*AMOUNT, "effective-date")}
+    parts |= {f"previous-day-cryptocurrency-fiat-{name}" for name in AMOUNT}
+    assert missing == parts | {
+        "apex-starting-day-margin-equity",
+        "previous-date-cryptocurrency-fiat-effective-date",
+        "time-of-day",
+    }
+    target = f"/accounts/{harness.account}/balances"
+    assert "items" not in harness.get(target)["data"]
+    assert len(harness.get(target, accept_version="20260629")["data"]["items"]) == 1
+    one = harness.decoded("balances.get", f"{target}/USD")
+    assert attrs.evolve(one, extra={}) == balance_of(harness, harness.account)
+    assert harness.ask("GET", f"{target}/EUR").status == 404
+    harness.trade(market(leg(quantity="30")), seconds=5)
+    booked = harness.rows(f"/accounts/{harness.account}/transactions")
+    [position] = harness.rows(f"/accounts/{harness.account}/positions?include-marks=true")
+    balance = balance_of(harness, harness.account)
+    assert len(booked) > 1
+    assert balance.cash_balance == sum(signed(row, "net-value") for row in booked).quantize(Decimal("0.01"))
+    assert balance.long_equity_value == Decimal(position["mark"]) > 0
+    assert balance.net_liquidating_value == balance.cash_balance + balance.long_equity_value
+    assert balance.maintenance_excess == balance.net_liquidating_value - balance.maintenance_requirement
+    assert balance.equity_buying_power == 2 * balance.derivative_buying_power
+    assert balance.used_derivative_buying_power == balance.net_liquidating_value - balance.derivative_buying_power
+
+
+def snapshots(harness: Harness, account: str, query: str = "") -> Any:
+    return harness.decoded("balances.snapshots", f"/accounts/{account}/balance-snapshots?{query}")
+
+
+def test_snapshots_are_the_newest_and_the_current_balance_by_default(harness: Harness) -> None:
+    newest, current = snapshots(harness, harness.account)
+    assert (newest.time_of_day, str(newest.snapshot_date)) == (TimeOfDay.BOD, "2026-06-10")
+    assert current.time_of_day is None
+    assert attrs.evolve(current, extra={}) == balance_of(harness, harness.account)
+    pages = [snapshots(harness, harness.account, f"per-page=1&page-offset={offset}") for offset in range(3)]
+    assert pages == [[newest], [current], []]
+
+
+def test_snapshot_shows_the_account_of_its_time(harness: Harness) -> None:
+    harness.wait_until("2026-06-10T19:59:50+00:00")
+    harness.trade(market(leg(quantity="30")), seconds=5)
+    harness.wait_until("2026-06-10T20:00:00+00:00")
+    at_close = balance_of(harness, harness.account)
+    harness.wait_until("2026-06-11T14:00:00+00:00")
+    harness.trade(market(leg(quantity="30", action="Sell to Close")), seconds=5)
+    [bod, eod] = snapshots(harness, harness.account, "start-date=2026-06-10&end-date=2026-06-10")
+    assert (bod.cash_balance, bod.long_equity_value) == (10_000_000, 0)
+    assert attrs.evolve(eod, time_of_day=None, extra={}) == at_close
+    assert at_close.long_equity_value > 0
+    [alone] = snapshots(harness, harness.account, "snapshot-date=2026-06-10&time-of-day=EOD")
+    assert alone == eod
+
+
+def test_snapshots_are_filtered(harness: Harness) -> None:
+    counts = {
+        "time-of-day=EOD&start-date=2026-06-01": 7,
+        "start-date=2026-06-01&end-date=2026-06-05": 10,
+        "end-date=2025-05-10": 7,
+        "snapshot-date=2026-06-07&time-of-day=EOD": 0,
+        "time-of-day=Intraday": 0,
+        "currency=EUR&time-of-day=EOD": 0,
+        "currency=EUR": 0,
+        "time-of-day=BOD": 250,
+    }
+    assert {query: len(snapshots(harness, harness.account, query)) for query in counts} == counts
+
+
+def test_day_without_time_or_with_a_range_is_refused(harness: Harness) -> None:
+    for query in ("snapshot-date=2026-06-09", "snapshot-date=2026-06-09&start-date=2026-06-08"):
+        harness.error("GET", f"/accounts/{harness.account}/balance-snapshots?{query}")
+
+
+def history(harness: Harness, account: str, query: str = "time-back=1d") -> Any:
+    return harness.decoded("balances.net_liq_history", f"/accounts/{account}/net-liq/history?{query}")
+
+
+def test_history_ends_with_the_present_and_follows_prices(production: Harness) -> None:
+    production.wait(90)
+    account = production.accounts[1]
+    rows = history(production, account)
+    assert rows[-1].close == balance_of(production, account).net_liquidating_value
+    for row in rows:
+        assert row.low <= min(row.open, row.close) <= max(row.open, row.close) <= row.high
+        names = ("open", "high", "low", "close")
+        assert [getattr(row, f"total_{name}") for name in names] == [getattr(row, name) for name in names]
+        assert row.pending_cash_close == 0
+    assert len({row.close for row in rows}) > 1
+
+
+def test_history_before_the_first_trade_is_the_cash(production: Harness) -> None:
+    production.trade(market(leg(quantity="1000")), seconds=5)
+    production.set_price("AAPL", 250)
+    production.wait(5)
+    *before, last = history(production, production.account)
+    assert {row.close for row in before} == {Decimal(10_000_000)}
+    assert last.open == 10_000_000
+    assert last.close == balance_of(production, production.account).net_liquidating_value > 10_040_000
+
+
+def test_history_needs_a_start_or_a_range(production: Harness) -> None:
+    target = f"/accounts/{production.account}/net-liq/history"
+    assert production.ask("GET", target).status == 422
+    assert len(history(production, production.account, "start-time=2026-06-09T13:30:00Z")) == 8
+    [row, *_] = production.rows(f"{target}?time-back=1d")
+    assert row["time"] == "2026-06-10 13:30:00+00"
+
+
+def test_open_gain_on_futures_is_part_of_the_equity(harness: Harness) -> None:
+    harness.trade(market(leg("/ESU6", "2")), seconds=5)
+    harness.set_price("/ESU6", 6100)
+    [position] = harness.rows(f"/accounts/{harness.account}/positions")
+    gain = 2 * 50 * (6100 - Decimal(position["average-open-price"]))
+    balance = balance_of(harness, harness.account)
+    assert balance.long_futures_value == gain > 5_000
+    assert balance.net_liquidating_value == balance.cash_balance + gain
+
+
+def at(moment: str) -> float:
+    return datetime.fromisoformat(moment).replace(tzinfo=UTC).timestamp()
+
+
+OPENED = at("2025-06-02T12:00")
+NOW = at("2026-06-10T14:02")
+"""Wednesday, 32 minutes after the opening."""
+
+
+def test_snapshots_are_those_that_were_taken() -> None:
+    taken = list(taken_snapshots(date(2026, 6, 5), date.max, OPENED, NOW))
+    days = [(day, time) for day in ("05", "08", "09", "10") for time in (TimeOfDay.BOD, TimeOfDay.EOD)]
+    expected = [(at(f"2026-06-{day}T{12 if time is TimeOfDay.BOD else 20}:00"), time) for day, time in days[:-1]]
+    assert taken == expected
+    first = next(taken_snapshots(date.min, date.max, OPENED + 1, NOW))
+    assert first == (at("2025-06-02T20:00"), TimeOfDay.EOD)
+
+
+def intervals(query: dict[str, Any], now: float = NOW) -> dict[float, list[float]]:
+    """Return the times of the looks by the start of their interval."""
+    found: dict[float, list[float]] = {}
+    for start, look in looks(query, OPENED, now):
+        found.setdefault(start, []).append(look)
+    return found
+
+
+def test_intervals_begin_at_the_opening_or_at_the_start_asked_for() -> None:
+    rows = intervals({"time_back": NetLiqRange.DAY}, NOW + 30)
+    assert rows[at("2026-06-10T13:30")] == [at(f"2026-06-10T13:{minute}") for minute in range(30, 36)]
+    assert rows[at("2026-06-10T14:00")] == [NOW - 120, NOW - 60, NOW, NOW + 30]
+    assert len(rows) == 7
+    query = {"time_back": NetLiqRange.YEAR, "start_time": at("2026-06-09T13:30"), "end_time": at("2026-06-09T13:45")}
+    assert [*intervals(query)] == [at(f"2026-06-09T13:{m}") for m in (30, 35, 40)]
+    assert intervals({"start_time": NOW + 60}) == {}
+
+
+@for_each("now", ["2026-06-10T13:00", "2026-06-09T23:00"])
+def test_a_day_is_the_last_session_while_the_market_is_closed(now: str) -> None:
+    rows = intervals({"time_back": NetLiqRange.DAY}, at(now))
+    assert (min(rows), max(rows[max(rows)]), len(rows)) == (at("2026-06-09T13:30"), at("2026-06-09T20:00"), 78)
+
+
+@for_each(
+    "time_back, count, length",
+    [("1w", 5 * 7, 3600.0), ("1m", 22, 23400.0), ("3m", 64, 23400.0), ("1y", 252, 23400.0), ("all", 258, 23400.0)],
+)
+def test_longer_ranges_have_hours_or_sessions(time_back: str, count: int, length: float) -> None:
+    rows = intervals({"time_back": NetLiqRange(time_back)})
+    assert (len(rows), rows[min(rows)][-1] - min(rows)) == (count, length)
+    assert rows[max(rows)][-1] == NOW
+    assert [*rows] == sorted(rows)

@@ -1,9 +1,14 @@
-"""Checks that every request must pass, and its record in the ledger."""
+"""Checks that every request must pass, interface versions, and its record in the ledger."""
 
 import json
+from typing import Any
+
+import pytest
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.operation import Effect
+from brokerage_async.simulator import Simulator
+from brokerage_async.simulator.api.versions import CHANGES, VERSIONS
 from tests.simulator.harness import Harness, limit
 from tests.tables import for_each
 
@@ -83,3 +88,117 @@ def test_ledger_records_every_request(harness: Harness) -> None:
     assert placed.external_identifiers == ("mine",)
     (order,) = harness.sim.ledger.orders(external_identifier="mine")
     assert placed.order_ids == (order.order_id,)
+
+
+GONE = ["20240430", "20230101", "20260230", "20261301", "1", "latest", "", "2026-02-11", "20٢٦1012", "2026W01"]
+
+
+def served(harness: Harness, version: str | None) -> str | None:
+    """Return the version that answers a request, None for a 406, as the lists show it."""
+    sent = {} if version is None else {"accept_version": version}
+    live = f"/customers/me/orders/live?account-numbers[]={harness.account}"
+    targets = [live, f"/accounts/{harness.account}/orders/live", "/instruments/equity-options"]
+    answers = [harness.ask("GET", target, **sent) for target in targets]
+    if {answer.status for answer in answers} == {406}:
+        assert {json.loads(answer.body)["error"]["code"] for answer in answers} == {406}
+        return None
+    paged = ["pagination" in json.loads(answer.body) for answer in answers]
+    return VERSIONS[sum(paged)] if paged == sorted(paged) else f"mixed: {paged}"
+
+
+def test_dates_get_the_newest_version_that_is_not_newer() -> None:
+    every, current, later = VERSIONS, ("20250813", "20261012"), ("20270101",)
+    cases: list[tuple[tuple[str, ...], str | None, str | None]] = [
+        *((every, version, version) for version in VERSIONS),
+        *((every, version, None) for version in GONE),
+        (every, None, "20240501"),
+        (every, "2.0.1", "20240501"),
+        (every, "20250714", "20240501"),
+        (every, "20250812", "20250715"),
+        (every, "20261011", "20250813"),
+        (every, "29991231", "20261012"),
+        (current, None, "20250813"),
+        (current, "20250812", None),
+        (current, "20261012", "20261012"),
+        (later, None, "20261012"),
+        (later, "20261012", None),
+        (later, "20270101", "20261012"),
+    ]
+    harnesses = {alive: Harness(versions=alive).login() for alive in (every, current, later)}
+    found = [(alive, asked, served(harnesses[alive], asked)) for alive, asked, _ in cases]
+    assert [case for case in found if case not in cases] == []
+
+    loose = Harness(versions=current, without=["older_versions_get_a_406", "no_version_gets_the_oldest"]).login()
+    assert (served(loose, "20240501"), served(loose, None)) == ("20250813", "20261012")
+
+
+def test_changes_begin_with_their_version_and_can_be_switched_off() -> None:
+    account = Harness().account
+    live = f"/customers/me/orders/live?account-numbers[]={account}"
+    seen: dict[str, Any] = {  # whether an answer shows the change
+        "balances_are_a_list": (f"/accounts/{account}/balances", lambda answer: b'"items"' in answer.body),
+        "equity_options_in_pages": ("/instruments/equity-options", lambda answer: b'"pagination"' in answer.body),
+        "account_live_list_in_pages": (
+            f"/accounts/{account}/orders/live",
+            lambda answer: b'"pagination"' in answer.body,
+        ),
+        "customer_live_list_in_pages": (live, lambda answer: b'"pagination"' in answer.body),
+        "order_searches_need_a_start": (f"/accounts/{account}/orders", lambda answer: answer.status == 400),
+    }
+    wrong = []
+    for change, since in CHANGES.items():
+        target, shows = seen[change]
+        for harness, begun in ((Harness().login(), since), (Harness(without=[change]).login(), "never")):
+            for version in (*VERSIONS, "20270101"):
+                if shows(harness.ask("GET", target, accept_version=version)) is not (version >= begun):
+                    wrong.append((change, begun, version))
+        if shows(Harness().login().ask("GET", target)):
+            wrong.append((change, "without a version"))
+    assert wrong == []
+
+
+def test_pages_have_published_sizes() -> None:
+    harness, loose = Harness().login(), Harness(without=["pages_have_maxima"]).login()
+    owned = f"/accounts/{harness.account}"
+    customer = f"account-numbers[]={harness.account}&start-date=2026-01-01"
+    cases = [
+        (f"{owned}/orders?start-date=2026-01-01", 100, 200),
+        (f"{owned}/orders/live?", 100, 200),
+        (f"/customers/me/orders?{customer}", 100, 200),
+        (f"/customers/me/orders/live?{customer}", 100, 200),
+        (f"{owned}/complex-orders?", 10, 200),
+        (f"{owned}/transactions?", 250, 2_000),
+        (f"{owned}/balance-snapshots?", 250, 2_000),
+        ("/instruments/equities/active?", 1_000, 5_000),
+        ("/instruments/equity-options?", 1_000, 1_000),
+    ]
+    wrong = []
+    for target, usual, largest in cases:
+        shown = harness.get(target, accept_version="20261012")["pagination"]["per-page"]
+        refused = harness.ask("GET", f"{target}&per-page={largest + 1}", accept_version="20261012").status
+        most = harness.ask("GET", f"{target}&per-page={largest}", accept_version="20261012").status
+        off = loose.ask("GET", f"{target}&per-page={largest + 1}", accept_version="20261012").status
+        if (shown, most, refused, off) != (usual, 200, 400, 200):
+            wrong.append((target, shown, most, refused, off))
+    assert wrong == []
+
+
+def test_versions_can_be_withdrawn_at_any_time(harness: Harness) -> None:
+    older = Harness(withdrawn_versions=["20251101"])
+    for version, status in (("20251101", 406), ("20251102", 200), ("20240430", 406), (None, 200)):
+        older.headers.pop("Accept-Version", None)
+        older.headers |= {} if version is None else {"Accept-Version": version}
+        assert older.token().status == status
+    harness.place(limit())
+    harness.sim.withdrawn_versions = {"20250813", "2.0.1"}
+    assert harness.sim.withdrawn_versions == {"20250813", "2.0.1"}
+    for version, status in (("20250813", 406), ("2.0.1", 406), ("20250814", 200), (None, 200)):
+        assert harness.ask("GET", "/watchlists", accept_version=version).status == status
+    harness.sim.withdrawn_versions = VERSIONS
+    assert harness.ask("GET", "/watchlists").status == 406
+
+
+def test_versions_that_cannot_exist_raise() -> None:
+    for options, named in [({"versions": ["2025"]}, "versions"), ({"withdrawn_versions": ["2025-11-01"]}, "withdrawn")]:
+        with pytest.raises(ValueError, match=f"^{named}.* must be dates of the form YYYYMMDD, got '2025"):
+            Simulator(**options)  # type: ignore[arg-type]

@@ -290,19 +290,6 @@ def test_shares_that_list_ticks_of_options_have_options(chains: Harness) -> None
     assert optionable == {symbol for symbol in shares if chains.state.catalogue.options_on(symbol)}
 
 
-def test_nested_chain_of_futures_has_the_options_of_the_flat_one(harness: Harness) -> None:
-    nested = harness.decoded("option_chains.nested_futures", "/futures-option-chains/ES/nested")
-    [chain] = nested.option_chains
-    strikes = [strike for expiration in chain.expirations for strike in expiration.strikes]
-    flat = harness.decoded("instruments.futures_option_chain", "/futures-option-chains/ES")
-    assert [symbol for strike in strikes for symbol in (strike.call, strike.put)] == [row.symbol for row in flat]
-    listed = {
-        row.symbol: row for row in harness.decoded("instruments.futures", "/instruments/futures?product-code[]=ES")
-    }
-    assert [future.symbol for future in nested.futures] == list(listed)
-    assert all(future.expiration_date == listed[future.symbol].expiration_date for future in nested.futures)
-
-
 def test_instruments_are_found_by_symbol_or_name(harness: Harness) -> None:
     counts = {
         "query=aapl": 1,

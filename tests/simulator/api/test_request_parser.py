@@ -207,10 +207,10 @@ def test_dialect_chooses_the_json_type() -> None:
     assert timestamp(1_781_100_000.1234) == "2026-06-10T14:00:00.123+00:00"
 
 
-def test_envelopes() -> None:
-    assert json.loads(wire.item({"a": 1}, "/x").body) == {"data": {"a": 1}, "context": "/x"}
-    assert json.loads(wire.item(b'{"a":1}', "/x", 201).body) == {"data": {"a": 1}, "context": "/x"}
-    assert json.loads(wire.items([b"1", b"2"], "/x").body) == {"data": {"items": [1, 2]}, "context": "/x"}
+def test_envelopes(harness: Harness) -> None:
+    one = f"/accounts/{harness.account}/orders/{harness.place(limit())}"
+    assert [harness.get(one)[name] for name in ("context", "data")] == [one, harness.order(one.rpartition("/")[2])]
+    assert harness.get("/watchlists") == {"data": {"items": []}, "context": "/watchlists"}
     assert wire.bare({"a": 1}).body == b'{"a":1}'
     assert (wire.empty().status, wire.empty().body) == (204, b"")
     assert wire.html(502, "Bad Gateway").headers["content-type"] == "text/html"

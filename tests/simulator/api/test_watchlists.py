@@ -2,9 +2,6 @@
 
 from brokerage_async.models import InstrumentType
 from brokerage_async.simulator import PricePath
-from brokerage_async.simulator.keyed_random import KeyedRandom
-from brokerage_async.simulator.market.catalogue import Catalogue, Sizes
-from brokerage_async.simulator.market.public_watchlists import public_watchlists
 from tests.simulator.harness import Harness
 
 ENTRIES = [{"symbol": "AAPL"}, {"symbol": "BRK/B", "instrument-type": "Equity"}]
@@ -33,25 +30,32 @@ def test_replace_renames_in_place_and_delete_removes(harness: Harness) -> None:
         harness.data("POST", "/watchlists", {**LIST, "name": name}, 201)
     body = {"name": "First", "watchlist-entries": [{"symbol": "MSFT"}], "order-index": 7}
     assert harness.data("PUT", "/watchlists/One", body)["watchlist-entries"][0]["symbol"] == "MSFT"
-    assert [row["name"] for row in harness.rows("/watchlists")] == ["First", "Two"]
+    _, two = rows = harness.rows("/watchlists")
+    assert [row["name"] for row in rows] == ["First", "Two"]
     assert harness.get("/watchlists/First")["data"]["order-index"] == 7
     assert harness.ask("PUT", "/watchlists/First", {**body, "name": "Two"}).status == 422
     assert harness.ask("DELETE", "/watchlists/First").status == 200
     assert [row["name"] for row in harness.rows("/watchlists")] == ["Two"]
+    names = [row["cms-id"] for row in (two, harness.data("PUT", "/watchlists/Two", {**LIST, "name": "Two"}))]
+    names.append(harness.data("POST", "/watchlists", {**LIST, "name": "Three"}, 201)["cms-id"])
+    assert names[0] == names[1] != names[2]
     for method in ("GET", "DELETE"):
         assert harness.ask(method, "/watchlists/First").status == 404
     assert harness.ask("PUT", "/watchlists/First", body).status == 404
 
 
-def test_public_lists_name_instruments_of_the_catalogue(harness: Harness) -> None:
+def test_public_lists_name_instruments_of_the_catalogue() -> None:
+    harness = Harness(equities=3_000).login()
     lists = harness.decoded("watchlists.list_public", "/public-watchlists")
-    assert len(lists) > 3
+    assert len({one.name for one in lists}) == len({one.id for one in lists}) == len(lists) > 3
+    assert max(len(one.watchlist_entries) for one in lists) == 200
     for one in lists:
         assert (one.order_index, one.user_id) == (100, "-1")
-        assert 0 < len(one.watchlist_entries) <= 200
+        assert one.watchlist_entries
         for entry in one.watchlist_entries:
             assert harness.state.prices.is_known(entry.symbol)
-            assert entry.instrument_type is not None
+            kind, find = entry.instrument_type, harness.state.catalogue.instrument
+            assert kind is InstrumentType.INDEX or find(kind, entry.symbol) is not None
     [found] = [one for one in lists if "'" in one.name]
     assert harness.decoded("watchlists.get_public", "/public-watchlists/Trader%27s%20ETFs") == found
     rows = harness.rows("/public-watchlists?counts-only=true")
@@ -125,13 +129,3 @@ def test_alert_is_checked_every_minute(harness: Harness) -> None:
     assert harness.rows("/quote-alerts")[0]["triggered-at"] is None
     harness.wait(61)
     assert harness.rows("/quote-alerts")[0]["triggered-at"] == "2026-06-10T14:01:00.000+00:00"
-
-
-def test_lists_hold_tradable_instruments() -> None:
-    catalogue = Catalogue(Sizes(equities=3_000), KeyedRandom(0), 1_781_100_000.0)
-    lists = public_watchlists(catalogue)
-    assert max(len(one.entries) for one in lists) == 200
-    assert len({one.name for one in lists}) == len({one.number for one in lists}) == len(lists)
-    for one in lists:
-        for symbol, kind in one.entries:
-            assert kind is InstrumentType.INDEX or catalogue.instrument(kind, symbol) is not None

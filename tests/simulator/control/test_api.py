@@ -8,7 +8,7 @@ import pytest
 from openapi_spec_validator import validate
 
 from brokerage_async.simulator import Simulator
-from brokerage_async.simulator.actions import ACTIONS
+from brokerage_async.simulator.control.actions import ACTIONS
 from brokerage_async.simulator.control.api import CONTROL_ROUTES, ControlApi, description
 from tests.simulator.harness import Harness, limit, market
 from tests.tables import for_each
@@ -57,6 +57,7 @@ def test_clock_is_advanced_by_a_month_at_most(remote: Remote) -> None:
     for seconds in (1e300, 1e10, 31 * 86400 + 1):
         status, message = remote.refused("PATCH", "/clock", {"advance": seconds, "speed": 7})
         assert (status, message.partition(" seconds")[0]) == (422, "advance must be at most 2.6784e+06")
+    assert remote.refused("PATCH", "/clock", {"advance": -1, "speed": 7})[0] == 422
     assert remote.call("GET", "/clock") == {"time": "2026-06-10T14:00:00.000+00:00", "speed": 0.0}
 
 

@@ -195,8 +195,7 @@ def test_warrants_and_options_are_rows_with_their_terms() -> None:
     rows = [option_row(definition, TODAY) for definition in definitions]
     assert rows[0].days_to_expiration == (definitions[0].expires - TODAY).days < 0
     assert rows[0].strike_price == format(definitions[0].strike, ".1f")
-    instrument = definitions[0].instrument()
-    assert (instrument.multiplier, instrument.strike) == (Decimal(100), definitions[0].strike)
+    assert (definitions[0].multiplier, definitions[0].instrument_type) == (100, "Equity Option")
     assert equity_options(10, [], TODAY) == []
     made = warrants(12, equities(20, KeyedRandom(0)))
     assert [one.symbol for one in made][9:] == ["AMDW", "IWMW", "GLDW"]
@@ -210,9 +209,9 @@ def test_pairs_have_numbers_prices_rows_and_precisions() -> None:
     assert CRYPTOCURRENCIES["BTC/USD"].price == Decimal(105_000)
     assert all(one.price > 0 and one.symbol == symbol for symbol, one in CRYPTOCURRENCIES.items())
     sol = CRYPTOCURRENCIES["SOL/USD"]
-    row, precision = sol.row(), sol.precision()
+    row = sol.row()
     assert (row.symbol, row.streamer_symbol, row.description) == ("SOL/USD", "SOL/USD:CXTALP", "Solana to USD")
-    assert precision.value == row.destination_venue_symbols[0].max_quantity_precision == 8
+    assert row.destination_venue_symbols[0].max_quantity_precision == 8
     assert sol.instrument().collection is None
 
 
@@ -340,7 +339,10 @@ def test_nested_chain_has_the_options_of_the_flat_one() -> None:
     assert symbols == [row["symbol"] for row in rows[:800]]  # The last one has no put.
     streamed = [strike["call-streamer-symbol"] for strike in strikes]
     assert streamed == [row["streamer-symbol"] for row in rows[:800:2]]
-    assert {one["underlying-symbol"] for one in expirations} <= {future["symbol"] for future in nested["futures"]}
+    listed = {contract.symbol: str(contract.expires) for contract in contracts(FUTURES["NQ"], TODAY)}
+    futures = {future["symbol"]: future["expiration-date"] for future in nested["futures"]}
+    assert [*futures.items()] == [*listed.items()][1:]  # without the one that has expired
+    assert {one["underlying-symbol"] for one in expirations} <= futures.keys()
     kinds = [(one["expiration-type"], one["settlement-type"]) for one in expirations[:2]]
     assert kinds == [("Weekly", "PM"), ("Regular", "AM")]
     chain = FutureOptionChain(FUTURES["ES"], 0, TODAY)

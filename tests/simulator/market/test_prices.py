@@ -1,21 +1,35 @@
-"""Prices of instruments, and the metrics, earnings and dividends that go with them."""
+"""Prices of instruments, walks with their tape, scripted prices and files, metrics, earnings and dividends."""
 
+import asyncio
+import sys
+from collections import Counter
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
+from math import inf
+from pathlib import Path
+from statistics import pstdev
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brokerage_async import Client, models
+from brokerage_async.simulator import Simulator, run
+from brokerage_async.simulator.api.market import CompanyEvents, MarketMetrics
 from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.market.calendar import local_date
-from brokerage_async.simulator.market.catalogue import Catalogue, Sizes
 from brokerage_async.simulator.market.equities import known_equities
 from brokerage_async.simulator.market.instrument import Instrument
-from brokerage_async.simulator.market.metrics import CompanyEvents, Metrics
-from brokerage_async.simulator.market.price_path import PricePath
 from brokerage_async.simulator.market.prices import Prices
+from brokerage_async.simulator.market.quotes import Listing, PricePath, next_minute, read_prices
+from brokerage_async.simulator.market.random_walk import RandomWalk
 from tests.simulator.factories import START, market_prices
-from tests.simulator.harness import kind_of
+from tests.simulator.harness import Harness, kind_of
+from tests.stream.world import SMALL
 from tests.tables import for_each
 
 
@@ -52,7 +66,7 @@ def test_set_price_is_held_from_now_on_until_its_release() -> None:
 
 @for_each("price", ["0", "-1", "1e9", "NaN", "Infinity"])
 def test_invalid_price_raises(price: str) -> None:
-    with pytest.raises(ValueError, match="positive"):
+    with pytest.raises(ValueError, match="price must be positive and below 1000000000, got "):
         market_prices().set_price("AAPL", Decimal(price), START)
 
 
@@ -135,29 +149,19 @@ def test_low_prices_have_more_places(symbol: str, places: int) -> None:
 AAPL = known_equities()["AAPL"]
 
 
-def build() -> tuple[Metrics, Prices]:
-    random = KeyedRandom(3)
-    catalogue = Catalogue(Sizes(equities=20, equity_options=200), random, START)
-    prices = Prices(catalogue, random)
-    return Metrics(catalogue, prices, CompanyEvents(random), random), prices
-
-
 def test_figures_and_volatility_follow_prices() -> None:
-    metrics, prices = build()
+    here = Harness(seed=3, equities=20, equity_options=200)
+    metrics, prices = MarketMetrics(here.state), here.state.prices
     before = metrics.row(AAPL, START)
+    assert abs(float(before.implied_volatility_index or 0) - prices.surface("AAPL").volatility(1, 1, 30 / 365)) < 1e-6
     prices.set_price("AAPL", Decimal(400), START)
-    after = metrics.row(AAPL, START)
+    after, later = metrics.row(AAPL, START), metrics.row(AAPL, START + 86_400)
     assert isinstance(before.market_cap, int)
     assert isinstance(after.market_cap, int)
     assert 1.9 < after.market_cap / before.market_cap < 2.1
     assert after.liquidity_rating == before.liquidity_rating in range(1, 6)
-    metrics, prices = build()
-    calm = metrics.row(AAPL, START)
-    assert abs(float(calm.implied_volatility_index or 0) - prices.surface("AAPL").volatility(1, 1, 30 / 365)) < 1e-6
-    prices.set_price("AAPL", Decimal(400), START)
-    assert metrics.row(AAPL, START).historical_volatility_30_day == calm.historical_volatility_30_day
-    later = metrics.row(AAPL, START + 86_400)
-    assert Decimal(later.historical_volatility_30_day or 0) > 5 * Decimal(calm.historical_volatility_30_day or 1)
+    assert after.historical_volatility_30_day == before.historical_volatility_30_day
+    assert Decimal(later.historical_volatility_30_day or 0) > 5 * Decimal(before.historical_volatility_30_day or 1)
 
 
 def test_events_are_past_ordered_and_announced() -> None:
@@ -175,3 +179,204 @@ def test_events_are_past_ordered_and_announced() -> None:
         assert events.earnings(equities[symbol], START) == []
         assert events.next_report(equities[symbol], START) is None
     assert events.dividends(equities["SPX"], START) == []
+
+
+def listing(seed: int = 0, level: str = "200") -> Listing:
+    return Listing(symbol="AAPL", level=Decimal(level), start=START, random=KeyedRandom(seed))
+
+
+def test_walk_moves_further_in_a_longer_time_and_its_volume_grows() -> None:
+    assert RandomWalk().quote(listing(), START).last == 200
+    assert RandomWalk(price=Decimal(7)).quote(listing(), START).last == 7
+    prices = [float(RandomWalk().quote(listing(), START + 60 * n).last) for n in range(3000)]
+    minutes = pstdev(after - before for before, after in pairwise(prices))
+    hours = pstdev(after - before for before, after in pairwise(prices[::60]))
+    assert 0.02 < minutes < 0.12  # dollars: 0.03 % of 200 are 0.06
+    assert 3 < hours / minutes < 12
+    volumes = [RandomWalk().quote(listing(), START + 3600 * n).volume or 0 for n in range(24)]
+    falls = [n for n, (before, after) in enumerate(pairwise(volumes)) if after < before]
+    assert len(falls) == 1
+
+
+@given(st.integers(0, 1000), st.floats(-1e7, 1e7), st.sampled_from(["0.01", "0.5", "200", "99000"]))
+def test_quote_is_a_market_that_holds_for_its_minute(seed: int, later: float, level: str) -> None:
+    walk, at = RandomWalk(volatility=0.05), START + later
+    quote = walk.quote(listing(seed, level), at)
+    assert 0 < quote.bid < quote.last < quote.ask
+    assert quote.bid_size is not None
+    assert quote.bid_size >= 100
+    assert quote.since <= at < walk.next_change(listing(seed, level), at) == quote.since + 60
+    again = walk.quote(listing(seed, level), quote.since + 59)
+    assert (again.last, again.bid, again.ask, again.ask_size) == (quote.last, quote.bid, quote.ask, quote.ask_size)
+
+
+def test_invalid_option_raises() -> None:
+    for options in ({"volatility": -0.1}, {"spread": 1.0}):
+        with pytest.raises(ValueError, match="must be at least 0 and below 1"):
+            RandomWalk(**options)
+
+
+def test_tape_is_lively_for_liquid_symbols_and_quiet_for_others() -> None:
+    here = Harness(pace=4.0)
+    prices, changes = here.state.prices, dict[str, int]()
+    for one in here.state.catalogue.equities.definitions:
+        at, count = here.now, 0
+        while (at := prices.next_change(one.symbol, at)) < here.now + 60:
+            count += 1
+        changes[one.symbol] = count
+    assert changes["AAPL"] > 120
+    assert sum(count <= 2 for count in changes.values()) > len(changes) / 4
+    assert len(set(changes.values())) > 10
+
+
+def test_candles_of_minutes_add_up_to_the_day() -> None:
+    wrong = []
+    for pace in (0.0, 4.0):
+        here = Harness(pace=pace)
+        prices = here.state.prices
+        for symbol in ("AAPL", "SPY", "KO", here.state.catalogue.equities.definitions[-1].symbol):
+            share = here.instrument(symbol)
+            session = prices.session(symbol, here.now - 86_400)
+            day = prices.bar(share, session, session.start, session.close_ext)
+            minutes = range(int(session.start), int(session.close_ext), 60)
+            bars = [bar for at in minutes if (bar := prices.bar(share, session, at, at + 60)) is not None]
+            assert day is not None
+            sums = sum(bar.volume for bar in bars), sum(bar.count for bar in bars)
+            edges = bars[0].open, max(b.high for b in bars), min(b.low for b in bars), bars[-1].close
+            if sums != (day.volume, day.count) or edges != (day.open, day.high, day.low, day.close):
+                wrong.append((pace, symbol, sums, edges, day))
+            if prices.traded(share, session.close_ext)[1] != day.total:
+                wrong.append((pace, symbol, day.total))
+    assert wrong == []
+
+
+def test_candles_follow_the_sessions_and_leave_nights_and_holidays_out() -> None:
+    start, end = datetime(2026, 6, 18, 4, tzinfo=UTC), datetime(2026, 6, 22, 20, tzinfo=UTC)  # Juneteenth, a weekend
+
+    async def main(client: Client, simulator: Simulator) -> None:
+        simulator.clock.set(end)
+        days = {True: Counter[str](), False: Counter[str]()}
+        volumes = {True: 0.0, False: 0.0}
+        for regular, counted in days.items():
+            for candle in await client.stream.history(["AAPL"], "15m", start, regular_hours=regular):
+                assert candle.time is not None
+                local = candle.time.astimezone(UTC) - timedelta(hours=4)
+                counted[f"{local:%m-%d}"] += 1
+                volumes[regular] += float(candle.volume or 0)
+                hour = local.hour + local.minute / 60
+                assert (9.5 if regular else 4) <= hour < (16 if regular else 20), candle
+        assert days[True].keys() == days[False].keys() == {"06-18", "06-22"}
+        assert days[True]["06-18"] == 26
+        assert days[False]["06-18"] > 40
+        assert volumes[True] < volumes[False]
+
+    run(main, start=start, seed=3, **SMALL)
+
+
+def test_stream_over_a_day_shows_what_candles_and_market_data_show() -> None:
+    async def main(client: Client, simulator: Simulator) -> None:
+        last: Any = None
+        async with client.stream.quotes(["AAPL"], [models.Trade, models.Summary]) as events:
+            until = asyncio.get_running_loop().time() + 3 * 3600
+            async for event in events:
+                last = event if isinstance(event, models.Trade) else last
+                if asyncio.get_running_loop().time() > until:
+                    break
+        [candle] = (await client.stream.history(["AAPL"], "1d", simulator.clock.time - timedelta(hours=20)))[-1:]
+        assert (candle.close, candle.volume) == (last.price, last.day_volume)
+
+    run(main, seed=3, pace=1.0, **SMALL)
+
+
+LISTING = Listing(symbol="AAPL", level=Decimal(200), start=START, random=KeyedRandom(0))
+
+
+def test_row_holds_until_the_next_one_in_seconds_or_datetimes() -> None:
+    path = PricePath([(10, "1.50"), (20, 2), {"time": 30, "price": "3", "bid": "2.9", "ask_size": 40}])
+    prices = [path.quote(LISTING, START + after).last for after in (0, 10, 19.9, 20, 30, 1e6)]
+    assert prices == [Decimal("1.50"), Decimal("1.50"), Decimal("1.50"), 2, 3, 3]
+    last = path.quote(LISTING, START + 31)
+    quote = last.since - START, last.bid, last.ask, last.bid_size, last.ask_size
+    assert quote == (30, Decimal("2.9"), 3, None, 40)
+    assert [path.next_change(LISTING, START + after) - START for after in (0, 10, 25, 30)] == [10, 20, 30, inf]
+    assert len(path) == 3
+    at = datetime.fromtimestamp(START, UTC) + timedelta(hours=1)
+    path = PricePath([(at, 1), (at + timedelta(minutes=1), 2)])
+    assert path.quote(LISTING, START + 3660).last == 2
+    assert path.next_change(LISTING, START) == START + 3600
+
+
+NOON = datetime(2026, 6, 10, 12, tzinfo=UTC)
+
+
+@for_each(
+    "rows, message",
+    [
+        ([], "at least one row"),
+        ([(0, 1), (0, 2)], "got row 2 no later than the one before"),
+        ([(0, 1), (NOON, 2)], "all datetimes or all seconds"),
+        ([(datetime(2026, 6, 10), 1)], "time of row 1 must have a time zone"),  # noqa: DTZ001
+        ([(0, 1), (float("nan"), 2)], "time of row 2 must be finite, got nan"),
+        ([(0, 0)], "price of row 1 must be positive"),
+        ([(0, "abc")], "price of row 1 must be a number, got 'abc'"),
+        ([{"time": 0, "price": 2, "bid": 3}], "bid of row 1 must not be above the ask, got 3 and 2"),
+        ([{"time": 0, "price": 2, "bid_size": -1}], "bid_size of row 1 must be at least 0, got -1"),
+        ([{"time": 0, "last": 2}], "got unknown last"),
+        ([{"time": 0}], "got no time or no price"),
+    ],
+)
+def test_invalid_rows_raise(rows: list[Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        PricePath(rows)
+
+
+CSV = """time,price,bid,ask_size,note
+2026-06-10T12:00Z,150.10,,300,first
+2026-06-10T08:00:05-04:00,150.20,150.15,,second
+"""
+
+
+def check(path: Path) -> None:
+    prices = read_prices(path)
+    first, second = (prices.quote(LISTING, NOON.timestamp() + after) for after in (0, 5))
+    assert (first.last, first.bid, first.ask_size) == (Decimal("150.10"), Decimal("150.10"), 300)
+    assert (second.last, second.bid, second.ask_size) == (Decimal("150.20"), Decimal("150.15"), None)
+
+
+def test_csv_and_parquet_give_the_same_prices(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(CSV, "utf-8-sig")
+    check(tmp_path / "a.csv")
+    columns = {
+        "time": pa.array([NOON.replace(tzinfo=None), datetime(2026, 6, 10, 12, 0, 5)]),  # noqa: DTZ001
+        "price": pa.array([Decimal("150.10"), Decimal("150.20")]),
+        "bid": pa.array([None, 150.15]),
+        "ask_size": pa.array([300, None]),
+        "note": ["first", "second"],
+    }
+    parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
+    check(tmp_path / "a.parquet")
+
+
+@for_each(
+    "name, content, message",
+    [
+        ("a.txt", CSV, r"must be in a \.csv or \.parquet file, got \.txt: a\.txt"),
+        ("a.csv", "time,price\n", "a.csv: a price path must have at least one row"),
+        ("a.csv", "time,price\nnoon,1\n", "time must be in ISO 8601 with a zone, got 'noon'"),
+        ("a.csv", "time,price\n2026-06-10T12:00,1\n", "a.csv: time of row 1 must have a time zone"),
+    ],
+)
+def test_invalid_file_raises(tmp_path: Path, name: str, content: str, message: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(ValueError, match=message):
+        read_prices(tmp_path / name)
+
+
+def test_parquet_without_pyarrow_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"brokerage-async\[arrow\]"):
+        read_prices(tmp_path / "a.parquet")
+
+
+def test_next_minute_is_always_later() -> None:
+    assert [next_minute(now) for now in (0.0, 59.9, 60.0)] == [60.0, 60.0, 120.0]

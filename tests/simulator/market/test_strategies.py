@@ -10,9 +10,9 @@ import pytest
 from brokerage_async import models
 from brokerage_async.models import converter
 from brokerage_async.simulator.market.calendar import CALENDARS, TradingSession, local_epoch
-from brokerage_async.simulator.market.price_path import PricePath
 from brokerage_async.simulator.market.prices import Prices
-from brokerage_async.simulator.market.strategies import Held, Results, Strategies
+from brokerage_async.simulator.market.quotes import PricePath
+from brokerage_async.simulator.market.strategies import Held, Results, Strategies, problems_of
 from tests.simulator.factories import market_prices
 from tests.simulator.harness import option_leg, strategy
 from tests.tables import for_each
@@ -236,3 +236,65 @@ def test_limits_of_active_trials_are_kept_and_noticed() -> None:
     results = run(shares(entryConditions={"minimumVIX": 1000, "maximumActiveTrials": 1}))
     assert (results.statistics(), results.notices) == ({"Number of trials": 0}, [])
     assert [profit for _, profit, _ in results.snapshots] == [0] * 5
+
+
+FIRST, LAST = date(2021, 1, 4), date(2026, 6, 9)
+SHARES = {**option_leg(quantity=100), "type": "equity"}
+
+
+def problems(body: dict[str, Any]) -> list[str]:
+    found = problems_of(converter.structure(body, models.NewBacktest), FIRST, LAST)
+    return [f"{name} {problem}" for name, problem in found]
+
+
+def based(base: int | None) -> dict[str, Any]:
+    """Build a strategy with a leg that is relative to the one at a position."""
+    relative = option_leg(strikeSelection="percentageOTMRelative", percentageOTM=0.1, strikeRelativeLeg=base)
+    return strategy(option_leg(), relative, SHARES)
+
+
+NO_BASE = "legs[1].strikeRelativeLeg must be the index of an option leg with a strikeSelection that is not relative"
+
+
+@for_each(
+    "body, problem",
+    [
+        (strategy(), None),
+        (strategy(startDate=str(FIRST), endDate=str(LAST)), None),
+        (strategy(startDate="2026-03-02", endDate="2026-03-02"), None),
+        (strategy(SHARES), None),
+        (strategy(option_leg(quantity=10, delta=100, daysUntilExpiration=1100)), None),
+        (strategy(entryConditions={"frequency": "on specific days of the week", "specificDays": [1]}), None),
+        (based(0), None),
+        (
+            strategy(
+                option_leg(),
+                option_leg(strikeSelection="currentPriceOffsetRelative", currentPriceOffset=-5, strikeRelativeLeg=0),
+            ),
+            None,
+        ),
+        *((based(base), NO_BASE) for base in (None, -1, 1, 2, 3)),
+        (strategy(startDate="2021-01-03"), "startDate must be from 2021-01-04 to 2026-06-09"),
+        (strategy(endDate="2026-06-10"), "endDate must be from 2021-01-04 to 2026-06-09"),
+        (strategy(endDate="2026-03-01"), "endDate must not be before startDate"),
+        (strategy(startDate="2026-03-07", endDate="2026-03-08"), "endDate must leave at least one trading day"),
+        (strategy(option_leg(quantity=11)), "legs[0].quantity must be at most 10 for options"),
+        (strategy(option_leg(daysUntilExpiration=-1)), "legs[0].daysUntilExpiration must be from 0 to 1100"),
+        (strategy(option_leg(daysUntilExpiration=10**9)), "legs[0].daysUntilExpiration must be from 0 to 1100"),
+        (strategy(option_leg(delta=0.16)), "legs[0].delta must be from 1 to 100 for the strikeSelection delta"),
+        (
+            strategy(SHARES, option_leg(strikeSelection="premium")),
+            "legs[1].premium must be from 0 to 50000 for the strikeSelection premium",
+        ),
+        (
+            strategy(entryConditions={"maximumActiveTrials": 0}),
+            "entryConditions.maximumActiveTrials must be at least 1",
+        ),
+        (
+            strategy(entryConditions={"frequency": "on specific days of the week"}),
+            "entryConditions.specificDays must name at least one day for this frequency",
+        ),
+    ],
+)
+def test_broken_rule_is_named(body: dict[str, Any], problem: str | None) -> None:
+    assert problems(body) == ([] if problem is None else [problem])

@@ -4,9 +4,9 @@ from decimal import Decimal
 from typing import Any
 
 from brokerage_async.models import LegAction, OptionType
-from brokerage_async.simulator.accounts.accounts import Account
 from brokerage_async.simulator.market.futures import future_option_instrument
 from brokerage_async.simulator.market.instrument import Instrument, occ_symbol
+from brokerage_async.simulator.trading.accounts import Account
 from tests.simulator.harness import Harness, leg, limit
 from tests.tables import for_each
 

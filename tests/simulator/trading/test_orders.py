@@ -1,6 +1,7 @@
-"""Orders and complex orders, and the store that holds them."""
+"""Orders and complex orders, the store that holds them, and the desk that accepts, cancels and replaces them."""
 
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from brokerage_async.simulator.ledger import Ledger
 from brokerage_async.simulator.trading.order_desk import tag_of
 from brokerage_async.simulator.trading.orders import IllegalTransitionError, OrderStore, number_of
 from tests.simulator.factories import START, account, legs, order, terms
-from tests.simulator.harness import Harness
+from tests.simulator.harness import EDIT, Harness, leg, limit, market
 from tests.tables import for_each
 
 
@@ -31,7 +32,7 @@ def test_move_sets_the_times_of_the_status() -> None:
     path = ("Routed", "In Flight", "Live", "Replace Requested", "Live", "Cancel Requested", "Cancelled")
     for at, status in enumerate(path):
         one.move(OrderStatus(status), float(at))
-    assert (one.in_flight_at, one.live_at, one.cancelled_at, one.terminal_at, one.updated_at) == (1, 2, 6, 6, 6)
+    assert (one.in_flight_at, one.live_at, one.terminal_at, one.updated_at) == (1, 2, 6, 6)
     assert one.rendered is None
     one = order()
     with pytest.raises(IllegalTransitionError, match="order 7: Received cannot become Filled"):
@@ -143,3 +144,191 @@ def test_components_have_published_tags_and_related_orders(harness: Harness) -> 
     assert (related["id"], related["status"]) == (str(first), "Cancelled")
     assert {type(value) for value in related.values()} == {str}
     assert data["orders"][0]["replaces-order-id"] == first
+
+
+def target(harness: Harness, identifier: object) -> str:
+    return f"/accounts/{harness.account}/orders/{identifier}"
+
+
+def test_submissions_are_not_deduplicated(harness: Harness) -> None:
+    body = limit(external_identifier="twice")
+    assert harness.place(body) != harness.place(body)
+    assert len(harness.sim.ledger.orders(external_identifier="twice")) == 2
+
+
+def test_live_order_is_cancelled_once_the_exchange_confirms(harness: Harness) -> None:
+    identifier = harness.trade(limit(), seconds=2)
+    answer = harness.data("DELETE", target(harness, identifier))
+    assert (answer["status"], answer["cancellable"]) == ("Cancel Requested", False)
+    assert "cancelled-at" not in answer
+    harness.wait(1)
+    order = harness.order(identifier)
+    assert (order["status"], order["cancel-username"]) == ("Cancelled", "simulated-owner")
+    assert order["cancelled-at"] == order["terminal-at"]
+    for unknown in ("1", "abc", "9" * 5000, harness.place(limit(), harness.accounts[2])):
+        assert harness.cancel(unknown).status == 404
+
+
+def test_order_not_at_the_exchange_is_cancelled_at_once(harness: Harness) -> None:
+    assert harness.data("DELETE", target(harness, harness.place(limit())))["status"] == "Cancelled"
+
+
+def test_terminal_or_cancelling_order_cannot_be_cancelled(harness: Harness) -> None:
+    filled, cancelling = harness.trade(market()), harness.trade(limit(), seconds=2)
+    assert harness.cancel(cancelling).status == 200
+    for identifier in (filled, cancelling):
+        assert harness.error("DELETE", target(harness, identifier))["code"] == "cannot_update_order"
+
+
+@for_each("method", ["PUT", "PATCH"])
+def test_replacement_is_a_new_order_that_references_the_original(method: str) -> None:
+    harness = Harness().login()
+    old = harness.trade(limit("100.00", external_identifier="mine"), seconds=2)
+    new = harness.data(method, target(harness, old), EDIT | {"external-identifier": "mine"})
+    assert (str(new["replaces-order-id"]), new["edited"], new["price"]) == (old, True, "101.00")
+    assert harness.status(old) == "Replace Requested"
+    harness.wait(3)
+    before = harness.order(old)
+    assert (before["status"], before["edited"], before["replacing-order-id"]) == ("Cancelled", True, new["id"])
+    assert harness.status(str(new["id"])) == "Live"
+    assert len(harness.sim.ledger.orders(external_identifier="mine")) == 2
+
+
+def test_edit_dry_run_changes_nothing(harness: Harness) -> None:
+    identifier = harness.trade(limit(), seconds=2)
+    answer = harness.data("POST", f"{target(harness, identifier)}/dry-run", EDIT, 201)
+    assert "id" not in answer["order"]
+    assert (harness.status(identifier), harness.order(identifier)["edited"]) == ("Live", False)
+
+
+def test_replacement_of_a_terminal_order_or_with_another_instrument_is_rejected(harness: Harness) -> None:
+    path = f"{target(harness, harness.place(limit()))}/dry-run"
+    harness.error("POST", path, {**EDIT, "legs": [leg("MSFT")]})
+    harness.data("POST", path, {**EDIT, "legs": [leg()]}, 201)
+    path = target(harness, harness.trade(market()))
+    for method, suffix in (("PUT", ""), ("PATCH", ""), ("POST", "/dry-run")):
+        harness.error(method, f"{path}{suffix}", EDIT)
+    harness.error("PUT", target(harness, "1"), EDIT, 404)
+
+
+@for_each("method", ["PUT", "PATCH"])
+def test_edit_takes_what_belongs_to_it(method: str) -> None:
+    """Legs belong to the dry-run, rules to the edit, and the identifier is the one that was sent."""
+    rules = {"cancel-at": "2026-06-10T15:00:00Z"}
+    for without, statuses in (((), (422, 422)), (("edits_take_no_legs",), (200, 201))):
+        harness = Harness(without=without).login()
+        first, second = (target(harness, harness.place(limit(external_identifier="mine"))) for _ in range(2))
+        harness.wait(2)
+        dry_run = harness.ask("POST", f"{first}/dry-run", EDIT | {"rules": rules})
+        edited = harness.ask(method, first, EDIT | {"legs": [leg()]})
+        assert (edited.status, dry_run.status) == statuses
+        shown = harness.data(method, second, EDIT | {"rules": rules})
+        assert "external-identifier" not in shown
+        harness.wait_until("2026-06-10T15:00:30+00:00")
+        assert harness.status(str(shown["id"])) == "Cancelled"
+
+
+def working(harness: Harness, identifier: str) -> Any:
+    return harness.state.order_store.get(harness.own(), identifier)
+
+
+def replaced(harness: Harness, identifier: str, **change: str) -> str:
+    return str(harness.data("PUT", target(harness, identifier), EDIT | change)["id"])
+
+
+def test_replacement_never_trades_beside_its_original() -> None:
+    for seed in range(60):
+        harness = Harness(seed=seed, equities=20).login()
+        old = harness.place(limit("250.00", leg(quantity="7")))
+        while harness.status(old) != "Live":
+            harness.wait(0.01)
+        replaced(harness, old, price="260.00")
+        harness.wait(30)
+        assert harness.own().held("AAPL") == 7
+
+
+def test_order_on_its_way_takes_no_change_yet(harness: Harness) -> None:
+    identifier = harness.place(limit())
+    path = target(harness, identifier)
+    for status in ("Routed", "In Flight"):
+        harness.act("hold_order", order_id=identifier, status=status)
+        harness.wait(5)
+        order = harness.order(identifier)
+        assert (order["status"], order["cancellable"], order["editable"]) == (status, False, False)
+        for method, tail in (("DELETE", ""), ("PUT", ""), ("PATCH", ""), ("POST", "/dry-run")):
+            error = harness.error(method, f"{path}{tail}", None if method == "DELETE" else EDIT)
+            assert error["code"] == "cannot_update_order"
+        harness.act("release_order", order_id=identifier)
+    harness.wait(1)
+    assert harness.order(identifier)["cancellable"]
+    assert harness.cancel(identifier).status == 200
+    lenient = Harness(without=["no_change_before_live"]).login()
+    identifier = lenient.place(limit())
+    lenient.act("hold_order", order_id=identifier, status="Routed")
+    lenient.wait(5)
+    assert lenient.order(identifier)["cancellable"]
+    assert lenient.cancel(identifier).status == 200
+    lenient.wait(1)
+    assert lenient.history(identifier) == ["Received", "Routed", "Cancel Requested", "Cancelled"]
+
+
+def test_replacement_is_contingent_until_the_original_is_cancelled() -> None:
+    for without, waits in (((), "Contingent"), (("replacements_wait_for_the_cancel",), "Received")):
+        harness = Harness(without=without).login()
+        old = harness.trade(limit(), seconds=2)
+        harness.act("hold_order", order_id=old, status="Replace Requested")
+        new = replaced(harness, old)
+        harness.wait(60)
+        assert (harness.status(old), harness.status(new)) == ("Replace Requested", waits)
+        harness.act("release_order", order_id=old)
+        harness.wait(2)
+        assert (harness.status(old), harness.status(new)) == ("Cancelled", "Live")
+
+
+@for_each("quantity, becomes", [("4", "Live"), (None, "Filled")])
+def test_any_fill_of_the_original_ends_its_replacement(quantity: str | None, becomes: str) -> None:
+    harness = Harness().login()
+    old = harness.trade(limit(), seconds=2)
+    harness.act("hold_order", order_id=old, status="Replace Requested")
+    new = replaced(harness, old)
+    harness.act("fill_order", order_id=old, quantity=quantity, price="100")
+    harness.act("release_order", order_id=old)
+    harness.wait(5)
+    assert (harness.status(old), harness.history(new)) == (becomes, ["Received", "Contingent", "Rejected"])
+    assert "replacing-order-id" not in harness.order(old)
+
+
+def test_replacement_waits_for_its_original_and_expires_with_it(harness: Harness) -> None:
+    old = harness.trade(limit(), seconds=2)
+    new = replaced(harness, old)
+    assert not harness.order(new)["editable"]
+    assert harness.ask("PUT", target(harness, new), EDIT).status == 422
+    harness.wait(3)
+    assert harness.order(new)["editable"]
+    assert working(harness, replaced(harness, new)).replaces is working(harness, new)
+    harness.wait_until("2026-06-10T19:59:30+00:00")
+    old = harness.place(limit())
+    harness.wait(29.98)
+    new = replaced(harness, old)
+    harness.wait(2)
+    assert (harness.status(old), harness.status(new)) == ("Expired", "Expired")
+
+
+def test_partial_fill_of_the_original_keeps_its_own_reservation(harness: Harness) -> None:
+    seen = 0
+    for _ in range(40):
+        old = harness.place(limit("250.00", leg(quantity="7")))
+        reserved = working(harness, old).reserved
+        while harness.status(old) in ("Received", "Routed", "In Flight"):
+            harness.wait(0.01)
+        if harness.status(old) == "Live":
+            new = replaced(harness, old, price="101.00")
+            assert working(harness, old).reserved == 0
+            while working(harness, new).status == "Contingent":
+                harness.wait(0.01)
+            left = working(harness, old).legs[0].remaining
+            if not working(harness, old).is_terminal:
+                seen += 1
+                assert working(harness, old).reserved == (reserved * left / 7).quantize(Decimal("0.001"))
+        harness.wait(10)
+    assert seen > 0

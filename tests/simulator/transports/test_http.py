@@ -135,13 +135,6 @@ async def test_restart_keeps_all_state(sim: Simulator, http: aiohttp.ClientSessi
         assert len((await response.json())["data"]["items"]) == 1
 
 
-async def test_fault_pattern_matches_the_query(sim: Simulator, http: aiohttp.ClientSession) -> None:
-    for pattern, status in ((r"per-page=7", 503), (r"/equities\?per-page=7$", 503), (r"/equities$", 200)):
-        sim.faults.add("GET", pattern, "status(503)")
-        response = await ask(sim, http, "/instruments/equities?per-page=7")
-        assert (pattern, response.status) == (pattern, status)
-
-
 async def test_client_disconnect_leaves_no_traceback(
     sim: Simulator, http: aiohttp.ClientSession, caplog: pytest.LogCaptureFixture
 ) -> None:

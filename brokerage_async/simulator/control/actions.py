@@ -8,26 +8,23 @@ from typing import Any
 
 import msgspec
 
-from .._generated.models import OrderStatus
-from .market.equities import EquityDefinition
-from .market.instrument import Instrument
-from .market.quotes import PriceSource, Quote, amount_of
-from .state import State
-from .trading.orders import FILLABLE, Order
+from ..._generated.models import OrderStatus
+from ..market.equities import EquityDefinition
+from ..market.instrument import Instrument
+from ..market.quotes import PriceSource, Quote, amount_of
+from ..state import State
+from ..trading.orders import FILLABLE, Order
 
 
 def set_price(state: State, now: float, *, symbol: str, price: str) -> None:
-    """Set and hold the price of an underlying."""
     state.prices.set_price(symbol, amount_of("price", price), now)
 
 
 def release_price(state: State, now: float, *, symbol: str) -> None:
-    """Let a held price follow its source again."""
     state.prices.release(symbol, now)
 
 
 def set_source(state: State, now: float, *, symbol: str, source: PriceSource) -> None:
-    """Take the prices of an underlying from a source."""
     state.prices.set_source(symbol, source, now)
 
 
@@ -50,22 +47,18 @@ def list_instrument(
 
 
 def set_pace(state: State, now: float, *, pace: float) -> None:
-    """Let prices change as often as `Simulator` says."""
     state.prices.set_pace(pace)
 
 
 def authorize(state: State, now: float, *, address: str) -> str:
-    """Consent to an authorization request and return the redirect address."""
     return state.authorization_server.authorize(address, now)
 
 
 def expire_tokens(state: State, now: float) -> None:
-    """Invalidate every access token issued so far."""
     state.authorization_server.expire_tokens()
 
 
 def revoke(state: State, now: float) -> None:
-    """Delete the owner's personal grant."""
     state.authorization_server.personal.revoked = True
 
 
@@ -80,7 +73,6 @@ def move_cash(state: State, now: float, *, account_number: str, amount: str) -> 
 
 
 def publish_watchlist(state: State, now: float, *, watchlist: str, symbols: Sequence[str]) -> None:
-    """Publish a watchlist, or replace the entries of one that is public already."""
     state.public_watchlists.publish(watchlist, symbols, now)
 
 
@@ -122,18 +114,15 @@ def fill_order(
 
 
 def bust_fill(state: State, now: float, *, order_id: str, fill_id: str, price: str | None = None) -> None:
-    """Make a fill void, or correct its price."""
     corrected = None if price is None else amount_of("price", price)
     state.exchange.bust(_found(state, order_id), fill_id, now, corrected)
 
 
 def reject_order(state: State, now: float, *, order_id: str, reason: str = "Rejected by the exchange") -> None:
-    """Reject an order that is live or on its way."""
     state.exchange.reject(_found(state, order_id, OrderStatus.REJECTED), reason, now)
 
 
 def expire_order(state: State, now: float, *, order_id: str) -> None:
-    """Expire a working order."""
     state.exchange.expire(_found(state, order_id, OrderStatus.EXPIRED), now)
 
 

@@ -1,1 +1,0 @@
-"""Customers and their accounts: cash, positions, transactions, margin."""
