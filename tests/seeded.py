@@ -15,9 +15,9 @@ def play_seeds(play: Callable[[int], Counter[str]]) -> None:
     for seed in range(first, first + count):
         try:
             total += play(seed)
-        except AssertionError as error:
+        except Exception as error:
             failed += 1
-            print(error, flush=True)
+            print(f"seed {seed}: {error!r}", flush=True)
     print(f"{count} seeds in {time.perf_counter() - began:.0f} s, {failed} failed")
     for what, times in sorted(total.items()):
         print(f"  {times:6d} {what}")

@@ -18,7 +18,7 @@ from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.journal import EntryState, JournalError, MemoryJournal
 from brokerage_async.order_entry import OrderEntry, Outcome, Placement
 from brokerage_async.simulator import faults
-from tests.loops import VirtualLoop, run_in
+from tests.loops import on_virtual_time
 from tests.partial_listings import hiding, unlinked, unnamed
 from tests.seeded import play_seeds
 from tests.trading import COMPLEX, NOTHING_LISTED, POLICY, SINGLE, TIMEOUT, Floor, Kind, floor
@@ -179,6 +179,7 @@ class History:
                 kind_of(placement.external_identifier).check(here, placement)
 
 
+@on_virtual_time
 async def play(seed: int) -> Counter[str]:
     """Play the history of a seed. Every other one has push, over streams that break."""
     chance = random.Random(seed)
@@ -197,22 +198,14 @@ async def play(seed: int) -> Counter[str]:
         return history.tally
 
 
-def run_seed(seed: int) -> Counter[str]:
-    """The history of one seed. Raises AssertionError, naming the seed, when something does not hold."""
-    try:
-        return run_in(VirtualLoop(), play(seed))
-    except AssertionError as error:
-        raise AssertionError(f"seed {seed}: {error}") from error
-
-
 @pytest.mark.parametrize("seed", range(40))
 def test_no_order_is_doubled_lost_or_misreported(seed: int) -> None:
-    run_seed(seed)
+    play(seed)
 
 
 def test_the_same_seed_has_the_same_history() -> None:
-    assert run_seed(7) == run_seed(7)
+    assert play(7) == play(7)
 
 
 if __name__ == "__main__":
-    play_seeds(run_seed)
+    play_seeds(play)

@@ -13,12 +13,12 @@ from decimal import Decimal
 from itertools import groupby
 from typing import Any
 
-from brokerage_async.errors import BrokerageError, OrderOutcomeUnknownError
+from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.journal import EntryState, JournalError
 from brokerage_async.order_entry import OrderEntry, Outcome, Placement
 from brokerage_async.protocol.order_status import TERMINAL
 from brokerage_async.simulator import faults
-from tests.loops import VirtualLoop, run_in
+from tests.loops import on_virtual_time
 from tests.scenarios.test_order_entry_seeds import LATEST, Mortal, trouble
 from tests.seeded import play_seeds
 from tests.trading import LISTS, NOTHING_LISTED, POLICY, SUBMIT, Floor, floor, order
@@ -156,6 +156,7 @@ def check_one_at_a_time(here: Floor) -> None:
         assert len(working) <= 1, f"at {at} there worked {', '.join(working)}"
 
 
+@on_virtual_time
 async def play(seed: int) -> Counter[str]:
     """Play the history of a seed."""
     chance = random.Random(seed)
@@ -171,13 +172,5 @@ async def play(seed: int) -> Counter[str]:
         return history.tally
 
 
-def run_seed(seed: int) -> Counter[str]:
-    """Play a seed. Raises AssertionError, naming it, when something does not hold."""
-    try:
-        return run_in(VirtualLoop(), play(seed))
-    except (AssertionError, BrokerageError) as error:
-        raise AssertionError(f"seed {seed}: {error}") from error
-
-
 if __name__ == "__main__":
-    play_seeds(run_seed)
+    play_seeds(play)

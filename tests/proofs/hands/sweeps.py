@@ -13,7 +13,7 @@ from brokerage_async.config import Limits
 from brokerage_async.order_entry import Cancellations, CancelOutcome
 from brokerage_async.protocol.order_status import TERMINAL
 from brokerage_async.simulator import faults
-from tests.loops import VirtualLoop, run_in
+from tests.loops import on_virtual_time
 from tests.seeded import play_seeds
 from tests.trading import LISTS, TIMEOUT, Floor, bracket_order, floor, order
 
@@ -27,6 +27,7 @@ TROUBLE: tuple[Any, ...] = (
 )  # fmt: skip
 
 
+@on_virtual_time
 async def play(seed: int, count: int) -> tuple[Counter[str], float, float]:
     """Cancel ``count`` orders. Return what became of them, requests per second on average and at most."""
     chance = random.Random(seed)
@@ -48,7 +49,9 @@ async def play(seed: int, count: int) -> tuple[Counter[str], float, float]:
         sent = [each for each in here.sim.ledger.requests[first:] if each.method == "DELETE"]
         # One that was delayed on its way arrives beside those that were sent much later.
         in_time = [each.at for each in sent if not (each.fault or "").startswith("delay")]
-        return _checked(here, result, working), len(sent) / elapsed, _most_in_a_second(in_time)
+        most = _most_in_a_second(in_time)
+        assert most <= MOST * (1 + BURST), f"{most} cancels in a second"
+        return _checked(here, result, working), len(sent) / elapsed, most
 
 
 async def _place(here: Floor, count: int, chance: random.Random) -> None:
@@ -107,19 +110,9 @@ def _most_in_a_second(times: list[float]) -> float:
     return max((sum(1 for each in times if start <= each < start + 1) for start in times), default=0)
 
 
-def run_seed(seed: int, count: int) -> tuple[Counter[str], float, float]:
-    """Play a seed. Raises AssertionError, naming it, when something does not hold."""
-    try:
-        tally, average, most = run_in(VirtualLoop(), play(seed, count))
-    except AssertionError as error:
-        raise AssertionError(f"seed {seed}: {error}") from error
-    assert most <= MOST * (1 + BURST), f"seed {seed}: {most} cancels in a second"
-    return tally, average, most
-
-
 def main(seed: int) -> Counter[str]:
     """Play a seed and print how quickly the orders were cancelled."""
-    tally, average, most = run_seed(seed, 300)
+    tally, average, most = play(seed, 300)
     print(f"sweep {seed}: {average:.1f} cancels a second, at most {most}", flush=True)
     return tally
 
