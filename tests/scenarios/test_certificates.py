@@ -1,9 +1,6 @@
 """Private authorities and client certificates, over real TLS on loopback."""
 
-import asyncio
-import os
 import ssl
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +8,7 @@ import pytest
 import trustme
 
 from brokerage_async import Client, Environment, RetryPolicy, StaticToken, errors
+from tests.processes import run_program
 from tests.raw_server import RawServer, answer
 
 LIST = answer(b'{"data":{"items":[]}}')
@@ -96,11 +94,5 @@ async def test_private_authority_of_the_variable_that_openssl_reads(tmp_path: Pa
     file = tmp_path / "authority.pem"
     AUTHORITY.cert_pem.write_to_path(file)
     async with RawServer(LIST, tls=serving("127.0.0.1")) as server:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", PROGRAM, server.url),
-            env=os.environ | {"SSL_CERT_FILE": str(file)},
-            stdout=asyncio.subprocess.PIPE,
-        )
-        printed, _ = await process.communicate()
-    assert printed.strip() == b"[]"
+        assert await run_program("-c", PROGRAM, server.url, env={"SSL_CERT_FILE": str(file)}) == (0, "[]\n")
     assert server.lines == ["GET /watchlists HTTP/1.1"]

@@ -1,35 +1,19 @@
 """The bot of docs/programs.md, started again: after a crash, and when the service has forgotten its order."""
 
-import asyncio
-import os
 import re
-import sys
 from pathlib import Path
 
 from brokerage_async.simulator import Simulator
+from tests.documents import ROOT, blocks
+from tests.processes import run_program
 from tests.trading import SMALL
 
-ROOT = Path(__file__).parent.parent.parent
-PAGE = (ROOT / "docs" / "programs.md").read_text("utf-8")
-
-
-def bot() -> str:
-    """Return the first program of the page, with little patience."""
-    found = re.search(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-    assert "PATIENCE = 1.0" in found[1]
-    return found[1].replace("PATIENCE = 1.0", "PATIENCE = 0.1")
+BOT = blocks(ROOT / "docs" / "programs.md")[0][1].replace("PATIENCE = 1.0", "PATIENCE = 0.1")
 
 
 async def run(brokerage: Simulator, folder: Path) -> tuple[int | None, str]:
-    """Run the bot to its end. Return exit code and output."""
-    settings = brokerage.environ | {"PYTHONPATH": str(ROOT)}
-    program = await asyncio.create_subprocess_exec(
-        sys.executable, "-W", "error", "-c", bot(),
-        cwd=folder, env=os.environ | settings, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-    )  # fmt: skip
-    async with asyncio.timeout(60):
-        output, _ = await program.communicate()
-    return program.returncode, output.decode()
+    assert "PATIENCE = 0.1" in BOT
+    return await run_program("-W", "error", "-c", BOT, cwd=folder, env=brokerage.environ)
 
 
 async def test_bot_started_again_finds_its_order_and_sends_no_other(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,8 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
 from brokerage_async.simulator import Simulator
-
-from ..documents import ROOT, program
+from tests.documents import program
+from tests.processes import program as started
 
 NIGHTLY = program("A nightly fetch into Parquet")
 WEB = program("A web application")
@@ -22,20 +21,16 @@ WEB = program("A web application")
 @pytest.fixture
 async def brokerage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Simulator]:
     async with Simulator(equities=100) as simulator:
-        for name, value in (simulator.environ | {"PYTHONPATH": str(ROOT)}).items():
+        for name, value in simulator.environ.items():
             monkeypatch.setenv(name, value)
         yield simulator
 
 
 async def nightly(folder: Path, *, kill_at: str | None = None) -> tuple[int, str]:
     """Run the program, and kill it when it prints a line."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-W", "error", "-c", NIGHTLY, cwd=folder,
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-    )  # fmt: skip
-    assert process.stdout is not None
     lines = []
-    async with asyncio.timeout(60):
+    async with started("-W", "error", "-c", NIGHTLY, cwd=folder) as process, asyncio.timeout(60):
+        assert process.stdout is not None
         async for line in process.stdout:
             lines.append(line.decode())
             if lines[-1].strip() == kill_at:

@@ -4,7 +4,6 @@
 """
 
 import asyncio
-import os
 import random
 import sys
 import tempfile
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 
 from brokerage_async.arrow.segments import batches_of, recorded_files
-from tests.documents import ROOT
+from tests.processes import program
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -39,17 +38,13 @@ def segments_left(directory: Path) -> int:
 
 async def record(directory: Path, first: int, seconds: float) -> tuple[dict[int, float], float]:
     """Kill a recorder after some seconds of prices. Return when each price was set, and when it was killed."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.proofs.kill.record_worker", str(directory), str(first),
-        cwd=ROOT, stdout=asyncio.subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    assert process.stdout is not None
-    lines = [await process.stdout.readline()]
-    await asyncio.sleep(seconds)
-    killed = time.time()
-    process.kill()
-    lines += [line async for line in process.stdout]
-    await process.wait()
+    async with program("-m", "tests.proofs.kill.record_worker", directory, str(first)) as process:
+        assert process.stdout is not None
+        lines = [await process.stdout.readline()]
+        await asyncio.sleep(seconds)
+        killed = time.time()
+        process.kill()
+        lines += [line async for line in process.stdout]
     return {int(cents): float(at) for cents, at in (line.split() for line in lines if line.endswith(b"\n"))}, killed
 
 
