@@ -58,6 +58,12 @@ def preload(*modules: str) -> None:
     PROCESSES.set_forkserver_preload([*modules, "aiohttp", "brokerage_async.http.transport"])
 
 
+def _run(work: Callable[..., Any], *arguments: Any) -> None:
+    result = work(*arguments)
+    if asyncio.iscoroutine(result):
+        asyncio.run(result)
+
+
 @attrs.frozen(kw_only=True)
 class Service:
     """How workers reach the brokerage, and the engine if they need one."""
@@ -94,10 +100,10 @@ class Crowd:
         self._workers: list[tuple[Any, Connection]] = []
         self._stirred = asyncio.Event()
 
-    def start(self, work: Callable[..., None], *arguments: Any) -> int:
-        """Start a worker. Return its number."""
+    def start(self, work: Callable[..., Any], *arguments: Any) -> int:
+        """Start a worker, a function or a coroutine function. Return its number."""
         here, there = PROCESSES.Pipe()
-        process = PROCESSES.Process(target=work, args=(there, *arguments), daemon=True)
+        process = PROCESSES.Process(target=_run, args=(work, there, *arguments), daemon=True)
         process.start()
         there.close()
         number = len(self._workers)
@@ -132,7 +138,6 @@ class Crowd:
                 await self._stirred.wait()
 
     async def wait_for_all(self, seconds: float) -> None:
-        """Wait until every worker has ended."""
         await self.wait_for(lambda crowd: len(crowd.ended) == len(crowd._workers), seconds)
 
     def of(self, kind: str) -> list[tuple[int, Any]]:

@@ -81,7 +81,6 @@ class RawServer(LoopbackServer):
 
     @property
     def lines(self) -> list[str]:
-        """Request lines of all requests."""
         return [request.split(b"\r\n", 1)[0].decode() for request in self.requests]
 
     async def say(self, unasked: bytes) -> None:
