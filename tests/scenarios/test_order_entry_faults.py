@@ -115,19 +115,14 @@ async def play(trouble: Trouble, listing: Listing, resubmit: int, kind: Kind = S
         (entry,) = await here.journaled()
         assert entry.state is STATE_OF[placement.outcome]
         assert (entry.owner, entry.attempts) == (None, placement.attempts)
-        check_bytes(here, entry.body, kind)
+        assert NAME.encode() in entry.body
+        for request in ("dry_run", "submit"):  # exactly the journaled bytes were sent
+            assert set(here.wire.bodies[f"{kind.namespace}.{request}"]) == {entry.body}
         if words == "unknown (absent)":
             assert not here.orders(NAME)
         here.sim.faults.clear()
         await check_recovery(here, placement, kind)
         return words
-
-
-def check_bytes(here: Floor, journaled: bytes, kind: Kind) -> None:
-    """Check that the dry-run and every submit sent exactly the journaled bytes."""
-    assert NAME.encode() in journaled
-    assert set(here.wire.bodies[f"{kind.namespace}.dry_run"]) == {journaled}
-    assert set(here.wire.bodies[f"{kind.namespace}.submit"]) == {journaled}
 
 
 async def check_recovery(here: Floor, placement: Placement, kind: Kind) -> None:

@@ -32,26 +32,13 @@ STREAM_FAULTS = ("lose", "duplicate", "reorder", "late(3)", "garbage", "drop")
 
 def trouble(chance: random.Random) -> faults.Fault | str:
     """Something that happens to a request."""
-    return chance.choice(
-        [
-            "refuse",
-            "drop_before",
-            "drop_after",
-            "hang",
-            "hang_after",
-            "truncate",
-            "garbage",
-            "rate_limited",
-            "unauthorized",
-            f"status({chance.choice([500, 502, 503, 504])})",
-            f"after_status({chance.choice([500, 502, 503, 504])})",
-            "html(502)",
-            "after_html(502)",
-            faults.body(chance.choice([b"", b"null", b"{}", b'{"data": []}'])),
-            faults.delay(chance.uniform(0, LATEST)),
-            faults.delay_after(chance.uniform(0, 2 * TIMEOUT)),
-        ]
-    )
+    return chance.choice([
+        "refuse", "drop_before", "drop_after", "hang", "hang_after", "truncate", "garbage", "rate_limited",
+        "unauthorized", f"status({chance.choice([500, 502, 503, 504])})",
+        f"after_status({chance.choice([500, 502, 503, 504])})", "html(502)", "after_html(502)",
+        faults.body(chance.choice([b"", b"null", b"{}", b'{"data": []}'])),
+        faults.delay(chance.uniform(0, LATEST)), faults.delay_after(chance.uniform(0, 2 * TIMEOUT)),
+    ])  # fmt: skip
 
 
 def script(here: Floor, chance: random.Random) -> None:

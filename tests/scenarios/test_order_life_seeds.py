@@ -195,7 +195,6 @@ async def day(client: Client, sim: Simulator) -> Counter[str]:
 
 
 def play(seed: int) -> Counter[str]:
-    """Play the day of a seed."""
     tally = run(day, start=START, seed=seed, client_options={"timeout": 10.0}, **SMALL)
     assert tally is not None
     return tally

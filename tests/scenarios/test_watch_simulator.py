@@ -204,32 +204,3 @@ async def test_over_loopback_a_restart_of_the_service_loses_nothing() -> None:
         log.compare(simulator, [account])
     assert ends > 30
     assert failures
-
-
-async def test_positions_and_balances_follow_the_fills_of_two_accounts() -> None:
-    async with Simulator(**SMALL) as simulator, simulator.client() as client:
-        accounts, quickly = simulator.account_numbers[:2], {"interval": 0.02, "min_interval": 0.0}
-        positions = client.watch.positions([*accounts, simulator.foreign_account_number], initial=False, **quickly)
-        balances = client.watch.balances(accounts, **quickly)
-        async with positions, balances, asyncio.timeout(20):
-            before = {change.key: change.item.cash_balance for change in [await anext(balances) for _ in accounts]}
-            told: list[tuple[str, str, Decimal | None]] = []
-            steps = [(accounts[0], "Buy to Open"), (accounts[1], "Buy to Open"), (accounts[0], "Sell to Close")]
-            for account, action in steps:
-                leg = NewOrderLeg(instrument_type="Equity", symbol="MSFT", action=action, quantity=Decimal(5))
-                ticket = NewOrder(order_type="Market", time_in_force="Day", legs=(leg,))
-                bought = asyncio.create_task(anext(positions))  # type: ignore[arg-type]
-                await asyncio.sleep(0.1)
-                await client.orders.submit(account, ticket)
-                simulator.clock.advance(5)
-                change = await bought
-                told.append((change.kind, change.key.account_number, change.item.quantity))
-            assert told == [
-                (kind, account, Decimal(5))
-                for kind, (account, _) in zip(["added", "added", "removed"], steps, strict=True)
-            ]
-            assert list(positions.failed) == [simulator.foreign_account_number]
-            change = await anext(balances)
-            assert change.kind == "changed"
-            assert "cash_balance" in change.fields
-            assert change.item.cash_balance != before[change.key]

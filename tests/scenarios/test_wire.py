@@ -24,7 +24,6 @@ TOKENS = [exchange for exchange in EXCHANGES if not exchange.public]
 
 
 def serving(exchange: Exchange) -> RawServer:
-    """Return a server that gives every request the answer of an exchange."""
     body, headers = exchange.answer.encode(), dict(exchange.headers)
     if exchange.status != 204:
         headers["content-length"] = str(len(body))
