@@ -13,10 +13,6 @@ EVERY = pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda ope
 KINDS = {"string", "integer", "identifier", "boolean", "decimal", "date", "date-time"}
 
 
-def placeholders(path: Any) -> Any:
-    return [name for _, name, _, _ in string.Formatter().parse(path) if name is not None]
-
-
 class TestValues:
     def test_operations_calls_and_pages_are_values(self) -> None:
         one = OPERATIONS["watchlists.list"]
@@ -41,16 +37,9 @@ class TestValues:
         assert Page((1, 2), None, 0) == Page((1, 2), None, 0)
         assert hash(Page((1, 2), None, 0)) == hash(Page((1, 2), None, 0))
         assert Pager.__abstractmethods__ == {
-            "__aiter__",
-            "pages",
-            "collect",
-            "prefetch",
-            "repeats",
-            "disagreement",
-            "to_arrow",
-            "to_pandas",
+            "__aiter__", "pages", "collect", "prefetch", "repeats", "disagreement", "to_arrow", "to_pandas",
             "to_polars",
-        }
+        }  # fmt: skip
 
 
 @EVERY
@@ -62,7 +51,8 @@ class TestGenerated:
         assert namespace.isidentifier()
         assert method.isidentifier()
         in_path = [parameter for parameter in operation.parameters if parameter.location == "path"]
-        assert [parameter.wire for parameter in in_path] == placeholders(operation.path)
+        places = [name for _, name, _, _ in string.Formatter().parse(operation.path) if name is not None]
+        assert [parameter.wire for parameter in in_path] == places
         assert all(parameter.required and not parameter.array for parameter in in_path)
         assert operation.path.startswith("/")
         assert not operation.path.endswith("/")
