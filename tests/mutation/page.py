@@ -117,7 +117,6 @@ def row(name: str, sample: list[Mutant], results: Results) -> str:
 
 
 def cell(code: str) -> str:
-    """Return code for a cell of a table."""
     shown = code if len(code) <= 90 else code[:87] + "..."
     escaped = shown.replace("|", "\\|")
     return f"`{escaped}`" if shown and "`" not in shown else escaped

@@ -48,7 +48,6 @@ def response_schema(operation: str, status: int) -> dict[str, Any] | None:
 
 
 def success_schema(operation: str) -> dict[str, Any] | None:
-    """Return the schema of the success body of an operation, None if it has none."""
     status = next(int(status) for status in OPERATIONS[operation]["responses"] if status[0] == "2")
     return response_schema(operation, status)
 
@@ -85,7 +84,6 @@ def answers() -> Iterator[Body]:
 
 
 def requests() -> Iterator[Body]:
-    """Yield every request body of the vectors."""
     for exchange in (*EXCHANGES, *REFUSALS):
         if exchange.sent:
             schema = OPERATIONS[exchange.operation]["requestBody"]["content"]["application/json"]["schema"]

@@ -59,7 +59,6 @@ async def check_account(
 
 
 def fills_of(order: models.Order) -> Iterator[Fill]:
-    """Yield the fills of an order."""
     for leg in order.legs or ():
         for fill in leg.fills or ():
             yield Fill(

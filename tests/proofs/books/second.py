@@ -96,7 +96,6 @@ class Book:
         return fact
 
     def fees_of(self, fill: Fill) -> dict[str, Decimal]:
-        """Return the fees of a fill by name."""
         fact = self.facts[fill.symbol]
         return fees_of(fact.kind, fact.underlying, fill.action, fill.quantity, fill.price)
 
@@ -195,5 +194,4 @@ def day_of(at: datetime) -> date:
 
 
 def cents_of(amount: Fraction) -> Decimal:
-    """Return an amount to the cent."""
     return Decimal(round(amount * 100)) / 100

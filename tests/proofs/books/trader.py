@@ -179,7 +179,6 @@ class Trader:
 
 
 def taken(placed: models.PlacedOrderResponse) -> Decimal:
-    """Return what an order takes from the buying power."""
     effect = known(placed.buying_power_effect)
     debit = effect.change_in_buying_power_effect is models.PriceEffect.DEBIT
     return known(effect.change_in_buying_power) if debit else Decimal(0)

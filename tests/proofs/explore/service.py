@@ -139,7 +139,6 @@ class Books:
         return order
 
     def of(self, account: str, identifier: str) -> list[BookedOrder]:
-        """Return our live orders under this identifier."""
         return [o for o in self.orders if o.identifier == identifier and o.account == account and o.ours]
 
     def placed(self, order: BookedOrder) -> Response:

@@ -139,7 +139,6 @@ class Exchange:
         self.fail(ResponseLostError("the connection dropped"))
 
     def answered(self, kind: str, label: str, response: Response) -> Fault:
-        """Return the fault that the answer is ``response``."""
         return kind, label, partial(self.answer, label, response)
 
 

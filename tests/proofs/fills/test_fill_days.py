@@ -286,7 +286,6 @@ async def day(client: Client, sim: Simulator) -> Counter[str]:
 
 
 def play(seed: int) -> Counter[str]:
-    """Play the day of a seed."""
     begins = random.Random(f"start {seed}").choice(["2026-06-10T10:30-04:00", "2026-06-10T14:45-04:00"])
     tally = run(day, start=begins, seed=seed, client_options={"timeout": 10.0}, **SMALL)
     assert tally is not None

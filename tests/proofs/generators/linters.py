@@ -22,7 +22,6 @@ def run(bundle: Path, tools: Path, folder: Path) -> list[Result]:
 
 
 def redocly_errors(output: Any) -> Iterator[str]:
-    """Yield every error in the output of Redocly."""
     for problem in output["problems"]:
         if problem["severity"] == "error":
             pointer = problem["location"][0].get("pointer", "")
@@ -30,7 +29,6 @@ def redocly_errors(output: Any) -> Iterator[str]:
 
 
 def spectral_errors(output: Any) -> Iterator[str]:
-    """Yield every error in the output of Spectral."""
     for problem in output:
         if problem["severity"] == 0:  # an error
             yield f"{problem['code']}: {problem['message']} at {'/'.join(map(str, problem['path']))}"

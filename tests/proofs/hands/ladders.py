@@ -158,7 +158,6 @@ def check_one_at_a_time(here: Floor) -> None:
 
 @on_virtual_time
 async def play(seed: int) -> Counter[str]:
-    """Play the history of a seed."""
     chance = random.Random(seed)
     async with floor(seed=seed, latency=chance.choice([0.0, 0.05, 0.5])) as here:
         history = History(here, chance)

@@ -34,7 +34,9 @@ async def play(seed: int, count: int) -> tuple[Counter[str], float, float]:
     limits = Limits(trades_per_second=MOST)
     async with floor(seed=seed, latency=0.05, limits=limits, without=["fills_after_cancel_requests"]) as here:
         await _place(here, count, chance)
-        asked = sorted({record.order_id for record in _records(here)} | set(_wholes(here)))
+        state = here.sim.brokerage.state
+        wholes = {str(each.number) for each in state.complex_order_desk.of(state.accounts.of(state.owner)[0])}
+        asked = sorted({record.order_id for record in _records(here)} | wholes)
         for number in chance.sample(asked, len(asked) // 4):
             here.sim.faults.add("DELETE", rf"/{number}$", chance.choice(TROUBLE), times=chance.randint(1, 3))
         for _ in range(chance.randrange(4)):
@@ -49,7 +51,7 @@ async def play(seed: int, count: int) -> tuple[Counter[str], float, float]:
         sent = [each for each in here.sim.ledger.requests[first:] if each.method == "DELETE"]
         # One that was delayed on its way arrives beside those that were sent much later.
         in_time = [each.at for each in sent if not (each.fault or "").startswith("delay")]
-        most = _most_in_a_second(in_time)
+        most = max((sum(start <= each < start + 1 for each in in_time) for start in in_time), default=0)
         assert most <= MOST * (1 + BURST), f"{most} cancels in a second"
         return _checked(here, result, working), len(sent) / elapsed, most
 
@@ -72,11 +74,6 @@ async def _fill(here: Floor, numbers: list[str], chance: random.Random) -> None:
         found = store.find(chance.choice(numbers))
         if found is not None and found.status not in TERMINAL and found.status != "Contingent":
             here.sim.fill_order(str(found.number), chance.choice([1, None]) if found.legs[0].remaining > 1 else None)
-
-
-def _wholes(here: Floor) -> list[str]:
-    state = here.sim.brokerage.state
-    return [str(each.number) for each in state.complex_order_desk.of(state.accounts.of(state.owner)[0])]
 
 
 def _records(here: Floor) -> list[Any]:
@@ -104,10 +101,6 @@ def _checked(here: Floor, result: Cancellations, working: set[str]) -> Counter[s
         assert told == sum(leg.quantity - leg.remaining for leg in booked.legs), f"{row} but the books say {booked}"
         tally["filled in part"] += bool(told) and not is_filled
     return tally
-
-
-def _most_in_a_second(times: list[float]) -> float:
-    return max((sum(1 for each in times if start <= each < start + 1) for start in times), default=0)
 
 
 def main(seed: int) -> Counter[str]:

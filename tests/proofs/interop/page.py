@@ -69,7 +69,6 @@ def table(runs: Sequence[ClientRun]) -> str:
 
 
 def cell(result: CallResult) -> str:
-    """Return the cell of a result."""
     return f"{result.outcome}: {result.error}".replace("|", "\\|") if result.error else result.outcome
 
 

@@ -235,7 +235,6 @@ class Calls:
         return placed
 
     async def replace_component(self, identifier: str, order: Any) -> Any:
-        """Replace the first component of a complex order."""
         first = (await self.rich.get_complex_order(self.session, identifier)).orders[0]
         if first.price is not None and first.price < 0:  # a purchase
             order = order.model_copy(update={"price": -order.price})

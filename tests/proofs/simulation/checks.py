@@ -75,7 +75,6 @@ def check_end(client: Client, transport: RecordingTransport, record: Record) -> 
 
 
 def check_liveness(probe: CallRecord, plan: Plan, record: Record) -> None:
-    """Check that calls succeed after the faults, or report a revoked grant."""
     if plan.revoked_at is None and probe.result != "ok":
         record.violate(f"a read after the faults ended with {probe.result}")
     if plan.revoked_at is not None and probe.result not in {"TokenError", "AuthenticationError"}:

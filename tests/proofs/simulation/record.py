@@ -74,7 +74,6 @@ class Record:
         self.violations.append(message)
 
     def begin(self, operation: Operation[Any], deadline: float | None) -> CallRecord:
-        """Record that a call begins in the current task."""
         number = len(self.calls) + 1
         began = asyncio.get_running_loop().time()
         self.calls[number] = call = CallRecord(
@@ -88,7 +87,6 @@ class Record:
         return call
 
     def cancel(self, number: int) -> None:
-        """Cancel a running call."""
         self.calls[number].cancelled = True
         self.running[number].cancel()
 
@@ -129,7 +127,8 @@ class RecordingTransport:
     async def send(self, request: Request) -> Response:
         """Send once and record it."""
         assert request.operation is not None
-        lane = _lane_of(request.operation)
+        changes = request.operation.effect is not Effect.READ
+        lane = "tokens" if request.operation.scope is None else "trades" if changes else "reads"
         sent_at = asyncio.get_running_loop().time()
         number = self._observe_request(request, lane)
         self.in_flight[lane] += 1
@@ -145,7 +144,6 @@ class RecordingTransport:
         return response
 
     async def close(self) -> None:
-        """Close."""
         self.closed = True
         await self._inner.close()
 
@@ -180,12 +178,6 @@ class RecordingTransport:
         if call.ended is not None:
             record.violate(f"call {number} sends after it has ended")
         return number
-
-
-def _lane_of(operation: Operation[Any]) -> str:
-    if operation.scope is None:
-        return "tokens"
-    return "reads" if operation.effect is Effect.READ else "trades"
 
 
 def watch_brokerage(brokerage: Brokerage, record: Record, whose: Callable[[Request], int]) -> None:

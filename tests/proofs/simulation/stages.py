@@ -93,7 +93,6 @@ class TaggingTransport:
         return await self._inner.send(attrs.evolve(request, headers={**request.headers, TAG: tag}))
 
     async def close(self) -> None:
-        """Close."""
         await self._inner.close()
 
     def arrived(self, request: Request) -> int:
