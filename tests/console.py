@@ -67,7 +67,6 @@ def blocks(page: Path) -> list[Block]:
 
 
 def runs_elsewhere(block: Block) -> bool:
-    """Return whether another test runs the block."""
     return block.mark in MARKS or block.mark.partition(":")[0] in MARKS
 
 

@@ -78,12 +78,10 @@ class PostgresServer:
 
     @property
     def dsn(self) -> str:
-        """The connection string."""
         return f"host={self._folder} user=journal dbname=postgres"
 
     @property
     def socket(self) -> Path:
-        """The socket that it listens on."""
         return self._folder / ".s.PGSQL.5432"
 
     def start(self) -> None:

@@ -346,7 +346,6 @@ def slow_journal(method: str, seconds: float) -> HookedJournal:
 
 
 def originals(records: list[OrderRecord]) -> list[OrderRecord]:
-    """Return the orders that replace no other."""
     return [record for record in records if record.replaces_order_id is None]
 
 

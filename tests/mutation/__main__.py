@@ -59,7 +59,6 @@ def main() -> int:
 
 
 def parse() -> argparse.Namespace:
-    """Return the arguments of the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
     parser.add_argument("--mutants", type=int, default=720, help="size of the sample (default 720)")
     parser.add_argument("--seed", type=int, default=17)

@@ -108,7 +108,6 @@ def page(sample: list[Mutant], results: Results, survived: Collection[Key], **fa
 
 
 def row(name: str, sample: list[Mutant], results: Results) -> str:
-    """Return the row of a room."""
     counts = Counter(verdict(results[each.key]) for each in sample)
     counted = len(sample) - counts["not imported"]
     failing = counts["caught"] + counts["crashed"]

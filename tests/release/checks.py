@@ -95,7 +95,6 @@ def project() -> dict[str, object]:
 
 
 def built_problems(folder: Path, version: str) -> list[str]:
-    """Return the problems of a folder, which must hold one wheel and one sdist."""
     wheels, sdists = list(folder.glob("*.whl")), list(folder.glob("*.tar.gz"))
     if (len(wheels), len(sdists)) != (1, 1):
         return [f"{folder} must hold one wheel and one sdist, got {sorted(path.name for path in folder.iterdir())}"]
@@ -124,7 +123,6 @@ def wheel_problems(path: Path, version: str) -> list[str]:
 
 
 def sdist_problems(path: Path) -> list[str]:
-    """Return the problems of a source distribution."""
     with tarfile.open(path) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
     strangers = [name for name in names if set(name.split("/")) & set(UNWANTED)]

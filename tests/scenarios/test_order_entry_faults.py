@@ -187,7 +187,6 @@ HEADINGS = [*(listing.text for listing in SHOWN), RESUBMITTED]
 
 
 def played() -> Cells:
-    """Play every cell that the page shows."""
     cells = {
         (trouble.text, listing.text): run_in(VirtualLoop(), play(trouble, listing, 0))
         for trouble in TROUBLES
@@ -214,7 +213,6 @@ def table(cells: Cells) -> str:
 
 
 def document(cells: Cells) -> str:
-    """The page that holds the table."""
     return f"""# What becomes of an order when things go wrong
 
 Written by `python -m tests.scenarios.test_order_entry_faults`, which plays every cell against the simulated brokerage

@@ -99,11 +99,9 @@ class Day:
         return {str(order.number): order for order in state.order_store.of([account])}
 
     def history(self, order_id: str) -> list[str]:
-        """Return every status that an order had."""
         return [event.after for event in self.sim.ledger.events if event.order_id == order_id]
 
     async def check(self) -> None:
-        """Compare all reports with the books."""
         books = self.books()
         recovered = {each.external_identifier: each for each in await OrderEntry(
             self.client, self.journal, reconcile=POLICY
@@ -169,7 +167,6 @@ class Day:
 
 
 async def day(client: Client, sim: Simulator) -> Counter[str]:
-    """Play one day."""
     chance = random.Random(sim.brokerage.settings.seed)
     journal = MemoryJournal(clock=sim.clock.now)
     entry = OrderEntry(client, journal, reconcile=POLICY, lease=30.0)

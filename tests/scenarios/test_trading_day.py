@@ -55,7 +55,6 @@ def test_twenty_days_are_identical_and_short() -> None:
 
 
 def decisions(simulator: Simulator) -> list[tuple[str, str, int]]:
-    """Return number, status and minute of every order of the account."""
     account = simulator.account_numbers[0]
     return [
         (order.order_id, order.status, int(order.created_at // 60))

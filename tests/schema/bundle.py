@@ -35,7 +35,6 @@ def name_of(reference: dict[str, Any]) -> str:
 
 
 def alternatives(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the schemas of a union, or the schema itself."""
     found: list[dict[str, Any]] = schema.get("anyOf", [schema])
     return found
 

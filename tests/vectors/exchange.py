@@ -64,7 +64,6 @@ class Exchange:
 
     @property
     def data(self) -> Operation[Any]:
-        """The generated operation."""
         return OPERATIONS[self.operation]
 
     @property

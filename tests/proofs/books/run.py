@@ -63,7 +63,6 @@ async def _check(client: Client, accounts: Sequence[str], menu: Menu, trader: Tr
 
 
 async def _end_all(client: Client, accounts: Sequence[str]) -> None:
-    """Cancel every working order, and wait until none is left."""
     for _ in range(ATTEMPTS):
         listed = [order for account in accounts for order in await client.orders.list(account).collect()]
         working = [order for order in listed if known(order.status) in WORKING]

@@ -134,7 +134,6 @@ class Book:
         return Fraction(held.quantity) * (Fraction(price) - cost) * Fraction(fact.multiplier)
 
     def net_liq(self, marks: Mapping[str, Decimal]) -> Decimal:
-        """Return the cash and the value of all positions, to the cent."""
         return cents_of(Fraction(self.cash) + sum(self.worth(symbol, marks[symbol]) for symbol in self.holdings))
 
     def requirement(self, marks: Mapping[str, Decimal]) -> Decimal:

@@ -117,7 +117,6 @@ class ServedHarness(Harness):
         await self.sim.__aenter__()
 
     def stop(self) -> None:
-        """Close the connection and stop the simulator."""
         self._http.close()
         self._loop.call(self.sim.__aexit__, None, None, None)
 

@@ -155,7 +155,6 @@ class Process:
 
     @property
     def is_busy(self) -> bool:
-        """Return whether a call is under way."""
         return self.call is not None and not self.is_dead
 
     def start(self) -> None:
@@ -337,5 +336,4 @@ def new_order(identifier: str, *, closing: bool) -> models.NewOrder:
 
 @functools.cache
 def new_complex_order(identifier: str) -> models.NewComplexOrder:
-    """Return a bracket whose trigger order stays working."""
     return tickets.bracket(new_order(identifier, closing=False), profit=PROFIT, loss=LOSS)

@@ -52,7 +52,6 @@ NOTES = {"dies": "dies", "unheard": "dies, submit vanishes", "barred": "may not 
 
 
 def write() -> None:
-    """Exhaust every scope, hunt every plant, and write the page."""
     with ProcessPoolExecutor() as pool:
         reports = list(pool.map(exhaust, EXHAUSTED.values()))
     text = HEAD + "".join(map(scope_row, EXHAUSTED.values(), reports))

@@ -272,7 +272,6 @@ class World:
     # Methods for the parts.
 
     def allows(self, kind: str) -> bool:
-        """Return whether faults of this kind belong to the scope."""
         return kind in self.scope.kinds
 
     def allowed(self, *faults: Fault) -> list[Option]:
@@ -283,7 +282,6 @@ class World:
         self._pending.append(event)
 
     def say(self, text: str) -> None:
-        """Add a line to the trace."""
         if self._traced:
             self.trace.append(f"{self.now:7.2f}  {text}")
 

@@ -90,7 +90,6 @@ class Day:
                 task.add_done_callback(self.handling.discard)
 
     async def handle(self, report: Fill | Discrepancy) -> None:
-        """Acknowledge a report."""
         await asyncio.sleep(self.chance.choice([0.0, 0.1, self.chance.uniform(0, 60), self.chance.uniform(0, 400)]))
         await report.ack()
         self.acknowledged.add(report.idempotency_key or "")
@@ -215,7 +214,6 @@ class Day:
     # Books
 
     def check(self, delivered: dict[str, Decimal]) -> None:
-        """Compare the reports with the books."""
         fills = [each for each in self.reports.values() if isinstance(each, Fill)]
         told: dict[str, list[Fill]] = {}
         for fill in fills:
@@ -259,7 +257,6 @@ class Day:
 
 
 async def day(client: Client, sim: Simulator) -> Counter[str]:
-    """Play one day."""
     chance = random.Random(sim.brokerage.settings.seed)
     here = Day(client, sim, chance, chance.choice([*PLANTS, None, None, None, None]))
     delivers = here.plant is None and chance.random() < 0.3

@@ -9,7 +9,6 @@ from .results import Result, run_npm
 
 
 def run(bundle: Path, tools: Path, folder: Path) -> list[Result]:
-    """Lint the bundle."""
     ruleset = folder / "spectral.yaml"
     ruleset.write_text('extends: ["spectral:oas"]\n', "utf-8")
     redocly = run_npm(tools, "redocly", ["lint", bundle, "--format", "json", "--max-problems", "1000"], check=False)

@@ -70,7 +70,6 @@ async def _results(simulator: Simulator, process: asyncio.subprocess.Process) ->
 
 
 async def _answer(process: asyncio.subprocess.Process) -> Any:
-    """Return the next answer of the script."""
     line = await process.stdout.readline()
     if not line:
         raise RuntimeError("the script ended early; its errors are above")

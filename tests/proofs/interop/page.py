@@ -73,7 +73,6 @@ def cell(result: CallResult) -> str:
 
 
 def reason(result: CallResult) -> str:
-    """Return why a call is not covered."""
     return next((REASONS[name] for name in result.requests if name in REASONS), UNEXPLAINED)
 
 

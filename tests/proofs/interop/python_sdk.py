@@ -223,7 +223,6 @@ class Calls:
         )
 
     async def first(self, kind: Any) -> Any:
-        """Return the first watchlist of a kind, by its name."""
         lists = await kind.get(self.session)
         return await kind.get(self.session, lists[0].name)
 

@@ -76,7 +76,6 @@ def judge(name: str, environment: str, requests: Sequence[RequestRecord], error:
 
 
 def _operation(record: RequestRecord) -> Operation[Any] | None:
-    """Return the operation of the schema that a request calls."""
     operation = None if record.operation is None else OPERATIONS[record.operation]
     path = record.target.partition("?")[0]
     if operation is not None and operation.path.endswith("{id}") and not path[-1].isdigit():

@@ -84,7 +84,6 @@ def excess(sim: Simulator) -> list[str]:
 
 
 def contents(out: Path) -> dict[str, bytes]:
-    """Return every file below a directory."""
     return {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
 

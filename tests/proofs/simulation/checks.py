@@ -47,7 +47,6 @@ def check_counters(record: Record, attempts: list[Attempt]) -> None:
 
 
 def check_tokens(record: Record) -> None:
-    """Check the rate of token requests."""
     times = record.token_times
     for first, last in zip(times, times[MAX_TOKEN_REQUESTS_PER_MINUTE:], strict=False):
         if last - first < 60:

@@ -125,7 +125,6 @@ class RecordingTransport:
         self.closed = False
 
     async def send(self, request: Request) -> Response:
-        """Send once and record it."""
         assert request.operation is not None
         changes = request.operation.effect is not Effect.READ
         lane = "tokens" if request.operation.scope is None else "trades" if changes else "reads"

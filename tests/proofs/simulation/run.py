@@ -28,8 +28,6 @@ CALM_PERIOD = 180.0
 
 @attrs.frozen
 class Result:
-    """Result of a seed."""
-
     seed: int
     violations: tuple[str, ...]
     history: tuple[str, ...]
@@ -37,7 +35,6 @@ class Result:
 
     @property
     def digest(self) -> str:
-        """Digest of the history, byte for byte."""
         return hashlib.sha256("\n".join(self.history).encode()).hexdigest()[:16]
 
 

@@ -87,7 +87,6 @@ class TaggingTransport:
         self._arrivals: Counter[str] = Counter()
 
     async def send(self, request: Request) -> Response:
-        """Send once."""
         tag = str(len(self._calls))
         self._calls.append(CALL.get())
         return await self._inner.send(attrs.evolve(request, headers={**request.headers, TAG: tag}))
