@@ -18,21 +18,16 @@ from brokerage_async.blocking import Blocking
 from brokerage_async.simulator import Simulator
 
 from .documents import ROOT, blocks
+from .loops import ThreadLoop
 
 
 @pytest.fixture(scope="module")
 def simulator() -> Iterator[Simulator]:
     """Return a simulator that is served by a separate event loop in a thread."""
-    served = Simulator(equities=1200)
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    asyncio.run_coroutine_threadsafe(served.__aenter__(), loop).result(20)
-    yield served
-    asyncio.run_coroutine_threadsafe(served.__aexit__(None, None, None), loop).result(20)
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-    loop.close()
+    with ThreadLoop() as loop:
+        served = loop.call(Simulator(equities=1200).__aenter__)
+        yield served
+        loop.call(served.__aexit__, None, None, None)
 
 
 def loops() -> list[threading.Thread]:
