@@ -71,9 +71,7 @@ class PostgresServer:
         self._process: subprocess.Popen[bytes] | None = None
         if self._user:
             shutil.chown(folder, self._user)
-        binaries = programs()
-        assert binaries is not None
-        self._binaries = binaries
+        self._binaries = programs()
         self._run("initdb", "-D", folder / "data", "-A", "trust", "-U", "journal", "--no-sync").check_returncode()
 
     @property

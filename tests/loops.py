@@ -6,9 +6,7 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, ParamSpec, Self, TypeVar
 
-from brokerage_async.simulator.virtual_run import DeadlockError, VirtualLoop
-
-__all__ = ["DeadlockError", "ThreadLoop", "VirtualLoop", "on_real_time", "on_virtual_time", "run_in"]
+from brokerage_async.simulator.virtual_run import VirtualLoop
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -22,8 +22,6 @@ from brokerage_async.config import Environment, RefreshToken
 from brokerage_async.simulator import Simulator
 from tests.documents import ROOT
 
-__all__ = ["Crowd", "Service", "crowd", "preload", "program", "run_program"]
-
 PROCESSES = multiprocessing.get_context("forkserver")
 
 

@@ -50,7 +50,6 @@ class LoopbackServer:
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
-        assert task is not None
         self._tasks.add(task)
         self._writers.append(writer)
         with contextlib.suppress(asyncio.CancelledError, *HARMLESS):

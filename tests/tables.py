@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["for_each"]
-
 
 def for_each(names: str, rows: Iterable[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Run a test for every row of a table, and fail with the failures of all rows.

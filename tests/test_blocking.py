@@ -149,7 +149,6 @@ def test_blocking_ctrl_c_and_exit_hang_nowhere(simulator: Simulator) -> None:
         with subprocess.Popen(
             command, env=os.environ | simulator.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as program:
-            assert program.stdout is not None
             first = [program.stdout.readline().strip() for _ in expected[:2]]
             if how == "interrupt":
                 time.sleep(0.1)  # until the main thread waits

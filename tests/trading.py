@@ -180,7 +180,6 @@ def hold(here: Floor, symbol: str = "AAPL", quantity: int = 10) -> None:
     state, now = here.sim.brokerage.state, here.sim.clock.now()
     share = state.catalogue.instrument(models.InstrumentType.EQUITY, symbol)
     account = state.accounts.of(state.owner)[0]
-    assert share is not None
     state.bookkeeping.open_position(
         account, share, models.LegAction.BUY_TO_OPEN, Decimal(quantity), state.prices.price(share, now), now
     )

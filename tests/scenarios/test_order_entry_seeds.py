@@ -81,6 +81,17 @@ class Mortal:
 
         return call
 
+    async def die_after(self, seconds: float | None, work: list[asyncio.Task[None]]) -> bool:
+        """Let the work of the process end, or let the process die after some seconds. Return whether it died."""
+        done, going = await asyncio.wait(work, timeout=seconds)
+        self.dead = bool(going)
+        for task in going:
+            task.cancel()
+        await asyncio.gather(*going, return_exceptions=True)
+        for task in done:
+            task.result()
+        return self.dead
+
 
 class History:
     """Requested and reported outcomes, checked against the books after each step."""
@@ -131,15 +142,7 @@ class History:
         if process:
             work.append(asyncio.create_task(self.recover(entry)))
         life = self._chance.choice([None, self._chance.uniform(0, 5), self._chance.uniform(0, 90)])
-        done, going = await asyncio.wait(work, timeout=life)
-        if going:
-            self.tally["died"] += 1
-            journal.dead = True
-            for task in going:
-                task.cancel()
-            await asyncio.gather(*going, return_exceptions=True)
-        for task in done:
-            task.result()
+        self.tally["died"] += await journal.die_after(life, work)
 
     async def recover(self, entry: OrderEntry) -> None:
         for placement in await entry.recover():

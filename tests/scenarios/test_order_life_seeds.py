@@ -56,7 +56,6 @@ class Day:
         self.named[name] = None
         placement: Any
         if isinstance(ticket, models.NewComplexOrder):
-            assert ticket.trigger_order is not None
             trigger = attrs.evolve(ticket.trigger_order, external_identifier=name)
             placement = await self.entry.place_complex(self.account, attrs.evolve(ticket, trigger_order=trigger))
         else:
@@ -95,7 +94,6 @@ class Day:
         self.sim.settle()
         state = self.sim.brokerage.state
         account = state.accounts.get(self.account)
-        assert account is not None
         return {str(order.number): order for order in state.order_store.of([account])}
 
     def history(self, order_id: str) -> list[str]:
@@ -192,9 +190,7 @@ async def day(client: Client, sim: Simulator) -> Counter[str]:
 
 
 def play(seed: int) -> Counter[str]:
-    tally = run(day, start=START, seed=seed, client_options={"timeout": 10.0}, **SMALL)
-    assert tally is not None
-    return tally
+    return run(day, start=START, seed=seed, client_options={"timeout": 10.0}, **SMALL)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -41,7 +41,6 @@ async def nightly(folder: Path, *, kill_at: str | None = None) -> tuple[int, str
     """Run the program, and kill it when it prints a line."""
     lines = []
     async with started("-W", "error", "-c", NIGHTLY, cwd=folder) as process, asyncio.timeout(60):
-        assert process.stdout is not None
         async for line in process.stdout:
             lines.append(line.decode())
             if lines[-1].strip() == kill_at:
@@ -168,7 +167,6 @@ async def test_program_that_is_killed_anywhere_never_passes_its_cap(tmp_path: Pa
         options: dict[str, Any] = {"cwd": tmp_path, "env": environ}
         for _ in range(6):
             async with started("-W", "error", "-c", CAPPED, **options) as process:
-                assert process.stdout is not None
                 await process.stdout.readline()
                 await asyncio.sleep(chance.uniform(0, 0.15))
             assert sum(booked(brokerage).values()) <= ALLOWED

@@ -15,7 +15,7 @@ from brokerage_async.order_entry.decisions import DeliveryOutcome, delivery_of
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit
 from tests.http.test_network import basic
-from tests.proxy_server import ProxyServer, SilentServer, TlsFront
+from tests.proxy_server import ProxyServer, TlsFront
 from tests.raw_server import RawServer, answer
 from tests.scenarios.test_certificates import serving, trusting
 from tests.scenarios.test_error_frames import shown, waiting_in
@@ -138,7 +138,7 @@ class TestCredentials:
     async def test_password_of_the_proxy_is_in_no_frame_of_a_cancelled_call(self, place: str) -> None:
         async with (
             RawServer("stall", tls=serving("api.example")) as server,
-            SilentServer() as silent,
+            RawServer("stall") as silent,
             ProxyServer(silent.port if place == "_start_tls_connection" else server.port) as proxy,
         ):
             port = silent.port if place == "_create_proxy_connection" else proxy.port

@@ -28,10 +28,6 @@ async def history(client: Client, simulator: Simulator) -> str:
     return simulator.ledger.history()
 
 
-def day(until: str = "2026-06-10T16:00-04:00") -> str | None:
-    return run(history, start=START, until=until, seed=SEED, environment="production")
-
-
 async def test_program_has_the_same_day_in_every_process() -> None:
     outputs = []
     for hash_seed in ("1", "2"):
@@ -48,7 +44,8 @@ async def test_program_has_the_same_day_in_every_process() -> None:
 @pytest.mark.slow
 def test_twenty_days_are_identical_and_short() -> None:
     began = time.process_time()
-    days = {day() for _ in range(20)}
+    options = {"start": START, "until": "2026-06-10T16:00-04:00", "seed": SEED, "environment": "production"}
+    days = {run(history, **options) for _ in range(20)}
     assert (time.process_time() - began) / 20 < 5
     assert len(days) == 1
     assert None not in days
@@ -90,6 +87,5 @@ def test_bot_decides_the_same_over_http() -> None:
             return await trade_until(client, simulator, end)
 
     expected = run(in_memory, start=START, seed=SEED, environment="production", pace=pace)
-    assert expected is not None
     assert len(expected) > 4
     assert run_in(QuickLoop(300), over_http()) == expected

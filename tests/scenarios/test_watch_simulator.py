@@ -49,7 +49,6 @@ class Log:
     def add(self, change: Change[Order]) -> None:
         self.changes += 1
         if change.after is None:
-            assert change.before is not None
             return
         status = str(change.after.status)
         if not self.statuses[change.key] or self.statuses[change.key][-1] != status:

@@ -11,7 +11,6 @@ from codegen.read.rules import _referenced_fields
 from tests.schema.sources import FILES, FOLDER, OPERATIONS, ROOT, SCHEMAS, resolved, target, walk
 from tests.tables import for_each
 
-SHARED_PARAMETERS: dict[str, dict[str, Any]] = FILES["common.yaml"]["parameters"]
 OBJECTS = {name: schema for name, schema in SCHEMAS.items() if "properties" in schema}
 ENUMS = {name: schema for name, schema in SCHEMAS.items() if "enum" in schema}
 PROPERTIES = {(name, field): value for name, schema in OBJECTS.items() for field, value in schema["properties"].items()}

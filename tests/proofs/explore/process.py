@@ -277,14 +277,12 @@ class Process:
         if call is None or self.world.budget < 1 or call.cancelled or call.step.kind == "wait":
             return
         self._handles += 1
-        if self.world.choices.flip():
-            assert call.task is not None
-            if not call.task.done():
-                self.world.budget -= 1
-                call.cancelled = True
-                self.observe("cancelled", self._handles)
-                self.world.say(f"{call} is cancelled, before callback {self._handles}")
-                call.task.cancel()
+        if self.world.choices.flip() and not call.task.done():
+            self.world.budget -= 1
+            call.cancelled = True
+            self.observe("cancelled", self._handles)
+            self.world.say(f"{call} is cancelled, before callback {self._handles}")
+            call.task.cancel()
 
 
 class Stream:

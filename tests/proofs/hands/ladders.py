@@ -114,15 +114,7 @@ class History:
         if process and chance.random() < 0.5:
             await entry.recover()
         work = [asyncio.create_task(self.call(entry)) for _ in range(chance.choice([1, 1, 1, 2]))]
-        done, going = await asyncio.wait(work, timeout=chance.choice([None, chance.uniform(0, 60)]))
-        if going:
-            self.tally["died"] += 1
-            journal.dead = True
-            for task in going:
-                task.cancel()
-            await asyncio.gather(*going, return_exceptions=True)
-        for task in done:
-            task.result()
+        self.tally["died"] += await journal.die_after(chance.choice([None, chance.uniform(0, 60)]), work)
 
     async def check_end(self) -> None:
         """Check the books from the first moment on, and what `recover` finds."""

@@ -40,7 +40,6 @@ async def placing_anew(
     await self.cancel(account, number)
     new = attrs.evolve(order(edit.external_identifier, ladders.QUANTITY), price=edit.price)
     answer = await self._context.executor.execute(ORDERS_SUBMIT.bind(account_number=account, body=new))
-    assert answer.order is not None
     return OrderChange(outcome=ChangeOutcome.APPLIED, order=answer.order, order_id=str(answer.order.id))
 
 

@@ -60,7 +60,6 @@ def settings_of(simulator: Simulator) -> dict[str, Any]:
 
 
 async def _results(simulator: Simulator, process: asyncio.subprocess.Process) -> AsyncIterator[CallResult]:
-    assert process.stdin is not None
     for name in await _answer(process):
         before = len(simulator.ledger.requests)
         process.stdin.write(f"{name}\n".encode())

@@ -23,14 +23,14 @@ Treatment = Callable[[bytes], Awaitable[bool]]
 """Called with every message of a client; may wait. True drops the acknowledgement of an effect."""
 
 
-def at_random(seed: int, *, drop: float, delay: float, seconds: float = 0.2) -> Treatment:
-    """Return a treatment with these chances, and ``seconds`` for a message that is delayed."""
+def at_random(seed: int, *, drop: float, delay: float) -> Treatment:
+    """Return a treatment with these chances, and 200 ms for a message that is delayed."""
     chance = random.Random(seed)
 
     async def treat(message: bytes) -> bool:
         dropped, delayed = chance.random() < drop, chance.random() < delay
         if delayed:
-            await asyncio.sleep(seconds)
+            await asyncio.sleep(0.2)
         return dropped
 
     return treat

@@ -52,7 +52,6 @@ class Served:
 @asynccontextmanager
 async def serve(state: Path) -> AsyncIterator[Served]:
     async with program("-u", "-m", "brokerage_async", "simulator", "--state", state) as process:
-        assert process.stdout is not None
         lines = [(await process.stdout.readline()).decode() for _ in range(9)]
         settings = dict(re.findall(r"^export (\w+)=(\S+)$", "".join(lines), re.MULTILINE))
         with patch.dict(os.environ, settings):

@@ -80,9 +80,7 @@ class Record:
             number=number, operation=operation.name, effect=operation.effect.value, deadline=deadline, began=began
         )
         CALL.set(number)
-        task = asyncio.current_task()
-        assert task is not None
-        self.running[number] = task
+        self.running[number] = asyncio.current_task()
         self.write(f"call {number} {operation.name}")
         return call
 
@@ -125,7 +123,6 @@ class RecordingTransport:
         self.closed = False
 
     async def send(self, request: Request) -> Response:
-        assert request.operation is not None
         changes = request.operation.effect is not Effect.READ
         lane = "tokens" if request.operation.scope is None else "trades" if changes else "reads"
         sent_at = asyncio.get_running_loop().time()
