@@ -59,23 +59,15 @@ async def test_untrusted_certificate_is_named_and_nothing_was_sent(name: str, co
         assert server.requests == []
 
 
-async def test_client_certificate_is_presented() -> None:
-    context = trusting(presenting=AUTHORITY.issue_cert("me@example.com"))
-    async with (
-        RawServer(LIST, tls=serving("127.0.0.1", demanding=True)) as server,
-        client_of(server, context) as client,
-    ):
-        assert await client.watchlists.list() == []
-
-
-async def test_missing_client_certificate_fails_the_call() -> None:
-    async with (
-        RawServer(LIST, tls=serving("127.0.0.1", demanding=True)) as server,
-        client_of(server, trusting()) as client,
-    ):
-        with pytest.raises(errors.TransportError):
-            await client.watchlists.list()
-        assert server.requests == []
+async def test_client_certificate_is_presented_where_it_is_demanded() -> None:
+    presenting = trusting(presenting=AUTHORITY.issue_cert("me@example.com"))
+    async with RawServer(LIST, tls=serving("127.0.0.1", demanding=True)) as server:
+        async with client_of(server, presenting) as client:
+            assert await client.watchlists.list() == []
+        async with client_of(server, trusting()) as client:
+            with pytest.raises(errors.TransportError):
+                await client.watchlists.list()
+    assert len(server.requests) == 1
 
 
 PROGRAM = """
