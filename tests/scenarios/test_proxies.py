@@ -131,8 +131,10 @@ class TestCredentials:
             with pytest.raises(errors.BrokerageError) as caught:
                 await client.watchlists.list()
             await client.aclose()
-        assert_hides_password(caught.value)
-        assert PASSWORD.encode() not in pickle.dumps(caught.value)
+        error = caught.value
+        error.with_traceback(error.__traceback__.tb_next)  # the test's own frame holds the password
+        assert [where for where, text in shown(error, set()) if PASSWORD in text or CREDENTIALS in text] == []
+        assert PASSWORD.encode() not in pickle.dumps(error)
 
     @pytest.mark.parametrize("place", ["_create_proxy_connection", "_start_tls_connection", "start"])
     async def test_password_of_the_proxy_is_in_no_frame_of_a_cancelled_call(self, place: str) -> None:
@@ -153,11 +155,6 @@ class TestCredentials:
         shown = repr([frame.f_locals for frame in frames])
         assert PASSWORD not in shown
         assert CREDENTIALS not in shown
-
-
-def assert_hides_password(error: BaseException) -> None:
-    error.with_traceback(error.__traceback__.tb_next)  # the test's own frame holds the password
-    assert [where for where, text in shown(error, set()) if PASSWORD in text or CREDENTIALS in text] == []
 
 
 Refusal = Callable[[str], bytes | None]
