@@ -21,7 +21,7 @@ MARKS = {
     "command: main job": ".ci/run",
     "command: tests": ".ci/run",
     "snippet: simulator": "tests/test_readme.py",
-    "start": "tests/test_start_page.py",
+    "start": "tests/test_documents.py",
 }
 """Marks of blocks that something else runs."""
 
@@ -59,7 +59,6 @@ class Block:
 
 
 def blocks(page: Path) -> list[Block]:
-    """Return the console blocks of a page."""
     text = page.read_text("utf-8")
     return [
         Block(text.count("\n", 0, each.start("script")), each["mark"] or "", each["script"], each["shown"] or "")
@@ -68,7 +67,6 @@ def blocks(page: Path) -> list[Block]:
 
 
 def runs_elsewhere(block: Block) -> bool:
-    """Return whether another test runs the block."""
     return block.mark in MARKS or block.mark.partition(":")[0] in MARKS
 
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-__all__ = ["DxLinkServer", "problems"]
-
 ZERO: dict[str, Any] = {"const": 0}
 TEXT: dict[str, Any] = {"type": "string"}
 NUMBER: dict[str, Any] = {"type": "number"}

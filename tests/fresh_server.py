@@ -1,40 +1,19 @@
 """Servers that tests start themselves, each in a temporary folder."""
 
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol, TypeVar
-
-__all__ = ["fresh_server"]
-
-
-class Startable(Protocol):
-    """A server that can be started and stopped."""
-
-    def start(self) -> None:
-        """Start it and wait until it answers."""
-        ...
-
-    def stop(self) -> None:
-        """Stop it, if it runs."""
-        ...
-
-
-S = TypeVar("S", bound=Startable)
+from typing import Any
 
 
 @contextmanager
-def fresh_server(make: Callable[[Path], S], *, prefix: str) -> Iterator[S]:
-    """Start the server that ``make`` returns for a new folder and yield it. Remove both afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix=prefix))
-    try:
-        server = make(folder)
+def fresh_server(make: Callable[[Path], Any], *, prefix: str) -> Iterator[Any]:
+    """Start the server that ``make`` returns for a new folder and yield it. Stop it and remove both afterwards."""
+    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as folder:
+        server = make(Path(folder))
         try:
             server.start()
             yield server
         finally:
             server.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

@@ -71,19 +71,15 @@ class PostgresServer:
         self._process: subprocess.Popen[bytes] | None = None
         if self._user:
             shutil.chown(folder, self._user)
-        binaries = programs()
-        assert binaries is not None
-        self._binaries = binaries
+        self._binaries = programs()
         self._run("initdb", "-D", folder / "data", "-A", "trust", "-U", "journal", "--no-sync").check_returncode()
 
     @property
     def dsn(self) -> str:
-        """The connection string."""
         return f"host={self._folder} user=journal dbname=postgres"
 
     @property
     def socket(self) -> Path:
-        """The socket that it listens on."""
         return self._folder / ".s.PGSQL.5432"
 
     def start(self) -> None:

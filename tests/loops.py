@@ -2,12 +2,11 @@
 
 import asyncio
 import functools
-from collections.abc import Callable, Coroutine
-from typing import Any, ParamSpec, TypeVar
+import threading
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, ParamSpec, Self, TypeVar
 
-from brokerage_async.simulator.virtual_run import DeadlockError, VirtualLoop
-
-__all__ = ["DeadlockError", "VirtualLoop", "on_real_time", "on_virtual_time", "run_in"]
+from brokerage_async.simulator.virtual_run import VirtualLoop
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,6 +35,32 @@ def run_in(loop: asyncio.AbstractEventLoop, main: Coroutine[Any, Any, T]) -> T:
             loop.run_until_complete(loop.shutdown_asyncgens())
     finally:
         loop.close()
+
+
+class ThreadLoop:
+    """Event loop in a separate thread, for servers that synchronous code calls."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="another loop")
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function in the loop, and return its result, awaited if need be."""
+
+        async def called() -> Any:
+            result = function(*arguments)
+            return await result if isinstance(result, Awaitable) else result
+
+        return asyncio.run_coroutine_threadsafe(called(), self._loop).result(60)
 
 
 def _in_loop(

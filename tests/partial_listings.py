@@ -9,8 +9,6 @@ import attrs
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
 
-__all__ = ["altered", "emptied", "hiding", "oldest_first", "unlinked", "unnamed"]
-
 Order = dict[str, Any]
 
 

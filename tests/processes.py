@@ -1,4 +1,4 @@
-"""Processes that tests fork from a warm parent, start at once and kill, each with a pipe for its messages."""
+"""Programs that tests run, and processes that they fork from a warm parent, each with a pipe for its messages."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ import contextlib
 import multiprocessing
 import os
 import signal
-from collections.abc import AsyncIterator, Callable
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from multiprocessing.connection import Connection
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self, TypeVar
 
 import attrs
@@ -17,17 +20,48 @@ import attrs
 from brokerage_async.client import Client
 from brokerage_async.config import Environment, RefreshToken
 from brokerage_async.simulator import Simulator
-
-__all__ = ["Crowd", "Service", "crowd", "preload"]
+from tests.documents import ROOT
 
 PROCESSES = multiprocessing.get_context("forkserver")
 DRIVER = ("brokerage_async.journal.postgres", "psycopg")
 """Modules of a journal on PostgreSQL, which take longer to load than a worker needs for all else."""
 
 
+@asynccontextmanager
+async def program(
+    *arguments: str | Path, cwd: Path = ROOT, env: Mapping[str, str] = MappingProxyType({})
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run Python with these arguments until the end of the block. All its output comes through one pipe."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, *arguments, cwd=cwd, env={**os.environ, "PYTHONPATH": str(ROOT), **env},
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
+
+
+async def run_program(*arguments: str | Path, seconds: float | None = 60, **options: Any) -> tuple[int | None, str]:
+    """Run Python to its end, or for some seconds. Return its exit code, -9 if it was killed, and its output."""
+    output = b""
+    async with program(*arguments, **options) as process:
+        with contextlib.suppress(TimeoutError):
+            output, _ = await asyncio.wait_for(process.communicate(), seconds)
+    return process.returncode, output.decode()
+
+
 def preload(*modules: str) -> None:
     """Let processes find these modules loaded."""
     PROCESSES.set_forkserver_preload([*modules, "aiohttp", "brokerage_async.http.transport"])
+
+
+def _run(work: Callable[..., Any], *arguments: Any) -> None:
+    result = work(*arguments)
+    if asyncio.iscoroutine(result):
+        asyncio.run(result)
 
 
 @attrs.frozen(kw_only=True)
@@ -66,10 +100,10 @@ class Crowd:
         self._workers: list[tuple[Any, Connection]] = []
         self._stirred = asyncio.Event()
 
-    def start(self, work: Callable[..., None], *arguments: Any) -> int:
-        """Start a worker. Return its number."""
+    def start(self, work: Callable[..., Any], *arguments: Any) -> int:
+        """Start a worker, a function or a coroutine function. Return its number."""
         here, there = PROCESSES.Pipe()
-        process = PROCESSES.Process(target=work, args=(there, *arguments), daemon=True)
+        process = PROCESSES.Process(target=_run, args=(work, there, *arguments), daemon=True)
         process.start()
         there.close()
         number = len(self._workers)
@@ -104,7 +138,6 @@ class Crowd:
                 await self._stirred.wait()
 
     async def wait_for_all(self, seconds: float) -> None:
-        """Wait until every worker has ended."""
         await self.wait_for(lambda crowd: len(crowd.ended) == len(crowd._workers), seconds)
 
     def of(self, kind: str) -> list[tuple[int, Any]]:

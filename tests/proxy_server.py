@@ -21,13 +21,6 @@ async def relay(one: Streams, other: Streams) -> None:
     await asyncio.gather(pump(one[0], other[1]), pump(other[0], one[1]))
 
 
-class SilentServer(LoopbackServer):
-    """Server that accepts connections and never answers."""
-
-    async def serve(self, client: Streams) -> None:
-        await asyncio.sleep(3600)
-
-
 class TlsFront(LoopbackServer):
     """TLS server that passes everything on to a plain one."""
 

@@ -50,7 +50,6 @@ class LoopbackServer:
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
-        assert task is not None
         self._tasks.add(task)
         self._writers.append(writer)
         with contextlib.suppress(asyncio.CancelledError, *HARMLESS):
@@ -81,7 +80,6 @@ class RawServer(LoopbackServer):
 
     @property
     def lines(self) -> list[str]:
-        """Request lines of all requests."""
         return [request.split(b"\r\n", 1)[0].decode() for request in self.requests]
 
     async def say(self, unasked: bytes) -> None:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import contextlib
 import functools
 import http.server
-import shutil
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from tests.browser.chromium import OPTIONS, PROGRAM
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page
@@ -28,11 +29,6 @@ PHONE = {"width": 390, "height": 844}
 PHONE_PAGES = (
     "index.html", "start.html", "order-entry.html", "from-other-clients.html", "operations.html", "bulk.html",
     "reference/messages.html", "reference/operations/orders.html", "search.html",
-)  # fmt: skip
-
-FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 
 WIDER = """() => {
@@ -118,8 +114,7 @@ def _picture(page: Page, folder: Path | None, name: str) -> None:
 
 def main(site: str, pictures: str | None = None) -> int:
     """Run the command. Return 1 if the site is not as a reader needs it."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
+    if PROGRAM is None:
         print("skipped: there is no Chromium here (Debian: apt-get install chromium)")
         return 0
     from playwright.sync_api import sync_playwright
@@ -129,7 +124,7 @@ def main(site: str, pictures: str | None = None) -> int:
         folder.mkdir(parents=True, exist_ok=True)
     with served(Path(site)) as address, sync_playwright() as playwright, tempfile.TemporaryDirectory() as profile:
         context = playwright.chromium.launch_persistent_context(
-            profile, executable_path=chromium, headless=True, args=list(FLAGS)
+            profile, executable_path=PROGRAM, headless=True, args=OPTIONS
         )
         strangers = stay_here(context, address)
         problems = search(context.new_page(), address, folder) + on_a_phone(context, address, folder)

@@ -2,11 +2,9 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
-
-__all__ = ["for_each"]
 
 
 def for_each(names: str, rows: Iterable[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -23,39 +21,26 @@ def for_each(names: str, rows: Iterable[Any]) -> Callable[[Callable[..., Any]], 
         signature = inspect.signature(test)
         left = [each for name, each in signature.parameters.items() if name not in parameters]
 
-        def arguments() -> Iterator[tuple[dict[str, Any], list[Exception]]]:
+        async def run(*args: Any, **fixtures: Any) -> None:
             failures: list[Exception] = []
             for row in table:
-                yield dict(zip(parameters, row, strict=True)), failures
+                given = dict(zip(parameters, row, strict=True))
+                try:
+                    result = test(*args, **fixtures, **given)
+                    if inspect.isawaitable(result):
+                        await result
+                except Exception as error:
+                    error.add_note(f"row: {', '.join(f'{name}={value!r:.200}' for name, value in given.items())}")
+                    failures.append(error)
             if failures:
                 raise ExceptionGroup(f"{len(failures)} of {len(table)} rows failed", failures)
 
-        @contextmanager
-        def noted(row: dict[str, Any], failures: list[Exception]) -> Iterator[None]:
-            try:
-                yield
-            except Exception as error:
-                error.add_note(f"row: {', '.join(f'{name}={value!r:.200}' for name, value in row.items())}")
-                failures.append(error)
+        def run_at_once(*args: Any, **fixtures: Any) -> None:
+            with suppress(StopIteration):
+                run(*args, **fixtures).send(None)
 
-        if inspect.iscoroutinefunction(test):
-
-            @functools.wraps(test)
-            async def run_async(*args: Any, **fixtures: Any) -> None:
-                for row, failures in arguments():
-                    with noted(row, failures):
-                        await test(*args, **fixtures, **row)
-
-            run_async.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
-            return run_async
-
-        @functools.wraps(test)
-        def run(*args: Any, **fixtures: Any) -> None:
-            for row, failures in arguments():
-                with noted(row, failures):
-                    test(*args, **fixtures, **row)
-
-        run.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
-        return run
+        made = functools.wraps(test)(run if inspect.iscoroutinefunction(test) else run_at_once)
+        made.__signature__ = signature.replace(parameters=left)
+        return made
 
     return decorate

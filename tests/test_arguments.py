@@ -15,10 +15,6 @@ from tests.tables import for_each
 NOT_SECONDS: list[Any] = [0, -1, True, "1", float("nan"), float("inf"), 10**400, Decimal(1), b"1", []]
 
 
-def shortened(value: object) -> str:
-    return repr(value)[:12]
-
-
 def test_checks_return_what_they_accept() -> None:
     assert arguments.check_timeout("wait", None) is None
     assert [arguments.check_flag("strict", value) for value in (True, False)] == [True, False]

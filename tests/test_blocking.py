@@ -18,21 +18,16 @@ from brokerage_async.blocking import Blocking
 from brokerage_async.simulator import Simulator
 
 from .documents import ROOT, blocks
+from .loops import ThreadLoop
 
 
 @pytest.fixture(scope="module")
 def simulator() -> Iterator[Simulator]:
     """Return a simulator that is served by a separate event loop in a thread."""
-    served = Simulator(equities=1200)
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    asyncio.run_coroutine_threadsafe(served.__aenter__(), loop).result(20)
-    yield served
-    asyncio.run_coroutine_threadsafe(served.__aexit__(None, None, None), loop).result(20)
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-    loop.close()
+    with ThreadLoop() as loop:
+        served = loop.call(Simulator(equities=1200).__aenter__)
+        yield served
+        loop.call(served.__aexit__, None, None, None)
 
 
 def loops() -> list[threading.Thread]:
@@ -154,7 +149,6 @@ def test_blocking_ctrl_c_and_exit_hang_nowhere(simulator: Simulator) -> None:
         with subprocess.Popen(
             command, env=os.environ | simulator.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as program:
-            assert program.stdout is not None
             first = [program.stdout.readline().strip() for _ in expected[:2]]
             if how == "interrupt":
                 time.sleep(0.1)  # until the main thread waits

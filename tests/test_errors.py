@@ -25,38 +25,19 @@ CONTEXT = {
 @for_each(
     "parent, children",
     [
-        (
-            errors.BrokerageError,
-            {
-                "ConfigurationError",
-                "InvalidRequestError",
-                "TransportError",
-                "IncompleteFetchError",
-                "ResponseDecodeError",
-                "TokenError",
-                "APIError",
-                "OrderError",
-                "StreamError",
-            },
-        ),
+        (errors.BrokerageError, {
+            "ConfigurationError", "InvalidRequestError", "TransportError", "IncompleteFetchError",
+            "ResponseDecodeError", "TokenError", "APIError", "OrderError", "StreamError",
+        }),
         (errors.StreamError, {"StreamRefusedError", "MessageTooLargeError", "SlowConsumerError"}),
         (errors.TransportError, {"RequestNotSentError", "ResponseLostError", "DeadlineExceededError"}),
-        (
-            errors.APIError,
-            {
-                "BadRequestError",
-                "AuthenticationError",
-                "PermissionDeniedError",
-                "NotFoundError",
-                "VersionNotSupportedError",
-                "UnprocessableError",
-                "RateLimitError",
-                "ServerError",
-            },
-        ),
+        (errors.APIError, {
+            "BadRequestError", "AuthenticationError", "PermissionDeniedError", "NotFoundError",
+            "VersionNotSupportedError", "UnprocessableError", "RateLimitError", "ServerError",
+        }),
         (errors.UnprocessableError, {"PreflightError", "OrderNotCancellableError"}),
     ],
-)
+)  # fmt: skip
 def test_the_tree(parent: Any, children: Any) -> None:
     assert {child.__name__ for child in parent.__subclasses__() if child.__module__ == errors.__name__} == children
 

@@ -15,17 +15,8 @@ ROOT = Path(brokerage_async.__file__).parent
 
 LAYERS = (
     {
-        "_arguments",
-        "_decimals",
-        "_open_enums",
-        "_portable",
-        "_secrets",
-        "_terms",
-        "_values",
-        "_version",
-        "_wire",
-        "errors",
-        "operation",
+        "_arguments", "_decimals", "_open_enums", "_portable", "_secrets", "_terms", "_values", "_version", "_wire",
+        "errors", "operation",
     },
     {"_generated", "config", "storage"},
     {"arrow", "chains", "models", "observers", "protocol", "symbols", "tickets"},
@@ -37,7 +28,7 @@ LAYERS = (
     {"conformance"},
     {"blocking", "cli", "pytest_plugin", "simulator"},
     {"__main__"},
-)
+)  # fmt: skip
 """Lowest first; a folder stands for all that is in it."""
 
 FEATURES = {"bulk", "fleet", "journal", "order_entry", "stream", "watch"}
@@ -49,21 +40,9 @@ EDGES = {"blocking", "cli", "pytest_plugin", "simulator"}
 OUTER = {("cli", "simulator"), ("pytest_plugin", "simulator")}
 
 SIMULATOR_SEES = {
-    "_arguments",
-    "_decimals",
-    "_generated",
-    "_open_enums",
-    "_portable",
-    "_secrets",
-    "_terms",
-    "_values",
-    "arrow",
-    "errors",
-    "models",
-    "operation",
-    "protocol",
-    "simulator",
-}
+    "_arguments", "_decimals", "_generated", "_open_enums", "_portable", "_secrets", "_terms", "_values", "arrow",
+    "errors", "models", "operation", "protocol", "simulator",
+}  # fmt: skip
 SIMULATOR_SHELL = {f"{PACKAGE}.simulator.{name}" for name in ("simulator", "virtual_run")}
 """Modules that hand out clients."""
 
@@ -93,7 +72,6 @@ def import_statements(module: str) -> list[ast.Import | ast.ImportFrom]:
 
 @cache
 def imports_of(module: str) -> frozenset[str]:
-    """Return every module of the package that a module imports."""
     return frozenset(_imports_of(module))
 
 

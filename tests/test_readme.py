@@ -19,6 +19,7 @@ from codegen.site import copies, pages
 from tests.served_versions import serve_versions
 from tests.tables import for_each
 
+from . import console
 from .documents import PAGES, README, ROOT, blocks, printed_by
 
 NOTEBOOK = """\
@@ -31,6 +32,8 @@ async def cells(namespace):
 asyncio.run(cells({{}}))
 """
 """Program that runs cells one after another in a running event loop, as a notebook does."""
+
+SCRIPTS = {block.mark: block.script for block in console.blocks(README)}
 
 
 def snippets() -> list[object]:
@@ -99,19 +102,13 @@ async def test_snippets_run_as_they_stand(
 
 @for_each("name, needs", [("main job", "brokerage-async demo"), ("tests", "nox -s tests")])
 def test_commands_stand_under_their_comments(name: str, needs: str) -> None:
-    block = re.search(
-        rf"^<!-- command: {name} -->\n```sh\n(.*?)^```", README.read_text("utf-8"), re.DOTALL | re.MULTILINE
-    )
-    assert needs in block[1]
+    assert needs in SCRIPTS[f"command: {name}"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell of Unix")
 def test_the_simulator_serves_the_snippets(tmp_path: Path) -> None:
-    block = re.search(
-        r"^<!-- snippet: simulator -->\n```sh\n(.*?)^```", README.read_text("utf-8"), re.DOTALL | re.MULTILINE
-    )
     program = f"{sys.executable} -m brokerage_async"
-    start = block[1].replace(".venv/bin/brokerage-async", program)
+    start = SCRIPTS["snippet: simulator"].replace(".venv/bin/brokerage-async", program)
     done = subprocess.run(
         ["sh", "-c", f'{start}\n{program} orders list; echo "account $BROKERAGE_ACCOUNT"; kill $!'],
         cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)},

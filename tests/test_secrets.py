@@ -6,6 +6,7 @@ import json
 import pickle
 import pprint
 import traceback
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -13,6 +14,9 @@ from rich.pretty import pretty_repr
 from rich.traceback import Traceback
 
 from brokerage_async._secrets import Secret, revealed
+from brokerage_async.journal import SqliteJournal
+from brokerage_async.simulator import Simulator
+from tests.trading import SMALL, order
 
 PLAIN = "zq81jfkd02mx" * 20
 SECRET = Secret(PLAIN)
@@ -62,3 +66,15 @@ def test_tracebacks_with_locals_show_no_letter() -> None:
     shown = console.file.getvalue() + "".join(map(repr, frames[0].f_locals.values()))
     assert shown.count("<secret>") >= 4
     assert "zq8" not in shown
+
+
+async def test_no_secret_is_in_the_journal_of_orders(tmp_path: Path) -> None:
+    async with Simulator(**SMALL) as sim, sim.client() as client, SqliteJournal(tmp_path / "orders.journal") as journal:
+        placement = await client.order_entry(journal).place(sim.account_numbers[0], order("mine"))
+        token = await client.session.engine.tokens.get()
+        written = b"".join(file.read_bytes() for file in tmp_path.iterdir())  # noqa: ASYNC240
+    assert b"mine" in written
+    assert placement.body in written
+    for secret in (sim.client_secret, sim.refresh_token, token.reveal().removeprefix("Bearer ")):
+        assert len(secret) > 8
+        assert secret.encode() not in written

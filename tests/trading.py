@@ -39,6 +39,7 @@ NOTHING_LISTED = (
     b'"total-items":0,"total-pages":0,"current-item-count":0}}'
 )
 FAILED = b'{"data":{"errors":[{"code":"margin_check_failed","message":"Not enough buying power"}]},"context":"/"}'
+SPREAD = "AAPL  260717C00200000", "AAPL  260717C00210000"
 POLICY = ReconcilePolicy()
 TIMEOUT = 5.0
 
@@ -179,10 +180,33 @@ def hold(here: Floor, symbol: str = "AAPL", quantity: int = 10) -> None:
     state, now = here.sim.brokerage.state, here.sim.clock.now()
     share = state.catalogue.instrument(models.InstrumentType.EQUITY, symbol)
     account = state.accounts.of(state.owner)[0]
-    assert share is not None
     state.bookkeeping.open_position(
         account, share, models.LegAction.BUY_TO_OPEN, Decimal(quantity), state.prices.price(share, now), now
     )
+
+
+def random_ticket(
+    chance: random.Random, symbol: str, price: Decimal, *, held: Decimal = Decimal(0)
+) -> models.NewOrder | models.NewComplexOrder:
+    """Return an order that rests, fills at once or later: of one leg, a spread, or a bracket."""
+    quantity = chance.randint(1, 9)
+    near = (price * Decimal(chance.choice(["0.5", "0.999", "1", "1.01"]))).quantize(Decimal("0.01"))
+    resting = tickets.limit(tickets.buy_to_open(symbol, quantity), price=near)
+    match chance.randrange(6):
+        case 0:
+            lower, higher = SPREAD
+            legs = tickets.buy_to_open(lower, quantity), tickets.sell_to_open(higher, quantity)
+            return tickets.limit(*legs, debit="9")
+        case 1:
+            exits = tickets.sell_to_close(symbol, quantity)
+            profit = tickets.limit(exits, price=(price * 2).quantize(Decimal(1)))
+            loss = tickets.stop(exits, trigger=(price / 4).quantize(Decimal(1)))
+            return tickets.bracket(resting, profit=profit, loss=loss)
+        case 2 if held > 0:
+            return tickets.market(tickets.sell_to_close(symbol, min(held, quantity)))
+        case 3:
+            return tickets.market(tickets.buy_to_open(symbol, quantity))
+    return resting
 
 
 def exclusive_orders(external_identifier: str | None = None, symbol: str = "AAPL") -> models.NewComplexOrder:
@@ -321,7 +345,6 @@ def slow_journal(method: str, seconds: float) -> HookedJournal:
 
 
 def originals(records: list[OrderRecord]) -> list[OrderRecord]:
-    """Return the orders that replace no other."""
     return [record for record in records if record.replaces_order_id is None]
 
 

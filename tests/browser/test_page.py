@@ -30,7 +30,6 @@ class Desk:
         self.account = simulator.account_numbers[0]
 
     async def place(self) -> str:
-        """Place an order that rests, and return its identifier."""
         placed = await self.client.orders.submit(self.account, limit(buy_to_open("AAPL", 10), price="150"))
         return placed.order.id or ""
 

@@ -11,12 +11,10 @@ from tests.codegen.support import TOY, Package, imported
 
 @pytest.fixture
 def toy(tmp_path: Path) -> Path:
-    """Return the folder of a copy of the toy schema."""
     return Path(shutil.copytree(TOY, tmp_path / "schema"))
 
 
 @pytest.fixture(scope="session")
 def garden(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Package]:
-    """Yield the package generated from the toy schema, imported."""
     with imported(TOY, tmp_path_factory.mktemp("garden")) as package:
         yield package

@@ -37,8 +37,6 @@ def problems_of(schema: Path) -> list[str]:
 
 
 class Package:
-    """A generated package that was imported."""
-
     def __init__(self, folder: Path) -> None:
         self.name = folder.name
 

@@ -14,7 +14,6 @@ def operation(name: str, body: str | None) -> Operation:
 
 
 def model(name: str, *nested: str) -> Model:
-    """Return a model with one field for each nested model."""
     fields = tuple(
         Field(name=each.lower(), wire=each.lower(), type=Type(kind="model", name=each), description="")
         for each in nested

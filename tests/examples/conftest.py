@@ -33,7 +33,6 @@ class Stage:
         return module
 
     def orders(self) -> list[OrderRecord]:
-        """Return the orders of the account, oldest first."""
         return self.simulator.ledger.orders(account_number=self.account)
 
     def shown(self) -> str:

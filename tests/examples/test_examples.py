@@ -1,20 +1,31 @@
-"""The folder of examples: programs short enough to copy, listed where users look."""
+"""The folder of examples: programs short enough to copy, listed where users look, and tried on a simulator."""
 
 import ast
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
+import pytest
+from aiohttp.test_utils import TestClient, TestServer
+
+from brokerage_async import models
+from brokerage_async.chains import OptionChain
+from brokerage_async.errors import InvalidRequestError
+from brokerage_async.tickets import buy_to_open, limit, market, sell_to_open
 from tests.tables import for_each
 
-from ..documents import ROOT
-from .conftest import FOLDER
+from .conftest import FOLDER, Stage
 
 PROGRAMS = sorted(FOLDER.glob("*.py"))
 
 
 def test_there_are_twelve_examples_and_a_test_of_each() -> None:
     assert len(PROGRAMS) == 12
-    tested = {path.stem.removeprefix("test_") for path in (ROOT / "tests" / "examples").glob("test_*.py")}
-    assert {path.stem for path in PROGRAMS} == tested - {"examples"}
+    tests = "".join(path.read_text("utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+    assert [path.stem for path in PROGRAMS if f'"{path.stem}' not in tests] == []
 
 
 @for_each("path", PROGRAMS)
@@ -24,4 +35,211 @@ def test_example_is_short_says_how_to_run_it_and_is_listed(path: Path) -> None:
     longest = 170 if name == "lumibot_broker.py" else 120  # its base class demands 16 methods
     assert 30 <= source.count("\n") <= longest
     assert f"python examples/{name}" in (ast.get_docstring(ast.parse(source)) or "")
-    assert f"examples/{name}" in (ROOT / "docs" / "programs.md").read_text("utf-8")
+    assert f"examples/{name}" in (FOLDER.parent / "docs" / "programs.md").read_text("utf-8")
+
+
+TRADE = ["AAPL", "10", "200.50", "trade-1"]
+
+
+async def test_bracket_is_placed_once_and_followed_to_its_end(stage: Stage) -> None:
+    program = stage.load("bracket_bot")
+    stage.patch.setattr(program, "PAUSE", 0.01)
+    stage.simulator.set_price("AAPL", "200")
+    first = asyncio.create_task(program.main(TRADE))
+    async with asyncio.timeout(20):
+        while "entry Filled" not in stage.shown():
+            stage.simulator.clock.advance(1)
+            await asyncio.sleep(0.02)
+    first.cancel()  # as good as a crash: the exits work on at the broker
+    await asyncio.wait({first})
+    again = asyncio.create_task(program.main(TRADE))
+    stage.simulator.set_price("AAPL", "220")
+    async with asyncio.timeout(20):
+        while not again.done():
+            stage.simulator.clock.advance(1)
+            await asyncio.sleep(0.02)
+    await again
+    shown = stage.shown()
+    assert "placed" in shown
+    assert "profit Filled" in shown
+    assert "loss Cancelled" in shown
+    assert len(stage.orders()) == 3
+
+
+async def test_other_prices_under_the_same_name_are_refused(stage: Stage) -> None:
+    program = stage.load("bracket_bot")
+    stage.patch.setattr(program, "follow", lambda *_: asyncio.sleep(0))
+    await program.main(TRADE)
+    with pytest.raises(InvalidRequestError, match="another order"):
+        await program.main(["AAPL", "10", "201.00", "trade-1"])
+    assert len(stage.orders()) == 3
+
+
+async def test_delta_spread_is_shown_first_and_sold_once(stage: Stage) -> None:
+    program = stage.load("delta_spread")
+    before = len(stage.orders())
+    await program.main(["AAPL"])
+    shown = stage.shown()
+    short, long = (abs(float(each)) for each in re.findall(r"delta (-0\.\d+)", shown))
+    assert 0.1 < short < 0.22
+    assert long < short
+    assert "for a credit of" in shown
+    assert len(stage.orders()) == before
+    await program.main(["AAPL", "--send"])
+    assert "placed" in stage.shown()
+    assert len(stage.orders()) == before + 1
+    await program.main(["AAPL", "--send"])
+    assert len(stage.orders()) == before + 1
+
+
+async def test_report_of_a_day(stage: Stage) -> None:
+    async with stage.simulator.client() as client:
+        await client.orders.submit(stage.account, market(buy_to_open("AAPL", 4)))
+        await client.orders.submit(stage.account, limit(buy_to_open("MSFT", 1), price="1.00"))
+        stage.simulator.clock.advance(60)
+        stage.simulator.settle()
+    await stage.load("end_of_day").main()
+    shown = stage.shown()
+    assert shown.startswith(f"# Account {stage.account}, 2026-06-10\n")
+    assert "| AAPL | 4 |" in shown
+    assert "| Filled | 1 |" in shown
+    assert "| Live | 1 |" in shown
+    assert "| Trade | -" in shown
+
+
+SYMBOLS = "AAPL\nMSFT\n\nNO.SUCH\n"
+
+
+async def test_files_of_the_day_are_written_once(stage: Stage, tmp_path: Path) -> None:
+    (tmp_path / "symbols.txt").write_text(SYMBOLS)
+    program = stage.load("nightly_fetch")
+    assert await program.main(["symbols.txt", "data"]) == 0
+    files = sorted(path.name for path in (tmp_path / "data").iterdir())
+    assert files == ["dividends-2026-06-10.csv", "earnings-2026-06-10.csv", "equities-2026-06-10.csv"]
+    assert "equities-2026-06-10.csv: 2 rows, unknown symbols: NO.SUCH" in stage.shown()
+    requests = len(stage.simulator.ledger.requests)
+    assert await program.main(["symbols.txt", "data"]) == 0
+    assert stage.shown().count("complete already") == 3
+    assert len(stage.simulator.ledger.requests) - requests <= 2  # a token, and the time
+
+
+async def test_failure_is_reported_and_the_next_run_goes_on(stage: Stage, tmp_path: Path) -> None:
+    (tmp_path / "symbols.txt").write_text(SYMBOLS)
+    program = stage.load("nightly_fetch")
+    stage.simulator.faults.add("GET", "/market-metrics/.*/dividends/MSFT", "status(403)", times=1)
+    assert await program.main(["symbols.txt", "data"]) == 1
+    assert not (tmp_path / "data" / "dividends-2026-06-10.csv").exists()
+    assert "1 of" in stage.complaints()
+    assert await program.main(["symbols.txt", "data"]) == 0
+    assert (tmp_path / "data" / "dividends-2026-06-10.csv").exists()
+
+
+async def sell_a_put(stage: Stage) -> str:
+    async with stage.simulator.client() as client:
+        chain = OptionChain.of(await client.option_chains.nested("AAPL"))
+        symbol = chain.expirations[0].strike(near=stage.simulator.price("AAPL")).put
+        await client.orders.submit(stage.account, market(sell_to_open(symbol, 2)))
+    stage.simulator.clock.advance(60)
+    stage.simulator.settle()
+    return symbol
+
+
+async def test_roll_is_shown_first_and_sent_when_asked(stage: Stage) -> None:
+    old = await sell_a_put(stage)
+    program = stage.load("roll_option")
+    before = len(stage.orders())
+    await program.main(["AAPL"])
+    shown = stage.shown()
+    assert f"Buy to Close 2 {old}" in shown
+    assert "change in buying power" in shown
+    assert len(stage.orders()) == before
+    await program.main(["AAPL", "--send"])
+    async with stage.simulator.client() as client:
+        (order,) = await client.orders.list(stage.account, per_page=1).collect(max_items=1)
+    assert order.id == stage.orders()[-1].order_id
+    assert [leg.action for leg in order.legs or ()] == ["Buy to Close", "Sell to Open"]
+    symbols = [leg.symbol or "" for leg in order.legs or ()]
+    assert symbols[0] == old
+    assert symbols[0][-9:] == symbols[1][-9:]  # type and strike
+    assert symbols[0] < symbols[1]  # a later day
+
+
+async def test_roll_without_a_short_option_stops(stage: Stage) -> None:
+    with pytest.raises(SystemExit, match="no short option on AAPL"):
+        await stage.load("roll_option").main(["AAPL", "--send"])
+    assert not stage.orders()
+
+
+Browser = TestClient[Any, Any]
+
+
+@pytest.fixture
+async def browser(stage: Stage) -> AsyncIterator[Browser]:
+    async with TestClient(TestServer(stage.load("web_application").application())) as client:
+        yield client
+
+
+async def test_prices_are_strings_and_unknown_symbols_404(browser: Browser) -> None:
+    async with browser.get("/prices/AAPL") as answer:
+        assert answer.status == 200
+        assert float((await answer.json())["mark"]) > 0
+    async with browser.get("/prices/NO.SUCH") as answer:
+        assert answer.status == 404
+
+
+async def test_positions_and_previews(stage: Stage, browser: Browser) -> None:
+    async with browser.get("/positions") as answer:
+        assert isinstance(await answer.json(), list)
+    order = {"symbol": "AAPL", "quantity": "10", "price": "187.50"}
+    async with browser.post("/previews", json=order) as answer:
+        assert answer.status == 200
+        assert "change-in-buying-power" in await answer.json()
+    assert not stage.orders()
+
+
+async def test_errors_become_statuses_without_messages(stage: Stage, browser: Browser) -> None:
+    async with browser.post("/previews", json={"symbol": "AAPL", "quantity": "-1", "price": "1"}) as answer:
+        assert answer.status == 400
+        assert await answer.json() == {"error": "InvalidRequestError"}
+    stage.simulator.faults.add("GET", "/market-data/.*", "status(500)", times=20)
+    async with browser.get("/prices/AAPL") as answer:
+        assert answer.status in (502, 504)
+
+
+ORDER: dict[str, Any] = models.converter.unstructure(limit(buy_to_open("AAPL", 1), price="1.00"))
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Path:
+    folder = tmp_path / "inbox"
+    folder.mkdir()
+    for name in ("first", "second", "third"):
+        (folder / f"{name}.json").write_text(json.dumps(ORDER))
+    return folder
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.stem for path in folder.glob("*.json"))
+
+
+async def test_workers_side_by_side_place_each_order_once(stage: Stage, inbox: Path) -> None:
+    program = stage.load("worker")
+    stage.simulator.faults.add("POST", "/accounts/[^/]+/orders$", "drop_after", times=1)  # an answer is lost
+    await asyncio.gather(*(program.main([str(inbox), "--once"]) for _ in range(3)))
+    await program.main([str(inbox), "--once"])
+    assert names(inbox) == []
+    assert names(inbox / "done") == ["first", "second", "third"]
+    placed = [order.external_identifier for order in stage.orders()]
+    assert sorted(placed) == ["first", "second", "third"]
+
+
+async def test_invalid_files_are_set_aside(stage: Stage, inbox: Path) -> None:
+    (inbox / "first.json").write_text("{")
+    (inbox / "second.json").write_text(json.dumps({**ORDER, "prize": "2.00"}))
+    (inbox / "third.json").write_text(json.dumps({**ORDER, "price": None}))
+    (inbox / "fourth.json").write_text("[]")
+    (inbox / "fifth.json").write_text("{}")
+    await stage.load("worker").main([str(inbox), "--once"])
+    assert names(inbox / "refused") == ["fifth", "first", "fourth", "second", "third"]
+    assert not stage.orders()
+    assert "second.json invalid: unknown keys prize" in stage.shown()

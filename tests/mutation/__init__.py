@@ -1,4 +1,6 @@
-"""Mutation testing of `protocol` and `order_entry`: small changes to the code, and whether the unit tests notice them.
+"""Mutation testing of the rooms that decide about orders: small changes, and whether the unit tests notice them.
+
+The rooms are `protocol`, `auth`, `journal` and `order_entry`.
 
 The changes come from mutmut's operators (`mutants`). Its runner (3.8.1) was compared: it changes neither code
 outside of functions, such as tables (a ninth of the mutants), nor functions with decorators, it draws no sample by

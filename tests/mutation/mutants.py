@@ -130,8 +130,6 @@ class _Finder(cst.CSTVisitor):
 
 
 class SourceFile:
-    """One file and all its mutants."""
-
     def __init__(self, path: str) -> None:
         self.path = path
         wrapper = MetadataWrapper(cst.parse_module(Path(path).read_text("utf-8")), unsafe_skip_copy=True)

@@ -24,11 +24,11 @@ Written by `nox -s mutation`. A mutant is the library with one small change: a c
 by one, an argument left out, a string altered. If no test fails, the tests do not pin down what the changed code does.
 The changes come from [mutmut](https://mutmut.readthedocs.io/) {version}; `tests/mutation` runs them.
 
-Sample: {count} mutants, drawn with seed {seed} out of {total} from `protocol/` and `order_entry/`, from each file
-according to its share. Left out by rule are annotations, docstrings, decorators, logging, `__repr__`, and strings that
-contain a space: these are sentences for people, not keys or codes. Only the unit tests of the two rooms and two
-scenarios of order entry are run, for each mutant those that reach the changed line, up to {seconds:g} seconds of
-processor time.
+Sample: {count} mutants, drawn with seed {seed} out of {total} from `auth/`, `journal/`, `order_entry/` and `protocol/`,
+from each file according to its share. Left out by rule are annotations, docstrings, decorators, logging, `__repr__`,
+and strings that contain a space: these are sentences for people, not keys or codes. So are the two modules of
+PostgreSQL, whose tests need a server. Only the unit tests of the four rooms and two scenarios of order entry are run,
+for each mutant those that reach the changed line, up to {seconds:g} seconds of processor time.
 
 | Room | Mutants | Caught by a failing test | Never ends | Survived | Caught |
 | --- | ---: | ---: | ---: | ---: | ---: |
@@ -108,7 +108,6 @@ def page(sample: list[Mutant], results: Results, survived: Collection[Key], **fa
 
 
 def row(name: str, sample: list[Mutant], results: Results) -> str:
-    """Return the row of a room."""
     counts = Counter(verdict(results[each.key]) for each in sample)
     counted = len(sample) - counts["not imported"]
     failing = counts["caught"] + counts["crashed"]
@@ -117,7 +116,6 @@ def row(name: str, sample: list[Mutant], results: Results) -> str:
 
 
 def cell(code: str) -> str:
-    """Return code for a cell of a table."""
     shown = code if len(code) <= 90 else code[:87] + "..."
     escaped = shown.replace("|", "\\|")
     return f"`{escaped}`" if shown and "`" not in shown else escaped

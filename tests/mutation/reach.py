@@ -82,7 +82,8 @@ class Reach:
         found: set[int] = set()
         for first, last in ((mutant.line, mutant.last_line), (mutant.first, mutant.last)):
             found = found or set().union(*(lines.get(line, ()) for line in range(first, last + 1)))
-        own = tests_beside(mutant.path)
+        inside = Path(mutant.path).relative_to("brokerage_async")
+        own = str(Path("tests") / inside.parent / f"test_{inside.name}")
         if not mutant.function:  # code of a module runs once, at import, and shows in tests that run no line of it
             found = set().union(*lines.values(), (i for i, (name, _) in enumerate(self._tests) if file_of(name) == own))
         tests = [self._tests[index] for index in found - {0}]
@@ -99,11 +100,4 @@ class Reach:
 
 
 def file_of(test: str) -> str:
-    """Return the file of a test."""
     return test.partition("::")[0]
-
-
-def tests_beside(path: str) -> str:
-    """Return the file that tests a source file."""
-    inside = Path(path).relative_to("brokerage_async")
-    return str(Path("tests") / inside.parent / f"test_{inside.name}")

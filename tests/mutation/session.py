@@ -69,7 +69,6 @@ def record(tests: list[str], folders: list[str], path: Path) -> None:
 
 
 def try_in_turn(mutants: list[Mutant], reach: Reach, files: dict[str, SourceFile], done: Done) -> None:
-    """Try mutants in forks that import the mutated module and then collect the tests."""
     for mutant in mutants:
         source = files[mutant.path].mutated(mutant)
         tests, seconds = reach.tests_of(mutant)

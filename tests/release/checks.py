@@ -82,7 +82,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def changelog_problems(version: str, *, final: bool) -> list[str]:
-    """Return the problems of the changelog and its fragments. A ``final`` release must have no fragments left."""
     problems = fragment_problems(ROOT / "changelog.d")
     news = upcoming(ROOT, version)
     if final and news:
@@ -91,13 +90,11 @@ def changelog_problems(version: str, *, final: bool) -> list[str]:
 
 
 def project() -> dict[str, object]:
-    """Return the table ``[project]`` of pyproject.toml."""
     table: dict[str, object] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     return table
 
 
 def built_problems(folder: Path, version: str) -> list[str]:
-    """Return the problems of a folder, which must hold one wheel and one sdist."""
     wheels, sdists = list(folder.glob("*.whl")), list(folder.glob("*.tar.gz"))
     if (len(wheels), len(sdists)) != (1, 1):
         return [f"{folder} must hold one wheel and one sdist, got {sorted(path.name for path in folder.iterdir())}"]
@@ -105,12 +102,10 @@ def built_problems(folder: Path, version: str) -> list[str]:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of the files of a folder, by name."""
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
 
 
 def wheel_problems(path: Path, version: str) -> list[str]:
-    """Return the problems of a wheel."""
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
         info = f"{PACKAGE}-{version}.dist-info"
@@ -128,7 +123,6 @@ def wheel_problems(path: Path, version: str) -> list[str]:
 
 
 def sdist_problems(path: Path) -> list[str]:
-    """Return the problems of a source distribution."""
     with tarfile.open(path) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
     strangers = [name for name in names if set(name.split("/")) & set(UNWANTED)]
@@ -139,7 +133,6 @@ def sdist_problems(path: Path) -> list[str]:
 
 
 def fragment_problems(folder: Path) -> list[str]:
-    """Return the problems of the fragments in ``folder``."""
     problems = []
     for path in sorted(folder.iterdir()) if folder.exists() else []:
         if path.name == _TEMPLATE:

@@ -7,7 +7,6 @@ import pytest
 
 from brokerage_async import Client, Effect, Environment, RefreshToken, RetryPolicy, StaticToken, errors
 from brokerage_async.http.transport import AiohttpTransport
-from brokerage_async.observers import Attempt
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit
 from tests.fake_transport import LOST, FakeTransport, fail, ok
@@ -75,14 +74,6 @@ class TestRequest:
         assert (error.operation, error.method, error.path) == ("request.read", "GET", "/a/{b}")
         assert "5WT1" not in str(error)
         assert error.__notes__ == ["called as request.read(b='5WT1')"]
-
-    async def test_attempts_are_observed_by_template(self) -> None:
-        seen: list[Attempt] = []
-        async with Client(SANDBOX, REFRESH, transport=FakeTransport(), observers=[seen.append]) as client:
-            await client.request("DELETE", "/a/{b}", path_values={"b": "5WT1"})
-        (attempt,) = seen
-        assert (attempt.operation, attempt.path, attempt.effect) == ("request.mutate", "/a/{b}", Effect.MUTATE)
-        assert "5WT1" not in repr(attempt)
 
     async def test_many_paths_leave_nothing_behind(self) -> None:
         async with Client(SANDBOX, REFRESH, transport=FakeTransport()) as client:

@@ -1,9 +1,6 @@
 """Private authorities and client certificates, over real TLS on loopback."""
 
-import asyncio
-import os
 import ssl
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +8,7 @@ import pytest
 import trustme
 
 from brokerage_async import Client, Environment, RetryPolicy, StaticToken, errors
+from tests.processes import run_program
 from tests.raw_server import RawServer, answer
 
 LIST = answer(b'{"data":{"items":[]}}')
@@ -61,23 +59,15 @@ async def test_untrusted_certificate_is_named_and_nothing_was_sent(name: str, co
         assert server.requests == []
 
 
-async def test_client_certificate_is_presented() -> None:
-    context = trusting(presenting=AUTHORITY.issue_cert("me@example.com"))
-    async with (
-        RawServer(LIST, tls=serving("127.0.0.1", demanding=True)) as server,
-        client_of(server, context) as client,
-    ):
-        assert await client.watchlists.list() == []
-
-
-async def test_missing_client_certificate_fails_the_call() -> None:
-    async with (
-        RawServer(LIST, tls=serving("127.0.0.1", demanding=True)) as server,
-        client_of(server, trusting()) as client,
-    ):
-        with pytest.raises(errors.TransportError):
-            await client.watchlists.list()
-        assert server.requests == []
+async def test_client_certificate_is_presented_where_it_is_demanded() -> None:
+    presenting = trusting(presenting=AUTHORITY.issue_cert("me@example.com"))
+    async with RawServer(LIST, tls=serving("127.0.0.1", demanding=True)) as server:
+        async with client_of(server, presenting) as client:
+            assert await client.watchlists.list() == []
+        async with client_of(server, trusting()) as client:
+            with pytest.raises(errors.TransportError):
+                await client.watchlists.list()
+    assert len(server.requests) == 1
 
 
 PROGRAM = """
@@ -96,11 +86,5 @@ async def test_private_authority_of_the_variable_that_openssl_reads(tmp_path: Pa
     file = tmp_path / "authority.pem"
     AUTHORITY.cert_pem.write_to_path(file)
     async with RawServer(LIST, tls=serving("127.0.0.1")) as server:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", PROGRAM, server.url),
-            env=os.environ | {"SSL_CERT_FILE": str(file)},
-            stdout=asyncio.subprocess.PIPE,
-        )
-        printed, _ = await process.communicate()
-    assert printed.strip() == b"[]"
+        assert await run_program("-c", PROGRAM, server.url, env={"SSL_CERT_FILE": str(file)}) == (0, "[]\n")
     assert server.lines == ["GET /watchlists HTTP/1.1"]

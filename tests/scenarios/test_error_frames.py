@@ -5,6 +5,7 @@ import gc
 import io
 import traceback
 from collections.abc import Iterator
+from types import CodeType, FrameType
 from typing import Any
 
 import aiohttp
@@ -111,14 +112,14 @@ TOKEN = b'{"access_token":"%s","expires_in":900}' % SECRETS[3].encode()
 MAX_STEPS = 2000
 
 
-def waiting_in(task: asyncio.Task[Any]) -> Iterator[str]:
-    """Yield the line where each coroutine of a task waits, even in aiohttp, whose frames the error drops."""
+def waiting_in(task: asyncio.Task[Any]) -> Iterator[FrameType]:
+    """Yield the frame of each coroutine that a task waits in, even in aiohttp, whose frames the error drops."""
     waiting: Any = task.get_coro()
     while waiting is not None:
         if type(waiting).__name__ == "coroutine_wrapper":  # of an ``__await__``, as aiohttp's requests have it
             waiting = gc.get_referents(waiting)[0]
         if (frame := getattr(waiting, "cr_frame", None)) is not None:
-            yield f"{frame.f_code.co_filename}:{frame.f_lineno}"
+            yield frame
         waiting = getattr(waiting, "cr_await", None)
 
 
@@ -126,7 +127,7 @@ def waiting_in(task: asyncio.Task[Any]) -> Iterator[str]:
 async def test_cancelled_at_every_await(kind: Any) -> None:
     """Every frame that a call waits in, the refresh of the token included, is shown by its `CancelledError`."""
     script = [answer(b'{"data":{"items":[]}}')] if kind == "static" else [answer(TOKEN), answer(b"{}")]
-    places: set[tuple[str, ...]] = set()
+    places: set[tuple[tuple[CodeType, int], ...]] = set()
     for steps in range(MAX_STEPS):
         async with RawServer(*script) as server:
             client = client_at(server.url, kind)
@@ -137,7 +138,7 @@ async def test_cancelled_at_every_await(kind: Any) -> None:
                 await asyncio.gather(task, return_exceptions=True)
                 await client.aclose()
                 break
-            place = tuple(waiting_in(task))
+            place = tuple((frame.f_code, frame.f_lineno) for frame in waiting_in(task))
             task.cancel()
             with pytest.raises(asyncio.CancelledError) as caught:
                 await task

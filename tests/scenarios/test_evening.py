@@ -8,11 +8,11 @@ from brokerage_async.journal import MemoryJournal
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.api.versions import VERSIONS
 from brokerage_async.tickets import buy_to_open, limit
+from tests.trading import SMALL
 
 pytestmark = pytest.mark.virtual_time
 
 EVENING = datetime(2026, 6, 10, 20, 30, tzinfo=timezone(timedelta(hours=-4)))
-SMALL = {"equities": 60, "equity_options": 10, "chain_rows": 10, "warrants": 5}
 
 
 async def test_order_placed_at_half_past_eight_is_found_under_every_version() -> None:

@@ -17,10 +17,10 @@ import pytest
 from brokerage_async import Client, Environment, Limits, RefreshToken, RetryPolicy, StaticToken
 from brokerage_async._arguments import OTHER_LOOP
 from brokerage_async._generated.operations import ORDERS_CANCEL, WATCHLISTS_LIST
-from brokerage_async.errors import BrokerageError, ConfigurationError, TransportError
+from brokerage_async.errors import BrokerageError, ConfigurationError, TokenError, TransportError
 from brokerage_async.http.limiter import LaneName
 from tests.fake_transport import LOST, FakeTransport, fail, ok
-from tests.loops import on_virtual_time, run_in
+from tests.loops import on_virtual_time
 from tests.raw_server import RawServer, answer
 
 SANDBOX = Environment.sandbox("https://api.example.com")
@@ -74,12 +74,6 @@ class TestBeginningAndEnd:
             await call
         assert len(transport.requests) == 1
 
-    def test_second_event_loop(self) -> None:
-        client = Client(SANDBOX, TOKEN, transport=FakeTransport())
-        run_in(asyncio.new_event_loop(), client.watchlists.list())
-        with pytest.raises(ConfigurationError, match="make one client per loop"):
-            run_in(asyncio.new_event_loop(), client.watchlists.list())
-
     async def test_one_client_for_all_tasks_or_one_each(self) -> None:
         async with RawServer(LIST) as server:
             environment = Environment.sandbox(server.url)
@@ -94,11 +88,13 @@ class TestBeginningAndEnd:
             await asyncio.gather(*(own() for _ in range(20)))
         assert len(server.requests) == 120
 
-    async def test_borrowed_session_stays_open(self) -> None:
-        async with RawServer(LIST) as server, aiohttp.ClientSession() as session:
-            async with Client(Environment.sandbox(server.url), TOKEN, http_session=session) as client:
-                await client.watchlists.list()
-            assert not session.closed
+    async def test_borrowed_session_that_is_closed_is_named(self) -> None:
+        async with aiohttp.ClientSession() as session:
+            pass
+        for credentials, kind in ((REFRESH, TokenError), (TOKEN, ConfigurationError)):
+            async with Client(SANDBOX, credentials, http_session=session) as client:
+                with pytest.raises(kind, match="http_session of the client is closed"):
+                    await client.watchlists.list()
 
     async def test_forgotten_client_warns_once_whatever_it_was_used_for(self) -> None:
         async with RawServer(LIST) as server:

@@ -8,11 +8,11 @@ import attrs
 import pytest
 
 from brokerage_async.client import Client
-from brokerage_async.config import RetryPolicy
-from brokerage_async.errors import OrderOutcomeUnknownError, RequestNotSentError
+from brokerage_async.errors import RequestNotSentError
 from brokerage_async.journal import EntryKey, EntryState, MemoryJournal
 from brokerage_async.order_entry import ChangeOutcome, OrderEntry, Outcome, ReconcilePolicy
 from brokerage_async.simulator import faults
+from brokerage_async.simulator.transports.memory import MemorySocket
 from tests.loops import on_virtual_time
 from tests.trading import LISTS, NOTHING_LISTED, SUBMIT, Bells, Floor, Recorder, floor, order, place_unknown
 
@@ -220,31 +220,41 @@ def test_recover_of_an_account_without_events_ends_as_it_does_without_push(accou
     assert run(True) == run(False)
 
 
-@pytest.mark.parametrize("trouble", ["absent", "conflict", "unreadable"])
-@pytest.mark.parametrize("seconds", [0.11, 0.9, 3.3])
-def test_early_looks_change_neither_what_is_concluded_nor_when(trouble: str, seconds: float) -> None:
-    """Rings while nothing new is listed: every send and every end comes when it would without them."""
+async def placed_late(here: Floor, *, push: bool) -> tuple[float, int]:
+    """Place an order whose request is slow: the caller gives up, and it arrives and is listed two seconds later."""
+    here.sim.faults.add("POST", SUBMIT, faults.delay(7.0))  # the client waits for 5
+    async with here.client.stream.account([here.account]) as stream:
+        await stream.ready()
+        start = asyncio.get_running_loop().time()
+        lazy = OrderEntry(here.client, here.journal, reconcile=ReconcilePolicy(first=4.0, max_interval=10.0), push=push)
+        placement = await lazy.place(here.account, order("late"))
+        assert (placement.outcome, len(here.orders("late"))) == (Outcome.PLACED, 1)
+        return asyncio.get_running_loop().time() - start, here.sim.ledger.count("orders.list_live")
 
-    @on_virtual_time
-    async def run(*rings: float) -> tuple[Any, ...]:
-        async with floor(retry=RetryPolicy(jitter=lambda: 0.5)) as here:
-            loop = asyncio.get_running_loop()
-            start = loop.time()
-            here.sim.faults.add("POST", SUBMIT, "drop_before")
-            if trouble == "conflict":
-                here.sim.faults.clear()
-                await here.client.orders.submit(here.account, order("mine", 11))
-                here.sim.faults.add("POST", SUBMIT, "drop_before")
-            elif trouble == "unreadable":
-                here.sim.faults.add("GET", LISTS, faults.status(503), times=None)
-            try:
-                end: Any = (await entry_of(here, *rings).place(here.account, order("mine"), resubmit=1)).outcome
-            except OrderOutcomeUnknownError as unknown:
-                end = unknown.code
-            sent = [round(each.at, 2) for each in here.sim.ledger.requests if each.operation == "orders.submit"]
-            return end, sent, round(loop.time() - start, 2)
 
-    alone = run()
-    assert run(*(seconds * number for number in range(1, int(130 / seconds)))) == alone
-    expected = {"conflict": "identifier_conflict", "unreadable": "undetermined"}
-    assert alone[0] == expected.get(trouble, Outcome.PLACED)
+async def test_order_that_arrives_late_is_found_as_soon_as_its_event_comes() -> None:
+    async with floor() as here:
+        alone, polls = await placed_late(here, push=False)
+    async with floor() as here:
+        with_push, more = await placed_late(here, push=True)
+    assert alone > 9.0
+    assert with_push < 7.6
+    assert more <= polls + 1
+
+
+async def test_result_does_not_wait_for_the_end_of_the_connection(here: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
+    close = MemorySocket.close
+
+    async def close_slowly(socket: MemorySocket) -> None:
+        await asyncio.sleep(60)
+        await close(socket)
+
+    monkeypatch.setattr(MemorySocket, "close", close_slowly)
+    here.sim.faults.add("POST", SUBMIT, "drop_after")
+    start = asyncio.get_running_loop().time()
+    entry = OrderEntry(here.client, here.journal, reconcile=POLICY, push=True)
+    placement = await entry.place(here.account, order("dropped"))
+    assert placement.outcome is Outcome.PLACED
+    assert len(here.sim.streams.sessions) == 1, "the connection closes afterwards"
+    assert asyncio.get_running_loop().time() - start < 5
+    await asyncio.sleep(120)

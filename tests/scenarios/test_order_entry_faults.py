@@ -26,10 +26,10 @@ NAME = "order-under-test"
 
 @attrs.frozen
 class Trouble:
-    """Fault of the simulator that hits the submit: ``times`` requests, or all of them if None."""
+    """Fault of the simulator that hits ``times`` submits or searches, or all of them if None. No action: no fault."""
 
     text: str
-    action: faults.Fault | str
+    action: faults.Fault | str | None
     times: int | None = 1
 
 
@@ -67,24 +67,16 @@ TROUBLES = [
 ]
 
 
-@attrs.frozen
-class Listing:
-    """Answers of the order lists to a search for the order."""
-
-    text: str
-    action: faults.Fault | str | None = None
-    times: int | None = None
-
-
-AT_ONCE = Listing("listed at once")
+AT_ONCE = Trouble("listed at once", None)
 LISTINGS = [
     AT_ONCE,
-    Listing("listed late", faults.body(NOTHING_LISTED), 10),
-    Listing("lists unreadable for a while", faults.status(503), 8),
-    Listing("lists never readable", faults.status(503), None),
-    Listing("lists refused", faults.status(403), None),
-    Listing("lists answered with other JSON", faults.body(b'{"maintenance": true}'), None),
+    Trouble("listed late", faults.body(NOTHING_LISTED), 10),
+    Trouble("lists unreadable for a while", faults.status(503), 8),
+    Trouble("lists never readable", faults.status(503), None),
+    Trouble("lists refused", faults.status(403), None),
+    Trouble("lists answered with other JSON", faults.body(b'{"maintenance": true}'), None),
 ]
+"""Answers of the order lists to a search for the order."""
 
 
 async def place(floor: Floor, *, resubmit: int = 0, kind: Kind = SINGLE) -> tuple[Placement, str]:
@@ -103,31 +95,26 @@ async def place(floor: Floor, *, resubmit: int = 0, kind: Kind = SINGLE) -> tupl
     return placement, placement.outcome.value
 
 
-async def play(trouble: Trouble, listing: Listing, resubmit: int, kind: Kind = SINGLE) -> str:
+async def play(trouble: Trouble, listing: Trouble, resubmit: int, kind: Kind = SINGLE) -> str:
     """One cell of the matrix, checked against the books of the brokerage."""
     async with floor() as here:
-        here.sim.faults.add("POST", kind.submit, trouble.action, times=trouble.times)
-        if listing.action is not None:
-            here.sim.faults.add("GET", kind.lists, listing.action, times=listing.times)
+        for method, path, fault in (("POST", kind.submit, trouble), ("GET", kind.lists, listing)):
+            if fault.action is not None:
+                here.sim.faults.add(method, path, fault.action, times=fault.times)
         placement, words = await place(here, resubmit=resubmit, kind=kind)
         kind.check(here, placement)
         assert (placement.account_number, placement.external_identifier) == (here.account, NAME)
         (entry,) = await here.journaled()
         assert entry.state is STATE_OF[placement.outcome]
         assert (entry.owner, entry.attempts) == (None, placement.attempts)
-        check_bytes(here, entry.body, kind)
+        assert NAME.encode() in entry.body
+        for request in ("dry_run", "submit"):  # exactly the journaled bytes were sent
+            assert set(here.wire.bodies[f"{kind.namespace}.{request}"]) == {entry.body}
         if words == "unknown (absent)":
             assert not here.orders(NAME)
         here.sim.faults.clear()
         await check_recovery(here, placement, kind)
         return words
-
-
-def check_bytes(here: Floor, journaled: bytes, kind: Kind) -> None:
-    """Check that the dry-run and every submit sent exactly the journaled bytes."""
-    assert NAME.encode() in journaled
-    assert set(here.wire.bodies[f"{kind.namespace}.dry_run"]) == {journaled}
-    assert set(here.wire.bodies[f"{kind.namespace}.submit"]) == {journaled}
 
 
 async def check_recovery(here: Floor, placement: Placement, kind: Kind) -> None:
@@ -192,7 +179,6 @@ HEADINGS = [*(listing.text for listing in SHOWN), RESUBMITTED]
 
 
 def played() -> Cells:
-    """Play every cell that the page shows."""
     cells = {
         (trouble.text, listing.text): run_in(VirtualLoop(), play(trouble, listing, 0))
         for trouble in TROUBLES
@@ -219,7 +205,6 @@ def table(cells: Cells) -> str:
 
 
 def document(cells: Cells) -> str:
-    """The page that holds the table."""
     return f"""# What becomes of an order when things go wrong
 
 Written by `python -m tests.scenarios.test_order_entry_faults`, which plays every cell against the simulated brokerage

@@ -18,7 +18,7 @@ from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.journal import EntryState, JournalError, MemoryJournal
 from brokerage_async.order_entry import OrderEntry, Outcome, Placement
 from brokerage_async.simulator import faults
-from tests.loops import VirtualLoop, run_in
+from tests.loops import on_virtual_time
 from tests.partial_listings import hiding, unlinked, unnamed
 from tests.seeded import play_seeds
 from tests.trading import COMPLEX, NOTHING_LISTED, POLICY, SINGLE, TIMEOUT, Floor, Kind, floor
@@ -32,26 +32,13 @@ STREAM_FAULTS = ("lose", "duplicate", "reorder", "late(3)", "garbage", "drop")
 
 def trouble(chance: random.Random) -> faults.Fault | str:
     """Something that happens to a request."""
-    return chance.choice(
-        [
-            "refuse",
-            "drop_before",
-            "drop_after",
-            "hang",
-            "hang_after",
-            "truncate",
-            "garbage",
-            "rate_limited",
-            "unauthorized",
-            f"status({chance.choice([500, 502, 503, 504])})",
-            f"after_status({chance.choice([500, 502, 503, 504])})",
-            "html(502)",
-            "after_html(502)",
-            faults.body(chance.choice([b"", b"null", b"{}", b'{"data": []}'])),
-            faults.delay(chance.uniform(0, LATEST)),
-            faults.delay_after(chance.uniform(0, 2 * TIMEOUT)),
-        ]
-    )
+    return chance.choice([
+        "refuse", "drop_before", "drop_after", "hang", "hang_after", "truncate", "garbage", "rate_limited",
+        "unauthorized", f"status({chance.choice([500, 502, 503, 504])})",
+        f"after_status({chance.choice([500, 502, 503, 504])})", "html(502)", "after_html(502)",
+        faults.body(chance.choice([b"", b"null", b"{}", b'{"data": []}'])),
+        faults.delay(chance.uniform(0, LATEST)), faults.delay_after(chance.uniform(0, 2 * TIMEOUT)),
+    ])  # fmt: skip
 
 
 def script(here: Floor, chance: random.Random) -> None:
@@ -93,6 +80,17 @@ class Mortal:
             return await method(*args, **kwargs)
 
         return call
+
+    async def die_after(self, seconds: float | None, work: list[asyncio.Task[None]]) -> bool:
+        """Let the work of the process end, or let the process die after some seconds. Return whether it died."""
+        done, going = await asyncio.wait(work, timeout=seconds)
+        self.dead = bool(going)
+        for task in going:
+            task.cancel()
+        await asyncio.gather(*going, return_exceptions=True)
+        for task in done:
+            task.result()
+        return self.dead
 
 
 class History:
@@ -144,15 +142,7 @@ class History:
         if process:
             work.append(asyncio.create_task(self.recover(entry)))
         life = self._chance.choice([None, self._chance.uniform(0, 5), self._chance.uniform(0, 90)])
-        done, going = await asyncio.wait(work, timeout=life)
-        if going:
-            self.tally["died"] += 1
-            journal.dead = True
-            for task in going:
-                task.cancel()
-            await asyncio.gather(*going, return_exceptions=True)
-        for task in done:
-            task.result()
+        self.tally["died"] += await journal.die_after(life, work)
 
     async def recover(self, entry: OrderEntry) -> None:
         for placement in await entry.recover():
@@ -179,6 +169,7 @@ class History:
                 kind_of(placement.external_identifier).check(here, placement)
 
 
+@on_virtual_time
 async def play(seed: int) -> Counter[str]:
     """Play the history of a seed. Every other one has push, over streams that break."""
     chance = random.Random(seed)
@@ -197,22 +188,14 @@ async def play(seed: int) -> Counter[str]:
         return history.tally
 
 
-def run_seed(seed: int) -> Counter[str]:
-    """The history of one seed. Raises AssertionError, naming the seed, when something does not hold."""
-    try:
-        return run_in(VirtualLoop(), play(seed))
-    except AssertionError as error:
-        raise AssertionError(f"seed {seed}: {error}") from error
-
-
 @pytest.mark.parametrize("seed", range(40))
 def test_no_order_is_doubled_lost_or_misreported(seed: int) -> None:
-    run_seed(seed)
+    play(seed)
 
 
 def test_the_same_seed_has_the_same_history() -> None:
-    assert run_seed(7) == run_seed(7)
+    assert play(7) == play(7)
 
 
 if __name__ == "__main__":
-    play_seeds(run_seed)
+    play_seeds(play)

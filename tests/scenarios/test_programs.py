@@ -1,8 +1,10 @@
-"""Documented programs when something goes wrong: a killed nightly fetch, a web application with a failing service."""
+"""Documented programs when something goes wrong: killed and started again, with a failing or forgetful service."""
 
 import asyncio
 import json
-import sys
+import random
+import re
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -12,30 +14,33 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
 from brokerage_async.simulator import Simulator
-
-from ..documents import ROOT, program
+from tests.documents import ROOT, blocks, program
+from tests.processes import program as started
+from tests.processes import run_program
+from tests.trading import SMALL
 
 NIGHTLY = program("A nightly fetch into Parquet")
 WEB = program("A web application")
+BOT = blocks(ROOT / "docs" / "programs.md")[0][1].replace("PATIENCE = 1.0", "PATIENCE = 0.1")
+[(_, WRITTEN)] = blocks(ROOT / "docs" / "before-you-run.md")
+QUICK = "guard=GUARD, lease=0.5, reconcile=ReconcilePolicy(visibility_delay=0.5, first=0.1, max_interval=0.2))"
+CAPPED = WRITTEN.replace("guard=GUARD)", QUICK).replace("OrderGuard\n", "OrderGuard, ReconcilePolicy\n", 1)
+ALLOWED = 5
+"""Orders of 100 dollars under the cap of 500 dollars a day of the program in docs/before-you-run.md."""
 
 
 @pytest.fixture
 async def brokerage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Simulator]:
     async with Simulator(equities=100) as simulator:
-        for name, value in (simulator.environ | {"PYTHONPATH": str(ROOT)}).items():
+        for name, value in simulator.environ.items():
             monkeypatch.setenv(name, value)
         yield simulator
 
 
 async def nightly(folder: Path, *, kill_at: str | None = None) -> tuple[int, str]:
     """Run the program, and kill it when it prints a line."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-W", "error", "-c", NIGHTLY, cwd=folder,
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-    )  # fmt: skip
-    assert process.stdout is not None
     lines = []
-    async with asyncio.timeout(60):
+    async with started("-W", "error", "-c", NIGHTLY, cwd=folder) as process, asyncio.timeout(60):
         async for line in process.stdout:
             lines.append(line.decode())
             if lines[-1].strip() == kill_at:
@@ -117,3 +122,64 @@ async def test_errors_become_answers_without_the_words_of_the_service(
         brokerage.faults.add("GET", "/dividends", fault, times=None)
     async with browser.get(f"/dividends/{symbol}") as answer:
         assert (answer.status, await answer.json()) == (status, {"error": name})
+
+
+async def run_bot(brokerage: Simulator, folder: Path) -> tuple[int | None, str]:
+    assert "PATIENCE = 0.1" in BOT
+    return await run_program("-W", "error", "-c", BOT, cwd=folder, env=brokerage.environ)
+
+
+async def test_bot_started_again_finds_its_order_and_sends_no_other(tmp_path: Path) -> None:
+    async with Simulator(seed=3, **SMALL) as brokerage:
+        code, output = await run_bot(brokerage, tmp_path)
+        assert code == 0, output
+        assert re.search(r"^placed \nreplace: applied \ncancel: applied \n\w+ Cancelled\n$", output), output
+        code, again = await run_bot(brokerage, tmp_path)
+        assert code == 0, again
+        assert again.startswith("placed journaled before")
+        assert again.endswith(output.splitlines()[-1] + "\n")
+        orders = brokerage.ledger.orders(account_number=brokerage.account_numbers[0])
+        assert [order.replaces_order_id is None for order in orders].count(True) == 1
+        assert len(orders) == 2
+
+
+async def test_bot_says_so_when_the_service_has_forgotten_its_order(tmp_path: Path) -> None:
+    async with Simulator(seed=3, **SMALL) as brokerage:
+        port = int(brokerage.base_url.rpartition(":")[2])
+        assert (await run_bot(brokerage, tmp_path))[0] == 0
+    async with Simulator(seed=3, port=port, **SMALL) as restarted:
+        code, output = await run_bot(restarted, tmp_path)
+        assert code == 1
+        assert re.search(r"cannot go on with order \w+: .*not listed any more", output), output
+        assert "Traceback" not in output
+        assert restarted.ledger.count("orders.submit") == 0
+
+
+def booked(brokerage: Simulator) -> Counter[str | None]:
+    orders = brokerage.ledger.orders(account_number=brokerage.account_numbers[0])
+    return Counter(order.external_identifier for order in orders)
+
+
+async def test_program_that_is_killed_anywhere_never_passes_its_cap(tmp_path: Path) -> None:
+    chance = random.Random(29)
+    async with Simulator(seed=3, latency=0.01, **SMALL) as brokerage:
+        environ = brokerage.environ | {"BROKERAGE_JOURNAL": str(tmp_path / "orders.journal")}
+        options: dict[str, Any] = {"cwd": tmp_path, "env": environ}
+        for _ in range(6):
+            async with started("-W", "error", "-c", CAPPED, **options) as process:
+                await process.stdout.readline()
+                await asyncio.sleep(chance.uniform(0, 0.15))
+            assert sum(booked(brokerage).values()) <= ALLOWED
+        _, output = await run_program("-W", "error", "-c", CAPPED, **options)
+        orders = booked(brokerage)
+        assert set(orders.values()) == {1}, orders
+        assert sum(orders.values()) + output.count(" unknown ") == ALLOWED, output
+        assert "guard_refused" in output
+        assert "max_value_per_day: 500 of 500 dollars are used" in output
+
+        _, output = await run_program("-m", "brokerage_async", "orders", "halt", "drift", "--label", "dip", **options)
+        assert "label dip (drift)" in output
+        _, output = await run_program("-W", "error", "-c", CAPPED, **options)
+        assert "refused halted" in output
+        assert "1 halts" in output
+        assert booked(brokerage) == orders

@@ -1,16 +1,13 @@
 """A client behind a proxy, over real sockets: tunnels, credentials, refusals, and their effect on order entry."""
 
 import asyncio
-import gc
 import pickle
-import ssl
 import traceback
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-import trustme
 
 from brokerage_async import Client, Environment, RefreshToken, RetryPolicy, StaticToken, errors
 from brokerage_async.order_entry import Outcome, ReconcilePolicy
@@ -18,9 +15,10 @@ from brokerage_async.order_entry.decisions import DeliveryOutcome, delivery_of
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit
 from tests.http.test_network import basic
-from tests.proxy_server import ProxyServer, SilentServer, TlsFront
+from tests.proxy_server import ProxyServer, TlsFront
 from tests.raw_server import RawServer, answer
-from tests.scenarios.test_error_frames import shown
+from tests.scenarios.test_certificates import serving, trusting
+from tests.scenarios.test_error_frames import shown, waiting_in
 
 TOKEN = StaticToken("made-up")
 PASSWORD = "hunter2zq81jfkd02mx"
@@ -30,15 +28,7 @@ LIST = answer(b'{"data":{"items":[]}}')
 NAME = "https://api.example"
 """An address that only the proxy can resolve."""
 
-AUTHORITY = trustme.CA()
-TRUSTING = ssl.create_default_context()
-AUTHORITY.configure_trust(TRUSTING)
-
-
-def serving(*names: str) -> ssl.SSLContext:
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    AUTHORITY.issue_cert(*names).configure_cert(context)
-    return context
+TRUSTING = trusting()
 
 
 def client_of(proxy: str, base: str = NAME, **options: Any) -> Client:
@@ -99,19 +89,6 @@ UNAUTHORIZED = {
 }
 
 
-def waiting_in(coroutine: Any) -> set[str]:
-    """Return the names of the coroutines that a suspended one waits in."""
-    names, left = set(), [coroutine]
-    while left:
-        one = left.pop()
-        if (code := getattr(one, "cr_code", None)) is not None:
-            names.add(code.co_name)
-            left.append(one.cr_await)
-        elif type(one).__name__ == "coroutine_wrapper":  # of an awaitable that returns the iterator of a coroutine
-            left += gc.get_referents(one)
-    return names
-
-
 class TestCredentials:
     @pytest.mark.parametrize("case", UNAUTHORIZED)
     async def test_rejected_ones_are_named_in_one_sentence_and_tried_once(self, case: str) -> None:
@@ -154,21 +131,23 @@ class TestCredentials:
             with pytest.raises(errors.BrokerageError) as caught:
                 await client.watchlists.list()
             await client.aclose()
-        assert_hides_password(caught.value)
-        assert PASSWORD.encode() not in pickle.dumps(caught.value)
+        error = caught.value
+        error.with_traceback(error.__traceback__.tb_next)  # the test's own frame holds the password
+        assert [where for where, text in shown(error, set()) if PASSWORD in text or CREDENTIALS in text] == []
+        assert PASSWORD.encode() not in pickle.dumps(error)
 
     @pytest.mark.parametrize("place", ["_create_proxy_connection", "_start_tls_connection", "start"])
     async def test_password_of_the_proxy_is_in_no_frame_of_a_cancelled_call(self, place: str) -> None:
         async with (
             RawServer("stall", tls=serving("api.example")) as server,
-            SilentServer() as silent,
+            RawServer("stall") as silent,
             ProxyServer(silent.port if place == "_start_tls_connection" else server.port) as proxy,
         ):
             port = silent.port if place == "_create_proxy_connection" else proxy.port
             async with client_of(f"http://{USER}@127.0.0.1:{port}") as client:
                 task = asyncio.ensure_future(client.watchlists.list())
                 await (server.arrived.wait() if place == "start" else asyncio.sleep(0.1))
-                assert place in waiting_in(task.get_coro())
+                assert place in {frame.f_code.co_name for frame in waiting_in(task)}
                 task.cancel()
                 with pytest.raises(asyncio.CancelledError) as caught:
                     await task
@@ -176,11 +155,6 @@ class TestCredentials:
         shown = repr([frame.f_locals for frame in frames])
         assert PASSWORD not in shown
         assert CREDENTIALS not in shown
-
-
-def assert_hides_password(error: BaseException) -> None:
-    error.with_traceback(error.__traceback__.tb_next)  # the test's own frame holds the password
-    assert [where for where, text in shown(error, set()) if PASSWORD in text or CREDENTIALS in text] == []
 
 
 Refusal = Callable[[str], bytes | None]

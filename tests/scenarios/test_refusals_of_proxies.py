@@ -32,7 +32,6 @@ def page(status: int) -> bytes:
 
 
 async def submit(server: RawServer, tokens: FreshTokens | None = None) -> errors.APIError | None:
-    """Submit an order. Return the error of the call."""
     async with Client(Environment.sandbox(server.url), tokens or FreshTokens(), retry=AT_ONCE) as client:
         try:
             await client.orders.submit("5WT1", ORDER)

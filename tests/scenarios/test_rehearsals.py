@@ -18,14 +18,12 @@ START = "2026-01-05T10:00-05:00"
 
 
 async def placed(client: Client, account: str, ticket: NewOrder) -> Order:
-    """Place an order and wait until it is over."""
     async with MemoryJournal() as journal:
         placement = (await client.order_entry(journal).place(account, ticket)).require()
     return await client.watch.order("me", account, placement.order_id, timeout=600)
 
 
 async def until(simulator: Simulator, day: date, hour: int) -> None:
-    """Sleep until an hour of a day in New York."""
     moment = datetime.fromisoformat(f"{day}T{hour:02}:00-05:00").timestamp()
     await asyncio.sleep(moment - simulator.clock.now())
 
@@ -40,7 +38,6 @@ async def booked(client: Client, account: str) -> Decimal:
 
 
 async def shares(client: Client, account: str) -> Decimal:
-    """Return how many shares of AAPL an account holds."""
     rows = [row for row in await client.positions.list(account) if row.symbol == "AAPL"]
     return sum((row.quantity or Decimal(0) for row in rows), Decimal(0))
 

@@ -74,24 +74,6 @@ async def test_time_of_the_service_is_asked_for_or_its_absence_said(caplog: pyte
 
 
 @pytest.mark.usefixtures("wrong_clock")
-async def test_market_watcher_without_initial_reports_the_next_boundary_first() -> None:
-    sim = simulator()
-    async with sim.client() as client, client.watch.market("Equity") as market:
-        change = await anext(market)
-        assert (change.kind, change.key) == ("opened", date(2026, 6, 10))
-        assert 0 <= lateness(sim, OPENING) < 1.5
-
-
-@pytest.mark.usefixtures("wrong_clock")
-async def test_market_watcher_opening_during_the_first_read_is_reported() -> None:
-    sim = simulator(timedelta(seconds=2))
-    sim.latency = 8.0
-    async with sim.client() as client, client.watch.market("Equity") as market:
-        assert (await anext(market)).at == OPENING
-        assert 0 <= lateness(sim, OPENING) < 30
-
-
-@pytest.mark.usefixtures("wrong_clock")
 async def test_market_hours_poll_first_at_the_opening_of_the_service() -> None:
     sim, polls = simulator(), list[float]()
 
@@ -116,27 +98,12 @@ async def test_order_watchers_judge_ages_by_the_service() -> None:
     sim = simulator()
     async with sim.client() as client:
         placed = await client.orders.submit(sim.account_numbers[0], ORDER)
-        assert placed.order is not None
         async with client.watch.orders("me", [sim.account_numbers[0]]) as changes:
             change = await anext(changes)
         assert abs(lateness(sim, change.at)) < 2
         sim.clock.advance(3 * 86400)  # it is on no list of today any more
         order = await client.watch.order("me", sim.account_numbers[0], placed.order.id or "")
         assert order.status == "Expired"
-
-
-async def test_market_watcher_after_this_machine_slept_reports_what_it_missed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Detect the sleep by the wall clock, because the loop's clock stands still."""
-    sim, loop, slept = simulator(), asyncio.get_running_loop(), 0.0
-    monkeypatch.setattr(time, "time", lambda: loop.time() + slept)
-    async with sim.client() as client, client.watch.market("Equity") as market:
-        waiting = asyncio.ensure_future(anext(market))
-        await asyncio.sleep(30)
-        slept = 7 * 3600.0
-        sim.clock.advance(slept)
-        assert (await waiting).kind == "opened"
-        assert (await anext(market)).kind == "closed"
-        assert loop.time() < 30 + 61
 
 
 @pytest.mark.virtual_time(False)

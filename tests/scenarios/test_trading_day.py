@@ -2,9 +2,6 @@
 
 import asyncio
 import contextlib
-import os
-import subprocess
-import sys
 import time
 from datetime import datetime
 from typing import Any
@@ -13,8 +10,9 @@ import pytest
 
 from brokerage_async import Client
 from brokerage_async.simulator import Simulator, run
-from tests.documents import ROOT, program
+from tests.documents import program
 from tests.loops import run_in
+from tests.processes import run_program
 from tests.proofs.simulation.quick_loop import QuickLoop
 
 SOURCE = program("A trading day in a second")
@@ -30,22 +28,14 @@ async def history(client: Client, simulator: Simulator) -> str:
     return simulator.ledger.history()
 
 
-def day(until: str = "2026-06-10T16:00-04:00") -> str | None:
-    return run(history, start=START, until=until, seed=SEED, environment="production")
-
-
-def test_program_has_the_same_day_in_every_process() -> None:
+async def test_program_has_the_same_day_in_every_process() -> None:
     outputs = []
     for hash_seed in ("1", "2"):
         source = SOURCE.replace("at {simulator", "{simulator.ledger.history()} {simulator").replace("T09:25", "T14:00")
         assert source != SOURCE
-        settings = {"PYTHONPATH": str(ROOT), "PYTHONHASHSEED": hash_seed}
-        done = subprocess.run(
-            [sys.executable, "-W", "error", "-c", source], env=os.environ | settings,
-            capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        outputs.append(done.stdout)
+        code, output = await run_program("-W", "error", "-c", source, env={"PYTHONHASHSEED": hash_seed})
+        assert code == 0, output
+        outputs.append(output)
     assert outputs[0] == outputs[1]
     assert int(outputs[0].split()[0]) > 2
     assert outputs[0].count('"after": "Filled"') > 2
@@ -54,14 +44,14 @@ def test_program_has_the_same_day_in_every_process() -> None:
 @pytest.mark.slow
 def test_twenty_days_are_identical_and_short() -> None:
     began = time.process_time()
-    days = {day() for _ in range(20)}
+    options = {"start": START, "until": "2026-06-10T16:00-04:00", "seed": SEED, "environment": "production"}
+    days = {run(history, **options) for _ in range(20)}
     assert (time.process_time() - began) / 20 < 5
     assert len(days) == 1
     assert None not in days
 
 
 def decisions(simulator: Simulator) -> list[tuple[str, str, int]]:
-    """Return number, status and minute of every order of the account."""
     account = simulator.account_numbers[0]
     return [
         (order.order_id, order.status, int(order.created_at // 60))
@@ -97,6 +87,5 @@ def test_bot_decides_the_same_over_http() -> None:
             return await trade_until(client, simulator, end)
 
     expected = run(in_memory, start=START, seed=SEED, environment="production", pace=pace)
-    assert expected is not None
     assert len(expected) > 4
     assert run_in(QuickLoop(300), over_http()) == expected

@@ -49,7 +49,6 @@ class Log:
     def add(self, change: Change[Order]) -> None:
         self.changes += 1
         if change.after is None:
-            assert change.before is not None
             return
         status = str(change.after.status)
         if not self.statuses[change.key] or self.statuses[change.key][-1] != status:
@@ -131,11 +130,6 @@ class Process:
         await self.client.aclose()
 
 
-def next_day(simulator: Simulator) -> None:
-    morning = (simulator.clock.time + timedelta(days=1)).replace(hour=14, minute=0)
-    simulator.clock.set(morning)
-
-
 @pytest.mark.virtual_time
 @pytest.mark.parametrize("seed", [1])
 async def test_every_end_is_told_exactly_once_whatever_happens(seed: int) -> None:
@@ -158,7 +152,7 @@ async def test_every_end_is_told_exactly_once_whatever_happens(seed: int) -> Non
             simulator.clock.set(simulator.clock.time.replace(hour=19, minute=59, second=50))
             simulator.faults.clear()
             await asyncio.sleep(300)
-            next_day(simulator)
+            simulator.clock.set((simulator.clock.time + timedelta(days=1)).replace(hour=14, minute=0))
             await asyncio.sleep(5)
         await process.kill()
     simulator.settle()

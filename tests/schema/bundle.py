@@ -35,7 +35,6 @@ def name_of(reference: dict[str, Any]) -> str:
 
 
 def alternatives(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the schemas of a union, or the schema itself."""
     found: list[dict[str, Any]] = schema.get("anyOf", [schema])
     return found
 
@@ -48,7 +47,6 @@ def response_schema(operation: str, status: int) -> dict[str, Any] | None:
 
 
 def success_schema(operation: str) -> dict[str, Any] | None:
-    """Return the schema of the success body of an operation, None if it has none."""
     status = next(int(status) for status in OPERATIONS[operation]["responses"] if status[0] == "2")
     return response_schema(operation, status)
 
@@ -85,7 +83,6 @@ def answers() -> Iterator[Body]:
 
 
 def requests() -> Iterator[Body]:
-    """Yield every request body of the vectors."""
     for exchange in (*EXCHANGES, *REFUSALS):
         if exchange.sent:
             schema = OPERATIONS[exchange.operation]["requestBody"]["content"]["application/json"]["schema"]

@@ -7,8 +7,6 @@ from typing import Any
 
 from codegen.read.document import parse
 
-__all__ = ["FILES", "FOLDER", "OPERATIONS", "ROOT", "SCHEMAS", "resolved", "schema_files", "target", "walk"]
-
 FOLDER = Path(__file__).parents[2] / "schema"
 
 

@@ -85,7 +85,6 @@ def json_schema(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def bare(rule: dict[str, Any]) -> dict[str, Any]:
-    """Return a rule without its message."""
     return {key: value for key, value in rule.items() if key != "message"}
 
 

@@ -11,26 +11,22 @@ from codegen.read.rules import _referenced_fields
 from tests.schema.sources import FILES, FOLDER, OPERATIONS, ROOT, SCHEMAS, resolved, target, walk
 from tests.tables import for_each
 
-SHARED_PARAMETERS: dict[str, dict[str, Any]] = FILES["common.yaml"]["parameters"]
 OBJECTS = {name: schema for name, schema in SCHEMAS.items() if "properties" in schema}
 ENUMS = {name: schema for name, schema in SCHEMAS.items() if "enum" in schema}
 PROPERTIES = {(name, field): value for name, schema in OBJECTS.items() for field, value in schema["properties"].items()}
 
 
 def parameters(operation: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the parameters of an operation, references resolved."""
     return [resolved(each) for each in operation.get("parameters", ())]
 
 
 def body_name(operation: dict[str, Any]) -> str | None:
-    """Return the name of the component of the request body."""
     if "requestBody" not in operation:
         return None
     return str(operation["requestBody"]["content"]["application/json"]["schema"]["$ref"]).rpartition("/")[2]
 
 
 def components_within(name: str) -> set[str]:
-    """Return a component and all components that it references."""
     found: set[str] = set()
     pending = [name]
     while pending:

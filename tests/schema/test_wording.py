@@ -24,7 +24,6 @@ UNNATURAL = (
 
 
 def strings(node: Any) -> Iterator[str]:
-    """Yield every summary, description and message within a node."""
     if isinstance(node, dict):
         for key, value in node.items():
             if key in ("summary", "description", "message") and isinstance(value, str):

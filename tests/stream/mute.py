@@ -120,7 +120,7 @@ def play(seed: int) -> Counter[str]:
     day = Day(seed)
     run: Callable[[], None] = on_virtual_time(day.run)
     run()
-    assert day.problems == [], f"seed {seed}: {'; '.join(day.problems)}"
+    assert day.problems == [], "; ".join(day.problems)
     return Counter({"events": day.events, "mute days" if day.is_mute else "quiet days": 1})
 
 

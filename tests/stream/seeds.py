@@ -326,7 +326,7 @@ def play(seed: int) -> Counter[str]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "unclosed QuoteStream", ResourceWarning)  # some consumers let go
         run()
-    assert history.problems == [], f"seed {seed}: {'; '.join(history.problems[:5])}"
+    assert history.problems == [], "; ".join(history.problems[:5])
     return history.counts
 
 

@@ -64,7 +64,6 @@ class Exchange:
 
     @property
     def data(self) -> Operation[Any]:
-        """The generated operation."""
         return OPERATIONS[self.operation]
 
     @property
@@ -90,7 +89,6 @@ class Recorder:
 
 
 def call_of(exchange: Exchange) -> BoundCall[Any]:
-    """The call that the public method makes with the arguments of an exchange."""
     if not exchange.public:
         return exchange.data.bind(body=exchange.arguments[0])
     recorder = Recorder()

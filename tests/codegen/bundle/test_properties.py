@@ -21,7 +21,6 @@ def written(component: str, key: str) -> Node:
 
 
 def types(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema without its notes."""
     return {key: value for key, value in schema.items() if key != "description" and not key.startswith("x-")}
 
 

@@ -92,7 +92,6 @@ INT32 = {"minimum": -(2**31), "maximum": 2**31 - 1}
 
 
 def node_of(schema: dict[str, Any], folder: Path) -> Node:
-    """Return the node of a property with this schema."""
     (folder / "openapi.yaml").write_text(json.dumps({"property": schema, "schemas": SCHEMAS}))
     node = Document(folder).root().unresolved("property")
     assert node is not None

@@ -59,7 +59,6 @@ async def check_account(
 
 
 def fills_of(order: models.Order) -> Iterator[Fill]:
-    """Yield the fills of an order."""
     for leg in order.legs or ():
         for fill in leg.fills or ():
             yield Fill(
@@ -151,7 +150,6 @@ def execution_of(row: models.Transaction) -> Fill:
 def check_positions(
     number: str, positions: Iterable[models.Position], book: Book, marks: Mapping[str, Decimal], check: Check
 ) -> None:
-    """Compare the positions one by one."""
     shown = {known(row.symbol): row for row in positions}
     check.same(f"{number} positions", sorted(shown), sorted(book.holdings))
     for symbol in shown.keys() & book.holdings.keys():
@@ -172,7 +170,6 @@ def check_positions(
 def check_balance(
     row: models.AccountBalance, book: Book, marks: Mapping[str, Decimal], reserved: Decimal, check: Check
 ) -> None:
-    """Compare the figures of a balance."""
     number = row.account_number
     values = {name: ZERO for kind in VALUES.values() for name in (f"long_{kind}_value", f"short_{kind}_value")}
     futures = ZERO

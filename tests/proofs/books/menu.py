@@ -76,7 +76,6 @@ def fact(kind: str, row: Any, multiplier: Decimal = Decimal(1)) -> Fact:
 
 
 def option_fact(option: models.EquityOption | models.FutureOption, multiplier: Decimal) -> Fact:
-    """Return the fact of an option."""
     return Fact(
         symbol=known(option.symbol),
         kind="Equity Option" if isinstance(option, models.EquityOption) else "Future Option",

@@ -45,5 +45,4 @@ def mills(amount: Decimal) -> Decimal:
 
 
 def cents(amount: Decimal) -> Decimal:
-    """Return an amount to the cent."""
     return amount.quantize(Decimal("0.01"), ROUND_HALF_EVEN)

@@ -10,7 +10,7 @@ import attrs
 
 from brokerage_async import Client, errors
 from brokerage_async.simulator import Simulator
-from tests.loops import VirtualLoop, run_in
+from tests.loops import on_virtual_time
 
 from .compare import WORKING, Check, check_account
 from .menu import Menu, known, menu_of
@@ -33,12 +33,9 @@ class Result:
     differences: tuple[str, ...]
 
 
-def trade(orders: int, seed: int, check_every: int = CHECK_EVERY) -> Result:
+@on_virtual_time
+async def trade(orders: int, seed: int, check_every: int = CHECK_EVERY) -> Result:
     """Place ``orders`` orders and compare all books, after every few steps and at the end."""
-    return run_in(VirtualLoop(), _trade(orders, seed, check_every))
-
-
-async def _trade(orders: int, seed: int, check_every: int) -> Result:
     sim = Simulator("production", seed=seed, equities=60, equity_options=5_000, chain_rows=1_200, cash=CASH)
     check = Check()
     async with sim.client() as client:
@@ -63,7 +60,6 @@ async def _check(client: Client, accounts: Sequence[str], menu: Menu, trader: Tr
 
 
 async def _end_all(client: Client, accounts: Sequence[str]) -> None:
-    """Cancel every working order, and wait until none is left."""
     for _ in range(ATTEMPTS):
         listed = [order for account in accounts for order in await client.orders.list(account).collect()]
         working = [order for order in listed if known(order.status) in WORKING]

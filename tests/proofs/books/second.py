@@ -96,7 +96,6 @@ class Book:
         return fact
 
     def fees_of(self, fill: Fill) -> dict[str, Decimal]:
-        """Return the fees of a fill by name."""
         fact = self.facts[fill.symbol]
         return fees_of(fact.kind, fact.underlying, fill.action, fill.quantity, fill.price)
 
@@ -135,7 +134,6 @@ class Book:
         return Fraction(held.quantity) * (Fraction(price) - cost) * Fraction(fact.multiplier)
 
     def net_liq(self, marks: Mapping[str, Decimal]) -> Decimal:
-        """Return the cash and the value of all positions, to the cent."""
         return cents_of(Fraction(self.cash) + sum(self.worth(symbol, marks[symbol]) for symbol in self.holdings))
 
     def requirement(self, marks: Mapping[str, Decimal]) -> Decimal:
@@ -195,5 +193,4 @@ def day_of(at: datetime) -> date:
 
 
 def cents_of(amount: Fraction) -> Decimal:
-    """Return an amount to the cent."""
     return Decimal(round(amount * 100)) / 100

@@ -87,14 +87,12 @@ class Trader:
         self.reserved[known(new.id)] = taken(checked)
 
     async def cancel(self, account: str) -> None:
-        """Cancel a recent order, which may have ended."""
         recent = [identifier for owner, identifier in self._placed[-40:] if owner == account]
         if recent:
             await self._client.orders.cancel(account, self._rng.choice(recent))
             self.counts["cancelled"] += 1
 
     async def move_price(self, account: str) -> None:
-        """Set the price of an underlying up or down."""
         symbol = self._menu.facts[self._rng.choice(list(self._menu.facts))].underlying
         factor = Decimal(self._rng.choice(("0.96", "0.99", "1.01", "1.04")))
         price = self._sim.price(symbol)
@@ -179,7 +177,6 @@ class Trader:
 
 
 def taken(placed: models.PlacedOrderResponse) -> Decimal:
-    """Return what an order takes from the buying power."""
     effect = known(placed.buying_power_effect)
     debit = effect.change_in_buying_power_effect is models.PriceEffect.DEBIT
     return known(effect.change_in_buying_power) if debit else Decimal(0)

@@ -36,7 +36,6 @@ def document(simulator: Simulator) -> dict[str, Any]:
 
 
 def access_token(simulator: Simulator) -> str:
-    """Return an access token of the owner."""
     body = {
         "grant_type": "refresh_token",
         "refresh_token": simulator.refresh_token,

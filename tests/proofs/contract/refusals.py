@@ -45,7 +45,6 @@ def unexplained(body: bytes, rules: Iterable[str]) -> list[str]:
 
 
 def reasons(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield code and reason of each problem in an error body."""
     if "error_code" in body:
         yield from ((body["error_code"], reason) for reason in body["error_description"].split("; "))
         return
@@ -56,7 +55,6 @@ def reasons(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def rules_of(document: Any) -> Iterator[str]:
-    """Yield the message of every rule in a schema document."""
     if isinstance(document, list):
         for item in document:
             yield from rules_of(item)

@@ -13,17 +13,12 @@ NO_CAUSE: dict[tuple[str, str], str] = {
 
 
 def missing(reached: Mapping[str, Iterable[int]]) -> list[tuple[str, str]]:
-    """Return each documented status that was not reached, with its operation."""
     return [
         (name, status)
         for name, operation in OPERATIONS.items()
         for status in operation["responses"]
-        if not any(_covers(status, each) for each in reached.get(name, ()))
+        if not any(status in (str(each), f"{each // 100}XX") for each in reached.get(name, ()))
     ]
-
-
-def _covers(documented: str, status: int) -> bool:
-    return documented in (str(status), f"{status // 100}XX")
 
 
 def lines(reached: Mapping[str, Counter[int]]) -> list[str]:

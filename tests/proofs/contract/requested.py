@@ -5,14 +5,11 @@ The tests of the simulator make the same requests. Here they go over real HTTP, 
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import re
-import threading
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
-from types import TracebackType
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import requests
@@ -24,6 +21,7 @@ from urllib3.util.request import SKIP_HEADER, SKIPPABLE_HEADERS
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
+from tests.loops import ThreadLoop
 from tests.proofs.contract.generated import USER_AGENT, document
 from tests.simulator.harness import Harness
 from tests.simulator.test_statuses import Abuse
@@ -39,34 +37,6 @@ CHECKS = [
     checks.response_headers_conformance,
     checks.response_schema_conformance,
 ]
-
-
-class Loop:
-    """Event loop in a separate thread, for servers that synchronous code calls."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="simulator")
-
-    def __enter__(self) -> Loop:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function in the loop, and return its result, awaited if need be."""
-
-        async def called() -> Any:
-            result = function(*arguments)
-            return await result if isinstance(result, Awaitable) else result
-
-        return asyncio.run_coroutine_threadsafe(called(), self._loop).result(60)
 
 
 class Contract:
@@ -105,7 +75,7 @@ def _is_from_gateway(response: requests.Response) -> bool:
 class ServedHarness(Harness):
     """Harness whose requests go over HTTP, to a simulator whose clock stands still between them."""
 
-    def __init__(self, loop: Loop, contract: Contract, **options: Any) -> None:
+    def __init__(self, loop: ThreadLoop, contract: Contract, **options: Any) -> None:
         super().__init__(**options)
         self.headers = {"User-Agent": USER_AGENT}
         self._loop, self._contract = loop, contract
@@ -117,7 +87,6 @@ class ServedHarness(Harness):
         await self.sim.__aenter__()
 
     def stop(self) -> None:
-        """Close the connection and stop the simulator."""
         self._http.close()
         self._loop.call(self.sim.__aexit__, None, None, None)
 
@@ -154,7 +123,7 @@ class ServedHarness(Harness):
 def run() -> Contract:
     """Make all requests, and return what became of them."""
     contract = Contract()
-    with Loop() as loop:
+    with ThreadLoop() as loop:
         for exchange in EXCHANGES:
             if str(exchange) != NOT_AN_EQUITY:
                 with serving(loop, contract) as make:
@@ -172,7 +141,7 @@ def run() -> Contract:
 
 
 @contextlib.contextmanager
-def serving(loop: Loop, contract: Contract) -> Iterator[Callable[..., ServedHarness]]:
+def serving(loop: ThreadLoop, contract: Contract) -> Iterator[Callable[..., ServedHarness]]:
     """Yield a factory of harnesses, and stop them afterwards."""
     made: list[ServedHarness] = []
 

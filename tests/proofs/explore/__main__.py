@@ -47,7 +47,6 @@ def play(task: Scope | range, plant: str | None) -> Report:
 
 
 def show(history: str, plant: str | None) -> int:
-    """Print the steps of a history."""
     with planted(plant):
         found = replay(history)
     print("\n".join(found.trace))

@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 NOTHING: Mapping[int, int] = MappingProxyType({})
 
-EAGERNESS = 0.6
-"""Share of draws that keep the default when nothing goes wrong."""
+EAGERNESS, FAULTS, RARE = 0.6, 0.15, 0.01
+"""Shares of draws that keep the default when nothing goes wrong, of faults, and of rare events."""
 
 
 class Choices:
@@ -41,20 +41,18 @@ class Choices:
 
 
 class Drawn(Choices):
-    """Draws options at random: faults with probability ``faults``, rare events with ``rare``."""
+    """Draws options at random."""
 
-    def __init__(self, seed: object, *, faults: float = 0.15, rare: float = 0.01) -> None:
+    def __init__(self, seed: object) -> None:
         super().__init__()
         self._random = random.Random(f"choices {seed}")
-        self._faults = faults
-        self._rare = rare
 
     def pick(self, costs: Sequence[int]) -> int:
         """Return the index of an option drawn at random."""
         chosen = 0
         if len(costs) > 1:
             draw = self._random.random
-            bad = draw() < self._faults
+            bad = draw() < FAULTS
             several = [number for number, cost in enumerate(costs) if bool(cost) is bad]
             if several and (bad or draw() > EAGERNESS):
                 chosen = several[int(draw() * len(several))]
@@ -63,7 +61,7 @@ class Drawn(Choices):
 
     def flip(self) -> bool:
         """Return True rarely."""
-        happens = self._random.random() < self._rare
+        happens = self._random.random() < RARE
         self.made.append(int(happens))
         return happens
 

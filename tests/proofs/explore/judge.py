@@ -59,7 +59,6 @@ def check_books(world: World, entries: dict[Key, Any]) -> Iterator[str]:
 
 
 def keys_of(world: World) -> set[Key]:
-    """Return the names of our orders in the books."""
     return {(order.account, order.identifier) for order in world.books.orders if order.ours}
 
 
@@ -80,7 +79,6 @@ def check_call(world: World, call: Call) -> Iterator[str]:
 
 
 def check_reported(world: World, call: Call, placement: Placement) -> Iterator[str]:
-    """Check that a reported placement agrees with the books."""
     key = (placement.account_number, placement.external_identifier)
     if placement.outcome is Outcome.PLACED:
         ids = {str(order.id) for order in world.books.of(*key)}

@@ -178,7 +178,6 @@ class Life:
 
 
 def leg(*fills: int) -> dict[str, Any]:
-    """Return the JSON of a leg with these fills."""
     return {
         "symbol": "AAPL", "quantity": QUANTITY, "remaining-quantity": QUANTITY - sum(fills),
         "fills": [{"quantity": each} for each in fills],

@@ -155,7 +155,6 @@ class Process:
 
     @property
     def is_busy(self) -> bool:
-        """Return whether a call is under way."""
         return self.call is not None and not self.is_dead
 
     def start(self) -> None:
@@ -278,14 +277,12 @@ class Process:
         if call is None or self.world.budget < 1 or call.cancelled or call.step.kind == "wait":
             return
         self._handles += 1
-        if self.world.choices.flip():
-            assert call.task is not None
-            if not call.task.done():
-                self.world.budget -= 1
-                call.cancelled = True
-                self.observe("cancelled", self._handles)
-                self.world.say(f"{call} is cancelled, before callback {self._handles}")
-                call.task.cancel()
+        if self.world.choices.flip() and not call.task.done():
+            self.world.budget -= 1
+            call.cancelled = True
+            self.observe("cancelled", self._handles)
+            self.world.say(f"{call} is cancelled, before callback {self._handles}")
+            call.task.cancel()
 
 
 class Stream:
@@ -337,5 +334,4 @@ def new_order(identifier: str, *, closing: bool) -> models.NewOrder:
 
 @functools.cache
 def new_complex_order(identifier: str) -> models.NewComplexOrder:
-    """Return a bracket whose trigger order stays working."""
     return tickets.bracket(new_order(identifier, closing=False), profit=PROFIT, loss=LOSS)

@@ -251,7 +251,6 @@ def mixed(seed: int) -> Scope:
 
 
 def scope_of(name: str) -> Scope:
-    """Return a scope by its name."""
     if name.startswith("mixed-"):
         return mixed(int(name.removeprefix("mixed-")))
     return (EXHAUSTED | BEYOND)[name]

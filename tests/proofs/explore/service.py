@@ -139,7 +139,6 @@ class Books:
         return order
 
     def of(self, account: str, identifier: str) -> list[BookedOrder]:
-        """Return our live orders under this identifier."""
         return [o for o in self.orders if o.identifier == identifier and o.account == account and o.ours]
 
     def placed(self, order: BookedOrder) -> Response:
@@ -181,7 +180,6 @@ class Books:
 
 
 def account_of(request: Request) -> str:
-    """Return the account number in the path of a request."""
     return request.url.partition("/accounts/")[2].partition("/")[0]
 
 
@@ -199,7 +197,6 @@ def strange_order(received: str, *, adversary: bool) -> str:
 
 
 def page_of(request: Request) -> int:
-    """Return the page that a request for a list names."""
     found = re.search(r"page-offset=(\d+)", request.url)
     return int(found.group(1)) if found else 0
 
@@ -228,6 +225,5 @@ def date_of(seconds: int) -> str:
 
 
 def html_answer(status: int) -> Response:
-    """Return a page of a proxy."""
     page = b"<html><body><h1>Request blocked</h1></body></html>"
     return Response(status=status, headers={"content-type": "text/html"}, body=page)

@@ -52,7 +52,6 @@ NOTES = {"dies": "dies", "unheard": "dies, submit vanishes", "barred": "may not 
 
 
 def write() -> None:
-    """Exhaust every scope, hunt every plant, and write the page."""
     with ProcessPoolExecutor() as pool:
         reports = list(pool.map(exhaust, EXHAUSTED.values()))
     text = HEAD + "".join(map(scope_row, EXHAUSTED.values(), reports))
@@ -62,7 +61,6 @@ def write() -> None:
 
 
 def scope_row(scope: Scope, report: Report) -> str:
-    """Return the row of a scope."""
     processes = []
     for program in scope.programs:
         notes = ", ".join(words for name, words in NOTES.items() if getattr(program, name))
@@ -74,7 +72,6 @@ def scope_row(scope: Scope, report: Report) -> str:
 
 
 def plant_row(name: str) -> str:
-    """Hunt a plant and return its row."""
     found, plant = hunt(name), PLANTS[name]
     shown = "NOT FOUND" if found is None else found.violations[0].partition(":")[0]
     count = "" if found is None else f"{found.number:,}"

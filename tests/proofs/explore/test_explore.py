@@ -1,11 +1,8 @@
 """A few seconds of exploring in the ordinary tests; ``nox -s explore`` does it at length."""
 
-import asyncio
-
 import pytest
 
 from .choices import Choices, Drawn, decode, encode
-from .loop import ProcessLoop
 from .plants import PLANTS, hunt
 from .scopes import ADVERSITY, BEYOND, EVERYTHING, EXHAUSTED, mixed
 from .search import exhaust, play, quiet, replay, sample
@@ -70,29 +67,3 @@ def test_history_survives_being_written_down() -> None:
 def test_history_of_another_scope_is_rejected() -> None:
     with pytest.raises(ValueError, match="decision 0 has 2 options, the history asks for 7"):
         Choices({0: 7}).pick((0, 1))
-
-
-def test_loop_runs_what_is_ready_and_leaves_time_to_the_world() -> None:
-    now = [0.0]
-    loop = ProcessLoop(lambda: now[0])
-    slept: list[float] = []
-
-    async def sleep() -> None:
-        await asyncio.sleep(2.0)
-        slept.append(loop.time())
-
-    loop.create_task(sleep())
-    loop.run_ready()
-    assert (loop.next_timer(), loop.fire_timers(), slept) == (2.0, False, [])
-    now[0] = 2.0
-    assert loop.fire_timers()
-    loop.run_ready()
-    assert slept == [2.0]
-
-
-def test_loop_that_is_finished_cancels_its_tasks() -> None:
-    loop = ProcessLoop(lambda: 0.0)
-    task = loop.create_task(asyncio.sleep(9))
-    loop.run_ready()
-    loop.finish()
-    assert task.cancelled()

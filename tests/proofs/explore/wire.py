@@ -139,7 +139,6 @@ class Exchange:
         self.fail(ResponseLostError("the connection dropped"))
 
     def answered(self, kind: str, label: str, response: Response) -> Fault:
-        """Return the fault that the answer is ``response``."""
         return kind, label, partial(self.answer, label, response)
 
 
@@ -271,7 +270,6 @@ class Submit(Exchange):
             self.post_delivery("answer", self.answers)
 
     def answers(self) -> list[Option]:
-        assert self.order is not None
         books = self.world.books
         response = books.placed(self.order)
         faults: list[Fault] = [("lost", "the answer is lost", self.lose)]
@@ -287,7 +285,6 @@ class Change(Exchange):
 
     def post(self) -> None:
         life, call = self.world.life, self.process.call_now()
-        assert call is not None
         self.place = len(life.sent)
         life.sent.append((call, False))
         if self.name == "orders.replace":

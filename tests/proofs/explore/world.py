@@ -272,11 +272,9 @@ class World:
     # Methods for the parts.
 
     def allows(self, kind: str) -> bool:
-        """Return whether faults of this kind belong to the scope."""
         return kind in self.scope.kinds
 
     def allowed(self, *faults: Fault) -> list[Option]:
-        """Return the faults that belong to the scope as options."""
         return [Option(label, 1, act) for kind, label, act in faults if kind in self.scope.kinds]
 
     def post(self, event: Event) -> None:
@@ -284,16 +282,13 @@ class World:
         self._pending.append(event)
 
     def say(self, text: str) -> None:
-        """Add a line to the trace."""
         if self._traced:
             self.trace.append(f"{self.now:7.2f}  {text}")
 
     def entries(self) -> Sequence[JournalEntry]:
-        """Return the entries of the journal."""
         return run_at_once(self.journal.entries())
 
     def states(self) -> dict[tuple[str, str], EntryState]:
-        """Return the states of all entries."""
         return {name_of(entry): entry.state for entry in self.entries()}
 
     def may_stay_open(self, key: tuple[str, str]) -> bool:
@@ -369,7 +364,6 @@ class World:
 
 
 def name_of(entry: JournalEntry) -> tuple[str, str]:
-    """Return account and identifier of an entry."""
     return entry.key.account_number, entry.key.external_identifier
 
 

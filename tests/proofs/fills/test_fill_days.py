@@ -21,14 +21,12 @@ from brokerage_async import Client, errors, models, tickets
 from brokerage_async._generated.models import InstrumentType, LegAction
 from brokerage_async.simulator import Simulator, run
 from brokerage_async.simulator.trading.accounts import Execution
-from brokerage_async.tickets import buy_to_open, limit, market, sell_to_close, sell_to_open
 from brokerage_async.watch import Discrepancy, Fill
 from tests.seeded import play_seeds
+from tests.trading import SMALL, SPREAD, random_ticket
 from tests.watch.memory_state import MemoryState
 
-SIZES = {"equities": 50, "equity_options": 20, "chain_rows": 20, "warrants": 2}
 SYMBOLS = ("AAPL", "MSFT", "GLD")
-LOWER, HIGHER = "AAPL  260717C00200000", "AAPL  260717C00210000"
 FAULTS = ("drop_after", "hang_after", "status(503)", "drop_before", "truncate", "delay(20)")
 PLANTS = ("unlisted", "lost", "position", "orderless", "average")
 READS = r"/(orders|positions|transactions)"
@@ -92,7 +90,6 @@ class Day:
                 task.add_done_callback(self.handling.discard)
 
     async def handle(self, report: Fill | Discrepancy) -> None:
-        """Acknowledge a report."""
         await asyncio.sleep(self.chance.choice([0.0, 0.1, self.chance.uniform(0, 60), self.chance.uniform(0, 400)]))
         await report.ack()
         self.acknowledged.add(report.idempotency_key or "")
@@ -124,40 +121,17 @@ class Day:
 
     # Programs
 
-    def ticket(self, symbol: str) -> models.NewOrder | models.NewComplexOrder:
-        """Return an order that rests, fills at once or later: of one leg, a spread, or a bracket."""
-        price, quantity = self.sim.price(symbol), self.chance.randint(1, 9)
-        near = (price * Decimal(self.chance.choice(["0.5", "0.999", "1", "1.01"]))).quantize(Decimal("0.01"))
-        held = self.account.held(symbol)
-        match self.chance.randrange(6):
-            case 0:
-                return limit(buy_to_open(LOWER, quantity), sell_to_open(HIGHER, quantity), debit="9")
-            case 1:
-                exits = sell_to_close(symbol, quantity)
-                return tickets.bracket(
-                    limit(buy_to_open(symbol, quantity), price=near),
-                    profit=limit(exits, price=(price * 2).quantize(Decimal(1))),
-                    loss=tickets.stop(exits, trigger=(price / 4).quantize(Decimal(1))),
-                )
-            case 2 if held > 0:
-                return market(sell_to_close(symbol, min(held, quantity)))
-            case 3:
-                return market(buy_to_open(symbol, quantity))
-            case _:
-                return limit(buy_to_open(symbol, quantity), price=near)
-
     async def trade(self, number: int, until: float) -> None:
         """Place an order as any program would, then leave it, cancel it, replace it, or have a fill busted."""
         await asyncio.sleep(self.chance.uniform(30, until))
-        ticket, number_of = self.ticket(SYMBOLS[number % len(SYMBOLS)]), self.account.number
+        symbol, number_of = SYMBOLS[number % len(SYMBOLS)], self.account.number
+        ticket = random_ticket(self.chance, symbol, self.sim.price(symbol), held=self.account.held(symbol))
         try:
             if isinstance(ticket, models.NewComplexOrder):
                 await self.client.complex_orders.submit(number_of, ticket)
                 return
             own = attrs.evolve(ticket, external_identifier=f"own-{number}" if number % 2 else None)
             placed = (await self.client.orders.submit(number_of, own)).order
-            assert placed is not None
-            assert placed.id is not None
             await asyncio.sleep(self.chance.choice([0.5, 1.0, 3.0, 400.0]))
             draw = self.chance.random()
             if draw < 0.2:
@@ -202,7 +176,6 @@ class Day:
         """Plant the discrepancy of today."""
         state, now = self.sim.brokerage.state, self.sim.clock.now()
         stock = state.catalogue.instrument(InstrumentType.EQUITY, "KO")
-        assert stock is not None
         match self.plant:
             case "unlisted" | "lost":
                 state.exchange.on_fill(self.hide)
@@ -223,7 +196,6 @@ class Day:
         state, now = self.sim.brokerage.state, self.sim.clock.now()
         for symbol in (*SYMBOLS, "NVDA"):
             stock = state.catalogue.instrument(InstrumentType.EQUITY, symbol)
-            assert stock is not None
             kind = self.chance.choice(["Forward Split", "Transfer", "ACAT"])
             state.bookkeeping.receive_deliver(self.account, stock, Decimal(7), Decimal(10), now, kind)
 
@@ -238,7 +210,6 @@ class Day:
     # Books
 
     def check(self, delivered: dict[str, Decimal]) -> None:
-        """Compare the reports with the books."""
         fills = [each for each in self.reports.values() if isinstance(each, Fill)]
         told: dict[str, list[Fill]] = {}
         for fill in fills:
@@ -262,7 +233,7 @@ class Day:
             assert events == expected or (undone[name] and events == short), f"{name}: {events}, not {expected}"
             for kind, _ in events:
                 self.tally[kind] += 1
-        for symbol in (*SYMBOLS, LOWER, HIGHER):
+        for symbol in (*SYMBOLS, *SPREAD):
             mine = {f.execution_id: f.held for f in fills if f.symbol == symbol}
             change = sum(mine.values(), Decimal(0)) + delivered.get(symbol, Decimal(0))
             if ("position", symbol) not in self.required and symbol in SYMBOLS:
@@ -282,7 +253,6 @@ class Day:
 
 
 async def day(client: Client, sim: Simulator) -> Counter[str]:
-    """Play one day."""
     chance = random.Random(sim.brokerage.settings.seed)
     here = Day(client, sim, chance, chance.choice([*PLANTS, None, None, None, None]))
     delivers = here.plant is None and chance.random() < 0.3
@@ -290,7 +260,7 @@ async def day(client: Client, sim: Simulator) -> Counter[str]:
     living = asyncio.create_task(here.live(length))
     await asyncio.sleep(40)
     if here.plant == "average":
-        await client.orders.submit(here.account.number, market(buy_to_open("NVDA", 10)))
+        await client.orders.submit(here.account.number, tickets.market(tickets.buy_to_open("NVDA", 10)))
     work = [asyncio.create_task(here.trade(number, length)) for number in range(12)]
     work.append(asyncio.create_task(here.break_things(length)))
     await asyncio.sleep(chance.uniform(0.3, 0.6) * length)
@@ -308,15 +278,9 @@ async def day(client: Client, sim: Simulator) -> Counter[str]:
     return here.tally
 
 
-def play(seed: int, **options: Any) -> Counter[str]:
-    """Play the day of a seed. An AssertionError names it."""
+def play(seed: int) -> Counter[str]:
     begins = random.Random(f"start {seed}").choice(["2026-06-10T10:30-04:00", "2026-06-10T14:45-04:00"])
-    try:
-        tally = run(day, start=begins, seed=seed, client_options={"timeout": 10.0}, **{**SIZES, **options})
-    except AssertionError as error:
-        raise AssertionError(f"seed {seed}: {error}") from error
-    assert tally is not None
-    return tally
+    return run(day, start=begins, seed=seed, client_options={"timeout": 10.0}, **SMALL)
 
 
 @pytest.mark.parametrize("seed", range(3))

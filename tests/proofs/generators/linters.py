@@ -9,7 +9,6 @@ from .results import Result, run_npm
 
 
 def run(bundle: Path, tools: Path, folder: Path) -> list[Result]:
-    """Lint the bundle."""
     ruleset = folder / "spectral.yaml"
     ruleset.write_text('extends: ["spectral:oas"]\n', "utf-8")
     redocly = run_npm(tools, "redocly", ["lint", bundle, "--format", "json", "--max-problems", "1000"], check=False)
@@ -22,7 +21,6 @@ def run(bundle: Path, tools: Path, folder: Path) -> list[Result]:
 
 
 def redocly_errors(output: Any) -> Iterator[str]:
-    """Yield every error in the output of Redocly."""
     for problem in output["problems"]:
         if problem["severity"] == "error":
             pointer = problem["location"][0].get("pointer", "")
@@ -30,7 +28,6 @@ def redocly_errors(output: Any) -> Iterator[str]:
 
 
 def spectral_errors(output: Any) -> Iterator[str]:
-    """Yield every error in the output of Spectral."""
     for problem in output:
         if problem["severity"] == 0:  # an error
             yield f"{problem['code']}: {problem['message']} at {'/'.join(map(str, problem['path']))}"

@@ -38,7 +38,6 @@ def run(bundle: Path, folder: Path) -> list[Result]:
 
 
 def has_typed_rows(models: Any, component: str) -> bool:
-    """Return whether the rows of the list of a component are models with all of its fields."""
     container = getattr(models, f"{component}List", None)
     typed = container is None or f"[{component}]" in str(container.__annotations__["items"])
     keys = {field.alias or name for name, field in getattr(models, component).model_fields.items()}

@@ -32,7 +32,6 @@ def run(bundle: Path, folder: Path) -> list[Result]:
 
 
 def generated(bundle: Path, folder: Path) -> ModuleType:
-    """Return the module of the generated models."""
     path = folder / "pydantic_models.py"
     config = GenerateConfig(
         input_file_type=InputFileType.OpenAPI,
@@ -50,7 +49,6 @@ def generated(bundle: Path, folder: Path) -> ModuleType:
 
 
 def has_typed_rows(models: ModuleType, component: str) -> bool:
-    """Return whether the rows of the list of a component are models with all of its fields."""
     container = vars(models).get(f"{component}List")
     row = get_args(container.model_fields["items"].annotation)[0] if container else vars(models)[component]
     if not (isinstance(row, type) and issubclass(row, BaseModel)):

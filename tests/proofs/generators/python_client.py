@@ -40,7 +40,6 @@ def run(bundle: Path, folder: Path) -> list[Result]:
 
 
 def has_typed_rows(models: Any, component: str) -> bool:
-    """Return whether the rows of the list of a component are models with all of its fields."""
     row = getattr(models, component)
     fields = [field for field in attrs.fields(row) if field.name != "additional_properties"]
     container = getattr(models, f"{component}List", None)

@@ -22,7 +22,6 @@ def run(bundle: Path, tools: Path, folder: Path) -> list[Result]:
 
 
 def definition(page: str) -> Any:
-    """Return the definition in a page."""
     found, _ = json.JSONDecoder().raw_decode(page, page.index(DEFINITION) + len(DEFINITION))
     return found
 

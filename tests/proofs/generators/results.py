@@ -23,7 +23,6 @@ class Result:
 
     @property
     def line(self) -> str:
-        """Return the line of the report."""
         passed = self.total - min(len(self.problems), self.total)
         return f"{self.tool}: {self.check}: {passed} of {self.total}"
 
@@ -43,7 +42,6 @@ def run_npm(
 
 
 def properties_of(component: str) -> list[str]:
-    """Return the wire keys of a component."""
     return list(SCHEMAS[component]["properties"])
 
 

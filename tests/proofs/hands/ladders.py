@@ -13,12 +13,12 @@ from decimal import Decimal
 from itertools import groupby
 from typing import Any
 
-from brokerage_async.errors import BrokerageError, OrderOutcomeUnknownError
+from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.journal import EntryState, JournalError
 from brokerage_async.order_entry import OrderEntry, Outcome, Placement
 from brokerage_async.protocol.order_status import TERMINAL
 from brokerage_async.simulator import faults
-from tests.loops import VirtualLoop, run_in
+from tests.loops import on_virtual_time
 from tests.scenarios.test_order_entry_seeds import LATEST, Mortal, trouble
 from tests.seeded import play_seeds
 from tests.trading import LISTS, NOTHING_LISTED, POLICY, SUBMIT, Floor, floor, order
@@ -114,15 +114,7 @@ class History:
         if process and chance.random() < 0.5:
             await entry.recover()
         work = [asyncio.create_task(self.call(entry)) for _ in range(chance.choice([1, 1, 1, 2]))]
-        done, going = await asyncio.wait(work, timeout=chance.choice([None, chance.uniform(0, 60)]))
-        if going:
-            self.tally["died"] += 1
-            journal.dead = True
-            for task in going:
-                task.cancel()
-            await asyncio.gather(*going, return_exceptions=True)
-        for task in done:
-            task.result()
+        self.tally["died"] += await journal.die_after(chance.choice([None, chance.uniform(0, 60)]), work)
 
     async def check_end(self) -> None:
         """Check the books from the first moment on, and what `recover` finds."""
@@ -156,8 +148,8 @@ def check_one_at_a_time(here: Floor) -> None:
         assert len(working) <= 1, f"at {at} there worked {', '.join(working)}"
 
 
+@on_virtual_time
 async def play(seed: int) -> Counter[str]:
-    """Play the history of a seed."""
     chance = random.Random(seed)
     async with floor(seed=seed, latency=chance.choice([0.0, 0.05, 0.5])) as here:
         history = History(here, chance)
@@ -171,13 +163,5 @@ async def play(seed: int) -> Counter[str]:
         return history.tally
 
 
-def run_seed(seed: int) -> Counter[str]:
-    """Play a seed. Raises AssertionError, naming it, when something does not hold."""
-    try:
-        return run_in(VirtualLoop(), play(seed))
-    except (AssertionError, BrokerageError) as error:
-        raise AssertionError(f"seed {seed}: {error}") from error
-
-
 if __name__ == "__main__":
-    play_seeds(run_seed)
+    play_seeds(play)

@@ -13,7 +13,7 @@ from brokerage_async.config import Limits
 from brokerage_async.order_entry import Cancellations, CancelOutcome
 from brokerage_async.protocol.order_status import TERMINAL
 from brokerage_async.simulator import faults
-from tests.loops import VirtualLoop, run_in
+from tests.loops import on_virtual_time
 from tests.seeded import play_seeds
 from tests.trading import LISTS, TIMEOUT, Floor, bracket_order, floor, order
 
@@ -27,13 +27,16 @@ TROUBLE: tuple[Any, ...] = (
 )  # fmt: skip
 
 
+@on_virtual_time
 async def play(seed: int, count: int) -> tuple[Counter[str], float, float]:
     """Cancel ``count`` orders. Return what became of them, requests per second on average and at most."""
     chance = random.Random(seed)
     limits = Limits(trades_per_second=MOST)
     async with floor(seed=seed, latency=0.05, limits=limits, without=["fills_after_cancel_requests"]) as here:
         await _place(here, count, chance)
-        asked = sorted({record.order_id for record in _records(here)} | set(_wholes(here)))
+        state = here.sim.brokerage.state
+        wholes = {str(each.number) for each in state.complex_order_desk.of(state.accounts.of(state.owner)[0])}
+        asked = sorted({record.order_id for record in _records(here)} | wholes)
         for number in chance.sample(asked, len(asked) // 4):
             here.sim.faults.add("DELETE", rf"/{number}$", chance.choice(TROUBLE), times=chance.randint(1, 3))
         for _ in range(chance.randrange(4)):
@@ -48,7 +51,9 @@ async def play(seed: int, count: int) -> tuple[Counter[str], float, float]:
         sent = [each for each in here.sim.ledger.requests[first:] if each.method == "DELETE"]
         # One that was delayed on its way arrives beside those that were sent much later.
         in_time = [each.at for each in sent if not (each.fault or "").startswith("delay")]
-        return _checked(here, result, working), len(sent) / elapsed, _most_in_a_second(in_time)
+        most = max((sum(start <= each < start + 1 for each in in_time) for start in in_time), default=0)
+        assert most <= MOST * (1 + BURST), f"{most} cancels in a second"
+        return _checked(here, result, working), len(sent) / elapsed, most
 
 
 async def _place(here: Floor, count: int, chance: random.Random) -> None:
@@ -71,11 +76,6 @@ async def _fill(here: Floor, numbers: list[str], chance: random.Random) -> None:
             here.sim.fill_order(str(found.number), chance.choice([1, None]) if found.legs[0].remaining > 1 else None)
 
 
-def _wholes(here: Floor) -> list[str]:
-    state = here.sim.brokerage.state
-    return [str(each.number) for each in state.complex_order_desk.of(state.accounts.of(state.owner)[0])]
-
-
 def _records(here: Floor) -> list[Any]:
     here.sim.settle()
     return here.sim.ledger.orders(account_number=here.account)
@@ -90,7 +90,6 @@ def _checked(here: Floor, result: Cancellations, working: set[str]) -> Counter[s
     for record in _records(here):
         assert record.status in TERMINAL, f"order {record.order_id} is {record.status}"
         row, booked = result.get(record.order_id), store.find(record.order_id)
-        assert booked is not None
         if row is None:
             continue
         tally[row.outcome] += 1
@@ -103,23 +102,9 @@ def _checked(here: Floor, result: Cancellations, working: set[str]) -> Counter[s
     return tally
 
 
-def _most_in_a_second(times: list[float]) -> float:
-    return max((sum(1 for each in times if start <= each < start + 1) for start in times), default=0)
-
-
-def run_seed(seed: int, count: int) -> tuple[Counter[str], float, float]:
-    """Play a seed. Raises AssertionError, naming it, when something does not hold."""
-    try:
-        tally, average, most = run_in(VirtualLoop(), play(seed, count))
-    except AssertionError as error:
-        raise AssertionError(f"seed {seed}: {error}") from error
-    assert most <= MOST * (1 + BURST), f"seed {seed}: {most} cancels in a second"
-    return tally, average, most
-
-
 def main(seed: int) -> Counter[str]:
     """Play a seed and print how quickly the orders were cancelled."""
-    tally, average, most = run_seed(seed, 300)
+    tally, average, most = play(seed, 300)
     print(f"sweep {seed}: {average:.1f} cancels a second, at most {most}", flush=True)
     return tally
 

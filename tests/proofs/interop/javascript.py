@@ -60,7 +60,6 @@ def settings_of(simulator: Simulator) -> dict[str, Any]:
 
 
 async def _results(simulator: Simulator, process: asyncio.subprocess.Process) -> AsyncIterator[CallResult]:
-    assert process.stdin is not None
     for name in await _answer(process):
         before = len(simulator.ledger.requests)
         process.stdin.write(f"{name}\n".encode())
@@ -70,7 +69,6 @@ async def _results(simulator: Simulator, process: asyncio.subprocess.Process) ->
 
 
 async def _answer(process: asyncio.subprocess.Process) -> Any:
-    """Return the next answer of the script."""
     line = await process.stdout.readline()
     if not line:
         raise RuntimeError("the script ended early; its errors are above")

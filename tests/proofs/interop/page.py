@@ -69,12 +69,10 @@ def table(runs: Sequence[ClientRun]) -> str:
 
 
 def cell(result: CallResult) -> str:
-    """Return the cell of a result."""
     return f"{result.outcome}: {result.error}".replace("|", "\\|") if result.error else result.outcome
 
 
 def reason(result: CallResult) -> str:
-    """Return why a call is not covered."""
     return next((REASONS[name] for name in result.requests if name in REASONS), UNEXPLAINED)
 
 

@@ -223,7 +223,6 @@ class Calls:
         )
 
     async def first(self, kind: Any) -> Any:
-        """Return the first watchlist of a kind, by its name."""
         lists = await kind.get(self.session)
         return await kind.get(self.session, lists[0].name)
 
@@ -235,7 +234,6 @@ class Calls:
         return placed
 
     async def replace_component(self, identifier: str, order: Any) -> Any:
-        """Replace the first component of a complex order."""
         first = (await self.rich.get_complex_order(self.session, identifier)).orders[0]
         if first.price is not None and first.price < 0:  # a purchase
             order = order.model_copy(update={"price": -order.price})

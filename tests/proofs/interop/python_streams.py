@@ -72,7 +72,6 @@ async def _account(simulator: Simulator, session: Any) -> dict[str, str]:
 
 
 async def alert_on_spy(simulator: Simulator, client: Client) -> None:
-    """Let a quote alert go off."""
     alert = models.NewQuoteAlert(
         symbol="SPY", field=models.AlertField.LAST, operator=models.AlertOperator.GREATER_THAN, threshold=Decimal(5000)
     )

@@ -12,6 +12,8 @@ from brokerage_async.operation import Operation
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.ledger import RequestRecord
 
+PRIVATE = re.compile(r"(?<=/)(5WT\d+|\d+)(?=/|$)")
+
 
 class Outcome(enum.StrEnum):
     """Outcome of a call. Only ``FAILED`` is an obstacle."""
@@ -67,7 +69,7 @@ def judge(name: str, environment: str, requests: Sequence[RequestRecord], error:
     else:
         outcome = Outcome.PASSED if error is None else Outcome.FAILED
     named = dict.fromkeys(
-        f"{one.method} {_shape(one.target)}" if operation is None else operation.name
+        f"{one.method} {PRIVATE.sub('…', one.target.partition('?')[0])}" if operation is None else operation.name
         for one, operation in zip(sent, operations, strict=True)
     )
     return CallResult(
@@ -76,17 +78,11 @@ def judge(name: str, environment: str, requests: Sequence[RequestRecord], error:
 
 
 def _operation(record: RequestRecord) -> Operation[Any] | None:
-    """Return the operation of the schema that a request calls."""
     operation = None if record.operation is None else OPERATIONS[record.operation]
     path = record.target.partition("?")[0]
     if operation is not None and operation.path.endswith("{id}") and not path[-1].isdigit():
         return None  # a different list, such as `/complex-orders/live`
     return operation
-
-
-def _shape(target: str) -> str:
-    """Return the path of a target, without its query and with numbers replaced."""
-    return re.sub(r"(?<=/)(5WT\d+|\d+)(?=/|$)", "…", target.partition("?")[0])
 
 
 def failures(runs: Iterable[ClientRun]) -> list[str]:

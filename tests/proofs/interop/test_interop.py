@@ -6,8 +6,8 @@ import pytest
 
 from brokerage_async.simulator.ledger import RequestRecord
 from tests.documents import ROOT, THEIRS, every_block
-from tests.proofs.interop.page import REASONS, UNEXPLAINED, page, reason
-from tests.proofs.interop.results import CallResult, ClientRun, Outcome, failures, judge
+from tests.proofs.interop.page import UNEXPLAINED
+from tests.proofs.interop.results import Outcome, judge
 from tests.tables import for_each
 
 from .pages import PAGES, PLACES, SCRIPT, called, theirs, unresolved
@@ -50,37 +50,6 @@ def test_judge(
 ) -> None:
     result = judge("get", environment, records, error)
     assert (result.outcome, result.requests, result.error) == (outcome, requests, told)
-
-
-def run(environment: str, *results: CallResult) -> ClientRun:
-    return ClientRun(client="SDK", version="1.2", environment=environment, results=results)
-
-
-def call(name: str, outcome: Outcome, error: str = "", *requests: str) -> CallResult:
-    return CallResult(name=name, outcome=outcome, requests=requests, error=error)
-
-
-def test_page_shows_the_environments_side_by_side_and_failures_are_named() -> None:
-    production = run(
-        "production",
-        call("a", Outcome.PASSED, "", "orders.list"),
-        call("b", Outcome.FAILED, "x | y", "orders.live", "orders.list"),
-        call("c", Outcome.NOT_COVERED, "", "GET /c"),
-    )
-    sandbox = run(
-        "sandbox",
-        call("a", Outcome.PRODUCTION_ONLY, "", "orders.list"),
-        call("b", Outcome.PASSED, "", "orders.live"),
-        call("c", Outcome.NOT_COVERED, "", "GET /c"),
-    )
-    written = page([[production, sandbox]])
-    assert "## SDK 1.2\n\n- production: 1 of 2 covered calls pass\n- sandbox: 1 of 1 covered calls pass\n" in written
-    assert "| `a` | `orders.list` | passed | production only |\n" in written
-    assert "| `b` | `orders.live`, `orders.list` | FAILED: x \\| y | passed |\n" in written
-    assert written.endswith("Left out:\n\n- `c`: `GET /c`, which is not in the schema\n")
-    assert failures([production, sandbox]) == ["SDK (production): b: x | y"]
-    for request, why in REASONS.items():
-        assert reason(call("c", Outcome.NOT_COVERED, "", "orders.list", request)) == why
 
 
 def test_page_in_the_documentation_has_no_failure() -> None:

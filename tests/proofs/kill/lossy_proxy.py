@@ -10,8 +10,9 @@ import asyncio
 import random
 import re
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from pathlib import Path
+
+from tests.raw_server import LoopbackServer, Streams
 
 EFFECT = re.compile(rb"C\x00\x00\x00.(?:INSERT 0|UPDATE) [1-9]")
 """A message that says that rows were changed."""
@@ -22,84 +23,48 @@ Treatment = Callable[[bytes], Awaitable[bool]]
 """Called with every message of a client; may wait. True drops the acknowledgement of an effect."""
 
 
-def at_random(seed: int, *, drop: float, delay: float, seconds: float = 0.2) -> Treatment:
-    """Return a treatment with these chances, and ``seconds`` for a message that is delayed."""
+def at_random(seed: int, *, drop: float, delay: float) -> Treatment:
+    """Return a treatment with these chances, and 200 ms for a message that is delayed."""
     chance = random.Random(seed)
 
     async def treat(message: bytes) -> bool:
         dropped, delayed = chance.random() < drop, chance.random() < delay
         if delayed:
-            await asyncio.sleep(seconds)
+            await asyncio.sleep(0.2)
         return dropped
 
     return treat
 
 
-class LossyProxy:
-    """Listens on a loopback port and forwards to the socket of a server.
+class LossyProxy(LoopbackServer):
+    """Forwards to the socket of a server.
 
     Attributes:
         treatment: applied to every message. None passes them on.
         connecting: seconds that a new connection takes, each time.
-        admitting: clear it to make new connections wait.
         dropped: how many acknowledgements were dropped.
     """
 
     def __init__(self, server: Path, treatment: Treatment | None = None) -> None:
-        self._server = server
-        self._links: set[asyncio.Task[None]] = set()
-        self._listener: asyncio.Server | None = None
+        super().__init__()
+        self._socket = server
         self.treatment = treatment
         self.connecting: Callable[[], float] = lambda: 0.0
-        self.admitting = asyncio.Event()
-        self.admitting.set()
         self.dropped = 0
-
-    async def __aenter__(self) -> LossyProxy:
-        self._listener = await asyncio.start_server(self._accept, "127.0.0.1", 0)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._listener.close()
-        for link in self._links:
-            link.cancel()
-        await asyncio.gather(*self._links, return_exceptions=True)
-        await self._listener.wait_closed()
 
     @property
     def dsn(self) -> str:
         """The connection string of the way through the proxy."""
-        port = self._listener.sockets[0].getsockname()[1]
-        return f"host=127.0.0.1 port={port} user=journal dbname=postgres sslmode=disable gssencmode=disable"
+        return f"host=127.0.0.1 port={self.port} user=journal dbname=postgres sslmode=disable gssencmode=disable"
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._links.add(task)
-        try:
-            await self.admitting.wait()
-            await asyncio.sleep(self.connecting())
-            with suppress(OSError):  # the server is down, or was killed
-                server_reader, server_writer = await asyncio.open_unix_connection(self._server)
-                try:
-                    await self._link(reader, writer, server_reader, server_writer)
-                finally:
-                    server_writer.transport.abort()
-        except asyncio.CancelledError:
-            if task.cancelling() > 1:  # otherwise the proxy is closing, which is not an error of the link
-                raise
-        finally:
-            writer.transport.abort()
-            self._links.discard(task)
-
-    async def _link(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        server_reader: asyncio.StreamReader,
-        server_writer: asyncio.StreamWriter,
-    ) -> None:
+    async def serve(self, client: Streams) -> None:
         """Forward in both directions until one side hangs up or an acknowledgement is dropped."""
+        await asyncio.sleep(self.connecting())
+        try:
+            server_reader, server_writer = await asyncio.open_unix_connection(self._socket)
+        except OSError:  # the server is down, or was killed
+            return
+        reader, writer = client
         ready = dropping = False
 
         async def forward_answers() -> None:
@@ -133,3 +98,5 @@ class LossyProxy:
             for way in ways:
                 way.cancel()
             await asyncio.gather(*ways, return_exceptions=True)
+            server_writer.transport.abort()
+            writer.transport.abort()

@@ -66,7 +66,6 @@ class _Workers(Crowd):
         return len(self.finished) == WORKERS or bool(self.ended - self.finished - self.killed)
 
     def employ(self, share: Share) -> None:
-        """Start a worker."""
         self.start(work, share)
         self._shares.append(share)
 
@@ -86,7 +85,6 @@ class _Workers(Crowd):
         return self.settled >= settled
 
     async def wait_for_finish(self, seconds: float) -> None:
-        """Wait until every worker has finished its part."""
         await self.wait_for(lambda each: each.is_over, seconds)
         assert len(self.finished) == WORKERS, "a worker has died; its traceback is on standard error"
 

@@ -1,20 +1,20 @@
-"""A recorder in a separate process: ``python -m tests.proofs.kill.record_worker DIRECTORY FIRST``.
-
-Prices rise by a cent every 20 ms, from ``FIRST`` cents on, after the first write of the recorder: what passes while it
-starts is not lost. A line with the price and the wall clock follows each.
-"""
+"""A recorder in a separate process, of prices that rise by a cent every 20 ms."""
 
 import asyncio
-import sys
 import time
 from decimal import Decimal
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from brokerage_async.simulator import Simulator
 from tests.stream.world import SMALL
 
 
-async def main(directory: str, first: int) -> None:
+async def record(channel: Connection, directory: str, first: int) -> None:
+    """Record prices from ``first`` cents on, and say when each was set, until killed.
+
+    They begin to rise after the first write of the recorder: what passes while it starts is not lost.
+    """
     simulator = Simulator(**SMALL)
 
     def segments() -> set[Path]:
@@ -26,14 +26,10 @@ async def main(directory: str, first: int) -> None:
             await asyncio.sleep(0.02)
         for cents in range(first, 10**9):
             simulator.set_price("AAPL", Decimal(cents) / 100)
-            print(cents, time.time(), flush=True)
+            channel.send(("set", (cents, time.time())))
             await asyncio.sleep(0.02)
 
     async with simulator.client() as client:
         mover = asyncio.create_task(move())
         await client.stream.record(directory, ["AAPL"], ["Trade"], contract="STREAM")
         await mover
-
-
-if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], int(sys.argv[2])))

@@ -58,13 +58,9 @@ class Report:
         return self.outcome in FINAL
 
 
-def work(channel: Connection, share: Share) -> None:
+async def work(channel: Connection, share: Share) -> None:
     """Place and report. Wait for the go-ahead. Recover and report."""
     logging.disable(logging.CRITICAL)
-    asyncio.run(_work(share, channel))
-
-
-async def _work(share: Share, channel: Connection) -> None:
     client = Client(
         Environment.sandbox(share.base_url),
         StaticToken("token"),

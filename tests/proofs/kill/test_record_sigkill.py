@@ -4,7 +4,6 @@
 """
 
 import asyncio
-import os
 import random
 import sys
 import tempfile
@@ -15,7 +14,10 @@ from typing import Any
 import pytest
 
 from brokerage_async.arrow.segments import batches_of, recorded_files
-from tests.documents import ROOT
+from tests.processes import crowd, preload
+from tests.proofs.kill import record_worker
+
+preload("tests.proofs.kill.record_worker")
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -39,18 +41,14 @@ def segments_left(directory: Path) -> int:
 
 async def record(directory: Path, first: int, seconds: float) -> tuple[dict[int, float], float]:
     """Kill a recorder after some seconds of prices. Return when each price was set, and when it was killed."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.proofs.kill.record_worker", str(directory), str(first),
-        cwd=ROOT, stdout=asyncio.subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    assert process.stdout is not None
-    lines = [await process.stdout.readline()]
-    await asyncio.sleep(seconds)
-    killed = time.time()
-    process.kill()
-    lines += [line async for line in process.stdout]
-    await process.wait()
-    return {int(cents): float(at) for cents, at in (line.split() for line in lines if line.endswith(b"\n"))}, killed
+    async with crowd() as people:
+        number = people.start(record_worker.record, str(directory), first)
+        await people.wait_for(lambda each: bool(each.messages), 60)
+        await asyncio.sleep(seconds)
+        killed = time.time()
+        assert await people.end(number) == -9
+        await people.wait_for_all(10)  # until its last messages were read
+        return dict(content for _, content in people.of("set")), killed
 
 
 async def play(kills: int, directory: Path, seed: int = 0) -> dict[str, Any]:

@@ -6,11 +6,9 @@ plays many runs, with ``postgres`` as a second argument on a PostgreSQL journal.
 
 import asyncio
 import contextlib
-import logging
 import random
 import sys
 import tempfile
-import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -27,8 +25,9 @@ from tests.proofs.kill import worker
 from tests.proofs.kill.scripted_brokerage import BookedOrder
 from tests.proofs.kill.verdict import judge
 from tests.proofs.kill.worker import POINTS, Job
+from tests.seeded import play_drawn
+from tests.trading import SMALL
 
-SMALL = {"equities": 60, "equity_options": 10, "chain_rows": 10, "warrants": 5}
 preload("tests.proofs.kill.worker", "brokerage_async.simulator", "brokerage_async.journal.sqlite", *DRIVER)
 ABSENT = journal_servers.missing()
 LIMIT = 120.0
@@ -145,14 +144,9 @@ async def leave_open(sim: Simulator, job: Job) -> dict[str, str]:
 
 
 def main(runs: int, kind: str) -> None:
-    logging.disable(logging.CRITICAL)
-    began, seed = time.perf_counter(), random.randrange(10**9)
-    print(f"seed {seed}", flush=True)
     with place_for(kind) as where:
-        tally = asyncio.run(play(runs, seed, kind, where))
-    print(f"{runs} runs on {kind} in {time.perf_counter() - began:.0f} s: 0 doubled, 0 lost, 0 misreported")
-    for what, count in sorted(tally.items()):
-        print(f"  {what}: {count}")
+        held = f"{runs} runs on {kind}: 0 doubled, 0 lost, 0 misreported"
+        play_drawn(lambda seed: play(runs, seed, kind, where), held)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import pytest
 
 from brokerage_async import Client, RetryPolicy, errors
 from brokerage_async.tickets import buy_to_open, limit
-from tests.documents import ROOT
+from tests.processes import program
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -51,22 +51,13 @@ class Served:
 
 @asynccontextmanager
 async def serve(state: Path) -> AsyncIterator[Served]:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-u", "-m", "brokerage_async", "simulator", "--state", str(state),
-        env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    try:
-        assert process.stdout is not None
+    async with program("-u", "-m", "brokerage_async", "simulator", "--state", state) as process:
         lines = [(await process.stdout.readline()).decode() for _ in range(9)]
         settings = dict(re.findall(r"^export (\w+)=(\S+)$", "".join(lines), re.MULTILINE))
         with patch.dict(os.environ, settings):
             client = Client.from_env(retry=RetryPolicy.none())
         async with client:
             yield Served(process, client, settings["BROKERAGE_ACCOUNT"])
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
 
 
 async def play(kills: int, folder: Path, seed: int = 0) -> dict[str, Any]:

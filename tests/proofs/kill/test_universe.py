@@ -5,7 +5,6 @@
 """
 
 import asyncio
-import os
 import random
 import shutil
 import signal
@@ -27,7 +26,7 @@ from brokerage_async.operation import PUBLISHED_RATES, PUBLISHED_TOTAL
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.market.equities import equity_row, option_row
 from brokerage_async.simulator.market.instrument import Instrument, RowTable
-from tests.documents import ROOT
+from tests.processes import run_program
 
 WINDOW = 0.9
 """Seconds over which the service counts requests under the published rates."""
@@ -44,17 +43,11 @@ class Night:
         self.sim, self.symbols = sim, symbols
         self.chains = len(symbols.read_text().split())
 
-    async def run(self, out: Path, *, kill_after: float | None = None) -> int:
+    async def run(self, out: Path, *, kill_after: float | None = None) -> int | None:
         """Run to the end, or kill the process after some seconds. Return its exit code."""
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "brokerage_async", "fetch", "universe", "--out", out, "--symbols", self.symbols,
-            env=os.environ | self.sim.environ, cwd=ROOT, stderr=asyncio.subprocess.DEVNULL,
-        )  # fmt: skip
-        try:
-            return await asyncio.wait_for(process.wait(), kill_after)
-        except TimeoutError:
-            process.kill()
-            return await process.wait()
+        command = ("-m", "brokerage_async", "fetch", "universe", "--out", out, "--symbols", self.symbols)
+        code, _ = await run_program(*command, env=self.sim.environ, seconds=kill_after)
+        return code
 
     async def run_killed(self, out: Path, kills: int, chance: random.Random, longest: float) -> int:
         """Run, killed that many times at random moments. A process that ends before starts over. Return the kills."""
@@ -91,7 +84,6 @@ def excess(sim: Simulator) -> list[str]:
 
 
 def contents(out: Path) -> dict[str, bytes]:
-    """Return every file below a directory."""
     return {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
 

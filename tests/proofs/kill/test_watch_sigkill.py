@@ -6,12 +6,10 @@ Everything is real here: processes, HTTP, disk. ``python -m tests.proofs.kill.te
 import asyncio
 import contextlib
 import json
-import logging
 import random
 import sqlite3
 import sys
 import tempfile
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -25,8 +23,9 @@ from brokerage_async.watch import StoredChange
 from tests.processes import Service, crowd, preload
 from tests.proofs.kill import watch_worker
 from tests.proofs.kill.watch_worker import POINTS, Job
+from tests.seeded import play_drawn
+from tests.trading import SMALL
 
-SMALL = {"equities": 60, "equity_options": 10, "chain_rows": 10, "warrants": 5}
 preload("tests.proofs.kill.watch_worker", "brokerage_async.simulator")
 
 WORKING = 8
@@ -64,7 +63,6 @@ async def trade(sim: Simulator, chance: random.Random) -> None:
             await asyncio.sleep(chance.uniform(0.02, 0.2))
             ticket = tickets.limit(tickets.buy_to_open("AAPL", 1), price="10")
             placed = (await client.orders.submit(account, ticket)).order
-            assert placed.id is not None
             working.append(placed.id)
             if len(working) > WORKING:
                 await client.orders.cancel(account, working.pop(0))
@@ -140,13 +138,8 @@ async def test_every_change_is_acknowledged_once_by_consumers_that_are_killed(tm
 
 
 def main(runs: int) -> None:
-    logging.disable(logging.CRITICAL)
-    began, seed = time.perf_counter(), random.randrange(10**9)
     with tempfile.TemporaryDirectory() as folder:
-        tally = asyncio.run(play(runs, seed, folder))
-    print(f"{runs} kills (seed {seed}) in {time.perf_counter() - began:.0f} s: every change acknowledged exactly once")
-    for what, count in sorted(tally.items()):
-        print(f"  {what}: {count}")
+        play_drawn(lambda seed: play(runs, seed, folder), f"{runs} kills: every change acknowledged exactly once")
 
 
 if __name__ == "__main__":

@@ -45,12 +45,8 @@ class DeadlyState(SqliteState):
         await self._killer.watch(ACKNOWLEDGED, super().acknowledge(sequences))
 
 
-def consume(channel: Connection, job: Job) -> None:
+async def consume(channel: Connection, job: Job) -> None:
     """Handle changes until killed, or until ``quiet`` seconds have passed without one."""
-    asyncio.run(_consume(channel, job))
-
-
-async def _consume(channel: Connection, job: Job) -> None:
     log = os.open(job.log, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
     killer = Killer(job.point, job.at_change)
 

@@ -1,6 +1,5 @@
 """Worker in a separate process, to be killed: places orders one after another, or recovers."""
 
-import asyncio
 import itertools
 from multiprocessing.connection import Connection
 from typing import Any
@@ -47,30 +46,21 @@ class DeadlyTransport(AiohttpTransport):
         return await self.killer.watch(ORDER, sending, 0.004)  # the request is on the wire, the answer is not back
 
 
-def deadly(journal: Any, killer: Killer) -> Any:
-    """The journal, with a killer watching its writes."""
-    opening, closing = journal.open, journal.close
-    journal.open = lambda *args, **kwargs: killer.watch(JOURNAL, opening(*args, **kwargs))
-    journal.close = lambda *args, **kwargs: killer.watch(OUTCOME, closing(*args, **kwargs))
-    return journal
-
-
 def make_journal(job: Job) -> Any:
     return SqliteJournal(job.where) if job.journal == "sqlite" else PostgresJournal(job.where)
 
 
-def place(channel: Connection, job: Job) -> None:
+async def place(channel: Connection, job: Job) -> None:
     """Place orders, one after another, until this process is killed."""
-    asyncio.run(_place(channel, job))
-
-
-async def _place(channel: Connection, job: Job) -> None:
     transport = DeadlyTransport()
     transport.killer = killer = Killer(job.point, job.at_order)
     account = job.service.account
     async with job.service.client(transport=transport, timeout=5) as client, make_journal(job) as journal:
         await client.orders.list_live(account).collect()
-        entry = OrderEntry(client, deadly(journal, killer), reconcile=POLICY, lease=LEASE)
+        opening, closing = journal.open, journal.close
+        journal.open = lambda *args, **kwargs: killer.watch(JOURNAL, opening(*args, **kwargs))
+        journal.close = lambda *args, **kwargs: killer.watch(OUTCOME, closing(*args, **kwargs))
+        entry = OrderEntry(client, journal, reconcile=POLICY, lease=LEASE)
         channel.send(("ready", None))
         for number in itertools.count():
             order = tickets.limit(tickets.buy_to_open("AAPL", 1), price="10")
@@ -80,12 +70,8 @@ async def _place(channel: Connection, job: Job) -> None:
                 channel.send(("error", f"{type(error).__name__}: {error}"))
 
 
-def recover(channel: Connection, job: Job) -> None:
+async def recover(channel: Connection, job: Job) -> None:
     """Recover, and report the orders found. Absent ones are abandoned, so that the next run starts afresh."""
-    asyncio.run(_recover(channel, job))
-
-
-async def _recover(channel: Connection, job: Job) -> None:
     async with job.service.client(timeout=5) as client, make_journal(job) as journal:
         entry = OrderEntry(client, journal, reconcile=POLICY, lease=LEASE)
         placements = await entry.recover()

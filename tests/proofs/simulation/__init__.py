@@ -7,6 +7,5 @@ brokerage's ledger::
 
     python -m tests.proofs.simulation --seeds 1000          # 0 violations, or the seeds that found some
     python -m tests.proofs.simulation --seed 17 --history   # the history of seed 17
-    python -m tests.proofs.simulation --bugs                # is every planted bug found?
     python -m tests.proofs.simulation --http --seeds 20     # ten minutes each over real HTTP, see `stages`
 """

@@ -17,14 +17,13 @@ Outline = tuple[int, int, tuple[str, ...]]
 
 
 def main() -> int:
-    """Return the exit code: 0 without violations (with ``--bugs``: when every bug was found)."""
+    """Return the exit code: 0 without violations."""
     parser = argparse.ArgumentParser(prog="python -m tests.proofs.simulation", description=__doc__)
     parser.add_argument("--seeds", type=int, default=100, help="number of seeds to run (default 100)")
     parser.add_argument("--first", type=int, default=0, help="first seed (default 0)")
     parser.add_argument("--seed", type=int, help="run only this seed")
     parser.add_argument("--history", action="store_true", help="print its history")
     parser.add_argument("--bug", choices=sorted(BUGS), help="plant this bug")
-    parser.add_argument("--bugs", action="store_true", help="plant every bug in turn and look for it in 50 seeds")
     parser.add_argument("--http", action="store_true", help="over real HTTP, on a quick clock")
     parser.add_argument("--minutes", type=float, help="length of a run (default 60, with --http 10; at least 10)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per core)")
@@ -40,10 +39,8 @@ def main() -> int:
         for violation in result.violations[:20]:
             print(f"  {violation}")
         return bool(result.violations)
-    play = functools.partial(_outline, stage=stage, length=length)
-    if arguments.bugs:
-        return _hunt(range(arguments.first, arguments.first + 50), play, arguments.jobs)
-    play, options = functools.partial(play, bug=arguments.bug), f"{stage.option}--minutes {length / 60:g} "
+    play = functools.partial(_outline, bug=arguments.bug, stage=stage, length=length)
+    options = f"{stage.option}--minutes {length / 60:g} "
     return _play(range(arguments.first, arguments.first + arguments.seeds), play, options, arguments.jobs)
 
 
@@ -65,16 +62,6 @@ def _play(seeds: Iterable[int], play: Callable[[int], Outline], options: str, jo
     seconds = time.perf_counter() - started
     print(f"{played} seeds, {calls} calls, {len(failed)} seeds with violations, {seconds:.1f} s on {jobs} processes")
     return bool(failed)
-
-
-def _hunt(seeds: range, play: Callable[..., Outline], jobs: int) -> int:
-    missed = 0
-    with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
-        for bug in BUGS:
-            found = next((one for one in pool.map(functools.partial(play, bug=bug), seeds) if one[2]), None)
-            missed += found is None
-            print(f"{bug:28s} {f'seed {found[0]}: {found[2][0]}' if found else 'NOT FOUND'}", flush=True)
-    return missed
 
 
 if __name__ == "__main__":

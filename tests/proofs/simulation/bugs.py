@@ -77,7 +77,6 @@ async def refresh_dies_with_its_starter(self: TokenManager) -> str:
         return authorization
     if self._task is None:
         self._start()
-    assert self._task is not None
     await self._task  # without a shield
     if self._lease is None:
         raise TokenError("no token")

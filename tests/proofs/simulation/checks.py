@@ -47,7 +47,6 @@ def check_counters(record: Record, attempts: list[Attempt]) -> None:
 
 
 def check_tokens(record: Record) -> None:
-    """Check the rate of token requests."""
     times = record.token_times
     for first, last in zip(times, times[MAX_TOKEN_REQUESTS_PER_MINUTE:], strict=False):
         if last - first < 60:
@@ -75,7 +74,6 @@ def check_end(client: Client, transport: RecordingTransport, record: Record) -> 
 
 
 def check_liveness(probe: CallRecord, plan: Plan, record: Record) -> None:
-    """Check that calls succeed after the faults, or report a revoked grant."""
     if plan.revoked_at is None and probe.result != "ok":
         record.violate(f"a read after the faults ended with {probe.result}")
     if plan.revoked_at is not None and probe.result not in {"TokenError", "AuthenticationError"}:

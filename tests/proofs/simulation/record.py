@@ -74,21 +74,17 @@ class Record:
         self.violations.append(message)
 
     def begin(self, operation: Operation[Any], deadline: float | None) -> CallRecord:
-        """Record that a call begins in the current task."""
         number = len(self.calls) + 1
         began = asyncio.get_running_loop().time()
         self.calls[number] = call = CallRecord(
             number=number, operation=operation.name, effect=operation.effect.value, deadline=deadline, began=began
         )
         CALL.set(number)
-        task = asyncio.current_task()
-        assert task is not None
-        self.running[number] = task
+        self.running[number] = asyncio.current_task()
         self.write(f"call {number} {operation.name}")
         return call
 
     def cancel(self, number: int) -> None:
-        """Cancel a running call."""
         self.calls[number].cancelled = True
         self.running[number].cancel()
 
@@ -127,9 +123,8 @@ class RecordingTransport:
         self.closed = False
 
     async def send(self, request: Request) -> Response:
-        """Send once and record it."""
-        assert request.operation is not None
-        lane = _lane_of(request.operation)
+        changes = request.operation.effect is not Effect.READ
+        lane = "tokens" if request.operation.scope is None else "trades" if changes else "reads"
         sent_at = asyncio.get_running_loop().time()
         number = self._observe_request(request, lane)
         self.in_flight[lane] += 1
@@ -145,7 +140,6 @@ class RecordingTransport:
         return response
 
     async def close(self) -> None:
-        """Close."""
         self.closed = True
         await self._inner.close()
 
@@ -180,12 +174,6 @@ class RecordingTransport:
         if call.ended is not None:
             record.violate(f"call {number} sends after it has ended")
         return number
-
-
-def _lane_of(operation: Operation[Any]) -> str:
-    if operation.scope is None:
-        return "tokens"
-    return "reads" if operation.effect is Effect.READ else "trades"
 
 
 def watch_brokerage(brokerage: Brokerage, record: Record, whose: Callable[[Request], int]) -> None:

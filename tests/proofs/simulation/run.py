@@ -14,13 +14,14 @@ import attrs
 from brokerage_async import Client
 from brokerage_async.observers import Attempt
 from brokerage_async.simulator import Simulator
-from tests.loops import DeadlockError, run_in
+from brokerage_async.simulator.virtual_run import DeadlockError
+from tests.loops import run_in
 
 from .chaos import HOUR, Plan, RandomFaults, plan_of
 from .checks import check_call, check_counters, check_end, check_liveness, check_tokens
 from .quick_loop import StuckError
 from .record import CALL, Record, RecordingTransport
-from .stages import IN_MEMORY, Loop, Stage
+from .stages import IN_MEMORY, Stage
 from .traders import Trader
 
 CALM_PERIOD = 180.0
@@ -28,8 +29,6 @@ CALM_PERIOD = 180.0
 
 @attrs.frozen
 class Result:
-    """Result of a seed."""
-
     seed: int
     violations: tuple[str, ...]
     history: tuple[str, ...]
@@ -37,7 +36,6 @@ class Result:
 
     @property
     def digest(self) -> str:
-        """Digest of the history, byte for byte."""
         return hashlib.sha256("\n".join(self.history).encode()).hexdigest()[:16]
 
 
@@ -130,7 +128,6 @@ async def _play(seed: int, plan: Plan, stage: Stage, record: Record) -> None:
 def _schedule(plan: Plan, sim: Simulator, record: Record) -> list[asyncio.TimerHandle]:
     """Schedule the planned events: revoked tokens, clock changes, sleeping machines, rate limits."""
     loop = asyncio.get_running_loop()
-    assert isinstance(loop, Loop)
 
     def sleep(length: float) -> None:
         record.sleeps.append((loop.time(), length))

@@ -68,9 +68,7 @@ async def over_http(sim: Simulator, plan: Plan, record: Record) -> AsyncIterator
             closing.cancel()
         await asyncio.sleep(0.1)  # the server needs an iteration or two to notice the disconnect
         tagging.check(sim)
-    loop = asyncio.get_running_loop()
-    assert isinstance(loop, QuickLoop)
-    for problem in loop.uncaught:
+    for problem in asyncio.get_running_loop().uncaught:
         record.violate(f"uncaught {problem}")
 
 
@@ -87,13 +85,11 @@ class TaggingTransport:
         self._arrivals: Counter[str] = Counter()
 
     async def send(self, request: Request) -> Response:
-        """Send once."""
         tag = str(len(self._calls))
         self._calls.append(CALL.get())
         return await self._inner.send(attrs.evolve(request, headers={**request.headers, TAG: tag}))
 
     async def close(self) -> None:
-        """Close."""
         await self._inner.close()
 
     def arrived(self, request: Request) -> int:
@@ -108,7 +104,6 @@ class TaggingTransport:
             if times > 1:
                 self._record.violate(f"send {tag} of call {self._calls[int(tag)]} arrived {times} times")
         runner = sim._server._runner  # only the server sees connections left open by the client
-        assert runner.server is not None
         left = [connection for connection in runner.server.connections if connection.transport is not None]
         if left:
             self._record.violate(f"{len(left)} connections left open by the closed client")

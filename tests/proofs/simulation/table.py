@@ -88,7 +88,6 @@ async def _cell(effect: str, fault: str, times: int | None) -> Cell:
 
 
 def page() -> str:
-    """Return the whole page."""
     parts = [HEAD]
     for title, times in (("The fault happens once", 1), ("The fault happens every time", None)):
         parts.append(f"\n## {title}\n\n| Fault | read | preflight | mutate |\n|---|---|---|---|\n")

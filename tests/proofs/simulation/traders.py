@@ -74,7 +74,9 @@ class Trader:
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         self._record.end(made[0], error)
         if error is None and operation in (ops.ORDERS_SUBMIT, ops.ORDERS_REPLACE):
-            self._remember(task.result())
+            order = getattr(task.result(), "order", task.result())
+            if order is not None and order.id is not None:
+                self._placed.append(order.id)
         return made[0]
 
     def _give_up(self, task: asyncio.Task[Any], made: list[CallRecord]) -> None:
@@ -82,11 +84,6 @@ class Trader:
             self._record.cancel(made[0].number)
         elif not made:
             task.cancel()
-
-    def _remember(self, result: Any) -> None:
-        order = result.order if isinstance(result, models.PlacedOrderResponse) else result
-        if order is not None and order.id is not None:
-            self._placed.append(order.id)
 
     def _choose(self) -> tuple[Operation[Any], Act]:
         draw = self._rng.random()
