@@ -241,16 +241,8 @@ class TestHeaders:
             with pytest.raises(ConfigurationError):
                 validate_accept_version(wrong)
 
-    def test_headers_pass_through(self) -> None:
-        headers = {"User-Agent": "a/1", "Accept": "application/json"}
-        assert build(CANCEL_ALL.bind(), base_url=BASE, headers=headers).headers == headers
-
 
 class TestRequestValue:
-    def test_it_knows_its_operation_and_time_limit(self) -> None:
-        request = build(CANCEL_ALL.bind(), base_url=BASE, headers={}, timeout=2.5)
-        assert (request.method, request.operation, request.timeout, request.body) == ("DELETE", CANCEL_ALL, 2.5, None)
-
     def test_secrets_do_not_show(self) -> None:
         request = Request(method="POST", url=BASE, headers={"Authorization": "Bearer abc"}, body=b'{"secret":"x"}')
         assert repr(request) == f"Request(method='POST', url='{BASE}', timeout=None)"

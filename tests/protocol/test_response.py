@@ -14,7 +14,15 @@ from brokerage_async import errors
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.errors import APIError, ErrorDetail
 from brokerage_async.models import PlacedOrderResponse
-from brokerage_async.protocol.response import Response, is_success, read_error, retry_after
+from brokerage_async.protocol.response import (
+    MAX_PARSED,
+    ErrorBody,
+    Response,
+    is_success,
+    parse_error_body,
+    read_error,
+    retry_after,
+)
 from tests.tables import for_each
 
 CANCEL = OPERATIONS["orders.cancel"]
@@ -212,16 +220,19 @@ class TestRetryAfter:
 
 class TestSecrets:
     @for_each("text", [f"Authorization: Bearer {JWT}", f"expired: {JWT}", '{"refresh_token":"hunter2"}'])
-    def test_nothing_that_looks_like_one_is_shown(self, text: str) -> None:
-        for body in (
-            text.encode(),
-            envelope(message=text),
-            envelope(code="x", errors=[{"code": "y", "message": text}]),
-        ):
-            error = refused(422, body)
-            assert "hunter2" not in str(error)
-            assert JWT not in str(error)
-            assert "hunter2" not in repr(error.__dict__)
+    def test_error_shows_no_secret_of_its_body(self, text: str) -> None:
+        entry = {"code": JWT, "message": text, "domain": f"Bearer {JWT}"}
+        bodies: list[Any] = [text.encode(), envelope(message=text), envelope(code=JWT, message=JWT, errors=[entry])]
+        for error in (refused(422, body) for body in bodies):
+            assert not [secret for secret in ("hunter2", JWT, "eyJ") if secret in f"{error} {error!r} {vars(error)}"]
+        assert error.code == "[redacted]"
+
+    def test_error_shows_no_secret_of_its_headers(self) -> None:
+        headers = {"Set-Cookie": "session=hunter2", "X-Api-Key": "hunter2", "X-Note": f"Bearer {JWT}"}
+        error = refused(404, {"access_token": "hunter2 hunter2", "deep": f"see {JWT}"}, headers=headers)
+        assert "hunter2" not in f"{vars(error)}"
+        assert "c2lnbmF0dXJl" not in f"{vars(error)}"
+        assert set(error.headers) == {"set-cookie", "x-api-key", "x-note"}
 
 
 class TestAdvice:
@@ -257,13 +268,6 @@ class TestBodyAndHeaders:
         error = refused(404, envelope("c", "m"), headers={"x-seen": "there"})
         assert "there" not in f"{error} {error!r}"
 
-    def test_the_secrets_among_them_are_not(self) -> None:
-        headers = {"Set-Cookie": "session=hunter2", "X-Api-Key": "hunter2", "X-Note": f"Bearer {JWT}"}
-        error = refused(404, {"access_token": "hunter2 hunter2", "deep": f"see {JWT}"}, headers=headers)
-        assert "hunter2" not in f"{vars(error)}"
-        assert "c2lnbmF0dXJl" not in f"{vars(error)}"
-        assert set(error.headers) == {"set-cookie", "x-api-key", "x-note"}
-
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
@@ -292,10 +296,48 @@ def test_any_response_becomes_an_error_that_can_be_shown(status: int, body: Any,
     assert error.code is None or isinstance(error.code, str)
 
 
-def test_a_token_shows_neither_as_a_code_nor_as_the_name_of_a_field() -> None:
-    token = "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"
-    entry = {"code": token, "message": token, "domain": f"Bearer {token}"}
-    body = json.dumps({"error": {"code": token, "message": token, "errors": [entry]}}).encode()
-    error = refused(400, body)
-    assert "eyJ" not in f"{error!r} {error} {vars(error)}"
-    assert error.code == "[redacted]"
+def failed(detail: dict[str, str]) -> dict[str, Any]:
+    return {"code": "failed", "message": "m", "errors": [detail]}
+
+
+@for_each(
+    "body, expected",
+    [
+        (
+            {"error": failed({"code": "c", "message": "n"}), "data": {"order": {}}},
+            ErrorBody("failed", "m", (ErrorDetail("c", "n"),), {"order": {}}, in_envelope=True),
+        ),
+        (
+            {"error": failed({"domain": "to-date", "reason": "missing"})},
+            ErrorBody("failed", "m", (ErrorDetail(None, "missing", "to-date"),), in_envelope=True),
+        ),
+        ({"error": {"code": None, "errors": "none", "message": ["x"]}}, ErrorBody(None, None)),
+        ({"error": {"code": "c", "errors": [5, None, {}]}}, ErrorBody("c", None, (ErrorDetail(),), in_envelope=True)),
+        ({"error_code": "invalid_grant", "error_description": "d"}, ErrorBody("invalid_grant", "d")),
+        ({"error": "invalid_client"}, ErrorBody("invalid_client", None)),
+        *((other, None) for other in ({"message": "?"}, [], "text")),
+    ],
+)
+def test_parse_error_body_known_forms(body: Any, expected: Any) -> None:
+    assert parse_error_body(json.dumps(body).encode(), 422) == expected
+
+
+def test_parse_error_body_not_json_or_larger_than_the_bound_returns_none() -> None:
+    largest = b'{"error":{"code":"x"}}'.ljust(MAX_PARSED)
+    assert parse_error_body(largest, 422) is not None
+    for body in (b"", b"<html>", b"\xff", b"{", b"[" * 100_000, largest + b" "):
+        assert parse_error_body(body, 422) is None
+
+
+@for_each(
+    "status, code, expected",
+    [
+        (422, "validation_error", True),
+        *((406, code, True) for code in (406, "gone")),
+        *((406, code, False) for code in (403, True)),
+        *((403, code, False) for code in (403, "", "  ", None, ["x"], {"code": "x"})),
+    ],
+)
+def test_in_envelope_needs_the_code_of_the_service(status: int, code: Any, expected: bool) -> None:
+    body = parse_error_body(json.dumps({"error": {"code": code, "message": "m"}}).encode(), status)
+    assert body.in_envelope is expected

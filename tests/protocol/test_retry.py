@@ -16,7 +16,6 @@ from brokerage_async.protocol.retry import (
     RetryBudget,
     decide,
     full_jitter,
-    outcome_of,
     pause_after_429,
     pause_before_repeat,
     throttling,
@@ -121,13 +120,3 @@ class TestBudget:
             else:
                 budget.earn(0)
             assert 0 <= budget.tokens <= 30
-
-
-def test_outcome_of_401_that_needs_the_user_asks_for_no_fresh_token() -> None:
-    for code, outcome in (
-        ("unconfirmed_user", Outcome.REFUSED),
-        ("invalid_credentials", Outcome.REFUSED),
-        ("unauthorized", Outcome.UNAUTHORIZED),
-    ):
-        error = errors.AuthenticationError("no", status=401, code=code, from_service=True)
-        assert outcome_of(error) is outcome

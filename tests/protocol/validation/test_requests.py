@@ -258,11 +258,6 @@ class TestParameters:
         assert (error.operation, error.method, error.path) == ("time.sessions", "GET", "/time/{venue}/sessions")
         assert "to-date: is required" in str(error)
 
-    def test_a_path_value_that_addresses_something_else_is_invalid(self) -> None:
-        expected = [("unsafe_segment", "venue"), ("required", "to-date")]
-        for venue in (None, "", ".", ".."):
-            assert problems(SESSIONS, {"venue": venue}, {}, None) == expected
-
 
 def test_items_that_were_not_looked_at_are_named_by_their_array(monkeypatch: pytest.MonkeyPatch) -> None:
     @attrs.frozen(kw_only=True)
