@@ -1,5 +1,6 @@
 """A call around its attempts: the request, checks before any I/O, and the details of errors."""
 
+import asyncio
 import logging
 from typing import Any
 
@@ -13,9 +14,14 @@ from brokerage_async._generated.operations import (
     ORDERS_LIVE,
     WATCHLISTS_LIST,
 )
-from brokerage_async.config import Environment, RetryPolicy, StaticToken
+from brokerage_async.auth.manager import ProvidedTokens
+from brokerage_async.config import Environment, Limits, RetryPolicy, StaticToken
+from brokerage_async.http.limiter import LaneName, Limiter
+from brokerage_async.http.shared import Engine
+from brokerage_async.observers import ObserverList
 from brokerage_async.operation import Effect, Operation, Shape
 from brokerage_async.protocol.response import Response
+from brokerage_async.protocol.retry import RetryBudget
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit
 from tests.fake_transport import FakeTransport, fail, ok
@@ -185,3 +191,45 @@ async def test_a_list_documented_to_come_whole_is_whole_also_when_it_comes_in_pa
         assert found is not None
         orders, body = found
         assert (len(orders), body) == (5, None)
+
+
+class Tokens(ProvidedTokens):
+    def __init__(self, *, broken: bool = False) -> None:
+        super().__init__(StaticToken("t"))
+        self.broken = broken
+        self.closed = 0
+
+    async def close(self) -> None:
+        self.closed += 1
+        if self.broken:
+            raise ZeroDivisionError
+
+
+def engine_of(transport: FakeTransport, tokens: Tokens | None = None, **limits: Any) -> Engine:
+    environment, limiter = Environment.sandbox("https://a.example"), Limiter(Limits(**limits))
+    return Engine(environment, transport, limiter, tokens or Tokens(), RetryBudget(None), ObserverList(()))
+
+
+async def test_closing_happens_once_is_final_and_turns_away_who_waits() -> None:
+    transport, tokens = FakeTransport(), Tokens()
+    engine = engine_of(transport, tokens, reads=1)
+    engine.enter()
+    lane = engine.limiter[LaneName.READS]
+    assert lane.try_acquire(0.0)
+    waiting = asyncio.create_task(lane.acquire())
+    await asyncio.sleep(0)
+    await engine.close()
+    await engine.close()
+    assert (transport.closed, tokens.closed, engine.closed) == (1, 1, True)
+    with pytest.raises(errors.RequestNotSentError, match="the client was closed"):
+        await waiting
+    with pytest.raises(errors.ConfigurationError, match="the client is closed"):
+        engine.enter()
+
+
+async def test_connections_are_released_also_when_the_tokens_fail_to_close() -> None:
+    transport = FakeTransport()
+    engine = engine_of(transport, Tokens(broken=True))
+    with pytest.raises(ZeroDivisionError):
+        await engine.close()
+    assert (transport.closed, engine.closed) == (1, True)
