@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import pytest
 
-from brokerage_async.config import AuthorizationCode, RefreshToken, Secret, StaticToken, TokenProvider
+from brokerage_async.config import AuthorizationCode, RefreshToken, Secret, StaticToken
 from brokerage_async.errors import ConfigurationError
 from tests.tables import for_each
 
@@ -39,13 +39,6 @@ def test_credentials_secrets_are_secrets_and_taken_as_such() -> None:
     for blank in (Secret(), Secret("  "), "", "  ", None, 5):
         with pytest.raises(ConfigurationError, match=r"RefreshToken\.refresh_token must be a non-empty string"):
             RefreshToken(client_secret="x", refresh_token=blank)  # type: ignore[arg-type]
-
-
-async def test_static_token_gives_itself_and_nothing_else() -> None:
-    token = StaticToken("abc")
-    assert isinstance(token, TokenProvider)
-    assert await token.get_token() == "abc"
-    assert token.invalidate("abc") is False
 
 
 @for_each("wrong", ["token\n", "to\0ken", "\udc80"])

@@ -41,16 +41,12 @@ class TestEnvironment:
         for make in (Environment.production, Environment.sandbox):
             environment = make("https://a.example")
             assert (environment.hosts, environment.streamer_url, environment.auth_page_url) == ({}, None, None)
+            assert environment.address_of(None) == "https://a.example"
 
     def test_address_is_kept_in_one_form(self) -> None:
         environment = Environment.sandbox("HTTPS://API.Example.com:443/v1/")
         assert environment.base_url == "HTTPS://API.Example.com:443/v1"
         assert environment.origin == "https://api.example.com"
-
-    def test_hosts_are_none_unless_given(self) -> None:
-        environment = Environment.sandbox("https://a.example")
-        assert environment.hosts == {}
-        assert environment.address_of(None) == "https://a.example"
 
     def test_hosts_have_addresses_of_their_own(self) -> None:
         environment = Environment.production("https://a.example", hosts={"lab": "https://lab.example/v1/"})
@@ -62,30 +58,20 @@ class TestEnvironment:
         assert pickle.loads(pickle.dumps(environment)) == environment
 
 
-class TestAuthorizationUrl:
-    def test_everything_encoded(self) -> None:
-        url = authorization_url(
-            Environment.sandbox("https://a.example", "https://my.example/auth.html"),
-            client_id="id&1",
-            redirect_uri="https://app.example/back?x=1",
-            scope="read trade",
-            state="s/t",
-        )
-        assert url == (
-            "https://my.example/auth.html?client_id=id%261&redirect_uri=https%3A%2F%2Fapp.example%2Fback%3Fx%3D1"
-            "&response_type=code&scope=read%20trade&state=s%2Ft"
-        )
-
-    def test_optional_parts_left_out(self) -> None:
-        environment = Environment.sandbox("https://a.example", "https://my.example/auth?lang=en")
-        assert authorization_url(environment, client_id="i", redirect_uri="https://b.example").endswith(
-            "?lang=en&client_id=i&redirect_uri=https%3A%2F%2Fb.example&response_type=code"
-        )
-
-    def test_fragment_of_the_page_stays_behind_the_query(self) -> None:
-        environment = Environment.sandbox("https://a.example", "https://my.example/#/auth")
-        url = authorization_url(environment, client_id="i", redirect_uri="u")
-        assert url == "https://my.example/?client_id=i&redirect_uri=u&response_type=code#/auth"
+@for_each(
+    "page, more, url",
+    [
+        ("https://my.example/auth.html",
+         {"client_id": "id&1", "redirect_uri": "https://app.example/back?x=1", "scope": "read trade", "state": "s/t"},
+         "https://my.example/auth.html?client_id=id%261&redirect_uri=https%3A%2F%2Fapp.example%2Fback%3Fx%3D1"
+         "&response_type=code&scope=read%20trade&state=s%2Ft"),
+        ("https://my.example/auth?lang=en", {"redirect_uri": "https://b.example"},
+         "https://my.example/auth?lang=en&client_id=i&redirect_uri=https%3A%2F%2Fb.example&response_type=code"),
+        ("https://my.example/#/auth", {}, "https://my.example/?client_id=i&redirect_uri=u&response_type=code#/auth"),
+    ],
+)  # fmt: skip
+def test_authorization_url_encodes_its_parts_before_the_fragment(page: str, more: dict[str, str], url: str) -> None:
+    assert page_url(sandbox(auth_page_url=page), **more) == url
 
 
 def sandbox(**options: Any) -> Environment:
@@ -110,7 +96,8 @@ def page_url(environment: Any = WITH_PAGE, **options: Any) -> str:
         ),
         *(
             (lambda wrong=wrong: sandbox(streamer_url=wrong), "streamer_url must be an absolute wss address")
-            for wrong in ("ws://[::1]evil.com", "wss://[::1].evil.com:80/x", "ws://evil.com[::1]", "ws://[::1]:80evil.com")
+            for wrong in ("ws://[::1]evil.com", "wss://[::1].evil.com:80/x", "ws://evil.com[::1]", "ws://[::1]:80evil.com",
+                          "https://x.example", "wss://user@x.example", "wss://", "wss://a b")
         ),
         *(
             (lambda wrong=wrong: sandbox(hosts={"lab": wrong}), r"hosts\['lab'\]")

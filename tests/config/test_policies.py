@@ -21,11 +21,10 @@ def test_senseless_retry_policy(arguments: Any) -> None:
         RetryPolicy(**arguments)
 
 
-def test_none_sends_once() -> None:
+def test_policies_compare_and_hash_and_may_be_switched_off() -> None:
     assert RetryPolicy.none().max_attempts == 1
-
-
-def test_values_compare_and_hash() -> None:
+    limits = Limits.unlimited()
+    assert (limits.reads, limits.trades, limits.tokens, limits.adaptive) == (None, None, None, False)
     assert RetryPolicy(jitter=lambda: 0.5) == RetryPolicy()
     assert len({RetryPolicy(), RetryPolicy(), Limits(), Limits()}) == 2
 
@@ -35,11 +34,6 @@ def test_values_compare_and_hash() -> None:
 def test_senseless_limits(arguments: Any) -> None:
     with pytest.raises(ConfigurationError, match=rf"Limits\.{next(iter(arguments))}"):
         Limits(**arguments)
-
-
-def test_unlimited() -> None:
-    limits = Limits.unlimited()
-    assert (limits.reads, limits.trades, limits.tokens, limits.adaptive) == (None, None, None, False)
 
 
 @for_each("wrong", ["3", b"3", True, [], float("nan"), Decimal("NaN"), Decimal(3)])
