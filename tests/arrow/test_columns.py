@@ -17,7 +17,7 @@ import pytest
 from brokerage_async import models
 from brokerage_async._values import Extra
 from brokerage_async.arrow import schema_of, to_arrow, to_pandas, to_polars, write_parquet
-from brokerage_async.arrow.columns import columns_of, has_wide_decimals, widened, write_json
+from brokerage_async.arrow.columns import columns_of, write_json
 from brokerage_async.errors import ConfigurationError
 from tests.tables import for_each
 
@@ -37,12 +37,7 @@ def test_columns_have_the_types_of_the_fields() -> None:
     assert schema_of(models.EquityOption).field("expiration_date").type == pa.date32()
     product = schema_of(models.FutureOption).field("future_option_product").type
     assert product.field("cash_settled").type == pa.bool_()
-
-
-def test_columns_of_each_choice_are_kept_apart() -> None:
-    types = [
-        schema_of(models.Dividend, decimals=choice).field("amount").type for choice in ("exact", "string", "float")
-    ]
+    types = [schema_of(models.Dividend, decimals=kind).field("amount").type for kind in ("exact", "string", "float")]
     assert types == [pa.decimal128(38, 18), pa.string(), pa.float64()]
     assert columns_of(models.Dividend) is columns_of(models.Dividend, "exact")
 
@@ -79,13 +74,6 @@ def test_raw_json_keeps_every_digit_and_type(value: Any, written: str) -> None:
     assert write_json(value) == written
 
 
-def test_wide_decimals_are_found_at_every_depth() -> None:
-    narrow = pa.struct([("a", pa.list_(pa.struct([("b", pa.decimal128(38, 18)), ("c", pa.string())])))])
-    assert not has_wide_decimals(narrow)
-    assert has_wide_decimals(widened(narrow))
-    assert widened(pa.string()) == pa.string()
-
-
 NOON = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
 ROWS = [
     models.Equity(symbol="A", id=2**60 + 1, is_etf=True, borrow_rate=Decimal("0.10"), halted_at=NOON),
@@ -106,23 +94,13 @@ def test_pandas_decimals_are_those_of_the_models() -> None:
 
 def test_pandas_keeps_types_beside_missing_values() -> None:
     frame = to_pandas(ROWS)
+    assert list(frame.index) == [0, 1]
     assert frame["id"][0] == 2**60 + 1
     assert frame["id"].isna().tolist() == [False, True]
     assert frame["halted_at"][0] == pd.Timestamp(NOON)
     assert frame["borrow_rate"].tolist() == [Decimal("0.10"), None]
     assert frame["extra"].tolist()[1] == '{"new":1}'
     assert to_pandas([], models.Equity).dtypes.equals(frame.dtypes)
-
-
-def test_pandas_floats_and_strings_by_choice() -> None:
-    assert to_pandas(DIVIDENDS, decimals="float")["amount"].mean() == pytest.approx(0.2)
-    assert to_pandas(DIVIDENDS, decimals="string")["amount"].tolist() == ["0.10", "0.20", "0.30"]
-
-
-def test_pandas_frame_keeps_the_order_of_columns() -> None:
-    frame = to_pandas(DIVIDENDS, keys=["A", "B", "C"])
-    assert list(frame.columns) == ["key", "occurred_date", "amount", "extra"]
-    assert list(frame.index) == [0, 1, 2]
 
 
 def test_polars_is_typed_and_exact() -> None:

@@ -17,6 +17,7 @@ from brokerage_async.config import (
     RetryPolicy,
     Secret,
     StaticToken,
+    TokenProvider,
 )
 from brokerage_async.errors import ConfigurationError, RequestNotSentError, ResponseLostError, TokenError
 from brokerage_async.http.limiter import Limiter
@@ -339,6 +340,8 @@ class TestProviders:
         tokens = ProvidedTokens(StaticToken("abc"))
         assert await tokens.get() == Secret("Bearer abc")
         assert "abc" not in repr(await tokens.get())
+        assert isinstance(StaticToken("abc"), TokenProvider)
+        assert StaticToken("abc").invalidate("abc") is False
         assert tokens.invalidate(Secret("Bearer abc")) is False
         await tokens.close()
 

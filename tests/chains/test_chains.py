@@ -5,17 +5,10 @@ import textwrap
 from datetime import date
 
 from brokerage_async import Client, Environment, StaticToken, chains, tickets
-from brokerage_async.chains import ChainGreeks, Expiration, OptionChain, OptionGreeks, Strike
+from brokerage_async.chains import Expiration, OptionChain
 from brokerage_async.models import NewOrder
 from brokerage_async.symbols import occ_symbol
 from tests.fake_transport import FakeTransport, ok
-
-
-def test_public_names_are_the_classes_of_a_chain() -> None:
-    assert chains.__all__ == ["ChainGreeks", "Expiration", "OptionChain", "OptionGreeks", "Strike"]
-    assert [getattr(chains, name) for name in chains.__all__] == [
-        ChainGreeks, Expiration, OptionChain, OptionGreeks, Strike,
-    ]  # fmt: skip
 
 
 def strike(day: date, price: int) -> dict[str, str]:

@@ -76,25 +76,6 @@ def test_nearest_of_an_invalid_count_is_rejected(count: Any) -> None:
         LADDER.nearest(110, count)
 
 
-@for_each(
-    "kind, price, distance, expected",
-    [
-        ("C", 110, {"strikes": 1}, 115),
-        ("C", 110, {"strikes": 2}, 120),
-        ("C", "109.99", {"strikes": 1}, 110),
-        ("P", 110, {"strikes": 1}, 105),
-        ("P", "110.01", {"strikes": 2}, 105),
-        ("C", 110, {"percent": 0}, 110),
-        ("C", 110, {"percent": "0.01"}, 115),
-        ("C", 100, {"percent": 5}, 105),
-        ("P", 110, {"percent": 5}, 100),
-        ("P", 110, {"percent": "4.5"}, 105),
-    ],
-)
-def test_out_of_the_money_by_strikes_or_percent(kind: str, price: Any, distance: dict[str, Any], expected: int) -> None:
-    assert LADDER.out_of_the_money(kind, price, **distance).price == expected
-
-
 def test_out_of_the_money_skips_strikes_that_do_not_list_the_type() -> None:
     sparse = expiration(row(100), row(105, "P"), row(110, "C"), row(115))
     assert sparse.out_of_the_money("C", 100, strikes=1).price == 110
@@ -132,11 +113,11 @@ def test_no_strike_left_out_is_nearer_than_one_returned(listed: list[Decimal], p
     assert max(abs(one - price) for one in chosen) <= min((abs(one - price) for one in others), default=Decimal(9999))
 
 
-@given(STRIKE_PRICES, PRICES, KINDS, st.integers(0, 60))
+@given(STRIKE_PRICES, PRICES, KINDS, st.integers(0, 60) | st.decimals(0, 60, places=2).map(str))
 def test_strike_out_of_the_money_by_percent_is_the_first_far_enough(
-    listed: list[Decimal], price: Decimal, kind: str, percent: int
+    listed: list[Decimal], price: Decimal, kind: str, percent: int | str
 ) -> None:
-    bound = price * (100 + percent if kind == "C" else 100 - percent) / 100
+    bound = price * (100 + Decimal(percent) if kind == "C" else 100 - Decimal(percent)) / 100
     beyond = [one for one in listed if (one >= bound if kind == "C" else one <= bound)]
     made = expiration(*map(row, listed))
     if not beyond:
@@ -158,7 +139,7 @@ def test_strikes_between_the_price_and_the_chosen_one_are_counted(
         with pytest.raises(InvalidRequestError):
             made.out_of_the_money(kind, price, strikes=position)
     else:
-        assert made.out_of_the_money(kind, price, strikes=position).price == beyond[position - 1]
+        assert made.out_of_the_money(kind, str(price), strikes=position).price == beyond[position - 1]
 
 
 def test_strike_that_lists_one_type_only_names_the_other() -> None:

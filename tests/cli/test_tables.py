@@ -108,23 +108,26 @@ def placed(**fields: Any) -> Placement:
     return Placement(outcome=Outcome.PLACED, account_number="A1", external_identifier="x", **fields)
 
 
-def test_placement_json_is_whole() -> None:
-    found = placement_json(placed(order=models.Order(id="7"), body=b'{"a":1}', opened_at=AT))
-    assert (found["outcome"], found["order"], found["body"]) == ("placed", {"id": "7"}, {"a": 1})
-    assert found["opened-at"] == AT.isoformat()
-
-
-def test_change_json_unknown_outcome_has_its_error() -> None:
-    lost = OrderChange(outcome=ChangeOutcome.UNKNOWN, order=None, error=ServerError("no"))
-    assert change_json(lost) == {"outcome": "unknown", "order": None, "fills": [], "error": "no"}
-    assert raw(None) is None
-
-
 FILLS = (models.Fill(quantity=Decimal(4), fill_price=Decimal("10.05")), models.Fill(quantity=Decimal(6)))
 
 
 def order_of(status: str, *fills: models.Fill) -> models.Order:
     return models.Order(id="7", status=models.OrderStatus(status), legs=(models.OrderLeg(symbol="AAPL", fills=fills),))
+
+
+def test_json_of_placements_and_changes_is_whole() -> None:
+    found = placement_json(placed(order=models.Order(id="7"), body=b'{"a":1}', opened_at=AT))
+    assert (found["outcome"], found["order"], found["body"]) == ("placed", {"id": "7"}, {"a": 1})
+    assert found["opened-at"] == AT.isoformat()
+    placement = placed(order_id="9", complex_order=models.ComplexOrder(id="9"))
+    found = placement_json(placement)
+    assert (found["order"], found["complex-order"]) == (None, {"id": "9"})
+    (column,) = (each for each in placement_table([placement]).columns if each.header == "order")
+    assert list(column.cells) == ["9"]
+    lost = OrderChange(outcome=ChangeOutcome.UNKNOWN, order=None, error=ServerError("no"))
+    assert change_json(lost) == {"outcome": "unknown", "order": None, "fills": [], "error": "no"}
+    filled = OrderChange(outcome=ChangeOutcome.FILLED, order=order_of("Filled", *FILLS))
+    assert change_json(filled)["fills"] == [raw(fill) for fill in FILLS]
 
 
 @for_each(
@@ -144,19 +147,6 @@ def test_change_lines_say_what_became_of_the_order(
     error = ServerError("no") if outcome in ("refused", "unknown") else None
     change = OrderChange(outcome=ChangeOutcome(outcome), order=order, order_id="7", error=error)
     assert change_lines(change) == expected
-
-
-def test_change_json_has_the_fills() -> None:
-    filled = OrderChange(outcome=ChangeOutcome.FILLED, order=order_of("Filled", *FILLS))
-    assert change_json(filled)["fills"] == [raw(fill) for fill in FILLS]
-
-
-def test_placement_complex_order_shows_its_id() -> None:
-    placement = placed(order_id="9", complex_order=models.ComplexOrder(id="9"))
-    found = placement_json(placement)
-    assert (found["order"], found["complex-order"]) == (None, {"id": "9"})
-    (column,) = (each for each in placement_table([placement]).columns if each.header == "order")
-    assert list(column.cells) == ["9"]
 
 
 HOSTILE = "x[/y][red]:smile:"
@@ -248,25 +238,15 @@ def test_table_of_no_rows_has_its_headings() -> None:
     assert headings(table_of([], "Things", headings=HEADINGS, width=80, **LAYOUT)) == [*HEADINGS]
 
 
-def test_plain_has_no_exponent() -> None:
+def test_values_of_cells_lose_no_digit() -> None:
     table = {None: "", Decimal("1E+3"): "1000", Decimal("0.10"): "0.10", Decimal("1E-7"): "0.0000001"}
     assert {amount: plain(amount) for amount in table} == table
-
-
-def test_money_has_at_least_cents_and_loses_no_digit() -> None:
+    assert (moment(AT), moment(None)) == (f"{AT.astimezone():%Y-%m-%d %H:%M:%S}", "")
+    assert raw(None) is None
+    assert raw([models.Position(symbol="AAPL", quantity=Decimal(5))]) == [{"symbol": "AAPL", "quantity": "5"}]
     table = {
         None: "", Decimal(1234567): "1,234,567.00", Decimal("-0.5"): "-0.50", Decimal("1E+3"): "1,000.00",
         Decimal("0.1234"): "0.1234",
     }  # fmt: skip
     assert {amount: money(amount) for amount in table} == table
     assert (money(Decimal(1), "Debit"), money(None, "Debit")) == ("1.00 Debit", "")
-
-
-def test_moment_is_in_local_time() -> None:
-    at = datetime(2026, 3, 2, 15, 30, tzinfo=UTC)
-    assert (moment(at), moment(None)) == (f"{at.astimezone():%Y-%m-%d %H:%M:%S}", "")
-
-
-def test_raw_writes_models_in_the_form_of_the_wire() -> None:
-    assert raw(None) is None
-    assert raw([models.Position(symbol="AAPL", quantity=Decimal(5))]) == [{"symbol": "AAPL", "quantity": "5"}]

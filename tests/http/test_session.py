@@ -12,7 +12,6 @@ from brokerage_async._generated.operations import (
     MARGIN_REQUIREMENTS,
     MARKET_METRICS_DIVIDENDS,
     ORDERS_LIVE,
-    WATCHLISTS_LIST,
 )
 from brokerage_async.auth.manager import ProvidedTokens
 from brokerage_async.config import Environment, Limits, RetryPolicy, StaticToken
@@ -167,14 +166,6 @@ async def test_other_host_gets_the_token_of_the_service_at_its_own_address() -> 
     assert transport.requests[1].url.startswith("https://api.example.com/v1/")
     assert transport.tokens_used == ["Bearer t1"] * 3
     assert [request.url for request in transport.token_requests] == ["https://api.example.com/v1/oauth/token"]
-
-
-async def test_an_operation_need_not_be_generated() -> None:
-    """The session knows no endpoint by name."""
-    operation = Operation(name="x.y", method="GET", path="/x", effect=Effect.READ, shape=WATCHLISTS_LIST.shape,
-                          result=WATCHLISTS_LIST.result, scope="read")  # fmt: skip
-    async with client_of(FakeTransport()) as client:
-        assert len(await client.session.execute(operation.bind())) == 1
 
 
 @pytest.mark.virtual_time(False)

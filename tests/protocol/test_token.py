@@ -123,10 +123,6 @@ class TestRefusals:
             read_grant(Response(status=429, headers=headers), now=0.0)
         assert caught.value.retry_after == seconds
 
-    def test_no_answer_is_transient(self) -> None:
-        assert unreachable(RequestNotSentError("refused")).transient
-        assert unreachable(OSError("refused")).code is None
-
     def test_login_at_a_proxy_is_final_and_keeps_its_code(self) -> None:
         """Repeated, a wrong password locks the account at the proxy."""
         with pytest.raises(TokenError) as caught:

@@ -24,19 +24,6 @@ def test_events_of_one_burst_cause_one_poll() -> None:
     assert budget.ring(5.02) == pytest.approx(5.03)
 
 
-def test_raining_events_cause_two_polls_per_second() -> None:
-    budget, polls, now = LookBudget(), [], 0.0
-    due: float | None = None
-    while now < 60:
-        if due is not None and now >= due:
-            polls.append(now)
-            budget.polled()
-            due = None
-        due = budget.ring(now) or due
-        now += 0.005
-    assert 120 <= len(polls) <= 132
-
-
 @given(st.lists(st.floats(0.001, 5.0), max_size=50))
 def test_no_event_is_forgotten_and_the_rate_is_bounded(pauses: list[float]) -> None:
     budget, now, due = LookBudget(), 0.0, None
