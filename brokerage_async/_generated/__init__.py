@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA: str = "99d3a5201559187a7a47822f424e929c76516557c903951e2093708aa69fb22f"
+SCHEMA: str = "48dbd5bb9ea619c626a2103953a05d69ae1ca8d53a325ddb461f8dea0bf12f0b"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""
 
 
