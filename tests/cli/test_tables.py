@@ -85,7 +85,7 @@ def test_price_of_is_the_net_price_of_the_fills_or_the_limit() -> None:
     assert price_of(models.Order(legs=(leg(),))) == ""
 
 
-def test_ticket_line_is_the_order_in_one_line() -> None:
+def test_ticket_and_messages_are_one_line_each() -> None:
     table = [
         (market(buy_to_open("AAPL", 1)), "A1: Buy to Open 1 AAPL; Market, Day"),
         (limit(buy_to_open("AAPL", 1), price="1.50"), "A1: Buy to Open 1 AAPL; Limit at 1.50 Debit, Day"),
@@ -96,9 +96,6 @@ def test_ticket_line_is_the_order_in_one_line() -> None:
         (notional(buy_to_open("AAPL"), value=50), "A1: Buy to Open AAPL; Notional Market for 50 Debit, Day"),
     ]
     assert [ticket_line("A1", order, order.legs) for order, _ in table] == [line for _, line in table]
-
-
-def test_messages_have_code_and_words() -> None:
     found = (models.PreflightMessage(code="c", message="no"), models.PreflightMessage(code="d"))
     assert messages("warning", found) == ["warning: no (c)", "warning: d (d)"]
     assert messages("error", None) == []
@@ -166,15 +163,12 @@ def test_order_table_without_room_omits_and_names_columns() -> None:
     assert headings(order_table([order], 1)) == ["id", "status", "what", "price"]
 
 
-def test_order_table_any_width_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    for width in (1, 5, 20, 80):
-        assert shown(order_table([models.Order(id="7"), models.Order()], width), monkeypatch, width)
-
-
-def test_order_table_without_a_limit_shows_the_trigger() -> None:
+def test_order_table_any_width_is_drawn_and_has_the_trigger_without_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     orders = [models.Order(stop_trigger=Decimal("180.5")), models.Order(price=Decimal(1), stop_trigger=Decimal(2))]
     (column,) = (each for each in order_table(orders).columns if each.header == "price")
     assert list(column.cells) == ["180.5", "1"]
+    for width in (1, 5, 20, 80):
+        assert shown(order_table([models.Order(id="7"), models.Order()], width), monkeypatch, width)
 
 
 def test_preview_table_shows_known_figures_only(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,6 +200,7 @@ def headings(table: Table) -> list[object]:
 def test_table_of_columns_that_go_together_are_omitted_together_and_named() -> None:
     for width in (None, 70):
         assert headings(table_of(ROWS, "Things", width=width, **LAYOUT)) == [*HEADINGS]
+    assert headings(table_of([], "Things", headings=HEADINGS, width=80, **LAYOUT)) == [*HEADINGS]
     narrow = table_of(ROWS, "Things", width=50, **LAYOUT)
     assert headings(narrow) == ["id", "words"]
     assert narrow.caption == "No room for: first, second. --json shows all."
@@ -232,10 +227,6 @@ def test_table_of_numbers_without_room_are_omitted_not_cut_the_last_first() -> N
     ):
         table = table_of(prices, "Prices", width=width, numbers=("bid", "ask", "size"), whole=("symbol",))
         assert headings(table) == shown
-
-
-def test_table_of_no_rows_has_its_headings() -> None:
-    assert headings(table_of([], "Things", headings=HEADINGS, width=80, **LAYOUT)) == [*HEADINGS]
 
 
 def test_values_of_cells_lose_no_digit() -> None:

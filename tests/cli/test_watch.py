@@ -203,25 +203,15 @@ def streamed(*arguments: str) -> str:
     return invoke(*arguments, "--simulator", width=1_000).stdout
 
 
-def test_stream_quotes_json_is_a_line_for_each_event() -> None:
+def test_stream_prints_a_line_for_each_event() -> None:
     lines = [
         json.loads(line) for line in streamed("stream", "quotes", "AAPL", "SPY", "--count", "2", "--json").splitlines()
     ]
     assert [(line["type"], line["eventSymbol"]) for line in lines] == [("Quote", "AAPL"), ("Quote", "SPY")]
-
-
-def test_stream_quotes_without_a_terminal_prints_lines() -> None:
     shown = streamed("stream", "quotes", "AAPL", "--event", "Trade", "--event", "Candle", "--count", "2")
-    assert "Trade  AAPL  time 20" in shown
-    assert "AAPL{=d}" in shown
-
-
-def test_stream_account_count_must_be_positive() -> None:
-    invoke("stream", "account", "--count", "0", "--simulator", code=2)
-
-
-def test_watch_push_follows_the_stream() -> None:
+    assert lacks(shown, "Trade  AAPL  time 20", "AAPL{=d}") == []
     assert streamed("watch", "balances", "--push", "--count", "1", "--json").count("\n") == 1
+    invoke("stream", "account", "--count", "0", "--simulator", code=2)
 
 
 def test_row_of_and_record_of_take_every_event() -> None:
