@@ -1,4 +1,4 @@
-"""Columns, frames and Parquet files."""
+"""Columns, frames, Parquet files, and segments that become some."""
 
 import datetime as dt
 import json
@@ -18,7 +18,9 @@ from brokerage_async import models
 from brokerage_async._values import Extra
 from brokerage_async.arrow import schema_of, to_arrow, to_pandas, to_polars, write_parquet
 from brokerage_async.arrow.columns import columns_of, write_json
+from brokerage_async.arrow.segments import Segment, rewrite
 from brokerage_async.errors import ConfigurationError
+from brokerage_async.storage import files
 from tests.tables import for_each
 
 
@@ -171,3 +173,23 @@ def test_nested_decimals_and_encoded_strings(tmp_path: Path) -> None:
     assert table["tick_sizes"].to_pylist()[0][0]["value"] == Decimal("0.0001")
     assert pa.types.is_dictionary(table.schema.field("symbol").type)
     assert table["symbol"].to_pylist() == ["A", "B"]
+
+
+def test_rewrite_removes_the_segment_when_its_file_is_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = pa.RecordBatch.from_pylist([{"a": 1}])
+    segment, synced = Segment(tmp_path / "day=2026-06-10" / "Quote-000001.arrows", batch.schema), list[Path]()
+    segment.write(batch, [])
+    segment.close()
+
+    def sync(path: Path) -> None:
+        assert segment.path.exists()
+        synced.append(path)
+
+    monkeypatch.setattr(files, "_sync", sync)
+    rewrite(segment.path)
+    folder = segment.path.parent
+    assert synced == [folder / ".Quote-000001.parquet", folder]
+    assert [path.name for path in folder.iterdir()] == ["Quote-000001.parquet"]
+    assert pq.read_table(folder, partitioning=None).to_pylist() == [{"a": 1}]

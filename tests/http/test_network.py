@@ -163,8 +163,6 @@ class TestProxy:
         with pytest.raises(ConfigurationError, match=r"^proxy must be the http or https address of a proxy") as caught:
             Client(Environment.sandbox("https://api.example.com"), TOKEN, proxy=address)
         assert not shows_password(caught.value)
-
-    def test_socks_is_named(self) -> None:
         with pytest.raises(ConfigurationError, match="HTTP proxy; for SOCKS lend an http_session"):
             Proxy.parse("proxy", "socks5://127.0.0.1:1080")
 
@@ -238,12 +236,9 @@ class TestCertificates:
         assert counts == [0, 1, 2]
 
 
-def test_what_is_not_loopback() -> None:
+def test_network_has_no_other_loopback_and_no_settings_by_default() -> None:
     hosts = [None, "", "localhost.", "::ffff:7f00:1", "::1%eth0", "fe80::1"]
     assert [host for host in hosts if is_loopback(host)] == []
-
-
-def test_nothing_configured_is_the_default() -> None:
     assert configure_network(Environment.sandbox("https://api.example.com")) == Network()
 
 

@@ -24,6 +24,7 @@ from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
 from tests.fake_transport import FakeTransport
+from tests.http.calls import now
 from tests.loops import on_real_time, on_virtual_time
 from tests.tables import for_each
 from tests.watch.scripted_service import quiet
@@ -115,10 +116,6 @@ class Service:
 
 async def every(pager: Any) -> Any:
     return [item async for item in pager]
-
-
-def now() -> Any:
-    return asyncio.get_running_loop().time()
 
 
 @for_each("count, ahead", itertools.product([0, 1, 9, 10, 11, 20, 95], [0, 1, 3, 50]))
