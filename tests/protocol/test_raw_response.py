@@ -16,10 +16,11 @@ from brokerage_async._generated.operations import (
     QUOTE_ALERTS_CANCEL,
     TRANSACTIONS_LIST,
 )
+from brokerage_async.errors import APIError, BrokerageError, ResponseLostError
 from brokerage_async.models import GrantType, InstrumentType, TokenRequest
 from brokerage_async.operation import Operation
 from brokerage_async.protocol.custom_request import custom_call
-from brokerage_async.protocol.notes import MAX_LENGTH, describe
+from brokerage_async.protocol.notes import MAX_LENGTH, describe, note_arguments
 from brokerage_async.protocol.raw_response import holds_error
 from brokerage_async.protocol.response import Response
 from brokerage_async.tickets import buy_to_open, limit
@@ -106,3 +107,18 @@ def test_describe_shows_the_body_without_its_secrets_and_is_cut() -> None:
     shown = describe(INSTRUMENTS_EQUITIES.bind(symbols=[f"S{number}" for number in range(10_000)]))
     assert (len(shown), shown[-1]) == (MAX_LENGTH, "…")
     assert describe(INSTRUMENTS_WARRANT.bind(symbol="eyJhbGciOi.x.y")) == "instruments.warrant(symbol='[redacted]')"
+
+
+@for_each(
+    "error, noted",
+    [
+        (APIError("x", status=404), True),
+        (APIError("x", status=201), True),
+        (APIError("x", status=500), False),
+        (APIError("x"), False),
+        (ResponseLostError("x", status=404), False),
+    ],
+)
+def test_note_arguments_is_for_answers_that_depend_on_them(error: BrokerageError, noted: bool) -> None:
+    note_arguments(error, WARRANT)
+    assert getattr(error, "__notes__", []) == (["called as instruments.warrant(symbol='NOPE')"] if noted else [])

@@ -121,6 +121,8 @@ class TestRefusals:
         with pytest.raises(TokenError) as caught:
             read_grant(Response(status=407))
         withheld = unreachable(RequestNotSentError("login", code=PROXY_AUTHENTICATION))
+        assert unreachable(RequestNotSentError("refused")).transient
+        assert unreachable(OSError("refused")).code is None
         for error in (caught.value, withheld):
             assert (error.code, error.transient) == (PROXY_AUTHENTICATION, False)
 
