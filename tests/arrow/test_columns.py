@@ -1,4 +1,4 @@
-"""Columns, frames and Parquet files."""
+"""Columns, frames, Parquet files, and segments that become some."""
 
 import datetime as dt
 import json
@@ -17,8 +17,10 @@ import pytest
 from brokerage_async import models
 from brokerage_async._values import Extra
 from brokerage_async.arrow import schema_of, to_arrow, to_pandas, to_polars, write_parquet
-from brokerage_async.arrow.columns import columns_of, has_wide_decimals, widened, write_json
+from brokerage_async.arrow.columns import columns_of, write_json
+from brokerage_async.arrow.segments import Segment, rewrite
 from brokerage_async.errors import ConfigurationError
+from brokerage_async.storage import files
 from tests.tables import for_each
 
 
@@ -37,12 +39,7 @@ def test_columns_have_the_types_of_the_fields() -> None:
     assert schema_of(models.EquityOption).field("expiration_date").type == pa.date32()
     product = schema_of(models.FutureOption).field("future_option_product").type
     assert product.field("cash_settled").type == pa.bool_()
-
-
-def test_columns_of_each_choice_are_kept_apart() -> None:
-    types = [
-        schema_of(models.Dividend, decimals=choice).field("amount").type for choice in ("exact", "string", "float")
-    ]
+    types = [schema_of(models.Dividend, decimals=kind).field("amount").type for kind in ("exact", "string", "float")]
     assert types == [pa.decimal128(38, 18), pa.string(), pa.float64()]
     assert columns_of(models.Dividend) is columns_of(models.Dividend, "exact")
 
@@ -79,13 +76,6 @@ def test_raw_json_keeps_every_digit_and_type(value: Any, written: str) -> None:
     assert write_json(value) == written
 
 
-def test_wide_decimals_are_found_at_every_depth() -> None:
-    narrow = pa.struct([("a", pa.list_(pa.struct([("b", pa.decimal128(38, 18)), ("c", pa.string())])))])
-    assert not has_wide_decimals(narrow)
-    assert has_wide_decimals(widened(narrow))
-    assert widened(pa.string()) == pa.string()
-
-
 NOON = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
 ROWS = [
     models.Equity(symbol="A", id=2**60 + 1, is_etf=True, borrow_rate=Decimal("0.10"), halted_at=NOON),
@@ -106,23 +96,13 @@ def test_pandas_decimals_are_those_of_the_models() -> None:
 
 def test_pandas_keeps_types_beside_missing_values() -> None:
     frame = to_pandas(ROWS)
+    assert list(frame.index) == [0, 1]
     assert frame["id"][0] == 2**60 + 1
     assert frame["id"].isna().tolist() == [False, True]
     assert frame["halted_at"][0] == pd.Timestamp(NOON)
     assert frame["borrow_rate"].tolist() == [Decimal("0.10"), None]
     assert frame["extra"].tolist()[1] == '{"new":1}'
     assert to_pandas([], models.Equity).dtypes.equals(frame.dtypes)
-
-
-def test_pandas_floats_and_strings_by_choice() -> None:
-    assert to_pandas(DIVIDENDS, decimals="float")["amount"].mean() == pytest.approx(0.2)
-    assert to_pandas(DIVIDENDS, decimals="string")["amount"].tolist() == ["0.10", "0.20", "0.30"]
-
-
-def test_pandas_frame_keeps_the_order_of_columns() -> None:
-    frame = to_pandas(DIVIDENDS, keys=["A", "B", "C"])
-    assert list(frame.columns) == ["key", "occurred_date", "amount", "extra"]
-    assert list(frame.index) == [0, 1, 2]
 
 
 def test_polars_is_typed_and_exact() -> None:
@@ -193,3 +173,23 @@ def test_nested_decimals_and_encoded_strings(tmp_path: Path) -> None:
     assert table["tick_sizes"].to_pylist()[0][0]["value"] == Decimal("0.0001")
     assert pa.types.is_dictionary(table.schema.field("symbol").type)
     assert table["symbol"].to_pylist() == ["A", "B"]
+
+
+def test_rewrite_removes_the_segment_when_its_file_is_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = pa.RecordBatch.from_pylist([{"a": 1}])
+    segment, synced = Segment(tmp_path / "day=2026-06-10" / "Quote-000001.arrows", batch.schema), list[Path]()
+    segment.write(batch, [])
+    segment.close()
+
+    def sync(path: Path) -> None:
+        assert segment.path.exists()
+        synced.append(path)
+
+    monkeypatch.setattr(files, "_sync", sync)
+    rewrite(segment.path)
+    folder = segment.path.parent
+    assert synced == [folder / ".Quote-000001.parquet", folder]
+    assert [path.name for path in folder.iterdir()] == ["Quote-000001.parquet"]
+    assert pq.read_table(folder, partitioning=None).to_pylist() == [{"a": 1}]

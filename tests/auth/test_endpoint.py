@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from brokerage_async.auth.endpoint import TokenEndpoint
-from brokerage_async.config import AuthorizationCode, RefreshToken, RetryPolicy
+from brokerage_async.config import RefreshToken, RetryPolicy
 from brokerage_async.errors import RequestNotSentError, ResponseLostError, TokenError
 from brokerage_async.http.limiter import Lane
 from brokerage_async.protocol.response import Response
@@ -16,7 +16,6 @@ from tests.fake_transport import FakeTransport, fail
 pytestmark = pytest.mark.virtual_time
 
 REFRESH = RefreshToken(client_secret="s3cr3t", refresh_token="s3cr3t")
-CODE = AuthorizationCode(client_id="id", client_secret="s3cr3t", redirect_uri="https://a.example", code="s3cr3t")
 POLICY = RetryPolicy(jitter=lambda: 0.5, max_retry_after=30)
 
 
@@ -25,9 +24,11 @@ def endpoint(transport: FakeTransport, lane: Lane | None = None, **options: Any)
     return TokenEndpoint(transport, lane or Lane(1), policy=POLICY, **settings | options)
 
 
-async def test_call_sends_credentials_to_the_environment() -> None:
+async def test_call_sends_credentials_to_the_environment_and_hides_them() -> None:
     transport = FakeTransport()
     grant = await endpoint(transport)(REFRESH)
+    assert "t1" not in repr(grant)
+    assert "s3cr3t" not in repr([(each, each.body, each.secret_body) for each in transport.received])
     (request,) = transport.token_requests
     assert grant.access_token.reveal() == "t1"
     assert (request.method, request.url, request.timeout) == ("POST", "https://a.example/v1/oauth/token", 7.0)
@@ -37,13 +38,6 @@ async def test_call_sends_credentials_to_the_environment() -> None:
         "refresh_token": "s3cr3t",
         "client_secret": "s3cr3t",
     }
-
-
-async def test_call_request_and_grant_hide_secrets() -> None:
-    transport = FakeTransport()
-    grant = await endpoint(transport)(CODE)
-    assert "s3cr3t" not in repr([(each, each.body, each.secret_body) for each in transport.received])
-    assert "t1" not in repr(grant)
 
 
 @pytest.mark.parametrize(
@@ -56,12 +50,6 @@ async def test_call_without_answer_is_transient(cause: Exception) -> None:
     assert caught.value.transient
     assert type(caught.value.__cause__) is type(cause)
     assert lane.in_flight == 0
-
-
-async def test_call_rejected_credentials_are_terminal() -> None:
-    with pytest.raises(TokenError) as caught:
-        await endpoint(FakeTransport(token_script=(fail(400, "invalid_grant"),)))(REFRESH)
-    assert not caught.value.transient
 
 
 @pytest.mark.parametrize(("headers", "expected"), [({}, None), ({"retry_after": "5"}, 5), ({"retry_after": "99"}, 30)])
@@ -101,3 +89,4 @@ async def test_call_refused_says_what_to_check(answer: Response, client_id: str 
     with pytest.raises(TokenError) as caught:
         await endpoint(FakeTransport(token_script=(answer,)))(credentials)
     assert caught.value.message.endswith(f": {advice}")
+    assert not caught.value.transient

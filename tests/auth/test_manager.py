@@ -1,4 +1,4 @@
-"""Shared access tokens: single flight, refresh ahead of expiry, and pauses after failures."""
+"""Shared access tokens: single flight, refresh ahead of expiry, pauses after failures, and turns among processes."""
 
 import asyncio
 import contextlib
@@ -6,11 +6,24 @@ from typing import Any
 
 import pytest
 
-from brokerage_async.auth.manager import ProvidedTokens, TokenManager
+from brokerage_async.auth.manager import ProvidedTokens, TokenManager, token_source
+from brokerage_async.auth.sharing import RefreshTurn, StoreAccess
 from brokerage_async.auth.store import StoredRefusal, StoredToken
-from brokerage_async.config import AuthorizationCode, RefreshToken, RetryPolicy, Secret, StaticToken
+from brokerage_async.config import (
+    AuthorizationCode,
+    Environment,
+    Limits,
+    RefreshToken,
+    RetryPolicy,
+    Secret,
+    StaticToken,
+    TokenProvider,
+)
 from brokerage_async.errors import ConfigurationError, RequestNotSentError, ResponseLostError, TokenError
+from brokerage_async.http.limiter import Limiter
+from brokerage_async.http.shared import Options, Tokens
 from brokerage_async.protocol.token import Grant
+from tests.fake_transport import FakeTransport
 from tests.loops import VirtualLoop, on_virtual_time
 from tests.tables import for_each
 
@@ -110,13 +123,6 @@ class TestAheadOfExpiry:
         await asyncio.sleep(1.5)
         assert tokens.peek(now()) == Secret("Bearer t2")
         assert endpoint.asked == [0, 781]
-
-    async def test_get_waits_only_for_an_expiring_token(self) -> None:
-        tokens = manager(Endpoint())
-        await tokens.get()
-        await sleep_until(891)
-        assert tokens.peek(now()) is None
-        assert await tokens.get() == Secret("Bearer t2")
 
     async def test_idle_manager_requests_nothing(self) -> None:
         tokens, endpoint = managed()
@@ -273,6 +279,14 @@ class TestFailures:
 
 
 class TestCode:
+    async def test_code_is_sent_again_only_if_it_was_never_sent(self) -> None:
+        endpoint = Endpoint(transient(ResponseLostError("lost")))
+        with pytest.raises(TokenError):
+            await manager(endpoint, CODE).get()
+        assert len(endpoint.asked) == 1
+        unsent = Endpoint(transient(RequestNotSentError("refused")))
+        assert await manager(unsent, CODE).get() == Secret("Bearer t2")
+
     async def test_code_is_exchanged_once_for_a_refresh_token(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint, CODE)
@@ -282,52 +296,52 @@ class TestCode:
         assert endpoint.credentials == [CODE, tokens.credentials]
         assert tokens.credentials == RefreshToken(client_secret="cs", refresh_token="fresh", client_id="id")
 
-    async def test_code_possibly_used_is_not_retried(self) -> None:
-        endpoint = Endpoint(transient(ResponseLostError("lost")))
-        with pytest.raises(TokenError):
-            await manager(endpoint, CODE).get()
-        assert len(endpoint.asked) == 1
-
-    async def test_code_never_sent_is_retried(self) -> None:
-        endpoint = Endpoint(transient(RequestNotSentError("refused")))
-        assert await manager(endpoint, CODE).get() == Secret("Bearer t2")
-
 
 class TestClose:
     async def test_close_cancels_the_refresh_and_fails_waiters(self) -> None:
-        tokens = manager(Endpoint(latency=1000))
-        waiters = [asyncio.create_task(tokens.get()) for _ in range(3)]
-        await asyncio.sleep(1)
-        await tokens.close()
-        found = await asyncio.gather(*waiters, return_exceptions=True)
-        assert {type(error) for error in found} == {ConfigurationError}
-        assert now() == 1
-
-    async def test_close_does_not_return_an_expired_token(self) -> None:
-        tokens, endpoint = managed(lifetime=10)
-        await tokens.get()
-        await asyncio.sleep(20)
-        endpoint.latency = 1000
-        waiter = asyncio.create_task(tokens.get())
-        await asyncio.sleep(1)
-        await tokens.close()
-        with pytest.raises(ConfigurationError, match="closed"):
-            await waiter
-
-    async def test_get_after_close_raises(self) -> None:
-        tokens, endpoint = managed()
-        await tokens.close()
-        await tokens.close()
-        with pytest.raises(ConfigurationError, match="closed"):
-            await tokens.get()
-        assert endpoint.asked == []
+        """A token that has expired is not returned either."""
+        for has_expired in (False, True):
+            tokens, endpoint = managed(lifetime=10)
+            if has_expired:
+                await tokens.get()
+                await asyncio.sleep(20)
+            endpoint.latency = 1000
+            waiters = [asyncio.create_task(tokens.get()) for _ in range(3)]
+            began = now()
+            await asyncio.sleep(1)
+            await tokens.close()
+            await tokens.close()
+            for error in await asyncio.gather(*waiters, return_exceptions=True):
+                assert isinstance(error, ConfigurationError)
+            assert now() == began + 1
+            asked = len(endpoint.asked)
+            with pytest.raises(ConfigurationError, match="closed"):
+                await tokens.get()
+            assert len(endpoint.asked) == asked
 
 
 class TestProviders:
+    def test_credentials_choose_the_source_and_anything_else_is_refused(self) -> None:
+        def source(credentials: Any) -> Tokens:
+            options = Options(timeout=1.0, deadline=None, retry=RetryPolicy(), headers={})
+            environment = Environment.sandbox("https://api.example.com")
+            return token_source(environment, credentials, FakeTransport(), Limiter(Limits()), options, None)
+
+        for credentials in (REFRESH, CODE):
+            made = source(credentials)
+            assert isinstance(made, TokenManager)
+            assert made.credentials == credentials
+        assert isinstance(source(StaticToken("t")), ProvidedTokens)
+        for wrong in ("t", None, StaticToken):
+            with pytest.raises(ConfigurationError, match="credentials must be a RefreshToken"):
+                source(wrong)
+
     async def test_static_token_is_fixed(self) -> None:
         tokens = ProvidedTokens(StaticToken("abc"))
         assert await tokens.get() == Secret("Bearer abc")
         assert "abc" not in repr(await tokens.get())
+        assert isinstance(StaticToken("abc"), TokenProvider)
+        assert StaticToken("abc").invalidate("abc") is False
         assert tokens.invalidate(Secret("Bearer abc")) is False
         await tokens.close()
 
@@ -364,19 +378,23 @@ class TestProviders:
 
 
 class MemoryStore:
-    def __init__(self, token: StoredToken | None = None, *, broken: bool = False) -> None:
+    """A store of one token, and of refusals by key."""
+
+    def __init__(self, token: StoredToken | None = None) -> None:
         self.token = token
-        self.broken = broken
+        self.refusals: dict[str, StoredRefusal] = {}
 
     async def load(self, key: str) -> StoredToken | None:
-        if self.broken:
-            raise OSError("no disk")
         return self.token
 
     async def save(self, key: str, token: StoredToken) -> None:
-        if self.broken:
-            raise OSError("no disk")
         self.token = token
+
+    async def load_refusal(self, key: str) -> StoredRefusal | None:
+        return self.refusals.get(key)
+
+    async def save_refusal(self, key: str, refusal: StoredRefusal) -> None:
+        self.refusals[key] = refusal
 
 
 class TestStore:
@@ -430,11 +448,7 @@ class TestStore:
         assert await tokens.get() == Secret("Bearer t1")
         assert isinstance(tokens.credentials, RefreshToken)
 
-    async def test_broken_store_is_logged(self, caplog: pytest.LogCaptureFixture) -> None:
-        assert await manager(Endpoint(), store=MemoryStore(broken=True)).get() == Secret("Bearer t1")
-        assert "no disk" in caplog.text
-
-    @pytest.mark.parametrize("failure", [RuntimeError("t1 s3cr3t"), None], ids=["error", "silence"])
+    @pytest.mark.parametrize("failure", [RuntimeError("t1 s3cr3t"), OSError("no disk"), None])
     async def test_failing_or_silent_store_is_ignored(self, caplog: pytest.LogCaptureFixture, failure: Any) -> None:
         class Store:
             async def load(self, key: str) -> StoredToken | None:
@@ -449,6 +463,7 @@ class TestStore:
         assert "token store: load failed with" in caplog.text
         assert "token store: save failed with" in caplog.text
         assert "s3cr3t" not in caplog.text
+        assert ("no disk" in caplog.text) is isinstance(failure, OSError)
 
     async def test_synchronous_store_is_ignored(self, caplog: pytest.LogCaptureFixture) -> None:
         class Store:
@@ -463,26 +478,6 @@ class TestStore:
         assert "token store: save failed with RuntimeError" in caplog.text
 
 
-class KeepingStore:
-    """A store of tokens and refusals, in memory."""
-
-    def __init__(self) -> None:
-        self.tokens: dict[str, StoredToken] = {}
-        self.refusals: dict[str, StoredRefusal] = {}
-
-    async def load(self, key: str) -> StoredToken | None:
-        return self.tokens.get(key)
-
-    async def save(self, key: str, token: StoredToken) -> None:
-        self.tokens[key] = token
-
-    async def load_refusal(self, key: str) -> StoredRefusal | None:
-        return self.refusals.get(key)
-
-    async def save_refusal(self, key: str, refusal: StoredRefusal) -> None:
-        self.refusals[key] = refusal
-
-
 def refused(status: int, code: str | None) -> TokenError:
     return TokenError("refused", transient=False, status=status, code=code)
 
@@ -490,7 +485,7 @@ def refused(status: int, code: str | None) -> TokenError:
 class TestRefusals:
     async def test_restarted_process_does_not_log_in_with_refused_credentials(self) -> None:
         for credentials in (REFRESH, CODE):
-            store, endpoint = KeepingStore(), Endpoint(*[refused(400, "invalid_grant") for _ in range(100)])
+            store, endpoint = MemoryStore(), Endpoint(*[refused(400, "invalid_grant") for _ in range(100)])
             for _ in range(20):  # restarts
                 tokens = TokenManager(credentials, endpoint, policy=POLICY, store=store, store_key="one")
                 with pytest.raises(TokenError, match=r"invalid_grant|refused") as caught:
@@ -506,10 +501,138 @@ class TestRefusals:
 
     async def test_failures_that_are_no_refusal_of_the_grant_are_not_kept(self) -> None:
         for failure in (refused(403, None), refused(404, "x"), refused(407, "proxy_authentication"), transient()):
-            store, endpoint = KeepingStore(), Endpoint(*[failure] * 3)
+            store, endpoint = MemoryStore(), Endpoint(*[failure] * 3)
             with pytest.raises(TokenError):
                 await TokenManager(REFRESH, endpoint, policy=POLICY, store=store, store_key="one").get()
             assert store.refusals == {}, failure
             endpoint.failures.clear()
             again = TokenManager(REFRESH, endpoint, policy=POLICY, store=store, store_key="one")
             assert (await again.get()).reveal().startswith("Bearer t")
+
+
+LATE = 4e9
+
+
+class Turn:
+    """A turn that records how it ends; ``instead`` is the token of a faster process."""
+
+    def __init__(self, instead: StoredToken | None = None) -> None:
+        self.instead = instead
+        self.events: list[str] = []
+
+    async def publish(self, token: StoredToken) -> StoredToken:
+        self.events.append(f"publish {token.access_token.reveal()}")
+        return self.instead or token
+
+    async def fail(self, error: TokenError, pause: float) -> None:
+        self.events.append(f"fail {pause:g}")
+
+    async def release(self) -> None:
+        self.events.append("release")
+
+
+class SharedStore:
+    """A shared store with scripted answers to `join`. An exception is raised."""
+
+    def __init__(self, *answers: StoredToken | TokenError | RefreshTurn | Exception) -> None:
+        self.answers = list(answers)
+        self.joined: list[tuple[Secret | None, Secret | None]] = []
+        self.saved: list[str] = []
+
+    async def load(self, key: str) -> StoredToken | None:
+        raise AssertionError("a shared store is joined, not read")
+
+    async def save(self, key: str, token: StoredToken) -> None:
+        self.saved.append(token.access_token.reveal())
+
+    async def join(
+        self, key: str, *, rejected: Secret | None, due: Secret | None
+    ) -> StoredToken | TokenError | RefreshTurn:
+        self.joined.append((rejected, due))
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception) and not isinstance(answer, TokenError):
+            raise answer
+        return answer
+
+
+def sharing(store: SharedStore, endpoint: Endpoint | None = None, credentials: Any = REFRESH) -> TokenManager:
+    policy = RetryPolicy(max_attempts=1)
+    return TokenManager(
+        credentials, endpoint or Endpoint(), policy=policy, store=store, store_key="k", wall_clock=lambda: 0.0
+    )
+
+
+async def test_token_of_another_process_is_used_without_a_request() -> None:
+    endpoint = Endpoint()
+    assert await sharing(SharedStore(StoredToken("shared", LATE)), endpoint).get() == Secret("Bearer shared")
+    assert endpoint.asked == []
+
+
+async def test_turn_is_published_and_released() -> None:
+    turn = Turn()
+    assert await sharing(SharedStore(turn)).get() == Secret("Bearer t1")
+    assert turn.events == ["publish t1", "release"]
+
+
+async def test_late_turn_uses_the_token_of_the_faster_process() -> None:
+    assert await sharing(SharedStore(Turn(StoredToken("faster", LATE)))).get() == Secret("Bearer faster")
+
+
+async def test_failure_of_the_turn_is_shared_with_its_pause() -> None:
+    turn = Turn()
+    tokens = sharing(SharedStore(turn), Endpoint(transient()))
+    (found,) = await asyncio.gather(tokens.get(), return_exceptions=True)
+    assert isinstance(found, TokenError)
+    assert turn.events == ["fail 1", "release"]
+
+
+async def test_failure_of_another_process_is_raised_until_its_pause_is_over() -> None:
+    error = TokenError("refused elsewhere", transient=False, status=400)
+    error.retry_after = 5.0
+    endpoint = Endpoint()
+    tokens = sharing(SharedStore(error, Turn()), endpoint)
+    for _ in range(2):
+        (found,) = await asyncio.gather(tokens.get(), return_exceptions=True)
+        assert isinstance(found, TokenError)
+        assert found.message == "refused elsewhere"
+    assert endpoint.asked == []
+    await asyncio.sleep(5.1)
+    assert await tokens.get() == Secret("Bearer t1")
+
+
+async def test_store_that_fails_leaves_the_process_to_itself() -> None:
+    store = SharedStore(RuntimeError("gone"))
+    assert await sharing(store).get() == Secret("Bearer t1")
+    assert store.saved == ["t1"]
+
+
+async def test_rejected_and_due_tokens_are_named_to_the_store() -> None:
+    store = SharedStore(StoredToken("one", 400.0), Turn(), Turn())
+    tokens = sharing(store)
+    await tokens.get()
+    await asyncio.sleep(330)
+    assert tokens.peek(now()) == Secret("Bearer one")  # due: refreshed in the background
+    await asyncio.sleep(1.5)
+    assert tokens.invalidate(Secret("Bearer t1"))
+    await tokens.get()
+    assert store.joined == [(None, None), (None, Secret("one")), (Secret("t1"), None)]
+
+
+async def test_unusable_token_of_the_store_leads_to_a_request_of_its_own() -> None:
+    store = SharedStore(StoredToken("two lines\n", LATE))
+    assert await sharing(store).get() == Secret("Bearer t1")
+
+
+async def test_code_is_exchanged_without_a_turn() -> None:
+    store = SharedStore()
+    assert await sharing(store, credentials=CODE).get() == Secret("Bearer t1")
+    assert store.joined == []
+
+
+async def test_no_store_gives_the_turn_at_once() -> None:
+    turn = await StoreAccess(None, "k").join(rejected=None, due=None)
+    assert not isinstance(turn, StoredToken | TokenError)
+    token = StoredToken("t", LATE)
+    assert await turn.publish(token) is token
+    await turn.fail(TokenError("x", transient=True), 1.0)
+    await turn.release()

@@ -19,12 +19,9 @@ SANDBOX = Environment.sandbox("https://a.example")
 REFRESH = RefreshToken(client_secret="cs", refresh_token="rt")
 
 
-def test_stored_token_is_hidden_in_repr() -> None:
+def test_stored_token_is_hidden_in_repr_and_its_expiry_a_number() -> None:
     assert "s3cr3t" not in repr(TOKEN)
     assert StoredToken("s3cr3t", 100.0) == TOKEN
-
-
-def test_stored_token_expiry_must_be_a_number() -> None:
     assert StoredToken("s3cr3t", "100").expires_at == 100.0
     for wrong in (None, "soon"):
         with pytest.raises((TypeError, ValueError)):

@@ -22,24 +22,16 @@ def call(*arguments: str, **options: Any) -> Result:
     return invoke("call", *arguments, "--simulator", width=1_000, **options)
 
 
-def test_call_list_is_printed_as_json() -> None:
+def test_call_prints_results_as_json() -> None:
     first, *_ = json.loads(call("market_metrics.dividends", "--symbol", "AAPL").stdout)
     assert {"occurred-date", "amount"} <= set(first)
-
-
-def test_call_max_items_ends_a_paginated_list() -> None:
-    result = call("instruments.equities", "--per-page=50", "--max-items", "120")
-    assert len(json.loads(result.stdout)) == 120
-
-
-def test_call_repeated_parameters_make_a_list() -> None:
-    result = call("instruments.equities", "--symbols", "AAPL", "--symbols", "BRK/B")
-    assert {each["symbol"] for each in json.loads(result.stdout)} == {"AAPL", "BRK/B"}
-
-
-def test_call_body_comes_from_standard_input() -> None:
-    result = call("watchlists.create", "--body", "-", "--yes", input=WATCHLIST)
-    assert json.loads(result.stdout)["name"] == "Mine"
+    pages = call("instruments.equities", "--per-page=50", "--max-items", "120")
+    assert len(json.loads(pages.stdout)) == 120
+    several = call("instruments.equities", "--symbols", "AAPL", "--symbols", "BRK/B")
+    assert {each["symbol"] for each in json.loads(several.stdout)} == {"AAPL", "BRK/B"}
+    created = call("watchlists.create", "--body", "-", "--yes", input=WATCHLIST)
+    assert json.loads(created.stdout)["name"] == "Mine"
+    assert "Missing argument" in call(code=2).stderr
 
 
 def test_call_list_names_every_operation_that_can_be_called() -> None:
@@ -65,10 +57,6 @@ def test_call_list_and_help_describe_one_operation() -> None:
         assert call("instruments.warrant", option).stdout == call("list", "instruments.warrant").stdout
         assert "Call any operation by its name" in call(option).stdout
         assert "unknown operation 'no.such'" in call("no.such", option, code=1).stderr
-
-
-def test_call_without_an_operation_is_an_error_of_usage() -> None:
-    assert "Missing argument" in call(code=2).stderr
 
 
 def test_read_arguments_names_every_wrong_one() -> None:

@@ -16,7 +16,7 @@ from brokerage_async.cli.terminal import PlainFormatter, printable, printable_js
 from brokerage_async.errors import NotFoundError
 
 
-def test_run_errors_are_one_message_and_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_errors_are_one_message_and_exit_code_1_and_others_pass(capsys: pytest.CaptureFixture[str]) -> None:
     errors: dict[Exception, str] = {
         NotFoundError("no such order [bold]", operation="orders.cancel"): (
             "NotFoundError: orders.cancel: no such order [bold]\n"
@@ -29,22 +29,16 @@ def test_run_errors_are_one_message_and_exit_code_1(capsys: pytest.CaptureFixtur
         with pytest.raises(typer.Exit) as caught:
             console.run(failing(error))
         assert (caught.value.exit_code, capsys.readouterr().err) == (1, said)
-
-
-def test_run_other_exceptions_pass_without_a_message(capsys: pytest.CaptureFixture[str]) -> None:
-    for error in (BrokenPipeError, ZeroDivisionError):  # a reader who has had enough, and a bug
-        with pytest.raises(error):
-            console.run(failing(error()))
+    for other in (BrokenPipeError, ZeroDivisionError):  # a reader who has had enough, and a bug
+        with pytest.raises(other):
+            console.run(failing(other()))
         assert capsys.readouterr().err == ""
+    console.complain(NotFoundError("word " * 100))
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 async def failing(error: Exception) -> None:
     raise error
-
-
-def test_complain_long_message_is_not_cut_into_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    console.complain(NotFoundError("word " * 100))
-    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_show_is_as_wide_as_columns_says_or_cuts_nothing(
@@ -130,13 +124,10 @@ def test_printable_every_character_is_shown_or_written_out() -> None:
         assert not "\x7f" <= shown <= "\x9f"
 
 
-def test_printable_json_is_the_same_json() -> None:
+def test_printable_json_is_the_same_json_and_log_records_are_printable() -> None:
     for value in (*HOSTILE, *HARMLESS):
         written = printable_json(json.dumps({"key": [value]}, ensure_ascii=False, indent=2))
         assert json.loads(written) == {"key": [value]}
         assert printable(written) == written
-
-
-def test_plain_formatter_log_records_are_printable() -> None:
     record = logging.LogRecord("x", logging.WARNING, "", 1, "status %s", ("\x1b[31m",), None)
     assert PlainFormatter("%(name)s %(message)s").format(record) == "x status \\x1b[31m"

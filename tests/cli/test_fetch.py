@@ -77,10 +77,6 @@ def test_fetch_equities_as_json_lines(folder: Any) -> None:
     assert names_in(folder) == ["out.jsonl", "symbols"]
 
 
-def test_formats_are_those_that_can_be_written() -> None:
-    assert set(command.FORMATS) == set(FORMATS)
-
-
 def test_fetch_from_standard_input_to_csv(folder: Any) -> None:
     fetch("dividends", "--symbols", "-", "--out", "out.csv", stdin="AAPL\nMSFT\n")
     with (folder / "out.csv").open(newline="") as file:
@@ -99,21 +95,15 @@ def test_fetch_chains_to_parquet(folder: Any) -> None:
     assert set(table.column("key").to_pylist()) == {"CL"}
 
 
-def test_fetch_earnings_from_a_start_date(folder: Any) -> None:
+def test_fetch_each_kind_by_its_symbol(folder: Any) -> None:
+    expired = "AAPL  260515C00140000"
+    kinds = {"warrants": "AAPLW", "prices": "/ESU6", "equity-chains": "AAPL", "options": expired}
+    for kind, symbol in kinds.items():
+        fetch(kind, "--symbols", "-", "--out", "out.jsonl", "--concurrency", "1", stdin=f"{symbol}\nNOPE\n")
+        assert set(keys_of(folder / "out.jsonl")) == {symbol}
     fetch("earnings", "--symbols", "symbols", "--out", "out.jsonl", "--start-date", "2025-01-01")
     assert all(row["occurred-date"] >= "2025-01-01" for row in rows_of(folder / "out.jsonl"))
-
-
-def test_fetch_options_include_expired_ones(folder: Any) -> None:
-    symbol = "AAPL  260515C00140000"
-    fetch("options", "--symbols", "-", "--out", "out.jsonl", "--concurrency", "1", stdin=f"{symbol}\n")
-    assert keys_of(folder / "out.jsonl") == [symbol]
-
-
-def test_fetch_other_kinds_by_symbol(folder: Any) -> None:
-    for kind, symbol in {"warrants": "AAPLW", "prices": "/ESU6", "equity-chains": "AAPL"}.items():
-        fetch(kind, "--symbols", "-", "--out", "out.jsonl", stdin=f"{symbol}\nNOPE\n")
-        assert set(keys_of(folder / "out.jsonl")) == {symbol}
+    assert set(command.FORMATS) == set(FORMATS)
 
 
 def test_every_kind_has_another_fetch() -> None:

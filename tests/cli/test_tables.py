@@ -85,7 +85,7 @@ def test_price_of_is_the_net_price_of_the_fills_or_the_limit() -> None:
     assert price_of(models.Order(legs=(leg(),))) == ""
 
 
-def test_ticket_line_is_the_order_in_one_line() -> None:
+def test_ticket_and_messages_are_one_line_each() -> None:
     table = [
         (market(buy_to_open("AAPL", 1)), "A1: Buy to Open 1 AAPL; Market, Day"),
         (limit(buy_to_open("AAPL", 1), price="1.50"), "A1: Buy to Open 1 AAPL; Limit at 1.50 Debit, Day"),
@@ -96,9 +96,6 @@ def test_ticket_line_is_the_order_in_one_line() -> None:
         (notional(buy_to_open("AAPL"), value=50), "A1: Buy to Open AAPL; Notional Market for 50 Debit, Day"),
     ]
     assert [ticket_line("A1", order, order.legs) for order, _ in table] == [line for _, line in table]
-
-
-def test_messages_have_code_and_words() -> None:
     found = (models.PreflightMessage(code="c", message="no"), models.PreflightMessage(code="d"))
     assert messages("warning", found) == ["warning: no (c)", "warning: d (d)"]
     assert messages("error", None) == []
@@ -108,23 +105,26 @@ def placed(**fields: Any) -> Placement:
     return Placement(outcome=Outcome.PLACED, account_number="A1", external_identifier="x", **fields)
 
 
-def test_placement_json_is_whole() -> None:
-    found = placement_json(placed(order=models.Order(id="7"), body=b'{"a":1}', opened_at=AT))
-    assert (found["outcome"], found["order"], found["body"]) == ("placed", {"id": "7"}, {"a": 1})
-    assert found["opened-at"] == AT.isoformat()
-
-
-def test_change_json_unknown_outcome_has_its_error() -> None:
-    lost = OrderChange(outcome=ChangeOutcome.UNKNOWN, order=None, error=ServerError("no"))
-    assert change_json(lost) == {"outcome": "unknown", "order": None, "fills": [], "error": "no"}
-    assert raw(None) is None
-
-
 FILLS = (models.Fill(quantity=Decimal(4), fill_price=Decimal("10.05")), models.Fill(quantity=Decimal(6)))
 
 
 def order_of(status: str, *fills: models.Fill) -> models.Order:
     return models.Order(id="7", status=models.OrderStatus(status), legs=(models.OrderLeg(symbol="AAPL", fills=fills),))
+
+
+def test_json_of_placements_and_changes_is_whole() -> None:
+    found = placement_json(placed(order=models.Order(id="7"), body=b'{"a":1}', opened_at=AT))
+    assert (found["outcome"], found["order"], found["body"]) == ("placed", {"id": "7"}, {"a": 1})
+    assert found["opened-at"] == AT.isoformat()
+    placement = placed(order_id="9", complex_order=models.ComplexOrder(id="9"))
+    found = placement_json(placement)
+    assert (found["order"], found["complex-order"]) == (None, {"id": "9"})
+    (column,) = (each for each in placement_table([placement]).columns if each.header == "order")
+    assert list(column.cells) == ["9"]
+    lost = OrderChange(outcome=ChangeOutcome.UNKNOWN, order=None, error=ServerError("no"))
+    assert change_json(lost) == {"outcome": "unknown", "order": None, "fills": [], "error": "no"}
+    filled = OrderChange(outcome=ChangeOutcome.FILLED, order=order_of("Filled", *FILLS))
+    assert change_json(filled)["fills"] == [raw(fill) for fill in FILLS]
 
 
 @for_each(
@@ -146,19 +146,6 @@ def test_change_lines_say_what_became_of_the_order(
     assert change_lines(change) == expected
 
 
-def test_change_json_has_the_fills() -> None:
-    filled = OrderChange(outcome=ChangeOutcome.FILLED, order=order_of("Filled", *FILLS))
-    assert change_json(filled)["fills"] == [raw(fill) for fill in FILLS]
-
-
-def test_placement_complex_order_shows_its_id() -> None:
-    placement = placed(order_id="9", complex_order=models.ComplexOrder(id="9"))
-    found = placement_json(placement)
-    assert (found["order"], found["complex-order"]) == (None, {"id": "9"})
-    (column,) = (each for each in placement_table([placement]).columns if each.header == "order")
-    assert list(column.cells) == ["9"]
-
-
 HOSTILE = "x[/y][red]:smile:"
 
 
@@ -176,15 +163,12 @@ def test_order_table_without_room_omits_and_names_columns() -> None:
     assert headings(order_table([order], 1)) == ["id", "status", "what", "price"]
 
 
-def test_order_table_any_width_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    for width in (1, 5, 20, 80):
-        assert shown(order_table([models.Order(id="7"), models.Order()], width), monkeypatch, width)
-
-
-def test_order_table_without_a_limit_shows_the_trigger() -> None:
+def test_order_table_any_width_is_drawn_and_has_the_trigger_without_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     orders = [models.Order(stop_trigger=Decimal("180.5")), models.Order(price=Decimal(1), stop_trigger=Decimal(2))]
     (column,) = (each for each in order_table(orders).columns if each.header == "price")
     assert list(column.cells) == ["180.5", "1"]
+    for width in (1, 5, 20, 80):
+        assert shown(order_table([models.Order(id="7"), models.Order()], width), monkeypatch, width)
 
 
 def test_preview_table_shows_known_figures_only(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,6 +200,7 @@ def headings(table: Table) -> list[object]:
 def test_table_of_columns_that_go_together_are_omitted_together_and_named() -> None:
     for width in (None, 70):
         assert headings(table_of(ROWS, "Things", width=width, **LAYOUT)) == [*HEADINGS]
+    assert headings(table_of([], "Things", headings=HEADINGS, width=80, **LAYOUT)) == [*HEADINGS]
     narrow = table_of(ROWS, "Things", width=50, **LAYOUT)
     assert headings(narrow) == ["id", "words"]
     assert narrow.caption == "No room for: first, second. --json shows all."
@@ -244,29 +229,15 @@ def test_table_of_numbers_without_room_are_omitted_not_cut_the_last_first() -> N
         assert headings(table) == shown
 
 
-def test_table_of_no_rows_has_its_headings() -> None:
-    assert headings(table_of([], "Things", headings=HEADINGS, width=80, **LAYOUT)) == [*HEADINGS]
-
-
-def test_plain_has_no_exponent() -> None:
+def test_values_of_cells_lose_no_digit() -> None:
     table = {None: "", Decimal("1E+3"): "1000", Decimal("0.10"): "0.10", Decimal("1E-7"): "0.0000001"}
     assert {amount: plain(amount) for amount in table} == table
-
-
-def test_money_has_at_least_cents_and_loses_no_digit() -> None:
+    assert (moment(AT), moment(None)) == (f"{AT.astimezone():%Y-%m-%d %H:%M:%S}", "")
+    assert raw(None) is None
+    assert raw([models.Position(symbol="AAPL", quantity=Decimal(5))]) == [{"symbol": "AAPL", "quantity": "5"}]
     table = {
         None: "", Decimal(1234567): "1,234,567.00", Decimal("-0.5"): "-0.50", Decimal("1E+3"): "1,000.00",
         Decimal("0.1234"): "0.1234",
     }  # fmt: skip
     assert {amount: money(amount) for amount in table} == table
     assert (money(Decimal(1), "Debit"), money(None, "Debit")) == ("1.00 Debit", "")
-
-
-def test_moment_is_in_local_time() -> None:
-    at = datetime(2026, 3, 2, 15, 30, tzinfo=UTC)
-    assert (moment(at), moment(None)) == (f"{at.astimezone():%Y-%m-%d %H:%M:%S}", "")
-
-
-def test_raw_writes_models_in_the_form_of_the_wire() -> None:
-    assert raw(None) is None
-    assert raw([models.Position(symbol="AAPL", quantity=Decimal(5))]) == [{"symbol": "AAPL", "quantity": "5"}]

@@ -1,4 +1,4 @@
-"""`brokerage-async watch`: a table or lines of JSON, against a simulator in the same process or beside it."""
+"""`brokerage-async watch` and `stream`: a table or lines of JSON, against a simulator."""
 
 import io
 import json
@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import attrs
@@ -14,12 +15,13 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from brokerage_async import Client, Environment, StaticToken
-from brokerage_async.cli import screen
+from brokerage_async import Client, Environment, StaticToken, models
+from brokerage_async.cli import screen, stream
 from brokerage_async.cli import watch as command
-from brokerage_async.cli.console import ROWS
+from brokerage_async.cli.console import ROWS, follow
 from brokerage_async.models import Fill, NewOrder, NewOrderLeg, NewQuoteAlert, Order, OrderLeg, Position
 from brokerage_async.simulator import Simulator
+from brokerage_async.stream import AccountEvent, Gap, Snapshot, UnknownEvent
 from brokerage_async.watch import Watch
 from brokerage_async.watch.diff import Change
 
@@ -195,3 +197,63 @@ async def test_positions_with_marks_keep_numbers_whole(connect_to: ConnectTo) ->
     output = await drawn(80, show, [change])
     whole = ("AAPL  260612C00110000", "1,481,460.00", "240,360.00", "1234.55")
     assert lacks(output, *whole, "No room for: change, at, opened at") == []
+
+
+def streamed(*arguments: str) -> str:
+    return invoke(*arguments, "--simulator", width=1_000).stdout
+
+
+def test_stream_prints_a_line_for_each_event() -> None:
+    lines = [
+        json.loads(line) for line in streamed("stream", "quotes", "AAPL", "SPY", "--count", "2", "--json").splitlines()
+    ]
+    assert [(line["type"], line["eventSymbol"]) for line in lines] == [("Quote", "AAPL"), ("Quote", "SPY")]
+    shown = streamed("stream", "quotes", "AAPL", "--event", "Trade", "--event", "Candle", "--count", "2")
+    assert lacks(shown, "Trade  AAPL  time 20", "AAPL{=d}") == []
+    assert streamed("watch", "balances", "--push", "--count", "1", "--json").count("\n") == 1
+    invoke("stream", "account", "--count", "0", "--simulator", code=2)
+
+
+def test_row_of_and_record_of_take_every_event() -> None:
+    live = models.Order(id="7", status=models.OrderStatus.LIVE)
+    table: list[tuple[object, tuple[str, str, str]]] = [
+        (Gap(since=None, reason="lost"), ("Gap", "", "lost; events may be missing")),
+        (Snapshot(type=models.Candle, symbol="A{=m}", events=(1, 2)), ("Candle", "A{=m}", "2 rows")),
+        (AccountEvent(type="Order", data=live), ("Order", "7", "Live")),
+        (AccountEvent(type="News", data={"account-number": "A"}), ("News", "A", "")),
+        (UnknownEvent(type="Mood", fields={"level": 3}), ("Mood", "", "")),
+        (models.Quote(event_symbol="A", bid_exchange_code="Q"), ("Quote", "A", "bid_exchange_code Q")),
+    ]
+    for event, row in table:
+        key, cells, _ = stream.row_of(event)
+        assert (key, tuple(cells.values())) == (row[:2], row)
+        assert json.loads(json.dumps(stream.record_of(event)))["type"]
+
+
+async def test_table_has_a_row_for_each_symbol_in_order_with_its_latest_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def events() -> AsyncIterator[object]:
+        for symbol, bid in (("B", 1), ("A", 2), ("B", 3)):
+            yield models.Quote(event_symbol=symbol, bid_price=Decimal(bid), ask_price=Decimal("1234.50"))
+        yield models.Trade(event_symbol="B", price=Decimal("1.5"), day_volume=Decimal(10_000))
+        yield models.Greeks(event_symbol="C", price=Decimal(7))
+        yield Gap(since=None, reason="lost")
+        file.truncate(0)
+
+    file = io.StringIO()
+    monkeypatch.setattr(screen, "out", Console(file=file, force_terminal=True, width=100))
+    names: dict[str, str] = {}
+    await follow(
+        "Market", events(), partial(stream.figures_of, names), stream.record_of, as_json=False, count=None,
+        in_order=True, numbers=names, whole=("symbol",),
+    )  # fmt: skip
+    lines = [line.split() for line in re.sub(r"\x1b\[[0-9;?]*\w", "", file.getvalue()).splitlines()]
+    last = lines[len(lines) - lines[::-1].index(next(line for line in lines if line[:1] == ["symbol"])) - 1 :]
+    assert last[0] == ["symbol", "bid", "ask", "price", "day", "volume", "Greeks", "price", "note"]
+    assert last[2:6] == [
+        ["A", "2.00", "1,234.50"],
+        ["B", "3.00", "1,234.50", "1.50", "10,000"],
+        ["C", "7.00"],
+        ["Gap", "lost;", "events", "may", "be", "missing"],
+    ]

@@ -1,13 +1,17 @@
-"""Credentials, and the secrets in them."""
+"""Credentials, their secrets, and the policies of a client."""
 
 import pickle
 import pprint
+import random
+import uuid
+from decimal import Decimal
 from typing import Any
 
 import attrs
 import pytest
 
-from brokerage_async.config import AuthorizationCode, RefreshToken, Secret, StaticToken, TokenProvider
+from brokerage_async.config import AuthorizationCode, Limits, RefreshToken, RetryPolicy, Secret, StaticToken
+from brokerage_async.config.random_values import chance, new_identifier
 from brokerage_async.errors import ConfigurationError
 from tests.tables import for_each
 
@@ -41,13 +45,6 @@ def test_credentials_secrets_are_secrets_and_taken_as_such() -> None:
             RefreshToken(client_secret="x", refresh_token=blank)  # type: ignore[arg-type]
 
 
-async def test_static_token_gives_itself_and_nothing_else() -> None:
-    token = StaticToken("abc")
-    assert isinstance(token, TokenProvider)
-    assert await token.get_token() == "abc"
-    assert token.invalidate("abc") is False
-
-
 @for_each("wrong", ["token\n", "to\0ken", "\udc80"])
 def test_secrets_that_no_header_could_carry(wrong: str) -> None:
     for make in (
@@ -63,3 +60,55 @@ def test_secrets_that_no_header_could_carry(wrong: str) -> None:
         with pytest.raises(ConfigurationError) as caught:
             make()
         assert "ken" not in str(caught.value).replace("Token", "").replace("token", "")
+
+
+@for_each("arguments", [
+        {"max_attempts": 0}, {"base_delay": -1}, {"max_delay": -1}, {"max_retry_after": -1}, {"budget": 0},
+        {"max_attempts": None}, {"max_attempts": 2.5}, {"max_attempts": float("inf")}, {"budget": 0.5},
+        {"jitter": 0.5}, {"base_delay": float("inf")}, {"max_delay": 10**400}, {"max_retry_after": float("inf")},
+    ])  # fmt: skip
+def test_senseless_retry_policy(arguments: Any) -> None:
+    with pytest.raises(ConfigurationError, match=rf"RetryPolicy\.{next(iter(arguments))}"):
+        RetryPolicy(**arguments)
+
+
+def test_policies_compare_and_hash_and_may_be_switched_off() -> None:
+    assert RetryPolicy.none().max_attempts == 1
+    limits = Limits.unlimited()
+    assert (limits.reads, limits.trades, limits.tokens, limits.adaptive) == (None, None, None, False)
+    assert RetryPolicy(jitter=lambda: 0.5) == RetryPolicy()
+    assert len({RetryPolicy(), RetryPolicy(), Limits(), Limits()}) == 2
+
+
+@for_each("arguments", [{"reads": 0}, {"trades": -1}, {"tokens": 0}, {"reads_per_second": 0.0},
+                                       {"reads": 2.5}, {"adaptive": "no"}])  # fmt: skip
+def test_senseless_limits(arguments: Any) -> None:
+    with pytest.raises(ConfigurationError, match=rf"Limits\.{next(iter(arguments))}"):
+        Limits(**arguments)
+
+
+@for_each("wrong", ["3", b"3", True, [], float("nan"), Decimal("NaN"), Decimal(3)])
+@for_each("kind", [RetryPolicy, Limits])
+def test_what_is_no_number_is_named(kind: Any, wrong: Any) -> None:
+    for field in attrs.fields(kind):
+        if field.name not in ("jitter", "adaptive", "per_operation"):
+            with pytest.raises(ConfigurationError, match=field.name):
+                kind(**{field.name: wrong})
+    for rate in (wrong, 0):
+        with pytest.raises(ConfigurationError, match=r"orders\.list"):
+            Limits(per_operation={"orders.list": rate})
+
+
+def test_system_values_neither_read_nor_change_the_random_and_uuid_of_the_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A program may seed and patch both. Its real orders must have other identifiers in each run."""
+    monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=7))
+    drawn = []
+    for _ in range(2):
+        random.seed(1)
+        state = random.getstate()
+        drawn.append((chance(), new_identifier()))
+        assert random.getstate() == state
+    assert drawn[0] != drawn[1]
+    assert all(0 <= fraction < 1 and uuid.UUID(name).version == 4 for fraction, name in drawn)

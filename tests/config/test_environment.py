@@ -1,12 +1,14 @@
-"""The environments of the service, and the page that grants access."""
+"""Environments of the service: addresses, hosts, the page that grants access, and variables that name them."""
 
 import pickle
+import traceback
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from brokerage_async.config import Environment, authorization_url
+from brokerage_async.config import Environment, RefreshToken, authorization_url, settings_from_env
+from brokerage_async.config.addresses import base_address, origin_of
 from brokerage_async.errors import ConfigurationError
 from tests.tables import for_each
 
@@ -41,16 +43,12 @@ class TestEnvironment:
         for make in (Environment.production, Environment.sandbox):
             environment = make("https://a.example")
             assert (environment.hosts, environment.streamer_url, environment.auth_page_url) == ({}, None, None)
+            assert environment.address_of(None) == "https://a.example"
 
     def test_address_is_kept_in_one_form(self) -> None:
         environment = Environment.sandbox("HTTPS://API.Example.com:443/v1/")
         assert environment.base_url == "HTTPS://API.Example.com:443/v1"
         assert environment.origin == "https://api.example.com"
-
-    def test_hosts_are_none_unless_given(self) -> None:
-        environment = Environment.sandbox("https://a.example")
-        assert environment.hosts == {}
-        assert environment.address_of(None) == "https://a.example"
 
     def test_hosts_have_addresses_of_their_own(self) -> None:
         environment = Environment.production("https://a.example", hosts={"lab": "https://lab.example/v1/"})
@@ -62,30 +60,20 @@ class TestEnvironment:
         assert pickle.loads(pickle.dumps(environment)) == environment
 
 
-class TestAuthorizationUrl:
-    def test_everything_encoded(self) -> None:
-        url = authorization_url(
-            Environment.sandbox("https://a.example", "https://my.example/auth.html"),
-            client_id="id&1",
-            redirect_uri="https://app.example/back?x=1",
-            scope="read trade",
-            state="s/t",
-        )
-        assert url == (
-            "https://my.example/auth.html?client_id=id%261&redirect_uri=https%3A%2F%2Fapp.example%2Fback%3Fx%3D1"
-            "&response_type=code&scope=read%20trade&state=s%2Ft"
-        )
-
-    def test_optional_parts_left_out(self) -> None:
-        environment = Environment.sandbox("https://a.example", "https://my.example/auth?lang=en")
-        assert authorization_url(environment, client_id="i", redirect_uri="https://b.example").endswith(
-            "?lang=en&client_id=i&redirect_uri=https%3A%2F%2Fb.example&response_type=code"
-        )
-
-    def test_fragment_of_the_page_stays_behind_the_query(self) -> None:
-        environment = Environment.sandbox("https://a.example", "https://my.example/#/auth")
-        url = authorization_url(environment, client_id="i", redirect_uri="u")
-        assert url == "https://my.example/?client_id=i&redirect_uri=u&response_type=code#/auth"
+@for_each(
+    "page, more, url",
+    [
+        ("https://my.example/auth.html",
+         {"client_id": "id&1", "redirect_uri": "https://app.example/back?x=1", "scope": "read trade", "state": "s/t"},
+         "https://my.example/auth.html?client_id=id%261&redirect_uri=https%3A%2F%2Fapp.example%2Fback%3Fx%3D1"
+         "&response_type=code&scope=read%20trade&state=s%2Ft"),
+        ("https://my.example/auth?lang=en", {"redirect_uri": "https://b.example"},
+         "https://my.example/auth?lang=en&client_id=i&redirect_uri=https%3A%2F%2Fb.example&response_type=code"),
+        ("https://my.example/#/auth", {}, "https://my.example/?client_id=i&redirect_uri=u&response_type=code#/auth"),
+    ],
+)  # fmt: skip
+def test_authorization_url_encodes_its_parts_before_the_fragment(page: str, more: dict[str, str], url: str) -> None:
+    assert page_url(sandbox(auth_page_url=page), **more) == url
 
 
 def sandbox(**options: Any) -> Environment:
@@ -110,7 +98,8 @@ def page_url(environment: Any = WITH_PAGE, **options: Any) -> str:
         ),
         *(
             (lambda wrong=wrong: sandbox(streamer_url=wrong), "streamer_url must be an absolute wss address")
-            for wrong in ("ws://[::1]evil.com", "wss://[::1].evil.com:80/x", "ws://evil.com[::1]", "ws://[::1]:80evil.com")
+            for wrong in ("ws://[::1]evil.com", "wss://[::1].evil.com:80/x", "ws://evil.com[::1]", "ws://[::1]:80evil.com",
+                          "https://x.example", "wss://user@x.example", "wss://", "wss://a b")
         ),
         *(
             (lambda wrong=wrong: sandbox(hosts={"lab": wrong}), r"hosts\['lab'\]")
@@ -143,3 +132,126 @@ def test_argument_that_cannot_be_used_is_named_and_no_password_shown(make: Calla
     with pytest.raises(ConfigurationError, match=reason) as caught:
         make()
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("https://api.example.com/", "https://api.example.com"),
+        ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
+        ("https://gate.example/brokerage/v1//", "https://gate.example/brokerage/v1"),
+        ("http://[::1]:8080/", "http://[::1]:8080"),
+    ],
+)
+def test_base_address_has_no_slash_at_its_end(given: str, kept: str) -> None:
+    assert base_address(given) == kept
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["", "api.example.com", "/api", "ftp://a.example", "https://", "https://u:p@a.example", "https://a.example?x=1",
+     "https://a.example/?", "https://a.example#x", "https://a.example/#", "https://a.example/a b",
+     "https://bücher.example", "https://a.example:port", "https://[::1", "http://[::1]evil.example",
+     "http://evil.example[::1]", "http://[::1].evil.example:80", "https://a.example\n", b"https://a.example", None,
+     "https://.", "https://a.example\\.evil.example", "https://[v1.x:y]"],
+)  # fmt: skip
+def test_unusable_base_address_is_named(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match="base_url"):
+        base_address(wrong)
+    with pytest.raises(ConfigurationError, match="streamer"):
+        base_address(wrong, "streamer")
+
+
+@pytest.mark.parametrize(
+    ("address", "origin"),
+    [
+        ("https://api.example.com/", "https://api.example.com"),
+        ("HTTPS://API.Example.com:443/v1", "https://api.example.com"),
+        ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
+        ("http://localhost:80", "http://localhost"),
+        ("https://localhost:80/x", "https://localhost:80"),
+        ("http://[::1]:8080/", "http://[::1]:8080"),
+        ("https://[2001:DB8::1]", "https://[2001:db8::1]"),
+        ("https://[2001:db8:0:0::0001]:443", "https://[2001:db8::1]"),
+        ("https://[::FFFF:7f00:1]", "https://[::ffff:127.0.0.1]"),
+        ("https://API.Example.com./v1", "https://api.example.com"),
+        ("https://api.example.com.:8443", "https://api.example.com:8443"),
+    ],
+)
+def test_origin_names_a_service_in_one_way(address: str, origin: str) -> None:
+    assert origin_of(address) == origin
+
+
+HIDDEN = "s3cr3t-value"
+
+COMPLETE = {
+    "BROKERAGE_BASE_URL": "https://a.example/",
+    "BROKERAGE_CLIENT_SECRET": "cs",
+    "BROKERAGE_REFRESH_TOKEN": "rt",
+}
+
+
+def test_least_variables_make_a_client_of_the_sandbox() -> None:
+    settings = settings_from_env(COMPLETE)
+    assert settings == {
+        "environment": Environment.sandbox("https://a.example"),
+        "credentials": RefreshToken(client_secret="cs", refresh_token="rt"),
+    }
+
+
+def test_optional_variables_are_read() -> None:
+    more = {"ENVIRONMENT": "production", "CLIENT_ID": "id", "SCOPE": "read", "USER_AGENT": "me/1",
+            "ACCEPT_VERSION": "20261012"}  # fmt: skip
+    settings = settings_from_env(COMPLETE | {f"BROKERAGE_{key}": value for key, value in more.items()})
+    assert settings["environment"].is_production
+    assert settings["credentials"].client_id == "id"
+    assert (settings["user_agent"], settings["accept_version"]) == ("me/1", "20261012")
+
+
+def test_settings_published_addresses_follow_only_a_named_environment() -> None:
+    secrets = {name: COMPLETE[name] for name in ("BROKERAGE_CLIENT_SECRET", "BROKERAGE_REFRESH_TOKEN")}
+    for name in ("sandbox", "production"):
+        environment = settings_from_env(secrets | {"BROKERAGE_ENVIRONMENT": name})["environment"]
+        assert environment == getattr(Environment, name)()
+    with pytest.raises(ConfigurationError) as caught:
+        settings_from_env(secrets)
+    (problem,) = caught.value.errors
+    assert problem.domain == "BROKERAGE_BASE_URL"
+    assert "BROKERAGE_ENVIRONMENT" in str(problem)
+    moved = {"BROKERAGE_ENVIRONMENT": "sandbox", "BROKERAGE_STREAMER_URL": "wss://s.example"}
+    assert settings_from_env(secrets | moved)["environment"] == Environment.sandbox(streamer_url="wss://s.example")
+
+
+def test_hosts_are_listed_by_name() -> None:
+    settings = settings_from_env(COMPLETE | {"BROKERAGE_HOSTS": "lab=https://lab.example/a=b, far=http://[::1]:1,"})
+    assert settings["environment"].hosts == {"lab": "https://lab.example/a=b", "far": "http://[::1]:1"}
+
+
+@for_each("wrong", ["https://lab.example", "lab=https://lab.example,far"])
+def test_hosts_without_names_are_wrong(wrong: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        settings_from_env(COMPLETE | {"BROKERAGE_HOSTS": wrong})
+    assert [problem.domain for problem in caught.value.errors] == ["BROKERAGE_HOSTS"]
+
+
+def test_everything_wrong_is_named_at_once_without_values() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        settings_from_env({"BROKERAGE_CLIENT_SECRET": HIDDEN, "BROKERAGE_ENVIRONMENT": "prod"})
+    assert [problem.domain for problem in caught.value.errors] == [
+        "BROKERAGE_REFRESH_TOKEN",
+        "BROKERAGE_ENVIRONMENT",
+    ]
+    assert HIDDEN not in str(caught.value)
+
+
+@pytest.mark.parametrize("secret", [HIDDEN, f"{HIDDEN}\a"], ids=["missing", "unusable"])
+def test_no_secret_in_the_frames_of_an_error(monkeypatch: pytest.MonkeyPatch, secret: Any) -> None:
+    monkeypatch.setenv("BROKERAGE_CLIENT_SECRET", secret)
+    if secret != HIDDEN:
+        monkeypatch.setenv("BROKERAGE_BASE_URL", "http://a.example")
+        monkeypatch.setenv("BROKERAGE_REFRESH_TOKEN", secret)
+    with pytest.raises(ConfigurationError) as caught:
+        settings_from_env()
+    _, *frames = traceback.TracebackException.from_exception(caught.value, capture_locals=True).stack
+    assert frames
+    assert HIDDEN not in repr([frame.locals for frame in frames])

@@ -203,25 +203,6 @@ async def test_report_holds_nothing_of_its_owner() -> None:
     assert [word for word in PRIVATE if word in report.lower()] == []
 
 
-async def test_report_of_the_simulator_names_nobody() -> None:
-    server, private = simulator(), set[str]()
-
-    def note(document: Any) -> Any:
-        def walk(value: Any) -> None:
-            for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-                walk(each)
-            if isinstance(value, str) and (len(value) > 3 and any(not each.isalpha() for each in value)):
-                private.add(value)
-
-        walk(document)
-        return document
-
-    server.faults.add("*", "/(accounts|customers|api-quote-tokens)", altered("noted", note), times=None)
-    report = json.dumps(await report_of(server))
-    assert set(server.account_numbers) <= private
-    assert {word for word in private if word in report} <= BEHAVIOURS.keys()
-
-
 async def test_account_is_the_first_of_the_customer_unless_given() -> None:
     server = simulator()
     sent: list[Attempt] = []

@@ -51,10 +51,6 @@ async def place_through_outage(workers: int, orders: int, budget: float, outage:
             await asyncio.to_thread(server.start) if kind == "kill" else server.resume()
             await people.wait_for_all(300)
             reports = [content for _, content in people.of("placed")]
-            if "-v" in sys.argv:
-                print(sorted((round(took, 1), name) for name, _, took in reports)[-30:])
-                start = sim.ledger.requests[warm].at
-                print(sorted(Counter(int(record.at - start) for record in sim.ledger.requests[warm:]).items()))
             names = {name for name, _, _ in reports}
             placed = [order.external_identifier for order in sim.ledger.orders()]
             exist = Counter(name for name in placed if name in names)
@@ -73,22 +69,14 @@ def main() -> None:
     if reason := missing():
         print(f"skipped: {reason}")
         return
-    given = [word for word in sys.argv[1:] if word != "-v"]
-    given += ("20", "1000", "30", "60", "kill")[len(given) :]
+    given = [*sys.argv[1:], *("20", "1000", "30", "60", "kill")[len(sys.argv) - 1 :]]
     workers, orders, budget, outage = (int(word) for word in given[:4])
     prefer_the_service()
     found = asyncio.run(place_through_outage(workers, orders, budget, outage, given[4]))
-    rows: dict[str, object] = {
-        "placements by outcome": dict(found.outcomes),
-        "placed while the engine was away": found.during_outage,
-        "doubled, lost": f"{found.doubled}, {found.lost}",
-        "longest placement": f"{found.longest:.2f} s",
-        "most requests in any second": found.busiest_second,
-    }
     print(
         f"{orders} placements of {workers} workers at {budget} requests/s, the engine away for {outage} s ({given[4]})"
     )
-    print(as_table(rows))
+    print(as_table(attrs.asdict(found)))
     assert found.outcomes == {"placed": orders}
     assert (found.doubled, found.lost) == (0, 0)
     assert found.longest < 10

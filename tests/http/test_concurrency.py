@@ -10,6 +10,7 @@ from contextlib import aclosing
 import pytest
 
 from brokerage_async.http.concurrency import ConcurrentMap, end, outliving, result_of
+from tests.http.calls import now
 from tests.loops import on_virtual_time
 from tests.tables import for_each
 
@@ -34,10 +35,6 @@ class Calls:
         finally:
             self.in_flight -= 1
         return 10 * item
-
-
-def now() -> float:
-    return asyncio.get_running_loop().time()
 
 
 async def test_map_yields_completed_results_within_its_concurrency() -> None:

@@ -121,18 +121,6 @@ class TestAdaptation:
 
 
 class TestCancellation:
-    async def test_waiting_call_leaves_no_trace(self) -> None:
-        lane = Lane(1)
-        await enter(lane)
-        first, second = asyncio.create_task(lane.acquire()), asyncio.create_task(lane.acquire())
-        await asyncio.sleep(0)
-        first.cancel()
-        await asyncio.sleep(0)
-        lane.release()
-        await second
-        lane.release()
-        assert (lane.in_flight, lane.waiting) == (0, 0)
-
     async def test_call_cancelled_just_when_admitted_passes_its_slot_on(self) -> None:
         lane = Lane(1)
         await enter(lane)
@@ -212,16 +200,6 @@ class TestLimiter:
     def test_lanes(self, call: Any, lane: Any) -> None:
         limiter = Limiter(Limits())
         assert limiter.route(call) == (limiter[lane], None)
-
-    async def test_rate_of_one_operation(self) -> None:
-        limiter = Limiter(Limits(per_operation={"orders.live": 0.5}))
-        lane, rate = limiter.route(operation("orders.live"))
-        assert lane is limiter[LaneName.READS]
-        assert rate is not None
-        assert rate.try_acquire(0.0)
-        rate.withdraw()
-        assert not rate.try_acquire(1.9)
-        assert rate.try_acquire(2.0)
 
 
 class Shared:

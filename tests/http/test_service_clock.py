@@ -19,14 +19,6 @@ NOON = "Wed, 10 Jun 2026 12:00:00 GMT"
 AT_NOON = datetime(2026, 6, 10, 12, tzinfo=UTC)
 
 
-def test_now_follows_the_loop_after_the_first_answer() -> None:
-    clock = ServiceClock()
-    assert clock.now(5.0) is None
-    clock.observe(NOON, 100.0, 100.0)
-    assert clock.now(100.0) == AT_NOON
-    assert clock.now(160.5) == AT_NOON + timedelta(seconds=60.5)
-
-
 def at(seconds: float) -> str:
     """Return a ``Date`` header for a time given in seconds after noon."""
     return email.utils.format_datetime(AT_NOON + timedelta(seconds=seconds), usegmt=True)

@@ -1,5 +1,6 @@
 """A call around its attempts: the request, checks before any I/O, and the details of errors."""
 
+import asyncio
 import logging
 from typing import Any
 
@@ -11,11 +12,15 @@ from brokerage_async._generated.operations import (
     MARGIN_REQUIREMENTS,
     MARKET_METRICS_DIVIDENDS,
     ORDERS_LIVE,
-    WATCHLISTS_LIST,
 )
-from brokerage_async.config import Environment, RetryPolicy, StaticToken
+from brokerage_async.auth.manager import ProvidedTokens
+from brokerage_async.config import Environment, Limits, RetryPolicy, StaticToken
+from brokerage_async.http.limiter import LaneName, Limiter
+from brokerage_async.http.shared import Engine
+from brokerage_async.observers import ObserverList
 from brokerage_async.operation import Effect, Operation, Shape
 from brokerage_async.protocol.response import Response
+from brokerage_async.protocol.retry import RetryBudget
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit
 from tests.fake_transport import FakeTransport, fail, ok
@@ -163,14 +168,6 @@ async def test_other_host_gets_the_token_of_the_service_at_its_own_address() -> 
     assert [request.url for request in transport.token_requests] == ["https://api.example.com/v1/oauth/token"]
 
 
-async def test_an_operation_need_not_be_generated() -> None:
-    """The session knows no endpoint by name."""
-    operation = Operation(name="x.y", method="GET", path="/x", effect=Effect.READ, shape=WATCHLISTS_LIST.shape,
-                          result=WATCHLISTS_LIST.result, scope="read")  # fmt: skip
-    async with client_of(FakeTransport()) as client:
-        assert len(await client.session.execute(operation.bind())) == 1
-
-
 @pytest.mark.virtual_time(False)
 async def test_a_list_documented_to_come_whole_is_whole_also_when_it_comes_in_pages() -> None:
     simulator = Simulator(equities=600, versions=["20261012"])
@@ -185,3 +182,45 @@ async def test_a_list_documented_to_come_whole_is_whole_also_when_it_comes_in_pa
         assert found is not None
         orders, body = found
         assert (len(orders), body) == (5, None)
+
+
+class Tokens(ProvidedTokens):
+    def __init__(self, *, broken: bool = False) -> None:
+        super().__init__(StaticToken("t"))
+        self.broken = broken
+        self.closed = 0
+
+    async def close(self) -> None:
+        self.closed += 1
+        if self.broken:
+            raise ZeroDivisionError
+
+
+def engine_of(transport: FakeTransport, tokens: Tokens | None = None, **limits: Any) -> Engine:
+    environment, limiter = Environment.sandbox("https://a.example"), Limiter(Limits(**limits))
+    return Engine(environment, transport, limiter, tokens or Tokens(), RetryBudget(None), ObserverList(()))
+
+
+async def test_closing_happens_once_is_final_and_turns_away_who_waits() -> None:
+    transport, tokens = FakeTransport(), Tokens()
+    engine = engine_of(transport, tokens, reads=1)
+    engine.enter()
+    lane = engine.limiter[LaneName.READS]
+    assert lane.try_acquire(0.0)
+    waiting = asyncio.create_task(lane.acquire())
+    await asyncio.sleep(0)
+    await engine.close()
+    await engine.close()
+    assert (transport.closed, tokens.closed, engine.closed) == (1, 1, True)
+    with pytest.raises(errors.RequestNotSentError, match="the client was closed"):
+        await waiting
+    with pytest.raises(errors.ConfigurationError, match="the client is closed"):
+        engine.enter()
+
+
+async def test_connections_are_released_also_when_the_tokens_fail_to_close() -> None:
+    transport = FakeTransport()
+    engine = engine_of(transport, Tokens(broken=True))
+    with pytest.raises(ZeroDivisionError):
+        await engine.close()
+    assert (transport.closed, engine.closed) == (1, True)

@@ -1,5 +1,6 @@
 """Bodies built from the schema, with the values that a service might send in place of the documented ones."""
 
+import json
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cache
 from typing import Any
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 from brokerage_async._generated.converters import WIRES, Wire
 from brokerage_async._values import Extra, Model
 from brokerage_async.operation import Effect, Operation, Shape
+from brokerage_async.protocol.decoding import codec
+from brokerage_async.protocol.decoding.adaptive import REGISTRY, DecoderRegistry
 from brokerage_async.protocol.decoding.fields import Kept, WireField, read, wire_fields
 
 ENCODER = msgspec.json.Encoder(decimal_format="number")
@@ -80,6 +83,15 @@ def operation_of(model: type[Any], *, bare: bool = False) -> Operation[Any]:
     return Operation(
         name=f"test.{model.__name__}", method="GET", path="/", effect=Effect.READ, shape=shape, result=model
     )
+
+
+def decode(
+    operation: Operation[Any], *rows: Any, registry: DecoderRegistry = REGISTRY, strict: bool = False
+) -> list[Any]:
+    """Return the models of rows in the usual envelope of a list."""
+    body = json.dumps({"data": {"items": rows}}).encode()
+    models: list[Any] = codec.decode(operation, body, registry=registry, strict=strict).value
+    return models
 
 
 def read_by_value(wire: type[Wire], row: dict[str, Any]) -> Any:

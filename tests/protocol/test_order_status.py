@@ -68,13 +68,10 @@ def order(status: str, *legs: tuple[str | None, str]) -> Order:
         (order("Partially Removed", ("2", "0"), ("4", "2")), False),
         (order("Rejected"), True),
         (order("Dead", ("2", "0")), True),
+        (Order(), False),
+        (Order(status=OrderStatus.CANCELLED), True),
+        (Order(status=OrderStatus.FILLED, legs=(OrderLeg(quantity=Decimal(1)),)), False),
     ],
 )
 def test_order_is_complete_with_its_last_fill(shown: Order, complete: bool) -> None:
     assert is_complete(shown) is complete
-
-
-def test_order_without_legs_or_fills_is_judged_by_its_status() -> None:
-    assert is_complete(Order(status=OrderStatus.CANCELLED))
-    assert not is_complete(Order())
-    assert not is_complete(Order(status=OrderStatus.FILLED, legs=(OrderLeg(quantity=Decimal(1)),)))

@@ -1,16 +1,29 @@
-"""Raw responses: their headers, their `repr`, and `parse`."""
+"""Raw responses and notes: headers, `repr`, `parse`, and the call that an error belongs to."""
 
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from brokerage_async import RawResponse, errors
-from brokerage_async._generated.operations import INSTRUMENTS_WARRANT, ORDERS_CANCEL, QUOTE_ALERTS_CANCEL
+from brokerage_async._generated.operations import (
+    INSTRUMENTS_EQUITIES,
+    INSTRUMENTS_WARRANT,
+    OAUTH_TOKEN,
+    ORDERS_CANCEL,
+    ORDERS_DRY_RUN,
+    QUOTE_ALERTS_CANCEL,
+    TRANSACTIONS_LIST,
+)
+from brokerage_async.errors import APIError, BrokerageError, ResponseLostError
+from brokerage_async.models import GrantType, InstrumentType, TokenRequest
 from brokerage_async.operation import Operation
 from brokerage_async.protocol.custom_request import custom_call
+from brokerage_async.protocol.notes import MAX_LENGTH, describe, note_arguments
 from brokerage_async.protocol.raw_response import holds_error
 from brokerage_async.protocol.response import Response
+from brokerage_async.tickets import buy_to_open, limit
 from tests.tables import for_each
 
 CUSTOM = custom_call("GET", "/x").operation
@@ -68,3 +81,44 @@ def test_headers_hold_no_secrets_and_repr_no_body() -> None:
 )
 def test_only_the_envelope_of_the_service_is_an_error(body: bytes, held: bool) -> None:
     assert holds_error(Response(status=200, body=body)) is held
+
+
+WARRANT = INSTRUMENTS_WARRANT.bind(symbol="NOPE")
+
+
+def test_describe_writes_a_call_as_in_python() -> None:
+    call = TRANSACTIONS_LIST.bind(
+        account_number="5WT1", start_date=date(2026, 6, 1), instrument_type=InstrumentType.EQUITY, per_page=5
+    )
+    assert describe(call) == (
+        "transactions.list(account_number='5WT1', per_page=5, start_date=2026-06-01, instrument_type='Equity')"
+    )
+    symbols = INSTRUMENTS_EQUITIES.bind(symbols=("AAPL", "BRK/B"))
+    assert describe(symbols) == "instruments.equities(symbols=['AAPL', 'BRK/B'])"
+
+
+def test_describe_shows_the_body_without_its_secrets_and_is_cut() -> None:
+    order = limit(buy_to_open("AAPL", 1), price=Decimal(100))
+    shown = describe(ORDERS_DRY_RUN.bind(account_number="5WT1", body=order))
+    assert shown.endswith(f"(account_number='5WT1', {order!r})")
+    assert describe(ORDERS_DRY_RUN.bind(account_number="5WT1", body=b"{}")).endswith("'5WT1', <2 bytes>)")
+    body = TokenRequest(grant_type=GrantType.REFRESH_TOKEN, client_secret="s3cr3t", refresh_token="s3cr3t")
+    assert "s3cr3t" not in describe(OAUTH_TOKEN.bind(body=body))
+    shown = describe(INSTRUMENTS_EQUITIES.bind(symbols=[f"S{number}" for number in range(10_000)]))
+    assert (len(shown), shown[-1]) == (MAX_LENGTH, "…")
+    assert describe(INSTRUMENTS_WARRANT.bind(symbol="eyJhbGciOi.x.y")) == "instruments.warrant(symbol='[redacted]')"
+
+
+@for_each(
+    "error, noted",
+    [
+        (APIError("x", status=404), True),
+        (APIError("x", status=201), True),
+        (APIError("x", status=500), False),
+        (APIError("x"), False),
+        (ResponseLostError("x", status=404), False),
+    ],
+)
+def test_note_arguments_is_for_answers_that_depend_on_them(error: BrokerageError, noted: bool) -> None:
+    note_arguments(error, WARRANT)
+    assert getattr(error, "__notes__", []) == (["called as instruments.warrant(symbol='NOPE')"] if noted else [])

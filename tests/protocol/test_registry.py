@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from brokerage_async._generated.operations import REQUEST_MODELS
-from brokerage_async._wire import Wire
 from brokerage_async.protocol.decoding.cattrs_converter import make_converter
-from brokerage_async.protocol.registry import register, wires
+from brokerage_async.protocol.registry import wires
 from brokerage_async.protocol.validation.requests import problems_of
 from tests.codegen.support import TOY, imported
 
@@ -21,15 +20,3 @@ def test_package_registers_its_models_when_it_is_imported(tmp_path: Path) -> Non
         assert converter.unstructure(plant(name="Rosa")) == {"name": "Rosa"}
         assert [problem.domain for problem in problems_of(garden.models.NewPlant(name="Rosa", labels=[]))] == ["labels"]
     assert len(wires()) == before
-
-
-def test_register_adds_to_both_tables() -> None:
-    class Model:
-        pass
-
-    class ModelWire(Wire):
-        pass
-
-    register({Model: ModelWire}, {})
-    assert wires().pop(Model) is ModelWire
-    assert Model not in REQUEST_MODELS

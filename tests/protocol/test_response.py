@@ -14,7 +14,15 @@ from brokerage_async import errors
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.errors import APIError, ErrorDetail
 from brokerage_async.models import PlacedOrderResponse
-from brokerage_async.protocol.response import Response, is_success, read_error, retry_after
+from brokerage_async.protocol.response import (
+    MAX_PARSED,
+    ErrorBody,
+    Response,
+    is_success,
+    parse_error_body,
+    read_error,
+    retry_after,
+)
 from tests.tables import for_each
 
 CANCEL = OPERATIONS["orders.cancel"]
@@ -129,14 +137,6 @@ class TestWhatItSays:
         assert error.code == error.errors[0].code == error.errors[0].domain == code
         assert len(refused(422, envelope("x" * 100_000)).code) == 100
 
-    def test_an_empty_body_and_a_page(self) -> None:
-        assert "the body is empty" in str(refused(504, b"  \n"))
-        page = b"<html><head><title>502 Bad Gateway</title></head><body><hr>nginx\x00\r\n</body></html>"
-        assert str(refused(502, page)) == (
-            "orders.cancel: an HTML page came back: '502 Bad Gateway nginx' (status 502)"
-        )
-        assert "an HTML page" in str(refused(502, b"Bad gateway", headers={"content-type": "text/html"}))
-
     def test_errors_can_be_pickled(self) -> None:
         error = refused(
             422, envelope("preflight_check_failure", errors=[{"code": "a"}]) | {"data": {}}, operation=DRY_RUN
@@ -212,16 +212,19 @@ class TestRetryAfter:
 
 class TestSecrets:
     @for_each("text", [f"Authorization: Bearer {JWT}", f"expired: {JWT}", '{"refresh_token":"hunter2"}'])
-    def test_nothing_that_looks_like_one_is_shown(self, text: str) -> None:
-        for body in (
-            text.encode(),
-            envelope(message=text),
-            envelope(code="x", errors=[{"code": "y", "message": text}]),
-        ):
-            error = refused(422, body)
-            assert "hunter2" not in str(error)
-            assert JWT not in str(error)
-            assert "hunter2" not in repr(error.__dict__)
+    def test_error_shows_no_secret_of_its_body(self, text: str) -> None:
+        entry = {"code": JWT, "message": text, "domain": f"Bearer {JWT}"}
+        bodies: list[Any] = [text.encode(), envelope(message=text), envelope(code=JWT, message=JWT, errors=[entry])]
+        for error in (refused(422, body) for body in bodies):
+            assert not [secret for secret in ("hunter2", JWT, "eyJ") if secret in f"{error} {error!r} {vars(error)}"]
+        assert error.code == "[redacted]"
+
+    def test_error_shows_no_secret_of_its_headers(self) -> None:
+        headers = {"Set-Cookie": "session=hunter2", "X-Api-Key": "hunter2", "X-Note": f"Bearer {JWT}"}
+        error = refused(404, {"access_token": "hunter2 hunter2", "deep": f"see {JWT}"}, headers=headers)
+        assert "hunter2" not in f"{vars(error)}"
+        assert "c2lnbmF0dXJl" not in f"{vars(error)}"
+        assert set(error.headers) == {"set-cookie", "x-api-key", "x-note"}
 
 
 class TestAdvice:
@@ -237,7 +240,9 @@ class TestAdvice:
             (400, b"Client sent an HTTP request to an HTTPS server.\n", BASE, "the port expects https: base_url must start with https:// (status 400)"),
             (401, b"<p>No agent", BASE, "an HTML page came back: 'No agent' (status 401)"),
             (502, b"<p>Bad gateway", BASE, "an HTML page came back: 'Bad gateway' (status 502)"),
-            (503, b"", BASE, "the body is empty (status 503)"),
+            *((503, empty, BASE, "the body is empty (status 503)") for empty in (b"", b"  \n")),
+            (502, b"<html><head><title>502 Bad Gateway</title></head><body><hr>nginx\x00\r\n</body></html>", BASE,
+             "an HTML page came back: '502 Bad Gateway nginx' (status 502)"),
             (401, envelope("unauthorized", "No token"), f"{BASE}/v1", "No token; check base_url, which has the path '/v1' (status 401, code unauthorized)"),
             (401, envelope("unauthorized", "No token"), BASE, "No token (status 401, code unauthorized)"),
             (404, envelope("record_not_found", "No such order"), f"{BASE}/v1", "No such order (status 404, code record_not_found)"),
@@ -245,6 +250,8 @@ class TestAdvice:
         ])  # fmt: skip
     def test_message_names_the_cause_and_what_to_do(self, status: int, body: Any, base_url: str, sentence: str) -> None:
         assert refused(status, body, base_url=base_url).message == sentence
+        assert str(refused(status, body, base_url=base_url)).startswith(f"orders.cancel: {sentence}")
+        assert "an HTML page" in str(refused(502, b"Bad gateway", headers={"content-type": "text/html"}))
 
 
 class TestBodyAndHeaders:
@@ -256,13 +263,6 @@ class TestBodyAndHeaders:
         assert pickle.loads(pickle.dumps(error)).headers == error.headers
         error = refused(404, envelope("c", "m"), headers={"x-seen": "there"})
         assert "there" not in f"{error} {error!r}"
-
-    def test_the_secrets_among_them_are_not(self) -> None:
-        headers = {"Set-Cookie": "session=hunter2", "X-Api-Key": "hunter2", "X-Note": f"Bearer {JWT}"}
-        error = refused(404, {"access_token": "hunter2 hunter2", "deep": f"see {JWT}"}, headers=headers)
-        assert "hunter2" not in f"{vars(error)}"
-        assert "c2lnbmF0dXJl" not in f"{vars(error)}"
-        assert set(error.headers) == {"set-cookie", "x-api-key", "x-note"}
 
 
 JSON = st.recursive(
@@ -292,10 +292,48 @@ def test_any_response_becomes_an_error_that_can_be_shown(status: int, body: Any,
     assert error.code is None or isinstance(error.code, str)
 
 
-def test_a_token_shows_neither_as_a_code_nor_as_the_name_of_a_field() -> None:
-    token = "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"
-    entry = {"code": token, "message": token, "domain": f"Bearer {token}"}
-    body = json.dumps({"error": {"code": token, "message": token, "errors": [entry]}}).encode()
-    error = refused(400, body)
-    assert "eyJ" not in f"{error!r} {error} {vars(error)}"
-    assert error.code == "[redacted]"
+def failed(detail: dict[str, str]) -> dict[str, Any]:
+    return {"code": "failed", "message": "m", "errors": [detail]}
+
+
+@for_each(
+    "body, expected",
+    [
+        (
+            {"error": failed({"code": "c", "message": "n"}), "data": {"order": {}}},
+            ErrorBody("failed", "m", (ErrorDetail("c", "n"),), {"order": {}}, in_envelope=True),
+        ),
+        (
+            {"error": failed({"domain": "to-date", "reason": "missing"})},
+            ErrorBody("failed", "m", (ErrorDetail(None, "missing", "to-date"),), in_envelope=True),
+        ),
+        ({"error": {"code": None, "errors": "none", "message": ["x"]}}, ErrorBody(None, None)),
+        ({"error": {"code": "c", "errors": [5, None, {}]}}, ErrorBody("c", None, (ErrorDetail(),), in_envelope=True)),
+        ({"error_code": "invalid_grant", "error_description": "d"}, ErrorBody("invalid_grant", "d")),
+        ({"error": "invalid_client"}, ErrorBody("invalid_client", None)),
+        *((other, None) for other in ({"message": "?"}, [], "text")),
+    ],
+)
+def test_parse_error_body_known_forms(body: Any, expected: Any) -> None:
+    assert parse_error_body(json.dumps(body).encode(), 422) == expected
+
+
+def test_parse_error_body_not_json_or_larger_than_the_bound_returns_none() -> None:
+    largest = b'{"error":{"code":"x"}}'.ljust(MAX_PARSED)
+    assert parse_error_body(largest, 422) is not None
+    for body in (b"", b"<html>", b"\xff", b"{", b"[" * 100_000, largest + b" "):
+        assert parse_error_body(body, 422) is None
+
+
+@for_each(
+    "status, code, expected",
+    [
+        (422, "validation_error", True),
+        *((406, code, True) for code in (406, "gone")),
+        *((406, code, False) for code in (403, True)),
+        *((403, code, False) for code in (403, "", "  ", None, ["x"], {"code": "x"})),
+    ],
+)
+def test_in_envelope_needs_the_code_of_the_service(status: int, code: Any, expected: bool) -> None:
+    body = parse_error_body(json.dumps({"error": {"code": code, "message": "m"}}).encode(), status)
+    assert body.in_envelope is expected

@@ -16,7 +16,6 @@ from brokerage_async.protocol.retry import (
     RetryBudget,
     decide,
     full_jitter,
-    outcome_of,
     pause_after_429,
     pause_before_repeat,
     throttling,
@@ -101,16 +100,12 @@ class TestBudget:
         assert (budget.spend(Outcome.LOST), budget.spend(Outcome.NOT_SENT)) == (10, 5)
         unbounded = RetryBudget(None)
         assert all(unbounded.spend(Outcome.LOST) == 0 for _ in range(1000))
-
-    def test_budget_is_refilled_by_successes(self) -> None:
-        budget = RetryBudget(100)
-        budget.earn(budget.spend(Outcome.LOST))
-        assert budget.tokens == 100
-        budget = RetryBudget(10)
-        budget.spend(Outcome.LOST)
-        for _ in range(20):
-            budget.earn(0)
-        assert budget.tokens == 10
+        for size, earned in ((100, [10]), (10, [0] * 20)):  # successes refill it
+            budget = RetryBudget(size)
+            budget.spend(Outcome.LOST)
+            for cost in earned:
+                budget.earn(cost)
+            assert budget.tokens == size
 
     @given(st.lists(st.sampled_from(["spend", "succeed"]), max_size=200))
     def test_stays_within_bounds(self, steps: Any) -> None:
@@ -121,13 +116,3 @@ class TestBudget:
             else:
                 budget.earn(0)
             assert 0 <= budget.tokens <= 30
-
-
-def test_outcome_of_401_that_needs_the_user_asks_for_no_fresh_token() -> None:
-    for code, outcome in (
-        ("unconfirmed_user", Outcome.REFUSED),
-        ("invalid_credentials", Outcome.REFUSED),
-        ("unauthorized", Outcome.UNAUTHORIZED),
-    ):
-        error = errors.AuthenticationError("no", status=401, code=code, from_service=True)
-        assert outcome_of(error) is outcome

@@ -1,7 +1,6 @@
 """Verdict of every decider on every error. The deciders must reproduce these tables."""
 
 import json
-from typing import Any
 
 from brokerage_async import errors
 from brokerage_async.bulk import failure_scope
@@ -123,8 +122,3 @@ def test_answer_is_judged_by_status_and_envelope_and_otherwise_by_its_class(
     assert verdict_of(error).outcome is Outcome(outcome)
     assert error.maybe_processed is (verdict_of(error).processed is not Processed.NO)
     assert [_polling(error), _streaming(error), failure_scope(error).name.lower()] == ROWS[type(error).__name__][1:4]
-
-
-@for_each("body", [b"", b"[]", PAGE, b'{"message":"slow down"}'])
-def test_429_waits_whatever_its_body(body: Any) -> None:
-    assert verdict_of(read_error(None, Response(status=429, body=body))).outcome is Outcome.THROTTLED

@@ -101,15 +101,6 @@ async def test_faults_of_messages_reach_the_consumer_as_they_are(sim: Simulator,
         assert found == ["1", "1", "Weather", "3", "4", "5", "7", "6"]
 
 
-@in_world
-async def test_token_is_renewed_before_a_heartbeat(sim: Simulator, client: Client) -> None:
-    async with ready(client.stream.account(sim.account_numbers[:1])) as stream:
-        await asyncio.sleep(300)
-        sim.expire_tokens()  # the service refuses the next heartbeat, and a new token is fetched
-        assert isinstance(await within(60, stream), Gap)
-        await stream.ready()
-
-
 @on_virtual_time
 async def test_every_message_has_a_token_that_is_valid_for_hours(monkeypatch: pytest.MonkeyPatch) -> None:
     receive, tokens = AccountSession.receive, list[tuple[str, bool]]()

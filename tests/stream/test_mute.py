@@ -1,4 +1,4 @@
-"""Streams that are open but mute: found while the market is open, and quiet symbols are left alone."""
+"""Streams that are open but mute, and histories of streams by seed; `nox -s proofs` runs more of both."""
 
 import asyncio
 from collections import Counter
@@ -12,8 +12,9 @@ from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
 from brokerage_async.stream import Gap
 from brokerage_async.stream.quotes import collection_of
-from tests.stream.mute import play
+from tests.stream import mute, seeds
 from tests.stream.world import SMALL, buy, drain
+from tests.tables import for_each
 
 pytestmark = pytest.mark.virtual_time
 
@@ -31,7 +32,7 @@ def gaps(events: list[Any]) -> list[str]:
 
 
 def test_days_of_some_seeds_have_no_problem() -> None:
-    assert sum(map(play, range(4)), Counter())["mute days"] == 2
+    assert sum(map(mute.play, range(4)), Counter())["mute days"] == 2
 
 
 async def test_mute_stream_is_opened_again_until_it_has_events() -> None:
@@ -140,3 +141,10 @@ def test_collection_of_each_kind_of_symbol() -> None:
         "./EW1U26C5000:XCME": "CME", "/VXM26:XCBF": "CFE", "BTC/USD:CXTALP": None, "SPY{=5m}": "Equity",
     }  # fmt: skip
     assert {symbol: collection_of(symbol) for symbol in wanted} == wanted
+
+
+@for_each("seed", [1, 2])
+def test_history_of_a_seed(seed: int) -> None:
+    counts = seeds.play(seed)
+    assert counts["gaps"] > 3
+    assert counts["changes"] > 20

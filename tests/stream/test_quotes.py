@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from brokerage_async import Client, errors, models
-from brokerage_async.protocol.streams.events import MARKET_EVENTS
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
 from brokerage_async.stream import Conflate, DropOldest, Gap, Snapshot
@@ -27,18 +26,6 @@ def waiting(stream: Any) -> list[Any]:
     """Return the events that wait for a consumer, without taking them."""
     buffer = copy.deepcopy(stream._sink.buffer)
     return [buffer.get() for _ in range(len(buffer))]
-
-
-@in_world
-async def test_quotes_follow_the_prices(sim: Simulator, client: Client) -> None:
-    async with ready(client.stream.quotes(["AAPL", "SPY"])) as stream:
-        assert symbols(await drain(stream)) == {"AAPL", "SPY"}
-        sim.set_price("AAPL", "123.45")
-        quote = await within(1, stream)
-        assert isinstance(quote, models.Quote)
-        assert quote.bid_price is not None
-        assert quote.ask_price is not None
-        assert quote.bid_price < Decimal("123.45") < quote.ask_price
 
 
 @in_world
@@ -171,17 +158,6 @@ async def test_candles_begin_with_a_snapshot_from_the_start(sim: Simulator, clie
             whole = await within(1, second)
             assert isinstance(whole, Snapshot)
             assert len(whole.events) == 31
-
-
-@in_world
-async def test_events_of_each_type(sim: Simulator, client: Client) -> None:
-    found = {}
-    kinds = set(MARKET_EVENTS) - {"Series", "Candle"}
-    for kind in kinds:
-        symbol = ".AAPL260717C200" if kind in ("Greeks", "TheoPrice") else "AAPL"
-        async with client.stream.quotes([symbol], [kind]) as stream:
-            found[kind] = type(await within(1, stream))
-    assert found == {kind: MARKET_EVENTS[kind] for kind in kinds}
 
 
 @in_world

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -80,14 +81,6 @@ def test_a_truncated_body_is_an_error(cut: float, rows: int) -> None:
     assert caught.value.json_path == "$"
 
 
-def test_there_is_a_step_for_each_chunk() -> None:
-    body = json.dumps({"data": {"items": rows_of(100)}, "context": "/x"}, separators=(",", ":")).encode()
-    decoded, steps = run(body)
-    assert len(decoded.value) == 100
-    assert decoded.context == "/x"
-    assert steps >= len(body) // 400
-
-
 def test_a_chunk_has_about_the_intended_size() -> None:
     body = json.dumps({"data": {"items": rows_of(100)}}, separators=(",", ":")).encode()
     chunker = chunks.Chunker.of(body)
@@ -163,18 +156,14 @@ def test_lists_in_unusual_places_are_decoded_in_steps(envelope: str, caplog: pyt
     assert decoded == expected
     assert steps >= len(body) // 400
     assert sorted(record.getMessage() for record in caplog.records) == warnings
-
-
-@for_each("envelope", ['{"data":%s}', '{"items":%s}'])
-def test_a_list_in_an_unusual_place_is_an_error_in_strict_mode(envelope: str) -> None:
-    rows = rows_of(60)
-    rows[0]["strike-price"] = "?"  # Found later than the place of the list.
+    rows[0]["strike-price"] = "?"  # found later than the place of the list
     body = (envelope % json.dumps(rows)).encode()
-    with pytest.raises(errors.ResponseDecodeError) as whole:
-        codec.decode(CHAIN, body, strict=True)
-    with pytest.raises(errors.ResponseDecodeError) as chunked:
-        run(body, strict=True)
-    assert (chunked.value.json_path, str(chunked.value)) == (whole.value.json_path, str(whole.value))
+    problems = []
+    for read in (partial(codec.decode, CHAIN), run):
+        with pytest.raises(errors.ResponseDecodeError) as caught:
+            read(body, strict=True)
+        problems.append((caught.value.json_path, str(caught.value)))
+    assert problems[0] == problems[1]
 
 
 def test_many_places_that_look_like_rows_are_examined_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

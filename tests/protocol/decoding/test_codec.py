@@ -13,7 +13,7 @@ from brokerage_async._generated import operations as ops
 from brokerage_async.errors import ResponseDecodeError
 from brokerage_async.operation import Effect, Operation, Shape
 from brokerage_async.protocol.decoding import codec
-from brokerage_async.protocol.decoding.adaptive import REGISTRY
+from brokerage_async.protocol.decoding.adaptive import DecoderRegistry
 from tests.tables import for_each
 
 
@@ -43,16 +43,10 @@ BARE_NAMES: Operation[list[str]] = Operation(**BARE, result=str)
 def test_a_bare_list_of_models_is_read_within_an_envelope_as_well(content: Any) -> None:
     expected = [models.Warrant(symbol="ABCW", extra={"new": 1}), models.Warrant(active=True)]
     assert codec.decode(BARE_WARRANTS, body(content)).value == expected
-
-
-def test_a_bare_list_keeps_values_that_do_not_fit() -> None:
-    [warrant] = codec.decode(BARE_WARRANTS, body([{"symbol": "ABCW", "active": "often"}])).value
-    assert (warrant.symbol, warrant.active, warrant.extra) == ("ABCW", None, {"active": "often"})
+    odd = [{"symbol": "ABCW", "active": "often"}]
+    assert codec.decode(BARE_WARRANTS, body(odd)).value == [models.Warrant(symbol="ABCW", extra={"active": "often"})]
     with pytest.raises(ResponseDecodeError, match="active"):
-        codec.decode(BARE_WARRANTS, body([{"active": "often"}]), strict=True)
-
-
-def test_a_bare_list_of_strings() -> None:
+        codec.decode(BARE_WARRANTS, body(odd), strict=True)
     assert codec.decode(BARE_NAMES, body(["a", 7])).value == ["a", "7"]
     assert codec.decode(BARE_NAMES, b"[]").value == []
 
@@ -102,26 +96,40 @@ def test_both_forms_are_decoded_without_a_warning(
     assert not caplog.records
 
 
+BAD_STATUS, BAD_LEGS = models.Order(extra={"status": [1]}), models.Order(legs=(), extra={"legs": [7]})
+
+
 @for_each(
-    "operation, answer, expected",
+    "operation, answer, value, issue, outcome",
     [
-        (DIVIDENDS, {"data": [{"amount": "1"}]}, [models.Dividend(amount=Decimal(1))]),
-        (DIVIDENDS, {"items": [{"amount": "1"}]}, [models.Dividend(amount=Decimal(1))]),
-        (DIVIDENDS, {"data": {"items": None}}, []),
-        (WARRANT, {"symbol": "ABCW"}, models.Warrant(symbol="ABCW")),
-        (DIVIDENDS, {"data": {"items": []}, "context": 5}, []),
-        (ORDERS, {"data": {"items": []}, "pagination": []}, []),
+        (ORDERS, {"data": {"items": [{"status": [1]}]}}, [BAD_STATUS], "$.data.items[].status: expected str, got a list", "kept as raw JSON in extra"),
+        (ORDERS, {"data": {"items": [{"legs": [7]}]}}, [BAD_LEGS], "$.data.items[].legs[]: expected an object, got a number", "left out"),
+        (ORDERS, {"data": {"items": [7]}}, [], "$.data.items[]: expected an object, got a number", "left out"),
+        (ORDERS, {"data": {"items": None}}, [], "$.data.items: expected a list, got null", "read as an empty list"),
+        (DIVIDENDS, {"data": [{"amount": "1"}]}, [models.Dividend(amount=Decimal(1))], "$.data: expected an object with items, got a list", "read all the same"),
+        (DIVIDENDS, {"items": [{"amount": "1"}]}, [models.Dividend(amount=Decimal(1))], "$: the items are not under data", "read all the same"),
+        (ORDERS, {"data": {"items": []}, "context": 7}, [], "$.context: expected a string, got a number", "ignored"),
+        (ORDERS, {"data": {"items": []}, "pagination": []}, [], "$.pagination: expected an object, got a list", "ignored"),
+        (WARRANT, {"symbol": "ABCW"}, models.Warrant(symbol="ABCW"), "$: the resource is not under data", "read all the same"),
     ],
-)
-def test_an_unusual_envelope_costs_only_a_warning(
-    operation: Operation[Any], answer: Any, expected: Any, caplog: pytest.LogCaptureFixture
+)  # fmt: skip
+def test_unusual_answer_costs_only_a_warning_that_names_its_outcome(
+    operation: Operation[Any], answer: Any, value: Any, issue: str, outcome: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    REGISTRY.reset()
     caplog.clear()
-    assert codec.decode(operation, body(answer)).value == expected
-    assert len(caplog.records) == 1
-    with pytest.raises(errors.ResponseDecodeError):
-        codec.decode(operation, body(answer), strict=True)
+    assert codec.decode(operation, body(answer), registry=DecoderRegistry()).value == value
+    assert [record.getMessage() for record in caplog.records] == [f"{operation.name}: {issue}; {outcome}"]
+    caplog.clear()
+    with pytest.raises(ResponseDecodeError) as caught:
+        codec.decode(operation, body(answer), strict=True, registry=DecoderRegistry())
+    assert caught.value.message == f"{issue.replace('[]', '[0]')}; rejected in strict mode"
+    assert not caplog.records
+
+
+def test_page_in_place_of_an_answer_is_named() -> None:
+    with pytest.raises(ResponseDecodeError) as caught:
+        codec.decode(ORDERS, b"\n<!doctype html><title>Welcome</title>")
+    assert caught.value.message == "$: an HTML page came back instead of JSON: check base_url"
 
 
 NOT_OBJECTS = [

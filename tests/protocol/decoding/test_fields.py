@@ -5,7 +5,6 @@ from decimal import Decimal
 from typing import Any
 
 import attrs
-import msgspec
 
 from brokerage_async._generated.converters import (
     WIRES,
@@ -22,21 +21,16 @@ from tests.tables import for_each
 ORDER, OPTION = wire_fields(OrderWire), wire_fields(EquityOptionWire)
 
 
-@for_each("wire", WIRES.values())
-def test_every_field_has_one_field_in_order(wire: type[Wire]) -> None:
-    fields = wire_fields(wire)
+@for_each("model, wire", WIRES.items())
+def test_wire_fields_are_those_of_the_struct_and_of_the_model(model: type[Any], wire: type[Wire]) -> None:
+    fields, names = wire_fields(wire), {field.name for field in attrs.fields(model)}
     assert [field.attribute for field in fields.values()] == list(wire.__struct_fields__)
     assert list(fields) == list(wire.__struct_encode_fields__)
     for key, field in fields.items():
         assert field.key == key
+        assert field.target in names
         assert field.alias_of is None or fields[field.alias_of].target == field.target
         assert not (field.many and field.child is None)
-
-
-@for_each("model", WIRES)
-def test_every_field_leads_to_a_field_of_the_model(model: type[Any]) -> None:
-    names = {field.name for field in attrs.fields(model)}
-    assert {field.target for field in wire_fields(WIRES[model]).values()} <= names
 
 
 @for_each(
@@ -81,12 +75,6 @@ def test_fields_know_their_types(fields: Any, key: str, expected: dict[str, Any]
 )
 def test_equivalents_lose_and_guess_nothing(field: Any, raw: Any, expected: list[Any]) -> None:
     assert list(forms(field, raw)) == [raw, *expected]
-
-
-def test_an_equivalent_fits_what_the_field_accepts() -> None:
-    for field, raw in ((ORDER["price"], 5), (ORDER["received-at"], "2026-01-01T00:00:00")):
-        _, other = forms(field, raw)
-        assert msgspec.convert(other, field.type, strict=True) is not None
 
 
 def test_an_alias_names_the_proper_key_and_an_array_is_never_settled() -> None:

@@ -14,10 +14,11 @@ from brokerage_async.config import Secret
 from brokerage_async.errors import ResponseDecodeError, StreamRefusedError, TransportError
 from brokerage_async.protocol.decoding.adaptive import DecoderRegistry
 from brokerage_async.protocol.decoding.issues import Issues
-from brokerage_async.protocol.streams.channel import MAX_MESSAGE, MAX_TYPES, Interruption, Subscription
+from brokerage_async.protocol.streams.channel import MAX_MESSAGE, MAX_TYPES, Channel, Interruption, Quota, Subscription
 from brokerage_async.protocol.streams.dxlink import VERSION, DxLinkConnection
 from brokerage_async.protocol.streams.events import Rows, Snapshot
 from brokerage_async.protocol.streams.feed_data import ROWS_PER_STEP, _decoder, default_columns
+from brokerage_async.protocol.streams.snapshots import HeldRows
 from tests.tables import for_each
 
 QUOTE, CANDLE = Subscription("Quote", "ACME"), Subscription("Candle", "ACME{=m}", 1783344480000)
@@ -504,6 +505,9 @@ def test_columns_announced_again_and_again_are_bounded() -> None:
     assert (len(channel.columns), channel.columns["Quote"], channel.columns["Kind1"]) == (
         MAX_TYPES, ("eventSymbol", "c199"), ("a",),
     )  # fmt: skip
+    receive(link, "FEED_CONFIG", 1, eventFields={"Quote": [7], "Greeks": None})
+    receive(link, "FEED_CONFIG", 1)
+    assert channel.columns["Quote"] == ("eventSymbol", "c199")
     assert _decoder.cache_info().maxsize == 32
 
 
@@ -605,3 +609,36 @@ def test_server_ends_up_with_the_wanted_subscriptions(changes: list[tuple[bool, 
             serve()
     serve()
     assert present == wanted
+
+
+def kinds(channel: Channel) -> list[str]:
+    return [message["type"] for message in channel.send(0.0, 10.0, 0.1, MAX_MESSAGE)]
+
+
+def test_error_that_answers_the_request_refuses_the_channel() -> None:
+    channel = Channel(("Quote", "AUTO", None, False), Quota(), HeldRows())
+    channel.add(Subscription("Quote", "ACME"))
+    kinds(channel)
+    assert channel.fail(1.0) == {"ACME"}
+    assert (channel.answer_due, channel.is_settled, kinds(channel)) == (None, True, [])
+    channel.reset(0.0)
+    assert kinds(channel) == ["CHANNEL_REQUEST"]
+    channel.opened()
+    kinds(channel)
+    assert channel.fail(9.0) == {"ACME"}
+    assert channel.fail(10.0) == frozenset(), "an answer is due after ten seconds: the error concerns something else"
+    channel.add(Subscription("Quote", "B"))
+    assert (kinds(channel), channel.errors) == (["FEED_SUBSCRIPTION"], 3)
+    assert channel.fail(9.0) == {"ACME", "B"}
+
+
+def test_channel_is_requested_set_up_and_subscribed_once() -> None:
+    channel = Channel(("Quote", "AUTO", None, False), Quota(), HeldRows())
+    channel.add(Subscription("Quote", "ACME"))
+    assert kinds(channel) == ["CHANNEL_REQUEST"]
+    assert (channel.answer_due, kinds(channel)) == (10.0, [])
+    channel.opened()
+    assert (channel.answer_due, channel.is_settled) == (None, False)
+    assert kinds(channel) == ["FEED_SETUP", "FEED_SUBSCRIPTION"]
+    channel.opened()
+    assert (kinds(channel), channel.is_settled) == ([], True)

@@ -1,4 +1,4 @@
-"""Pauses between early polls."""
+"""Timing of streams: pauses between early polls, and silence that is a fault."""
 
 import attrs
 import pytest
@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async.errors import ConfigurationError
+from brokerage_async.protocol.streams.liveliness import Liveliness, Pulse
 from brokerage_async.protocol.streams.timing import LookBudget, Timing
 
 
@@ -24,19 +25,6 @@ def test_events_of_one_burst_cause_one_poll() -> None:
     assert budget.ring(5.02) == pytest.approx(5.03)
 
 
-def test_raining_events_cause_two_polls_per_second() -> None:
-    budget, polls, now = LookBudget(), [], 0.0
-    due: float | None = None
-    while now < 60:
-        if due is not None and now >= due:
-            polls.append(now)
-            budget.polled()
-            due = None
-        due = budget.ring(now) or due
-        now += 0.005
-    assert 120 <= len(polls) <= 132
-
-
 @given(st.lists(st.floats(0.001, 5.0), max_size=50))
 def test_no_event_is_forgotten_and_the_rate_is_bounded(pauses: list[float]) -> None:
     budget, now, due = LookBudget(), 0.0, None
@@ -53,3 +41,67 @@ def test_no_event_is_forgotten_and_the_rate_is_bounded(pauses: list[float]) -> N
         assert due is not None
         assert now < due <= now + 0.51
     assert polls <= now * 2.0 + 11
+
+
+RULES = Liveliness()
+
+
+def beating(pause: float, seconds: float, key: str = "A") -> Pulse[str]:
+    """Return the pulse of one key with equal pauses until ``seconds``."""
+    pulse = Pulse[str](RULES)
+    for number in range(int(seconds / pause) + 1):
+        pulse.note([key], number * pause)
+    return pulse
+
+
+def test_pulse_silence_of_lively_keys_is_found_at_its_time() -> None:
+    wrong = []
+    for pause, seconds, mute_after in (
+        (1.0, 300.0, 60.0), (5.0, 300.0, 60.0), (10.0, 300.0, 100.0), (30.0, 300.0, 300.0), (31.0, 620.0, None),
+        (1.0, 299.0, None), (120.0, 6000.0, None),
+    ):  # fmt: skip
+        pulse, last = beating(pause, seconds), int(seconds / pause) * pause
+        found = next((silence for silence in range(1, 2000) if pulse.mute(last + silence)), None)
+        if found != mute_after:
+            wrong.append((pause, seconds, found))
+        if found is not None:
+            assert pulse.mute(last + found) == {"A": last}
+    assert wrong == []
+
+
+def test_pulse_long_pause_counts_for_the_window_and_then_no_longer() -> None:
+    pulse = beating(1.0, 400.0)
+    pulse.note(["A"], 440.0)  # a pause of 40 s
+    assert pulse.mute(440.0 + 1000.0) == {}
+    for second in range(441, 441 + 2 * int(RULES.window)):
+        pulse.note(["A"], second)
+    assert pulse.mute(second + 60.0) == {"A": second}
+
+
+def test_pulse_keys_are_judged_apart_and_forgotten() -> None:
+    pulse = beating(1.0, 300.0)
+    for second in range(301, 400):
+        pulse.note(["B"], second)
+    assert pulse.mute(399.0) == {"A": 300.0}
+    pulse.forget(["A", "C"])
+    assert pulse.mute(3000.0) == {}
+
+
+def test_pulse_of_a_renewed_connection_owes_an_event_with_growing_patience() -> None:
+    pulse = beating(1.0, 300.0)
+    now, waits = 360.0, []
+    for _ in range(6):
+        mute = pulse.mute(now)
+        assert list(mute) == ["A"]
+        pulse.renew(mute, now)
+        begin = now
+        while not pulse.mute(now):
+            now += 1.0
+        waits.append(now - begin)
+    assert waits == [60.0, 120.0, 240.0, 480.0, 900.0, 900.0]
+    pulse.renew([], now)  # lost for another reason: the event is still owed
+    assert list(pulse.mute(now + 900.0)) == ["A"]
+    pulse.note(["A"], now)
+    assert pulse.mute(now + 5000.0) == {}, "it must become lively again before it can be mute"
+    pulse.renew(["A"], now)
+    assert list(pulse.mute(now + 60.0)) == ["A"]

@@ -17,93 +17,25 @@ def rule(**parts: Any) -> Any:
     return Rule(message="told to a person", **parts)
 
 
-class TestConditions:
-    NEEDS_PRICE = rule(when={"order-type": ("Limit", "Stop Limit")}, require=("price",))
-
-    def test_a_rule_holds_for_any_of_the_values(self) -> None:
-        for kind in ("Limit", "Stop Limit"):
-            assert findings(self.NEEDS_PRICE, {"order-type": kind}) == [("required", "price")]
-        for values in ({"order-type": "Limit", "price": Decimal(1)}, {"order-type": "Market"}, {}):
-            assert findings(self.NEEDS_PRICE, values) == []
-        whole = rule(when={"active": ("true",)}, require=("symbol",))  # booleans are compared as their text
-        assert findings(whole, {"active": True}) == [("required", "symbol")]
-        assert findings(whole, {"active": False}) == []
-
-    def test_all_conditions_must_hold_and_unless_switches_a_rule_off(self) -> None:
-        both = rule(when={"order-type": ("Market",), "time-in-force": ("GTC",)}, forbid=("time-in-force",))
-        assert findings(both, {"order-type": "Market", "time-in-force": "GTC"}) == [("forbidden", "time-in-force")]
-        assert findings(both, {"order-type": "Market", "time-in-force": "Day"}) == []
-        only_gtd, day = rule(unless={"time-in-force": ("GTD",)}, forbid=("gtc-date",)), dt.date(2026, 1, 2)
-        for values in ({"time-in-force": "Day", "gtc-date": day}, {"gtc-date": day}):
-            assert findings(only_gtd, values) == [("forbidden", "gtc-date")]
-        for values in ({"time-in-force": "GTD", "gtc-date": day}, {"time-in-force": "Day"}):
-            assert findings(only_gtd, values) == []
-
-    def test_conditions_inside_and_outside_of_an_array(self) -> None:
-        mixed = rule(
-            when={"order-type": ("Limit",), "legs[].kind": ("Option",)},
-            unless={"source": ("desk",), "legs[].symbol": ("B",)},
-            require=("price", "legs[].quantity"),
-        )
-        legs = [{"kind": "Option", "symbol": "A"}, {"kind": "Option", "symbol": "B"}, {"kind": "Stock", "symbol": "C"}]
-        price_and = [("required", "price"), ("required", "legs[0].quantity")]
-        assert findings(mixed, {"order-type": "Limit", "source": "desk", "legs": legs}) == price_and
-        assert findings(mixed, {"order-type": "Limit", "source": "web", "legs": legs}) == [
-            *price_and,
-            ("required", "price"),
-            ("required", "legs[1].quantity"),
-        ]
-        assert findings(mixed, {"order-type": "Stop", "legs": legs}) == []
-
-
-class TestArrays:
-    def test_a_demand_inside_an_array_concerns_every_item(self) -> None:
-        quantities = rule(unless={"order-type": ("Notional Market",)}, require=("legs[].quantity",))
-        legs = [{"quantity": Decimal(1)}, {}, {"quantity": None}]
-        assert findings(quantities, {"order-type": "Limit", "legs": legs}) == [
-            ("required", "legs[1].quantity"),
-            ("required", "legs[2].quantity"),
-        ]
-        assert findings(quantities, {"order-type": "Notional Market", "legs": legs}) == []
-
-    def test_a_condition_inside_an_array_concerns_its_own_item(self) -> None:
-        futures = rule(
-            when={"legs[].action": ("Buy", "Sell")},
-            require_value={"legs[].instrument-type": ("Future", "Future Option")},
-        )
-        legs = [
-            {"action": "Buy", "instrument-type": "Future"},
-            {"action": "Buy", "instrument-type": "Equity"},
-            {"action": "Buy to Open", "instrument-type": "Equity"},
-            {"action": "Sell"},
-        ]
-        assert findings(futures, {"legs": legs}) == [("value_not_allowed", "legs[1].instrument-type")]
-
-    @for_each("legs", [None, (), "text", 7, {"quantity": 1}, [None, 3, "x"]])
-    def test_what_is_no_array_of_objects_breaks_only_presence(self, legs: Any) -> None:
-        forbid = rule(forbid=("legs[].quantity",))
-        distinct = rule(distinct="legs[].symbol")
-        assert findings(forbid, {"legs": legs}) == []
-        assert findings(distinct, {"legs": legs}) == []
-
-    def test_distinct_names_every_repetition(self) -> None:
-        symbols = [{"symbol": "A"}, {"symbol": "B"}, {"symbol": "A"}, {"symbol": ["A"]}, {"symbol": "A"}]
-        assert findings(rule(distinct="legs[].symbol"), {"legs": symbols}) == [
-            ("not_distinct", "legs[2].symbol"),
-            ("not_distinct", "legs[4].symbol"),
-        ]
-
-    def test_max_items_counts_the_items_that_the_condition_names_or_all(self) -> None:
-        at_most_one = rule(when={"legs[].instrument-type": ("Equity", "Future")}, max_items=("legs", 1))
-        for other, found in (("Equity Option", []), ("Future", [("too_many_items", "legs")])):
-            legs = [{"instrument-type": "Equity"}, {"instrument-type": other}]
-            assert findings(at_most_one, {"legs": legs}) == found
-        assert findings(rule(max_items=("legs", 2)), {"legs": [{}, {}]}) == []
-        assert findings(rule(max_items=("legs", 2)), {"legs": [{}, {}, {}]}) == [("too_many_items", "legs")]
-        switched_off = rule(when={"order-type": ("Limit",)}, max_items=("legs", 2))
-        assert findings(switched_off, {"legs": [{}, {}, {}]}) == []
-
-
+NEEDS_PRICE = rule(when={"order-type": ("Limit", "Stop Limit")}, require=("price",))
+WHOLE = rule(when={"active": ("true",)}, require=("symbol",))  # booleans are compared as their text
+BOTH = rule(when={"order-type": ("Market",), "time-in-force": ("GTC",)}, forbid=("time-in-force",))
+ONLY_GTD, DAY = rule(unless={"time-in-force": ("GTD",)}, forbid=("gtc-date",)), dt.date(2026, 1, 2)
+MIXED = rule(
+    when={"order-type": ("Limit",), "legs[].kind": ("Option",)},
+    unless={"source": ("desk",), "legs[].symbol": ("B",)},
+    require=("price", "legs[].quantity"),
+)
+OPTIONS = [{"kind": "Option", "symbol": "A"}, {"kind": "Option", "symbol": "B"}, {"kind": "Stock", "symbol": "C"}]
+FIRST = [("required", "price"), ("required", "legs[0].quantity")]
+QUANTITIES = rule(unless={"order-type": ("Notional Market",)}, require=("legs[].quantity",))
+FUTURES = rule(
+    when={"legs[].action": ("Buy", "Sell")}, require_value={"legs[].instrument-type": ("Future", "Future Option")}
+)
+DISTINCT = rule(distinct="legs[].symbol")
+ONE_SHARE = rule(when={"legs[].instrument-type": ("Equity", "Future")}, max_items=("legs", 1))
+SHARE = {"instrument-type": "Equity"}
+TWO_LEGS = rule(max_items=("legs", 2))
 AT_LEAST_TWO = rule(when={"type": ("OCO",)}, min_items=("orders", 2))
 THREE = rule(max_total=(("equity", "future"), 3))
 ANY = rule(require_any=("time-back", "start-time"))
@@ -113,6 +45,39 @@ EXCLUSIVE = rule(exclusive=("type", "types[]"))
 @for_each(
     "demand, values, found",
     [
+        *((NEEDS_PRICE, {"order-type": kind}, [("required", "price")]) for kind in ("Limit", "Stop Limit")),
+        (NEEDS_PRICE, {"order-type": "Limit", "price": Decimal(1)}, []),
+        *((NEEDS_PRICE, values, []) for values in ({"order-type": "Market"}, {})),
+        (WHOLE, {"active": True}, [("required", "symbol")]),
+        (WHOLE, {"active": False}, []),
+        # all conditions must hold, and unless switches a rule off
+        (BOTH, {"order-type": "Market", "time-in-force": "GTC"}, [("forbidden", "time-in-force")]),
+        (BOTH, {"order-type": "Market", "time-in-force": "Day"}, []),
+        (ONLY_GTD, {"time-in-force": "Day", "gtc-date": DAY}, [("forbidden", "gtc-date")]),
+        (ONLY_GTD, {"gtc-date": DAY}, [("forbidden", "gtc-date")]),
+        (ONLY_GTD, {"time-in-force": "GTD", "gtc-date": DAY}, []),
+        (ONLY_GTD, {"time-in-force": "Day"}, []),
+        # conditions inside and outside of an array
+        (MIXED, {"order-type": "Limit", "source": "desk", "legs": OPTIONS}, FIRST),
+        (MIXED, {"order-type": "Limit", "source": "web", "legs": OPTIONS},
+         [*FIRST, ("required", "price"), ("required", "legs[1].quantity")]),
+        (MIXED, {"order-type": "Stop", "legs": OPTIONS}, []),
+        (QUANTITIES, {"order-type": "Limit", "legs": [{"quantity": Decimal(1)}, {}, {"quantity": None}]},
+         [("required", "legs[1].quantity"), ("required", "legs[2].quantity")]),
+        (QUANTITIES, {"order-type": "Notional Market", "legs": [{}]}, []),
+        (FUTURES, {"legs": [{"action": "Buy", "instrument-type": "Future"}, {"action": "Buy", **SHARE},
+                            {"action": "Buy to Open", **SHARE}, {"action": "Sell"}]},
+         [("value_not_allowed", "legs[1].instrument-type")]),
+        *((demand, {"legs": legs}, []) for demand in (rule(forbid=("legs[].quantity",)), DISTINCT)
+          for legs in (None, (), "text", 7, {"quantity": 1}, [None, 3, "x"])),
+        (DISTINCT, {"legs": [{"symbol": each} for each in ("A", "B", "A", ["A"], "A")]},
+         [("not_distinct", "legs[2].symbol"), ("not_distinct", "legs[4].symbol")]),
+        # items that the condition names are counted, or all
+        (ONE_SHARE, {"legs": [SHARE, {"instrument-type": "Equity Option"}]}, []),
+        (ONE_SHARE, {"legs": [SHARE, {"instrument-type": "Future"}]}, [("too_many_items", "legs")]),
+        (TWO_LEGS, {"legs": [{}, {}]}, []),
+        (TWO_LEGS, {"legs": [{}, {}, {}]}, [("too_many_items", "legs")]),
+        (rule(when={"order-type": ("Limit",)}, max_items=("legs", 2)), {"legs": [{}, {}, {}]}, []),
         (AT_LEAST_TWO, {"type": "OCO", "orders": [{}]}, [("too_few_items", "orders")]),
         (AT_LEAST_TWO, {"type": "OCO", "orders": [{}, {}]}, []),
         (AT_LEAST_TWO, {"type": "OTO", "orders": [{}]}, []),
@@ -127,8 +92,8 @@ EXCLUSIVE = rule(exclusive=("type", "types[]"))
         (EXCLUSIVE, {"types[]": ["Trade"]}, []),
         (EXCLUSIVE, {"type": "Trade", "types[]": ["Trade"]}, [("exclusive", "types[]")]),
     ],
-)
-def test_demands_on_several_fields(demand: Any, values: Any, found: Any) -> None:
+)  # fmt: skip
+def test_rule_finds_what_breaks_it(demand: Any, values: Any, found: Any) -> None:
     assert findings(demand, values) == found
 
 
