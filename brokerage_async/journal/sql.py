@@ -354,6 +354,7 @@ class SqlJournal(Journal):
         return bool(await self._run(RENEW, values, renewal=True))
 
     async def renew_many(self, claims: Mapping[EntryKey, str], *, lease: float) -> set[EntryKey]:
+        """Renew each claim for its owner as `renew` does, in one statement. Return the keys that are still held."""
         held = set[EntryKey]()
         # Two statements about the same rows lock them in the same order.
         ordered = sorted(claims.items(), key=lambda claim: attrs.astuple(claim[0]))

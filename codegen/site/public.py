@@ -151,7 +151,8 @@ def _given(value: Any) -> Iterator[type]:
         hints = get_type_hints(annotated)
     except (NameError, TypeError):  # a name that only type checkers import, such as pyarrow, or no annotations
         return
-    pending = [*hints.values()] if inspect.isclass(value) else [hints.get("return")]
+    attributes = [hint for name, hint in hints.items() if not name.startswith("_")]
+    pending = attributes if inspect.isclass(value) else [hints.get("return")]
     while pending:
         hint = pending.pop()
         pending += get_args(hint)
