@@ -67,7 +67,7 @@ class PlaceOrder:
         known = await self._find()
         if known is not None:
             return await self._resume(known)
-        usage, key, asked, attempt = None, self.key, self.asked, Attempt(self.context.attempts, self.key)
+        usage, key, asked = None, self.key, self.asked
         try:
             with _describing(key, "was not sent"):
                 if not self.exempt:
@@ -79,6 +79,7 @@ class PlaceOrder:
         if stopped is not None:  # unless another worker has sent this very order in the meantime
             known = await self._find()
             return self._stopped(stopped, preview) if known is None else await self._resume(known)
+        attempt = Attempt(self.context.attempts, key)
         try:
             with _describing(key, "was not sent"):  # a caller that is cancelled here leaves no open entry
                 label, exempt = self.options.label, self.exempt
