@@ -431,8 +431,8 @@ class TickSizeWire(Wire, frozen=True):  # type: ignore[misc]  # structs may be f
     threshold: DecimalText | None = None
     symbol: str | None = None
 
-    @staticmethod
-    def build_new(wires: Iterable[Any]) -> list[models.TickSize]:
+    @classmethod
+    def build_new(cls, wires: Iterable[Any]) -> list[models.TickSize]:
         built: list[Any] = []
         for wire in wires:
             o = _TickSizeBuilder()
@@ -695,8 +695,8 @@ class FutureOptionProductWire(Wire, frozen=True, rename="kebab"):  # type: ignor
     is_rollover: bool | None = None
     futures_trading_cutoff_times: tuple[TradingCutoffWire, ...] | None = None
 
-    @staticmethod
-    def build_new(wires: Iterable[Any]) -> list[models.FutureOptionProduct]:
+    @classmethod
+    def build_new(cls, wires: Iterable[Any]) -> list[models.FutureOptionProduct]:
         built: list[Any] = []
         for wire in wires:
             o = _FutureOptionProductBuilder()
@@ -5070,8 +5070,8 @@ class FutureRollWire(Wire, frozen=True, rename="kebab"):  # type: ignore[misc]  
     business_days_offset: int | None = None
     first_notice: bool | None = None
 
-    @staticmethod
-    def build_new(wires: Iterable[Any]) -> list[models.FutureRoll]:
+    @classmethod
+    def build_new(cls, wires: Iterable[Any]) -> list[models.FutureRoll]:
         built: list[Any] = []
         for wire in wires:
             o = _FutureRollBuilder()
@@ -5119,8 +5119,8 @@ class TradingCutoffWire(Wire, frozen=True, rename="kebab"):  # type: ignore[misc
     timezone: str | None = None
     timing: str | None = None
 
-    @staticmethod
-    def build_new(wires: Iterable[Any]) -> list[models.TradingCutoff]:
+    @classmethod
+    def build_new(cls, wires: Iterable[Any]) -> list[models.TradingCutoff]:
         built: list[Any] = []
         for wire in wires:
             o = _TradingCutoffBuilder()
@@ -5526,8 +5526,8 @@ class DeliverableWire(Wire, frozen=True, rename="kebab"):  # type: ignore[misc] 
     instrument_type: models.InstrumentType | None = None
     percent: DecimalText | None = None
 
-    @staticmethod
-    def build_new(wires: Iterable[Any]) -> list[models.Deliverable]:
+    @classmethod
+    def build_new(cls, wires: Iterable[Any]) -> list[models.Deliverable]:
         built: list[Any] = []
         for wire in wires:
             o = _DeliverableBuilder()

@@ -151,8 +151,8 @@ def _given(value: Any) -> Iterator[type]:
         hints = get_type_hints(annotated)
     except (NameError, TypeError):  # a name that only type checkers import, such as pyarrow, or no annotations
         return
-    attributes = [hint for name, hint in hints.items() if not name.startswith("_")]
-    pending = attributes if inspect.isclass(value) else [hints.get("return")]
+    is_class = inspect.isclass(value)
+    pending = [hint for name, hint in hints.items() if name[0] != "_" and (is_class or name == "return")]
     while pending:
         hint = pending.pop()
         pending += get_args(hint)
