@@ -10,7 +10,7 @@ import datetime as dt
 import enum
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
@@ -79,7 +79,7 @@ class Request:
             raise RequestNotSentError(f"withheld: {reason}", code=WITHHELD, operation=name, method=self.method)
 
 
-make_request = maker(Request)
+make_request: Callable[..., Request] = maker(Request)
 ACCEPT_VERSION = "Accept-Version"
 DEFAULT_USER_AGENT = f"brokerage-async/{__version__}"
 _base = functools.lru_cache(maxsize=64)(base_address)
