@@ -13,9 +13,9 @@ from brokerage_async import tickets
 from brokerage_async._generated.models import Comparator, ComplexOrderType, NewComplexOrder
 from brokerage_async.errors import InvalidRequestError, OrderOutcomeUnknownError, PreflightError
 from brokerage_async.journal import EntryState
-from brokerage_async.order_entry import Outcome
+from brokerage_async.order_entry import ChangeOutcome, Outcome
 from brokerage_async.simulator import faults
-from tests.partial_listings import emptied, hiding, oldest_first, unlinked, unnamed
+from tests.partial_listings import altered, emptied, hiding, oldest_first, unlinked, unnamed
 from tests.tables import for_each
 from tests.trading import COMPLEX, NOTHING_LISTED, Floor, bracket_order, exclusive_orders, hold, on_floor, order
 
@@ -52,6 +52,7 @@ KINDS: dict[str, Callable[[str], NewComplexOrder]] = {
 
 
 def placed(here: Floor, name: str = "mine") -> int:
+    """How many complex orders of this name the brokerage has."""
     return len(here.complex_ids(name))
 
 
@@ -216,6 +217,67 @@ async def test_single_order_under_the_name_of_a_component_is_reported_by_its_id(
     assert placement.note.endswith(f"2 live orders carry this identifier: {single.order_id}, {placement.order_id}")
 
 
+def another(change: str) -> NewComplexOrder:
+    """A complex order that shares its trigger order with ``mine``, but not everything."""
+    ours = bracket_order("mine")
+    profit, loss = ours.orders
+    profit, loss = (attrs.evolve(each, external_identifier=f"mine.{n}") for n, each in enumerate((profit, loss), 1))
+    match change:
+        case "an exit":
+            profit = tickets.limit(tickets.sell_to_close("AAPL", 10), price="901")
+            return attrs.evolve(ours, orders=(attrs.evolve(profit, external_identifier="mine.1"), loss))
+        case "a name":
+            return attrs.evolve(ours, orders=(profit, attrs.evolve(loss, external_identifier="theirs")))
+        case "the type":
+            return attrs.evolve(ours, type=ComplexOrderType.OTO, orders=(profit, loss))
+        case "the trigger":
+            trigger = tickets.limit(tickets.buy_to_open("AAPL", 11), price="10")
+            return attrs.evolve(
+                ours, trigger_order=attrs.evolve(trigger, external_identifier="mine"), orders=(profit, loss)
+            )
+    raise ValueError(change)
+
+
+@for_each("first", [True, False])
+@for_each("change", ["an exit", "a name", "the type", "the trigger"])
+@on_floor()
+async def test_complex_order_that_shares_only_a_component_is_another_one(here: Floor, change: str, first: bool) -> None:
+    """Alone, or beside ours."""
+    here.sim.faults.add("POST", SUBMIT, "drop_before" if first else "drop_after")
+    placing = asyncio.ensure_future(here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1))
+    await asyncio.sleep(0.45)  # after the submit, before the first poll
+    theirs = (await here.client.complex_orders.submit(here.account, another(change))).complex_order
+    assert theirs is not None
+    if first:
+        with pytest.raises(OrderOutcomeUnknownError) as caught:
+            await placing
+        assert caught.value.code == "identifier_conflict"
+        (found,) = await here.another_entry().recover()
+        assert (found.outcome, found.code) == (Outcome.UNKNOWN, "identifier_conflict")
+    else:
+        placement = await placing
+        assert placement.outcome is Outcome.PLACED
+        assert placement.order_id != theirs.id
+
+
+def at_another_price(document: Any) -> Any:
+    document["data"]["complex-order"]["orders"][0]["price"] = "901.00"
+    return document
+
+
+def bare(document: Any) -> Any:
+    return {**document, "data": document["data"]["complex-order"]}
+
+
+@for_each("change", [at_another_price, bare])
+@on_floor()
+async def test_answer_that_shows_another_order_or_none_is_looked_into(here: Floor, change: Any) -> None:
+    here.sim.faults.add("POST", SUBMIT, altered("changed", change))
+    placement = await here.entry.place_complex(here.account, bracket_order("mine"))
+    found = (placement.outcome, here.sim.ledger.count("orders.list_live"), placed(here))
+    assert found == (Outcome.PLACED, 1, 1)
+
+
 @for_each("name", ["mine", "new"])
 @on_floor()
 async def test_complex_order_whose_trigger_was_replaced_is_found(here: Floor, name: str) -> None:
@@ -233,10 +295,8 @@ async def test_complex_order_whose_trigger_was_replaced_is_found(here: Floor, na
 
 async def test_name_of_another_order_is_refused(here: Floor) -> None:
     await here.entry.place(here.account, order("single"))
-    ours = bracket_order("mine")
-    await here.entry.place_complex(here.account, ours)
-    profit = tickets.limit(tickets.sell_to_close("AAPL", 10), price="901")
-    for asked in (bracket_order("single"), attrs.evolve(ours, orders=(profit, ours.orders[1]))):
+    await here.entry.place_complex(here.account, bracket_order("mine"))
+    for asked in (bracket_order("single"), another("an exit")):
         with pytest.raises(InvalidRequestError) as caught:
             await here.another_entry().place_complex(here.account, asked)
         assert (caught.value.code, caught.value.operation) == ("identifier_in_use", "complex_orders.submit")
@@ -263,3 +323,41 @@ async def test_recovery_finds_both_kinds_in_one_sweep(here: Floor) -> None:
     ]
     assert [one.complex_order is None for one in found] == [False, False, True]
     assert {entry.state for entry in await here.journaled()} == {EntryState.PLACED}
+
+
+CANCEL = r"/complex-orders/\d+$"
+
+
+@for_each(
+    "fault, outcome",
+    [
+        (None, ChangeOutcome.APPLIED),
+        ("drop_after", ChangeOutcome.APPLIED),
+        ("after_status(503)", ChangeOutcome.APPLIED),
+        ("after_html(403)", ChangeOutcome.APPLIED),
+        ("truncate", ChangeOutcome.APPLIED),
+        ("garbage", ChangeOutcome.APPLIED),
+        (faults.body(b'{"data":{}}'), ChangeOutcome.APPLIED),
+        ("drop_before", ChangeOutcome.UNKNOWN),
+        ("html(200)", ChangeOutcome.UNKNOWN),
+        ("status(404)", ChangeOutcome.REFUSED),
+        ("refuse", ChangeOutcome.NOT_SENT),
+        ("rate_limited", ChangeOutcome.NOT_SENT),
+    ],
+)
+@for_each("wait", [0.0, 5.0])  # at once, and when it is live
+@on_floor()
+async def test_cancellation_is_sent_once_and_reported_as_it_is(
+    here: Floor, wait: float, fault: faults.Fault | str | None, outcome: ChangeOutcome
+) -> None:
+    number = (await here.entry.place_complex(here.account, bracket_order("mine"))).order_id
+    await asyncio.sleep(wait)
+    if fault is not None:
+        here.sim.faults.add("DELETE", CANCEL, fault, times=None)
+    change = await here.entry.cancel_complex(here.account, number)
+    assert change.outcome is outcome
+    processed = len(list(here.sim.ledger.processed("complex_orders.cancel")))
+    assert processed == (outcome is ChangeOutcome.APPLIED)
+    if outcome is not ChangeOutcome.NOT_SENT:
+        assert change.complex_order.id == number
+        assert here.sim.ledger.count("complex_orders.cancel") == 1
