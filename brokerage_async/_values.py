@@ -141,10 +141,10 @@ def frozen(builders: list[Any], model: type[T]) -> list[T]:
 
 
 def maker(kind: type[T]) -> Callable[..., T]:
-    """Return a quick constructor of a frozen attrs class: it takes the values of all fields in order, unchecked."""
-    names = [field.name for field in attrs.fields(cast("Any", kind))]
+    """Return a quick constructor of a frozen attrs class: it takes all fields by name, unchecked."""
     if not CLASS_SWAP:
-        return lambda *values: kind(**dict(zip(names, values, strict=True)))
+        return kind
+    names = [field.name for field in attrs.fields(cast("Any", kind))]
     stores = "; ".join(f"new.{name} = {name}" for name in names)
     namespace: dict[str, Any] = {"builder": mutable_builder(kind), "kind": kind}
     source = f"def make({', '.join(names)}): new = builder(); {stores}; new.__class__ = kind; return new"

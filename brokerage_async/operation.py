@@ -263,7 +263,7 @@ class Operation(Generic[T]):
                     query[parameter.wire] = value
         if values:
             raise TypeError(f"{self.name} has no parameter {', '.join(map(repr, values))}")
-        return _make_call(self, path, query, body)
+        return _make_call(operation=self, path=path, query=query, body=body)
 
     def __repr__(self) -> str:
         return f"<Operation {self.name}: {self.method} {self.path}>"

@@ -61,7 +61,7 @@ def test_extra_is_a_mapping_that_travels() -> None:
 @for_each("swap", [True, False])
 def test_maker_makes_the_same_frozen_value_as_the_constructor(swap: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(values, "CLASS_SWAP", swap)
-    made = values.maker(Response)(200, {"date": "now"}, b"body")
+    made = values.maker(Response)(status=200, headers={"date": "now"}, body=b"body")
     assert made == Response(status=200, headers={"date": "now"}, body=b"body")
     assert type(made) is Response
     with pytest.raises(attrs.exceptions.FrozenInstanceError):

@@ -182,9 +182,17 @@ class Call:
                 raise self._too_late(self._waiting_for)
             timeout = left if timeout is None else min(timeout, left)
         request = make_request(
-            self._operation.method, self._url, {**self._headers}, self._body, self._operation, timeout,
-            self._previous_body, self._guard, self._authorization, None,
-        )  # fmt: skip
+            method=self._operation.method,
+            url=self._url,
+            headers={**self._headers},
+            body=self._body,
+            operation=self._operation,
+            timeout=timeout,
+            previous_body=self._previous_body,
+            guard=self._guard,
+            authorization=self._authorization,
+            secret_body=None,
+        )
         if self._guard is not None:
             request.check_guard()
         return request

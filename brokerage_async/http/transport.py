@@ -181,7 +181,7 @@ class AiohttpTransport:
         except Exception as error:  # whatever aiohttp raises, what counts is how far the request came
             failure = self._failure(request, error, once, response)
         else:
-            return make_response(response.status, response.headers, body)
+            return make_response(status=response.status, headers=response.headers, body=body)
         finally:
             if guarded is not None:
                 GUARDED.reset(guarded)
