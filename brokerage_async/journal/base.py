@@ -14,7 +14,7 @@ import asyncio
 import enum
 from collections.abc import Mapping
 from datetime import datetime
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 import attrs
 
@@ -116,6 +116,7 @@ class Halt:
     halted_at: datetime
 
 
+@runtime_checkable
 class Journal(Protocol):
     """Durable record of orders, shared by any number of workers. Every method is atomic.
 
