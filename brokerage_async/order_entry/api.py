@@ -154,7 +154,7 @@ class OrderEntry:
                 (None while the outcome is not known), and a note that says whether the order may have been placed. An
                 unexpected error of a transport or journal of the caller's own carries the same.
         """
-        options = self._options(visibility_delay, reconcile, allow_warnings, label, resubmit)
+        options = self._options(resubmit, visibility_delay, reconcile, allow_warnings, label)
         asked = named_order(account_number, order, self._identifiers)
         if tick_sizes is not None:
             check_ticks(order, tick_sizes)
@@ -181,7 +181,7 @@ class OrderEntry:
             InvalidRequestError: as for `place`. Or two components have the same identifier, or some have one but not
                 the first. It was not submitted.
         """
-        checked = self._options(resubmit=resubmit, **options)
+        checked = self._options(resubmit, **options)
         asked = named_complex_order(account_number, complex_order, self._identifiers)
         return await self._place(account_number, asked, checked)
 
@@ -275,7 +275,7 @@ class OrderEntry:
             OrderOutcomeUnknownError: as for `place`: the first order may or may not have been placed.
             asyncio.CancelledError: as for `place`. ``placement`` is the order as last seen, which works on.
         """
-        options = self._options(None, reconcile, allow_warnings, label)
+        options = self._options(0, None, reconcile, allow_warnings, label)
         check_seconds("every", every)
         ladder_prices = Prices(order, prices, tick_sizes)
         end = await end_of(self._context, order, until)
@@ -537,11 +537,12 @@ class OrderEntry:
 
     def _options(
         self,
+        resubmit: int = 0,
+        /,  # without a name: the options of a change come by name, and it is never sent again
         visibility_delay: float | None = None,
         reconcile: ReconcilePolicy | None = None,
         allow_warnings: bool | Collection[str] = False,
         label: str | None = None,
-        resubmit: int = 0,
     ) -> SendOptions:
         """Return the options of a call that sends an order. Raise for invalid ones."""
         policy = self._policy_for(visibility_delay, reconcile)

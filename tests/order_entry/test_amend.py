@@ -566,6 +566,8 @@ class TestReplacementThatWaitsForItsOriginal:
             ("worked and ended", [(gone, self.new("Cancelled", live_at=live))], APPLIED, "2", []),
             ("original filled", [(asked, self.new("Contingent")), (hit, self.new("Cancelled"))], FILLED, "1", [10]),
             ("original filled first", [(hit, self.new("Contingent"))], FILLED, "1", [10]),
+            ("fills are shown later", [(filled(replacing_order_id=2), self.new("Cancelled")),
+             (hit, self.new("Cancelled"))], FILLED, "1", [10]),
             ("original partly filled", [(asked, self.new("Contingent")), (partly, self.new("Rejected"))],
              FILLED, "1", [4]),
             ("original works on, partly filled",
@@ -584,3 +586,5 @@ class TestReplacementThatWaitsForItsOriginal:
             change = await TestReplace.made(desk)
             told = (change.outcome, change.order_id, change.order.id, fills_of(change), desk.sent("orders.replace"))
             assert told == (expected, shown, shown, fills, 1), name
+            if name == "original filled first":  # which shows all: it is not read again
+                assert desk.sent("orders.list_live") == 1 + is_lost

@@ -25,6 +25,7 @@ from tests.trading import (
     Floor,
     bracket_order,
     edit,
+    on_floor,
     order,
     place_unknown,
 )
@@ -150,6 +151,14 @@ async def test_each_call_searches_by_its_own_policy(name: str, options: dict[str
         with contextlib.suppress(OrderOutcomeUnknownError):
             await CALLS[name](entry, **options)
         assert seconds <= asyncio.get_running_loop().time() < seconds + 20
+
+
+@for_each("name", [name for name in CALLS if name not in ("place", "place_complex")])
+@on_floor()
+async def test_no_call_but_those_that_place_orders_takes_resubmissions(here: Floor, name: str) -> None:
+    with pytest.raises(TypeError, match="'resubmit'"):
+        await CALLS[name](here.entry, resubmit=1)
+    assert not here.wire.bodies
 
 
 @for_each("name", ["place", "place_complex", "replace", "edit"])

@@ -143,6 +143,10 @@ async def test_claims_renewed_by_a_slow_statement_count_from_its_beginning() -> 
     assert attempt.holds()
     await asyncio.sleep(0.2)
     assert not attempt.holds()
+    began = asyncio.get_running_loop().time()
+    await attempt.repeat(2)
+    (entry,) = await journal.entries()
+    assert entry.claimed_until == datetime.fromtimestamp(began + LEASE, UTC)
     await attempt.release("", looked=False)
 
 
