@@ -95,7 +95,7 @@ class ChangeLog:
 
     def before_pending(self) -> dict[Any, Any]:
         """Return the items as last reported of those that have changed since."""
-        return {key: changes[0].before for key, changes in self._pending.items()}
+        return {key: changes[0].before for key, changes in self._pending.items() if changes}  # none if one had no form
 
     async def write(self) -> None:
         """Open the state, or store the changes taken. A write that a cancelled call began is completed regardless."""

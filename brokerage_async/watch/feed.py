@@ -58,11 +58,11 @@ class Listener:
         self._woken.set()
 
     async def wait(self, seconds: float | None = None) -> None:
-        """Wait until the next `wake`, at most ``seconds``."""
-        self._woken.clear()
+        """Wait until a `wake` since the last wait, at most ``seconds``. The caller may have looked before that."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._woken.wait()
+        self._woken.clear()
 
     def on_failure(
         self, error: Exception, message: str = "poll failed and will be repeated", level: int = logging.WARNING

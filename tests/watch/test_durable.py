@@ -456,3 +456,11 @@ async def test_ack_in_another_event_loop_is_rejected_and_changes_nothing() -> No
         assert state.acknowledged == []
         await change.ack()
         assert len(state.acknowledged) == 1
+
+
+async def test_change_without_a_stored_form_raises_and_is_in_the_snapshot() -> None:
+    lists = Lists(a=float("nan"))  # type: ignore[arg-type]  # what JSON cannot hold
+    async with watch(lists, MemoryState()) as watcher:
+        with pytest.raises(ConfigurationError, match="items must be JSON values"):
+            await anext(watcher)
+        assert list(watcher.snapshot) == ["a"]

@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from brokerage_async._generated.models import Fill, Order, OrderLeg, OrderStatus
-from brokerage_async.errors import NotFoundError
+from brokerage_async.errors import ConfigurationError, NotFoundError
 from brokerage_async.watch import is_complete
 from brokerage_async.watch.feed import Feed
 from brokerage_async.watch.orders import (
@@ -140,3 +140,15 @@ async def test_until_terminal_forgotten_order_raises() -> None:
     with pytest.raises(NotFoundError, match=r"order 1 was not found .* reset has forgotten its orders"):
         await waiting
     assert asyncio.get_running_loop().time() == 3 + (MAX_LOOKUPS - 1) * ABSENT_LOOKUP_INTERVAL
+
+
+async def test_until_terminal_client_closed_during_a_lookup_raises_at_once() -> None:
+    feed: Feed[Order] = Feed(List().fetch, key=lambda order: order.id, schedule=Schedule(interval=1.0))
+
+    async def look_up(_: str) -> Order:
+        await feed.aclose()
+        return of("Live")
+
+    with pytest.raises(ConfigurationError, match="the client is closed"):
+        await until_terminal(feed, "1", look_up)
+    assert asyncio.get_running_loop().time() == 0
