@@ -254,6 +254,11 @@ class AiohttpTransport:
         chunks: list[bytes] = []
         size = 0
         try:
+            if response.content.is_eof():  # most bodies arrive with their headers
+                chunk = response.content.read_nowait()
+                if len(chunk) > self._max_body:
+                    raise TooLargeError(self._max_body)
+                return previous if chunk == previous else chunk
             length = response.content_length
             if previous is None and length is not None and "Content-Encoding" not in response.headers:
                 if length > self._max_body:
