@@ -20,7 +20,7 @@ from brokerage_async.config import (
     TokenProvider,
 )
 from brokerage_async.errors import ConfigurationError, RequestNotSentError, ResponseLostError, TokenError
-from brokerage_async.http.limiter import Limiter
+from brokerage_async.http.limiter import LaneName, Limiter
 from brokerage_async.http.shared import Options, Tokens
 from brokerage_async.protocol.token import Grant
 from tests.fake_transport import FakeTransport
@@ -295,6 +295,19 @@ class TestCode:
         await tokens.get()
         assert endpoint.credentials == [CODE, tokens.credentials]
         assert tokens.credentials == RefreshToken(client_secret="cs", refresh_token="fresh", client_id="id")
+        third = await tokens.get()
+        tokens.invalidate(third)
+        await tokens.get()  # refreshes bring no refresh token
+        assert tokens.credentials == RefreshToken(client_secret="cs", refresh_token="fresh", client_id="id")
+
+    async def test_code_without_a_refresh_token_in_its_grant_stays(self) -> None:
+        async def exchange(credentials: Any) -> Grant:
+            return Grant(access_token=Secret("t"), expires_in=900.0)
+
+        tokens = TokenManager(CODE, exchange, policy=POLICY)
+        assert tokens.failure is None
+        assert await tokens.get() == Secret("Bearer t")
+        assert tokens.credentials == CODE
 
 
 class TestClose:
@@ -335,6 +348,27 @@ class TestProviders:
         for wrong in ("t", None, StaticToken):
             with pytest.raises(ConfigurationError, match="credentials must be a RefreshToken"):
                 source(wrong)
+
+    async def test_token_request_waits_for_the_permit_of_shared_limits(self) -> None:
+        asked = []
+
+        class Shared:
+            limits = Limits()
+
+            async def acquire(self, lane: LaneName, operation: str) -> None:
+                await asyncio.sleep(3)
+                asked.append((lane, operation, len(transport.token_requests)))
+
+            def throttled(self, pause: float) -> None:
+                pass
+
+        transport = FakeTransport()
+        options = Options(timeout=1.0, deadline=None, retry=RetryPolicy(), headers={})
+        environment = Environment.sandbox("https://api.example.com")
+        tokens = token_source(environment, REFRESH, transport, Limiter(Shared()), options, None)
+        assert await tokens.get() == Secret("Bearer t1")
+        assert asked == [(LaneName.TOKENS, "oauth.token", 0)]
+        assert (len(transport.token_requests), now()) == (1, 3)
 
     async def test_static_token_is_fixed(self) -> None:
         tokens = ProvidedTokens(StaticToken("abc"))
@@ -408,6 +442,10 @@ class TestStore:
         tokens = manager(endpoint, store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: 5100.0)
         assert await tokens.get() == Secret("Bearer kept")
         assert endpoint.asked == []
+        for expires_at, token in ((5130.0, "kept"), (5129.9, "t1")):
+            store = MemoryStore(StoredToken("kept", expires_at))
+            tokens = manager(Endpoint(), store=store, wall_clock=lambda: 5100.0)
+            assert await tokens.get() == Secret(f"Bearer {token}"), expires_at
 
     @for_each(
         "token, expires_at, wall_clock",
@@ -458,12 +496,17 @@ class TestStore:
             async def save(self, key: str, token: StoredToken) -> None:
                 await self.load(key)
 
+            async def load_refusal(self, key: str) -> StoredRefusal | None:
+                raise OSError("no disk")
+
+            async def save_refusal(self, key: str, refusal: StoredRefusal) -> None: ...
+
         assert await manager(Endpoint(), store=Store()).get() == Secret("Bearer t1")
         assert now() == (1 if failure else 11)
-        assert "token store: load failed with" in caplog.text
-        assert "token store: save failed with" in caplog.text
+        for method in ("load_refusal", "load", "save"):
+            assert f"token store: {method} failed with" in caplog.text
         assert "s3cr3t" not in caplog.text
-        assert ("no disk" in caplog.text) is isinstance(failure, OSError)
+        assert caplog.text.count("no disk") == (3 if isinstance(failure, OSError) else 1)
 
     async def test_synchronous_store_is_ignored(self, caplog: pytest.LogCaptureFixture) -> None:
         class Store:

@@ -117,6 +117,7 @@ async def test_a_process_killed_while_saving_leaves_a_private_hidden_file_that_a
     (name,) = os.listdir(tmp_path)
     left = tmp_path / name
     assert left.name.startswith(".tokens.json.")
+    assert left.name.endswith(".saving")
     assert stat.S_IMODE(left.stat().st_mode) == 0o600
     (other := tmp_path / ".tokens.json.bak").touch()
     await FileTokenStore(path).save("k", TOKEN)
