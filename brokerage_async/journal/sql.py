@@ -398,7 +398,7 @@ class SqlJournal(Journal):
         return [_entry(row) for row in await self._run(HALTED, scope, alone=True)]
 
     async def resume(self, *, account_number: str | None = None, label: str | None = None) -> bool:
-        await self._run(FORGET_OUTCOMES, {"before": (await self.now()).timestamp()})
+        await self._run(FORGET_OUTCOMES, {"before": float("inf")})  # whatever a clock that was set back says
         return bool(await self._run(RESUME, {"account_number": account_number or "", "label": label or ""}))
 
     async def halts(self) -> list[Halt]:
