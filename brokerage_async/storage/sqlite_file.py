@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from .._arguments import running_loop
-from .subject import ProcessGuard, Subject
+from .subject import Subject
 from .wal import check_log
 
 logger: logging.Logger = logging.getLogger("brokerage_async.storage")
@@ -101,7 +101,6 @@ class SqliteFile:
         self._subject = subject
         self._set_up = set_up
         self._exclusive = exclusive
-        self._process = ProcessGuard(subject)
         self._opened: list[sqlite3.Connection] = []  # the connection, if there is one
         self._inodes: dict[Path, tuple[int, int] | None] = {}  # of the files that it has opened
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=subject.kind)
@@ -115,12 +114,12 @@ class SqliteFile:
         """
         if not self._finalizer.alive:
             raise self._subject.error(f"{self._subject} is closed")
-        self._process.check()
+        self._subject.check_process()
         return await running_loop().run_in_executor(self._thread, self._run, work)
 
     async def aclose(self) -> None:
         """Close the file, after the writes that are under way. In a forked process, leave it to the parent."""
-        if self._process.is_forked:
+        if self._subject.is_forked:
             self._finalizer.detach()
         elif self._finalizer.alive:
             await running_loop().run_in_executor(self._thread, _close, self._opened)
