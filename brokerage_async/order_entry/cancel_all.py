@@ -218,7 +218,11 @@ class CancelAll:
                     )
 
         held = [each for each in positions if each.quantity and each.quantity_direction != QuantityDirection.ZERO]
-        return tuple(await asyncio.gather(*map(close, held)))
+        results = await asyncio.gather(*map(close, held), return_exceptions=True)  # none is left under way
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+        return tuple(result for result in results if isinstance(result, Placement))
 
     async def _close(
         self, position: Position, unresolved: Collection[JournalEntry], working: Collection[Order] | None
@@ -230,11 +234,8 @@ class CancelAll:
             if name.startswith(stem) and (terms := asked_in(entry).components[name]) is not None:
                 return await self._place(name, terms)  # searched for, not sent
         state = _digest(position.quantity, position.quantity_direction, position.created_at, position.updated_at)
-        order, number, names = (
-            _closing(position),
-            1,
-            f"{stem}-{state}-",
-        )  # any trade in the position makes another state
+        order, number = _closing(position), 1
+        names = f"{stem}-{state}-"  # any trade in the position makes another state
         if working is None:
             raise _may_work(position)
         for each in working:
@@ -252,10 +253,8 @@ class CancelAll:
 
     async def _place(self, name: str, order: NewOrder) -> Placement:
         asked = named_order(self._account_number, attrs.evolve(order, external_identifier=name), str)
-        key, options = (
-            self._context.key_of(self._account_number, name),
-            SendOptions(policy=self._policy, allow_warnings=True),
-        )
+        key = self._context.key_of(self._account_number, name)
+        options = SendOptions(policy=self._policy, allow_warnings=True)
         return await PlaceOrder(context=self._context, key=key, asked=asked, options=options, exempt=True).run()
 
 
