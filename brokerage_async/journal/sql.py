@@ -237,13 +237,7 @@ MAX_CLAIMS = 500
 
 
 def is_created(what: str, table: str, recorded: int | None, columns: Collection[str]) -> bool:
-    """Return True for a table of this version, by its columns where no version is recorded. False without one.
-
-    ``what`` names the journal in errors.
-
-    Raises:
-        JournalError: another release wrote the table, or it is not the table of a journal.
-    """
+    """Return whether the table exists, or raise JournalError if it is none of this version. ``what`` is its journal."""
     if recorded is not None and recorded > VERSION:
         raise JournalError(
             f"{what} has schema version {recorded}, and this release knows version {VERSION}: "

@@ -286,8 +286,7 @@ class OrderEntry:
 
         async def replace(working: Order, price: Decimal) -> OrderChange:
             edit = OrderEdit.of(first, price=price, external_identifier=asked.name)
-            reader = amend.Reader(self._context, account_number, str(working.id))
-            return await self._change(reader, ORDERS_REPLACE, edit, options, original=working)
+            return await self._change(account_number, str(working.id), ORDERS_REPLACE, edit, options, working)
 
         ladder = Ladder(self._context, first, ladder_prices, every, end, options.policy, replace)
         placement = await self._place(account_number, asked, options, followed=ladder.climb)
@@ -433,17 +432,13 @@ class OrderEntry:
             JournalError: the edit cannot be journaled. It was not sent.
             asyncio.CancelledError: with the attributes ``account_number`` and ``order_id``, and a note.
         """
-        checked = self._options(**options)
-        reader = amend.Reader(self._context, account_number, check_order_id("order_id", order_id))
-        return await self._change(reader, ORDERS_REPLACE, edit, checked)
+        return await self._change(account_number, order_id, ORDERS_REPLACE, edit, self._options(**options))
 
     async def edit(
         self, account_number: str, order_id: int | str, edit: OrderEdit, **options: Unpack[SubmitOptions]
     ) -> OrderChange:
         """Edit a working order once. Otherwise like `replace`."""
-        checked = self._options(**options)
-        reader = amend.Reader(self._context, account_number, check_order_id("order_id", order_id))
-        return await self._change(reader, ORDERS_EDIT, edit, checked)
+        return await self._change(account_number, order_id, ORDERS_EDIT, edit, self._options(**options))
 
     async def edit_pairs(
         self,
@@ -493,13 +488,15 @@ class OrderEntry:
 
     async def _change(
         self,
-        reader: amend.Reader,
+        account_number: str,
+        order_id: int | str,
         operation: Operation[Order],
         edit: OrderEdit,
         options: SendOptions,
         original: Order | None = None,
     ) -> OrderChange:
-        """Replace an order, and count its outcome."""
+        """Replace or edit an order, and count its outcome."""
+        reader = amend.Reader(self._context, account_number, check_order_id("order_id", order_id))
         with reader.describing():
             change = await amend.replace(reader, operation, edit, options, original=original)
             code = change.error.code if change.error is not None else None

@@ -34,6 +34,7 @@ from ..protocol.order_status import TERMINAL, is_complete
 from ..tickets import buy, buy_to_close, market, sell, sell_to_close
 from .context import Context, Instant
 from .decisions import ReconcilePolicy, predates
+from .exposure import BOOKING
 from .lists import START, OrderLists, Sighting, Window, early_looks
 from .orders import asked_in, fills_of
 from .place import PlaceOrder
@@ -47,8 +48,6 @@ ROUND = 15.0
 """Seconds after which the lists are looked at again, though not all requests are answered."""
 
 PREFIX = "close-"
-SETTLED = timedelta(seconds=5)
-"""Age of the newest fill at which the record of positions has followed it: that took up to 3 s in a loaded sandbox."""
 
 
 @attrs.define
@@ -77,9 +76,6 @@ class CancelAll:
         """Look and cancel in turn, until a look far back is complete and shows nothing at work.
 
         The bound of the policy begins anew whenever fewer orders work than ever before.
-
-        Raises:
-            BrokerageError: the lists could not be read at all.
         """
         loop, pause = asyncio.get_running_loop(), self._policy.first
         began, back, was_read, is_proven, least = loop.time(), timedelta(0), False, False, float("inf")
@@ -190,8 +186,8 @@ class CancelAll:
         context, account_number = self._context, self._account_number
         fills = (fill for order in self._seen.values() for fill in fills_of(order))
         times = [fill.filled_at for fill in fills if fill.filled_at is not None]
-        if times and (rest := max(times) + SETTLED - context.now()) > timedelta(0):
-            await asyncio.sleep(min(rest, SETTLED).total_seconds())
+        if times and (rest := max(times) + BOOKING - context.now()) > timedelta(0):
+            await asyncio.sleep(min(rest, BOOKING).total_seconds())
         positions = await context.executor.execute(POSITIONS_LIST.bind(account_number=account_number))
         working: list[Order] | None = None
         with suppress(BrokerageError):  # any position may have an order then

@@ -33,11 +33,7 @@ def prepare(path: Path, subject: Subject) -> Path:
     """Create the file for its owner only if it is missing, and return its real path, without symbolic links.
 
     A link is followed. A file that others can access is used unchanged, with a warning: its owner may have shared it
-    with a group. SQLite gives the side files the mode of the database.
-
-    Raises:
-        BrokerageError: the file is not a regular file, or a side file is not one, which SQLite never makes.
-        OSError: the file cannot be created.
+    with a group. SQLite gives the side files the mode of the database, and never makes one that is not a regular file.
     """
     real = Path(os.path.realpath(path))
     with suppress(FileExistsError):
@@ -82,11 +78,8 @@ class SqliteFile:
     ``synchronous = FULL``), and every statement is its own transaction unless the work begins one. The thread ends when
     this is closed or garbage-collected. A forked process is rejected, and leaves the file to its parent.
 
-    Args:
-        path: the file, created for its owner only if it is missing.
-        subject: names it in messages, and has the class of the errors.
-        set_up: creates or checks the tables of a connection. Called with the subject, too.
-        exclusive: whether the file has one owner at a time: others are rejected at once while it is open.
+    ``set_up`` creates or checks the tables of a connection. An ``exclusive`` file has one owner at a time: others are
+    rejected at once while it is open.
     """
 
     def __init__(
@@ -107,11 +100,7 @@ class SqliteFile:
         self._finalizer = weakref.finalize(self, _shut, self._thread, self._opened)
 
     async def run(self, work: Callable[[sqlite3.Connection], R]) -> R:
-        """Return the result of ``work`` on the connection, after earlier work.
-
-        Raises:
-            BrokerageError: the subject's error: the file cannot be used, or is closed.
-        """
+        """Return the result of ``work`` on the connection, after earlier work, or raise the subject's error."""
         if not self._finalizer.alive:
             raise self._subject.error(f"{self._subject} is closed")
         self._subject.check_process()

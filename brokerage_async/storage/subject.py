@@ -14,8 +14,7 @@ class Subject:
     """A stored thing as messages call it, such as "the journal orders.db".
 
     Attributes:
-        kind: the sort of thing, such as "journal".
-        name: its path, or the name of its table.
+        kind, name: the sort of thing, and its path or table.
         error: class of the errors to raise about it.
         loss: consequence of going on without a part of it, for the message about a damaged log.
         in_use: advice when another owner holds it. Empty if it may have several.
