@@ -347,7 +347,7 @@ async def send_replacement(
             await finished(lambda: end(reader.fate, state))
         raise
     if change.outcome is not ChangeOutcome.UNKNOWN:
-        reader.fate = f"ended as {change.outcome}, which order {change.order_id} shows"
+        reader.fate = f"ended as {change.outcome} (order {change.order_id})"
     if sends:
         note = "found no outcome" if change.outcome is ChangeOutcome.UNKNOWN else str(change.error or "")
         order_id = change.order_id if change.outcome is ChangeOutcome.APPLIED else None

@@ -318,8 +318,8 @@ async def test_call_cancelled_while_its_outcome_is_counted_tells_it_and_is_count
         ("place", "status(422)", "was refused"),
         ("place_complex", "status(422)", "was refused"),
         ("place", "drop_before", "may have been placed: recover() will look for it"),
-        ("replace", "status(422)", "ended as refused, which order {} shows"),
-        ("edit", "status(422)", "ended as refused, which order {} shows"),
+        ("replace", "status(422)", "ended as refused (order {})"),
+        ("edit", "status(422)", "ended as refused (order {})"),
     ):
         async with floor() as here:
             journal, counting = slow_journal("trip", 60), asyncio.Event()
