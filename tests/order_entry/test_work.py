@@ -150,21 +150,13 @@ async def test_the_entry_is_open_meanwhile_and_a_cancelled_caller_leaves_the_ord
     assert [each.price for each in placement.replaced] == LADDER[:2]
 
 
-async def test_a_caller_cancelled_anywhere_learns_which_order_it_was(here: Floor) -> None:
-    """Before the order has a name, and while an order whose entry `recover` has closed is gone on with."""
-    here.sim.faults.add("GET", "/market-time/", "hang")
+async def test_a_caller_cancelled_before_the_order_has_a_name_learns_that_it_was_not_sent(here: Floor) -> None:
     for name in ("worked", None):
+        here.sim.faults.add("GET", "/market-time/", "hang")
         unsent = here.entry.work(here.account, order(name), LADDER, every=EVERY, until="close")
         error = await cancelled(unsent, 1)
         told = f"order {name or 'without an identifier'} of account {here.account} was not sent by this call"
         assert (error.placement, error.external_identifier, error.__notes__) == (None, name or "", [told])
-        here.sim.faults.add("GET", "/market-time/", "hang")
-    await cancelled(worked(here), 2)
-    assert (await recovered(here)).outcome is Outcome.PLACED
-    error = await cancelled(worked(here), 2)
-    assert (error.account_number, error.external_identifier) == (here.account, "worked")
-    assert error.placement.outcome is Outcome.PLACED
-    assert error.__notes__ == [f"order worked of account {here.account} was placed, and is left as it is"]
 
 
 async def test_a_half_done_step_is_found_by_recover_and_gone_on_with() -> None:
