@@ -11,6 +11,7 @@ import pytest
 
 from brokerage_async.journal import EntryState, JournalEntry
 from brokerage_async.order_entry import OrderEntry, OrderGuard
+from brokerage_async.simulator import faults
 from tests.trading import (
     DRY_RUN,
     FAILED,
@@ -22,7 +23,6 @@ from tests.trading import (
     cancelled,
     check_agreement,
     edit,
-    faults,
     floor,
     order,
 )
