@@ -17,7 +17,7 @@ from .._arguments import check_count, check_timeout
 from ..config import Secret
 from ..errors import ConfigurationError
 from ..http.concurrency import outliving, result_of
-from ..storage.subject import ProcessGuard, Subject
+from ..storage.subject import Subject
 from .base import JournalError
 from .sql import VERSION, SqlJournal, Steps, creation, is_created, text_of
 
@@ -81,120 +81,46 @@ class PostgresJournal(SqlJournal):
         if check_timeout("timeout", timeout) is None:
             raise ConfigurationError("timeout must not be None: a statement without an answer would block its order")
         check_count("connections", connections)
-        self._table = table
-        self._process = ProcessGuard(Subject(kind="journal", name=f"table {table}", error=JournalError))
-        server = _Server(secret, table, timeout)
-        self._statements, self._renewals = _Connections(server, connections), _Connections(server, 1)
+        self._dsn, self._secrets = secret, _secrets_in(secret)
+        self._table, self._timeout = table, timeout
+        self._subject = Subject(kind="journal", name=f"table {table}", error=JournalError)
+        # Statements that record attempts read the halts: they lock that table before they take their snapshots.
+        self._begin_alone = f"BEGIN; LOCK TABLE {table}_halt IN ACCESS EXCLUSIVE MODE".encode()
+        self._slots, self._renewal_slot = asyncio.Semaphore(connections), asyncio.Semaphore(1)
+        self._idle: list[Connection] = []
+        self._running = set[asyncio.Task[Any]]()
+        self._is_prepared = self._is_closed = False
 
     def __repr__(self) -> str:
         return f"PostgresJournal(table={self._table!r})"
 
     async def _perform(self, work: Callable[[], Steps[R]], *, renewal: bool = False, alone: bool = False) -> R:
-        self._process.check()
-        return await (self._renewals if renewal else self._statements).run(work, alone=alone)
+        """Run the work in a task, which goes on when its caller is cancelled.
 
-    async def aclose(self) -> None:
-        """Close the connections, after the statements under way. In a forked process, leave them to the parent."""
-        if not self._process.is_forked:
-            await self._statements.aclose()
-            await self._renewals.aclose()
+        So no cancellation is lost inside the driver, and no connection is torn down in the middle of a statement.
 
-
-class _Server:
-    """Address of the database. Holds the connection string, and keeps its secrets out of messages."""
-
-    def __init__(self, dsn: Secret, table: str, timeout: float) -> None:
-        self._dsn = dsn
-        self.table = table
-        self.timeout = timeout
-        self._is_prepared = False
-        try:
-            from psycopg import Error
-            from psycopg.conninfo import conninfo_to_dict
-        except ImportError as error:
-            raise ConfigurationError("PostgresJournal needs psycopg: install brokerage-async[postgres]") from error
-        parameters = None
-        with suppress(Error, UnicodeError):  # libpq quotes parts of an invalid string, which may be parts of a password
-            parameters = conninfo_to_dict(self._dsn.reveal())
-        if parameters is None:
-            raise ConfigurationError("dsn must be a libpq connection string or URL (not shown: it may hold a password)")
-        plain = {str(parameters[name]) for name in SECRETS if parameters.get(name)}
-        found = sorted({*plain, *map(quote, plain)}, key=len, reverse=True)  # plain, and quoted for a URL
-        self._secrets = [*map(Secret, found)]
-
-    async def connect(self) -> Connection:
-        """Open a connection."""
-        import psycopg
-
-        try:
-            return await psycopg.AsyncConnection.connect(
-                self._dsn.reveal(), autocommit=True, application_name="brokerage-async journal"
-            )
-        except BaseException as error:
-            error.__traceback__ = None  # the frames of psycopg hold the password
-            raise
-
-    async def set_up(self, connection: Connection) -> None:
-        """Make a connection ready for use. The first one makes sure that the table is there and up to date."""
-        # What was given up here ends in the server a second later: it has no effect, and holds no lock, after that.
-        await connection.execute(SETTINGS, {"most": str(math.ceil(1000 * (self.timeout + 1)))})
-        if not self._is_prepared:
-            await _prepare_table(connection, self.table)
-            self._is_prepared = True
-
-    def reason_of(self, error: BaseException) -> str:
-        """Return the message for a failed statement, without secrets."""
-        text = str(error) or type(error).__name__
-        for secret in self._secrets:
-            text = secret.conceal_in(text)
-        named = f"the journal table {self.table}"
-        return text if isinstance(error, JournalError) and text.startswith(named) else f"{named} cannot be used: {text}"
-
-
-class _Connections:
-    """Runs work on up to ``size`` connections, opened when they are first needed.
-
-    All of it runs in tasks of its own. A cancelled caller leaves at once, and its statements run to their end: no
-    cancellation is lost inside the driver, and no connection is torn down in the middle of a statement.
-
-    psycopg_pool 3.3 was compared: it reports a refused server or an unusable table at its timeout only, without the
-    reason, and waits ten seconds for a statement that is cancelled on a silent link.
-    """
-
-    def __init__(self, server: _Server, size: int) -> None:
-        self._server = server
-        # Statements that record attempts read the halts: they lock that table before they take their snapshots.
-        self._begin_alone = f"BEGIN; LOCK TABLE {server.table}_halt IN ACCESS EXCLUSIVE MODE".encode()
-        self._slots = asyncio.Semaphore(size)
-        self._idle: list[Connection] = []
-        self._running = set[asyncio.Task[Any]]()
-        self._closed = False
-
-    async def run(self, work: Callable[[], Steps[R]], *, alone: bool) -> R:
-        """Run the steps of ``work`` durably, ``alone`` in one transaction, and return its result.
-
-        Raises:
-            JournalError: a statement failed, or all of them together got no answer in time.
+        psycopg_pool 3.3 was compared: it reports a refused server or an unusable table at its timeout only, without the
+        reason, and waits ten seconds for a statement that is cancelled on a silent link.
         """
-        await self._slots.acquire()
-        if self._closed:
-            self._slots.release()
-            raise JournalError(self._server.reason_of(JournalError("it is closed")))
+        self._subject.check_process()
+        slot = self._renewal_slot if renewal else self._slots
+        await slot.acquire()
+        if self._is_closed:
+            slot.release()
+            raise JournalError(self._reason_of(JournalError("it is closed")))
         running = outliving(self._repeat(work, alone=alone), "journal statement")
         self._running.add(running)
-        running.add_done_callback(self._ended)  # the slot is free when the work ends, not when its caller leaves
+        running.add_done_callback(self._running.discard)
+        running.add_done_callback(lambda _: slot.release())  # when the work ends, not when its caller leaves
         return await result_of(running)
 
     async def aclose(self) -> None:
-        """Close the connections, after the statements that are under way."""
-        self._closed = True
-        if self._running:
-            await asyncio.wait(set(self._running))
-        await self._close_idle()
-
-    def _ended(self, running: asyncio.Task[Any]) -> None:
-        self._running.discard(running)
-        self._slots.release()
+        """Close the connections, after the statements under way. In a forked process, leave them to the parent."""
+        if not self._subject.is_forked:
+            self._is_closed = True
+            if self._running:
+                await asyncio.wait(set(self._running))
+            await self._close_idle()
 
     async def _close_idle(self) -> None:
         while self._idle:
@@ -217,21 +143,21 @@ class _Connections:
         driver sees a lost connection. If it were cancelled, it would first ask the server to cancel the statement, for
         many seconds if it does not answer. Only a connection that is not open yet is cancelled.
         """
-        loop, server = asyncio.get_running_loop(), self._server
-        end, failure, result = loop.time() + server.timeout, None, None
+        loop = asyncio.get_running_loop()
+        end, failure, result = loop.time() + self._timeout, None, None
         connection = self._idle.pop() if self._idle else None
         is_set_up, cutting = connection is not None, None
         try:
             if connection is None:
                 async with asyncio.timeout_at(end):
-                    connection = await server.connect()
+                    connection = await _connect(self._dsn)
             cutting = loop.call_at(end, _cut, connection)
             if not is_set_up:
-                await server.set_up(connection)
+                await self._set_up(connection)
                 is_set_up = True
             result = await self._execute(connection, work(), alone=alone)
         except Exception as error:
-            failure = TimeoutError(f"no answer within {server.timeout:g} s") if loop.time() >= end else error
+            failure = TimeoutError(f"no answer within {self._timeout:g} s") if loop.time() >= end else error
         finally:
             is_broken = False
             if cutting is not None:
@@ -244,7 +170,7 @@ class _Connections:
                     await connection.close()
         if failure is None:
             return result, "", False
-        return None, server.reason_of(failure), is_broken and not isinstance(failure, TimeoutError)
+        return None, self._reason_of(failure), is_broken and not isinstance(failure, TimeoutError)
 
     async def _execute(self, connection: Connection, steps: Steps[R], *, alone: bool) -> R:
         sources = set[str | None]()  # of the server's notices, whose messages are translated
@@ -256,13 +182,68 @@ class _Connections:
         try:
             if alone:
                 await connection.execute(self._begin_alone, prepare=False)
-            result = await _run_steps(connection, steps, self._server.table)
+            result = await _run_steps(connection, steps, self._table)
             await connection.commit()
         finally:
             connection.remove_notice_handler(note)
         if SYNC_WAIT in sources:
             raise JournalError("the wait for the synchronous standby was cancelled")
         return result
+
+    async def _set_up(self, connection: Connection) -> None:
+        """Make a connection ready for use. The first one creates the table if it is missing."""
+        # What was given up here ends in the server a second later: it has no effect, and holds no lock, after that.
+        await connection.execute(SETTINGS, {"most": str(math.ceil(1000 * (self._timeout + 1)))})
+        if not self._is_prepared and not await self._is_created(connection):
+            async with connection.transaction():
+                await connection.execute("SELECT pg_advisory_xact_lock(%s)", (SCHEMA_LOCK,))
+                if not await self._is_created(connection):  # else another worker did so in the meantime
+                    statements = creation(table=self._table, binary="BYTEA", seconds="DOUBLE PRECISION")
+                    for statement in (*statements, f"COMMENT ON TABLE {self._table} IS '{COMMENT} {VERSION}'"):
+                        await connection.execute(statement.encode())
+        self._is_prepared = True
+
+    async def _is_created(self, connection: Connection) -> bool:
+        row = await (await connection.execute(TABLE_STATE, (self._table,))).fetchone()
+        if row is None:
+            return False
+        recorded = re.search(rf"{COMMENT} (\d+)", row[0] or "")
+        return is_created(str(self._subject), self._table, int(recorded[1]) if recorded else None, row[1])
+
+    def _reason_of(self, error: BaseException) -> str:
+        """Return the message for a failed statement, without secrets."""
+        text, named = str(error) or type(error).__name__, str(self._subject)
+        for secret in self._secrets:
+            text = secret.conceal_in(text)
+        return text if isinstance(error, JournalError) and text.startswith(named) else f"{named} cannot be used: {text}"
+
+
+def _secrets_in(dsn: Secret) -> list[Secret]:
+    """Return the secrets of a connection string, plain and quoted for a URL, the longest first."""
+    try:
+        from psycopg import Error
+        from psycopg.conninfo import conninfo_to_dict
+    except ImportError as error:
+        raise ConfigurationError("PostgresJournal needs psycopg: install brokerage-async[postgres]") from error
+    parameters = None
+    with suppress(Error, UnicodeError):  # libpq quotes parts of an invalid string, which may be parts of a password
+        parameters = conninfo_to_dict(dsn.reveal())
+    if parameters is None:
+        raise ConfigurationError("dsn must be a libpq connection string or URL (not shown: it may hold a password)")
+    plain = {str(parameters[name]) for name in SECRETS if parameters.get(name)}
+    return [*map(Secret, sorted({*plain, *map(quote, plain)}, key=len, reverse=True))]
+
+
+async def _connect(dsn: Secret) -> Connection:
+    import psycopg
+
+    try:
+        return await psycopg.AsyncConnection.connect(
+            dsn.reveal(), autocommit=True, application_name="brokerage-async journal"
+        )
+    except BaseException as error:
+        error.__traceback__ = None  # the frames of psycopg hold the password
+        raise
 
 
 async def _run_steps(connection: Connection, steps: Steps[R], table: str) -> R:
@@ -283,24 +264,3 @@ def _query_of(statement: str, table: str) -> bytes:
 def _cut(connection: Connection) -> None:
     with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as link:
         link.shutdown(socket.SHUT_RDWR)
-
-
-async def _prepare_table(connection: psycopg.AsyncConnection[Any], table: str) -> None:
-    """Create the table if it is missing."""
-    if await _is_created(connection, table):
-        return
-    async with connection.transaction():
-        await connection.execute("SELECT pg_advisory_xact_lock(%s)", (SCHEMA_LOCK,))
-        if await _is_created(connection, table):  # another worker did so in the meantime
-            return
-        statements = creation(table=table, binary="BYTEA", seconds="DOUBLE PRECISION")
-        for statement in (*statements, f"COMMENT ON TABLE {table} IS '{COMMENT} {VERSION}'"):
-            await connection.execute(statement.encode())
-
-
-async def _is_created(connection: psycopg.AsyncConnection[Any], table: str) -> bool:
-    row = await (await connection.execute(TABLE_STATE, (table,))).fetchone()
-    if row is None:
-        return False
-    recorded = re.search(rf"{COMMENT} (\d+)", row[0] or "")
-    return is_created(f"the journal table {table}", table, int(recorded[1]) if recorded else None, row[1])

@@ -142,10 +142,11 @@ class Reader:
         guard: Callable[[], str | None] | None = None,
     ) -> Delivery:
         """Send a change once, unless ``guard`` objects. Read the order if it is refused."""
-        self.fate = MAY_BE_APPLIED
+        before, self.fate = self.fate, MAY_BE_APPLIED
         try:
             answer = await self.context.executor.execute(operation.bind(**self.path, body=body), guard=guard)
         except (errors.ConfigurationError, errors.InvalidRequestError):
+            self.fate = before
             raise
         except errors.BrokerageError as error:
             if (delivery := decisions.delivery_of(error)) is DeliveryOutcome.REFUSED:
@@ -270,8 +271,7 @@ async def replace(
     context, account_number = reader.context, reader.account_number
     bodies, is_named = edit_bodies(operation, reader.path, edit), edit.external_identifier is not None
     if original is None and (not is_named or not options.label or context.guard is not None):
-        with reader.describing():
-            original, failure = await reader.fetch()
+        original, failure = await reader.fetch()
         if original is None or not reader.is_of(original):
             reason = failure if original is None else f"the answer shows order {original.id}"
             fate = "cannot be measured, nor inherit a label" if is_named else "is sent without an external identifier"
@@ -338,19 +338,20 @@ async def send_replacement(
         else:
             await journaled.close(state, order_id=order_id, note=note)
 
-    with reader.describing():
-        try:
-            made = await reader.repeated(options.policy, attempt)
-            change = await _replaced(reader, made, edit, options.policy, fills)
-        except BaseException:
-            if sends:
-                state = None if reader.fate is MAY_BE_APPLIED else EntryState.NOT_SENT
-                await finished(lambda: end(reader.fate, state))
-            raise
+    try:
+        made = await reader.repeated(options.policy, attempt)
+        change = await _replaced(reader, made, edit, options.policy, fills)
+    except BaseException:
         if sends:
-            note = "found no outcome" if change.outcome is ChangeOutcome.UNKNOWN else str(change.error or "")
-            order_id = change.order_id if change.outcome is ChangeOutcome.APPLIED else None
-            await finished(lambda: end(note, STATES.get(change.outcome), order_id))
+            state = None if reader.fate is MAY_BE_APPLIED else EntryState.NOT_SENT
+            await finished(lambda: end(reader.fate, state))
+        raise
+    if change.outcome is not ChangeOutcome.UNKNOWN:
+        reader.fate = f"ended as {change.outcome} (order {change.order_id})"
+    if sends:
+        note = "found no outcome" if change.outcome is ChangeOutcome.UNKNOWN else str(change.error or "")
+        order_id = change.order_id if change.outcome is ChangeOutcome.APPLIED else None
+        await finished(lambda: end(note, STATES.get(change.outcome), order_id))
     return attrs.evolve(change, preview=preview, warnings=(preview and preview.warnings) or ())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Callable, Collection, Iterable
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from typing import Literal, TypedDict, Unpack
 
 import attrs
@@ -20,11 +21,11 @@ from ..operation import Operation
 from ..tickets.ticks import check_ticks
 from . import amend
 from .cancel_all import CancelAll
-from .context import TradingClient, context_of, logger, quietly
+from .context import TradingClient, context_of, finished, logger, quietly
 from .decisions import ReconcilePolicy
 from .guard import OrderGuard
 from .orders import AskedOrder
-from .place import IN_PROGRESS, Followed, PlaceOrder
+from .place import IN_PROGRESS, LEFT, MAY_EXIST, NOT_SENT, SUMMARY, Followed, PlaceOrder, describing
 from .preflight import SendOptions, check_options, checked_label, checked_policy, named_complex_order, named_order
 from .recovery import Recovery
 from .results import Cancellations, JournalStatus, OrderChange, Outcome, Placement, placement_of
@@ -278,20 +279,21 @@ class OrderEntry:
         options = self._options(0, None, reconcile, allow_warnings, label)
         check_seconds("every", every)
         ladder_prices = Prices(order, prices, tick_sizes)
-        end = await end_of(self._context, order, until)
-        first = await first_order(self._context, account_number, order, ladder_prices)
+        with describing(self._context.key_of(account_number, order.external_identifier or ""), NOT_SENT):
+            end = await end_of(self._context, order, until)
+            first = await first_order(self._context, account_number, order, ladder_prices)
         asked = named_order(account_number, first, self._identifiers)
 
         async def replace(working: Order, price: Decimal) -> OrderChange:
             edit = OrderEdit.of(first, price=price, external_identifier=asked.name)
-            reader = amend.Reader(self._context, account_number, str(working.id))
-            return await self._change(reader, ORDERS_REPLACE, edit, options, original=working)
+            return await self._change(account_number, str(working.id), ORDERS_REPLACE, edit, options, working)
 
         ladder = Ladder(self._context, first, ladder_prices, every, end, options.policy, replace)
         placement = await self._place(account_number, asked, options, followed=ladder.climb)
         if ladder.has_begun or placement.outcome is not Outcome.PLACED:
             return placement
-        return await ladder.climb(placement)  # `recover` has closed the entry of an order that still works
+        with describing(self._context.key_of(account_number, asked.name), LEFT):
+            return await ladder.climb(placement)  # `recover` has closed the entry of an order that still works
 
     async def cancel_all(
         self,
@@ -430,17 +432,13 @@ class OrderEntry:
             JournalError: the edit cannot be journaled. It was not sent.
             asyncio.CancelledError: with the attributes ``account_number`` and ``order_id``, and a note.
         """
-        checked = self._options(**options)
-        reader = amend.Reader(self._context, account_number, check_order_id("order_id", order_id))
-        return await self._change(reader, ORDERS_REPLACE, edit, checked)
+        return await self._change(account_number, order_id, ORDERS_REPLACE, edit, self._options(**options))
 
     async def edit(
         self, account_number: str, order_id: int | str, edit: OrderEdit, **options: Unpack[SubmitOptions]
     ) -> OrderChange:
         """Edit a working order once. Otherwise like `replace`."""
-        checked = self._options(**options)
-        reader = amend.Reader(self._context, account_number, check_order_id("order_id", order_id))
-        return await self._change(reader, ORDERS_EDIT, edit, checked)
+        return await self._change(account_number, order_id, ORDERS_EDIT, edit, self._options(**options))
 
     async def edit_pairs(
         self,
@@ -490,16 +488,19 @@ class OrderEntry:
 
     async def _change(
         self,
-        reader: amend.Reader,
+        account_number: str,
+        order_id: int | str,
         operation: Operation[Order],
         edit: OrderEdit,
         options: SendOptions,
         original: Order | None = None,
     ) -> OrderChange:
-        """Replace an order, and count its outcome."""
-        change = await amend.replace(reader, operation, edit, options, original=original)
-        code = change.error.code if change.error is not None else None
-        await self._count(change.outcome.value, code, new_identifier())
+        """Replace or edit an order, and count its outcome."""
+        reader = amend.Reader(self._context, account_number, check_order_id("order_id", order_id))
+        with reader.describing():
+            change = await amend.replace(reader, operation, edit, options, original=original)
+            code = change.error.code if change.error is not None else None
+            await self._count(change.outcome.value, code, new_identifier())
         return change
 
     async def _place(
@@ -512,9 +513,12 @@ class OrderEntry:
         try:
             placement = await placing.run()
         except OrderOutcomeUnknownError as unknown:
-            await self._count(Outcome.UNKNOWN.value, unknown.code, name)
+            with describing(key, MAY_EXIST):
+                await self._count(Outcome.UNKNOWN.value, unknown.code, name)
             raise
-        await self._count(placement.outcome.value, placement.error.code if placement.error is not None else None, name)
+        code = placement.error.code if placement.error is not None else None
+        with describing(key, SUMMARY[placement.outcome], placement):
+            await self._count(placement.outcome.value, code, name)
         return placement
 
     async def _count(self, outcome: str, code: str | None, name: str) -> None:
@@ -530,10 +534,13 @@ class OrderEntry:
         if rule is not None:
             count, seconds = rule
             reason = f"automatic: {count} times {outcome} within {seconds:g} s"
-            trip = self._context.journal.trip
-            tripping = trip(outcome, name, count=count, seconds=seconds, reason=reason)
-            if await quietly("count an outcome for automatic halts", tripping):
-                logger.error("new orders are halted: %s", reason)
+            trip = partial(self._context.journal.trip, outcome, name, count=count, seconds=seconds, reason=reason)
+
+            async def count_it() -> None:
+                if await quietly("count an outcome for automatic halts", trip()):
+                    logger.error("new orders are halted: %s", reason)
+
+            await finished(count_it)  # one that is missing may keep trading going
 
     def _options(
         self,

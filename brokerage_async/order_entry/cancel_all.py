@@ -34,6 +34,7 @@ from ..protocol.order_status import TERMINAL, is_complete
 from ..tickets import buy, buy_to_close, market, sell, sell_to_close
 from .context import Context, Instant
 from .decisions import ReconcilePolicy, predates
+from .exposure import BOOKING
 from .lists import START, OrderLists, Sighting, Window, early_looks
 from .orders import asked_in, fills_of
 from .place import PlaceOrder
@@ -47,8 +48,6 @@ ROUND = 15.0
 """Seconds after which the lists are looked at again, though not all requests are answered."""
 
 PREFIX = "close-"
-SETTLED = timedelta(seconds=5)
-"""Age of the newest fill at which the record of positions has followed it: that took up to 3 s in a loaded sandbox."""
 
 
 @attrs.define
@@ -77,9 +76,6 @@ class CancelAll:
         """Look and cancel in turn, until a look far back is complete and shows nothing at work.
 
         The bound of the policy begins anew whenever fewer orders work than ever before.
-
-        Raises:
-            BrokerageError: the lists could not be read at all.
         """
         loop, pause = asyncio.get_running_loop(), self._policy.first
         began, back, was_read, is_proven, least = loop.time(), timedelta(0), False, False, float("inf")
@@ -190,8 +186,8 @@ class CancelAll:
         context, account_number = self._context, self._account_number
         fills = (fill for order in self._seen.values() for fill in fills_of(order))
         times = [fill.filled_at for fill in fills if fill.filled_at is not None]
-        if times and (rest := max(times) + SETTLED - context.now()) > timedelta(0):
-            await asyncio.sleep(min(rest, SETTLED).total_seconds())
+        if times and (rest := max(times) + BOOKING - context.now()) > timedelta(0):
+            await asyncio.sleep(min(rest, BOOKING).total_seconds())
         positions = await context.executor.execute(POSITIONS_LIST.bind(account_number=account_number))
         working: list[Order] | None = None
         with suppress(BrokerageError):  # any position may have an order then
@@ -218,7 +214,11 @@ class CancelAll:
                     )
 
         held = [each for each in positions if each.quantity and each.quantity_direction != QuantityDirection.ZERO]
-        return tuple(await asyncio.gather(*map(close, held)))
+        results = await asyncio.gather(*map(close, held), return_exceptions=True)  # none is left under way
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+        return tuple(result for result in results if isinstance(result, Placement))
 
     async def _close(
         self, position: Position, unresolved: Collection[JournalEntry], working: Collection[Order] | None
@@ -230,11 +230,8 @@ class CancelAll:
             if name.startswith(stem) and (terms := asked_in(entry).components[name]) is not None:
                 return await self._place(name, terms)  # searched for, not sent
         state = _digest(position.quantity, position.quantity_direction, position.created_at, position.updated_at)
-        order, number, names = (
-            _closing(position),
-            1,
-            f"{stem}-{state}-",
-        )  # any trade in the position makes another state
+        order, number = _closing(position), 1
+        names = f"{stem}-{state}-"  # any trade in the position makes another state
         if working is None:
             raise _may_work(position)
         for each in working:
@@ -252,10 +249,8 @@ class CancelAll:
 
     async def _place(self, name: str, order: NewOrder) -> Placement:
         asked = named_order(self._account_number, attrs.evolve(order, external_identifier=name), str)
-        key, options = (
-            self._context.key_of(self._account_number, name),
-            SendOptions(policy=self._policy, allow_warnings=True),
-        )
+        key = self._context.key_of(self._account_number, name)
+        options = SendOptions(policy=self._policy, allow_warnings=True)
         return await PlaceOrder(context=self._context, key=key, asked=asked, options=options, exempt=True).run()
 
 

@@ -24,7 +24,7 @@ from .orders import asked_components
 CLOSING = ("Buy to Close", "Sell to Close")
 MAX_CONTRACTS = 10_000
 BOOKING = timedelta(seconds=5)
-"""How long a position may lag behind a fill."""
+"""How long a position may lag behind a fill: that took up to 3 s in a loaded sandbox."""
 UNLISTED = timedelta(seconds=20)
 """How long the lists may lag behind an order."""
 QUOTED = {
@@ -71,6 +71,10 @@ class _Measure:
     account_number: str
     what: str
 
+    def unmeasured(self, cap: str, reason: str) -> OrderRefusedError:
+        """Return the refusal of an order that cannot be measured for a cap."""
+        return self.refused(ErrorDetail(cap, reason, cap))
+
     def refused(self, *details: ErrorDetail) -> OrderRefusedError:
         reason = "; ".join(f"{each.code}: {each.message}" for each in details)
         return OrderRefusedError(
@@ -101,8 +105,7 @@ class _Measure:
         except BrokerageError as error:
             if isinstance(error, OrderRefusedError):
                 raise
-            name = self._needing_value()
-            raise self.refused(ErrorDetail(name, f"the order could not be valued: {error}", name)) from error
+            raise self.unmeasured(self._needing_value(), f"the order could not be valued: {error}") from error
         values = [value_of(order, multipliers, prices) for order in orders] if is_valued else []
         sizes = [abs(quantity_of(leg, order, prices)) for order in components for leg in order.legs]
         if details := list(refused_by(guard, components, values, sizes)):
@@ -142,9 +145,8 @@ class _Measure:
             side = "ask" if leg.action.startswith("Buy") else "bid"
             price = None if quote is None else getattr(quote, side)
             if price is None or not price > 0:
-                name = self._needing_value()
-                text = f"{symbol} has no {side}, so that an order without a price has no value"
-                raise self.refused(ErrorDetail(name, text, name))
+                reason = f"{symbol} has no {side}, so that an order without a price has no value"
+                raise self.unmeasured(self._needing_value(), reason)
             prices[symbol] = price
         return prices
 
@@ -171,8 +173,7 @@ class _Measure:
     async def _multiplier(self, leg: NewOrderLeg) -> Decimal:
         units, _ = await self._contract(leg)
         if units is None:
-            name = self._needing_value()
-            raise self.refused(ErrorDetail(name, f"{leg.symbol} shows no multiplier, so that it has no value", name))
+            raise self.unmeasured(self._needing_value(), f"{leg.symbol} shows no multiplier, so that it has no value")
         return units
 
     async def _with_net(self, usage: Usage, orders: Sequence[NewOrder], nets: Sequence[Decimal], cap: Decimal) -> Usage:
@@ -181,8 +182,7 @@ class _Measure:
         try:
             underlyings = {(await self._contract(leg))[1] for order in orders for leg in order.legs}
             if len(underlyings) != 1:
-                text = f"an order must have one underlying, got {len(underlyings)}"
-                raise self.refused(ErrorDetail(name, text, name))
+                raise self.unmeasured(name, f"an order must have one underlying, got {len(underlyings)}")
             [underlying] = underlyings
             now = await self.context.journal.now()
             listed = await OrderLists(self.context.executor, self.account_number).live()
@@ -192,7 +192,7 @@ class _Measure:
         except OrderRefusedError:
             raise
         except BrokerageError as error:
-            raise self.refused(ErrorDetail(name, f"the net position could not be read: {error}", name)) from error
+            raise self.unmeasured(name, f"the net position could not be read: {error}") from error
         held = held_by(underlying, listed, positions, self.context.now())
         return attrs.evolve(
             usage,

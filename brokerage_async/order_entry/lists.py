@@ -194,46 +194,35 @@ class OrderLists:
         self, call: BoundCall[list[ItemT]], is_last: Callable[[Sequence[ItemT]], bool] = lambda items: False
     ) -> AsyncGenerator[tuple[ItemT, ...], None]:
         """Yield the pages of a list. Raise ResponseDecodeError at its end if it cannot be complete."""
-        check = _CompletenessCheck(call.operation)
+        check, problem = _CompletenessCheck(call.operation), None
         async with aclosing(self.executor.paginate(call).pages()) as pages:  # type: ignore[type-var]
             async for page in pages:
                 yield page.items
-                check.add(page)
+                problem = problem or check.problem_of(page)  # a later page may still show the order
                 if is_last(page.items):
                     break
-        check.raise_if_incomplete()
+        if (reason := problem or check.full) is not None:
+            raise ResponseDecodeError(reason, operation=call.operation.name)
 
 
 @attrs.define
 class _CompletenessCheck:
-    """Finds out whether the pages of a list can be all of it: an order may be on a missing one.
+    """Finds out, page by page, whether a list can be complete. ``full`` is why it is not if no other page comes."""
 
-    The reading goes on, because a later page may still show the order. The list only does not count as complete.
-    """
+    operation: Operation[Any]
+    total: int | None = None
+    full: str | None = None
 
-    _operation: Operation[Any]
-    _total: int | None = None
-    _reason: str | None = None
-    _full: str | None = None
-
-    def add(self, page: Page[Any]) -> None:
-        """Check the next page."""
-        self._reason = self._reason or self._problem_of(page)
-
-    def raise_if_incomplete(self) -> None:
-        """Raise ResponseDecodeError if the list cannot be complete."""
-        if (reason := self._reason or self._full) is not None:
-            raise ResponseDecodeError(reason, operation=self._operation.name)
-
-    def _problem_of(self, page: Page[Any]) -> str | None:
+    def problem_of(self, page: Page[Any]) -> str | None:
+        """Return why an order may be on a missing page."""
         block, shown = page.pagination, len(page.items)
         if block is None:
             if page.repeats and not shown:  # the same answer again: the list has no pages, and came whole
-                self._full = None
+                self.full = None
                 return None
-            if shown in (FULL_COMPLEX_PAGES if self._operation is COMPLEX_ORDERS_LIST else FULL_PAGES):
-                self._full = f"page {page.page_offset} is full ({shown} orders) but has no pagination block"
-            return None if shown or self._operation is ORDERS_LIST_LIVE else "neither orders nor a pagination block"
+            if shown in (FULL_COMPLEX_PAGES if self.operation is COMPLEX_ORDERS_LIST else FULL_PAGES):
+                self.full = f"page {page.page_offset} is full ({shown} orders) but has no pagination block"
+            return None if shown or self.operation is ORDERS_LIST_LIVE else "neither orders nor a pagination block"
         if not shown and (block.total_items, block.current_item_count) == (None, None):
             return "neither orders nor their number"
         expected = block.current_item_count or 0
@@ -243,7 +232,7 @@ class _CompletenessCheck:
             return f"page {page.page_offset} repeats earlier orders ({again}): the list changed"
         if shown < expected:
             return f"page {page.page_offset} shows {shown} orders instead of {expected}: the list changed"
-        total, self._total = self._total, block.total_items
+        total, self.total = self.total, block.total_items
         if total is not None and block.total_items is not None and total != block.total_items:
             return f"the list changed while it was read: {block.total_items} orders instead of {total}"
         return None

@@ -33,7 +33,9 @@ Followed = Callable[[Placement, Attempt], Awaitable[Placement]]
 """What goes on with an order once it is placed, while its entry is still open and claimed."""
 
 STATES = {each: EntryState(each.value) for each in Outcome if each is not Outcome.UNKNOWN}
+NOT_SENT = "was not sent by this call"
 MAY_EXIST = "may have been placed: recover() will look for it"
+LEFT = "was placed, and is left as it is"
 SUMMARY = {
     Outcome.PLACED: "was placed",
     Outcome.REFUSED: "was refused",
@@ -69,7 +71,7 @@ class PlaceOrder:
             return await self._resume(known)
         usage, key, asked = None, self.key, self.asked
         try:
-            with _describing(key, "was not sent"):
+            with describing(key, "was not sent"):
                 if not self.exempt:
                     usage = await usage_of(self.context, key.account_number, key.external_identifier, asked.terms)
                 call = asked.dry_run.bind(account_number=key.account_number, body=asked.body)
@@ -81,7 +83,7 @@ class PlaceOrder:
             return self._stopped(stopped, preview) if known is None else await self._resume(known)
         attempt = Attempt(self.context.attempts, key)
         try:
-            with _describing(key, "was not sent"):  # a caller that is cancelled here leaves no open entry
+            with describing(key, "was not sent"):  # a caller that is cancelled here leaves no open entry
                 label, exempt = self.options.label, self.exempt
                 entry, is_new = await attempt.open(asked.body, label=label, usage=usage, exempt=exempt)
         except OrderRefusedError as refused:  # by a cap or a halt
@@ -92,7 +94,7 @@ class PlaceOrder:
 
     async def _find(self) -> JournalEntry | None:
         """Return the entry of this order, unless these bytes may be sent. Raise if another address has it open."""
-        with _describing(self.key, "was not sent by this call"):
+        with describing(self.key, NOT_SENT):
             known = await self.context.journal.find(self.key, any_origin=self.asked.was_named)
         if known is not None and known.key != self.key:
             origin = known.key.origin
@@ -111,10 +113,10 @@ class PlaceOrder:
         if entry.state is EntryState.ABANDONED:
             self._refuse(f"this order was abandoned ({entry.note}): take a new external identifier to place it again")
         if entry.state is not EntryState.OPEN:
-            with _describing(entry.key, f"is in the journal as {entry.state.value}"):
+            with describing(entry.key, f"is in the journal as {entry.state.value}"):
                 return await self._answer(entry)
         attempt = Attempt(self.context.attempts, entry.key)
-        with _describing(entry.key, MAY_EXIST):
+        with describing(entry.key, MAY_EXIST):
             claimed = await attempt.claim()
         if claimed is None:
             note = "another worker is placing this order right now"
@@ -165,9 +167,8 @@ class PlaceOrder:
             if self.followed is not None and placement.outcome is Outcome.PLACED:
                 placement = await self.followed(placement, attempt)
         except BaseException as gone:
-            seen: Placement | None = getattr(gone, "placement", None)
-            fate = MAY_EXIST if seen is None else "was placed, and is left as it is: recover() will find it"
-            _describe(gone, entry.key, fate, seen)
+            is_placed = getattr(gone, "placement", None) is not None
+            _describe(gone, entry.key, f"{LEFT}: recover() will find it" if is_placed else MAY_EXIST)
             releasing = _release(attempt, f"ended by {type(gone).__name__}")
             if not await outlasting(releasing) and not isinstance(gone, asyncio.CancelledError):
                 cancelled = asyncio.CancelledError()
@@ -311,17 +312,18 @@ async def _release(attempt: Attempt, note: str, *, looked: bool = False) -> None
 
 
 @contextmanager
-def _describing(key: EntryKey, fate: str) -> Iterator[None]:
-    """Put ``fate`` on a cancellation of the block."""
+def describing(key: EntryKey, fate: str, placement: Placement | None = None) -> Iterator[None]:
+    """Put ``fate`` on a cancellation of the block, and the placement where known."""
     try:
         yield
     except asyncio.CancelledError as cancelled:
-        _describe(cancelled, key, fate)
+        _describe(cancelled, key, fate, placement)
         raise
 
 
 def _describe(gone: BaseException, key: EntryKey, fate: str, placement: Placement | None = None) -> None:
     """Put on a cancellation or an unexpected error the names of the order, and its placement where known."""
     name, account_number = key.external_identifier, key.account_number
-    note = f"order {name} of account {account_number} {fate}"
+    note = f"order {name or 'without an identifier'} of account {account_number} {fate}"
+    placement = placement or getattr(gone, "placement", None)
     put_on(gone, note, account_number=account_number, external_identifier=name, placement=placement)

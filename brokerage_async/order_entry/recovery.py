@@ -44,11 +44,7 @@ class Recovery:
     said: set[str] = attrs.field(factory=set, init=False)
 
     async def run(self) -> list[Placement]:
-        """Search for every order that is open now. Return those that this worker handled, oldest first.
-
-        An error or cancellation that ends it early carries them as its attribute ``placements``: they are recorded, and
-        no later call returns them.
-        """
+        """Search for every order that is open now; `OrderEntry.recover` documents results and errors."""
         try:
             await self._handle_all()
         except BaseException as gone:

@@ -255,10 +255,7 @@ class Ladder:
         return any(leg.quantity is not None and open_or_filled[leg.symbol] > leg.quantity for leg in self._asked.legs)
 
     async def _cancel(self) -> None:
-        """Cancel the rest, and wait for its end. An order that replaced it is cancelled as well.
-
-        A cancellation concerns one order and does nothing twice: it is repeated until the lists show the end.
-        """
+        """Cancel the rest, and whatever has replaced it, until the lists show the end: repeating it does no harm."""
         loop = asyncio.get_running_loop()
         end, self._until, reason = loop.time() + self._policy.give_up, None, "it was not asked for"
         while not self._is_over() and loop.time() < end:

@@ -12,12 +12,7 @@ _LOCKED_BYTE = 1 << 30
 
 
 def open_locked(path: Path) -> BinaryIO:
-    """Open a file to read it and to append to it, and lock it until it is closed. It is created if it is missing.
-
-    Raises:
-        BlockingIOError: it is locked already.
-        OSError: it cannot be opened.
-    """
+    """Open a file, created if it is missing, to read and append. Lock it, or raise BlockingIOError if it is locked."""
     while True:
         file = path.open("a+b")
         try:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from .._arguments import running_loop
-from .subject import ProcessGuard, Subject
+from .subject import Subject
 from .wal import check_log
 
 logger: logging.Logger = logging.getLogger("brokerage_async.storage")
@@ -33,11 +33,7 @@ def prepare(path: Path, subject: Subject) -> Path:
     """Create the file for its owner only if it is missing, and return its real path, without symbolic links.
 
     A link is followed. A file that others can access is used unchanged, with a warning: its owner may have shared it
-    with a group. SQLite gives the side files the mode of the database.
-
-    Raises:
-        BrokerageError: the file is not a regular file, or a side file is not one, which SQLite never makes.
-        OSError: the file cannot be created.
+    with a group. SQLite gives the side files the mode of the database, and never makes one that is not a regular file.
     """
     real = Path(os.path.realpath(path))
     with suppress(FileExistsError):
@@ -82,11 +78,8 @@ class SqliteFile:
     ``synchronous = FULL``), and every statement is its own transaction unless the work begins one. The thread ends when
     this is closed or garbage-collected. A forked process is rejected, and leaves the file to its parent.
 
-    Args:
-        path: the file, created for its owner only if it is missing.
-        subject: names it in messages, and has the class of the errors.
-        set_up: creates or checks the tables of a connection. Called with the subject, too.
-        exclusive: whether the file has one owner at a time: others are rejected at once while it is open.
+    ``set_up`` creates or checks the tables of a connection. An ``exclusive`` file has one owner at a time: others are
+    rejected at once while it is open.
     """
 
     def __init__(
@@ -101,26 +94,21 @@ class SqliteFile:
         self._subject = subject
         self._set_up = set_up
         self._exclusive = exclusive
-        self._process = ProcessGuard(subject)
         self._opened: list[sqlite3.Connection] = []  # the connection, if there is one
         self._inodes: dict[Path, tuple[int, int] | None] = {}  # of the files that it has opened
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=subject.kind)
         self._finalizer = weakref.finalize(self, _shut, self._thread, self._opened)
 
     async def run(self, work: Callable[[sqlite3.Connection], R]) -> R:
-        """Return the result of ``work`` on the connection, after earlier work.
-
-        Raises:
-            BrokerageError: the subject's error: the file cannot be used, or is closed.
-        """
+        """Return the result of ``work`` on the connection, after earlier work, or raise the subject's error."""
         if not self._finalizer.alive:
             raise self._subject.error(f"{self._subject} is closed")
-        self._process.check()
+        self._subject.check_process()
         return await running_loop().run_in_executor(self._thread, self._run, work)
 
     async def aclose(self) -> None:
         """Close the file, after the writes that are under way. In a forked process, leave it to the parent."""
-        if self._process.is_forked:
+        if self._subject.is_forked:
             self._finalizer.detach()
         elif self._finalizer.alive:
             await running_loop().run_in_executor(self._thread, _close, self._opened)

@@ -53,10 +53,7 @@ def check_log(path: Path, subject: Subject) -> None:
 
 
 def damaged_frame(content: bytes) -> int | None:
-    """Return the number (from 1) of the first broken frame with committed transactions behind it, or None.
-
-    0 stands for the header.
-    """
+    """Return the number (0 is the header) of the first broken frame with committed transactions behind it, or None."""
     if len(content) < HEADER.size:
         return None
     magic, _, page_size, _, *salts, first, second = HEADER.unpack_from(content)
@@ -70,10 +67,7 @@ def damaged_frame(content: bytes) -> int | None:
 def _find(
     content: bytes, page_size: int, order: str, salts: Sequence[int] | None, before: tuple[int, int]
 ) -> int | None:
-    """Return the number of the broken frame, 0 without the ``salts`` of a header.
-
-    ``before`` is the checksum of the header.
-    """
+    """Do so with the ``salts`` of the header, and its checksum ``before``, or for a broken header without salts."""
     broken, commit, last_salts = (0 if salts is None else None), 0, salts
     for number, at in enumerate(range(HEADER.size, len(content) - FRAME.size - page_size + 1, FRAME.size + page_size)):
         _, next_commit, *own_salts, first, second = FRAME.unpack_from(content, at)

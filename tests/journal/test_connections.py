@@ -194,7 +194,7 @@ async def test_a_cancelled_caller_leaves_at_once_and_its_statement_ends_by_itsel
         assert time.monotonic() - began < 0.2
         assert await count_active(beside, table) == 1
         await waiting  # for the same connection
-        assert journal._statements._running == set()
+        assert journal._running == set()
 
 
 async def test_an_entry_of_a_cancelled_caller_is_whole_or_missing(server: str, table: str) -> None:

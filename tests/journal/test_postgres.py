@@ -109,7 +109,7 @@ async def test_the_password_is_in_no_error_frame_or_variable(dsn: str) -> None:
 
 def test_a_message_that_quotes_the_password_is_redacted() -> None:
     journal = PostgresJournal(DSN)
-    reason_of = journal._statements._server.reason_of
+    reason_of = journal._reason_of
     for secret in (PASSWORD, quote(PASSWORD)):
         assert reason_of(OSError(f"cannot use {secret!s} here")) == (
             "the journal table brokerage_journal cannot be used: cannot use <secret> here"

@@ -183,6 +183,17 @@ async def test_times_are_those_of_the_clock(tmp_path: Path) -> None:
             assert [each.key for each in await journal.entries()] == [OTHER, KEY], "oldest first"
 
 
+async def test_resume_forgets_outcomes_that_were_counted_before_the_clock_was_set_back(tmp_path: Path) -> None:
+    seconds = [1_000_000.0]
+    for make in (MemoryJournal, partial(SqliteJournal, tmp_path / "j")):
+        async with make(clock=lambda: seconds[0]) as journal:
+            rule = {"count": 2, "seconds": 600, "reason": "twice"}
+            assert [await journal.trip("refused", name, **rule) for name in "ab"] == [False, True]
+            seconds[0] -= 60
+            assert await journal.resume()
+            assert [await journal.trip("refused", name, **rule) for name in "cd"] == [False, True]
+
+
 async def test_memory_what_was_handed_out_does_not_change_afterwards() -> None:
     journal = MemoryJournal()
     entry, _ = await journal.open(KEY, b"", owner="a", lease=30)

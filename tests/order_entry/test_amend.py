@@ -59,7 +59,9 @@ def entry_of(client: Client, policy: ReconcilePolicy = POLICY) -> OrderEntry:
 async def replace(entry: OrderEntry, *, allow_warnings: Any) -> OrderChange:
     """Replace an order that had no fills, by given bytes."""
     options = SendOptions(policy=entry._policy, allow_warnings=allow_warnings)
-    return await send_replacement(Reader(entry._context, "A1", "1"), ORDERS_REPLACE, (BODY, BODY), options)
+    reader = Reader(entry._context, "A1", "1")
+    with reader.describing():
+        return await send_replacement(reader, ORDERS_REPLACE, (BODY, BODY), options)
 
 
 async def edit_pairs(entry: OrderEntry, account_number: str, number: str) -> OrderChange:

@@ -12,14 +12,29 @@ import pytest
 
 from brokerage_async._generated.models import InstrumentType, LegAction, TimeInForce
 from brokerage_async.errors import BrokerageError, ConfigurationError, InvalidRequestError
+from brokerage_async.journal import EntryState
 from brokerage_async.models import Order
-from brokerage_async.order_entry import CancelOutcome, Outcome
+from brokerage_async.order_entry import CancelOutcome, OrderEntry, Outcome
 from brokerage_async.protocol.order_status import TERMINAL
 from brokerage_async.simulator import faults
 from brokerage_async.tickets import limit, sell_to_close
 from tests.partial_listings import altered
 from tests.tables import for_each
-from tests.trading import LISTS, NOTHING_LISTED, SUBMIT, TIMEOUT, Floor, bracket_order, hold, on_floor, order
+from tests.trading import (
+    LISTS,
+    NOTHING_LISTED,
+    POLICY,
+    SUBMIT,
+    TIMEOUT,
+    Floor,
+    HookedJournal,
+    bracket_order,
+    cancelled,
+    floor,
+    hold,
+    on_floor,
+    order,
+)
 
 pytestmark = pytest.mark.virtual_time
 
@@ -329,3 +344,31 @@ async def test_during_a_halt_cancels_and_closing_orders_go_out_and_nothing_else(
     await asyncio.sleep(30)
     assert held(here) == 0
     assert here.sim.ledger.count("orders.replace") == 0
+
+
+async def test_flatten_that_ends_early_leaves_no_closing_order_under_way(here: Floor) -> None:
+    """With an error of the journal's own, and cancelled while two outcomes are recorded."""
+    finds, delays = iter([True]), iter([1.0, 5.0])
+
+    async def find(call: Any, *names: Any, **values: Any) -> Any:
+        if next(finds, False):
+            raise OSError("no route to the database")
+        return await call(*names, **values)
+
+    async def close(call: Any, *names: Any, **values: Any) -> Any:
+        await asyncio.sleep(next(delays))
+        return await call(*names, **values)
+
+    hold(here, "AAPL")
+    hold(here, "MSFT")
+    journal = HookedJournal(find=find)
+    with pytest.raises(OSError, match="no route"):
+        await OrderEntry(here.client, journal, reconcile=POLICY).cancel_all(here.account, flatten=True)
+    assert [each.state for each in await journal.entries()] == [EntryState.PLACED]
+    async with floor() as here:
+        hold(here, "AAPL")
+        hold(here, "MSFT")
+        journal = HookedJournal(close=close)
+        entry = OrderEntry(here.client, journal, reconcile=POLICY)
+        await cancelled(entry.cancel_all(here.account, flatten=True), 1.5)
+        assert [each.state for each in await journal.entries()] == [EntryState.PLACED] * 2

@@ -10,7 +10,9 @@ import attrs
 import pytest
 
 from brokerage_async import models
-from brokerage_async.order_entry import ChangeOutcome, OrderChange
+from brokerage_async.errors import ConfigurationError
+from brokerage_async.journal import EntryState
+from brokerage_async.order_entry import ChangeOutcome, OrderChange, OrderEntry
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
 from tests.loops import VirtualLoop, run_in
@@ -21,8 +23,8 @@ from tests.trading import (
     NOTHING_LISTED,
     TIMEOUT,
     Floor,
+    HookedJournal,
     bracket_order,
-    cancelled,
     edit,
     floor,
     on_floor,
@@ -302,21 +304,14 @@ async def test_replacement_carries_identifier_and_dry_run_no_rules(here: Floor, 
     assert here.wire.bodies["orders.get"].count(None) == 1  # for its identifier, or its label
 
 
-@for_each(
-    "call, request_of, fate",
-    [
-        *((call, "dry-run", "was not sent") for call in ("replace", "edit")),
-        *((call, "change", "may have been applied") for call in ("cancel", "replace", "edit")),
-    ],
-)
-@on_floor()
-async def test_change_that_is_cancelled_names_the_order(here: Floor, call: str, request_of: str, fate: str) -> None:
-    placed = await here.entry.place(here.account, order("mine"))
-    await asyncio.sleep(2)  # until it is live, because an order on its way cannot be changed
-    pattern = r"/orders/\d+/dry-run$" if request_of == "dry-run" else r"/orders/\d+$"
-    here.sim.faults.add({"cancel": "DELETE", "replace": "PUT", "edit": "PATCH"}[call], pattern, "hang")
-    here.sim.faults.add("POST", pattern, "hang")
-    terms = () if call == "cancel" else (edit(),)
-    error = await cancelled(getattr(here.entry, call)(here.account, placed.order_id, *terms), 2)
-    assert (error.account_number, error.order_id) == (here.account, placed.order_id)
-    assert f"the change of order {placed.order_id} of account {here.account} {fate}" in error.__notes__[0]
+async def test_replacement_whose_client_is_closed_before_it_is_sent_leaves_no_open_entry(here: Floor) -> None:
+    target = await working(here)
+
+    async def close_the_client(open_: Any, *names: Any, **values: Any) -> Any:
+        await here.client.aclose()
+        return await open_(*names, **values)
+
+    journal = HookedJournal(open=close_the_client)
+    with pytest.raises(ConfigurationError):
+        await OrderEntry(here.client, journal).replace(here.account, str(target.id), edit())
+    assert [entry.state for entry in await journal.entries()] == [EntryState.NOT_SENT]

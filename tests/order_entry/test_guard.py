@@ -27,6 +27,7 @@ from tests.trading import (
     on_floor,
     order,
     place_unknown,
+    slow_journal,
 )
 
 pytestmark = pytest.mark.virtual_time
@@ -310,6 +311,42 @@ async def test_outcomes_that_repeat_halt_the_journal() -> None:
             await here.entry.resume()
             here.sim.faults.clear()
             (await here.entry.place(here.account, buy(1))).require()
+
+
+async def test_call_cancelled_while_its_outcome_is_counted_tells_it_and_is_counted() -> None:
+    for call, fault, told in (
+        ("place", "status(422)", "was refused"),
+        ("place_complex", "status(422)", "was refused"),
+        ("place", "drop_before", "may have been placed: recover() will look for it"),
+        ("replace", "status(422)", "ended as refused (order {})"),
+        ("edit", "status(422)", "ended as refused (order {})"),
+    ):
+        async with floor() as here:
+            journal, counting = slow_journal("trip", 60), asyncio.Event()
+            slow = journal.trip
+
+            async def trip(*names: Any, slow: Any = slow, counting: asyncio.Event = counting, **values: Any) -> bool:
+                counting.set()
+                return bool(await slow(*names, **values))
+
+            journal.trip = trip  # type: ignore[method-assign]
+            guard = OrderGuard(halt_after_unknown=(1, 3600.0), halt_after_refusals=(1, 3600.0))
+            entry = OrderEntry(here.client, journal, guard=guard)
+            placed = (await entry.place(here.account, order())).require()
+            await asyncio.sleep(5)
+            of_a_change: tuple[Any, ...] = (placed.order_id, edit())
+            terms = {"place": (order("mine"),), "place_complex": (bracket_order("mine"),)}.get(call, of_a_change)
+            here.sim.faults.add("POST", r"orders$", fault)
+            here.sim.faults.add("PATCH" if call == "edit" else "PUT", r"/orders/\d+$", fault)
+            calling = asyncio.create_task(getattr(entry, call)(here.account, *terms))
+            await counting.wait()
+            error = await cancelled(calling, 0)
+            assert error.account_number == here.account, (call, fault)
+            assert error.__notes__[0].endswith(told.format(placed.order_id)), (call, fault, error.__notes__)
+            if call.startswith("place"):
+                assert error.external_identifier == "mine"
+                assert (error.placement and error.placement.outcome) == (REFUSED if "refused" in told else None)
+            assert len(await journal.halts()) == 1, (call, fault)
 
 
 async def test_outcomes_of_one_order_halt_nothing_however_often_it_is_placed(here: Floor) -> None:

@@ -314,30 +314,6 @@ async def test_a_timeout_of_the_caller_names_the_order(here: Floor) -> None:
     assert found.outcome is Outcome.PLACED
 
 
-@for_each("method, action", [("open", None), ("find", None), ("now", "hang")])
-@on_floor()
-async def test_caller_cancelled_before_the_order_is_journaled_learns_that_it_was_not_sent(
-    here: Floor, method: str, action: str | None
-) -> None:
-    if action is not None:
-        here.sim.faults.add("POST", DRY_RUN, action)
-    journal = slow_journal(method, 0 if action else 1)
-    error = await cancelled(OrderEntry(here.client, journal).place(here.account, order("mine")), 0.8)
-    assert (error.external_identifier, error.account_number) == ("mine", here.account)
-    assert "was not sent" in error.__notes__[0]
-    states = [entry.state for entry in await journal.entries("sandbox")]
-    assert states == ([EntryState.NOT_SENT] if method == "open" else [])
-    assert here.sim.ledger.count("orders.submit") == 0
-
-
-async def test_a_caller_cancelled_while_a_known_order_is_looked_up_learns_nothing_false(here: Floor) -> None:
-    await here.entry.place(here.account, order("mine"))
-    here.sim.faults.add("GET", LISTS, "hang")
-    error = await cancelled(here.entry.place(here.account, order("mine")), 1)
-    assert error.external_identifier == "mine"
-    assert error.__notes__ == [f"order mine of account {here.account} is in the journal as placed"]
-
-
 async def test_place_whose_close_is_repeated_changes_nothing_about_the_order_of_another_worker(
     here: Floor, caplog: pytest.LogCaptureFixture
 ) -> None:

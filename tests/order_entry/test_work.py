@@ -150,6 +150,15 @@ async def test_the_entry_is_open_meanwhile_and_a_cancelled_caller_leaves_the_ord
     assert [each.price for each in placement.replaced] == LADDER[:2]
 
 
+async def test_a_caller_cancelled_before_the_order_has_a_name_learns_that_it_was_not_sent(here: Floor) -> None:
+    for name in ("worked", None):
+        here.sim.faults.add("GET", "/market-time/", "hang")
+        unsent = here.entry.work(here.account, order(name), LADDER, every=EVERY, until="close")
+        error = await cancelled(unsent, 1)
+        told = f"order {name or 'without an identifier'} of account {here.account} was not sent by this call"
+        assert (error.placement, error.external_identifier, error.__notes__) == (None, name or "", [told])
+
+
 async def test_a_half_done_step_is_found_by_recover_and_gone_on_with() -> None:
     async with floor() as here:
         here.sim.faults.add("PUT", r"/orders/\d+$", "hang_after")
