@@ -9,8 +9,7 @@ from .lists import BalanceKey, PositionKey
 from .market import MarketHours, MarketKind
 from .orders import LiveFilters, is_terminal
 from .poll import AccountsWatcher, Watcher, poll
-from .sqlite_state import SqliteState
-from .state import Standing, StoredChange, WatchState, WatchStateError
+from .state import SqliteState, Standing, StoredChange, WatchState, WatchStateError
 
 __all__ = [
     "UNCHANGED", "AccountsWatcher", "AlertKind", "BalanceKey", "Change", "ChangeKind", "Discrepancy", "DiscrepancyKind",

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import weakref
+from collections import deque
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from types import TracebackType
@@ -293,11 +294,11 @@ class Cursor(Generic[T]):
         keep: Callable[[T], bool] = lambda _: False,
     ) -> None:
         self.feed = feed
-        self.keep = keep
         self.seen: dict[Any, T] | None = dict(seed) if seed is not None else ({} if initial else None)
+        self._keep = keep
         self._kept: dict[Any, T] = {}
-        self._latest: Mapping[Any, T] | None = None
-        self._target: Mapping[Any, T] = {}
+        self._latest: Mapping[Any, T] = {}
+        self._again: deque[Any] = deque()  # keys to compare before the next of those that differ
         self._differing: Iterator[Any] = iter(())
 
     def attach(self, listener: Listener) -> None:
@@ -319,35 +320,40 @@ class Cursor(Generic[T]):
 
     def on_removed(self, removed: Mapping[Any, T]) -> None:
         """Keep the last state of removed items that satisfy ``keep``, to be reported before their removal."""
-        self._kept |= {key: item for key, item in removed.items() if self.keep(item)}
+        self._kept |= {key: item for key, item in removed.items() if self._keep(item)}
+
+    def revisit(self, key: Any) -> None:
+        """Compare the item of ``key`` again, which is held no longer."""
+        self._again.append(key)
 
     def refresh(self) -> bool:
         """Compare with a newer state from now on, if there is one. Return False before the first one."""
         latest = self.current()
-        if latest is not None and latest is not self._latest:
+        if latest is None:
+            return False
+        if latest is not self._latest:
             if self.seen is None:
                 self.seen, self._kept = dict(latest), {}
-            self._latest = latest
-            self._aim({**self._kept, **latest} if self._kept else latest)
-        return self._latest is not None
+            self._latest, self._again = latest, deque(self._kept)
+            self._differing = differing(dict(self.seen), latest)
+        return True
 
-    def take(self) -> Change[T] | None:
-        """Return the next change, if any: first those to the kept states, then those to the latest one."""
-        while self.refresh():
-            for key in self._differing:
-                assert self.seen is not None
-                before, after = self.seen.get(key), self._target.get(key)
-                if after is None:
-                    del self.seen[key]
-                else:
-                    self.seen[key] = after
+    def take(self, is_held: Callable[[Any], bool] = lambda _: False) -> Change[T] | None:
+        """Return the next change, if any, of a key that is not held: to a kept state first, then to the latest one."""
+        if not self.refresh():
+            return None
+        assert self.seen is not None
+        while (key := self._again.popleft() if self._again else next(self._differing, None)) is not None:
+            before, after = self.seen.get(key), self._latest.get(key, self._kept.get(key))
+            is_change = before is not after and before != after
+            if is_change and is_held(key):
+                continue
+            if self._kept.pop(key, None) is not None:
+                self._again.append(key)  # it may be removed now
+            if after is None:
+                self.seen.pop(key, None)
+            else:
+                self.seen[key] = after
+            if is_change:
                 return change_of(key, before, after, self.feed.at)
-            if not self._kept or self._latest is None:
-                break
-            self._kept = {}
-            self._aim(self._latest)
         return None
-
-    def _aim(self, target: Mapping[Any, T]) -> None:
-        before = self.seen or {}
-        self.seen, self._target, self._differing = dict(before), target, differing(before, target)
