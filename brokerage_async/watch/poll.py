@@ -17,8 +17,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from ..errors import ConfigurationError, NotFoundError, PermissionDeniedError
 from .diff import SILENT, Acknowledgeable, Change, Derive, state_of
-from .feed import Cursor, Feed, FetchItems, Listener, OnError, utc_now
-from .schedule import Pacing, Schedule, is_fatal
+from .feed import Cursor, Feed, FetchItems, Listener, OnError, Pacing, Schedule, is_fatal, utc_now
 from .state import ChangeLog, ItemCodec, WatchState
 
 T = TypeVar("T")
@@ -35,7 +34,7 @@ class Iteration(AsyncIterator[R], Generic[R]):
         self,
         parts: Mapping[str, Cursor[Any]],
         *,
-        report: Callable[[Change[Any]], R],
+        report: Callable[[Change[Any]], Any] = lambda change: change,
         on_error: OnError | None = None,
         derive: Derive | None = None,
         state: WatchState | None = None,
@@ -127,7 +126,8 @@ class Iteration(AsyncIterator[R], Generic[R]):
             if (change := self._pull()) is None:
                 return None
             self._ready.extend(each for each in self._derive(change) if each.kind != SILENT)
-        return self._report(self._ready.popleft())
+        found: R = self._report(self._ready.popleft())
+        return found
 
     def _pull(self, is_held: Callable[[Any], bool] = lambda _: False) -> Change[Any] | None:
         for part, cursor in self._parts.items():
@@ -180,15 +180,6 @@ class Watcher(Iteration[Change[T]], Generic[T]):
     A watcher with a state opens it with the first ``anext`` and releases it when it is closed. While the state cannot
     be used, ``anext`` raises `WatchStateError`, and the iteration can continue after it, too.
     """
-
-    def __init__(
-        self,
-        parts: Mapping[str, Cursor[Any]],
-        *,
-        report: Callable[[Change[Any]], Change[T]] = lambda change: change,
-        **options: Any,
-    ) -> None:
-        super().__init__(parts, report=report, **options)
 
     @property
     def snapshot(self) -> dict[Any, T]:

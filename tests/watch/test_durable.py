@@ -11,8 +11,7 @@ import pytest
 
 from brokerage_async.errors import ConfigurationError, ServerError
 from brokerage_async.watch import AccountsWatcher, Change, ChangeKind, Watcher, WatchStateError, poll
-from brokerage_async.watch.feed import Cursor, Feed
-from brokerage_async.watch.schedule import Schedule
+from brokerage_async.watch.feed import Cursor, Feed, Schedule
 from brokerage_async.watch.state import MAX_BATCH, MAX_UNACKNOWLEDGED, ItemCodec
 from tests.tables import for_each
 from tests.watch.memory_state import MemoryState

@@ -19,10 +19,9 @@ from brokerage_async.http.session import BrokerageSession
 from brokerage_async.protocol.response import Response
 from brokerage_async.watch import Watch, Watcher
 from brokerage_async.watch.diff import UNCHANGED
-from brokerage_async.watch.feed import Cursor, Feed
+from brokerage_async.watch.feed import Cursor, Feed, Schedule
 from brokerage_async.watch.lists import ConditionalExecutor, conditional_fetch
 from brokerage_async.watch.poll import poll
-from brokerage_async.watch.schedule import Schedule
 from tests.fake_transport import FakeTransport, fail, ok
 from tests.loops import on_virtual_time
 from tests.tables import for_each

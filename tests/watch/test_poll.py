@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from brokerage_async import errors
 from brokerage_async.watch.diff import UNCHANGED, Change
-from brokerage_async.watch.feed import Cursor, Feed
+from brokerage_async.watch.feed import Cursor, Feed, Schedule
 from brokerage_async.watch.poll import Watcher, poll
-from brokerage_async.watch.schedule import Schedule
 from tests.loops import on_virtual_time
 from tests.tables import for_each
 from tests.watch.scripted_service import quiet
