@@ -74,17 +74,17 @@ class AccountLink(Link[AccountConnection, AccountSink]):
             self._wake.set()
 
     async def _open(self) -> tuple[WebSocket, AccountConnection]:
-        url = self._access.account_url()
-        await self._access.token()  # fetched before the connection is open, so that it need not wait
-        socket = await self._access.open_socket(url, CONNECT_TIMEOUT)
+        url = self.access.account_url()
+        await self.access.token()  # fetched before the connection is open, so that it need not wait
+        socket = await self.access.open_socket(url, CONNECT_TIMEOUT)
         connection = AccountConnection(
             self._accounts(),
             alerts=any(sink.alerts for sink in self._sinks),
             watchlists=any(sink.watchlists for sink in self._sinks),
             now=asyncio.get_running_loop().time(),
             timing=self._timing,
-            source=self._access.user_agent,
-            strict=self._access.strict,
+            source=self.access.user_agent,
+            strict=self.access.strict,
         )
         return socket, connection
 
@@ -95,7 +95,7 @@ class AccountLink(Link[AccountConnection, AccountSink]):
             raise RenewalDue(STALE, since)
         if not connection.must_send and now < connection.due:
             return ()
-        self._token = await self._access.token()
+        self._token = await self.access.token()
         return connection.send(self._token, asyncio.get_running_loop().time())
 
     def _dispatch(self, source: Any, events: list[Any]) -> None:
@@ -122,7 +122,7 @@ class AccountLink(Link[AccountConnection, AccountSink]):
 
     def _refused(self, error: StreamRefusedError) -> None:
         if self._token is not None and error.code == TOKEN_REFUSED:
-            self._access.invalidate(self._token)
+            self.access.invalidate(self._token)
 
     def _accounts(self) -> frozenset[str]:
         return frozenset[str]().union(*(sink.accounts for sink in self._sinks))

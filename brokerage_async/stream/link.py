@@ -86,7 +86,7 @@ class Link(ABC, Generic[C, S]):
 
     def __init__(self, name: str, access: StreamAccess, backoff: Backoff) -> None:
         self._name = name
-        self._access = access
+        self.access: StreamAccess = access
         self._backoff = backoff
         self._sinks: dict[S, None] = {}
         self._connection: C | None = None
@@ -107,11 +107,11 @@ class Link(ABC, Generic[C, S]):
 
     def attach(self, sink: S) -> None:
         """Fill ``sink`` from now on. Connect if it is the first."""
-        self._loop = loop = self._access.session.engine.enter()
+        self._loop = loop = self.access.session.engine.enter()
         if self._closed:
             raise ConfigurationError("the client is closed")
         self._sinks[sink] = None
-        sink.now = self._access.now
+        sink.now = self.access.now
         sink.leave = lambda: loop.call_soon(self.detach, sink)
         self._is_ready = False
         self._subscribe(sink)
@@ -319,7 +319,7 @@ class Link(ABC, Generic[C, S]):
     def _interrupt(self, sinks: Iterable[S], reason: str, since: float | None = None) -> None:
         """Note for some consumers that events since a time, by default the last message, may be missing."""
         since = self._last_received if since is None else since
-        moment = None if since is None else self._access.now() - timedelta(seconds=running_loop().time() - since)
+        moment = None if since is None else self.access.now() - timedelta(seconds=running_loop().time() - since)
         for sink in sinks:
             sink.lose(moment, reason)
 
