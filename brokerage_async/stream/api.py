@@ -556,15 +556,11 @@ class Streams:
         """Return a doorbell that rings after events of these types. None for the accounts of the user."""
         self.check_account()
         accounts = None if account_numbers is None else _check_accounts(account_numbers)
-        return partial(ringing, self, self._access, accounts, events)
+        return partial(ringing, self.account, self._account_link.renew, self._access, accounts, events)
 
     def check_account(self) -> None:
         """Raise ConfigurationError if the environment has no usable ``streamer_url``."""
         self._access.account_url()
-
-    def renew_account(self, since: float) -> None:
-        """Reopen the connection of the account stream, as stale since a time of the loop."""
-        self._account_link.renew(since)
 
     @cached_property
     def _account_link(self) -> AccountLink:
