@@ -33,10 +33,10 @@ from .lists import (
     POSITIONS,
     SESSIONS,
     AccountListing,
+    ConditionalExecutor,
     Listing,
     LiveFilters,
     check_accounts,
-    conditional_fetch,
     until_terminal,
 )
 from .market import MarketCursor, MarketHours, MarketWatcher, check_collection
@@ -474,11 +474,11 @@ class Watch:
         place = (reading.name, schedule, push)
         feed: Feed[T] | None = self._feeds.get(place)
         if feed is None or feed.ended:
+            api = Endpoints(ConditionalExecutor(self._session))
             label, observe = str(reading.name[0]), self._session.on_event
             feed = Feed(
-                conditional_fetch(self._session, reading.read), key=listing.key, schedule=schedule, now=self._now,
-                doorbell=doorbell, has_news=has_news,
-                on_poll=lambda lateness: observe(PollStarted(watcher=label, lateness=lateness)),
+                partial(reading.read, api), key=listing.key, schedule=schedule, now=self._now, doorbell=doorbell,
+                on_poll=lambda lateness: observe(PollStarted(watcher=label, lateness=lateness)), has_news=has_news,
             )  # fmt: skip
             self._feeds[place] = feed
             self._session.close_with_client(feed)

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import date, datetime, timedelta
 from operator import attrgetter
-from typing import Any, Generic, Literal, NamedTuple, TypedDict, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypedDict, TypeVar, cast
 
 import attrs
 
@@ -18,8 +18,8 @@ from ..errors import InvalidRequestError, NotFoundError
 from ..operation import BoundCall, Executor, Guard, Operation, Pager
 from ..protocol.order_status import TERMINAL, is_complete
 from ..protocol.validation.requests import check
-from .diff import UNCHANGED, AlertKind, Change, ChangeKind, Derive, Unchanged
-from .feed import Cursor, Feed, FetchItems, Listener, OnError, is_fatal
+from .diff import UNCHANGED, AlertKind, Change, ChangeKind, Derive
+from .feed import Cursor, Feed, Listener, OnError, is_fatal
 
 T = TypeVar("T")
 E = TypeVar("E")
@@ -166,12 +166,8 @@ def check_accounts(account_numbers: Iterable[str], operation: Operation[Any]) ->
     return tuple(dict.fromkeys(accounts))
 
 
-class BodyUnchanged(Exception):  # noqa: N818 - a signal to `conditional_fetch`
-    """The body is byte for byte the previous one."""
-
-
 class ConditionalExecutor:
-    """Executor for one repeated read: a body equal to the previous one is not decoded."""
+    """Executor for one repeated read: instead of a body equal to the previous one it returns `UNCHANGED`, undecoded."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
@@ -184,10 +180,10 @@ class ConditionalExecutor:
         return await self._executor.fetch_if_changed(call, previous_body)
 
     async def execute(self, call: BoundCall[T], *, guard: Guard | None = None) -> T:
-        """Return the decoded result, or raise `BodyUnchanged`."""
+        """Return the decoded result, or `UNCHANGED`, which endpoints return as it is."""
         found = await self._executor.fetch_if_changed(call, self._previous_body)
         if found is None:
-            raise BodyUnchanged
+            return cast("T", UNCHANGED)
         value, self._previous_body = found
         if self._previous_body is not None or not call.operation.identity:
             self._rows, self._missed = {}, frozenset()
@@ -202,24 +198,6 @@ class ConditionalExecutor:
     def paginate(self, call: BoundCall[list[E]]) -> Pager[E]:
         """Return the pages, changed or not."""
         return self._executor.paginate(call)
-
-
-def conditional_fetch(
-    executor: Executor, read: Callable[[Endpoints], Awaitable[Iterable[T] | Literal[Unchanged.UNCHANGED]]]
-) -> FetchItems[T]:
-    """Build a fetch for `poll` from one endpoint call.
-
-    It returns `UNCHANGED`, without decoding, if the body equals the previous one.
-    """
-    api = Endpoints(ConditionalExecutor(executor))
-
-    async def fetch() -> Any:
-        try:
-            return await read(api)
-        except BodyUnchanged:
-            return UNCHANGED
-
-    return fetch
 
 
 HISTORY = timedelta(days=401)
