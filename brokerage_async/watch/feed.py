@@ -158,6 +158,7 @@ class Listener:
             self.wake()
 
 
+@attrs.define(eq=False, repr=False)
 class Feed(Generic[T]):
     """One polling loop: the latest state of a collection for all its cursors.
 
@@ -172,41 +173,32 @@ class Feed(Generic[T]):
         error: the error that ended the loop, None while it runs.
     """
 
-    def __init__(
-        self,
-        fetch: FetchItems[T],
-        *,
-        key: Callable[[T], Hashable],
-        schedule: Schedule,
-        fatal: Callable[[Exception, int], bool] = is_fatal,
-        now: Callable[[], datetime] = utc_now,
-        doorbell: Doorbell | None = None,
-        on_poll: Callable[[float], None] | None = None,
-        has_news: Callable[[], bool] = lambda: True,
-    ) -> None:
-        if not callable(fetch):
-            raise ConfigurationError(f"fetch must be a coroutine function, got {fetch!r}")
-        for name, function in (("key", key), ("fatal", fatal), ("now", now)):
+    _fetch: FetchItems[T]
+    _key: Callable[[T], Hashable]
+    _schedule: Schedule
+    _fatal: Callable[[Exception, int], bool] = is_fatal
+    _now: Callable[[], datetime] = utc_now
+    _doorbell: Doorbell | None = None
+    _on_poll: Callable[[float], None] | None = None
+    _has_news: Callable[[], bool] = lambda: True
+    cursors: set[Cursor[T]] = attrs.field(factory=set, init=False)
+    latest: Mapping[Any, T] | None = attrs.field(default=None, init=False)
+    at: datetime = attrs.field(init=False)
+    ended: bool = attrs.field(default=False, init=False)
+    error: Exception | None = attrs.field(default=None, init=False)
+    _traceback: TracebackType | None = attrs.field(default=None, init=False)
+    _looks: LookBudget = attrs.field(factory=LookBudget, init=False)
+    _early: asyncio.TimerHandle | None = attrs.field(default=None, init=False)
+    _hastened: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
+    _is_failing: bool = attrs.field(default=False, init=False)
+    _task: asyncio.Task[None] | None = attrs.field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        if not callable(self._fetch):
+            raise ConfigurationError(f"fetch must be a coroutine function, got {self._fetch!r}")
+        for name, function in (("key", self._key), ("fatal", self._fatal), ("now", self._now)):
             check_function(name, function)
-        self._fetch = fetch
-        self._key = key
-        self._schedule = schedule
-        self._fatal = fatal
-        self._now = now
-        self._doorbell = doorbell
-        self._on_poll = on_poll
-        self._has_news = has_news
-        self._looks = LookBudget()
-        self._early: asyncio.TimerHandle | None = None
-        self._is_failing = False
-        self._hastened = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
-        self._traceback: TracebackType | None = None
-        self.cursors: set[Cursor[T]] = set()
-        self.latest: Mapping[Any, T] | None = None
-        self.at: datetime = now()
-        self.ended: bool = False
-        self.error: Exception | None = None
+        self.at = self._now()
 
     def release(self, cursor: Cursor[Any]) -> bool:
         """Stop polling for ``cursor``, in any thread. Return whether it was polled for. The last one ends the loop."""

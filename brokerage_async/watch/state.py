@@ -225,6 +225,7 @@ class Entry(NamedTuple):
     change: Change[Any]
 
 
+@attrs.define(eq=False, repr=False)
 class ChangeLog:
     """The changes of a watcher with a state. It does not refer to the watcher: changes outlive that.
 
@@ -232,34 +233,29 @@ class ChangeLog:
     then: its changes keep their order however many workers handle them, and those in between become one.
     """
 
-    def __init__(
-        self,
-        parts: Mapping[str, Cursor[Any]],
-        state: WatchState,
-        name: str,
-        codec: ItemCodec[Any],
-        derive: Derive,
-        listener: Listener,
-    ) -> None:
-        self._parts = parts
-        self._state = state
-        self._name = name
-        self._codec = codec
-        self._derive = derive
-        self._listener = listener
-        self._identity: str | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._sequence = 0
-        self._begun: set[str] = set()
-        self._beginning: dict[str, dict[str, bytes]] = {}
-        self._held_since: dict[Any, float] = {}  # keys that were passed over
-        self._is_warned = self._is_left = False
-        self._entries: dict[int, Entry] = {}
-        self._open: dict[Any, deque[Entry]] = {}
-        self._due: deque[Entry] = deque()
-        self._unwritten: list[Entry] = []
-        self._silent: set[int] = set()
-        self._writing: asyncio.Task[None] | None = None
+    _parts: Mapping[str, Cursor[Any]]
+    _state: WatchState
+    _name: str
+    _codec: ItemCodec[Any]
+    _derive: Derive
+    _listener: Listener
+    _identity: str | None = attrs.field(default=None, init=False)
+    _loop: asyncio.AbstractEventLoop | None = attrs.field(default=None, init=False)
+    _sequence: int = attrs.field(default=0, init=False)
+    _begun: set[str] = attrs.field(factory=set, init=False)
+    _beginning: dict[str, dict[str, bytes]] = attrs.field(factory=dict, init=False)
+    _held_since: dict[Any, float] = attrs.field(factory=dict, init=False)  # keys that were passed over
+    _is_warned: bool = attrs.field(default=False, init=False)
+    _is_left: bool = attrs.field(default=False, init=False)
+    _entries: dict[int, Entry] = attrs.field(factory=dict, init=False)
+    _open: dict[Any, deque[Entry]] = attrs.field(factory=dict, init=False)
+    _due: deque[Entry] = attrs.field(factory=deque, init=False)
+    _unwritten: list[Entry] = attrs.field(factory=list, init=False)
+    _silent: set[int] = attrs.field(factory=set, init=False)
+    _writing: asyncio.Task[None] | None = attrs.field(default=None, init=False)
+    _acknowledgements: GroupCommit = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
         self._acknowledgements = GroupCommit(self._settle, self._is_unsettled)
 
     @property
