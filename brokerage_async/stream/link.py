@@ -132,8 +132,7 @@ class Link(ABC, Generic[C, S]):
             ending, self._task = self._task, None
             self._endings.add(ending)
             ending.add_done_callback(self._endings.discard)
-            if ending is not asyncio.current_task():
-                ending.cancel()
+            ending.cancel()
 
     def abandon(self, sink: S) -> None:
         """Detach ``sink`` in the next turn of the loop: the collector calls this anywhere, within a dispatch too."""
