@@ -27,12 +27,9 @@ from ..protocol.streams.dxlink import DX_TIMING
 from ..protocol.streams.events import MARKET_EVENTS, AccountEvent, Gap, MarketEvent, Snapshot, UnknownEvent
 from ..protocol.streams.timing import Doorbell, Timing
 from ..symbols import instrument_type_of, parse_occ
-from .access import StreamAccess
-from .account import AccountLink, AccountSink
-from .consumer import Batches
-from .doorbell import ringing
-from .link import EventStream
-from .policies import MARKET_POLICIES, Conflate, DropOldest, Fail, Policy
+from .account import AccountLink, AccountSink, ringing
+from .consumer import MARKET_POLICIES, Batches, Conflate, DropOldest, Fail, Policy
+from .link import EventStream, StreamAccess
 from .quotes import QuoteLink, QuoteSink
 from .record import FLUSH_INTERVAL, Recorder, Recording
 from .tape import MAX_ROWS, Tape

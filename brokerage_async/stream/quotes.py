@@ -22,10 +22,8 @@ from ..protocol.streams.events import INDEXED, MARKET_EVENTS, Rows, Snapshot, Un
 from ..protocol.streams.liveliness import Liveliness, Pulse
 from ..protocol.streams.timing import Timing
 from ..protocol.timetable import is_open, timetable_range
-from .access import StreamAccess
-from .consumer import Sink
-from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue
-from .policies import Policy
+from .consumer import Policy, Sink
+from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue, StreamAccess
 from .tape import Tape
 
 REFRESH_INTERVAL = 3600.0

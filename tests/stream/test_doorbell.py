@@ -8,7 +8,7 @@ import pytest
 
 from brokerage_async import Client, errors
 from brokerage_async.simulator import Simulator
-from brokerage_async.stream.doorbell import ringing
+from brokerage_async.stream.account import ringing
 from tests.loops import on_virtual_time
 from tests.stream.latency import dead_socket
 from tests.stream.world import SMALL, alert, buy, drain, in_world, within, world
