@@ -78,33 +78,28 @@ class FillCodec(ItemCodec[Item]):
         return msgspec.json.decode(data, type=types[json.loads(key)[1]])
 
 
+@attrs.define(eq=False, repr=False)
 class FillReader:
     """Reads what the ledger of an account needs: its orders with each poll, the other witnesses after quiet moments.
 
     It begins where the consumer of ``cursor`` stands. Failures of comparisons do not delay the next fill.
     """
 
-    cursor: Cursor[Item]
+    _api: Endpoints
+    _account: str
+    _now: Callable[[], datetime]
+    _on_event: Callable[[FillSeen], object]
+    cursor: Cursor[Item] = attrs.field(init=False)
+    ledger: Ledger = attrs.field(init=False)
+    _created: float = attrs.field(factory=lambda: running_loop().time(), init=False)
+    _check_at: float = attrs.field(init=False)
+    _read_at: datetime | None = attrs.field(default=None, init=False)
+    _reported: list[Item] | None = attrs.field(default=None, init=False)
+    _has_news: bool = attrs.field(default=False, init=False)
+    _absent: set[str] = attrs.field(factory=set, init=False)
 
-    def __init__(
-        self,
-        endpoints: Endpoints,
-        account_number: str,
-        *,
-        now: Callable[[], datetime],
-        on_event: Callable[[FillSeen], object],
-    ) -> None:
-        self.ledger: Ledger = Ledger(account_number)
-        self._api = endpoints
-        self._account = account_number
-        self._now = now
-        self._on_event = on_event
-        self._created = running_loop().time()
-        self._check_at = self._created
-        self._read_at: datetime | None = None
-        self._reported: list[Item] | None = None
-        self._has_news = False
-        self._absent: set[str] = set()
+    def __attrs_post_init__(self) -> None:
+        self.ledger, self._check_at = Ledger(self._account), self._created
 
     async def read(self, _: Endpoints | None = None) -> Iterable[Item] | Literal[Unchanged.UNCHANGED]:
         """Return the items of the ledger after one more poll."""
