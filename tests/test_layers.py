@@ -132,7 +132,7 @@ def test_module_imports_lower_layers_and_no_other_feature(module: str) -> None:
         ("watch.api", "order_entry.decisions"),
         ("bulk.api", "watch.poll"),
         ("watch.api", "stream.api"),
-        ("stream.link", "watch.schedule"),
+        ("stream.link", "watch.feed"),
         ("journal.sql", "order_entry.results"),
         ("order_entry.place", "bulk.fetch"),
         ("protocol.retry", "http.session"),

@@ -5,8 +5,7 @@
 
 from ..protocol.streams.events import AccountEvent, EventFlag, Gap, MarketEvent, Snapshot, UnknownEvent
 from .api import AccountStream, QuoteStream, Streams
-from .consumer import Batches
-from .policies import MARKET_POLICIES, Conflate, DropOldest, Fail, Policy
+from .consumer import MARKET_POLICIES, Batches, Conflate, DropOldest, Fail, Policy
 from .record import Recording
 from .tape import gaps_of
 

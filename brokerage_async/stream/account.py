@@ -1,36 +1,36 @@
-"""The account stream: one connection for all accounts that the consumers of a client ask for."""
+"""The account stream: one connection for all accounts that the consumers of a client ask for, and its doorbells."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 from .._secrets import Secret
-from ..errors import StreamRefusedError
+from ..errors import BrokerageError, ConfigurationError, InvalidRequestError, SlowConsumerError, StreamRefusedError
+from ..http.concurrency import end
 from ..http.websocket import WebSocket
 from ..protocol.retry import Backoff
 from ..protocol.streams.account import TOKEN_REFUSED, AccountConnection
-from ..protocol.streams.events import AccountEvent
-from ..protocol.streams.timing import Timing
-from .access import StreamAccess
-from .consumer import Sink
-from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue
-from .policies import Fail
+from ..protocol.streams.events import AccountEvent, Gap
+from ..protocol.streams.timing import Found, Timing
+from .consumer import Fail, Sink
+from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue, StreamAccess
 
 logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 
 MIN_RENEWAL = 300.0
 """Minimum seconds between two connections that are given up as stale."""
 
-ALERT, WATCHLIST = "QuoteAlert", "PublicWatchlists"
+ALERT, ORDER, WATCHLIST = "QuoteAlert", "Order", "PublicWatchlists"
 
 
 class AccountSink(Sink):
     """Sink for the events of some accounts, and for alerts and public watchlists if wanted."""
 
-    __slots__ = ("accounts", "alerts", "types", "watchlists")
+    __slots__ = ("accounts", "alerts", "watchlists")
 
     def __init__(
         self,
@@ -74,17 +74,17 @@ class AccountLink(Link[AccountConnection, AccountSink]):
             self._wake.set()
 
     async def _open(self) -> tuple[WebSocket, AccountConnection]:
-        url = self._access.account_url()
-        await self._access.token()  # fetched before the connection is open, so that it need not wait
-        socket = await self._access.open_socket(url, CONNECT_TIMEOUT)
+        url = self.access.account_url()
+        await self.access.token()  # fetched before the connection is open, so that it need not wait
+        socket = await self.access.open_socket(url, CONNECT_TIMEOUT)
         connection = AccountConnection(
             self._accounts(),
             alerts=any(sink.alerts for sink in self._sinks),
             watchlists=any(sink.watchlists for sink in self._sinks),
             now=asyncio.get_running_loop().time(),
             timing=self._timing,
-            source=self._access.user_agent,
-            strict=self._access.strict,
+            source=self.access.user_agent,
+            strict=self.access.strict,
         )
         return socket, connection
 
@@ -95,7 +95,7 @@ class AccountLink(Link[AccountConnection, AccountSink]):
             raise RenewalDue(STALE, since)
         if not connection.must_send and now < connection.due:
             return ()
-        self._token = await self._access.token()
+        self._token = await self.access.token()
         return connection.send(self._token, asyncio.get_running_loop().time())
 
     def _dispatch(self, source: Any, events: list[Any]) -> None:
@@ -122,7 +122,82 @@ class AccountLink(Link[AccountConnection, AccountSink]):
 
     def _refused(self, error: StreamRefusedError) -> None:
         if self._token is not None and error.code == TOKEN_REFUSED:
-            self._access.invalidate(self._token)
+            self.access.invalidate(self._token)
 
     def _accounts(self) -> frozenset[str]:
         return frozenset[str]().union(*(sink.accounts for sink in self._sinks))
+
+
+RETRY_AFTER = 60.0
+"""Seconds without a stream after one has ended, while polling alone goes on."""
+
+GRACE = 10.0
+"""Seconds by which an event may come later than the change in the list."""
+
+
+@asynccontextmanager
+async def ringing(
+    stream_of: Callable[..., Any],
+    renew: Callable[[float], None],
+    access: StreamAccess,
+    accounts: frozenset[str] | None,
+    events: frozenset[str],
+    ring: Callable[[], None],
+) -> AsyncIterator[Found | None]:
+    """Call ``ring`` after each event of the types ``events``, and after each gap, while the context is open.
+
+    The events come from the stream that ``stream_of`` makes for accounts. A change of an order that no event announces,
+    within some seconds, shows that it is mute: ``renew`` reopens its connection, given the time since when one is
+    missing. Other lists change without events, as prices do.
+    """
+    loop = asyncio.get_running_loop()
+    last, timers = float("-inf"), set[asyncio.TimerHandle]()
+
+    def rung() -> None:
+        nonlocal last
+        last = loop.time()
+        ring()
+
+    async def listen() -> None:
+        numbers = None if accounts is None else sorted(accounts)
+        while True:
+            try:
+                if numbers is None:
+                    owned = await access.endpoints.accounts.list("me")  # nothing is sent before one is connected
+                    numbers = [
+                        each.account.account_number for each in owned if each.account and each.account.account_number
+                    ]
+                stream = stream_of(numbers, alerts=ALERT in events)
+                try:
+                    async for event in stream:
+                        if isinstance(event, Gap) or (isinstance(event, AccountEvent) and event.type in events):
+                            rung()
+                finally:
+                    stream.leave()  # no result waits until the connection is closed
+            except SlowConsumerError:
+                rung()
+            except Exception as error:  # a transport may raise anything
+                task = asyncio.current_task()
+                if access.session.engine.closed or (task is not None and task.cancelling()):
+                    return  # an error in place of a cancellation must not hold the searcher
+                reason = str(error) if isinstance(error, BrokerageError) else type(error).__name__
+                logger.warning("push is not available, polling goes on alone: %s", reason)
+                if isinstance(error, ConfigurationError | InvalidRequestError):
+                    return
+                await asyncio.sleep(RETRY_AFTER)
+
+    def judge(since: float) -> None:
+        if last < since:
+            renew(since)
+
+    def found(since: float) -> None:
+        timers.difference_update([timer for timer in timers if timer.when() <= loop.time()])
+        timers.add(loop.call_later(GRACE, judge, since))
+
+    task = loop.create_task(listen(), name="brokerage_async doorbell")
+    try:
+        yield found if ORDER in events else None
+    finally:
+        for timer in timers:
+            timer.cancel()
+        await end(task)

@@ -27,12 +27,9 @@ from ..protocol.streams.dxlink import DX_TIMING
 from ..protocol.streams.events import MARKET_EVENTS, AccountEvent, Gap, MarketEvent, Snapshot, UnknownEvent
 from ..protocol.streams.timing import Doorbell, Timing
 from ..symbols import instrument_type_of, parse_occ
-from .access import StreamAccess
-from .account import AccountLink, AccountSink
-from .consumer import Batches
-from .doorbell import ringing
-from .link import EventStream
-from .policies import MARKET_POLICIES, Conflate, DropOldest, Fail, Policy
+from .account import AccountLink, AccountSink, ringing
+from .consumer import MARKET_POLICIES, Batches, Conflate, DropOldest, Fail, Policy
+from .link import EventStream, StreamAccess
 from .quotes import QuoteLink, QuoteSink
 from .record import FLUSH_INTERVAL, Recorder, Recording
 from .tape import MAX_ROWS, Tape
@@ -103,11 +100,9 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
     _link: QuoteLink
     _sink: QuoteSink
 
-    def __init__(
-        self, link: QuoteLink, access: StreamAccess, sink: QuoteSink, plan: SubscriptionPlan, symbols: Sequence[str]
-    ) -> None:
+    def __init__(self, link: QuoteLink, sink: QuoteSink, plan: SubscriptionPlan, symbols: Sequence[str]) -> None:
         super().__init__(link, sink)
-        self._access = access
+        self._access = link.access
         self._plan = plan
         self._pending: tuple[str, ...] | None = tuple(symbols)
         self._symbols: dict[str, str] = {}
@@ -366,11 +361,6 @@ class Streams:
             APIError: the service granted no quote token.
             ConfigurationError: the client was closed.
         """
-        if self._market is not None:
-            return self._market.quotes(
-                symbols, events, period=period, start=start, regular_hours=regular_hours, contract=contract,
-                aggregation_period=aggregation_period, policies=policies,
-            )  # fmt: skip
         names = _check_symbols(symbols)
         plan = SubscriptionPlan(
             events, period, start, regular_hours=regular_hours, contract=contract, aggregation_period=aggregation_period
@@ -384,7 +374,7 @@ class Streams:
                 expected = " or ".join(each.__name__ for each in allowed)
                 raise InvalidRequestError(f"policy of {kind.__name__} must be {expected}, got {policy!r}")
         sink = QuoteSink({**MARKET_POLICIES, **(policies or {})})
-        return QuoteStream(self._quote_link, self._access, sink, plan, names)
+        return QuoteStream(self.quote_link, sink, plan, names)
 
     async def history(
         self,
@@ -485,10 +475,8 @@ class Streams:
         for first in range(0, len(names), CANDLES_AT_A_TIME):
             some = names[first : first + CANDLES_AT_A_TIME]
             stream = self.quotes(some, [models.Candle], period=period, start=start, regular_hours=regular_hours)
-            async with (
-                self._quote_link.history_turn,
-                stream,
-            ):  # others at the same time would wait for a place, and seem to have no answer
+            # Others at the same time would wait for a place, and seem to have no answer.
+            async with self.quote_link.history_turn, stream:
                 named = {
                     candle_symbol(stream.symbols[name], period, regular_hours=regular_hours): name for name in some
                 }
@@ -539,11 +527,8 @@ class Streams:
         """
         if seconds is not None:
             check_seconds("seconds", seconds)
-        if self._market is not None:
-            return await self._market.record(
-                directory, symbols, events, period=period, contract=contract, seconds=seconds
-            )
-        stream, now = self.quotes(symbols, events, period=period, contract=contract), self._access.now
+        stream = self.quotes(symbols, events, period=period, contract=contract)
+        now = self.quote_link.access.now
         batches = stream.batches(seconds=FLUSH_INTERVAL)
         recorder = Recorder(directory)
         try:
@@ -568,15 +553,11 @@ class Streams:
         """Return a doorbell that rings after events of these types. None for the accounts of the user."""
         self.check_account()
         accounts = None if account_numbers is None else _check_accounts(account_numbers)
-        return partial(ringing, self, self._access, accounts, events)
+        return partial(ringing, self.account, self._account_link.renew, self._access, accounts, events)
 
     def check_account(self) -> None:
         """Raise ConfigurationError if the environment has no usable ``streamer_url``."""
         self._access.account_url()
-
-    def renew_account(self, since: float) -> None:
-        """Reopen the connection of the account stream, as stale since a time of the loop."""
-        self._account_link.renew(since)
 
     @cached_property
     def _account_link(self) -> AccountLink:
@@ -585,7 +566,10 @@ class Streams:
         return link
 
     @cached_property
-    def _quote_link(self) -> QuoteLink:
+    def quote_link(self) -> QuoteLink:
+        """The connection to the market-data stream, of the client that serves it."""
+        if self._market is not None:
+            return self._market.quote_link
         link = QuoteLink(self._access, timing=DX_TIMING, backoff=_BACKOFF, aggregation=0.1)
         self._access.session.close_with_client(link)
         return link

@@ -11,11 +11,13 @@ import logging
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
+from urllib.parse import urlsplit
 
 from .._arguments import running_loop
+from .._generated.endpoints import Endpoints
 from .._secrets import Secret
 from ..config.random_values import chance
 from ..errors import (
@@ -26,16 +28,78 @@ from ..errors import (
     StreamRefusedError,
     TransportError,
 )
-from ..http.websocket import WebSocket
+from ..http.network import is_loopback
+from ..http.session import BrokerageSession
+from ..http.websocket import SocketTransport, WebSocket, check_socket_url
+from ..protocol.request import DEFAULT_USER_AGENT
 from ..protocol.retry import Backoff, Fault, verdict_of
 from ..protocol.streams.account import AccountConnection
 from ..protocol.streams.dxlink import DxLinkConnection
 from ..protocol.streams.events import Gap
-from .access import StreamAccess
 from .consumer import Sink
 from .tape import Tape
 
 logger: logging.Logger = logging.getLogger("brokerage_async.stream")
+
+
+class StreamAccess:
+    """Parts of a client that streams use."""
+
+    def __init__(self, session: BrokerageSession) -> None:
+        self.session: BrokerageSession = session
+        self.endpoints: Endpoints = Endpoints(session)
+
+    @property
+    def user_agent(self) -> str:
+        """Name and version of the program."""
+        return self.session.options.headers.get("User-Agent", DEFAULT_USER_AGENT)
+
+    @property
+    def strict(self) -> bool:
+        """Whether a value that does not fit is an error."""
+        return self.session.options.strict
+
+    def now(self) -> datetime:
+        """Return the time by the service's clock. By this machine's until an answer has shown it."""
+        return self.session.service_now() or datetime.now(UTC)
+
+    def account_url(self) -> str:
+        """Return the address of the account stream, or raise ConfigurationError."""
+        url = self.session.engine.environment.streamer_url
+        if url is None:
+            raise ConfigurationError(
+                "Environment.streamer_url must be the address of the account stream, got None: pass streamer_url=, "
+                "or set BROKERAGE_STREAMER_URL"
+            )
+        return self.checked(url)
+
+    def checked(self, url: str) -> str:
+        """Return the address of a stream if a token may be sent there. See `check_socket_url`.
+
+        A plain one beyond loopback follows ``base_url``: a client takes a plain one only with ``allow_http``.
+        """
+        base = urlsplit(self.session.engine.environment.base_url)
+        return check_socket_url(url, allow_http=base.scheme == "http" and not is_loopback(base.hostname))
+
+    async def token(self) -> Secret:
+        """Return a valid ``Authorization`` value."""
+        tokens = self.session.engine.tokens
+        return tokens.peek(asyncio.get_running_loop().time()) or await tokens.get()
+
+    def invalidate(self, token: Secret) -> None:
+        """Drop a token that the service has refused."""
+        self.session.engine.tokens.invalidate(token)
+
+    async def open_socket(self, url: str, timeout: float) -> WebSocket:
+        """Return an open connection, or raise ConfigurationError if the transport of the client cannot open any."""
+        transport = self.session.engine.transport
+        if not isinstance(transport, SocketTransport):
+            raise ConfigurationError(
+                f"transport must have a method open_socket for streams, got {type(transport).__name__}: "
+                "see brokerage_async.http.websocket.SocketTransport"
+            )
+        return await transport.open_socket(url, user_agent=self.user_agent, timeout=timeout)
+
 
 CONNECT_TIMEOUT = 15.0
 """Seconds to open a connection."""
@@ -86,7 +150,7 @@ class Link(ABC, Generic[C, S]):
 
     def __init__(self, name: str, access: StreamAccess, backoff: Backoff) -> None:
         self._name = name
-        self._access = access
+        self.access: StreamAccess = access
         self._backoff = backoff
         self._sinks: dict[S, None] = {}
         self._connection: C | None = None
@@ -107,11 +171,11 @@ class Link(ABC, Generic[C, S]):
 
     def attach(self, sink: S) -> None:
         """Fill ``sink`` from now on. Connect if it is the first."""
-        self._loop = loop = self._access.session.engine.enter()
+        self._loop = loop = self.access.session.engine.enter()
         if self._closed:
             raise ConfigurationError("the client is closed")
         self._sinks[sink] = None
-        sink.now = self._access.now
+        sink.now = self.access.now
         sink.leave = lambda: loop.call_soon(self.detach, sink)
         self._is_ready = False
         self._subscribe(sink)
@@ -132,8 +196,7 @@ class Link(ABC, Generic[C, S]):
             ending, self._task = self._task, None
             self._endings.add(ending)
             ending.add_done_callback(self._endings.discard)
-            if ending is not asyncio.current_task():
-                ending.cancel()
+            ending.cancel()
 
     def abandon(self, sink: S) -> None:
         """Detach ``sink`` in the next turn of the loop: the collector calls this anywhere, within a dispatch too."""
@@ -319,7 +382,7 @@ class Link(ABC, Generic[C, S]):
     def _interrupt(self, sinks: Iterable[S], reason: str, since: float | None = None) -> None:
         """Note for some consumers that events since a time, by default the last message, may be missing."""
         since = self._last_received if since is None else since
-        moment = None if since is None else self._access.now() - timedelta(seconds=running_loop().time() - since)
+        moment = None if since is None else self.access.now() - timedelta(seconds=running_loop().time() - since)
         for sink in sinks:
             sink.lose(moment, reason)
 

@@ -22,10 +22,8 @@ from ..protocol.streams.events import INDEXED, MARKET_EVENTS, Rows, Snapshot, Un
 from ..protocol.streams.liveliness import Liveliness, Pulse
 from ..protocol.streams.timing import Timing
 from ..protocol.timetable import is_open, timetable_range
-from .access import StreamAccess
-from .consumer import Sink
-from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue
-from .policies import Policy
+from .consumer import Policy, Sink
+from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue, StreamAccess
 from .tape import Tape
 
 REFRESH_INTERVAL = 3600.0
@@ -233,12 +231,12 @@ class QuoteLink(Link[DxLinkConnection, QuoteSink]):
     # Life of the connection
 
     async def _open(self) -> tuple[WebSocket, DxLinkConnection]:
-        token = await self._access.endpoints.market_data.quote_token()
-        url = self._access.checked(token.dxlink_url or "")
+        token = await self.access.endpoints.market_data.quote_token()
+        url = self.access.checked(token.dxlink_url or "")
         lifetime = TOKEN_LIFETIME
         if token.expires_at is not None:
-            lifetime = (token.expires_at - self._access.now()).total_seconds()
-        socket = await self._access.open_socket(url, CONNECT_TIMEOUT)
+            lifetime = (token.expires_at - self.access.now()).total_seconds()
+        socket = await self.access.open_socket(url, CONNECT_TIMEOUT)
         now = asyncio.get_running_loop().time()
         self._renew_at = now + max(min(lifetime, TOKEN_LIFETIME) - RENEWAL_MARGIN, MIN_LIFETIME)
         connection = DxLinkConnection(
@@ -246,7 +244,7 @@ class QuoteLink(Link[DxLinkConnection, QuoteSink]):
             now=now,
             timing=self._timing,
             aggregation=self._aggregation,
-            strict=self._access.strict,
+            strict=self.access.strict,
             max_message=CAREFUL_MESSAGE if self._is_careful else MAX_MESSAGE,
         )
         connection.add(self._merged(key) for key in self._routes)

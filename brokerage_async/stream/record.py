@@ -14,6 +14,7 @@ import attrs
 
 from ..arrow import require
 from ..errors import ConfigurationError
+from ..http.concurrency import outliving, result_of
 from ..protocol.streams.events import Gap
 from ..storage.files import open_locked
 from .tape import gaps_of
@@ -133,11 +134,16 @@ class Recorder:
             gaps = []
 
     async def aclose(self) -> None:
-        """End all segments and rewrite them."""
+        """End all segments and rewrite them. The directory is given up after that, even if this call is cancelled."""
+        await result_of(outliving(self._finish(), "recorder"))
+
+    async def _finish(self) -> None:
         try:
             for kind in list(self._open):
                 self._end(kind)
-            await asyncio.gather(*self._rewriting)
+            if self._rewriting:
+                await asyncio.wait(self._rewriting)
+            await asyncio.gather(*self._rewriting)  # raises the first error
         finally:
             self._lock.close()
 

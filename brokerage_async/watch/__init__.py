@@ -3,14 +3,12 @@
 from ..protocol.order_status import is_complete
 from .api import OrderOptions, Watch, WatchOptions
 from .diff import UNCHANGED, AlertKind, Change, ChangeKind
-from .executions import Discrepancy, DiscrepancyKind, Fill, FillKind
 from .fills import FillWatcher
-from .lists import BalanceKey, PositionKey
+from .ledger import Discrepancy, DiscrepancyKind, Fill, FillKind
+from .lists import BalanceKey, LiveFilters, PositionKey, is_terminal
 from .market import MarketHours, MarketKind
-from .orders import LiveFilters, is_terminal
 from .poll import AccountsWatcher, Watcher, poll
-from .sqlite_state import SqliteState
-from .state import Standing, StoredChange, WatchState, WatchStateError
+from .state import SqliteState, Standing, StoredChange, WatchState, WatchStateError
 
 __all__ = [
     "UNCHANGED", "AccountsWatcher", "AlertKind", "BalanceKey", "Change", "ChangeKind", "Discrepancy", "DiscrepancyKind",

@@ -22,24 +22,25 @@ from ..protocol.streams.timing import Doorbell, Doorbells
 from ..protocol.timetable import timetable_range
 from ..protocol.validation.requests import check, is_array
 from .diff import state_of
-from .feed import Cursor, Feed, OnError, utc_now
-from .fills import FILLS, FillCursor, FillReader, FillWatcher
+from .feed import Cursor, Feed, OnError, Pacing, Schedule, utc_now
+from .fills import FILLS, FillReader, FillWatcher
 from .lists import (
     ALERTS,
     BALANCES,
+    HISTORY,
     MARKED_POSITIONS,
     ORDERS,
     POSITIONS,
     SESSIONS,
     AccountListing,
+    ConditionalExecutor,
     Listing,
+    LiveFilters,
     check_accounts,
-    conditional_fetch,
+    until_terminal,
 )
 from .market import MarketCursor, MarketHours, MarketWatcher, check_collection
-from .orders import HISTORY, LiveFilters, until_terminal
 from .poll import AccountsWatcher, Watcher
-from .schedule import Pacing, Schedule
 from .state import ItemCodec, WatchState
 
 logger: logging.Logger = logging.getLogger("brokerage_async.watch")
@@ -287,11 +288,11 @@ class Watch:
             as `orders` does. Transient failures to read positions or transactions do not delay the next fill.
         """
         accounts = check_accounts(account_numbers, ORDERS_LIST_LIVE)
-        schedule, parts = Schedule(interval=interval, min_interval=MIN_INTERVAL), dict[str, FillCursor]()
+        schedule, parts = Schedule(interval=interval, min_interval=MIN_INTERVAL), dict[str, Cursor[Any]]()
         for account in accounts:
             reader = FillReader(self._endpoints, account, now=self._now, on_event=self._session.on_event)
-            reading = Reading(("fills", account, reader), reader.read, (account,))
-            parts[account] = FillCursor(self._feed(FILLS, reading, schedule, push, reader.has_news), reader)
+            reading = Reading(("fills", account, object()), reader.read, (account,))  # shared with no other watcher
+            parts[account] = reader.cursor = Cursor(self._feed(FILLS, reading, schedule, push, reader.has_news))
         name = self._identity("fills", accounts=sorted(accounts))
         return FillWatcher(parts, on_error=on_error, state=state, name=name)
 
@@ -473,11 +474,11 @@ class Watch:
         place = (reading.name, schedule, push)
         feed: Feed[T] | None = self._feeds.get(place)
         if feed is None or feed.ended:
+            api = Endpoints(ConditionalExecutor(self._session))
             label, observe = str(reading.name[0]), self._session.on_event
             feed = Feed(
-                conditional_fetch(self._session, reading.read), key=listing.key, schedule=schedule, now=self._now,
-                doorbell=doorbell, has_news=has_news,
-                on_poll=lambda lateness: observe(PollStarted(watcher=label, lateness=lateness)),
+                partial(reading.read, api), key=listing.key, schedule=schedule, now=self._now, doorbell=doorbell,
+                on_poll=lambda lateness: observe(PollStarted(watcher=label, lateness=lateness)), has_news=has_news,
             )  # fmt: skip
             self._feeds[place] = feed
             self._session.close_with_client(feed)

@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import weakref
+from collections import deque
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Generic, Literal, TypeVar
 
-from .._arguments import check_function, running_loop
+import attrs
+
+from .._arguments import check_function, check_number, check_seconds, running_loop, validator
 from ..config.random_values import chance
 from ..errors import BrokerageError, ConfigurationError
 from ..http.shared import BACKGROUND
+from ..protocol.retry import Backoff, Fault, verdict_of
 from ..protocol.streams.timing import Doorbell, Found, LookBudget
 from .diff import UNCHANGED, Change, Unchanged, change_of, differing, keyed
-from .schedule import Schedule, is_fatal
 
 logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
@@ -25,6 +29,18 @@ T = TypeVar("T")
 
 CHUNK = 1000
 """Items that are compared at a time. In between, the event loop runs."""
+
+Pacing = Callable[[], Awaitable[float]]
+"""Returns the current interval in seconds, and is called after every poll."""
+
+MAX_LATENESS = 0.25
+"""Seconds by which a poll may be late and still take place. A later one is skipped."""
+
+MAX_RETRY_AFTER = 900.0
+"""Maximum seconds of a ``Retry-After`` that is honoured. Longer ones are cut to this."""
+
+MAX_CONSECUTIVE_REJECTIONS = 10
+"""Polls in a row whose access token may be rejected, each after a fresh one, before polling ends."""
 
 FetchItems = Callable[[], Awaitable[Iterable[T] | Literal[Unchanged.UNCHANGED]]]
 """Fetches the whole collection, or returns `UNCHANGED`."""
@@ -36,6 +52,69 @@ OnError = Callable[[Exception], None]
 def utc_now() -> datetime:
     """Return the current time in UTC."""
     return datetime.now(UTC)
+
+
+@attrs.frozen(kw_only=True)
+class Schedule:
+    """Times of the polls of one loop.
+
+    Attributes:
+        interval: seconds from one poll to the next, or a `Pacing` that returns them.
+        min_interval: minimum interval in seconds. A shorter one is raised to it.
+        jitter: every poll is delayed by up to this fraction (0 to 1) of the interval. The delays do not add up.
+        max_backoff: maximum seconds between polls that fail, unless the service asks for more.
+    """
+
+    interval: float | Pacing
+    min_interval: float = attrs.field(default=0.0, validator=validator(check_number))
+    jitter: float = attrs.field(default=0.0, validator=validator(check_number, maximum=1))
+    max_backoff: float = attrs.field(default=60.0, validator=validator(check_number))
+
+    def __attrs_post_init__(self) -> None:
+        if not callable(self.interval) and check_seconds("interval", self.interval) < self.min_interval:
+            logger.warning(
+                "interval of %g s is below the minimum: polling every %g s", self.interval, self.min_interval
+            )
+
+    async def current(self) -> float:
+        """Return the current interval.
+
+        Raises:
+            ConfigurationError: the pacing function returned something other than seconds greater than 0.
+        """
+        interval = self.interval
+        if callable(interval):
+            interval = check_seconds("result of the pacing function", await interval())
+        return max(interval, self.min_interval)
+
+    def next_due(self, due: float, interval: float, now: float) -> float:
+        """Return the time of the next poll, on the grid of the interval.
+
+        ``due`` is when the last poll was due, ``now`` when it ended.
+        Polls late by more than `MAX_LATENESS` are skipped, so that no burst follows a stall.
+        """
+        following = due + interval
+        if now - following <= MAX_LATENESS:
+            return following
+        return following + math.ceil((now - following) / interval) * interval
+
+    def backoff(self, failures: int, interval: float, retry_after: float | None = None) -> float:
+        """Return the pause after ``failures`` in a row, doubling up to ``max_backoff``."""
+        backoff = Backoff(first=interval, maximum=self.max_backoff, max_wish=MAX_RETRY_AFTER)
+        return max(interval, backoff.pause(failures, wish=retry_after))
+
+
+def is_fatal(error: Exception, repeated: int) -> bool:
+    """Return True if polling must end after this failure.
+
+    ``repeated`` counts the failures of this class in a row.
+
+    Lost answers, 429, 5xx, undecodable bodies and transient token failures are worth another poll, and so are rejected
+    tokens, up to `MAX_CONSECUTIVE_REJECTIONS` in a row. A missing permission or resource, a revoked grant, a closed
+    client or a bug in the fetch itself are not.
+    """
+    verdict = verdict_of(error)
+    return verdict.lasts or (verdict.fault is Fault.CREDENTIALS and repeated >= MAX_CONSECUTIVE_REJECTIONS)
 
 
 class Listener:
@@ -79,6 +158,7 @@ class Listener:
             self.wake()
 
 
+@attrs.define(eq=False, repr=False)
 class Feed(Generic[T]):
     """One polling loop: the latest state of a collection for all its cursors.
 
@@ -93,41 +173,32 @@ class Feed(Generic[T]):
         error: the error that ended the loop, None while it runs.
     """
 
-    def __init__(
-        self,
-        fetch: FetchItems[T],
-        *,
-        key: Callable[[T], Hashable],
-        schedule: Schedule,
-        fatal: Callable[[Exception, int], bool] = is_fatal,
-        now: Callable[[], datetime] = utc_now,
-        doorbell: Doorbell | None = None,
-        on_poll: Callable[[float], None] | None = None,
-        has_news: Callable[[], bool] = lambda: True,
-    ) -> None:
-        if not callable(fetch):
-            raise ConfigurationError(f"fetch must be a coroutine function, got {fetch!r}")
-        for name, function in (("key", key), ("fatal", fatal), ("now", now)):
+    _fetch: FetchItems[T]
+    _key: Callable[[T], Hashable]
+    _schedule: Schedule
+    _fatal: Callable[[Exception, int], bool] = is_fatal
+    _now: Callable[[], datetime] = utc_now
+    _doorbell: Doorbell | None = None
+    _on_poll: Callable[[float], None] | None = None
+    _has_news: Callable[[], bool] = lambda: True
+    cursors: set[Cursor[T]] = attrs.field(factory=set, init=False)
+    latest: Mapping[Any, T] | None = attrs.field(default=None, init=False)
+    at: datetime = attrs.field(init=False)
+    ended: bool = attrs.field(default=False, init=False)
+    error: Exception | None = attrs.field(default=None, init=False)
+    _traceback: TracebackType | None = attrs.field(default=None, init=False)
+    _looks: LookBudget = attrs.field(factory=LookBudget, init=False)
+    _early: asyncio.TimerHandle | None = attrs.field(default=None, init=False)
+    _hastened: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
+    _is_failing: bool = attrs.field(default=False, init=False)
+    _task: asyncio.Task[None] | None = attrs.field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        if not callable(self._fetch):
+            raise ConfigurationError(f"fetch must be a coroutine function, got {self._fetch!r}")
+        for name, function in (("key", self._key), ("fatal", self._fatal), ("now", self._now)):
             check_function(name, function)
-        self._fetch = fetch
-        self._key = key
-        self._schedule = schedule
-        self._fatal = fatal
-        self._now = now
-        self._doorbell = doorbell
-        self._on_poll = on_poll
-        self._has_news = has_news
-        self._looks = LookBudget()
-        self._early: asyncio.TimerHandle | None = None
-        self._is_failing = False
-        self._hastened = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
-        self._traceback: TracebackType | None = None
-        self.cursors: set[Cursor[T]] = set()
-        self.latest: Mapping[Any, T] | None = None
-        self.at: datetime = now()
-        self.ended: bool = False
-        self.error: Exception | None = None
+        self.at = self._now()
 
     def release(self, cursor: Cursor[Any]) -> bool:
         """Stop polling for ``cursor``, in any thread. Return whether it was polled for. The last one ends the loop."""
@@ -293,11 +364,11 @@ class Cursor(Generic[T]):
         keep: Callable[[T], bool] = lambda _: False,
     ) -> None:
         self.feed = feed
-        self.keep = keep
         self.seen: dict[Any, T] | None = dict(seed) if seed is not None else ({} if initial else None)
+        self._keep = keep
         self._kept: dict[Any, T] = {}
-        self._latest: Mapping[Any, T] | None = None
-        self._target: Mapping[Any, T] = {}
+        self._latest: Mapping[Any, T] = {}
+        self._again: deque[Any] = deque()  # keys to compare before the next of those that differ
         self._differing: Iterator[Any] = iter(())
 
     def attach(self, listener: Listener) -> None:
@@ -319,35 +390,40 @@ class Cursor(Generic[T]):
 
     def on_removed(self, removed: Mapping[Any, T]) -> None:
         """Keep the last state of removed items that satisfy ``keep``, to be reported before their removal."""
-        self._kept |= {key: item for key, item in removed.items() if self.keep(item)}
+        self._kept |= {key: item for key, item in removed.items() if self._keep(item)}
+
+    def revisit(self, key: Any) -> None:
+        """Compare the item of ``key`` again, which is held no longer."""
+        self._again.append(key)
 
     def refresh(self) -> bool:
         """Compare with a newer state from now on, if there is one. Return False before the first one."""
         latest = self.current()
-        if latest is not None and latest is not self._latest:
+        if latest is None:
+            return False
+        if latest is not self._latest:
             if self.seen is None:
                 self.seen, self._kept = dict(latest), {}
-            self._latest = latest
-            self._aim({**self._kept, **latest} if self._kept else latest)
-        return self._latest is not None
+            self._latest, self._again = latest, deque(self._kept)
+            self._differing = differing(dict(self.seen), latest)
+        return True
 
-    def take(self) -> Change[T] | None:
-        """Return the next change, if any: first those to the kept states, then those to the latest one."""
-        while self.refresh():
-            for key in self._differing:
-                assert self.seen is not None
-                before, after = self.seen.get(key), self._target.get(key)
-                if after is None:
-                    del self.seen[key]
-                else:
-                    self.seen[key] = after
+    def take(self, is_held: Callable[[Any], bool] = lambda _: False) -> Change[T] | None:
+        """Return the next change, if any, of a key that is not held: to a kept state first, then to the latest one."""
+        if not self.refresh():
+            return None
+        assert self.seen is not None
+        while (key := self._again.popleft() if self._again else next(self._differing, None)) is not None:
+            before, after = self.seen.get(key), self._latest.get(key, self._kept.get(key))
+            is_change = before is not after and before != after
+            if is_change and is_held(key):
+                continue
+            if self._kept.pop(key, None) is not None:
+                self._again.append(key)  # it may be removed now
+            if after is None:
+                self.seen.pop(key, None)
+            else:
+                self.seen[key] = after
+            if is_change:
                 return change_of(key, before, after, self.feed.at)
-            if not self._kept or self._latest is None:
-                break
-            self._kept = {}
-            self._aim(self._latest)
         return None
-
-    def _aim(self, target: Mapping[Any, T]) -> None:
-        before = self.seen or {}
-        self.seen, self._target, self._differing = dict(before), target, differing(before, target)

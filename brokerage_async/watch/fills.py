@@ -18,12 +18,10 @@ from .._generated.operations import ORDERS_LIST
 from ..errors import LIST_CHANGED, NotFoundError, ResponseDecodeError
 from ..observers import FillSeen
 from .diff import SILENT, UNCHANGED, Change, Unchanged
-from .executions import Books, Discrepancy, Execution, Fill, FillKind, Item
-from .feed import Cursor, Feed, Listener, OnError
-from .ledger import Ledger
+from .feed import Cursor, is_fatal
+from .ledger import Books, Discrepancy, Execution, Fill, FillKind, Item, Ledger
 from .lists import Listing
 from .poll import Iteration
-from .schedule import is_fatal
 from .state import ItemCodec
 
 QUIET_SECONDS: Final = 5.0
@@ -80,35 +78,33 @@ class FillCodec(ItemCodec[Item]):
         return msgspec.json.decode(data, type=types[json.loads(key)[1]])
 
 
+@attrs.define(eq=False, repr=False)
 class FillReader:
     """Reads what the ledger of an account needs: its orders with each poll, the other witnesses after quiet moments.
 
-    ``on_failure`` gets the failures of comparisons, which do not delay the next fill.
+    It begins where the consumer of ``cursor`` stands. Failures of comparisons do not delay the next fill.
     """
 
-    def __init__(
-        self,
-        endpoints: Endpoints,
-        account_number: str,
-        *,
-        now: Callable[[], datetime],
-        on_event: Callable[[FillSeen], object],
-    ) -> None:
-        self.ledger: Ledger = Ledger(account_number)
-        self.on_failure: OnError = lambda _: None
-        self._api = endpoints
-        self._account = account_number
-        self._now = now
-        self._on_event = on_event
-        self._created = running_loop().time()
-        self._check_at = self._created
-        self._read_at: datetime | None = None
-        self._reported: list[Item] | None = None
-        self._has_news = False
-        self._absent: set[str] = set()
+    _api: Endpoints
+    _account: str
+    _now: Callable[[], datetime]
+    _on_event: Callable[[FillSeen], object]
+    cursor: Cursor[Item] = attrs.field(init=False)
+    ledger: Ledger = attrs.field(init=False)
+    _created: float = attrs.field(factory=lambda: running_loop().time(), init=False)
+    _check_at: float = attrs.field(init=False)
+    _read_at: datetime | None = attrs.field(default=None, init=False)
+    _reported: list[Item] | None = attrs.field(default=None, init=False)
+    _has_news: bool = attrs.field(default=False, init=False)
+    _absent: set[str] = attrs.field(factory=set, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.ledger, self._check_at = Ledger(self._account), self._created
 
     async def read(self, _: Endpoints | None = None) -> Iterable[Item] | Literal[Unchanged.UNCHANGED]:
         """Return the items of the ledger after one more poll."""
+        if self.ledger.books is None and self.cursor.seen:
+            self.ledger.restore(self.cursor.seen.values())
         self._has_news = await self._observe()
         clock = running_loop().time
         if clock() >= self._check_at:
@@ -117,7 +113,7 @@ class FillReader:
             except Exception as error:
                 if is_fatal(error, 1):
                     raise
-                self.on_failure(error)
+                self.cursor.listener.on_failure(error)
                 settled = False
             self._check_at = max(self._check_at, clock() + (CHECK_INTERVAL if settled else RECHECK_INTERVAL))
         items = self.ledger.items()
@@ -176,29 +172,11 @@ class FillReader:
                 self._on_event(FillSeen(source=source, delay=max(0.0, (now - fill.filled_at).total_seconds())))
 
 
-class FillCursor(Cursor[Item]):
-    """Position of the consumer of the fills of one account, whose reader goes on where the state ends."""
-
-    def __init__(self, feed: Feed[Item], reader: FillReader) -> None:
-        super().__init__(feed)
-        self._reader = reader
-
-    def attach(self, listener: Listener) -> None:
-        """Poll, and report failures of comparisons, too."""
-        super().attach(listener)
-        self._reader.on_failure = listener.on_failure
-
-    def seed(self, items: Mapping[Any, Item]) -> None:
-        """Begin where the consumer stood."""
-        super().seed(items)
-        self._reader.ledger.restore(items.values())
-
-
 class FillWatcher(Iteration[Fill | Discrepancy]):
     """Async iterator over the executions of accounts, each once, from ``client.watch.fills``.
 
     It is closed, dropped and cancelled like a `Watcher`, and its state is used in the same way.
     """
 
-    def __init__(self, parts: Mapping[str, FillCursor], **options: Any) -> None:
+    def __init__(self, parts: Mapping[str, Cursor[Item]], **options: Any) -> None:
         super().__init__(parts, report=_report, derive=FILLS.derive, codec=FillCodec(None), **options)

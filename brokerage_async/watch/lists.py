@@ -1,25 +1,30 @@
-"""Lists of a client that can be watched: keys of their items, changes worth reporting, and conditional fetches."""
+"""Lists of a client that can be watched: keys, changes worth reporting, conditional fetches, and single orders."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from datetime import date, datetime, timedelta
 from operator import attrgetter
-from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypedDict, TypeVar, cast
 
 import attrs
 
+from .._arguments import running_loop
 from .._generated.endpoints import Endpoints
-from .._generated.models import AccountBalance, MarketSession, Order, Position, QuoteAlert
+from .._generated.models import AccountBalance, InstrumentType, MarketSession, Order, OrderStatus, Position, QuoteAlert
 from .._generated.operations import BALANCES_LIST, POSITIONS_LIST
-from ..errors import InvalidRequestError
+from ..errors import InvalidRequestError, NotFoundError
 from ..operation import BoundCall, Executor, Guard, Operation, Pager
+from ..protocol.order_status import TERMINAL, is_complete
 from ..protocol.validation.requests import check
-from .diff import UNCHANGED, AlertKind, Change, ChangeKind, Derive, Unchanged
-from .feed import FetchItems
-from .orders import is_terminal
+from .diff import UNCHANGED, AlertKind, Change, ChangeKind, Derive
+from .feed import Cursor, Feed, Listener, OnError, is_fatal
 
 T = TypeVar("T")
 E = TypeVar("E")
+
+logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
 
 def alert_changes(change: Change[QuoteAlert]) -> Iterable[Change[QuoteAlert]]:
@@ -64,6 +69,16 @@ class BalanceKey(NamedTuple):
     def of(cls, balance: AccountBalance) -> BalanceKey | None:
         """Return the key of a balance, None without an account."""
         return cls(balance.account_number, balance.currency or "") if balance.account_number else None
+
+
+def is_terminal(order: Order) -> bool:
+    """Return True if the status of ``order`` is final; `is_complete` says whether it shows all its fills.
+
+    An unknown status counts as terminal if the order has a ``terminal_at``.
+    """
+    if order.status is None or not order.status.is_known:
+        return order.terminal_at is not None
+    return order.status in TERMINAL
 
 
 @attrs.frozen(kw_only=True)
@@ -151,12 +166,8 @@ def check_accounts(account_numbers: Iterable[str], operation: Operation[Any]) ->
     return tuple(dict.fromkeys(accounts))
 
 
-class BodyUnchanged(Exception):  # noqa: N818 - a signal to `conditional_fetch`
-    """The body is byte for byte the previous one."""
-
-
 class ConditionalExecutor:
-    """Executor for one repeated read: a body equal to the previous one is not decoded."""
+    """Executor for one repeated read: instead of a body equal to the previous one it returns `UNCHANGED`, undecoded."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
@@ -169,10 +180,10 @@ class ConditionalExecutor:
         return await self._executor.fetch_if_changed(call, previous_body)
 
     async def execute(self, call: BoundCall[T], *, guard: Guard | None = None) -> T:
-        """Return the decoded result, or raise `BodyUnchanged`."""
+        """Return the decoded result, or `UNCHANGED`, which endpoints return as it is."""
         found = await self._executor.fetch_if_changed(call, self._previous_body)
         if found is None:
-            raise BodyUnchanged
+            return cast("T", UNCHANGED)
         value, self._previous_body = found
         if self._previous_body is not None or not call.operation.identity:
             self._rows, self._missed = {}, frozenset()
@@ -189,19 +200,117 @@ class ConditionalExecutor:
         return self._executor.paginate(call)
 
 
-def conditional_fetch(
-    executor: Executor, read: Callable[[Endpoints], Awaitable[Iterable[T] | Literal[Unchanged.UNCHANGED]]]
-) -> FetchItems[T]:
-    """Build a fetch for `poll` from one endpoint call.
+HISTORY = timedelta(days=401)
+"""Age of the oldest orders that are looked up: 400 days, and one because a search counts days in US Eastern time."""
 
-    It returns `UNCHANGED`, without decoding, if the body equals the previous one.
+
+class LiveFilters(TypedDict, total=False):
+    """Filters of the list of orders that work or are of today. See ``client.orders.list_live``."""
+
+    statuses: Sequence[OrderStatus | str]
+    start_date: date
+    end_date: date
+    start_at: datetime
+    end_at: datetime
+    underlying_symbol: str
+    underlying_instrument_type: InstrumentType | str
+    futures_symbol: str
+
+
+MAX_LOOKUPS = 3
+"""Lookups that must not find an order before it counts as nonexistent: lists may lag behind."""
+
+LOOKUP_INTERVAL = 300.0
+"""Seconds between two lookups of a working order that is not on today's list."""
+
+ABSENT_LOOKUP_INTERVAL = 5.0
+"""Seconds between two lookups of an order that was not found, or lacks fills."""
+
+FILLS_DELAY = 30.0
+"""Seconds that a terminal order may lack fills: of several legs, the first one's fill ends it."""
+
+
+async def until_terminal(
+    feed: Feed[Order],
+    id: str,  # noqa: A002
+    look_up: Callable[[str], Awaitable[Order | None]],
+    *,
+    follow: bool = False,
+    on_error: OnError | None = None,
+) -> Order:
+    """Return an order once it is complete. With ``follow`` the one that works in its place, however often replaced.
+
+    A replacement that a fill of its original has ended never worked: the original is returned, with that fill.
+
+    It is followed on the list that ``feed`` polls, and with ``look_up`` while it is not on that list.
+
+    Raises:
+        NotFoundError: several lookups did not find the order.
     """
-    api = Endpoints(ConditionalExecutor(executor))
+    listener, cursor = Listener(on_error), Cursor[Order](feed)
+    replaced, before = set[str](), None
+    cursor.attach(listener)
+    try:
+        while True:
+            order = await _until_complete(feed, listener, id, look_up)
+            if before is not None and _has_fills(before) and not (order.live_at or _has_fills(order)):
+                return before
+            replaced.add(id)
+            successor = None if order.status is OrderStatus.FILLED else order.replacing_order_id
+            if not follow or successor is None or successor in replaced:
+                return order
+            id, before = successor, order  # noqa: A001
+    finally:
+        feed.release(cursor)
+        await feed.join()
 
-    async def fetch() -> Any:
-        try:
-            return await read(api)
-        except BodyUnchanged:
-            return UNCHANGED
 
-    return fetch
+async def _until_complete(
+    feed: Feed[Order],
+    listener: Listener,
+    id: str,  # noqa: A002
+    look_up: Callable[[str], Awaitable[Order | None]],
+) -> Order:
+    """Return this very order once it is complete, or terminal too long to expect its fills."""
+    clock = running_loop().time
+    absent, due, end = 0, 0.0, None
+    while True:
+        listener.check()
+        feed.check()
+        latest = feed.latest
+        order = None if latest is None else latest.get(id)
+        if listed := order is not None:
+            absent, due = 0, 0.0  # looked up at once if it leaves the list
+        elif latest is not None and clock() >= due:
+            try:
+                order = await look_up(id)
+            except Exception as error:
+                if is_fatal(error, 1):
+                    raise
+                listener.on_failure(error)
+            else:
+                absent = absent + 1 if order is None else 0
+            if absent == MAX_LOOKUPS:
+                raise NotFoundError(
+                    f"order {id} was not found in {MAX_LOOKUPS} lookups: it is neither on today's list nor among the "
+                    f"orders of the last {HISTORY.days - 1} days; a sandbox or simulator that was reset has forgotten "
+                    "its orders",
+                    code="record_not_found",
+                )
+            works = order is not None and not is_terminal(order)
+            due = clock() + (LOOKUP_INTERVAL if works else ABSENT_LOOKUP_INTERVAL)
+        if order is not None and is_terminal(order):
+            if is_complete(order) or order.status not in TERMINAL:
+                return order
+            end = clock() + FILLS_DELAY if end is None else end
+            if clock() >= end:
+                logger.warning("order %s is %s, but shows not all fills after %g s", id, order.status, FILLS_DELAY)
+                return order
+        if feed.latest is latest:
+            times = [each for each in (None if latest is None or listed else due, end) if each is not None]
+            feed.begin()
+            await listener.wait(min(times) - clock() if times else None)
+
+
+def _has_fills(order: Order) -> bool:
+    return any(leg.fills for leg in order.legs or ())

@@ -22,9 +22,8 @@ from .._generated.models import MarketSession
 from ..errors import InvalidRequestError
 from ..protocol.timetable import is_open
 from .diff import Change, change_of
-from .feed import Cursor, Feed
+from .feed import Cursor, Feed, is_fatal
 from .poll import Watcher
-from .schedule import is_fatal
 from .state import ItemCodec
 
 logger: logging.Logger = logging.getLogger("brokerage_async.watch")

@@ -17,10 +17,8 @@ from typing import Any, Generic, Self, TypeVar
 
 from ..errors import ConfigurationError, NotFoundError, PermissionDeniedError
 from .diff import SILENT, Acknowledgeable, Change, Derive, state_of
-from .durable import ChangeLog
-from .feed import Cursor, Feed, FetchItems, Listener, OnError, utc_now
-from .schedule import Pacing, Schedule, is_fatal
-from .state import ItemCodec, WatchState
+from .feed import Cursor, Feed, FetchItems, Listener, OnError, Pacing, Schedule, is_fatal, utc_now
+from .state import ChangeLog, ItemCodec, WatchState
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Acknowledgeable)
@@ -36,7 +34,7 @@ class Iteration(AsyncIterator[R], Generic[R]):
         self,
         parts: Mapping[str, Cursor[Any]],
         *,
-        report: Callable[[Change[Any]], R],
+        report: Callable[[Change[Any]], Any] = lambda change: change,
         on_error: OnError | None = None,
         derive: Derive | None = None,
         state: WatchState | None = None,
@@ -128,11 +126,12 @@ class Iteration(AsyncIterator[R], Generic[R]):
             if (change := self._pull()) is None:
                 return None
             self._ready.extend(each for each in self._derive(change) if each.kind != SILENT)
-        return self._report(self._ready.popleft())
+        found: R = self._report(self._ready.popleft())
+        return found
 
-    def _pull(self) -> Change[Any] | None:
+    def _pull(self, is_held: Callable[[Any], bool] = lambda _: False) -> Change[Any] | None:
         for part, cursor in self._parts.items():
-            if (change := cursor.take()) is not None:
+            if (change := cursor.take(is_held)) is not None:
                 self._parts[part] = self._parts.pop(part)  # the other parts are next
                 return change
         return None
@@ -182,22 +181,10 @@ class Watcher(Iteration[Change[T]], Generic[T]):
     be used, ``anext`` raises `WatchStateError`, and the iteration can continue after it, too.
     """
 
-    def __init__(
-        self,
-        parts: Mapping[str, Cursor[Any]],
-        *,
-        report: Callable[[Change[Any]], Change[T]] = lambda change: change,
-        **options: Any,
-    ) -> None:
-        super().__init__(parts, report=report, **options)
-
     @property
     def snapshot(self) -> dict[Any, T]:
         """The items by key after all changes reported so far. A failed account keeps its last items."""
-        items = {key: item for cursor in self._parts.values() for key, item in (cursor.seen or {}).items()}
-        if self._log is not None:
-            items |= self._log.before_pending()
-        return {key: item for key, item in items.items() if item is not None}
+        return {key: item for cursor in self._parts.values() for key, item in (cursor.seen or {}).items()}
 
 
 class AccountsWatcher(Watcher[T]):

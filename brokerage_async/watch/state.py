@@ -1,4 +1,4 @@
-"""Durable position of a watcher's consumer: its values, their form, and the protocol of a place that keeps them.
+"""State of a watcher: the position of its consumer, kept durably.
 
 A state holds the items that the consumer has acknowledged, as it saw them last, and the changes that were reported to
 it and are not acknowledged yet. Changes are stored before they are reported, so that a consumer that crashed gets the
@@ -8,18 +8,39 @@ change at a time: the size of a state is bounded by the size of its list.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
+import logging
+import os
+import secrets
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import attrs
 
+from .._arguments import running_loop
 from ..errors import BrokerageError, ConfigurationError
-from .diff import AlertKind, Change, ChangeKind
+from ..http.concurrency import GroupCommit, outliving, result_of
+from .diff import SILENT, Acknowledgeable, AlertKind, Change, ChangeKind, Derive
+from .feed import Cursor, Listener
+
+if TYPE_CHECKING:  # SQLite is loaded when it is needed
+    import sqlite3
+
+    from ..storage.sqlite_file import SqliteFile
+    from ..storage.subject import Subject
+
+logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
 T = TypeVar("T")
+R = TypeVar("R")
+A = TypeVar("A", bound=Acknowledgeable)
 
 
 class WatchStateError(BrokerageError):
@@ -188,3 +209,322 @@ class ItemCodec(Generic[T]):
 
 def _tupled(key: Any) -> Any:
     return tuple(map(_tupled, key)) if isinstance(key, list) else key
+
+
+MAX_BATCH = 32
+"""Changes that are stored at a time before they are reported. Each of these transactions waits for the disk once."""
+
+MAX_UNACKNOWLEDGED = 60.0
+"""Seconds for which a newer change may be held back before a warning says so, once."""
+
+
+class Entry(NamedTuple):
+    """A change that is not acknowledged."""
+
+    stored: StoredChange
+    change: Change[Any]
+
+
+@attrs.define(eq=False, repr=False)
+class ChangeLog:
+    """The changes of a watcher with a state. It does not refer to the watcher: changes outlive that.
+
+    At most one change of a key is open (reported and not acknowledged) at a time. The cursors pass over that key until
+    then: its changes keep their order however many workers handle them, and those in between become one.
+    """
+
+    _parts: Mapping[str, Cursor[Any]]
+    _state: WatchState
+    _name: str
+    _codec: ItemCodec[Any]
+    _derive: Derive
+    _listener: Listener
+    _identity: str | None = attrs.field(default=None, init=False)
+    _loop: asyncio.AbstractEventLoop | None = attrs.field(default=None, init=False)
+    _sequence: int = attrs.field(default=0, init=False)
+    _begun: set[str] = attrs.field(factory=set, init=False)
+    _beginning: dict[str, dict[str, bytes]] = attrs.field(factory=dict, init=False)
+    _held_since: dict[Any, float] = attrs.field(factory=dict, init=False)  # keys that were passed over
+    _is_warned: bool = attrs.field(default=False, init=False)
+    _is_left: bool = attrs.field(default=False, init=False)
+    _entries: dict[int, Entry] = attrs.field(factory=dict, init=False)
+    _open: dict[Any, deque[Entry]] = attrs.field(factory=dict, init=False)
+    _due: deque[Entry] = attrs.field(factory=deque, init=False)
+    _unwritten: list[Entry] = attrs.field(factory=list, init=False)
+    _silent: set[int] = attrs.field(factory=set, init=False)
+    _writing: asyncio.Task[None] | None = attrs.field(default=None, init=False)
+    _acknowledgements: GroupCommit = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._acknowledgements = GroupCommit(self._settle, self._is_unsettled)
+
+    @property
+    def must_write(self) -> bool:
+        """True if something has to be stored before the next change can be reported."""
+        return self._identity is None or bool(self._unwritten or self._beginning or self._silent)
+
+    def take(
+        self, pull: Callable[[Callable[[Any], bool]], Change[Any] | None], report: Callable[[Change[Any]], A]
+    ) -> A | None:
+        """Return the next stored change. Otherwise ``pull`` new ones of keys that are not held, to be stored next."""
+        if not (self._due or self.must_write):
+            self._begin_parts()
+            while len(self._unwritten) < MAX_BATCH and (change := pull(self._holds)) is not None:
+                for derived in self._derive(change):  # in one transaction: the item after the first implies the others
+                    self._sequence += 1
+                    self._add(Entry(self._codec.store(derived, self._sequence), derived))
+        if self._identity is None or not self._due:
+            return None
+        entry = self._due.popleft()
+        return attrs.evolve(
+            report(entry.change),
+            idempotency_key=entry.stored.idempotency_key(self._identity),
+            acknowledge=partial(self._acknowledge, entry.stored.sequence),
+        )
+
+    async def write(self) -> None:
+        """Open the state, or store the changes taken. A write that a cancelled call began is completed regardless."""
+        self._loop = running_loop()
+        if self._writing is None or self._writing.done():
+            self._writing = outliving(self._open_state() if self._identity is None else self._store(), "write")
+        await result_of(self._writing)
+
+    async def release(self) -> None:
+        """Release the state after the writes under way, even if the call is cancelled."""
+        self._is_left = True
+        await result_of(outliving(self._release(), "write"))
+
+    def _begin_parts(self) -> None:
+        for part, cursor in self._parts.items():
+            if part not in self._begun and cursor.refresh():  # its first items are acknowledged from the outset
+                known = cursor.seen or {}
+                self._beginning[part] = {self._codec.text_of(key): self._codec.encode(known[key]) for key in known}
+                self._begun.add(part)
+
+    def _holds(self, key: Any) -> bool:
+        """Return whether a change of ``key`` is open, so that a newer one waits. Warn once if that takes long."""
+        if key not in self._open:
+            return False
+        now = running_loop().time()
+        if now - self._held_since.setdefault(key, now) >= MAX_UNACKNOWLEDGED and not self._is_warned:
+            self._is_warned = True
+            logger.warning("changes of %r wait until the last one is acknowledged: await change.ack()", key)
+        return True
+
+    def _add(self, entry: Entry) -> None:
+        self._entries[entry.stored.sequence] = entry
+        self._open.setdefault(entry.change.key, deque()).append(entry)
+        self._unwritten.append(entry)
+
+    def _deliver(self) -> None:
+        """Make stored changes due, of each key the first. A silent one, which its key has alone, is settled next."""
+        for entry in self._unwritten:
+            if entry.change.kind == SILENT:
+                self._silent.add(entry.stored.sequence)
+            elif self._open[entry.change.key][0] is entry:
+                self._due.append(entry)
+        self._unwritten.clear()
+
+    async def _open_state(self) -> None:
+        standing, codec = await self._state.open(self._name), self._codec
+        try:
+            known = dict(codec.read(key, data) for key, data in standing.items.items())
+            for entry in [Entry(stored, codec.restore(stored)) for stored in standing.reported]:
+                self._add(entry)
+                known[entry.change.key] = entry.change.after
+            self._deliver()
+            self._begun, self._sequence = set(standing.begun), standing.sequence
+            for part in self._begun & self._parts.keys():
+                self._parts[part].seed(
+                    {key: item for key, item in known.items() if item is not None and part in ("", key[0])}
+                )
+        except BaseException:
+            await self._state.aclose()
+            raise
+        self._identity = standing.identity
+
+    async def _store(self) -> None:
+        beginning = dict(self._beginning)
+        await self._state.report([entry.stored for entry in self._unwritten], beginning)
+        for part in beginning:
+            del self._beginning[part]
+        self._deliver()
+        if self._silent:
+            await self._settle(self._silent)
+            self._silent = set()
+
+    async def _acknowledge(self, sequence: int) -> None:
+        """Record that the consumer is done with a change."""
+        if running_loop() is not self._loop:
+            raise ConfigurationError(
+                "a change belongs to the event loop of its watcher: pass change.ack() to it with "
+                "asyncio.run_coroutine_threadsafe(change.ack(), loop)"
+            )
+        await self._acknowledgements.add(sequence)
+
+    def _is_unsettled(self, sequence: int) -> bool:
+        if self._is_left and sequence in self._entries:
+            raise WatchStateError("the watcher is closed: the change will be reported again by the next one")
+        return sequence in self._entries
+
+    async def _settle(self, sequences: AbstractSet[int]) -> None:
+        await self._state.acknowledge(sequences)
+        for sequence in sorted(sequences):
+            key = self._entries.pop(sequence).change.key
+            entries = self._open[key]
+            entries.popleft()
+            if entries:
+                self._due.append(entries[0])
+            else:
+                del self._open[key]
+                self._held_since.pop(key, None)
+                self._parts["" if "" in self._parts else key[0]].revisit(key)
+        self._listener.wake()
+
+    async def _release(self) -> None:
+        if self._writing is not None and not self._writing.done():
+            await asyncio.wait({self._writing})
+        await self._acknowledgements.finish()
+        if self._identity is not None:
+            await self._state.aclose()
+
+
+VERSION = 1
+APPLICATION_ID = 0x62617773
+"""Marks the file as a state of this library."""
+
+SCHEMA = (
+    "CREATE TABLE owner (feed TEXT NOT NULL, identity TEXT NOT NULL, sequence INTEGER NOT NULL)",
+    "CREATE TABLE begun (part TEXT PRIMARY KEY) WITHOUT ROWID",
+    "CREATE TABLE items (key TEXT PRIMARY KEY, item BLOB NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE reported (sequence INTEGER PRIMARY KEY, key TEXT NOT NULL, kind TEXT NOT NULL, at TEXT NOT NULL, "
+    "before BLOB, after BLOB)",
+    f"PRAGMA application_id = {APPLICATION_ID}",
+    f"PRAGMA user_version = {VERSION}",
+)
+
+KEEP = "INSERT OR REPLACE INTO items SELECT key, after FROM reported WHERE sequence = ? AND after IS NOT NULL"
+DROP = "DELETE FROM items WHERE key = (SELECT key FROM reported WHERE sequence = ? AND after IS NULL)"
+DONE = "DELETE FROM reported WHERE sequence = ?"
+
+
+class SqliteState:
+    """State of one watcher in the file ``path``, created (readable by its owner only) if it is missing.
+
+    Pass it to a watcher, which opens it with the first change and releases it when it is closed::
+
+        async with client.watch.orders("me", [account], state=SqliteState("watch.db")) as changes:
+            async for change in changes:
+                async with change:  # acknowledged at its end, unless it raises
+                    ...
+
+    Every acknowledgement is on disk when it returns. The file holds the items of the list (orders, positions), never a
+    token. It belongs to one watcher at a time, of one list, and not on a network file system. A missing or empty file
+    is a fresh start.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path: Path = Path(path)
+        self._absolute = self.path.absolute()  # wherever the process goes before it is opened
+        self._file: SqliteFile | None = None
+
+    def __repr__(self) -> str:
+        return f"SqliteState({str(self.path)!r})"
+
+    async def open(self, feed: str) -> Standing:
+        """Open the file for the watcher of ``feed``, and return its content."""
+        from ..storage.sqlite_file import SqliteFile
+        from ..storage.subject import Subject
+
+        subject = Subject(
+            kind="watch state",
+            name=self.path,
+            error=WatchStateError,
+            loss="; changes acknowledged in them are reported again",
+            in_use="another watcher has it open: close that one, or give each watcher a file of its own",
+        )
+        if self._file is not None:
+            raise subject.unusable(subject.in_use)
+        self._file = SqliteFile(self._absolute, subject, set_up=_set_up, exclusive=True)
+        try:
+            return await self._run(lambda connection: _read(connection, feed, subject))
+        except BaseException:
+            await self.aclose()
+            raise
+
+    async def report(self, changes: Sequence[StoredChange], begun: Mapping[str, Mapping[str, bytes]]) -> None:
+        """Store changes before they are reported, and the first items of parts of the collection."""
+
+        def write(connection: sqlite3.Connection) -> None:
+            for part, items in begun.items():
+                connection.execute("INSERT OR IGNORE INTO begun VALUES (?)", (part,))
+                connection.executemany("INSERT OR REPLACE INTO items VALUES (?, ?)", items.items())
+            connection.executemany(
+                "INSERT OR REPLACE INTO reported VALUES (?, ?, ?, ?, ?, ?)", map(attrs.astuple, changes)
+            )
+            if changes:
+                connection.execute("UPDATE owner SET sequence = max(sequence, ?)", (changes[-1].sequence,))
+
+        await self._run(write)
+
+    async def acknowledge(self, sequences: Iterable[int]) -> None:
+        """Move changes to the acknowledged items. Those that are acknowledged already are left out."""
+
+        def write(connection: sqlite3.Connection) -> None:
+            for sequence in sorted(sequences):
+                for statement in (KEEP, DROP, DONE):
+                    connection.execute(statement, (sequence,))
+
+        await self._run(write)
+
+    async def aclose(self) -> None:
+        """Release the file, after the writes that are under way. Repeating it is harmless."""
+        if (file := self._file) is not None:
+            await file.aclose()
+            if self._file is file:
+                self._file = None
+
+    async def _run(self, work: Callable[[sqlite3.Connection], R]) -> R:
+        """Return the result of ``work``, which is one transaction."""
+        from ..storage.sqlite_file import transaction
+
+        def transact(connection: sqlite3.Connection) -> R:
+            with transaction(connection):
+                return work(connection)
+
+        if self._file is None:
+            raise WatchStateError(f"the watch state {self.path} is closed")
+        return await self._file.run(transact)
+
+
+def _set_up(connection: sqlite3.Connection, subject: Subject) -> None:
+    """Create the tables in an empty file, or check that the file's tables can be used."""
+    from ..storage.sqlite_file import transaction
+
+    with transaction(connection):
+        if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
+            for statement in SCHEMA:
+                connection.execute(statement)
+        elif connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+            raise subject.unusable("it is a database of another kind")
+        elif (version := connection.execute("PRAGMA user_version").fetchone()[0]) != VERSION:
+            raise subject.unusable(f"its version {version} must be at most {VERSION}: use the release that wrote it")
+
+
+def _read(connection: sqlite3.Connection, feed: str, subject: Subject) -> Standing:
+    """Return the content of the file, which belongs to ``feed`` from now on."""
+    if (row := connection.execute("SELECT feed, identity, sequence FROM owner").fetchone()) is None:
+        row = (feed, secrets.token_hex(16), 0)
+        connection.execute("INSERT INTO owner VALUES (?, ?, ?)", row)
+    owner, identity, sequence = row
+    if owner != feed:
+        raise subject.unusable(f"it belongs to the watcher of {owner}, not of {feed}: give each a file of its own")
+    reported = connection.execute("SELECT sequence, key, kind, at, before, after FROM reported ORDER BY sequence")
+    names = [name for name, *_ in reported.description]
+    return Standing(
+        identity=identity,
+        begun=frozenset(part for (part,) in connection.execute("SELECT part FROM begun")),
+        items=dict(connection.execute("SELECT key, item FROM items").fetchall()),
+        reported=tuple(StoredChange(**dict(zip(names, row, strict=True))) for row in reported),
+        sequence=sequence,
+    )

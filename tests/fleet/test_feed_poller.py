@@ -16,9 +16,8 @@ from brokerage_async.fleet.feed_reader import Entry
 from brokerage_async.fleet.feed_scripts import ACK, ELECT, EXTEND, RENEW, TAKE
 from brokerage_async.fleet.fleet import Script
 from brokerage_async.watch import StoredChange, poll
-from brokerage_async.watch.feed import Feed
+from brokerage_async.watch.feed import Feed, Schedule
 from brokerage_async.watch.market import MarketCursor, MarketWatcher
-from brokerage_async.watch.schedule import Schedule
 from tests.fleet.engines import EngineServer, missing
 from tests.fleet.watched_list import LEASE, Lists, feed_of, published, publishing, quiet, take
 

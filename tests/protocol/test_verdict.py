@@ -8,7 +8,7 @@ from brokerage_async.order_entry.decisions import delivery_of, is_permanent, pre
 from brokerage_async.protocol.response import Response, read_error
 from brokerage_async.protocol.retry import Outcome, Processed, verdict_of
 from brokerage_async.stream import link
-from brokerage_async.watch.schedule import is_fatal
+from brokerage_async.watch.feed import is_fatal
 from tests.tables import for_each
 
 PAGE = b"<html>Forbidden</html>"

@@ -94,7 +94,7 @@ class History:
             self.check_polls(asyncio.get_running_loop().time() - start)
             await asyncio.sleep(3)
             self.check(not self.sim.streams.sessions, f"connections left: {self.sim.streams.sessions}")
-            links = (client.stream._account_link, client.stream._quote_link)
+            links = (client.stream._account_link, client.stream.quote_link)
             self.check(not any(link._sinks or link._endings or link._task for link in links), "sinks or tasks left")
             self.check(not links[1]._routes and not links[1]._last, "routes left")
 

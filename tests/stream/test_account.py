@@ -72,6 +72,14 @@ async def test_foreign_account_ends_its_stream_and_no_other(sim: Simulator, clie
 
 
 @in_world
+async def test_connection_whose_last_stream_is_refused_is_closed(sim: Simulator, client: Client) -> None:
+    async with asyncio.timeout(60), client.stream.account([sim.account_numbers[0], sim.foreign_account_number]) as bad:
+        with pytest.raises(errors.StreamRefusedError, match="did not accept"):
+            await within(30, bad)
+    assert sim.streams.sessions == []
+
+
+@in_world
 async def test_slow_consumer_leaves_and_gets_an_error_after_its_events(sim: Simulator, client: Client) -> None:
     account = sim.account_numbers[0]
     async with client.stream.account([account], limit=3) as slow:

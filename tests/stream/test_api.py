@@ -11,8 +11,8 @@ from brokerage_async.errors import ConfigurationError, InvalidRequestError
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
 from brokerage_async.stream import Conflate, DropOldest, Gap, Snapshot, UnknownEvent
-from brokerage_async.stream.access import StreamAccess
 from brokerage_async.stream.api import candle_symbol, streamer_symbols
+from brokerage_async.stream.link import StreamAccess
 from tests.fake_transport import FakeTransport
 from tests.loops import on_virtual_time
 from tests.stream.world import drain, in_world, world

@@ -8,7 +8,7 @@ import pytest
 
 from brokerage_async import Client, errors
 from brokerage_async.simulator import Simulator
-from brokerage_async.stream.doorbell import ringing
+from brokerage_async.stream.account import ringing
 from tests.loops import on_virtual_time
 from tests.stream.latency import dead_socket
 from tests.stream.world import SMALL, alert, buy, drain, in_world, within, world
@@ -178,7 +178,8 @@ async def test_stream_that_answers_a_cancellation_with_an_error_holds_nothing_up
     sim: Simulator, client: Client
 ) -> None:
     access = client.stream._access
-    async with asyncio.timeout(5), ringing(FailingStreams(), access, frozenset({"A1"}), frozenset(), print):
+    streams = FailingStreams()
+    async with asyncio.timeout(5), ringing(streams.account, print, access, frozenset({"A1"}), frozenset(), print):
         await asyncio.sleep(1)
 
 

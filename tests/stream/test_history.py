@@ -77,6 +77,19 @@ async def test_histories_at_once_and_candles_that_are_followed_share_the_places(
             assert 77 in [event.close for event in await drain(followed) if isinstance(event, models.Candle)]
 
 
+@in_world
+async def test_history_waits_for_its_turn_among_all_clients_with_one_source_of_prices(
+    sim: Simulator, client: Client
+) -> None:
+    start = sim.clock.time - timedelta(minutes=10)
+    async with sim.client(market_data=client) as other:
+        async with client.stream.quote_link.history_turn:
+            waiting = [asyncio.create_task(each.stream.history(["AAPL"], "5m", start)) for each in (client, other)]
+            await asyncio.sleep(60)
+            assert not any(each.done() for each in waiting)
+        assert all(await asyncio.gather(*waiting))
+
+
 @on_virtual_time
 async def test_history_of_500_symbols_is_whole_ordered_cut_and_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = count_candles(monkeypatch)

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from brokerage_async import models
 from brokerage_async.errors import ConfigurationError, SlowConsumerError
 from brokerage_async.protocol.streams.events import MARKET_EVENTS, AccountEvent, Gap, Snapshot
-from brokerage_async.stream.consumer import Sink
-from brokerage_async.stream.policies import (
+from brokerage_async.stream.consumer import (
     MARKET_POLICIES,
     BufferFullError,
     Conflate,
     DropOldest,
     EventBuffer,
     Fail,
+    Sink,
 )  # fmt: skip
 
 GAP = Gap(since=None, reason="test")

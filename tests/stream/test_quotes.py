@@ -248,6 +248,17 @@ async def test_refused_subscription_ends_its_stream_and_the_others_of_the_type_g
         assert symbols(await drain(other)) == {"SPY"}
 
 
+@in_world
+async def test_connection_whose_last_stream_has_a_refused_subscription_is_closed(
+    sim: Simulator, client: Client
+) -> None:
+    async with asyncio.timeout(60), ready(client.stream.quotes(["ZZZZ"])) as refused:
+        sim.streams.sessions[0].push(refuse())
+        with pytest.raises(errors.StreamRefusedError, match="refused Quote of ZZZZ"):
+            await within(30, refused)
+    assert sim.streams.sessions == []
+
+
 @on_virtual_time
 async def test_channel_that_the_service_closes_is_opened_again_with_a_gap_for_its_type_alone() -> None:
     async with (

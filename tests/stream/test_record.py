@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import threading
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -14,11 +15,12 @@ import pytest
 from typer.testing import CliRunner
 
 from brokerage_async import Client, errors, models
+from brokerage_async.arrow import segments
 from brokerage_async.arrow.rows import event_schema
 from brokerage_async.arrow.segments import Segment, batches_of, recorded_files, rewrite
 from brokerage_async.cli.app import app
 from brokerage_async.simulator import Simulator, read_prices, run
-from brokerage_async.stream import Recording
+from brokerage_async.stream import Recording, record
 from brokerage_async.tickets import buy_to_open, limit
 from tests.stream.world import SMALL, in_world
 
@@ -94,6 +96,29 @@ def test_segment_cut_at_any_byte_gives_the_batches_before(tmp_path: Path) -> Non
     [path] = recorded_files(tmp_path)
     assert path.suffix == ".parquet"
     assert [(batch.num_rows, gaps) for batch, gaps in batches_of(path)] == [(6, [GAP])]
+
+
+async def test_cancelled_recorder_keeps_its_directory_until_its_files_are_rewritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_go_on = threading.Event()
+    monkeypatch.setattr(record, "MAX_INLINE", 0)
+    monkeypatch.setattr(segments, "rewrite", lambda path: may_go_on.wait(30) and rewrite(path))
+    recorder = record.Recorder(tmp_path)
+    schema, now = event_schema(models.Trade), datetime(2026, 6, 10, tzinfo=UTC)
+    batch = pyarrow.RecordBatch.from_pylist([{"event_symbol": "A", "price": 1.0, "received_at": now}], schema)
+    recorder.write(batch.replace_schema_metadata({"event_type": "Trade"}), {}, now)
+    closing = asyncio.create_task(recorder.aclose())
+    await asyncio.sleep(0.01)
+    closing.cancel()
+    await asyncio.wait({closing})
+    assert closing.cancelled()
+    with pytest.raises(errors.ConfigurationError, match="another recorder that is running"):
+        record.Recorder(tmp_path)
+    may_go_on.set()
+    await recorder.aclose()
+    assert [Path(name).suffix for name in names(tmp_path)] == [".parquet"]
+    await record.Recorder(tmp_path).aclose()
 
 
 def test_segment_beside_its_parquet_file_counts_once(tmp_path: Path) -> None:

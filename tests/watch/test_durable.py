@@ -11,10 +11,8 @@ import pytest
 
 from brokerage_async.errors import ConfigurationError, ServerError
 from brokerage_async.watch import AccountsWatcher, Change, ChangeKind, Watcher, WatchStateError, poll
-from brokerage_async.watch.durable import MAX_BATCH, MAX_UNACKNOWLEDGED
-from brokerage_async.watch.feed import Cursor, Feed
-from brokerage_async.watch.schedule import Schedule
-from brokerage_async.watch.state import ItemCodec
+from brokerage_async.watch.feed import Cursor, Feed, Schedule
+from brokerage_async.watch.state import MAX_BATCH, MAX_UNACKNOWLEDGED, ItemCodec
 from tests.tables import for_each
 from tests.watch.memory_state import MemoryState
 from tests.watch.scripted_service import quiet
@@ -306,6 +304,12 @@ async def test_derived_changes_are_stored_together_and_follow_one_another() -> N
         await two.ack()
         lists.rows = {"a": 2}
         await quiet(watcher)  # derived to nothing
+
+
+async def test_change_is_reported_at_once_though_many_before_it_are_derived_to_nothing() -> None:
+    lists, state = Lists(**{f"k{n}": 1 for n in range(5001)}), MemoryState()
+    async with durable(lists, state, derive=lambda change: [change] if change.key == "k5000" else []) as watcher:
+        await asyncio.wait_for(anext(watcher), 0.5)
 
 
 async def test_many_derived_changes_are_not_split_by_a_crash() -> None:

@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 
 from brokerage_async import Client, Environment, StaticToken
+from brokerage_async._generated.endpoints import Endpoints
 from brokerage_async._generated.operations import TRANSACTIONS_LIST, WATCHLISTS_LIST
 from brokerage_async.errors import ConfigurationError, NotFoundError, ServerError
 from brokerage_async.http.session import BrokerageSession
 from brokerage_async.protocol.response import Response
 from brokerage_async.watch import Watch, Watcher
 from brokerage_async.watch.diff import UNCHANGED
-from brokerage_async.watch.feed import Cursor, Feed
-from brokerage_async.watch.lists import ConditionalExecutor, conditional_fetch
+from brokerage_async.watch.feed import Cursor, Feed, Schedule
+from brokerage_async.watch.lists import ConditionalExecutor
 from brokerage_async.watch.poll import poll
-from brokerage_async.watch.schedule import Schedule
 from tests.fake_transport import FakeTransport, fail, ok
 from tests.loops import on_virtual_time
 from tests.tables import for_each
@@ -328,7 +328,7 @@ def listed(*names: str) -> Response:
     return ok({"items": [{"name": name} for name in names]})
 
 
-async def test_conditional_fetch_decodes_changed_bodies_only(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_conditional_executor_decodes_changed_bodies_only(monkeypatch: pytest.MonkeyPatch) -> None:
     read, decoded = BrokerageSession._read, list[object]()
 
     async def counted(self: Any, *arguments: Any) -> Any:
@@ -339,7 +339,7 @@ async def test_conditional_fetch_decodes_changed_bodies_only(monkeypatch: pytest
     down = [fail(500)] * 4
     transport = FakeTransport(listed("a"), listed("a"), listed("b"), *down, listed("b"), listed("a"), listed("a"))
     async with client_of(transport) as client:
-        fetch, other = (conditional_fetch(client.session, lambda api: api.watchlists.list()) for _ in range(2))
+        fetch, other = (Endpoints(ConditionalExecutor(client.session)).watchlists.list for _ in range(2))
         found: list[Any] = [await fetch() for _ in range(3)]
         with pytest.raises(ServerError):
             await fetch()

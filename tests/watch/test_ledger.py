@@ -10,8 +10,7 @@ from typing import Any
 import attrs
 
 from brokerage_async import models
-from brokerage_async.watch.executions import Books, Discrepancy, Execution, Item
-from brokerage_async.watch.ledger import Ledger
+from brokerage_async.watch.ledger import Books, Discrepancy, Execution, Item, Ledger
 from tests.tables import for_each
 
 NOON = datetime(2026, 6, 10, 16, tzinfo=UTC)

@@ -16,7 +16,7 @@ from brokerage_async._generated.models import MarketSession
 from brokerage_async.errors import ServerError
 from brokerage_async.protocol.timetable import is_open, timetable_range
 from brokerage_async.watch import Change, Watch
-from brokerage_async.watch.feed import Feed
+from brokerage_async.watch.feed import Feed, Schedule
 from brokerage_async.watch.market import (
     Boundary,
     MarketCursor,
@@ -27,7 +27,6 @@ from brokerage_async.watch.market import (
     boundaries_after,
     interval_at,
 )
-from brokerage_async.watch.schedule import Schedule
 from tests.loops import VirtualLoop, on_virtual_time
 from tests.tables import for_each
 from tests.watch.memory_state import MemoryState

@@ -10,14 +10,13 @@ import pytest
 from brokerage_async._generated.models import Fill, Order, OrderLeg, OrderStatus
 from brokerage_async.errors import ConfigurationError, NotFoundError
 from brokerage_async.watch import is_complete
-from brokerage_async.watch.feed import Feed
-from brokerage_async.watch.orders import (
+from brokerage_async.watch.feed import Feed, Schedule
+from brokerage_async.watch.lists import (
     ABSENT_LOOKUP_INTERVAL,
     FILLS_DELAY,
     MAX_LOOKUPS,
     until_terminal,
 )
-from brokerage_async.watch.schedule import Schedule
 
 pytestmark = pytest.mark.virtual_time
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import errors
-from brokerage_async.watch.schedule import MAX_LATENESS, MAX_RETRY_AFTER, Schedule
+from brokerage_async.watch.feed import MAX_LATENESS, MAX_RETRY_AFTER, Schedule
 from tests.tables import for_each
 
 seconds = st.floats(0.01, 100)
