@@ -12,6 +12,7 @@ from .._generated.models import InstrumentType
 from .._generated.operations import MARKET_DATA_BY_TYPE
 from ..errors import InvalidRequestError, NotFoundError
 from ..http.concurrency import ConcurrentMap
+from ..operation import Pager
 from ..protocol.validation.rules import add_months
 from ..symbols import instrument_type_of
 from .fetch import FetchBatch
@@ -48,6 +49,12 @@ def listed(read: Callable[[tuple[str, ...]], Awaitable[Iterable[L]]]) -> FetchBa
         return by_requested(batch, await read(batch))
 
     return fetch
+
+
+def paged(read: Callable[..., Pager[L]]) -> FetchBatch[L]:
+    """Adapt a paginated list that is filtered by symbols."""
+    # A page as large as the batch: a full page is the last one, with or without a pagination block.
+    return listed(lambda batch: read(symbols=batch, per_page=len(batch)).collect(max_items=len(batch)))
 
 
 def one_by_one(read: Callable[[str], Awaitable[T]]) -> FetchBatch[T]:
