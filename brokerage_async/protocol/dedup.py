@@ -43,7 +43,7 @@ class CompactSet:
 class RowIndex:
     """Map from the identity of a row to its content, both as hashes of 64 bits.
 
-    It keeps 16 bytes for each row: a million rows take some 20 MB, where a dict takes 130. Two rows that share both
+    It keeps 16 bytes for each `put`: a million rows take some 20 MB, where a dict takes 130. Two rows that share both
     hashes are taken for the same row.
     """
 
@@ -63,17 +63,12 @@ class RowIndex:
 
     def put(self, identity: int, content: int) -> None:
         """Store the content of an identity in place of any earlier one."""
-        bucket, pair = self._buckets[identity % _BUCKETS], _PAIR.pack(identity, content)
-        at = _find(bucket, pair[: _HASH.size], _PAIR.size)
-        if at < 0:
-            bucket += pair
-        else:
-            bucket[at : at + _PAIR.size] = pair
+        self._buckets[identity % _BUCKETS] += _PAIR.pack(identity, content)
 
 
 def _find(bucket: bytearray, digest: bytes, width: int = _DIGEST) -> int:
-    """Return the position of the entry that starts with ``digest``, or -1. All entries have the same width."""
-    at = bucket.find(digest)
+    """Return the position of the last entry that starts with ``digest``, or -1. All entries have the same width."""
+    at = bucket.rfind(digest)
     while at > 0 and at % width:  # a match that straddles two neighbours does not count
-        at = bucket.find(digest, at + 1)
+        at = bucket.rfind(digest, 0, at + len(digest) - 1)
     return at

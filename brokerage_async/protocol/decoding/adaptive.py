@@ -51,8 +51,8 @@ class Plan:
         wire: the generated wire struct.
         variant: the struct that msgspec fills, which is the generated one unless something was adapted.
         widened: the widened fields in it, each with the plan of its nested model, if it has one.
-        below: the fields whose nested structs hold widened fields, each with its plan.
-        is_typed: whether no field in it or below is widened.
+        below: the fields with widened fields in their structs, or with lists of variants, each with its plan.
+        is_typed: whether there are none of either.
     """
 
     wire: type[Wire]
@@ -182,7 +182,11 @@ class DecoderRegistry:
                 variant = msgspec.defstruct(  # type: ignore[assignment]
                     wire.__name__, definitions, bases=(Wire,), namespace=methods, module=wire.__module__
                 )
-            below = tuple((field, plan) for field, plan in plans.items() if not plan.is_typed)
+            below = tuple(
+                (field, plan)
+                for field, plan in plans.items()
+                if not plan.is_typed or (field.many and plan.variant is not field.child)
+            )
             loose = tuple((field, plans.get(field)) for field in widened)
             plan = self._plans[wire] = Plan(wire, variant, loose, below)
             return plan
