@@ -151,11 +151,7 @@ class Checkpoint:
 
 
 def put_in_place(path: Path, write: Callable[[Path], object]) -> None:
-    """Let ``write`` make a file, and put it in place. A reader sees the old file or the whole new one.
-
-    Raises:
-        ConfigurationError: the file cannot be written, or its format cannot hold a value. The old file is kept.
-    """
+    """Let ``write`` make a file, and put it in place. A reader sees the old file or the whole new one."""
     aside = path.with_name(f".{path.name}.tmp")
     try:
         with writing(path):

@@ -57,10 +57,7 @@ MAX_THROTTLE_PAUSE = 60.0
 
 
 def url_length(keys: Sequence[str]) -> int:
-    """Return the characters that ``keys`` add to a URL as array parameter.
-
-    The name of the parameter, which repeats, is included.
-    """
+    """Return the characters that ``keys`` add to a URL as array parameter, its repeated name included."""
     joined = "".join(keys)
     encoded = joined if joined.isascii() and joined.isalnum() else quote(joined, safe="", errors="replace")
     return 16 * len(keys) + len(encoded)
@@ -350,10 +347,7 @@ class BulkFetch(Generic[T]):
         return keys
 
     async def _resolve(self, batch: tuple[str, ...]) -> BulkResult[T]:
-        """Request a batch, and bisect it until every key is resolved: found, missing or failed.
-
-        Raises the errors that end the fetch, and the last of too many ambiguous failures in a row.
-        """
+        """Request a batch, and bisect it until every key is found, missing or failed, or an error ends the fetch."""
         max_ambiguous = max(MAX_CONSECUTIVE_AMBIGUOUS, 2 * self._concurrency * self._batch_size.bit_length())
         result: BulkResult[T] = BulkResult(found={})
         parts = [batch]

@@ -232,11 +232,7 @@ def _key_of(underlying: str) -> str:
 
 
 def _finished(target: Path, purpose: Mapping[str, Any]) -> UniverseResult:
-    """Return the result of a partition that is there, whole or without chains that failed.
-
-    Raises:
-        ConfigurationError: it holds something else.
-    """
+    """Return the result of a partition that is there, whole or without chains that failed. Raise if it is another."""
     manifest = json.loads((target / MANIFEST).read_text())
     for name, value in purpose.items():
         if manifest[name] != value:
