@@ -54,8 +54,8 @@ class Wire(msgspec.Struct, gc=False, forbid_unknown_fields=True, omit_defaults=T
 
 
 def build_list(wires: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the models of the structs in a field. It may hold models already."""
-    return tuple(wires[0].build_all(wires)) if wires and isinstance(wires[0], Wire) else tuple(wires)
+    """Return the models of the list of structs in a field. A tuple there holds models already."""
+    return tuple(wires[0].build_all(wires)) if wires and wires.__class__ is list else tuple(wires)
 
 
 class Shared(dict[tuple[Any, ...], tuple[T, ...]]):
