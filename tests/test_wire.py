@@ -39,6 +39,7 @@ def test_wire_rejects_unknown_keys_and_writes_extra_over_fields() -> None:
 def test_a_list_of_structs_is_built_and_one_of_models_is_left_alone() -> None:
     wire = PlantWire(height="1.25")
     assert build_list([wire, wire]) == build_list(("1.25", "1.25")) == ("1.25", "1.25")
+    assert SEEDS["1.25", "1.25"] == ("1.25", "1.25")
     assert build_list([]) == ()
 
 
@@ -60,15 +61,15 @@ SEEDS: Shared[Any] = Shared(SeedWire.build_new)
 
 
 def test_equal_lists_of_shared_models_become_one_tuple_unless_something_in_them_is_long() -> None:
-    one, other = [SeedWire(name="a"), SeedWire(name="b")], [SeedWire(name="a"), SeedWire(name="b")]
-    assert build_list(one) is build_list(other)
-    assert build_list(one) == (["a"], ["b"])
+    one, other = (SeedWire(name="a"), SeedWire(name="b")), (SeedWire(name="a"), SeedWire(name="b"))
+    assert SEEDS[one] is SEEDS[other]
+    assert SEEDS[one] == (["a"], ["b"])
     assert one[0].build() is other[0].build()
     assert SeedWire.build_new(one)[0] is not SeedWire.build_new(one)[0]
     assert SeedWire(name=1).build() != SeedWire(name="1").build()
-    for long in ([SeedWire(name="a" * 65)], [SeedWire(name="a")] * 65):
-        assert build_list(long) == build_list(long)
-        assert build_list(long) is not build_list(long)
+    for long in ((SeedWire(name="a" * 65),), (SeedWire(name="a"),) * 65):
+        assert SEEDS[long] == SEEDS[long]
+        assert SEEDS[long] is not SEEDS[long]
 
 
 def test_a_full_cache_of_shared_models_starts_over(monkeypatch: pytest.MonkeyPatch) -> None:

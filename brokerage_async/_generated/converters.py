@@ -378,8 +378,8 @@ class EquityWire(Wire, rename="kebab"):
             o.streamer_symbol = wire.streamer_symbol
             o.symbol = wire.symbol or ""
             o.underlying_product_type = wire.underlying_product_type
-            o.option_tick_sizes = None if (v := wire.option_tick_sizes) is None else build_list(v)
-            o.tick_sizes = None if (v := wire.tick_sizes) is None else build_list(v)
+            o.option_tick_sizes = None if (v := wire.option_tick_sizes) is None else _SHARED_TICKSIZE[tuple(v)]
+            o.tick_sizes = None if (v := wire.tick_sizes) is None else _SHARED_TICKSIZE[tuple(v)]
             o.id = wire.id
             o.cusip = wire.cusip
             o.is_fraud_risk = wire.is_fraud_risk
@@ -720,7 +720,9 @@ class FutureOptionProductWire(Wire, frozen=True, rename="kebab"):  # type: ignor
             o.clearing_exchange_code = wire.clearing_exchange_code
             o.clearing_price_multiplier = None if (v := wire.clearing_price_multiplier) is None else read_decimal(v)
             o.is_rollover = wire.is_rollover
-            o.futures_trading_cutoff_times = None if (v := wire.futures_trading_cutoff_times) is None else build_list(v)
+            o.futures_trading_cutoff_times = (
+                None if (v := wire.futures_trading_cutoff_times) is None else _SHARED_TRADINGCUTOFF[tuple(v)]
+            )
             built.append(o)
         return frozen(built, models.FutureOptionProduct)
 
@@ -4890,9 +4892,9 @@ class FutureWire(Wire, rename="kebab"):
             o.exchange_data = None if (v := wire.exchange_data) is None else raw_object(v)
             o.future_etf_equivalent = None if (v := wire.future_etf_equivalent) is None else v.build()
             o.future_product = None if (v := wire.future_product) is None else v.build()
-            o.tick_sizes = None if (v := wire.tick_sizes) is None else build_list(v)
-            o.option_tick_sizes = None if (v := wire.option_tick_sizes) is None else build_list(v)
-            o.spread_tick_sizes = None if (v := wire.spread_tick_sizes) is None else build_list(v)
+            o.tick_sizes = None if (v := wire.tick_sizes) is None else _SHARED_TICKSIZE[tuple(v)]
+            o.option_tick_sizes = None if (v := wire.option_tick_sizes) is None else _SHARED_TICKSIZE[tuple(v)]
+            o.spread_tick_sizes = None if (v := wire.spread_tick_sizes) is None else _SHARED_TICKSIZE[tuple(v)]
             built.append(o)
         return frozen(built, models.Future)
 
@@ -5013,8 +5015,10 @@ class FutureProductWire(Wire, rename="kebab"):
             o.underlying_identifier = wire.underlying_identifier
             o.market_sector = wire.market_sector
             o.supported = wire.supported
-            o.futures_trading_cutoff_times = None if (v := wire.futures_trading_cutoff_times) is None else build_list(v)
-            o.option_products = None if (v := wire.option_products) is None else build_list(v)
+            o.futures_trading_cutoff_times = (
+                None if (v := wire.futures_trading_cutoff_times) is None else _SHARED_TRADINGCUTOFF[tuple(v)]
+            )
+            o.option_products = None if (v := wire.option_products) is None else _SHARED_FUTUREOPTIONPRODUCT[tuple(v)]
             o.roll = None if (v := wire.roll) is None else v.build()
             built.append(o)
         return frozen(built, models.FutureProduct)
@@ -5180,7 +5184,9 @@ class FutureOptionProductDetailsWire(Wire, rename="kebab"):
             o.clearing_exchange_code = wire.clearing_exchange_code
             o.clearing_price_multiplier = None if (v := wire.clearing_price_multiplier) is None else read_decimal(v)
             o.is_rollover = wire.is_rollover
-            o.futures_trading_cutoff_times = None if (v := wire.futures_trading_cutoff_times) is None else build_list(v)
+            o.futures_trading_cutoff_times = (
+                None if (v := wire.futures_trading_cutoff_times) is None else _SHARED_TRADINGCUTOFF[tuple(v)]
+            )
             o.display_factor = None if (v := wire.display_factor) is None else read_decimal(v)
             o.exchange = wire.exchange
             o.product_type = wire.product_type
@@ -5377,7 +5383,7 @@ class CompactOptionChainWire(Wire, rename="kebab"):
             o.settlement_type = wire.settlement_type
             o.shares_per_contract = wire.shares_per_contract
             o.expiration_type = wire.expiration_type
-            o.deliverables = None if (v := wire.deliverables) is None else build_list(v)
+            o.deliverables = None if (v := wire.deliverables) is None else _SHARED_DELIVERABLE[tuple(v)]
             o.symbols = wire.symbols
             o.streamer_symbols = wire.streamer_symbols
             built.append(o)
@@ -5421,8 +5427,8 @@ class NestedOptionChainWire(Wire, rename="kebab"):
             o.root_symbol = wire.root_symbol
             o.option_chain_type = wire.option_chain_type
             o.shares_per_contract = wire.shares_per_contract
-            o.tick_sizes = None if (v := wire.tick_sizes) is None else build_list(v)
-            o.deliverables = None if (v := wire.deliverables) is None else build_list(v)
+            o.tick_sizes = None if (v := wire.tick_sizes) is None else _SHARED_TICKSIZE[tuple(v)]
+            o.deliverables = None if (v := wire.deliverables) is None else _SHARED_DELIVERABLE[tuple(v)]
             o.expirations = None if (v := wire.expirations) is None else build_list(v)
             built.append(o)
         return frozen(built, models.NestedOptionChain)
@@ -5717,7 +5723,7 @@ class FuturesOptionExpirationWire(Wire, rename="kebab"):
             o.strike_factor = None if (v := wire.strike_factor) is None else read_decimal(v)
             o.stops_trading_at = wire.stops_trading_at
             o.expires_at = wire.expires_at
-            o.tick_sizes = None if (v := wire.tick_sizes) is None else build_list(v)
+            o.tick_sizes = None if (v := wire.tick_sizes) is None else _SHARED_TICKSIZE[tuple(v)]
             o.strikes = None if (v := wire.strikes) is None else build_list(v)
             built.append(o)
         return frozen(built, models.FuturesOptionExpiration)

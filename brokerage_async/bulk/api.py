@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterable, Awaitable, Iterable
+import sys
+from collections.abc import AsyncIterable, Iterable
 from datetime import date
+from functools import partial
 from types import MappingProxyType
 from typing import TypedDict, TypeVar, Unpack
 
@@ -28,7 +30,7 @@ from .._generated.models import (
 )
 from ..errors import InvalidRequestError
 from ..http.session import BrokerageSession
-from .by_symbol import Types, by_type, checked_types, listed, one_by_one, over_range
+from .by_symbol import Types, by_type, checked_types, listed, one_by_one, over_range, paged
 from .fetch import BulkFetch, FetchBatch, Progress
 from .universe import UniverseFetch
 
@@ -87,12 +89,7 @@ class Bulk:
 
     def equities(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[Equity]:
         """Fetch equities by symbol, such as ``AAPL`` or ``BRK/B``."""
-
-        def read(batch: tuple[str, ...]) -> Awaitable[list[Equity]]:
-            # A page as large as the batch: a full page is the last one, with or without a pagination block.
-            return self._api.instruments.equities(symbols=batch, per_page=len(batch)).collect(max_items=len(batch))
-
-        return self._fetch("equities()", symbols, listed(read), Equity, **options)
+        return self._fetch("equities()", symbols, paged(self._api.instruments.equities), Equity, **options)
 
     def equity_options(
         self, symbols: Symbols, *, with_expired: bool | None = None, **options: Unpack[BulkOptions]
@@ -114,15 +111,8 @@ class Bulk:
         Expired ones are included only if ``only_active_futures`` is False.
         """
         _check_choice("only_active_futures", only_active_futures)
-
-        def read(batch: tuple[str, ...]) -> Awaitable[list[Future]]:
-            pages = self._api.instruments.futures(
-                symbols=batch, only_active_futures=only_active_futures, per_page=len(batch)
-            )
-            return pages.collect(max_items=len(batch))
-
-        name = _call("futures", only_active_futures=only_active_futures)
-        return self._fetch(name, symbols, listed(read), Future, **options)
+        fetch = paged(partial(self._api.instruments.futures, only_active_futures=only_active_futures))
+        return self._fetch(_call("futures", only_active_futures=only_active_futures), symbols, fetch, Future, **options)
 
     def future_options(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[FutureOption]:
         """Fetch futures options by symbol, such as ``./ESZ6 EW3U6 260918P9100``."""
@@ -136,8 +126,7 @@ class Bulk:
 
     def warrants(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[Warrant]:
         """Fetch warrants by symbol."""
-        fetch = one_by_one(self._api.instruments.warrant)
-        return self._fetch("warrants()", symbols, fetch, Warrant, 1, **options)
+        return self._fetch("warrants()", symbols, one_by_one(self._api.instruments.warrant), Warrant, 1, **options)
 
     def market_data(
         self,
@@ -207,9 +196,8 @@ class Bulk:
 
     def dividends(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[list[Dividend]]:
         """Fetch the past dividends of each symbol."""
-        return self._fetch(
-            "dividends()", symbols, one_by_one(self._api.market_metrics.dividends), Dividend, 1, **options
-        )
+        fetch = one_by_one(self._api.market_metrics.dividends)
+        return self._fetch("dividends()", symbols, fetch, Dividend, 1, **options)
 
     def earnings_reports(
         self, symbols: Symbols, start_date: date, *, end_date: date | None = None, **options: Unpack[BulkOptions]
@@ -218,10 +206,9 @@ class Bulk:
         check_date("start_date", start_date)
         if end_date is not None:
             check_date("end_date", end_date)
-        read = self._api.market_metrics.earnings_reports
-        fetch = one_by_one(lambda symbol: read(symbol, start_date, end_date=end_date))
+        read = partial(self._api.market_metrics.earnings_reports, start_date=start_date, end_date=end_date)
         name = _call("earnings_reports", start_date=start_date, end_date=end_date)
-        return self._fetch(name, symbols, fetch, EarningsReport, 1, **options)
+        return self._fetch(name, symbols, one_by_one(read), EarningsReport, 1, **options)
 
     def universe(
         self,
@@ -270,11 +257,10 @@ class Bulk:
 
         They are fetched nine months at a time.
         """
-        read = self._api.market_time.sessions
+        read = partial(self._api.market_time.sessions, instrument_collection=instrument_collection)
         return await over_range(
-            lambda start, end: read(end, from_date=start, instrument_collection=instrument_collection),
-            from_date, to_date, concurrency=concurrency,
-        )  # fmt: skip
+            lambda start, end: read(end, from_date=start), from_date, to_date, concurrency=concurrency
+        )
 
     def _fetch(
         self,
@@ -282,19 +268,17 @@ class Bulk:
         symbols: Symbols,
         fetch: FetchBatch[T],
         model: type[object],
-        limit: int | None = None,
+        limit: int = sys.maxsize,
         /,
         *,
-        concurrency: int = 8,
         batch_size: int = 100,
+        concurrency: int = 8,
         on_progress: Progress | None = None,
     ) -> BulkFetch[T]:
         """Return a fetch in batches of at most ``limit`` symbols."""
-        if limit is not None:
-            batch_size = min(check_count("batch_size", batch_size), limit)
         return BulkFetch(
-            symbols, fetch, concurrency=concurrency, batch_size=batch_size, on_progress=on_progress,
-            model=model, name=f"{name} of {self._service}",
+            symbols, fetch, batch_size=min(check_count("batch_size", batch_size), limit), concurrency=concurrency,
+            on_progress=on_progress, model=model, name=f"{name} of {self._service}",
         )  # fmt: skip
 
 

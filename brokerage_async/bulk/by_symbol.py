@@ -12,6 +12,7 @@ from .._generated.models import InstrumentType
 from .._generated.operations import MARKET_DATA_BY_TYPE
 from ..errors import InvalidRequestError, NotFoundError
 from ..http.concurrency import ConcurrentMap
+from ..operation import Pager
 from ..protocol.validation.rules import add_months
 from ..symbols import instrument_type_of
 from .fetch import FetchBatch
@@ -29,16 +30,14 @@ PRICED: Mapping[str, str] = {
 """Parameters of the prices by instrument type."""
 
 
-class Listed(Protocol):
+class _Listed(Protocol):
     """Item of a list that is filtered by symbol."""
 
     @property
-    def symbol(self) -> str | None:
-        """Symbol of the item, as the service spells it."""
-        ...
+    def symbol(self) -> str | None: ...
 
 
-L = TypeVar("L", bound=Listed)
+L = TypeVar("L", bound=_Listed)
 
 
 def listed(read: Callable[[tuple[str, ...]], Awaitable[Iterable[L]]]) -> FetchBatch[L]:
@@ -48,6 +47,12 @@ def listed(read: Callable[[tuple[str, ...]], Awaitable[Iterable[L]]]) -> FetchBa
         return by_requested(batch, await read(batch))
 
     return fetch
+
+
+def paged(read: Callable[..., Pager[L]]) -> FetchBatch[L]:
+    """Adapt a paginated list that is filtered by symbols."""
+    # A page as large as the batch: a full page is the last one, with or without a pagination block.
+    return listed(lambda batch: read(symbols=batch, per_page=len(batch)).collect(max_items=len(batch)))
 
 
 def one_by_one(read: Callable[[str], Awaitable[T]]) -> FetchBatch[T]:
@@ -66,11 +71,7 @@ def one_by_one(read: Callable[[str], Awaitable[T]]) -> FetchBatch[T]:
 
 
 def by_requested(requested: Sequence[str], items: Iterable[L]) -> dict[str, L]:
-    """Key the items by the symbols as requested.
-
-    The service may spell a symbol with other spaces or capitals, or a future with its slash. Items that were not
-    requested are dropped.
-    """
+    """Key the items by the symbols as requested, which the service may spell with other spaces, capitals or a slash."""
     by_symbol = {item.symbol: item for item in items if item.symbol}
     found = {symbol: by_symbol[symbol] for symbol in requested if symbol in by_symbol}
     if len(found) < min(len(requested), len(by_symbol)):
@@ -82,10 +83,7 @@ def by_requested(requested: Sequence[str], items: Iterable[L]) -> dict[str, L]:
 
 
 def by_type(symbols: Iterable[str], types: Mapping[str, str]) -> dict[str, list[str]]:
-    """Group symbols by the parameter of the prices that takes their instrument type.
-
-    The type is that in ``types``, or else the one that the form of the symbol implies.
-    """
+    """Group symbols by the parameter for their type: the one in ``types``, or the one that their form implies."""
     groups: dict[str, list[str]] = {}
     for symbol in symbols:
         groups.setdefault(PRICED[types.get(symbol) or instrument_type_of(symbol)], []).append(symbol)
@@ -93,11 +91,7 @@ def by_type(symbols: Iterable[str], types: Mapping[str, str]) -> dict[str, list[
 
 
 def checked_types(types: Types) -> dict[str, str]:
-    """Return the types by their names, in the order of the symbols.
-
-    Raises:
-        InvalidRequestError: ``types`` is not a mapping, or names a type without prices.
-    """
+    """Return the types by their names, in the order of the symbols. Raise InvalidRequestError for any other one."""
     if not isinstance(types, Mapping):
         raise InvalidRequestError(f"types must be a mapping of symbols to instrument types, got {types!r}")
     for symbol, name in types.items():

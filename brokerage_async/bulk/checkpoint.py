@@ -24,11 +24,9 @@ from ..storage.files import open_locked, replace_durably
 MAX_SHOWN = 300
 """Characters of a foreign file that an error shows."""
 
+Entry = tuple[str, list[dict[str, Any]] | None]
 encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").encode
-decode: Callable[[bytes], Any] = msgspec.json.Decoder(float_hook=Decimal).decode
-decode_entry: Callable[[bytes], tuple[str, list[dict[str, Any]] | None]] = msgspec.json.Decoder(
-    tuple[str, list[dict[str, Any]] | None], float_hook=Decimal
-).decode
+decode: Callable[[bytes], Entry] = msgspec.json.Decoder(Entry, float_hook=Decimal).decode
 
 
 @contextlib.contextmanager
@@ -41,13 +39,9 @@ def writing(path: Path) -> Iterator[None]:
 
 
 class Checkpoint:
-    """Finished keys of one fetch, and the positions of their rows in the file.
+    """Finished keys of one fetch, and the positions of their rows in the file, which is locked until `close`.
 
-    Args:
-        path: the file. It is created if it is missing, and locked until `close`.
-
-    Raises:
-        ConfigurationError: another run has the file open, or it cannot be opened.
+    It raises ConfigurationError when another run has the file open, and when it cannot be written, as on a full disk.
     """
 
     def __init__(self, path: Path) -> None:
@@ -62,13 +56,12 @@ class Checkpoint:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
+    def close(self, *_: object) -> None:
         """Close the file, which keeps the keys that were flushed."""
         with contextlib.suppress(OSError):  # of rows that a full disk did not take: they are fetched again
             self._file.close()
+
+    __exit__ = close
 
     def __contains__(self, key: object) -> bool:
         return key in self._places
@@ -77,11 +70,7 @@ class Checkpoint:
         return len(self._places)
 
     def add(self, key: str, rows: list[Any] | None) -> None:
-        """Record the rows of a key, or None for an unknown key. Lone surrogates become U+FFFD.
-
-        Raises:
-            ConfigurationError: the file cannot be written, as on a full disk. So raise `flush` and `load`.
-        """
+        """Record the rows of a key, or None for an unknown key. Lone surrogates become U+FFFD."""
         try:
             line = encode([key, rows])
         except UnicodeEncodeError:
@@ -106,8 +95,7 @@ class Checkpoint:
         if place is None:
             return []
         self._file.seek(place)
-        found: list[Any] = decode(self._file.readline())[1]
-        return found
+        return decode(self._file.readline())[1] or []
 
     def discard(self) -> None:
         """Remove the file and close it."""
@@ -124,15 +112,9 @@ class Checkpoint:
         restart: bool = False,
         remedy: str = "discard it with restart=True (on the console --restart)",
     ) -> None:
-        """Read the keys that an earlier run finished, or write the header of a new fetch.
+        """Read the keys that an earlier run finished, or write the header of a new fetch or of a ``restart``.
 
-        Args:
-            purpose: JSON object that describes the fetch.
-            restart: discard an earlier run.
-            remedy: what an error recommends beside finishing the earlier run.
-
-        Raises:
-            ConfigurationError: the file belongs to another fetch.
+        A file with another ``purpose`` raises ConfigurationError, which recommends the ``remedy``.
         """
         header = encode(purpose) + b"\n"
         if restart:
@@ -142,7 +124,7 @@ class Checkpoint:
         found = self._file.readline()
         if not header.startswith(found):
             try:
-                other = decode(found)
+                other = msgspec.json.decode(found)
                 differing = [f"{name} {other.get(name)!r} instead of {value!r}" for name, value in purpose.items()
                              if other.get(name) != value]  # fmt: skip
             except (msgspec.DecodeError, ValueError, AttributeError):
@@ -155,7 +137,7 @@ class Checkpoint:
         if end:
             while (line := self._file.readline()).endswith(b"\n"):
                 try:
-                    key, rows = decode_entry(line)
+                    key, rows = decode(line)
                 except (msgspec.DecodeError, ValueError, RecursionError):
                     break  # it was not written whole
                 self._places[key] = None if rows is None else end
@@ -169,11 +151,7 @@ class Checkpoint:
 
 
 def put_in_place(path: Path, write: Callable[[Path], object]) -> None:
-    """Let ``write`` make a file, and put it in place. A reader sees the old file or the whole new one.
-
-    Raises:
-        ConfigurationError: the file cannot be written, or its format cannot hold a value. The old file is kept.
-    """
+    """Let ``write`` make a file, and put it in place. A reader sees the old file or the whole new one."""
     aside = path.with_name(f".{path.name}.tmp")
     try:
         with writing(path):

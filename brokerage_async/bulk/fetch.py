@@ -56,21 +56,8 @@ MAX_THROTTLE_PAUSE = 60.0
 """Maximum seconds of a pause after a 429, whatever its ``Retry-After`` says."""
 
 
-@attrs.define
-class Batch(Generic[T]):
-    """Keys of one request, with their values, the missing ones and the failed ones."""
-
-    keys: tuple[str, ...]
-    found: dict[str, T] = attrs.field(factory=dict)
-    missing: list[str] = attrs.field(factory=list)
-    failed: dict[str, Exception] = attrs.field(factory=dict)
-
-
 def url_length(keys: Sequence[str]) -> int:
-    """Return the characters that ``keys`` add to a URL as array parameter.
-
-    The name of the parameter, which repeats, is included.
-    """
+    """Return the characters that ``keys`` add to a URL as array parameter, its repeated name included."""
     joined = "".join(keys)
     encoded = joined if joined.isascii() and joined.isalnum() else quote(joined, safe="", errors="replace")
     return 16 * len(keys) + len(encoded)
@@ -207,7 +194,8 @@ class BulkFetch(Generic[T]):
         if not isinstance(keys, Iterable | AsyncIterable):
             raise InvalidRequestError(f"symbols must be an iterable of str, got {keys!r}")
         if isinstance(keys, Collection):
-            _check_keys(keys)
+            for key in keys:
+                _checked(key)
         self._source, self._total = keys, len(keys) if isinstance(keys, Sized) else None
         self._fetch, self._failure_scope = fetch, failure_scope
         self._concurrency, self._batch_size = concurrency, batch_size
@@ -215,12 +203,11 @@ class BulkFetch(Generic[T]):
         self._on_progress = on_progress
         self.model = model
         self.name = name
-        self._known: Container[str] = ()
         self._done = 0  # keys that are resolved, known, repeated or empty
         self._ambiguous = 0  # failures in a row
         self._denied: Exception | None = None
         self._succeeded = self._closed = False
-        self._calls: ConcurrentMap[Batch[T], Batch[T]] | None = None
+        self._calls: ConcurrentMap[tuple[str, ...], BulkResult[T]] | None = None
         self.missing: list[str] = []
         self.failed: dict[str, Exception] = {}
 
@@ -263,27 +250,27 @@ class BulkFetch(Generic[T]):
         Raises:
             InvalidRequestError: a key is not a string.
         """
-        async with aclosing(_chunks(self._source, self._batch_size)) as chunks:
-            keys = list(dict.fromkeys([key async for chunk in chunks for key in chunk]))
-        self._source, self._total = keys, len(keys)
-        return list(keys)
+        async with aclosing(self._keys()) as keys:
+            self._source = read = list(dict.fromkeys([key async for key in keys]))
+        self._total = len(read)
+        return read
 
-    def skip(self, keys: Container[str]) -> None:
-        """Leave out the keys in a container. They count as done."""
-        self._known = keys
+    def batches(
+        self, *, whole: bool = True, known: Container[str] = ()
+    ) -> AsyncGenerator[tuple[int, BulkResult[T]], None]:
+        """Return a generator of the result of each batch, with its place, when it is resolved.
 
-    def batches(self, *, whole: bool = True) -> AsyncGenerator[tuple[int, Batch[T]], None]:
-        """Return a generator of each batch, with its place, when it is resolved into found, missing and failed keys.
+        The ``known`` keys are left out and count as done.
 
         Raises:
             RuntimeError: the fetch ran before. From the generator: it was closed before the ``whole`` was resolved.
         """
         if self._calls is not None:
             raise RuntimeError("a bulk fetch runs once: make a new one to fetch again")
-        batches = self._cut()
+        batches = self._cut(known)
         calls = self._calls = ConcurrentMap(self._resolve, batches, concurrency=self._concurrency)
 
-        async def run() -> AsyncGenerator[tuple[int, Batch[T]], None]:
+        async def run() -> AsyncGenerator[tuple[int, BulkResult[T]], None]:
             clock = running_loop().time
             started, reported = clock(), 0
 
@@ -297,7 +284,7 @@ class BulkFetch(Generic[T]):
                 await calls.aclose()
             async with aclosing(batches), aclosing(aiter(calls)) as answers:
                 async for index, batch in answers:
-                    self._done += len(batch.keys)
+                    self._done += len(batch.found) + len(batch.missing) + len(batch.failed)
                     self.missing.extend(batch.missing)
                     self.failed.update(batch.failed)
                     report()
@@ -319,40 +306,51 @@ class BulkFetch(Generic[T]):
             result.missing.extend(batches[index].missing)
         return result
 
-    async def _cut(self) -> AsyncGenerator[Batch[T], None]:
+    async def _keys(self) -> AsyncGenerator[str, None]:
+        """Yield the keys of the source."""
+        if not isinstance(self._source, AsyncIterable):
+            for key in self._source:
+                yield _checked(key)
+            return
+        iterator = aiter(self._source)
+        try:
+            async for key in iterator:
+                yield _checked(key)
+        finally:
+            if isinstance(iterator, AsyncGenerator):  # made here, so closed here
+                await iterator.aclose()
+
+    async def _cut(self, known: Container[str]) -> AsyncGenerator[tuple[str, ...], None]:
         """Yield each batch as soon as it is full, reading no further than it needs."""
         seen, pending = CompactSet(), list[str]()
-        async with aclosing(_chunks(self._source, self._batch_size)) as chunks:
-            async for keys in chunks:
-                fresh = [key for key in seen.new(keys) if key not in self._known]
-                if "" in fresh:  # as a filter it would match everything
-                    fresh.remove("")
+        async with aclosing(self._keys()) as keys:
+            async for key in keys:
+                if key and seen.add(key) and key not in known:
+                    pending.append(key)
+                else:
+                    self._done += 1
+                if not key:  # as a filter it would match everything
                     self.failed[""] = InvalidRequestError("symbol must not be empty, got ''")
-                self._done += len(keys) - len(fresh)
-                pending += fresh
-                while len(pending) >= self._batch_size:
+                if len(pending) == self._batch_size:
                     yield self._take(pending)
         while pending:
             yield self._take(pending)
 
-    def _take(self, pending: list[str]) -> Batch[T]:
+    def _take(self, pending: list[str]) -> tuple[str, ...]:
         """Remove the keys of the next batch."""
-        count = min(self._batch_size, len(pending))
-        if self._length(pending[:count]) > self._batch_length:
+        count = len(pending)
+        if self._length(pending) > self._batch_length:
             lengths = itertools.accumulate(self._length((key,)) for key in pending)
-            fitting = itertools.takewhile(lambda length: length <= self._batch_length, lengths)
-            count = max(1, sum(1 for _ in fitting))  # an oversized key goes alone
+            count = max(1, sum(length <= self._batch_length for length in lengths))  # an oversized key goes alone
         keys = tuple(pending[:count])
         del pending[:count]
-        return Batch(keys)
+        return keys
 
-    async def _resolve(self, batch: Batch[T]) -> Batch[T]:
-        """Request a batch, and bisect it until every key is resolved: found, missing or failed.
-
-        Raises the errors that end the fetch, and the last of too many ambiguous failures in a row.
-        """
+    async def _resolve(self, batch: tuple[str, ...]) -> BulkResult[T]:
+        """Request a batch, and bisect it until every key is found, missing or failed, or an error ends the fetch."""
         max_ambiguous = max(MAX_CONSECUTIVE_AMBIGUOUS, 2 * self._concurrency * self._batch_size.bit_length())
-        parts = [batch.keys]
+        result: BulkResult[T] = BulkResult(found={})
+        parts = [batch]
         while parts:
             keys = parts.pop()
             try:
@@ -371,42 +369,19 @@ class BulkFetch(Generic[T]):
                     await asyncio.sleep(min(getattr(error, "retry_after", None) or 1.0, MAX_THROTTLE_PAUSE))
                     parts.append(keys)
                 elif len(keys) == 1:
-                    batch.failed[keys[0]] = error
+                    result.failed[keys[0]] = error
                 else:
                     middle = len(keys) // 2
                     parts += [keys[middle:], keys[:middle]]
             else:
                 self._ambiguous, self._succeeded = 0, True
                 found = {key: answer[key] for key in keys if key in answer}
-                batch.found |= found
-                batch.missing += [key for key in keys if key not in found]
-        return batch
+                result.found.update(found)
+                result.missing.extend(key for key in keys if key not in found)
+        return result
 
 
-def _check_keys(keys: Iterable[object]) -> None:
-    for key in keys:
-        if not isinstance(key, str):
-            raise InvalidRequestError(f"every symbol must be a str, got {key!r}")
-
-
-async def _chunks(source: Iterable[str] | AsyncIterable[str], size: int) -> AsyncGenerator[list[str], None]:
-    """Yield the keys of any source, up to ``size`` at a time."""
-    if isinstance(source, AsyncIterable):
-        keys: list[str] = []
-        iterator = aiter(source)
-        try:
-            async for key in iterator:
-                _check_keys((key,))
-                keys.append(key)
-                if len(keys) == size:
-                    yield keys
-                    keys = []
-        finally:
-            if isinstance(iterator, AsyncGenerator):  # made here, so closed here
-                await iterator.aclose()
-        yield keys
-    else:
-        rest = iter(source)
-        while keys := list(itertools.islice(rest, size)):
-            _check_keys(keys)
-            yield keys
+def _checked(key: object) -> str:
+    if not isinstance(key, str):
+        raise InvalidRequestError(f"every symbol must be a str, got {key!r}")
+    return key

@@ -27,6 +27,7 @@ from .._decimals import Decimals, decimal_text
 from .._generated.models import NestedFuturesOptionChain, NestedOptionChain
 from ..arrow import require, schema_of, to_arrow, write_parquet
 from ..errors import ConfigurationError, ErrorDetail, IncompleteFetchError
+from ..http.concurrency import outliving, result_of
 from ..http.pager import MAX_READINGS, OffsetPager
 from ..models import converter
 from ..operation import Pager
@@ -54,27 +55,11 @@ DEEP = (NestedOptionChain, NestedFuturesOptionChain)
 """Rows that may hold thousands of strikes."""
 
 
-@attrs.frozen(kw_only=True)
-class Style:
-    """Choices of the caller.
-
-    Attributes:
-        raw: leave strings in CSV unmarked, also those that a spreadsheet would run as formulas.
-        decimals: how Parquet holds decimals.
-        keyed: begin each row with its ``key``.
-    """
-
-    raw: bool = False
-    decimals: Decimals = "exact"
-    keyed: bool = True
-
-
-def write_jsonl(path: Path, rows: Rows, model: type[Any], style: Style) -> None:
+def write_jsonl(path: Path, rows: Rows, model: type[Any], *, keyed: bool = True, **_: object) -> None:
     """Write each row as a JSON object in the form of the wire, with ``key`` before its fields."""
     with path.open("wb") as file:
         for key, row in rows():
-            keyed = {"key": key} | row | {"key": key} if style.keyed else row
-            file.write(encode(keyed) + b"\n")
+            file.write(encode({"key": key} | row | {"key": key} if keyed else row) + b"\n")
 
 
 FORMULA_OPENERS = tuple("=+-@\t\r\n＝＋－＠'")
@@ -93,38 +78,36 @@ class _UnixLines(io.TextIOWrapper):
         return super().write(line.removesuffix("\r\n") + "\n")
 
 
-def write_csv(path: Path, rows: Rows, model: type[Any], style: Style) -> None:
-    """Write ``key`` and the fields of the model, with strings marked that a spreadsheet would run as formulas."""
-    write_str = str if style.raw else mark_formula
+def write_csv(path: Path, rows: Rows, model: type[Any], *, keyed: bool = True, raw: bool = False, **_: object) -> None:
+    """Write ``key`` and the fields of the model. Unless ``raw``, mark strings that a spreadsheet would run."""
+    write_str = str if raw else mark_formula
     names = [field.name for field in attrs.fields(model)]
     with _UnixLines(path.open("wb"), encoding="utf-8", newline="") as file:
         # csv quotes only line breaks that occur in its terminator: a bare CR would begin a new row.
         writer = csv.writer(file, lineterminator="\r\n")
-        writer.writerow(["key", *names] if style.keyed else names)
+        writer.writerow(["key", *names] if keyed else names)
         for key, row in rows():
             item = converter.structure(row, model)
-            cells = [*([key] if style.keyed else []), *(getattr(item, name) for name in names)]
+            cells = [*([key] if keyed else []), *(getattr(item, name) for name in names)]
             writer.writerow([write_str(cell) if isinstance(cell, str) else _cell(cell) for cell in cells])
 
 
-def write_columns(path: Path, rows: Rows, model: type[Any], style: Style) -> None:
-    """Write ``key`` and the fields of the model, typed. Needs pyarrow.
-
-    Raises:
-        ConfigurationError: a number is too large for any column.
-    """
+def write_columns(
+    path: Path, rows: Rows, model: type[Any], *, keyed: bool = True, decimals: Decimals = "exact", **_: object
+) -> None:
+    """Write ``key`` and the fields of the model, typed. Raise ConfigurationError if a number fits no column."""
 
     def tables() -> Iterator[pyarrow.Table]:
         rest = iter(rows())
         while group := list(islice(rest, GROUP)):
             keys, raw = zip(*group, strict=True)
             items = converter.structure(list(raw), list[model])  # type: ignore[valid-type]
-            yield to_arrow(items, model, keys=list(keys) if style.keyed else None, decimals=style.decimals)
+            yield to_arrow(items, model, keys=list(keys) if keyed else None, decimals=decimals)
 
-    write_parquet(path, schema_of(model, key=style.keyed, decimals=style.decimals), tables(), tables())
+    write_parquet(path, schema_of(model, key=keyed, decimals=decimals), tables(), tables())
 
 
-FORMATS: Mapping[str, Callable[[Path, Rows, type[Any], Style], None]] = {
+FORMATS: Mapping[str, Callable[..., None]] = {
     ".jsonl": write_jsonl,
     ".csv": write_csv,
     ".parquet": write_columns,
@@ -135,20 +118,14 @@ def _cell(value: Any) -> str:
     match value:
         case None:
             return ""
-        case bool():
-            return "true" if value else "false"
         case Decimal():
             return decimal_text(value)
         case date():  # date-times too
             return value.isoformat()
-        case int():
-            return str(value)
+        case int():  # booleans too
+            return encode(value).decode()
         case _:
             return encode(converter.unstructure(value)).decode() if value else ""
-
-
-class _StoppedError(Exception):
-    """Ends the writing of a file whose caller was cancelled."""
 
 
 @attrs.frozen(kw_only=True)
@@ -225,7 +202,7 @@ async def fetch_to_file(
     for name, flag in (("raw", raw), ("restart", restart), ("skip_failed", skip_failed)):
         check_flag(name, flag)
     if isinstance(fetch, OffsetPager):
-        return await _list_to_file(fetch, path, Style(raw=raw, decimals=decimals, keyed=False))
+        return await _list_to_file(fetch, path, raw=raw, decimals=decimals, keyed=False)
     keys = await fetch.read_keys()
     digest = hashlib.sha256("\0".join(sorted(keys)).encode(errors="surrogatepass")).hexdigest()
     purpose: dict[str, object] = {  # Only a fetch that equals it continues its rows. The order of the keys is free.
@@ -247,7 +224,7 @@ async def fetch_to_file(
                 failed,
             )
         known = [key for key in keys if key in checkpoint]
-        rows = await _write(path, known, checkpoint, fetch.model, Style(raw=raw, decimals=decimals))
+        rows = await _write(path, known, checkpoint, fetch.model, raw=raw, decimals=decimals)
         checkpoint.discard()
     missing = [key for key in known if not checkpoint.found(key)]
     return FileResult(
@@ -257,8 +234,7 @@ async def fetch_to_file(
 
 async def store(fetch: BulkFetch[Any], checkpoint: Checkpoint) -> None:
     """Fetch the keys that the checkpoint lacks, and add each to it as soon as it is resolved."""
-    fetch.skip(checkpoint)
-    async with fetch, contextlib.aclosing(fetch.batches()) as batches:
+    async with fetch, contextlib.aclosing(fetch.batches(known=checkpoint)) as batches:
         async for _, batch in batches:
             for key, value in batch.found.items():
                 await _store_items(checkpoint, key, value if isinstance(value, list | tuple) else [value])
@@ -273,7 +249,7 @@ def incomplete(reason: str, failed: dict[str, Exception]) -> IncompleteFetchErro
     return IncompleteFetchError(reason, errors=tuple(details[:MAX_LISTED]), failed=failed)
 
 
-async def _list_to_file(pager: OffsetPager[Any], path: Path, style: Style) -> FileResult:
+async def _list_to_file(pager: OffsetPager[Any], path: Path, **style: Any) -> FileResult:
     """Write the rows of a whole list, read again like `OffsetPager.collect` if it changes while it is read."""
     purpose = {"list": repr(pager)}
     with Checkpoint(path.with_name(f"{path.name}.partial")) as checkpoint:
@@ -287,7 +263,7 @@ async def _list_to_file(pager: OffsetPager[Any], path: Path, style: Style) -> Fi
                     await _store_items(checkpoint, pages[-1], page.items)
             if pager.disagreement is None:
                 break
-        rows = await _write(path, pages, checkpoint, pager.model, style)
+        rows = await _write(path, pages, checkpoint, pager.model, **style)
         checkpoint.discard()
     return FileResult(path=path, rows=rows, found=len(pages), resumed=0, missing=[], failed={})
 
@@ -304,7 +280,7 @@ async def _store_items(checkpoint: Checkpoint, key: str, items: Sequence[Any]) -
         add()
 
 
-async def _write(path: Path, keys: Sequence[str], checkpoint: Checkpoint, model: type[Any], style: Style) -> int:
+async def _write(path: Path, keys: Sequence[str], checkpoint: Checkpoint, model: type[Any], **style: Any) -> int:
     """Write the rows of the keys in a thread. Return their number."""
     cancelled, count = threading.Event(), 0
 
@@ -314,28 +290,24 @@ async def _write(path: Path, keys: Sequence[str], checkpoint: Checkpoint, model:
         for key in keys:
             for row in checkpoint.rows(key):
                 if cancelled.is_set():
-                    raise _StoppedError
+                    raise asyncio.CancelledError
                 count += 1
                 yield key, row
 
-    def write(aside: Path) -> None:
-        FORMATS[path.suffix](aside, rows, model, style)
-
-    await in_thread(lambda: put_in_place(path, write), cancel=cancelled.set)
+    write = FORMATS[path.suffix]
+    await in_thread(lambda: put_in_place(path, lambda aside: write(aside, rows, model, **style)), cancelled)
     return count
 
 
-async def in_thread(function: Callable[[], T], *, cancel: Callable[[], object] | None = None) -> T:
+async def in_thread(function: Callable[[], T], cancelled: threading.Event | None = None) -> T:
     """Call a function in a thread, and wait for its end even when cancelled: it uses the open file."""
-    running = asyncio.ensure_future(asyncio.to_thread(function))
+    running = outliving(asyncio.to_thread(function), "file")
     try:
-        await asyncio.wait([running])  # not `asyncio.shield`, which logs a failure after a cancellation from 3.14 on
-        return running.result()
+        return await result_of(running)
     except asyncio.CancelledError:
-        if cancel is not None:
-            cancel()
+        if cancelled is not None:
+            cancelled.set()
         while not running.done():
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.wait([running])
-        running.exception()  # read, so that it is not logged
         raise

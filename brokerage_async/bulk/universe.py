@@ -125,7 +125,7 @@ class UniverseFetch:
             check_function("on_progress", on_progress)
         self._api, self._session, self._service = endpoints, session, service
         self._directory, self._on_progress = Path(directory), on_progress
-        self._done, self._began = 0, 0.0
+        self._began = 0.0
 
     def __await__(self) -> Generator[Any, None, UniverseResult]:
         return self._run().__await__()
@@ -174,11 +174,10 @@ class UniverseFetch:
         lists = [kind for kind in KINDS if kind in needed and kind not in CHAINS]
         if self._underlyings is not None:
             total = len(lists) + len(self._chains(checkpoint))
-        failed = await self._store(lists, checkpoint, total)
-        if failed:
+        if failed := await self._store(lists, checkpoint, 0, total):
             raise incomplete("lists of instruments failed, so nothing was written: repeat the call", failed)
         chains = self._chains(checkpoint)
-        failed = await self._store(chains, checkpoint, len(lists) + len(chains))
+        failed = await self._store(chains, checkpoint, len(lists), len(lists) + len(chains))
         keys = [*(kind for kind in lists if kind in self._kinds), *(key for key in chains if key in checkpoint)]
         counts = await in_thread(lambda: _write(self._directory / f".{target.name}" / PARTITION, checkpoint, keys))
         chosen = () if self._underlyings is None else self._underlyings
@@ -204,14 +203,14 @@ class UniverseFetch:
         wanted = [keys[kind] for kind in CHAINS if kind in self._kinds]
         return [key for pair in itertools.zip_longest(*wanted) for key in pair if key]
 
-    async def _store(self, keys: Sequence[str], checkpoint: Checkpoint, total: int | None) -> dict[str, Exception]:
+    async def _store(
+        self, keys: Sequence[str], checkpoint: Checkpoint, before: int, total: int | None
+    ) -> dict[str, Exception]:
         """Fetch the lists and chains that the checkpoint lacks. Return those that failed."""
-        before, clock = self._done, running_loop().time
 
         def report(done: int, *_: object) -> None:
-            self._done = before + done
             if self._on_progress is not None:
-                self._on_progress(self._done, total, clock() - self._began)
+                self._on_progress(before + done, total, running_loop().time() - self._began)
 
         async def read(key: str) -> list[Any]:
             kind, _, underlying = key.partition(" ")
@@ -233,11 +232,7 @@ def _key_of(underlying: str) -> str:
 
 
 def _finished(target: Path, purpose: Mapping[str, Any]) -> UniverseResult:
-    """Return the result of a partition that is there, whole or without chains that failed.
-
-    Raises:
-        ConfigurationError: it holds something else.
-    """
+    """Return the result of a partition that is there, whole or without chains that failed. Raise if it is another."""
     manifest = json.loads((target / MANIFEST).read_text())
     for name, value in purpose.items():
         if manifest[name] != value:
@@ -398,28 +393,23 @@ def _changes(kind: str, one: _Partition, other: _Partition) -> Iterator[Change]:
 
 def _comparable(value: Any) -> str | None:
     """Return a value as the table shows it, the same for equal values."""
-    match value:
-        case None | str():
-            return value
-        case bool() | dict() | list():
-            return encode(_stripped(value)).decode()
-        case Decimal():
-            digits = decimal_text(value)
-            return digits.rstrip("0").rstrip(".") if "." in digits else digits
-        case date():
-            return value.isoformat()
-        case _:
-            return str(value)
+    plain = _plain(value)
+    if isinstance(plain, Decimal):
+        return decimal_text(plain)
+    return plain if plain is None or isinstance(plain, str) else encode(plain).decode()
 
 
-def _stripped(value: Any) -> Any:
-    """Return nested values with plain decimals, and without fields that count the days."""
+def _plain(value: Any) -> Any:
+    """Return a value without trailing zeros of decimals, and without fields that count the days."""
     match value:
         case dict():
-            return {name: _stripped(inner) for name, inner in value.items() if name not in COUNTED}
+            return {name: _plain(inner) for name, inner in value.items() if name not in COUNTED}
         case list():
-            return [_stripped(inner) for inner in value]
+            return [_plain(inner) for inner in value]
         case Decimal():
-            return Decimal(_comparable(value) or 0)
+            digits = decimal_text(value)
+            return Decimal(digits.rstrip("0").rstrip(".") if "." in digits else digits)
+        case date():
+            return value.isoformat()
         case _:
             return value

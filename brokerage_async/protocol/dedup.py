@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 from hashlib import blake2b
 from struct import Struct
 
@@ -13,7 +12,7 @@ _HASH, _PAIR = Struct("<q"), Struct("<qq")
 
 
 class CompactSet:
-    """Set of strings that only grows, and reports which keys are new.
+    """Set of strings that only grows, and reports whether a key is new.
 
     Up to some ``exact`` keys it is a plain set. Beyond, it keeps 10 bytes for each further key instead of the key: a
     million keys take some 16 MB, where a set of strings takes 130.
@@ -26,11 +25,6 @@ class CompactSet:
         self._keys: set[str] = set()
         self._buckets: defaultdict[int, bytearray] = defaultdict(bytearray)
 
-    def __contains__(self, key: str) -> bool:
-        if key in self._keys:
-            return True
-        return bool(self._buckets) and _find(*self._place(key)) >= 0
-
     def add(self, key: str) -> bool:
         """Add ``key``. Return True if it is new."""
         if key in self._keys:
@@ -38,29 +32,18 @@ class CompactSet:
         if len(self._keys) < self._exact:
             self._keys.add(key)
             return True
-        bucket, digest = self._place(key)
+        digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=_DIGEST).digest()
+        bucket = self._buckets[int.from_bytes(digest[:4], "big") % _BUCKETS]
         if _find(bucket, digest) >= 0:
             return False
         bucket += digest
         return True
 
-    def new(self, keys: Iterable[str]) -> list[str]:
-        """Add ``keys``. Return the new ones, each once and in order."""
-        if len(self._keys) < self._exact:
-            fresh = [key for key in dict.fromkeys(keys) if key not in self._keys]
-            self._keys.update(fresh)
-            return fresh
-        return [key for key in keys if self.add(key)]
-
-    def _place(self, key: str) -> tuple[bytearray, bytes]:
-        digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=_DIGEST).digest()
-        return self._buckets[int.from_bytes(digest[:4], "big") % _BUCKETS], digest
-
 
 class RowIndex:
     """Map from the identity of a row to its content, both as hashes of 64 bits.
 
-    It keeps 16 bytes for each row: a million rows take some 20 MB, where a dict takes 130. Two rows that share both
+    It keeps 16 bytes for each `put`: a million rows take some 20 MB, where a dict takes 130. Two rows that share both
     hashes are taken for the same row.
     """
 
@@ -80,17 +63,12 @@ class RowIndex:
 
     def put(self, identity: int, content: int) -> None:
         """Store the content of an identity in place of any earlier one."""
-        bucket, pair = self._buckets[identity % _BUCKETS], _PAIR.pack(identity, content)
-        at = _find(bucket, pair[: _HASH.size], _PAIR.size)
-        if at < 0:
-            bucket += pair
-        else:
-            bucket[at : at + _PAIR.size] = pair
+        self._buckets[identity % _BUCKETS] += _PAIR.pack(identity, content)
 
 
 def _find(bucket: bytearray, digest: bytes, width: int = _DIGEST) -> int:
-    """Return the position of the entry that starts with ``digest``, or -1. All entries have the same width."""
-    at = bucket.find(digest)
+    """Return the position of the last entry that starts with ``digest``, or -1. All entries have the same width."""
+    at = bucket.rfind(digest)
     while at > 0 and at % width:  # a match that straddles two neighbours does not count
-        at = bucket.find(digest, at + 1)
+        at = bucket.rfind(digest, 0, at + len(digest) - 1)
     return at

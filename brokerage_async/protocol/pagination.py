@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Hashable
+from itertools import product
 from operator import attrgetter
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -89,7 +90,7 @@ class DriftDetector(Generic[E]):
         disagreement: why the pages cannot be pages of one state of the list, None if nothing shows it.
     """
 
-    __slots__ = ("_before", "_before_keys", "_fields", "_identity", "_max_held", "_name", "_old", "_pages",
+    __slots__ = ("_absent", "_before", "_before_keys", "_fields", "_identity", "_max_held", "_name", "_old", "_pages",
                  "_raw_fields", "_recent", "_rows", "_stale", "_start", "_total", "_warned", "disagreement", "ended",
                  "repeats")  # fmt: skip
 
@@ -97,6 +98,9 @@ class DriftDetector(Generic[E]):
         self._name = operation.name
         self._fields = operation.identity
         self._identity = attrgetter(*self._fields) if self._fields else None
+        self._absent = frozenset(
+            {None, ""} if len(self._fields) == 1 else product((None, ""), repeat=len(self._fields))
+        )
         self._raw_fields = _raw_fields(operation.result)
         self._max_held = max_held
         self._recent: dict[Hashable, E] = {}
@@ -205,9 +209,8 @@ class DriftDetector(Generic[E]):
     def _keys(self, items: tuple[E, ...]) -> list[Hashable]:
         """Return the identity of each row, None for rows without one."""
         identity: Any = self._identity
-        if len(self._fields) == 1:
-            return [None if (key := identity(item)) == "" else key for item in items]
-        return [None if set(key := identity(item)) <= {None, ""} else key for item in items]
+        keys = list(map(identity, items))
+        return keys if self._absent.isdisjoint(keys) else [None if key in self._absent else key for key in keys]
 
     def _content(self, item: E) -> int:
         """Return a hash of everything that a row says."""

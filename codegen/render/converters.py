@@ -25,8 +25,9 @@ _PLAIN = {
 
 def values(spec: Spec) -> dict[str, Any]:
     """Return the values for the template."""
+    shared = frozenset(name for name, model in spec.models.items() if model.shared)
     views = [
-        (model, [_view(field, model.shared) for field in model.fields], _rename(model.fields))
+        (model, [_view(field, model.shared, shared) for field in model.fields], _rename(model.fields))
         for model in spec.models.values()
     ]
     return {"spec": spec, "views": views}
@@ -43,13 +44,13 @@ def _rename(fields: tuple[Field, ...]) -> str:
     return f", rename={ {field.name: field.wire for field in fields} }"
 
 
-def _view(field: Field, is_hashed: bool) -> dict[str, Any]:
+def _view(field: Field, is_hashed: bool, shared: frozenset[str]) -> dict[str, Any]:
     """Return the source of one field: its wire type, and the expressions that read and write ``v``.
 
     The template handles ``None``. An empty ``read`` or ``write`` means that the value passes unchanged. The structs of
     shared models are hashed.
     """
-    wire, read, write = _array(field) if field.type.array else _single(field)
+    wire, read, write = _array(field, shared) if field.type.array else _single(field)
     if is_hashed and wire.startswith("list["):
         wire, write = f"tuple[{wire[5:-1]}, ...]", f"tuple({write})"
     if field.always:  # absent and null are empty, and what is empty is not written: it is the default of the struct
@@ -128,14 +129,15 @@ _READERS = {
 }
 
 
-def _array(field: Field) -> tuple[str, str, str]:
+def _array(field: Field, shared: frozenset[str]) -> tuple[str, str, str]:
     kind, name = field.type.kind, field.type.name
     if "mapping" in field.type.wire:
         reader = f"models.{name}" if kind == "enum" else _READERS[kind]
         return "list[Any] | dict[str, Any]", f'items_or_keys(v, o, "{field.wire}", {reader})', "list(v)"
     match kind:
         case "model":
-            return f"list[{name}Wire]", "build_list(v)", f"[{name}Wire.of(item) for item in v]"
+            read = f"_SHARED_{name.upper()}[tuple(v)]" if name in shared else "build_list(v)"
+            return f"list[{name}Wire]", read, f"[{name}Wire.of(item) for item in v]"
         case "object":
             return "list[dict[str, Any]]", "tuple([raw_object(item) for item in v])", "[dict(item) for item in v]"
         case "enum":

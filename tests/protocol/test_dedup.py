@@ -12,17 +12,8 @@ from brokerage_async.protocol.dedup import CompactSet, RowIndex
 def test_it_answers_like_a_set_whatever_it_keeps_exactly(keys: Any, exact: Any) -> None:
     seen, model = CompactSet(exact=exact), set()
     for key in keys:
-        assert (key in seen) is (key in model)
         assert seen.add(key) is (key not in model)
         model.add(key)
-
-
-@given(st.lists(st.lists(st.text(max_size=2))), st.integers(0, 5))
-def test_new_keys_come_once_and_in_order(lists: Any, exact: Any) -> None:
-    seen, model = CompactSet(exact=exact), set()
-    for keys in lists:
-        assert seen.new(keys) == [key for key in dict.fromkeys(keys) if key not in model]
-        model.update(keys)
 
 
 def test_a_digest_that_straddles_two_neighbours_is_no_match() -> None:

@@ -51,19 +51,19 @@ class Plan:
         wire: the generated wire struct.
         variant: the struct that msgspec fills, which is the generated one unless something was adapted.
         widened: the widened fields in it, each with the plan of its nested model, if it has one.
-        below: the fields whose nested structs hold widened fields, each with its plan.
-        is_typed: whether no field in it or below is widened.
+        below: the fields with widened fields in their structs, or with lists of variants, each with its plan.
     """
 
     wire: type[Wire]
     variant: type[Wire]
     widened: tuple[tuple[WireField, Plan | None], ...] = ()
     below: tuple[tuple[WireField, Plan], ...] = ()
-    is_typed: bool = attrs.field(init=False)
     _decoders: dict[Any, msgspec.json.Decoder[Any]] = attrs.field(factory=dict, init=False)
 
-    def __attrs_post_init__(self) -> None:
-        self.is_typed = not (self.widened or self.below)
+    @property
+    def is_typed(self) -> bool:
+        """Whether msgspec checks every value in it or below."""
+        return not (self.widened or self.below)
 
     def decoder(self, form: Any) -> msgspec.json.Decoder[Any]:
         """Return the decoder for ``form[variant]``, such as ``list[variant]``. For the bare variant with None."""
@@ -101,10 +101,8 @@ class DecoderRegistry:
     def reset(self) -> None:
         """Return to the schema, with no warning given yet."""
         with self._lock:
-            self._learned.clear()
-            self._widened.clear()
-            self._plans.clear()
-            self._warned.clear()
+            for state in (self._learned, self._widened, self._plans, self._warned):
+                state.clear()
 
     def plan(self, wire: type[Wire]) -> Plan:
         """Return how a generated wire struct is decoded at present."""
@@ -182,7 +180,11 @@ class DecoderRegistry:
                 variant = msgspec.defstruct(  # type: ignore[assignment]
                     wire.__name__, definitions, bases=(Wire,), namespace=methods, module=wire.__module__
                 )
-            below = tuple((field, plan) for field, plan in plans.items() if not plan.is_typed)
+            below = tuple(
+                (field, plan)
+                for field, plan in plans.items()
+                if not plan.is_typed or (field.many and plan.variant is not field.child)
+            )
             loose = tuple((field, plans.get(field)) for field in widened)
             plan = self._plans[wire] = Plan(wire, variant, loose, below)
             return plan

@@ -144,7 +144,7 @@ def decode_chunks(
         raise _incomplete(operation) from None
     if rows_path(rest) != chunker.path or _find_rows(operation, rest, rest.get("data"), issues)[0] != [PLACE]:
         return decode(operation, body, strict=strict, registry=registry)
-    return _surrounded(models, rest.get("context"), rest.get("pagination"), _error_beside(rest), issues)
+    return _surrounded_raw(models, rest, issues)
 
 
 def _decode_untyped(operation: Operation[T], body: bytes, issues: Issues) -> Decoded[T]:
@@ -158,11 +158,11 @@ def _decode_untyped(operation: Operation[T], body: bytes, issues: Issues) -> Dec
         html = body.lstrip()[:1] == b"<"
         reason = "an HTML page came back instead of JSON: check base_url" if html else f"the body is not JSON: {error}"
         raise _undecodable(operation, "$", reason) from None
+    model: Any = operation.result
     if operation.shape is Shape.BARE_MANY and isinstance(raw, list):
-        return Decoded(cast("T", structure_rows(_model(operation), raw, "$", issues)))
+        return Decoded(cast("T", structure_rows(model, raw, "$", issues)))
     if not isinstance(raw, dict):
         raise _undecodable(operation, "$", f"expected an object, got {describe(raw)}")
-    model: Any = operation.result
     if operation.shape is Shape.BARE:
         return Decoded(structure_one(model, raw, "$", issues))
     value: Any
@@ -182,11 +182,7 @@ def _decode_untyped(operation: Operation[T], body: bytes, issues: Issues) -> Dec
     else:
         rows, path = _find_rows(operation, raw, raw.get("data"), issues)
         value = structure_rows(model, rows, path, issues)
-    return _surrounded(value, raw.get("context"), raw.get("pagination"), _error_beside(raw), issues)
-
-
-def _error_beside(raw: dict[str, Any]) -> Any:
-    return raw.get("error") if "data" in raw else None
+    return _surrounded_raw(value, raw, issues)
 
 
 def _find_rows(operation: Operation[Any], raw: Any, data: Any, issues: Issues) -> tuple[list[Any], str]:
@@ -223,11 +219,12 @@ def _report_envelope(path: str, issues: Issues) -> None:
 
 
 def _resembles(operation: Operation[Any], raw: dict[str, Any]) -> bool:
-    return not raw.keys().isdisjoint(wire_fields(wires()[_model(operation)]))
+    return not raw.keys().isdisjoint(wire_fields(wires()[cast("Any", operation.result)]))
 
 
-def _model(operation: Operation[Any]) -> type[Any]:
-    return cast("type[Any]", operation.result)
+def _surrounded_raw(value: Any, raw: dict[str, Any], issues: Issues) -> Decoded[Any]:
+    error = raw.get("error") if "data" in raw else None
+    return _surrounded(value, raw.get("context"), raw.get("pagination"), error, issues)
 
 
 def _surrounded(value: Any, context: Any, pagination: Any, error: Any, issues: Issues) -> Decoded[Any]:

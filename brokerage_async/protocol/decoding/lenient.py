@@ -11,7 +11,7 @@ and later bodies, in C. The values of widened fields are read one by one in the 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from decimal import Decimal
 from itertools import islice
 from typing import Any
@@ -89,29 +89,29 @@ def _settle(plan: Plan, structs: Sequence[Any], path: str, issues: Issues) -> No
             if any(all(getattr(each, attribute) is not None for attribute in both) for each in structs):
                 raise ValueError("a key and its alias")  # Its raw JSON is needed.
     for field, nested in plan.widened:
-        attribute, place, reported = field.attribute, f"{path}.{field.key}", False
+        attribute, place, reported = field.attribute, f"{path}.{field.key}", set[bool]()
         proper = None if field.alias_of is None else fields[field.alias_of].attribute
         find = readings(field)
+        nested_values = _read_nested(field, nested, structs)
         for struct in structs:
             raw = getattr(struct, attribute)
             if raw is None:
                 continue
             if nested is not None:
-                value = _read_nested(field, nested, raw)
+                value = next(nested_values)
             else:
                 value = find(raw) if raw.__class__ is str else read(field, raw)
             if proper is not None and (other := getattr(struct, proper)) is not None:
                 is_needed = other.__class__ is Kept and other.value is None  # The proper key wins where it fits.
                 value = keep(field, raw, _held(value) if is_needed else None)
-            elif value.__class__ is Kept and (value.items or not reported):
-                if not value.items:
+            elif value.__class__ is Kept and bool(value.items) not in reported:
+                reported.add(bool(value.items))  # All items of lists have one path, which is reported once.
+                if value.items:
+                    index, expected = value.items[0], "an object" if field.child else field.expected
+                    reason, outcome = f"got {describe(value.raw[index])}", LEFT_OUT if field.child else KEPT
+                    issues.report(f"{place}[{index}]", f"expected {expected}, {reason}", outcome)
+                else:
                     issues.report(place, f"expected {field.expected}, got {describe(value.raw)}", KEPT)
-                for index in value.items:
-                    reason = (
-                        f"expected {'an object' if field.child else field.expected}, got {describe(value.raw[index])}"
-                    )
-                    issues.report(f"{place}[{index}]", reason, LEFT_OUT if field.child else KEPT)
-                reported = reported or not value.items  # Items of a list have their own paths.
             if value is not raw:
                 setattr(struct, attribute, value)
     for field, below in plan.below:
@@ -141,16 +141,26 @@ def _held(value: Any) -> Any:
     return value.value if value.__class__ is Kept else value
 
 
-def _read_nested(field: WireField, child: Plan, raw: Any) -> Any:
-    """Return the structs of a field that holds nested models, or a `Kept` when ``raw`` does not fit as a whole."""
-    if field.many and raw.__class__ is list:
-        others = tuple([index for index, item in enumerate(raw) if not isinstance(item, dict)])
-        fitting = [item for item in raw if isinstance(item, dict)] if others else raw
-        structs = child.convert(fitting)
-        return keep(field, raw, structs, others) if others else structs
-    if not field.many and isinstance(raw, dict):
-        return child.convert([raw])[0]
-    return raw if isinstance(raw, str) and "str" in field.scalars else keep(field, raw)
+def _read_nested(field: WireField, child: Plan | None, structs: Sequence[Any]) -> Iterator[Any]:
+    """Yield the nested structs of each struct that has some, or a `Kept` where the raw value does not fit as a whole.
+
+    All are converted together: a conversion costs as much as several rows.
+    """
+    if child is None:
+        return
+    raws = [raw for struct in structs if (raw := getattr(struct, field.attribute)) is not None]
+    lists = [raw if field.many else [raw] for raw in raws]
+    rows = [item for items in lists if items.__class__ is list for item in items if isinstance(item, dict)]
+    nested = iter(child.convert(rows))
+    for raw in raws:
+        if field.many and raw.__class__ is list:
+            others = tuple([index for index, item in enumerate(raw) if not isinstance(item, dict)])
+            fitting = list(islice(nested, len(raw) - len(others)))
+            yield keep(field, raw, fitting, others) if others else fitting
+        elif not field.many and isinstance(raw, dict):
+            yield next(nested)
+        else:
+            yield raw if isinstance(raw, str) and "str" in field.scalars else keep(field, raw)
 
 
 # -- raw rows ---------------------------------------------------------------------------------------------------------
