@@ -55,11 +55,20 @@ DEEP = (NestedOptionChain, NestedFuturesOptionChain)
 """Rows that may hold thousands of strikes."""
 
 
-def write_jsonl(path: Path, rows: Rows, model: type[Any], *, keyed: bool = True, **_: object) -> None:
+@attrs.frozen(kw_only=True)
+class Style:
+    """Choices of the caller: marks in CSV left out (``raw``), decimals of Parquet, and a ``key`` before each row."""
+
+    raw: bool = False
+    decimals: Decimals = "exact"
+    keyed: bool = True
+
+
+def write_jsonl(path: Path, rows: Rows, model: type[Any], style: Style) -> None:
     """Write each row as a JSON object in the form of the wire, with ``key`` before its fields."""
     with path.open("wb") as file:
         for key, row in rows():
-            file.write(encode({"key": key} | row | {"key": key} if keyed else row) + b"\n")
+            file.write(encode({"key": key} | row | {"key": key} if style.keyed else row) + b"\n")
 
 
 FORMULA_OPENERS = tuple("=+-@\t\r\n＝＋－＠'")
@@ -78,23 +87,21 @@ class _UnixLines(io.TextIOWrapper):
         return super().write(line.removesuffix("\r\n") + "\n")
 
 
-def write_csv(path: Path, rows: Rows, model: type[Any], *, keyed: bool = True, raw: bool = False, **_: object) -> None:
+def write_csv(path: Path, rows: Rows, model: type[Any], style: Style) -> None:
     """Write ``key`` and the fields of the model. Unless ``raw``, mark strings that a spreadsheet would run."""
-    write_str = str if raw else mark_formula
+    write_str = str if style.raw else mark_formula
     names = [field.name for field in attrs.fields(model)]
     with _UnixLines(path.open("wb"), encoding="utf-8", newline="") as file:
         # csv quotes only line breaks that occur in its terminator: a bare CR would begin a new row.
         writer = csv.writer(file, lineterminator="\r\n")
-        writer.writerow(["key", *names] if keyed else names)
+        writer.writerow(["key", *names] if style.keyed else names)
         for key, row in rows():
             item = converter.structure(row, model)
-            cells = [*([key] if keyed else []), *(getattr(item, name) for name in names)]
+            cells = [*([key] if style.keyed else []), *(getattr(item, name) for name in names)]
             writer.writerow([write_str(cell) if isinstance(cell, str) else _cell(cell) for cell in cells])
 
 
-def write_columns(
-    path: Path, rows: Rows, model: type[Any], *, keyed: bool = True, decimals: Decimals = "exact", **_: object
-) -> None:
+def write_columns(path: Path, rows: Rows, model: type[Any], style: Style) -> None:
     """Write ``key`` and the fields of the model, typed. Raise ConfigurationError if a number fits no column."""
 
     def tables() -> Iterator[pyarrow.Table]:
@@ -102,12 +109,12 @@ def write_columns(
         while group := list(islice(rest, GROUP)):
             keys, raw = zip(*group, strict=True)
             items = converter.structure(list(raw), list[model])  # type: ignore[valid-type]
-            yield to_arrow(items, model, keys=list(keys) if keyed else None, decimals=decimals)
+            yield to_arrow(items, model, keys=list(keys) if style.keyed else None, decimals=style.decimals)
 
-    write_parquet(path, schema_of(model, key=keyed, decimals=decimals), tables(), tables())
+    write_parquet(path, schema_of(model, key=style.keyed, decimals=style.decimals), tables(), tables())
 
 
-FORMATS: Mapping[str, Callable[..., None]] = {
+FORMATS: Mapping[str, Callable[[Path, Rows, type[Any], Style], None]] = {
     ".jsonl": write_jsonl,
     ".csv": write_csv,
     ".parquet": write_columns,
@@ -202,7 +209,7 @@ async def fetch_to_file(
     for name, flag in (("raw", raw), ("restart", restart), ("skip_failed", skip_failed)):
         check_flag(name, flag)
     if isinstance(fetch, OffsetPager):
-        return await _list_to_file(fetch, path, raw=raw, decimals=decimals, keyed=False)
+        return await _list_to_file(fetch, path, Style(raw=raw, decimals=decimals, keyed=False))
     keys = await fetch.read_keys()
     digest = hashlib.sha256("\0".join(sorted(keys)).encode(errors="surrogatepass")).hexdigest()
     purpose: dict[str, object] = {  # Only a fetch that equals it continues its rows. The order of the keys is free.
@@ -224,7 +231,7 @@ async def fetch_to_file(
                 failed,
             )
         known = [key for key in keys if key in checkpoint]
-        rows = await _write(path, known, checkpoint, fetch.model, raw=raw, decimals=decimals)
+        rows = await _write(path, known, checkpoint, fetch.model, Style(raw=raw, decimals=decimals))
         checkpoint.discard()
     missing = [key for key in known if not checkpoint.found(key)]
     return FileResult(
@@ -249,7 +256,7 @@ def incomplete(reason: str, failed: dict[str, Exception]) -> IncompleteFetchErro
     return IncompleteFetchError(reason, errors=tuple(details[:MAX_LISTED]), failed=failed)
 
 
-async def _list_to_file(pager: OffsetPager[Any], path: Path, **style: Any) -> FileResult:
+async def _list_to_file(pager: OffsetPager[Any], path: Path, style: Style) -> FileResult:
     """Write the rows of a whole list, read again like `OffsetPager.collect` if it changes while it is read."""
     purpose = {"list": repr(pager)}
     with Checkpoint(path.with_name(f"{path.name}.partial")) as checkpoint:
@@ -263,7 +270,7 @@ async def _list_to_file(pager: OffsetPager[Any], path: Path, **style: Any) -> Fi
                     await _store_items(checkpoint, pages[-1], page.items)
             if pager.disagreement is None:
                 break
-        rows = await _write(path, pages, checkpoint, pager.model, **style)
+        rows = await _write(path, pages, checkpoint, pager.model, style)
         checkpoint.discard()
     return FileResult(path=path, rows=rows, found=len(pages), resumed=0, missing=[], failed={})
 
@@ -280,7 +287,7 @@ async def _store_items(checkpoint: Checkpoint, key: str, items: Sequence[Any]) -
         add()
 
 
-async def _write(path: Path, keys: Sequence[str], checkpoint: Checkpoint, model: type[Any], **style: Any) -> int:
+async def _write(path: Path, keys: Sequence[str], checkpoint: Checkpoint, model: type[Any], style: Style) -> int:
     """Write the rows of the keys in a thread. Return their number."""
     cancelled, count = threading.Event(), 0
 
@@ -295,7 +302,7 @@ async def _write(path: Path, keys: Sequence[str], checkpoint: Checkpoint, model:
                 yield key, row
 
     write = FORMATS[path.suffix]
-    await in_thread(lambda: put_in_place(path, lambda aside: write(aside, rows, model, **style)), cancelled)
+    await in_thread(lambda: put_in_place(path, lambda aside: write(aside, rows, model, style)), cancelled)
     return count
 
 

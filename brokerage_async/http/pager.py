@@ -22,7 +22,7 @@ from ..arrow import joined, require, to_arrow, to_pandas, to_polars
 from ..errors import LIST_CHANGED, BrokerageError, ResponseDecodeError
 from ..operation import BoundCall, Page, Pager
 from ..protocol.decoding.codec import Decoded
-from ..protocol.pagination import DriftDetector, next_offset
+from ..protocol.pagination import MAX_HELD, DriftDetector, next_offset
 from .concurrency import ConcurrentMap
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class OffsetPager(Pager[E], Generic[E]):
     async def _read_whole(self, first: Page[E] | None) -> list[E]:
         items: list[E] = []
         for number in range(1, MAX_READINGS + 1):
-            async with aclosing(self._walk(first=first)) as pages:
+            async with aclosing(self._walk(first=first, max_held=sys.maxsize)) as pages:  # they are held anyway
                 items = [item async for page in pages for item in page.items]
             if self.disagreement is None or number == MAX_READINGS:
                 break
@@ -148,11 +148,13 @@ class OffsetPager(Pager[E], Generic[E]):
         assert model is not None, "every paginated operation has a model"
         return model
 
-    async def _walk(self, max_items: int | None = None, first: Page[E] | None = None) -> AsyncGenerator[Page[E], None]:
+    async def _walk(
+        self, max_items: int | None = None, first: Page[E] | None = None, max_held: int = MAX_HELD
+    ) -> AsyncGenerator[Page[E], None]:
         """Yield the pages in order until the list ends or ``max_items`` items have come. ``first`` was read before."""
         if max_items is not None and max_items <= 0:
             return
-        detector = self._detector = DriftDetector(self._call.operation)
+        detector = self._detector = DriftDetector(self._call.operation, max_held=max_held)
         offset: int | None = self._start
         ahead: ConcurrentMap[int, Page[E] | Exception] | None = None
         end, failed = 0, False

@@ -21,7 +21,7 @@ import pytest
 from brokerage_async import errors, models
 from brokerage_async.bulk import BulkFetch, checkpoint, fetch_to_file, to_file
 from brokerage_async.bulk.checkpoint import put_in_place
-from brokerage_async.bulk.to_file import FORMATS
+from brokerage_async.bulk.to_file import FORMATS, Style
 from brokerage_async.simulator import Simulator
 from tests.tables import for_each
 
@@ -411,7 +411,7 @@ ROWS = [
 
 
 def put(path: Path, rows: Any, **style: Any) -> None:
-    put_in_place(path, lambda aside: FORMATS[path.suffix](aside, rows, models.Equity, **style))
+    put_in_place(path, lambda aside: FORMATS[path.suffix](aside, rows, models.Equity, Style(**style)))
 
 
 def written_file(folder: Path, suffix: str, rows: Any, **style: Any) -> Path:
