@@ -303,7 +303,7 @@ CHECKS: dict[str, tuple[Callable[[Patient], Awaitable[Finding]], str]] = {
     "journal": (journal, "check BROKERAGE_JOURNAL, and that its database is up"),
     "Redis": (redis, "check REDIS_URL; pip install 'brokerage-async[redis]'"),
 }
-"""What is checked, in this order, and what to do about an error that the check does not explain itself."""
+"""The checks, in this order, and advice about an error that the check does not explain itself."""
 
 
 async def examine() -> dict[str, Finding]:

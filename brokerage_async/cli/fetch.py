@@ -115,7 +115,7 @@ async def diff(
     after: Annotated[Path, typer.Argument(help="likewise")],
     as_json: AsJson = False,
 ) -> None:
-    """Show what was listed, delisted and changed between two partitions of `fetch universe`."""
+    """Show all listings, delistings and changes between two partitions of `fetch universe`."""
     rows = bulk.universe_diff(before, after).to_pylist()
     cells = ({name: value or "" for name, value in row.items()} for row in rows)
     if as_json:

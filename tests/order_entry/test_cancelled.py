@@ -1,4 +1,4 @@
-"""A caller that is cancelled, at any of its awaits, learns what has become of its order."""
+"""A caller that is cancelled, at any of its awaits, learns the fate of its order."""
 
 from __future__ import annotations
 
