@@ -134,10 +134,13 @@ def plant(sim: Simulator, symbols: list[str], count: int) -> set[Row]:
     }  # fmt: skip
 
 
-async def play(folder: Path, *, equities: int, chains: int, kills: int, changes: int, seed: int = 0) -> dict[str, Any]:
+async def play(
+    folder: Path, *, equities: int, chains: int, kills: int, changes: int, chain_rows: int = 20_000, seed: int = 0
+) -> dict[str, Any]:
     """Fetch a universe undisturbed, killed, and a day later. Return what was seen."""
     chance = random.Random(seed)
-    sim = Simulator(equities=equities, equity_options=0, rate_limit="published", start=AFTER_THE_CLOSE)
+    sizes = {"equities": equities, "equity_options": 0, "chain_rows": chain_rows}
+    sim = Simulator(**sizes, rate_limit="published", start=AFTER_THE_CLOSE)
     catalogue = sim.brokerage.state.catalogue
     underlyings = [each for each in catalogue.equities.definitions if each.optionable][:chains]
     symbols = [each.symbol for each in underlyings]
@@ -175,7 +178,7 @@ async def play(folder: Path, *, equities: int, chains: int, kills: int, changes:
 
 
 def test_universe_killed_at_random_moments_is_the_same_and_its_difference_exact(tmp_path: Path) -> None:
-    seen = asyncio.run(play(tmp_path, equities=60, chains=2, kills=1, changes=12))
+    seen = asyncio.run(play(tmp_path, equities=60, chains=2, kills=1, changes=12, chain_rows=300))
     assert (seen["kills"], seen["faster than published"], seen["differs from undisturbed"]) == (1, [], False), seen
     assert (seen["planted"], seen["found"], seen["wrong"]) == (12, 12, 0)
 
