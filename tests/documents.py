@@ -1,9 +1,8 @@
 """Python blocks of the README and the pages in ``docs/``.
 
-``python -m tests.documents FOLDER`` writes them as modules, with settings for pyright, to be checked.
+``python -m tests.documents FOLDER`` writes them as modules, to be checked: in ``FOLDER/strict`` by pyright as well.
 """
 
-import json
 import re
 import sys
 from pathlib import Path
@@ -56,20 +55,15 @@ def modules() -> dict[str, str]:
     }
 
 
-def write(folder: Path) -> list[Path]:
-    """Write the modules and the settings of pyright. Return the modules."""
-    files = []
+def write(folder: Path) -> None:
+    """Write the modules into the folder ``strict``, with a comment that asks pyright for that mode, or ``other``."""
+    for kind in ("strict", "other"):
+        (folder / kind).mkdir()
     for name, source in modules().items():
-        files.append(folder / f"{name}.py")
-        files[-1].write_text(source, "utf-8")
-    settings = {
-        "include": [f"{page}_line_*.py" for page in STRICT],
-        "typeCheckingMode": "strict",
-        "pythonVersion": "3.11",
-        "extraPaths": [str(ROOT)],
-    }
-    (folder / "pyrightconfig.json").write_text(json.dumps(settings), "utf-8")
-    return files
+        if name.partition("_line_")[0] in STRICT:
+            (folder / "strict" / f"{name}.py").write_text(f"{source}\n# pyright: strict\n", "utf-8")
+        else:
+            (folder / "other" / f"{name}.py").write_text(source, "utf-8")
 
 
 if __name__ == "__main__":

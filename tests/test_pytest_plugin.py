@@ -122,16 +122,23 @@ def run_pytest(folder: Path, mode: str = "strict", *options: str, passed: int) -
     return done.stdout
 
 
-@pytest.mark.parametrize(("name", "count"), [("testing.md", 3), ("simulator.md", 1)])
-def test_the_module_in_the_documentation_runs_as_it_stands(tmp_path: Path, name: str, count: int) -> None:
+def documented(name: str) -> str:
+    """Return the module in a page of the documentation."""
     page = (Path(__file__).parents[1] / "docs" / name).read_text("utf-8")
     (program,) = re.findall(r"^<!-- pytest -->\n```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    run_program(tmp_path, program, passed=count)
+    return str(program)
 
 
-@pytest.mark.parametrize("mode", ["strict", "auto"])
-def test_the_fixtures_work_in_a_run_of_their_own(tmp_path: Path, mode: str) -> None:
-    run_program(tmp_path, PROGRAM, mode, passed=3)
+def test_the_fixtures_work_in_a_run_of_their_own(tmp_path: Path) -> None:
+    """In modules of the documentation as they stand, with the plugin of anyio, and for a day on virtual time."""
+    modules = {documented("testing.md"): 3, documented("simulator.md"): 1, PROGRAM: 3, ANYIO: 1, DAY: 1}
+    for number, program in enumerate(modules):
+        (tmp_path / f"test_module_{number}.py").write_text(program)
+    run_pytest(tmp_path, passed=sum(modules.values()))
+
+
+def test_the_fixtures_work_where_every_coroutine_is_a_test(tmp_path: Path) -> None:
+    run_program(tmp_path, PROGRAM, "auto", passed=3)
 
 
 def test_the_fixtures_run_in_the_loop_of_a_marked_test(tmp_path: Path) -> None:
@@ -146,14 +153,6 @@ def test_the_fixtures_run_in_the_loop_of_a_marked_test(tmp_path: Path) -> None:
 def test_the_fixtures_run_in_the_loop_that_is_the_default_of_tests(tmp_path: Path, fixtures: str) -> None:
     options = ("-o", "asyncio_default_test_loop_scope=session", "-o", f"asyncio_default_fixture_loop_scope={fixtures}")
     run_program(tmp_path, SHARED_LOOP, "auto", *options, passed=2)
-
-
-def test_the_fixtures_work_with_the_plugin_of_anyio(tmp_path: Path) -> None:
-    run_program(tmp_path, ANYIO, passed=1)
-
-
-def test_a_trading_day_runs_on_virtual_time(tmp_path: Path) -> None:
-    run_program(tmp_path, DAY, passed=1)
 
 
 def test_positional_option_of_a_marker_is_rejected(tmp_path: Path) -> None:

@@ -145,17 +145,18 @@ def test_simulator_address_that_is_taken_is_one_message() -> None:
 
 
 @pytest.mark.skipif(WINDOWS, reason="sends SIGINT")
-def test_ctl_steers_a_running_simulator() -> None:
+def test_ctl_steers_a_running_simulator(monkeypatch: pytest.MonkeyPatch) -> None:
     ctl = ("simulator", "ctl")
     with serving("--speed", "0", "--fault", "GET /watchlists$ status(503)") as (_, settings):
         changed = console(settings, *ctl, "set-price", "symbol=AAPL", "price=150.25")
         assert json.loads(changed.stdout)["last"] == "150.25", changed.stderr
-        state = json.loads(console(settings, *ctl, "state").stdout)
+        for name, value in settings.items():
+            monkeypatch.setenv(name, value)
+        state = json.loads(invoke(*ctl, "state").stdout)
         assert (state["clock"]["speed"], state["faults"][0]["fault"]) == (0, "status(503)")
-        refused = console(settings, *ctl, "fill-order", "order_id=7")
-        assert (refused.returncode, "fill-order: unknown order 7" in refused.stderr) == (1, True)
-        wrong = console(settings | {"BROKERAGE_CONTROL_TOKEN": "x"}, *ctl, "state")
-        assert (wrong.returncode, "send the printed token" in wrong.stderr) == (1, True)
+        assert "fill-order: unknown order 7" in invoke(*ctl, "fill-order", "order_id=7", code=1).stderr
+        monkeypatch.setenv("BROKERAGE_CONTROL_TOKEN", "x")
+        assert "send the printed token" in invoke(*ctl, "state", code=1, width=1_000).stderr
 
 
 def test_request_of_arguments_become_a_request() -> None:

@@ -18,11 +18,9 @@ from brokerage_async.fleet import Fleet
 from brokerage_async.fleet.fleet import Connection
 from brokerage_async.simulator import Simulator
 from tests.fleet.crowd import as_table, prefer_the_service, small_simulator
-from tests.fleet.engines import engine_server, missing
+from tests.fleet.engines import engine_server
 from tests.fleet.workers import get_token
 from tests.processes import Service, crowd
-
-__all__ = ["Round", "cold_start"]
 
 LEASE = 1.0
 LATENCY = 0.3
@@ -87,9 +85,6 @@ async def cold_start(processes: int, kills: int, seed: int) -> list[Round]:
 
 
 def main() -> None:
-    if reason := missing():
-        print(f"skipped: {reason}")
-        return
     processes, kills, seed = (int(each) for each in (*sys.argv[1:], *("20", "20", "0")[len(sys.argv) - 1 :]))
     prefer_the_service()
     peace, *others = asyncio.run(cold_start(processes, kills, seed))

@@ -19,10 +19,8 @@ from typing import Any
 import attrs
 
 from brokerage_async.fleet import Fleet
-from tests.fleet.engines import EngineServer, engine_server, missing
+from tests.fleet.engines import EngineServer, engine_server
 from tests.fleet.feed_workers import Place, consume, fact_of, publish
-
-__all__ = ["Outcome", "check", "run"]
 
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["tests.fleet.feed_workers", "redis.asyncio"])
@@ -233,9 +231,6 @@ def read_logs(folder: Path, pattern: str) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    if reason := missing():
-        print(f"skipped: {reason}")
-        return
     changes = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else int.from_bytes(os.urandom(4), "big")
     outcome = asyncio.run(run(changes, seed))

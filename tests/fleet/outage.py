@@ -11,12 +11,10 @@ from collections import Counter
 import attrs
 
 from tests.fleet.crowd import as_table, prefer_the_service, small_simulator, warm_up
-from tests.fleet.engines import engine_server, missing
+from tests.fleet.engines import engine_server
 from tests.fleet.shared_budget import busiest_second
 from tests.fleet.workers import place_orders
 from tests.processes import Service, crowd
-
-__all__ = ["Figures", "place_through_outage"]
 
 
 @attrs.frozen(kw_only=True)
@@ -66,9 +64,6 @@ async def place_through_outage(workers: int, orders: int, budget: float, outage:
 
 
 def main() -> None:
-    if reason := missing():
-        print(f"skipped: {reason}")
-        return
     given = [*sys.argv[1:], *("20", "1000", "30", "60", "kill")[len(sys.argv) - 1 :]]
     workers, orders, budget, outage = (int(word) for word in given[:4])
     prefer_the_service()

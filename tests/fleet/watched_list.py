@@ -11,8 +11,6 @@ from brokerage_async.fleet import FeedReader, Fleet, RedisFeed
 from brokerage_async.observers import Attempt, Event, FeedLag
 from brokerage_async.watch import Change, poll
 
-__all__ = ["LEASE", "Lags", "Lists", "brief", "feed_of", "published", "publishing", "quiet", "take"]
-
 LEASE = 0.6
 
 

@@ -51,6 +51,7 @@ PROOFS = {
     "sweeps": Proof("tests.proofs.hands.sweeps", "20"),
     "tickets": Proof("tests.simulator.tickets", "10000"),
     "fills": Proof("tests.proofs.fills.test_fill_days", "1000"),
+    "large-day": Proof("tests.scenarios.test_large_day"),
     "universe": Proof("tests.proofs.kill.test_universe"),
     "streams": Proof("tests.stream.seeds", "1000"),
     "mute-streams": Proof("tests.stream.mute", "1000"),

@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import io
 import traceback
 from collections.abc import Iterator
 from types import CodeType, FrameType
@@ -10,7 +9,6 @@ from typing import Any
 
 import aiohttp
 import pytest
-from rich.console import Console
 from rich.traceback import Traceback
 
 from brokerage_async import AuthorizationCode, Client, Environment, RefreshToken, RetryPolicy, StaticToken
@@ -58,17 +56,15 @@ def shown(error: BaseException | None, seen: set[int]) -> Iterator[tuple[str, st
 
 
 def rendered(error: BaseException) -> str:
-    """Return the traceback of ``error`` alone as rich prints it, with the locals of every frame but ours."""
-    console = Console(file=io.StringIO(), width=300)
-    trace = Traceback.from_exception(
-        type(error), error, error.__traceback__, show_locals=True, locals_max_length=100, suppress=[__file__]
-    )
-    for stack in trace.trace.stacks:
+    """Return what rich shows of ``error`` alone: its message, notes, and the locals of every frame but ours."""
+    trace = Traceback.extract(type(error), error, error.__traceback__, show_locals=True, locals_max_length=100)
+    lines = []
+    for stack in trace.stacks:
+        lines += [stack.exc_value, *stack.notes]
         for frame in stack.frames:
-            if frame.filename == __file__:
-                frame.locals = None
-    console.print(trace)
-    return console.file.getvalue()
+            if frame.filename != __file__:
+                lines += [f"{name} = {node}" for name, node in (frame.locals or {}).items()]
+    return "\n".join(lines)
 
 
 async def failure_of(client: Client) -> BrokerageError:

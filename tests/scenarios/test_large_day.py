@@ -1,6 +1,7 @@
 """A bot's day with quotes of 500 symbols and iron condors of 100 option legs: seconds of CPU, and megabytes.
 
-``python -m tests.scenarios.test_large_day`` prints them.
+``python -m tests.scenarios.test_large_day [END]`` prints them, for the day until a time in New York, and fails if they
+are too many.
 """
 
 import asyncio
@@ -25,6 +26,8 @@ UNDERLYINGS = ("AAPL", "SPY", "MSFT", "QQQ", "KO")
 MAX_CPU = 30.0
 """Seconds on a machine that is busy with other tests. Alone it takes less than 10."""
 
+MAX_MEGABYTES = 150
+
 
 async def condors(client: Client, underlying: str) -> list[tuple[NewOrderLeg, ...]]:
     """Return five iron condors of strikes around the price, without a leg in common."""
@@ -40,8 +43,11 @@ async def condors(client: Client, underlying: str) -> list[tuple[NewOrderLeg, ..
     ]  # fmt: skip
 
 
-def day() -> dict[str, float]:
-    """Run the day and return how many events of each type came, positions held, seconds of CPU, and megabytes."""
+def day(end: str = "16:00") -> dict[str, float]:
+    """Run the day until a time in New York.
+
+    Return how many events of each type came, positions held, seconds of CPU, and megabytes.
+    """
     events = Counter[str]()
 
     async def follow(client: Client, symbols: list[str], kinds: list[type[models.Quote | models.Greeks]]) -> None:
@@ -64,7 +70,7 @@ def day() -> dict[str, float]:
             events["positions"] = len(await client.positions.list(account))
 
     began = time.process_time()
-    run(main, start="2026-06-10T09:30-04:00", until="2026-06-10T16:00-04:00", seed=3, environment="production")
+    run(main, start="2026-06-10T09:30-04:00", until=f"2026-06-10T{end}-04:00", seed=3, environment="production")
     return {**events, "seconds": round(time.process_time() - began, 1), "megabytes": peak()}
 
 
@@ -81,16 +87,18 @@ def peak() -> float:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="reads the memory of a process of Unix")
-def test_day_of_500_symbols_and_100_option_legs_is_short_and_small() -> None:
+def test_day_until_noon_of_500_symbols_and_100_option_legs_is_short_and_small() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", __name__], cwd=ROOT, capture_output=True, text=True, timeout=600, check=True
+        [sys.executable, "-m", __name__, "12:00"], cwd=ROOT, capture_output=True, text=True, timeout=600, check=False
     )
+    assert done.returncode == 0, done.stdout + done.stderr
     shown = json.loads(done.stdout)
     assert shown["positions"] == 100
-    assert shown["Quote"] > 100_000
-    assert shown["Greeks"] > 30_000
-    assert (shown["seconds"] < MAX_CPU, shown["megabytes"] < 150) == (True, True), shown
+    assert shown["Quote"] > 40_000
+    assert shown["Greeks"] > 12_000
 
 
 if __name__ == "__main__":
-    print(json.dumps(day()))
+    figures = day(*sys.argv[1:])
+    print(json.dumps(figures))
+    sys.exit(figures["seconds"] > MAX_CPU or figures["megabytes"] > MAX_MEGABYTES)

@@ -165,7 +165,7 @@ async def test_program_that_is_killed_anywhere_never_passes_its_cap(tmp_path: Pa
     async with Simulator(seed=3, latency=0.01, **SMALL) as brokerage:
         environ = brokerage.environ | {"BROKERAGE_JOURNAL": str(tmp_path / "orders.journal")}
         options: dict[str, Any] = {"cwd": tmp_path, "env": environ}
-        for _ in range(6):
+        for _ in range(4):
             async with started("-W", "error", "-c", CAPPED, **options) as process:
                 await process.stdout.readline()
                 await asyncio.sleep(chance.uniform(0, 0.15))

@@ -7,7 +7,7 @@ import json
 import random
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, TypeVar
 
@@ -22,6 +22,8 @@ T = TypeVar("T")
 
 LIVE = r"/orders/live"
 SMALL: Any = {"equities": 50, "equity_options": 10, "chain_rows": 10}
+BEFORE_THE_CLOSE = datetime(2026, 6, 12, 19, 55, tzinfo=UTC)
+"""So that a clock set to the close has few prices to hold the resting orders against."""
 TROUBLE = ("html(502)", "status(503)", "rate_limited", "drop_before", "drop_after", "truncate", "refuse", "garbage",
            "unauthorized", "delay(40)", "hang", "after_html(504)")  # fmt: skip
 
@@ -139,7 +141,7 @@ async def test_every_end_is_told_exactly_once_whatever_happens(seed: int) -> Non
     async with simulator.client() as client:
         process = Process(simulator, accounts, log, rng)
         await process.start()
-        for day in range(3):
+        for day in range(2):
             trouble = asyncio.create_task(make_trouble(simulator, rng))
             half = [trade(client, rng.choice(accounts), rng, 25) for _ in range(20)]
             await asyncio.gather(*half)
@@ -170,7 +172,7 @@ async def test_over_loopback_a_restart_of_the_service_loses_nothing() -> None:
     rng, log = random.Random(2), Log()
     failures: list[Exception] = []
     quick = RetryPolicy(max_attempts=2, base_delay=0.01)
-    async with Simulator(seed=2, **SMALL) as simulator, simulator.client(retry=quick) as client:
+    async with Simulator(seed=2, start=BEFORE_THE_CLOSE, **SMALL) as simulator, simulator.client(retry=quick) as client:
         account = simulator.account_numbers[0]
         for fault in ("html(502)", "rate_limited", "drop_after", "truncate", "unauthorized"):
             simulator.faults.add("GET", LIVE, fault, times=2)

@@ -53,7 +53,7 @@ def no_early_exercise(here: Harness) -> bool:
 
 def no_dividends(here: Harness) -> bool:
     here.place(market(leg("KO", "100")))
-    here.wait(200 * DAY)
+    here.wait(100 * DAY)
     return {each["transaction-type"] for each in transactions(here)} == {"Money Movement", "Trade"} and not [
         each for each in transactions(here) if "Dividend" in each["transaction-sub-type"]
     ]
@@ -125,7 +125,7 @@ def no_price_improvement(here: Harness) -> bool:
 
 def no_interest(here: Harness) -> bool:
     here.place(market(leg("AAPL", "1000", "Sell to Open")))
-    here.wait(60 * DAY)
+    here.wait(35 * DAY)
     return not [each for each in transactions(here) if re.search("Interest|Fee|Borrow", each["transaction-sub-type"])]
 
 

@@ -8,11 +8,10 @@ from .scopes import ADVERSITY, BEYOND, EVERYTHING, EXHAUSTED, mixed
 from .search import exhaust, play, quiet, replay, sample
 
 SMALL = (
-    "cancel-alone", "cancel-place", "cancel-recover", "foreign", "foreign-adversary", "foreign-unechoed",
-    "complex-shared", "complex-shared-adversary", "complex-alone-unechoed", "held", "cancel-at-once",
-    "cancel-complex-filled", "guard-clock", "halt-clock",
+    "cancel-alone", "cancel-recover", "foreign", "foreign-adversary", "complex-shared", "complex-alone-unechoed",
+    "held", "cancel-at-once", "cancel-complex-filled", "guard-clock", "halt-clock",
 )  # fmt: skip
-"""Scopes that are exhausted in a few seconds at most."""
+"""Scopes that are exhausted in 2 seconds at most."""
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -30,7 +29,7 @@ def test_submit_held_longer_than_the_search_is_doubled_by_resubmission() -> None
 
 
 def test_sampled_histories_show_no_violation() -> None:
-    report = sample(range(300))
+    report = sample(range(150))
     assert [(found.history, found.violations) for found in report.found] == []
 
 

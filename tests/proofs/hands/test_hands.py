@@ -17,7 +17,7 @@ from tests.trading import order
 from . import ladders, sweeps
 
 
-@for_each("seed", range(60))
+@for_each("seed", range(30))
 def test_one_order_of_a_ladder_works_at_a_time_and_never_more_is_filled(seed: int) -> None:
     ladders.play(seed)
 

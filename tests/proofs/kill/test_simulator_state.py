@@ -77,7 +77,7 @@ async def play(kills: int, folder: Path, seed: int = 0) -> dict[str, Any]:
 
 
 async def test_killed_simulator_forgets_no_acknowledged_order(tmp_path: Path) -> None:
-    result = await play(3, tmp_path)
+    result = await play(2, tmp_path)
     assert result["forgotten"] == 0
     assert result["kept"] >= result["acknowledged"] > 10
 

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
@@ -32,6 +32,9 @@ WINDOW = 0.9
 """Seconds over which the service counts requests under the published rates."""
 
 FUTURES = ("ES", "CL")
+
+AFTER_THE_CLOSE = datetime(2026, 6, 12, 22, tzinfo=UTC)
+"""Friday evening: the simulator has no price to compute while its clock goes on by a day."""
 
 Row = tuple[str, str, str, str | None, str | None, str | None]
 
@@ -131,10 +134,13 @@ def plant(sim: Simulator, symbols: list[str], count: int) -> set[Row]:
     }  # fmt: skip
 
 
-async def play(folder: Path, *, equities: int, chains: int, kills: int, changes: int, seed: int = 0) -> dict[str, Any]:
+async def play(
+    folder: Path, *, equities: int, chains: int, kills: int, changes: int, chain_rows: int = 20_000, seed: int = 0
+) -> dict[str, Any]:
     """Fetch a universe undisturbed, killed, and a day later. Return what was seen."""
     chance = random.Random(seed)
-    sim = Simulator(equities=equities, equity_options=0, rate_limit="published")
+    sizes = {"equities": equities, "equity_options": 0, "chain_rows": chain_rows}
+    sim = Simulator(**sizes, rate_limit="published", start=AFTER_THE_CLOSE)
     catalogue = sim.brokerage.state.catalogue
     underlyings = [each for each in catalogue.equities.definitions if each.optionable][:chains]
     symbols = [each.symbol for each in underlyings]
@@ -172,8 +178,8 @@ async def play(folder: Path, *, equities: int, chains: int, kills: int, changes:
 
 
 def test_universe_killed_at_random_moments_is_the_same_and_its_difference_exact(tmp_path: Path) -> None:
-    seen = asyncio.run(play(tmp_path, equities=60, chains=2, kills=2, changes=12))
-    assert (seen["kills"], seen["faster than published"], seen["differs from undisturbed"]) == (2, [], False), seen
+    seen = asyncio.run(play(tmp_path, equities=60, chains=2, kills=1, changes=12, chain_rows=300))
+    assert (seen["kills"], seen["faster than published"], seen["differs from undisturbed"]) == (1, [], False), seen
     assert (seen["planted"], seen["found"], seen["wrong"]) == (12, 12, 0)
 
 

