@@ -25,6 +25,9 @@ class OpenStrEnum(enum.StrEnum):
     def _missing_(cls, value: object) -> OpenStrEnum | None:
         return _unlisted(cls, value) if isinstance(value, str) else None
 
+    def __reduce_ex__(self, protocol: object) -> tuple[type[OpenStrEnum], tuple[str]]:
+        return type(self), (self._value_,)  # before Python 3.11.4 it is by name, and only listed ones have one
+
     @property
     def is_known(self) -> bool:
         """Return whether the value is one of the listed ones."""

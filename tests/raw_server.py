@@ -37,7 +37,8 @@ class LoopbackServer:
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
         for writer in self._writers:
-            writer.transport.abort()
+            with contextlib.suppress(AttributeError):  # of one that is lost, under TLS before Python 3.11.4
+                writer.transport.abort()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

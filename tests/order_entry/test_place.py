@@ -303,7 +303,7 @@ async def test_a_timeout_of_the_caller_names_the_order(here: Floor) -> None:
     with pytest.raises(TimeoutError) as caught:
         async with asyncio.timeout(TIMEOUT / 2):
             await here.entry.place(here.account, order("mine"))
-    cancelled = caught.value.__cause__
+    cancelled = caught.value.__cause__ or caught.value.__context__  # the latter before Python 3.11.3
     assert isinstance(cancelled, asyncio.CancelledError)
     assert cancelled.external_identifier == "mine"  # type: ignore[attr-defined]
     assert cancelled.account_number == here.account  # type: ignore[attr-defined]

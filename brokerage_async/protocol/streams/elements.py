@@ -13,15 +13,16 @@ from ..decoding.lenient import parse
 LARGE = 24 * 1024
 """Characters of a message, or of some elements, that are parsed in one go: 1 to 3 ms."""
 
-_STRING = r'"(?:[^"\\]++|\\.)*+"'
+# Atomic groups rather than possessive ones: before Python 3.11.5 the latter match wrongly where they hold alternatives.
+_STRING = r'"(?>(?:[^"\\]++|\\.)*)"'
 _DEPTH = 8
 _NESTED = _STRING
 for _level in range(_DEPTH):
-    _NESTED = r'[\[{](?:[^"\[\]{}]++|' + _STRING + "|" + _NESTED + r")*+[\]}]"
+    _NESTED = r'[\[{](?>(?:[^"\[\]{}]++|' + _STRING + "|" + _NESTED + r")*)[\]}]"
 _ELEMENT = r"\s*+(?:" + _STRING + r'|[^"\[\]{},\s]++|' + _NESTED + r")\s*+"
-_MANY = re.compile(f"(?:{_ELEMENT},)*+", re.DOTALL)
+_MANY = re.compile(f"(?>(?:{_ELEMENT},)*)", re.DOTALL)
 _FLOATS = msgspec.json.Decoder()
-_END = re.compile(f"(?:{_ELEMENT})?+\\s*+\\]", re.DOTALL)
+_END = re.compile(f"(?>(?:{_ELEMENT})?)\\s*+\\]", re.DOTALL)
 
 
 def elements_of(body: str, at: int, *, as_floats: bool = False) -> Iterator[tuple[list[Any], int]]:
