@@ -126,6 +126,24 @@ def test_a_walk_holds_a_bounded_number_of_rows() -> None:
     assert len(detector._pages) <= 6
 
 
+def test_total_that_changes_is_a_disagreement_and_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    detector: DriftDetector[Row] = DriftDetector(operation("id"))
+    for offset, total in enumerate((20, None, 20, 21, 22)):
+        detector.take(Page((Row(f"{offset}"),), SimpleNamespace(page_offset=offset, total_items=total), offset))
+        assert (detector.disagreement is not None) == (offset >= 3)
+    assert detector.disagreement == "the list changed while it was read: 21 items instead of 20"
+    assert warnings(caplog) == [
+        "rows.list: the list changed from 20 to 21 items while it was read; a row may have slipped by between pages"
+    ]
+
+
+def test_list_of_values_without_a_model_is_walked() -> None:
+    for result in (None, str):
+        values: Operation[Any] = attrs.evolve(operation(), result=result)
+        pages, repeats = walk([["a", "b"], ["b"]], values)
+        assert ([page.items for page in pages], repeats) == ([("a", "b"), ("b",)], 0)
+
+
 def test_every_documented_list_names_what_identifies_a_row() -> None:
     for paged in (INSTRUMENTS_EQUITIES, ORDERS_LIST, TRANSACTIONS_LIST):
         assert "id" in paged.identity

@@ -46,6 +46,7 @@ class TestParse:
             answer.parse()
         error = caught.value
         assert (error.status, error.operation, error.json_path) == (200, "request.read", "$")
+        assert (error.method, error.path) == (CUSTOM.method, CUSTOM.path)
         assert answer.body == body
 
     def test_known_endpoint_returns_its_model_or_raises(self) -> None:

@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.errors import BrokerageError, ConfigurationError, InvalidRequestError
+from brokerage_async.errors import BrokerageError, ConfigurationError, InvalidRequestError, RequestNotSentError
 from brokerage_async.models import (
     MarginOrder,
     MarginOrderLeg,
@@ -233,6 +233,15 @@ class TestRequestValue:
     def test_secrets_do_not_show(self) -> None:
         request = Request(method="POST", url=BASE, headers={"Authorization": "Bearer abc"}, body=b'{"secret":"x"}')
         assert repr(request) == f"Request(method='POST', url='{BASE}', timeout=None)"
+
+    def test_guard_that_objects_withholds_it_and_names_the_call(self) -> None:
+        request = Request(method="POST", url=BASE, operation=DIVIDENDS, guard=lambda: "the claim has ended")
+        with pytest.raises(RequestNotSentError, match="withheld: the claim has ended") as caught:
+            request.check_guard()
+        assert (caught.value.code, caught.value.operation, caught.value.method) == ("withheld", DIVIDENDS.name, "POST")
+        with pytest.raises(RequestNotSentError, match="withheld"):
+            attrs.evolve(request, operation=None).check_guard()
+        attrs.evolve(request, guard=lambda: None).check_guard()
 
     def test_it_compares_hashes_and_pickles(self) -> None:
         one = Request(method="GET", url=BASE, headers={"A": "1"})

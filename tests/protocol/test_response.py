@@ -18,6 +18,7 @@ from brokerage_async.protocol.response import (
     MAX_PARSED,
     ErrorBody,
     Response,
+    deprecation_of,
     is_success,
     parse_error_body,
     read_error,
@@ -238,6 +239,8 @@ class TestAdvice:
             (405, b"no", f"{BASE}/v1/", "an unexpected body came back: 'no'; the service answers in JSON: check base_url, which has the path '/v1' (status 405)"),
             (400, b"<h1>400</h1>The plain HTTP request was sent to HTTPS port", BASE, "the port expects https: base_url must start with https:// (status 400)"),
             (400, b"Client sent an HTTP request to an HTTPS server.\n", BASE, "the port expects https: base_url must start with https:// (status 400)"),
+            (408, b"<p>Too slow", BASE, "an HTML page came back: 'Too slow' (status 408)"),
+            (425, b"", BASE, "the body is empty (status 425)"),
             (401, b"<p>No agent", BASE, "an HTML page came back: 'No agent' (status 401)"),
             (502, b"<p>Bad gateway", BASE, "an HTML page came back: 'Bad gateway' (status 502)"),
             *((503, empty, BASE, "the body is empty (status 503)") for empty in (b"", b"  \n")),
@@ -252,6 +255,13 @@ class TestAdvice:
         assert refused(status, body, base_url=base_url).message == sentence
         assert str(refused(status, body, base_url=base_url)).startswith(f"orders.cancel: {sentence}")
         assert "an HTML page" in str(refused(502, b"Bad gateway", headers={"content-type": "text/html"}))
+
+
+def test_deprecation_of_names_each_announcement_in_part() -> None:
+    dated = {"deprecation": "@1767225600", "sunset": "x" * 100, "date": "now"}
+    assert deprecation_of(dated) == f"deprecation: @1767225600, sunset: {'x' * 64}"
+    assert deprecation_of({"sunset": "soon"}) == "sunset: soon"
+    assert deprecation_of({"date": "now"}) is None
 
 
 class TestBodyAndHeaders:

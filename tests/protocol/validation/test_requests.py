@@ -158,6 +158,11 @@ def body_problems(**fields: Any) -> Any:
 
 
 class TestParameters:
+    def test_item_of_a_joined_array_has_no_comma(self) -> None:
+        joined = attrs.evolve(SESSIONS, parameters=(parameter("symbols", array=True, joined=True),))
+        assert problems(joined, None, {"symbols": ["A,B", "C"]}, None) == [("value_not_allowed", "symbols[0]")]
+        assert problems(joined, None, {"symbols": ["A", "B"]}, None) == []
+
     def test_a_sound_call_passes(self) -> None:
         sound = {
             "from-date": dt.date(2025, 9, 30),
@@ -317,10 +322,20 @@ class TestBodies:
 
     def test_missing_body_is_refused_and_bytes_are_not_checked(self) -> None:
         for missing in (None, b""):
-            with pytest.raises(InvalidRequestError, match=r"a Ticket is required as the body"):
+            with pytest.raises(InvalidRequestError, match=r"a Ticket is required as the body") as caught:
                 check(PLACE, None, None, missing)
+            assert [(problem.code, problem.domain) for problem in caught.value.errors] == [("required", None)]
         check(attrs.evolve(PLACE, body_required=False), None, None, None)
         check(PLACE, None, None, b"anything")
+
+    def test_rules_left_to_the_service_are_checked_on_demand(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        rule = Rule(forbid=("source",), message="the service refuses it")
+        monkeypatch.setitem(MODELS, Ticket, attrs.evolve(MODELS[Ticket], service_rules=(rule,)))
+        validation._described.cache_clear()
+        ticket = Ticket(source="mine")
+        assert problems_of(ticket) == ()
+        assert [problem.domain for problem in problems_of(ticket, service=True)] == ["source"]
+        validation._described.cache_clear()
 
     def test_a_field_that_would_be_sent_from_extra_instead(self) -> None:
         assert body_problems(source="mine", extra={"source": "another", "unheard-of": 1}) == [("wrong_type", "source")]
