@@ -33,10 +33,11 @@ def test_the_same_seed_has_the_same_history() -> None:
     assert ladders.play(7) == ladders.play(7)
 
 
-async def placing_anew(self: OrderEntry, reader: Any, _: Any, edit: Any, *_rest: Any, **_more: Any) -> OrderChange:
+async def placing_anew(
+    self: OrderEntry, account: str, order_id: str, _: Any, edit: Any, *_rest: Any, **_more: Any
+) -> OrderChange:
     """Cancels the order and places another one at the new price, without waiting for the end of the first."""
-    account = reader.account_number
-    await self.cancel(account, reader.order_id)
+    await self.cancel(account, order_id)
     new = attrs.evolve(order(edit.external_identifier, ladders.QUANTITY), price=edit.price)
     answer = await self._context.executor.execute(ORDERS_SUBMIT.bind(account_number=account, body=new))
     return OrderChange(outcome=ChangeOutcome.APPLIED, order=answer.order, order_id=str(answer.order.id))
