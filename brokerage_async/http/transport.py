@@ -258,7 +258,7 @@ class AiohttpTransport:
                 chunk = response.content.read_nowait()
                 if len(chunk) > self._max_body:
                     raise TooLargeError(self._max_body)
-                return previous if chunk == previous else chunk
+                return previous if previous is not None and chunk == previous else chunk
             length = response.content_length
             if previous is None and length is not None and "Content-Encoding" not in response.headers:
                 if length > self._max_body:

@@ -174,13 +174,13 @@ class Feed(Generic[T]):
     """
 
     _fetch: FetchItems[T]
-    _key: Callable[[T], Hashable]
-    _schedule: Schedule
-    _fatal: Callable[[Exception, int], bool] = is_fatal
-    _now: Callable[[], datetime] = utc_now
-    _doorbell: Doorbell | None = None
-    _on_poll: Callable[[float], None] | None = None
-    _has_news: Callable[[], bool] = lambda: True
+    key: Callable[[T], Hashable]
+    schedule: Schedule
+    fatal: Callable[[Exception, int], bool] = is_fatal
+    now: Callable[[], datetime] = utc_now
+    doorbell: Doorbell | None = None
+    on_poll: Callable[[float], None] | None = None
+    has_news: Callable[[], bool] = lambda: True
     cursors: set[Cursor[T]] = attrs.field(factory=set, init=False)
     latest: Mapping[Any, T] | None = attrs.field(default=None, init=False)
     at: datetime = attrs.field(init=False)
@@ -196,9 +196,9 @@ class Feed(Generic[T]):
     def __attrs_post_init__(self) -> None:
         if not callable(self._fetch):
             raise ConfigurationError(f"fetch must be a coroutine function, got {self._fetch!r}")
-        for name, function in (("key", self._key), ("fatal", self._fatal), ("now", self._now)):
+        for name, function in (("key", self.key), ("fatal", self.fatal), ("now", self.now)):
             check_function(name, function)
-        self.at = self._now()
+        self.at = self.now()
 
     def release(self, cursor: Cursor[Any]) -> bool:
         """Stop polling for ``cursor``, in any thread. Return whether it was polled for. The last one ends the loop."""
@@ -254,7 +254,7 @@ class Feed(Generic[T]):
 
     async def _run(self) -> None:
         BACKGROUND.set(weakref.ref(self))  # every client that ``fetch`` calls ends this loop when it is closed
-        async with contextlib.nullcontext() if self._doorbell is None else self._doorbell(self.ring) as found:
+        async with contextlib.nullcontext() if self.doorbell is None else self.doorbell(self.ring) as found:
             await self._poll_on_schedule(found)
 
     async def _poll_on_schedule(self, found: Found | None) -> None:
@@ -267,8 +267,8 @@ class Feed(Generic[T]):
             if hastened := self._hastened.is_set():
                 self._hastened.clear()
                 due = loop.time()
-            elif self._on_poll is not None:
-                self._on_poll(max(0.0, loop.time() - due - delay))
+            elif self.on_poll is not None:
+                self.on_poll(max(0.0, loop.time() - due - delay))
             self._cancel_early()  # this poll comes after those events, too
             self._looks.polled()
             began, known = loop.time(), self.latest
@@ -287,17 +287,17 @@ class Feed(Generic[T]):
             self._is_failing = last is not None
             if hastened:
                 self._announce()
-            interval = await self._schedule.current()
+            interval = await self.schedule.current()
             if last is None:
-                due = self._schedule.next_due(due, interval, loop.time())
-            elif self._fatal(last, repeated):
+                due = self.schedule.next_due(due, interval, loop.time())
+            elif self.fatal(last, repeated):
                 raise last
             else:
                 for cursor in tuple(self.cursors):  # a copy: the collector may release some
                     cursor.listener.on_failure(last)
                 retry_after = getattr(last, "retry_after", None)
-                due = loop.time() + self._schedule.backoff(failures, interval, retry_after)
-            delay = chance() * self._schedule.jitter * interval
+                due = loop.time() + self.schedule.backoff(failures, interval, retry_after)
+            delay = chance() * self.schedule.jitter * interval
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout_at(due + delay):
                     await self._hastened.wait()
@@ -308,11 +308,11 @@ class Feed(Generic[T]):
         for start in range(0, len(rows), CHUNK):
             if start:
                 await asyncio.sleep(0)
-            latest |= keyed(rows[start : start + CHUNK], self._key, previous)
+            latest |= keyed(rows[start : start + CHUNK], self.key, previous)
         same = len(latest) == len(previous) and all(previous.get(name) is item for name, item in latest.items())
         if same and self.latest is not None:
             return
-        self.latest, self.at = latest, self._now()
+        self.latest, self.at = latest, self.now()
         if removed := {name: item for name, item in previous.items() if name not in latest}:
             for cursor in tuple(self.cursors):
                 cursor.on_removed(removed)
@@ -321,7 +321,7 @@ class Feed(Generic[T]):
     def _shows_news(self, known: Mapping[Any, T] | None) -> bool:
         """Return True if an event should have announced a change. A list drops items without one."""
         items, old = self.latest or {}, known or {}
-        return self._has_news() and any(old.get(name) is not item for name, item in items.items())
+        return self.has_news() and any(old.get(name) is not item for name, item in items.items())
 
     def _cancel_early(self) -> None:
         if self._early is not None:

@@ -87,8 +87,8 @@ class FillReader:
 
     _api: Endpoints
     _account: str
-    _now: Callable[[], datetime]
-    _on_event: Callable[[FillSeen], object]
+    now: Callable[[], datetime]
+    on_event: Callable[[FillSeen], object]
     cursor: Cursor[Item] = attrs.field(init=False)
     ledger: Ledger = attrs.field(init=False)
     _created: float = attrs.field(factory=lambda: running_loop().time(), init=False)
@@ -129,7 +129,7 @@ class FillReader:
     async def _observe(self) -> bool:
         """Read the orders. Return whether they show something new."""
         orders = await self._api.orders.list_live(self._account).collect()
-        now, books, last = self._now(), self.ledger.books, self._read_at
+        now, books, last = self.now(), self.ledger.books, self._read_at
         if books is not None and (last is None or last.date() != now.date()):  # what the list of today has lost
             since = min(books.search_from, books.horizon.date()) if last is None else books.search_from
             pager = self._api.orders.list(self._account, start_date=since - timedelta(days=1))
@@ -141,7 +141,7 @@ class FillReader:
         return self._take(orders, whole=True)
 
     def _take(self, orders: Iterable[Order], *, whole: bool) -> bool:
-        clock, now = running_loop().time(), self._now()
+        clock, now = running_loop().time(), self.now()
         began = now - timedelta(seconds=clock - self._created)
         news = self.ledger.observe(orders, now, began, whole=whole)
         self._announce(news, "orders", now)
@@ -161,7 +161,7 @@ class FillReader:
                 self._take([await self._api.orders.get(self._account, order_id)], whole=False)
             except NotFoundError:
                 self._absent.add(order_id)
-        now = self._now()
+        now = self.now()
         self._announce(self.ledger.reconcile(positions, rows, now), "transactions", now)
         return not self.ledger.is_unsettled
 
@@ -169,7 +169,7 @@ class FillReader:
         for fill in news:
             self._check_at = running_loop().time() + QUIET_SECONDS
             if fill.kind is FillKind.FILL and fill.filled_at is not None:
-                self._on_event(FillSeen(source=source, delay=max(0.0, (now - fill.filled_at).total_seconds())))
+                self.on_event(FillSeen(source=source, delay=max(0.0, (now - fill.filled_at).total_seconds())))
 
 
 class FillWatcher(Iteration[Fill | Discrepancy]):
