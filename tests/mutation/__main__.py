@@ -22,8 +22,8 @@ TESTS = [
     "tests/scenarios/test_complex_order_entry.py",
     "tests/scenarios/test_order_entry_faults.py",
 ]
-#: Tests of these need a server, which a fork that ends at the first failure would leave behind.
-LEFT_OUT = {"brokerage_async/journal/connections.py", "brokerage_async/journal/postgres.py"}
+#: Its tests need a server, which a fork that ends at the first failure would leave behind.
+LEFT_OUT = {"brokerage_async/journal/postgres.py"}
 
 
 def main() -> int:

@@ -26,7 +26,7 @@ The changes come from [mutmut](https://mutmut.readthedocs.io/) {version}; `tests
 
 Sample: {count} mutants, drawn with seed {seed} out of {total} from `auth/`, `journal/`, `order_entry/` and `protocol/`,
 from each file according to its share. Left out by rule are annotations, docstrings, decorators, logging, `__repr__`,
-and strings that contain a space: these are sentences for people, not keys or codes. So are the two modules of
+and strings that contain a space: these are sentences for people, not keys or codes. So is the journal in
 PostgreSQL, whose tests need a server. Only the unit tests of the four rooms and two scenarios of order entry are run,
 for each mutant those that reach the changed line, up to {seconds:g} seconds of processor time.
 
