@@ -67,7 +67,7 @@ def damaged_frame(content: bytes) -> int | None:
 def _find(
     content: bytes, page_size: int, order: str, salts: Sequence[int] | None, before: tuple[int, int]
 ) -> int | None:
-    """Do so with the ``salts`` of the header, and its checksum ``before``, or for a broken header without salts."""
+    """Return that number, given the header's ``salts`` (None if it is broken) and its checksum, ``before``."""
     broken, commit, last_salts = (0 if salts is None else None), 0, salts
     for number, at in enumerate(range(HEADER.size, len(content) - FRAME.size - page_size + 1, FRAME.size + page_size)):
         _, next_commit, *own_salts, first, second = FRAME.unpack_from(content, at)
