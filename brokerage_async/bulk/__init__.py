@@ -4,8 +4,7 @@ Every method returns a `BulkFetch`, which sends nothing until it is iterated or 
 symbols exactly as requested.
 """
 
-from .api import Bulk, BulkOptions, Symbols
-from .by_symbol import over_range, split_range
+from .api import Bulk, BulkOptions, Symbols, over_range, split_range
 from .fetch import BulkFetch, BulkResult, FailureScope, FetchBatch, Progress, failure_scope
 from .to_file import FileResult, fetch_to_file
 from .universe import UniverseFetch, UniverseResult, universe_diff

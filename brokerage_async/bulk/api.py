@@ -4,45 +4,43 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterable, Iterable
-from datetime import date
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mapping
+from contextlib import aclosing
+from datetime import date, timedelta
 from functools import partial
 from types import MappingProxyType
-from typing import TypedDict, TypeVar, Unpack
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from .._arguments import check_count, check_date
+from .._generated import models
 from .._generated.endpoints import Endpoints
-from .._generated.models import (
-    Cryptocurrency,
-    Dividend,
-    EarningsReport,
-    Equity,
-    EquityOption,
-    Future,
-    FutureOption,
-    InstrumentCollection,
-    MarketDataSnapshot,
-    MarketSession,
-    NestedFuturesOptionChain,
-    NestedOptionChain,
-    UnderlyingMetrics,
-    Warrant,
-)
+from .._generated.operations import MARKET_DATA_BY_TYPE
 from ..errors import InvalidRequestError
+from ..http.concurrency import ConcurrentMap
 from ..http.session import BrokerageSession
-from .by_symbol import Types, by_type, checked_types, listed, one_by_one, over_range, paged
-from .fetch import BulkFetch, FetchBatch, Progress
+from ..protocol.validation.rules import add_months
+from ..symbols import instrument_type_of
+from .fetch import BulkFetch, FetchBatch, Progress, listed, one_by_one, paged
 from .universe import UniverseFetch
 
 T = TypeVar("T")
 Symbols = Iterable[str] | AsyncIterable[str]
 """Any source of symbols, of any length; it is read as the fetch proceeds."""
 
+Types = Mapping[str, models.InstrumentType | str]
+"""Instrument types by symbol."""
+
+PRICED: Mapping[str, str] = {
+    parameter.name.replace("_", " ").title(): parameter.name
+    for parameter in MARKET_DATA_BY_TYPE.parameters
+    if parameter.array
+}
+"""Parameters of the prices by instrument type."""
+
 MAX_PRICED = 100
 """Symbols in one request for prices, over all instrument types, or for metrics."""
 
-BY_FORM: Types = MappingProxyType({})
-"""No type is given: the form of each symbol implies its own."""
+NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class BulkOptions(TypedDict, total=False):
@@ -87,128 +85,127 @@ class Bulk:
         self._service = service
         self._session = session
 
-    def equities(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[Equity]:
+    def equities(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[models.Equity]:
         """Fetch equities by symbol, such as ``AAPL`` or ``BRK/B``."""
-        return self._fetch("equities()", symbols, paged(self._api.instruments.equities), Equity, **options)
+        return self._fetch("equities", symbols, paged(self._api.instruments.equities), models.Equity, **options)
 
     def equity_options(
         self, symbols: Symbols, *, with_expired: bool | None = None, **options: Unpack[BulkOptions]
-    ) -> BulkFetch[EquityOption]:
+    ) -> BulkFetch[models.EquityOption]:
         """Fetch equity options by OCC symbol, such as ``AAPL  260612C00110000``.
 
         Expired ones are included only ``with_expired``.
         """
-        _check_choice("with_expired", with_expired)
-        read = self._api.instruments.equity_options
-        fetch = listed(lambda batch: read(symbols=batch, with_expired=with_expired))
-        return self._fetch(_call("equity_options", with_expired=with_expired), symbols, fetch, EquityOption, **options)
+        choices = _checked(with_expired=with_expired)
+        fetch = listed(partial(self._api.instruments.equity_options, **choices))
+        return self._fetch("equity_options", symbols, fetch, models.EquityOption, choices, **options)
 
     def futures(
         self, symbols: Symbols, *, only_active_futures: bool | None = None, **options: Unpack[BulkOptions]
-    ) -> BulkFetch[Future]:
+    ) -> BulkFetch[models.Future]:
         """Fetch futures by symbol, such as ``/ESZ6`` or ``ESZ6``.
 
         Expired ones are included only if ``only_active_futures`` is False.
         """
-        _check_choice("only_active_futures", only_active_futures)
-        fetch = paged(partial(self._api.instruments.futures, only_active_futures=only_active_futures))
-        return self._fetch(_call("futures", only_active_futures=only_active_futures), symbols, fetch, Future, **options)
+        choices = _checked(only_active_futures=only_active_futures)
+        fetch = paged(partial(self._api.instruments.futures, **choices))
+        return self._fetch("futures", symbols, fetch, models.Future, choices, **options)
 
-    def future_options(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[FutureOption]:
+    def future_options(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[models.FutureOption]:
         """Fetch futures options by symbol, such as ``./ESZ6 EW3U6 260918P9100``."""
-        fetch = one_by_one(self._api.instruments.future_option)
-        return self._fetch("future_options()", symbols, fetch, FutureOption, 1, **options)
+        read = self._api.instruments.future_option
+        return self._each("future_options", symbols, read, models.FutureOption, **options)
 
-    def cryptocurrencies(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[Cryptocurrency]:
+    def cryptocurrencies(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[models.Cryptocurrency]:
         """Fetch cryptocurrencies by pair, such as ``BTC/USD``."""
-        fetch = listed(lambda batch: self._api.instruments.cryptocurrencies(symbols=batch))
-        return self._fetch("cryptocurrencies()", symbols, fetch, Cryptocurrency, **options)
+        fetch = listed(self._api.instruments.cryptocurrencies)
+        return self._fetch("cryptocurrencies", symbols, fetch, models.Cryptocurrency, **options)
 
-    def warrants(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[Warrant]:
+    def warrants(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[models.Warrant]:
         """Fetch warrants by symbol."""
-        return self._fetch("warrants()", symbols, one_by_one(self._api.instruments.warrant), Warrant, 1, **options)
+        return self._each("warrants", symbols, self._api.instruments.warrant, models.Warrant, **options)
 
     def market_data(
         self,
         symbols: Symbols,
         *,
-        types: Types = BY_FORM,
+        types: Types = NONE,
         include_instrument: bool | None = None,
         **options: Unpack[BulkOptions],
-    ) -> BulkFetch[MarketDataSnapshot]:
+    ) -> BulkFetch[models.MarketDataSnapshot]:
         """Fetch the prices of instruments of any type, up to 100 in one request.
 
         The type of a symbol follows from its form (`symbols.instrument_type_of`), which is the same for an index and an
         equity: ``types={"SPX": "Index"}`` names it. ``include_instrument`` adds the definition of each instrument.
         Production only, and for funded accounts.
         """
-        _check_choice("include_instrument", include_instrument)
-        own, read = checked_types(types), self._api.market_data.by_type
-        fetch = listed(lambda batch: read(**by_type(batch, own), include_instrument=include_instrument))
-        name = _call("market_data", types=own or None, include_instrument=include_instrument)
-        return self._fetch(name, symbols, fetch, MarketDataSnapshot, MAX_PRICED, **options)
+        choices, own = _checked(include_instrument=include_instrument), checked_types(types)
+        fetch = listed(lambda symbols: self._api.market_data.by_type(**by_type(symbols, own), **choices))
+        arguments = {"types": own or None, **choices}
+        return self._fetch("market_data", symbols, fetch, models.MarketDataSnapshot, arguments, MAX_PRICED, **options)
 
-    def market_metrics(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[UnderlyingMetrics]:
+    def market_metrics(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[models.UnderlyingMetrics]:
         """Fetch volatility, liquidity and earnings of underlyings, up to 100 in one request.
 
         Production only.
         """
         fetch = listed(self._api.market_metrics.list)
-        return self._fetch("market_metrics()", symbols, fetch, UnderlyingMetrics, MAX_PRICED, **options)
+        return self._fetch("market_metrics", symbols, fetch, models.UnderlyingMetrics, NONE, MAX_PRICED, **options)
 
-    def equity_option_chains(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[list[EquityOption]]:
+    def equity_option_chains(
+        self, symbols: Symbols, **options: Unpack[BulkOptions]
+    ) -> BulkFetch[list[models.EquityOption]]:
         """Fetch all options on each underlying, such as ``SPX``.
 
         A chain may hold thousands of options, so the default concurrency is low.
         """
-        fetch = one_by_one(self._api.option_chains.flat)
-        return self._fetch("equity_option_chains()", symbols, fetch, EquityOption, 1, **(CHAINS | options))
+        read = self._api.option_chains.flat
+        return self._each("equity_option_chains", symbols, read, models.EquityOption, **(CHAINS | options))
 
     def nested_option_chains(
         self, symbols: Symbols, **options: Unpack[BulkOptions]
-    ) -> BulkFetch[list[NestedOptionChain]]:
+    ) -> BulkFetch[list[models.NestedOptionChain]]:
         """Fetch the options on each underlying by expiration and strike, one chain for each root.
 
         `chains.OptionChain.of` selects expirations and strikes from a value.
         """
-        fetch = one_by_one(self._api.option_chains.nested)
-        return self._fetch("nested_option_chains()", symbols, fetch, NestedOptionChain, 1, **(CHAINS | options))
+        read = self._api.option_chains.nested
+        return self._each("nested_option_chains", symbols, read, models.NestedOptionChain, **(CHAINS | options))
 
     def futures_option_chains(
         self, product_codes: Symbols, **options: Unpack[BulkOptions]
-    ) -> BulkFetch[list[FutureOption]]:
+    ) -> BulkFetch[list[models.FutureOption]]:
         """Fetch the options on the futures of each product, such as ``ES``.
 
         A chain may hold 20,000 options and take tens of megabytes, so the default concurrency is low.
         """
-        fetch = one_by_one(self._api.instruments.futures_option_chain)
-        return self._fetch("futures_option_chains()", product_codes, fetch, FutureOption, 1, **(CHAINS | options))
+        read = self._api.instruments.futures_option_chain
+        return self._each("futures_option_chains", product_codes, read, models.FutureOption, **(CHAINS | options))
 
     def nested_futures_option_chains(
         self, product_codes: Symbols, **options: Unpack[BulkOptions]
-    ) -> BulkFetch[NestedFuturesOptionChain]:
+    ) -> BulkFetch[models.NestedFuturesOptionChain]:
         """Fetch the options on the futures of each product by expiration and strike.
 
         `chains.OptionChain.of` selects expirations and strikes from a value.
         """
-        fetch, model = one_by_one(self._api.option_chains.nested_futures), NestedFuturesOptionChain
-        return self._fetch("nested_futures_option_chains()", product_codes, fetch, model, 1, **(CHAINS | options))
+        read, model = self._api.option_chains.nested_futures, models.NestedFuturesOptionChain
+        return self._each("nested_futures_option_chains", product_codes, read, model, **(CHAINS | options))
 
-    def dividends(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[list[Dividend]]:
+    def dividends(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[list[models.Dividend]]:
         """Fetch the past dividends of each symbol."""
-        fetch = one_by_one(self._api.market_metrics.dividends)
-        return self._fetch("dividends()", symbols, fetch, Dividend, 1, **options)
+        return self._each("dividends", symbols, self._api.market_metrics.dividends, models.Dividend, **options)
 
     def earnings_reports(
         self, symbols: Symbols, start_date: date, *, end_date: date | None = None, **options: Unpack[BulkOptions]
-    ) -> BulkFetch[list[EarningsReport]]:
+    ) -> BulkFetch[list[models.EarningsReport]]:
         """Fetch the earnings reports of each symbol, until today by default."""
         check_date("start_date", start_date)
         if end_date is not None:
             check_date("end_date", end_date)
-        read = partial(self._api.market_metrics.earnings_reports, start_date=start_date, end_date=end_date)
-        name = _call("earnings_reports", start_date=start_date, end_date=end_date)
-        return self._fetch(name, symbols, one_by_one(read), EarningsReport, 1, **options)
+        days = {"start_date": start_date, "end_date": end_date}
+        read = self._api.market_metrics.earnings_reports
+        return self._each("earnings_reports", symbols, read, models.EarningsReport, days, **options)
 
     def universe(
         self,
@@ -250,9 +247,9 @@ class Bulk:
         from_date: date,
         to_date: date,
         *,
-        instrument_collection: InstrumentCollection | str | None = None,
+        instrument_collection: models.InstrumentCollection | str | None = None,
         concurrency: int = 8,
-    ) -> list[MarketSession]:
+    ) -> list[models.MarketSession]:
         """Return the trading sessions of a range of any length, in order.
 
         They are fetched nine months at a time.
@@ -262,12 +259,20 @@ class Bulk:
             lambda start, end: read(end, from_date=start), from_date, to_date, concurrency=concurrency
         )
 
+    def _each(
+        self, method: str, symbols: Symbols, read: Callable[..., Awaitable[T]], model: type[object],
+        arguments: Mapping[str, Any] = NONE, /, **options: Unpack[BulkOptions],
+    ) -> BulkFetch[T]:  # fmt: skip
+        """Return a fetch that requests one symbol at a time."""
+        return self._fetch(method, symbols, one_by_one(partial(read, **arguments)), model, arguments, 1, **options)
+
     def _fetch(
         self,
-        name: str,
+        method: str,
         symbols: Symbols,
         fetch: FetchBatch[T],
         model: type[object],
+        arguments: Mapping[str, object] = NONE,
         limit: int = sys.maxsize,
         /,
         *,
@@ -275,19 +280,80 @@ class Bulk:
         concurrency: int = 8,
         on_progress: Progress | None = None,
     ) -> BulkFetch[T]:
-        """Return a fetch in batches of at most ``limit`` symbols."""
+        """Return a fetch in batches of at most ``limit`` symbols, whose values depend on the ``arguments``."""
+        given = ", ".join(f"{name}={value}" for name, value in arguments.items() if value is not None)
         return BulkFetch(
             symbols, fetch, batch_size=min(check_count("batch_size", batch_size), limit), concurrency=concurrency,
-            on_progress=on_progress, model=model, name=f"{name} of {self._service}",
+            on_progress=on_progress, model=model, name=f"{method}({given}) of {self._service}",
         )  # fmt: skip
 
 
-def _call(method: str, **arguments: object) -> str:
-    """Return the name of a fetch: all that its values depend on, but for the symbols."""
-    given = ", ".join(f"{name}={value}" for name, value in arguments.items() if value is not None)
-    return f"{method}({given})"
+def _checked(**choices: bool | None) -> Mapping[str, Any]:
+    for name, value in choices.items():
+        if value is not None and not isinstance(value, bool):
+            raise InvalidRequestError(f"{name} must be True or False, got {value!r}")
+    return choices
 
 
-def _check_choice(name: str, value: object) -> None:
-    if value is not None and not isinstance(value, bool):
-        raise InvalidRequestError(f"{name} must be True or False, got {value!r}")
+def by_type(symbols: Iterable[str], types: Mapping[str, str]) -> dict[str, Any]:
+    """Group symbols by the parameter for their type: the one in ``types``, or the one that their form implies."""
+    groups: dict[str, list[str]] = {}
+    for symbol in symbols:
+        groups.setdefault(PRICED[types.get(symbol) or instrument_type_of(symbol)], []).append(symbol)
+    return groups
+
+
+def checked_types(types: Types) -> dict[str, str]:
+    """Return the types by their names, in the order of the symbols. Raise InvalidRequestError for any other one."""
+    if not isinstance(types, Mapping):
+        raise InvalidRequestError(f"types must be a mapping of symbols to instrument types, got {types!r}")
+    for symbol, name in types.items():
+        if name not in PRICED:
+            raise InvalidRequestError(f"type of {symbol!r} must be one of {', '.join(PRICED)}, got {name!r}")
+    return {symbol: str(types[symbol]) for symbol in sorted(types)}
+
+
+MAX_MONTHS = 9
+"""Maximum span between the two dates of one request."""
+
+
+def split_range(from_date: date, to_date: date, *, months: int = MAX_MONTHS) -> list[tuple[date, date]]:
+    """Split a range into the fewest consecutive ranges shorter than ``months``.
+
+    Both ends of every range are included.
+
+    Raises:
+        InvalidRequestError: ``to_date`` is before ``from_date``, or one of them is not a date.
+        ConfigurationError: ``months`` is less than 1.
+    """
+    check_date("from_date", from_date)
+    check_date("to_date", to_date)
+    if to_date < from_date:
+        raise InvalidRequestError(f"to_date must not be before from_date, got {from_date} to {to_date}")
+    check_count("months", months)
+    parts = []
+    while from_date < (following := add_months(from_date, months)) <= to_date:
+        parts.append((from_date, following - timedelta(days=1)))
+        from_date = following
+    return [*parts, (from_date, to_date)]
+
+
+async def over_range(
+    fetch: Callable[[date, date], Awaitable[Iterable[T]]],
+    from_date: date,
+    to_date: date,
+    *,
+    months: int = MAX_MONTHS,
+    concurrency: int = 8,
+) -> list[T]:
+    """Return the joined results of ``fetch`` over a range of any length.
+
+    ``fetch(from_date, to_date)`` is called for each part. The results keep the order of the dates.
+
+    At most ``concurrency`` parts are in flight. When one of them fails, the others are cancelled and its error raised.
+    """
+    check_count("concurrency", concurrency)
+    parts = split_range(from_date, to_date, months=months)
+    mapped = ConcurrentMap(lambda part: fetch(*part), parts, concurrency=concurrency, in_order=True)
+    async with aclosing(mapped):
+        return [item async for _, part in mapped for item in part]

@@ -1,7 +1,7 @@
 """Many keys in few requests: the engine of ``client.bulk``, for any coroutine function ``fetch(batch) -> values``.
 
 Keys are cut into batches, a bounded number of batches is in flight, and a batch that fails is bisected, down to single
-keys if necessary.
+keys if necessary. Adapters at the end turn endpoints into such functions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from collections.abc import (
     Sized,
 )
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from urllib.parse import quote
 
 import attrs
@@ -32,8 +32,9 @@ import attrs
 from .._arguments import check_count, check_function, running_loop
 from .._decimals import Decimals
 from ..arrow import to_arrow, to_pandas, to_polars
-from ..errors import ConfigurationError, InvalidRequestError
-from ..http.concurrency import ConcurrentMap
+from ..errors import ConfigurationError, InvalidRequestError, NotFoundError
+from ..http.concurrency import ConcurrentMap, iterate
+from ..operation import Pager
 from ..protocol.dedup import CompactSet
 from ..protocol.retry import Fault, Processed, verdict_of
 
@@ -308,17 +309,13 @@ class BulkFetch(Generic[T]):
 
     async def _keys(self) -> AsyncGenerator[str, None]:
         """Yield the keys of the source."""
-        if not isinstance(self._source, AsyncIterable):
-            for key in self._source:
-                yield _checked(key)
-            return
-        iterator = aiter(self._source)
+        keys = aiter(self._source) if isinstance(self._source, AsyncIterable) else iterate(self._source)
         try:
-            async for key in iterator:
+            async for key in keys:
                 yield _checked(key)
         finally:
-            if isinstance(iterator, AsyncGenerator):  # made here, so closed here
-                await iterator.aclose()
+            if isinstance(keys, AsyncGenerator):  # made here, so closed here
+                await keys.aclose()
 
     async def _cut(self, known: Container[str]) -> AsyncGenerator[tuple[str, ...], None]:
         """Yield each batch as soon as it is full, reading no further than it needs."""
@@ -385,3 +382,57 @@ def _checked(key: object) -> str:
     if not isinstance(key, str):
         raise InvalidRequestError(f"every symbol must be a str, got {key!r}")
     return key
+
+
+class _Listed(Protocol):
+    """Item of a list that is filtered by symbol."""
+
+    @property
+    def symbol(self) -> str | None: ...
+
+
+L = TypeVar("L", bound=_Listed)
+
+
+def listed(read: Callable[..., Awaitable[Iterable[L]]]) -> FetchBatch[L]:
+    """Adapt a list filtered by ``symbols``, which leaves out the unknown ones."""
+
+    async def fetch(batch: tuple[str, ...]) -> Mapping[str, L]:
+        return by_requested(batch, await read(symbols=batch))
+
+    return fetch
+
+
+def paged(read: Callable[..., Pager[L]]) -> FetchBatch[L]:
+    """Adapt a paginated list that is filtered by ``symbols``."""
+    # A page as large as the batch: a full page is the last one, with or without a pagination block.
+    return listed(lambda symbols: read(symbols=symbols, per_page=len(symbols)).collect(max_items=len(symbols)))
+
+
+def one_by_one(read: Callable[[str], Awaitable[T]]) -> FetchBatch[T]:
+    """Adapt an endpoint for one symbol that answers 404 if unknown."""
+
+    async def fetch(batch: tuple[str, ...]) -> Mapping[str, T]:
+        (symbol,) = batch
+        try:
+            return {symbol: await read(symbol)}
+        except NotFoundError:
+            return {}
+
+    return fetch
+
+
+def by_requested(requested: Sequence[str], items: Iterable[L]) -> dict[str, L]:
+    """Key the items by the symbols as requested, which the service may spell with other spaces, capitals or a slash."""
+    by_symbol = {item.symbol: item for item in items if item.symbol}
+    found = {symbol: by_symbol[symbol] for symbol in requested if symbol in by_symbol}
+    if len(found) < min(len(requested), len(by_symbol)):
+        others = {_folded(symbol): item for symbol, item in by_symbol.items() if symbol not in found}
+        for symbol in requested:
+            if symbol not in found and (item := others.get(_folded(symbol))) is not None:
+                found[symbol] = item
+    return found
+
+
+def _folded(symbol: str) -> str:
+    return "".join(symbol.split()).upper().removeprefix("/")

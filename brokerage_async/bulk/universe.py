@@ -33,9 +33,8 @@ from ..http.session import BrokerageSession
 from ..models import converter
 from ..operation import PUBLISHED_RATES
 from ..storage.files import replace_durably
-from .by_symbol import one_by_one
 from .checkpoint import Checkpoint, encode, put_in_place, writing
-from .fetch import BulkFetch, Progress
+from .fetch import BulkFetch, Progress, one_by_one
 from .to_file import in_thread, incomplete, store
 
 if TYPE_CHECKING:
@@ -159,28 +158,26 @@ class UniverseFetch:
             await in_thread(lambda: checkpoint.load(purpose, remedy=f"remove {partial}"))
             if was_killed:
                 await asyncio.sleep(PAUSE)
-            with contextlib.ExitStack() as pace:
-                if self._session is not None:
-                    pace.enter_context(self._session.engine.limiter.paced(PUBLISHED_RATES))
+            limiter = None if self._session is None else self._session.engine.limiter
+            with contextlib.nullcontext() if limiter is None else limiter.paced(PUBLISHED_RATES):
                 result = await self._fetch(checkpoint, target, purpose)
             if not result.failed:  # else the same call continues with these
                 checkpoint.discard()
             return result
 
     async def _fetch(self, checkpoint: Checkpoint, target: Path, purpose: Mapping[str, Any]) -> UniverseResult:
-        resumed, needed, total = len(checkpoint), set(self._kinds), None
+        resumed, needed = len(checkpoint), set(self._kinds)
         if self._underlyings is None:
             needed |= {CHAINS[kind] for kind in self._kinds if kind in CHAINS}
         lists = [kind for kind in KINDS if kind in needed and kind not in CHAINS]
-        if self._underlyings is not None:
-            total = len(lists) + len(self._chains(checkpoint))
+        total = None if self._underlyings is None else len(lists) + len(self._chains(checkpoint))
         if failed := await self._store(lists, checkpoint, 0, total):
             raise incomplete("lists of instruments failed, so nothing was written: repeat the call", failed)
         chains = self._chains(checkpoint)
         failed = await self._store(chains, checkpoint, len(lists), len(lists) + len(chains))
         keys = [*(kind for kind in lists if kind in self._kinds), *(key for key in chains if key in checkpoint)]
         counts = await in_thread(lambda: _write(self._directory / f".{target.name}" / PARTITION, checkpoint, keys))
-        chosen = () if self._underlyings is None else self._underlyings
+        chosen = self._underlyings or ()
         manifest = {
             **purpose,
             "counts": {kind: counts.get(kind, 0) for kind in KINDS if kind in self._kinds},
@@ -199,8 +196,8 @@ class UniverseFetch:
             optionable = [row for row in rows.get("future_options", ()) if row.get("option-products")]
             shares = [row["symbol"] for row in rows.get("equity_options", ()) if row.get("symbol")]
             symbols = (*shares, *(f"/{row['code']}" for row in optionable if row.get("code")))
-        keys = {kind: [key for key in map(_key_of, symbols) if key.startswith(kind)] for kind in CHAINS}
-        wanted = [keys[kind] for kind in CHAINS if kind in self._kinds]
+        keys = list(map(_key_of, symbols))
+        wanted = [[key for key in keys if key.startswith(kind)] for kind in CHAINS if kind in self._kinds]
         return [key for pair in itertools.zip_longest(*wanted) for key in pair if key]
 
     async def _store(
@@ -239,9 +236,8 @@ def _finished(target: Path, purpose: Mapping[str, Any]) -> UniverseResult:
             raise ConfigurationError(
                 f"{target} must belong to this fetch, got other {name}: remove it, or choose another directory"
             )
-    counts, missing, failed = (manifest[name] for name in ("counts", "missing", "failed"))
-    day = date.fromisoformat(manifest["day"])
-    return UniverseResult(path=target, day=day, counts=counts, missing=missing, failed=failed)
+    content = {name: manifest[name] for name in ("counts", "missing", "failed")}
+    return UniverseResult(path=target, day=date.fromisoformat(manifest["day"]), **content)
 
 
 def _put_partition(path: Path, manifest: Mapping[str, Any]) -> None:

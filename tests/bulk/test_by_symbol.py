@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from brokerage_async import models
 from brokerage_async.bulk import over_range, split_range
-from brokerage_async.bulk.by_symbol import by_requested, by_type, checked_types
+from brokerage_async.bulk.api import by_type, checked_types
+from brokerage_async.bulk.fetch import by_requested
 from brokerage_async.errors import ConfigurationError, InvalidRequestError
 from brokerage_async.protocol.validation.rules import add_months
 
