@@ -21,9 +21,6 @@ from .._values import readable
 from ..errors import ConfigurationError
 from ..storage.files import open_locked, replace_durably
 
-MAX_SHOWN = 300
-"""Characters of a foreign file that an error shows."""
-
 Entry = tuple[str, list[dict[str, Any]] | None]
 encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").encode
 decode: Callable[[bytes], Entry] = msgspec.json.Decoder(Entry, float_hook=Decimal).decode
@@ -39,10 +36,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 class Checkpoint:
-    """Finished keys of one fetch, and the positions of their rows in the file, which is locked until `close`.
-
-    It raises ConfigurationError when another run has the file open, and when it cannot be written, as on a full disk.
-    """
+    """Finished keys of one fetch, and the positions of their rows in the file, which is locked until `close`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -112,10 +106,7 @@ class Checkpoint:
         restart: bool = False,
         remedy: str = "discard it with restart=True (on the console --restart)",
     ) -> None:
-        """Read the keys that an earlier run finished, or write the header of a new fetch or of a ``restart``.
-
-        A file with another ``purpose`` raises ConfigurationError, which recommends the ``remedy``.
-        """
+        """Read the keys that an earlier run with the same ``purpose`` finished, or write the header of a new one."""
         header = encode(purpose) + b"\n"
         if restart:
             with writing(self.path):
@@ -129,7 +120,7 @@ class Checkpoint:
                              if other.get(name) != value]  # fmt: skip
             except (msgspec.DecodeError, ValueError, AttributeError):
                 differing = []
-            got = "; ".join(differing) or repr(found[:MAX_SHOWN].decode(errors="replace").strip())
+            got = "; ".join(differing) or repr(found[:300].decode(errors="replace").strip())
             raise ConfigurationError(
                 f"{self.path} must belong to this fetch, got {got}: finish the earlier fetch, or {remedy}"
             )

@@ -1,8 +1,4 @@
-"""Bulk fetches into files: whole or absent, and continued after any interruption.
-
-Fetched rows are kept in ``FILE.partial`` (see `checkpoint`) until every key is resolved. Then ``FILE`` is written aside
-and put in place at once, and ``FILE.partial`` is removed.
-"""
+"""Bulk fetches into files: whole or absent, and continued from a `Checkpoint` after any interruption."""
 
 from __future__ import annotations
 
@@ -18,14 +14,14 @@ from datetime import date
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
 from .._arguments import check_flag
 from .._decimals import Decimals, decimal_text
 from .._generated.models import NestedFuturesOptionChain, NestedOptionChain
-from ..arrow import require, schema_of, to_arrow, write_parquet
+from ..arrow import schema_of, to_arrow, write_parquet
 from ..errors import ConfigurationError, ErrorDetail, IncompleteFetchError
 from ..http.concurrency import outliving, result_of
 from ..http.pager import MAX_READINGS, OffsetPager
@@ -47,6 +43,7 @@ GROUP = 10_000
 
 MAX_LISTED = 10
 """Number of failed keys that an error lists."""
+
 
 MAX_INLINE = 200
 """Rows of a key that are encoded on the event loop; more are encoded in a thread."""
@@ -72,12 +69,7 @@ def write_jsonl(path: Path, rows: Rows, model: type[Any], style: Style) -> None:
 
 
 FORMULA_OPENERS = tuple("=+-@\t\r\n＝＋－＠'")
-"""Beginnings of a cell that a spreadsheet may run as a formula, and the quote, so that marking can be undone."""
-
-
-def mark_formula(cell: str) -> str:
-    """Put a quote before a string that a spreadsheet would run. Remove one leading quote to get the string back."""
-    return f"'{cell}" if cell.startswith(FORMULA_OPENERS) else str(cell)
+"""Beginnings of a cell that a spreadsheet may run as a formula, and the quote: removing one quote undoes a mark."""
 
 
 class _UnixLines(io.TextIOWrapper):
@@ -89,7 +81,6 @@ class _UnixLines(io.TextIOWrapper):
 
 def write_csv(path: Path, rows: Rows, model: type[Any], style: Style) -> None:
     """Write ``key`` and the fields of the model. Unless ``raw``, mark strings that a spreadsheet would run."""
-    write_str = str if style.raw else mark_formula
     names = [field.name for field in attrs.fields(model)]
     with _UnixLines(path.open("wb"), encoding="utf-8", newline="") as file:
         # csv quotes only line breaks that occur in its terminator: a bare CR would begin a new row.
@@ -97,8 +88,8 @@ def write_csv(path: Path, rows: Rows, model: type[Any], style: Style) -> None:
         writer.writerow(["key", *names] if style.keyed else names)
         for key, row in rows():
             item = converter.structure(row, model)
-            cells = [*([key] if style.keyed else []), *(getattr(item, name) for name in names)]
-            writer.writerow([write_str(cell) if isinstance(cell, str) else _cell(cell) for cell in cells])
+            values = [*([key] if style.keyed else []), *(getattr(item, name) for name in names)]
+            writer.writerow([_cell(value, style.raw) for value in values])
 
 
 def write_columns(path: Path, rows: Rows, model: type[Any], style: Style) -> None:
@@ -121,10 +112,12 @@ FORMATS: Mapping[str, Callable[[Path, Rows, type[Any], Style], None]] = {
 }
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, raw: bool) -> str:
     match value:
         case None:
             return ""
+        case str():
+            return f"'{value}" if not raw and value.startswith(FORMULA_OPENERS) else str(value)
         case Decimal():
             return decimal_text(value)
         case date():  # date-times too
@@ -196,16 +189,14 @@ async def fetch_to_file(
         raise ConfigurationError(
             f"fetch must be a BulkFetch, such as client.bulk.equities(symbols), or a pager, got {fetch!r}"
         )
-    if decimals not in get_args(Decimals):
-        raise ConfigurationError(f"decimals must be 'exact', 'string' or 'float', got {decimals!r}")
-    if decimals != "exact" and path.suffix != ".parquet":
-        raise ConfigurationError(f"decimals={decimals!r} must go with .parquet, got {str(path)!r}")
     if fetch.model is None:
         raise ConfigurationError("fetch must have the class of its values: pass BulkFetch(..., model=)")
     if path.suffix not in FORMATS:
         raise ConfigurationError(f"path must end in {', '.join(FORMATS)}, got {str(path)!r}")
     if path.suffix == ".parquet":
-        require("arrow")
+        schema_of(fetch.model, decimals=decimals)
+    elif decimals != "exact":
+        raise ConfigurationError(f"decimals={decimals!r} must go with .parquet, got {str(path)!r}")
     for name, flag in (("raw", raw), ("restart", restart), ("skip_failed", skip_failed)):
         check_flag(name, flag)
     if isinstance(fetch, OffsetPager):
