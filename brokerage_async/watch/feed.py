@@ -384,10 +384,6 @@ class Cursor(Generic[T]):
         """Return the seconds until a change may be due without a new state."""
         return None
 
-    def seed(self, items: Mapping[Any, T]) -> None:
-        """Compare the first state with ``items``."""
-        self.seen = dict(items)
-
     def on_removed(self, removed: Mapping[Any, T]) -> None:
         """Keep the last state of removed items that satisfy ``keep``, to be reported before their removal."""
         self._kept |= {key: item for key, item in removed.items() if self._keep(item)}

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import attrs
 
@@ -606,11 +606,11 @@ class Ledger:
             expected, average = replay(*before, parts.get(name, ()))
             seen, seen_average = held_in(held.get(name))
             expired = name in self._expirations and self._expirations[name] <= now
-            kind, figures = DiscrepancyKind.POSITION, (expected, seen)
+            kind, figures = DiscrepancyKind.POSITION, {"expected": expected, "seen": seen}
             if expected == seen:
                 if average is None or seen_average is None or abs(average - seen_average) <= CENT:
                     continue
-                kind, figures = DiscrepancyKind.AVERAGE_PRICE, (average, seen_average)
+                kind, figures = DiscrepancyKind.AVERAGE_PRICE, {"expected": average, "seen": seen_average}
             elif expired:  # it leaves the list of positions, and its transaction comes, in an unknown order
                 continue
             elif any(_excuses(row, name, now) for row in rows):
@@ -618,7 +618,7 @@ class Ledger:
                 continue
             fills = [each.last for each in self._all() if each.name == name]
             symbol = fills[-1].symbol if fills else held[name].symbol or name if name in held else name
-            yield self._discrepancy(kind, name, symbol, figures, fills, now)
+            yield self._discrepancy(now, fills, kind=kind, subject=name, symbol=symbol, **figures)
         if base != self.books.base:
             self.books = attrs.evolve(self.books, base=base)
 
@@ -639,11 +639,10 @@ class Ledger:
             seen += sum((abs(each.last.held) for each in mine if each.listed is None), ZERO)
             decided = sum((each.events[0].quantity - abs(each.last.held) for each in mine), ZERO)
             if expected is not None and expected not in (seen, seen + decided):
-                kind, subject = DiscrepancyKind.MISSING_FILLS, f"{order.id} {leg.symbol}"
-                fills = [each.last for each in mine]
                 yield self._discrepancy(
-                    kind, subject, leg.symbol or "", (expected, seen), fills, now, (order.id or "",)
-                )
+                    now, [each.last for each in mine], (order.id or "",), kind=DiscrepancyKind.MISSING_FILLS,
+                    subject=f"{order.id} {leg.symbol}", symbol=leg.symbol or "", expected=expected, seen=seen,
+                )  # fmt: skip
 
     def _unknown(self, rows: Sequence[Row], now: datetime) -> Iterator[Discrepancy]:
         """Yield executions without an order, and reversals of unknown executions."""
@@ -653,26 +652,17 @@ class Ledger:
             if row.row.reverses_id is not None:
                 strange = row.row.reverses_id not in identifiers and self._executed(row) is None
             if strange:
-                kind, subject = DiscrepancyKind.UNKNOWN_EXECUTION, f"transaction {row.id}"
-                orders, figures = (row.order_id,) if row.order_id else (), (ZERO, row.terms.signed)
-                yield self._discrepancy(kind, subject, row.row.symbol or "", figures, (), now, orders)
+                yield self._discrepancy(
+                    now, (), (row.order_id,) if row.order_id else (), kind=DiscrepancyKind.UNKNOWN_EXECUTION,
+                    subject=f"transaction {row.id}", symbol=row.row.symbol or "", expected=ZERO, seen=row.terms.signed,
+                )  # fmt: skip
 
     def _discrepancy(
-        self,
-        kind: DiscrepancyKind,
-        subject: str,
-        symbol: str,
-        figures: tuple[Decimal, Decimal],
-        fills: Sequence[Fill],
-        now: datetime,
-        orders: tuple[str, ...] = (),
+        self, now: datetime, fills: Iterable[Fill], orders: tuple[str, ...] = (), **what: Any
     ) -> Discrepancy:
         evidence = sorted(fills, key=lambda fill: fill.filled_at or now)[-MAX_EVIDENCE:]
-        return Discrepancy(
-            kind=kind, account_number=self._account, subject=subject, symbol=symbol, expected=figures[0],
-            seen=figures[1], orders=orders or tuple(dict.fromkeys(fill.order_id for fill in evidence)),
-            fills=tuple(evidence), found_at=now,
-        )  # fmt: skip
+        orders = orders or tuple(dict.fromkeys(fill.order_id for fill in evidence))
+        return Discrepancy(account_number=self._account, orders=orders, fills=tuple(evidence), found_at=now, **what)
 
     def _report(self, found: Mapping[tuple[str, ...], Discrepancy], decided: Container[str], now: datetime) -> None:
         """Keep findings that last. A reported one stays until its difference changes or it is resolved.

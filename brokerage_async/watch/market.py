@@ -225,7 +225,7 @@ class MarketCursor(Cursor[Boundary]):
         if self.seen is None and known:
             began = now - timedelta(seconds=clock - self._began)  # includes boundaries before the first timetable
             at = max((each.at for each in known if each.at <= now), default=now) if self._initial else began
-            self.seed({MARKET: Boundary(None, None, at, None)})
+            self.seen = {MARKET: Boundary(None, None, at, None)}
         if self.seen is None:
             return None
         passed = [each for each in boundaries_after(known, self.seen[MARKET]) if each.at <= now]

@@ -335,19 +335,16 @@ class ChangeLog:
             self._deliver()
             self._begun, self._sequence = set(standing.begun), standing.sequence
             for part in self._begun & self._parts.keys():
-                self._parts[part].seed(
-                    {key: item for key, item in known.items() if item is not None and part in ("", key[0])}
-                )
+                own = ((key, item) for key, item in known.items() if part in ("", key[0]))
+                self._parts[part].seen = {key: item for key, item in own if item is not None}
         except BaseException:
             await self._state.aclose()
             raise
         self._identity = standing.identity
 
     async def _store(self) -> None:
-        beginning = dict(self._beginning)
-        await self._state.report([entry.stored for entry in self._unwritten], beginning)
-        for part in beginning:
-            del self._beginning[part]
+        await self._state.report([entry.stored for entry in self._unwritten], self._beginning)
+        self._beginning = {}
         self._deliver()
         if self._silent:
             await self._settle(self._silent)
