@@ -5,25 +5,29 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any, Generic, NamedTuple, TypedDict, TypeVar, Unpack, cast
+from operator import attrgetter
+from typing import Any, Generic, TypedDict, TypeVar, Unpack, cast
 from weakref import WeakValueDictionary
+
+import attrs
 
 from .._arguments import check_flag, check_order_id, check_timeout, running_loop
 from .._generated.endpoints import Endpoints
 from .._generated.models import AccountBalance, InstrumentCollection, MarketSession, Order, Position, QuoteAlert
-from .._generated.operations import ORDERS_LIST_LIVE, ORDERS_LIVE, ORDERS_SEARCH
+from .._generated.operations import BALANCES_LIST, ORDERS_LIST_LIVE, ORDERS_LIVE, ORDERS_SEARCH, POSITIONS_LIST
 from ..errors import LIST_CHANGED, APIError, ConfigurationError, DeadlineExceededError, ResponseDecodeError
 from ..http.session import Connected
 from ..observers import PollStarted
+from ..operation import Operation
 from ..protocol.streams.timing import Doorbell, Doorbells
 from ..protocol.timetable import timetable_range
 from ..protocol.validation.requests import check, is_array
 from .diff import state_of
 from .feed import Cursor, Feed, OnError, Pacing, Schedule, utc_now
-from .fills import FILLS, FillReader, FillWatcher
+from .fills import FillReader, FillWatcher
 from .lists import (
     ALERTS,
     BALANCES,
@@ -31,8 +35,6 @@ from .lists import (
     MARKED_POSITIONS,
     ORDERS,
     POSITIONS,
-    SESSIONS,
-    AccountListing,
     ConditionalExecutor,
     Listing,
     LiveFilters,
@@ -82,14 +84,6 @@ class WatchOptions(TypedDict, Generic[T], total=False):
     push: bool
     on_error: OnError | None
     state: WatchState | None
-
-
-class Reading(NamedTuple):
-    """Reading of a list: its name with all arguments, the call, and the accounts that it is about, None for all."""
-
-    name: tuple[Hashable, ...]
-    read: Callable[[Endpoints], Awaitable[Any]]
-    accounts: Iterable[str] | None
 
 
 class OrderOptions(WatchOptions[Order], LiveFilters, total=False):
@@ -177,10 +171,10 @@ class Watch:
         """
         given = cast("dict[str, Any]", options)
         filters: Any = {name: given.pop(name) for name in given.keys() - WatchOptions.__annotations__.keys()}
-        reading = self._live(customer_id, account_numbers, filters)
+        listing = self._live(customer_id, account_numbers, filters)
         identity = {"customer_id": str(customer_id), "account_numbers": sorted(set(account_numbers))}
         identity |= {name: str(value) for name, value in _given(filters)}
-        return self._watch(Watcher, ORDERS, {"": reading}, identity, **{"interval": 2.0, **given})
+        return self._watch(Watcher, {"": listing}, identity, **{"interval": 2.0, **given})
 
     async def order(
         self,
@@ -225,7 +219,7 @@ class Watch:
         check_timeout("timeout", timeout)
         check_flag("follow", follow)
         schedule = Schedule(interval=interval, min_interval=min_interval)
-        feed: Feed[Order] = self._feed(ORDERS, self._live(customer_id, (account_number,), {}), schedule, push)
+        feed = self._feed(self._live(customer_id, (account_number,), {}), schedule, push)
 
         async def look_up(name: str) -> Order | None:
             since = (self._now() - HISTORY).date()
@@ -291,8 +285,7 @@ class Watch:
         schedule, parts = Schedule(interval=interval, min_interval=MIN_INTERVAL), dict[str, Cursor[Any]]()
         for account in accounts:
             reader = FillReader(self._endpoints, account, now=self._now, on_event=self._session.on_event)
-            reading = Reading(("fills", account, object()), reader.read, (account,))  # shared with no other watcher
-            parts[account] = reader.cursor = Cursor(self._feed(FILLS, reading, schedule, push, reader.has_news))
+            parts[account] = reader.cursor = Cursor(self._feed(reader.listing, schedule, push, reader.has_news))
         name = self._identity("fills", accounts=sorted(accounts))
         return FillWatcher(parts, on_error=on_error, state=state, name=name)
 
@@ -304,8 +297,7 @@ class Watch:
         `WatchOptions`, and raises what `orders` raises. A client cannot know the customer of a ``state``: use one for
         each.
         """
-        reading = Reading((ALERTS.name,), lambda api: api.quote_alerts.list(), None)
-        return self._watch(Watcher, ALERTS, {"": reading}, {}, **options)
+        return self._watch(Watcher, {"": ALERTS}, {}, **options)
 
     def positions(
         self,
@@ -326,7 +318,7 @@ class Watch:
         `WatchOptions`, and raises what `orders` raises.
         """
         listing = MARKED_POSITIONS if check_flag("include_marks", include_marks) else POSITIONS
-        return self._watch_accounts(listing, account_numbers, **options)
+        return self._watch_accounts(listing, POSITIONS_LIST, account_numbers, **options)
 
     def balances(
         self, account_numbers: Sequence[str], **options: Unpack[WatchOptions[AccountBalance]]
@@ -337,7 +329,7 @@ class Watch:
         prices. ``change.fields`` names the figures that differ. New ``updated_at`` and ``snapshot_date`` alone are not
         reported. Accounts, options and errors are as for `positions`.
         """
-        return self._watch_accounts(BALANCES, account_numbers, **options)
+        return self._watch_accounts(BALANCES, BALANCES_LIST, account_numbers, **options)
 
     def market(
         self,
@@ -364,9 +356,12 @@ class Watch:
             state: as for `orders`. Boundaries of the last 7 days that were missed are reported.
         """
         collection = check_collection(instrument_collection)
-        reading = Reading(("timetable", collection), partial(self._sessions, collection), None)
+        timetable: Listing[MarketSession] = Listing(
+            name="timetable", key=attrgetter("session_date"), item_type=MarketSession, read=self._sessions,
+            arguments=(collection,),
+        )  # fmt: skip
         cursor = MarketCursor(
-            self._feed(SESSIONS, reading, Schedule(interval=interval)), now=self._now,
+            self._feed(timetable, Schedule(interval=interval)), now=self._now,
             is_stale=self._session.service_time_is_stale, extended=extended, initial=initial,
         )  # fmt: skip
         name = self._identity("market", instrument_collection=collection, extended=extended)
@@ -390,10 +385,10 @@ class Watch:
 
         The first poll after an opening comes right at it. ``extended`` counts the hours around the session as well.
         """
-        read = partial(self._sessions, check_collection(instrument_collection), self._endpoints)
+        read = partial(self._sessions, self._endpoints, check_collection(instrument_collection))
         return MarketHours(read, trading=trading, resting=resting, extended=extended, now=self._now)
 
-    async def _sessions(self, collection: str, api: Endpoints) -> list[MarketSession]:
+    async def _sessions(self, api: Endpoints, collection: str) -> list[MarketSession]:
         """Read the timetable around today, and again if the answer shows that the service has another date."""
         first, last = timetable_range(self._now())
         try:
@@ -411,8 +406,7 @@ class Watch:
     def _watch(
         self,
         make: Callable[..., W],
-        listing: Listing[T],
-        readings: Mapping[str, Reading],
+        parts: Mapping[str, Listing[T]],
         identity: Mapping[str, Any],
         *,
         interval: float | Pacing = 5.0,
@@ -424,61 +418,60 @@ class Watch:
         on_error: OnError | None = None,
         state: WatchState | None = None,
     ) -> W:
-        """Return the watcher of a list in parts, each with its reading."""
+        """Return the watcher of a list in parts."""
         schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
-        known, parts = state_of(seed, listing.key), dict[str, Cursor[T]]()
-        for part, reading in readings.items():
+        listing = next(iter(parts.values()))
+        known, cursors = state_of(seed, listing.key), dict[str, Cursor[T]]()
+        for part, read in parts.items():
             own = known if not part or known is None else {key: each for key, each in known.items() if key[0] == part}
-            feed: Feed[T] = self._feed(listing, reading, schedule, push)
-            parts[part] = Cursor(feed, initial=initial, seed=own, keep=listing.keep)
+            cursors[part] = Cursor(self._feed(read, schedule, push), initial=initial, seed=own, keep=listing.keep)
         return make(
-            parts, on_error=on_error, derive=listing.derive, state=state,
+            cursors, on_error=on_error, derive=listing.derive, state=state,
             name=self._identity(listing.name, **identity), codec=ItemCodec(listing.key, listing.item_type),
         )  # fmt: skip
 
     def _watch_accounts(
-        self, listing: AccountListing[T], account_numbers: Sequence[str], **options: Unpack[WatchOptions[T]]
+        self,
+        listing: Listing[T],
+        operation: Operation[Any],
+        account_numbers: Sequence[str],
+        **options: Unpack[WatchOptions[T]],
     ) -> AccountsWatcher[T]:
-        """Return the watcher of a list that every account has."""
+        """Return the watcher of a list that every account has, and whose keys begin with the account."""
 
-        async def read(account: str, api: Endpoints) -> Iterable[T]:
+        async def read(api: Endpoints, account: str) -> Any:
             async with self._polls:
                 return await listing.read(api, account)
 
-        accounts = check_accounts(account_numbers, listing.operation)
-        readings = {each: Reading((listing.name, each), partial(read, each), (each,)) for each in accounts}
-        return self._watch(AccountsWatcher, listing, readings, {"accounts": sorted(accounts)}, **options)
+        accounts = check_accounts(account_numbers, operation)
+        parts = {each: attrs.evolve(listing, read=read, arguments=(each,), accounts=(each,)) for each in accounts}
+        return self._watch(AccountsWatcher, parts, {"accounts": sorted(accounts)}, **options)
 
-    def _live(self, customer_id: int | str, account_numbers: Iterable[str], filters: LiveFilters) -> Reading:
-        """Return the reading of the orders that work or are of today."""
+    def _live(self, customer_id: int | str, account_numbers: Iterable[str], filters: LiveFilters) -> Listing[Order]:
+        """Return the list of the orders that work or are of today."""
         call = ORDERS_LIVE.bind(customer_id=customer_id, account_numbers=account_numbers, **filters)
         check(ORDERS_LIVE, call.path, call.query, None)
         accounts = tuple(sorted(set[str](account_numbers)))
-        name = ("orders", str(customer_id), accounts, _given(filters))
-        return Reading(name, lambda api: api.orders.live(customer_id, accounts, **filters), accounts)
+        return attrs.evolve(ORDERS, arguments=(str(customer_id), accounts, _given(filters)), accounts=accounts)
 
     def _feed(
-        self,
-        listing: Listing[T],
-        reading: Reading,
-        schedule: Schedule,
-        push: bool = False,
-        has_news: Callable[[], bool] = lambda: True,
+        self, listing: Listing[T], schedule: Schedule, push: bool = False, has_news: Callable[[], bool] = lambda: True
     ) -> Feed[T]:
-        """Return the running feed of a reading with this schedule, or a new one. Those that push are apart."""
+        """Return the running feed of a list with this schedule, or a new one. Those that push are apart."""
         doorbell: Doorbell | None = None
         if check_flag("push", push):
             if self._doorbells is None:
                 raise ConfigurationError("push must be False: this Watch was made without the streams of a client")
-            doorbell = self._doorbells().doorbell(reading.accounts, listing.events)
-        place = (reading.name, schedule, push)
+            doorbell = self._doorbells().doorbell(listing.accounts, listing.events)
+        place = (listing.name, listing.arguments, schedule, push)
         feed: Feed[T] | None = self._feeds.get(place)
         if feed is None or feed.ended:
             api = Endpoints(ConditionalExecutor(self._session))
-            label, observe = str(reading.name[0]), self._session.on_event
+            label, observe = listing.name, self._session.on_event
             feed = Feed(
-                partial(reading.read, api), key=listing.key, schedule=schedule, now=self._now, doorbell=doorbell,
-                on_poll=lambda lateness: observe(PollStarted(watcher=label, lateness=lateness)), has_news=has_news,
+                partial(listing.read, api, *listing.arguments), key=listing.key, schedule=schedule, now=self._now,
+                on_poll=lambda lateness: observe(PollStarted(watcher=label, lateness=lateness)), doorbell=doorbell,
+                has_news=has_news,
             )  # fmt: skip
             self._feeds[place] = feed
             self._session.close_with_client(feed)

@@ -56,14 +56,7 @@ def utc_now() -> datetime:
 
 @attrs.frozen(kw_only=True)
 class Schedule:
-    """Times of the polls of one loop.
-
-    Attributes:
-        interval: seconds from one poll to the next, or a `Pacing` that returns them.
-        min_interval: minimum interval in seconds. A shorter one is raised to it.
-        jitter: every poll is delayed by up to this fraction (0 to 1) of the interval. The delays do not add up.
-        max_backoff: maximum seconds between polls that fail, unless the service asks for more.
-    """
+    """Times of the polls of one loop, with the options of `poll`. Delays by ``jitter`` do not add up."""
 
     interval: float | Pacing
     min_interval: float = attrs.field(default=0.0, validator=validator(check_number))
@@ -77,20 +70,15 @@ class Schedule:
             )
 
     async def current(self) -> float:
-        """Return the current interval.
-
-        Raises:
-            ConfigurationError: the pacing function returned something other than seconds greater than 0.
-        """
+        """Return the current interval. Raise ConfigurationError if the pacing function does not return seconds."""
         interval = self.interval
         if callable(interval):
             interval = check_seconds("result of the pacing function", await interval())
         return max(interval, self.min_interval)
 
     def next_due(self, due: float, interval: float, now: float) -> float:
-        """Return the time of the next poll, on the grid of the interval.
+        """Return the time of the next poll, on the grid of the interval, for one that was ``due`` and ended ``now``.
 
-        ``due`` is when the last poll was due, ``now`` when it ended.
         Polls late by more than `MAX_LATENESS` are skipped, so that no burst follows a stall.
         """
         following = due + interval
@@ -105,9 +93,7 @@ class Schedule:
 
 
 def is_fatal(error: Exception, repeated: int) -> bool:
-    """Return True if polling must end after this failure.
-
-    ``repeated`` counts the failures of this class in a row.
+    """Return True if polling must end after this failure, one of ``repeated`` ones of its class in a row.
 
     Lost answers, 429, 5xx, undecodable bodies and transient token failures are worth another poll, and so are rejected
     tokens, up to `MAX_CONSECUTIVE_REJECTIONS` in a row. A missing permission or resource, a revoked grant, a closed
@@ -165,12 +151,8 @@ class Feed(Generic[T]):
     It starts when a consumer first waits, and is cancelled as soon as the last cursor leaves, or when the client is
     closed. A feed that has ended never starts again.
 
-    Attributes:
-        cursors: those that it polls for.
-        latest: the items by key, None before the first answer.
-        at: when ``latest`` was received.
-        ended: whether the loop was stopped, or has ended and its error is known.
-        error: the error that ended the loop, None while it runs.
+    ``latest`` are the items by key, None before the first answer, received ``at`` that time. ``ended`` loops were
+    stopped, or have ended with an ``error``.
     """
 
     _fetch: FetchItems[T]
@@ -342,15 +324,8 @@ class Feed(Generic[T]):
 class Cursor(Generic[T]):
     """Position of one consumer within a feed. It holds no queue: it compares the latest state with the last one seen.
 
-    Args:
-        feed: the polling loop.
-        initial: whether all items of the first state are reported as added.
-        seed: the state known before, which the first state is compared with.
-        keep: decides whether the last state of an item is reported before its removal, even to a slow consumer.
-
-    Attributes:
-        seen: the items by key after all changes taken so far, None until the first state decides it.
-        listener: of the watcher that it is attached to.
+    The last state of an item to ``keep`` is reported before its removal, even to a slow consumer. ``seen`` are the
+    items by key after all changes taken so far, None until the first state decides it.
     """
 
     listener: Listener

@@ -20,7 +20,7 @@ from ..observers import FillSeen
 from .diff import SILENT, UNCHANGED, Change, Unchanged
 from .feed import Cursor, is_fatal
 from .ledger import Books, Discrepancy, Execution, Fill, FillKind, Item, Ledger
-from .lists import Listing
+from .lists import ORDERS, Listing
 from .poll import Iteration
 from .state import ItemCodec
 
@@ -54,15 +54,6 @@ def _steps(change: Change[Item]) -> Iterable[Change[Any]]:
 def _report(change: Change[Any]) -> Fill | Discrepancy:
     item: Execution | Discrepancy = change.item
     return item if isinstance(item, Discrepancy) else item.last
-
-
-FILLS: Final[Listing[Any]] = Listing(
-    name="fills",
-    events=frozenset({"Order", "ComplexOrder"}),
-    key=attrgetter("key"),
-    item_type=object,
-    derive=_steps,
-)
 
 
 class FillCodec(ItemCodec[Item]):
@@ -101,7 +92,15 @@ class FillReader:
     def __attrs_post_init__(self) -> None:
         self.ledger, self._check_at = Ledger(self._account), self._created
 
-    async def read(self, _: Endpoints | None = None) -> Iterable[Item] | Literal[Unchanged.UNCHANGED]:
+    @property
+    def listing(self) -> Listing[Any]:
+        """The items of the ledger, a list that is shared with no other watcher."""
+        return Listing(
+            name="fills", key=attrgetter("key"), item_type=object, read=self.read, arguments=(self._account, object()),
+            accounts=(self._account,), events=ORDERS.events,
+        )  # fmt: skip
+
+    async def read(self, *_: object) -> Iterable[Item] | Literal[Unchanged.UNCHANGED]:
         """Return the items of the ledger after one more poll."""
         if self.ledger.books is None and self.cursor.seen:
             self.ledger.restore(self.cursor.seen.values())
@@ -179,4 +178,4 @@ class FillWatcher(Iteration[Fill | Discrepancy]):
     """
 
     def __init__(self, parts: Mapping[str, Cursor[Item]], **options: Any) -> None:
-        super().__init__(parts, report=_report, derive=FILLS.derive, codec=FillCodec(None), **options)
+        super().__init__(parts, report=_report, derive=_steps, codec=FillCodec(None), **options)

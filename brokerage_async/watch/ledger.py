@@ -606,11 +606,11 @@ class Ledger:
             expected, average = replay(*before, parts.get(name, ()))
             seen, seen_average = held_in(held.get(name))
             expired = name in self._expirations and self._expirations[name] <= now
-            kind, figures = DiscrepancyKind.POSITION, {"expected": expected, "seen": seen}
+            kind, due, shown = DiscrepancyKind.POSITION, expected, seen
             if expected == seen:
                 if average is None or seen_average is None or abs(average - seen_average) <= CENT:
                     continue
-                kind, figures = DiscrepancyKind.AVERAGE_PRICE, {"expected": average, "seen": seen_average}
+                kind, due, shown = DiscrepancyKind.AVERAGE_PRICE, average, seen_average
             elif expired:  # it leaves the list of positions, and its transaction comes, in an unknown order
                 continue
             elif any(_excuses(row, name, now) for row in rows):
@@ -618,7 +618,7 @@ class Ledger:
                 continue
             fills = [each.last for each in self._all() if each.name == name]
             symbol = fills[-1].symbol if fills else held[name].symbol or name if name in held else name
-            yield self._discrepancy(now, fills, kind=kind, subject=name, symbol=symbol, **figures)
+            yield self._discrepancy(now, fills, kind=kind, subject=name, symbol=symbol, expected=due, seen=shown)
         if base != self.books.base:
             self.books = attrs.evolve(self.books, base=base)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from datetime import date, datetime, timedelta
 from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypedDict, TypeVar, cast
@@ -11,9 +11,7 @@ from typing import Any, Generic, NamedTuple, TypedDict, TypeVar, cast
 import attrs
 
 from .._arguments import running_loop
-from .._generated.endpoints import Endpoints
-from .._generated.models import AccountBalance, InstrumentType, MarketSession, Order, OrderStatus, Position, QuoteAlert
-from .._generated.operations import BALANCES_LIST, POSITIONS_LIST
+from .._generated.models import AccountBalance, InstrumentType, Order, OrderStatus, Position, QuoteAlert
 from ..errors import InvalidRequestError, NotFoundError
 from ..operation import BoundCall, Executor, Guard, Operation, Pager
 from ..protocol.order_status import TERMINAL, is_complete
@@ -83,22 +81,20 @@ def is_terminal(order: Order) -> bool:
 
 @attrs.frozen(kw_only=True)
 class Listing(Generic[T]):
-    """A list of a client. ``events`` are those of the account stream that announce its changes."""
+    """A list of a client, as ``read(api, *arguments)`` returns it.
+
+    It is about these ``accounts``, or all. Their ``events`` on the account stream announce its changes.
+    """
 
     name: str
-    events: frozenset[str]
     key: Callable[[T], Any]
     item_type: type[T]
+    read: Callable[..., Awaitable[Any]]
+    arguments: tuple[Hashable, ...] = ()
+    accounts: tuple[str, ...] | None = None
+    events: frozenset[str] = frozenset()
     derive: Derive | None = None
     keep: Callable[[T], bool] = lambda _: False
-
-
-@attrs.frozen(kw_only=True)
-class AccountListing(Listing[T]):
-    """A list that every account has. Its keys are tuples that begin with the account."""
-
-    operation: Operation[Any]
-    read: Callable[[Endpoints, str], Awaitable[Iterable[T]]]
 
 
 def _unless_only(*fields: str) -> Derive:
@@ -113,44 +109,41 @@ def _unless_only(*fields: str) -> Derive:
 
 ORDERS: Listing[Order] = Listing(
     name="orders",
-    events=frozenset({"Order", "ComplexOrder"}),
     key=attrgetter("id"),
     item_type=Order,
+    read=lambda api, customer_id, accounts, filters: api.orders.live(customer_id, accounts, **dict(filters)),
+    events=frozenset({"Order", "ComplexOrder"}),
     keep=is_terminal,
 )
 ALERTS: Listing[QuoteAlert] = Listing(
     name="quote_alerts",
-    events=frozenset({"QuoteAlert"}),
     key=attrgetter("alert_external_id"),
     item_type=QuoteAlert,
+    read=lambda api: api.quote_alerts.list(),
+    events=frozenset({"QuoteAlert"}),
     derive=alert_changes,
 )
-SESSIONS: Listing[MarketSession] = Listing(
-    name="market", events=frozenset(), key=attrgetter("session_date"), item_type=MarketSession
-)
 # The service merges the positions in one instrument on request, so that each of them has one key.
-POSITIONS: AccountListing[Position] = AccountListing(
+POSITIONS: Listing[Position] = Listing(
     name="positions",
-    events=frozenset({"CurrentPosition"}),
     key=PositionKey.of,
     item_type=Position,
-    derive=_unless_only("updated_at"),
-    operation=POSITIONS_LIST,
     read=lambda api, account: api.positions.list(account, net_positions=True),
+    events=frozenset({"CurrentPosition"}),
+    derive=_unless_only("updated_at"),
 )
-MARKED_POSITIONS: AccountListing[Position] = attrs.evolve(
+MARKED_POSITIONS: Listing[Position] = attrs.evolve(
     POSITIONS,
     name="marked positions",
     read=lambda api, account: api.positions.list(account, net_positions=True, include_marks=True),
 )
-BALANCES: AccountListing[AccountBalance] = AccountListing(
+BALANCES: Listing[AccountBalance] = Listing(
     name="balances",
-    events=frozenset({"AccountBalance"}),
     key=BalanceKey.of,
     item_type=AccountBalance,
-    derive=_unless_only("updated_at", "snapshot_date"),
-    operation=BALANCES_LIST,
     read=lambda api, account: api.balances.list(account),
+    events=frozenset({"AccountBalance"}),
+    derive=_unless_only("updated_at", "snapshot_date"),
 )
 
 
@@ -238,15 +231,7 @@ async def until_terminal(
     follow: bool = False,
     on_error: OnError | None = None,
 ) -> Order:
-    """Return an order once it is complete. With ``follow`` the one that works in its place, however often replaced.
-
-    A replacement that a fill of its original has ended never worked: the original is returned, with that fill.
-
-    It is followed on the list that ``feed`` polls, and with ``look_up`` while it is not on that list.
-
-    Raises:
-        NotFoundError: several lookups did not find the order.
-    """
+    """Return the order of `Watch.order`, from the list that ``feed`` polls, or ``look_up`` while it lacks the order."""
     listener, cursor = Listener(on_error), Cursor[Order](feed)
     replaced, before = set[str](), None
     cursor.attach(listener)
