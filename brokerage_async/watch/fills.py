@@ -102,7 +102,7 @@ class FillReader:
 
     async def read(self, *_: object) -> Iterable[Item] | Literal[Unchanged.UNCHANGED]:
         """Return the items of the ledger after one more poll."""
-        if self.ledger.books is None and self.cursor.seen:
+        if not self.ledger.has_begun and self.cursor.seen:
             self.ledger.restore(self.cursor.seen.values())
         self._has_news = await self._observe()
         clock = running_loop().time
@@ -129,7 +129,7 @@ class FillReader:
         """Read the orders. Return whether they show something new."""
         orders = await self._api.orders.list_live(self._account).collect()
         now, books, last = self.now(), self.ledger.books, self._read_at
-        if books is not None and (last is None or last.date() != now.date()):  # what the list of today has lost
+        if self.ledger.has_begun and (last is None or last.date() != now.date()):  # what the list of today has lost
             since = min(books.search_from, books.horizon.date()) if last is None else books.search_from
             pager = self._api.orders.list(self._account, start_date=since - timedelta(days=1))
             found = {order.id: order for order in await pager.collect()}
@@ -148,9 +148,7 @@ class FillReader:
 
     async def _check(self) -> bool:
         """Compare all witnesses, if the moment is quiet. Return whether everything adds up."""
-        books = self.ledger.books
-        assert books is not None
-        since = books.horizon.date() - timedelta(days=1)
+        since = self.ledger.books.horizon.date() - timedelta(days=1)
         positions = await self._api.positions.list(self._account, net_positions=True)
         rows = await self._api.transactions.list(self._account, start_date=since, per_page=ROWS).collect()
         if await self._observe():

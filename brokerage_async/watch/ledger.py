@@ -29,6 +29,9 @@ SETTLING: Final = timedelta(seconds=30)
 QUIET: Final = timedelta(seconds=5)
 """Time after a fill until positions count: in a loaded sandbox they follow after up to 3 s."""
 
+NEVER: Final = datetime.min.replace(tzinfo=UTC)
+"""Horizon before the first reading."""
+
 KEPT: Final = timedelta(days=5)
 """How long the fills of an order that is over are remembered, because they may still be corrected or busted.
 
@@ -364,7 +367,7 @@ class Ledger:
 
     def __init__(self, account_number: str) -> None:
         self._account = account_number
-        self.books: Books | None = None  # before the first reading
+        self.books = Books(account_number=account_number, horizon=NEVER, search_from=NEVER.date())
         self._executions: defaultdict[str, dict[tuple[str, ...], Execution]] = defaultdict(dict)
         self._discrepancies: dict[tuple[str, ...], Discrepancy] = {}
         self._orders: dict[str, Order] = {}
@@ -374,21 +377,25 @@ class Ledger:
         self._differing = Settling()
 
     @property
+    def has_begun(self) -> bool:
+        """True after the first reading."""
+        return self.books.horizon > NEVER
+
+    @property
     def is_unsettled(self) -> bool:
         """True while something does not add up that may yet."""
         waits = self._deciding.is_waiting or self._differing.is_waiting
-        return waits or bool(self._vanished) or self.books is None or self.books.base is None
+        return waits or bool(self._vanished) or self.books.base is None
 
     def items(self) -> list[Item]:
         """Return the collection, executions in the order they were seen."""
-        books = () if self.books is None else (self.books,)
-        return [*books, *self._all(), *self._discrepancies.values()]
+        return [self.books, *self._all(), *self._discrepancies.values()]
 
     def restore(self, items: Iterable[Item]) -> None:
         """Begin with a collection that was kept."""
         kept = list(items)
-        self.books = next((each for each in kept if isinstance(each, Books)), None)
-        forgotten = frozenset(self.books.forgotten if self.books else ())
+        self.books = next((each for each in kept if isinstance(each, Books)), self.books)
+        forgotten = frozenset(self.books.forgotten)
         for each in kept:
             if isinstance(each, Execution) and each.key not in forgotten:
                 self._executions[each.last.order_id][each.key] = each
@@ -402,10 +409,10 @@ class Ledger:
 
         Fills in the first reading from before the watcher ``began`` are known, and not reported.
         """
-        is_first = self.books is None
+        is_first = not self.has_begun
         self._orders = {} if whole else self._orders
         self._orders |= {order.id: order for order in orders if order.id is not None and order.legs is not None}
-        books = self.books or Books(account_number=self._account, horizon=began, search_from=began.date())
+        books = attrs.evolve(self.books, horizon=began, search_from=began.date()) if is_first else self.books
         working = (order.received_at for order in self._orders.values() if not is_complete(order))
         oldest = min((at.date() for at in working if at is not None), default=now.date())
         self.books = attrs.evolve(books, search_from=oldest) if whole and books.search_from != oldest else books
@@ -453,7 +460,7 @@ class Ledger:
 
         Nothing is judged within `QUIET` of a fill.
         """
-        if self.books is None or any(now - each.at < QUIET for each in self._all()):
+        if not self.has_begun or any(now - each.at < QUIET for each in self._all()):
             return []
         rows = self._recent(transactions)
         news = self._decide(rows, now)
@@ -468,8 +475,7 @@ class Ledger:
         return news
 
     def _recent(self, transactions: Iterable[Transaction]) -> list[Row]:
-        horizon = datetime.min.replace(tzinfo=UTC) if self.books is None else self.books.horizon
-        return [row for row in (Row.of(each) for each in transactions if each.symbol) if row.at >= horizon]
+        return [row for row in (Row.of(each) for each in transactions if each.symbol) if row.at >= self.books.horizon]
 
     def _knows(self, order_id: str) -> bool:
         return bool(order_id in self._orders or self._executions.get(order_id))
@@ -536,7 +542,6 @@ class Ledger:
         Sums decide, identifiers alone never: a transaction with the identifiers of its fill was not recorded, nor one
         for each fill.
         """
-        assert self.books is not None
         executions = [each for each in self._of(booked[0].order_id) if each.name == booked[0].name]
         current, left = [each.last for each in executions if each.at >= self.books.horizon], list(booked)
         for fill in list(current):
@@ -588,7 +593,6 @@ class Ledger:
 
     def _open(self, held: Mapping[str, Position], parts: Mapping[str, Sequence[Part]]) -> None:
         """Take over the positions, without the executions that are reported."""
-        assert self.books is not None
         base = dict[str, tuple[Decimal, Decimal | None]]()
         for name in held.keys() | parts.keys():
             quantity, average = held_in(held.get(name))
@@ -599,7 +603,6 @@ class Ledger:
 
     def _off(self, held: Mapping[str, Position], rows: Sequence[Row], now: datetime) -> Iterator[Discrepancy]:
         """Yield positions that are not what the fills make them."""
-        assert self.books is not None
         base, parts = dict(self.books.base or {}), self._parts(rows)
         for name in sorted(base.keys() | parts.keys() | held.keys()):
             before = base.get(name, (ZERO, None))
@@ -681,7 +684,6 @@ class Ledger:
 
     def _forget(self, rows: Sequence[Row], horizon: datetime) -> None:
         """Make executions of orders that cannot change any more part of the base, once a day."""
-        assert self.books is not None
         works = {order.id for order in self._orders.values() if not is_complete(order)}
         doomed = {
             each.key for each in self._all() if max(each.at, each.seen_at) < horizon and each.last.order_id not in works
