@@ -251,7 +251,8 @@ class Feed(Generic[T]):
                 due = loop.time()
             elif self.on_poll is not None:
                 self.on_poll(max(0.0, loop.time() - due - delay))
-            self._cancel_early()  # this poll comes after those events, too
+            if self._early is not None:
+                self._early.cancel()  # this poll comes after those events, too
             self._looks.polled()
             began, known = loop.time(), self.latest
             try:
@@ -305,13 +306,7 @@ class Feed(Generic[T]):
         items, old = self.latest or {}, known or {}
         return self.has_news() and any(old.get(name) is not item for name, item in items.items())
 
-    def _cancel_early(self) -> None:
-        if self._early is not None:
-            self._early.cancel()
-            self._early = None
-
     def _done(self, task: asyncio.Task[None]) -> None:
-        self._cancel_early()
         if task.cancelled():
             if not self.ended:
                 self.error = BrokerageError("the polling loop was cancelled")
@@ -325,10 +320,12 @@ class Cursor(Generic[T]):
     """Position of one consumer within a feed. It holds no queue: it compares the latest state with the last one seen.
 
     The last state of an item to ``keep`` is reported before its removal, even to a slow consumer. ``seen`` are the
-    items by key after all changes taken so far, None until the first state decides it.
+    items by key after all changes taken so far, None until the first state decides it. Within ``max_wait`` seconds of
+    the last look a change may be due without a new state.
     """
 
     listener: Listener
+    max_wait: float | None = None
 
     def __init__(
         self,
@@ -354,10 +351,6 @@ class Cursor(Generic[T]):
     def current(self) -> Mapping[Any, T] | None:
         """Return the state to compare with, None while it is unknown."""
         return self.feed.latest
-
-    def max_wait(self) -> float | None:
-        """Return the seconds until a change may be due without a new state."""
-        return None
 
     def on_removed(self, removed: Mapping[Any, T]) -> None:
         """Keep the last state of removed items that satisfy ``keep``, to be reported before their removal."""

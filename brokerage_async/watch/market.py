@@ -203,13 +203,6 @@ class MarketCursor(Cursor[Boundary]):
         self._initial = initial
         self._began: float | None = None
         self._hastened_at = 0.0
-        self._checked_at = now()
-
-    def max_wait(self) -> float:
-        """Return the seconds until the next boundary."""
-        since = self._checked_at
-        coming = ((each.at - since).total_seconds() for each in self._boundaries() if each.at > since)
-        return min(MAX_SLEEP, next(coming, MAX_SLEEP))  # oldest first
 
     def current(self) -> Mapping[Any, Boundary] | None:
         """Return the last boundary that has passed, None before the first timetable."""
@@ -221,7 +214,8 @@ class MarketCursor(Cursor[Boundary]):
             self._hastened_at = clock
             self.feed.hasten()
         known, now = self._boundaries(), self._now()
-        self._checked_at = now
+        coming = ((each.at - now).total_seconds() for each in known if each.at > now)  # oldest first
+        self.max_wait = min(MAX_SLEEP, next(coming, MAX_SLEEP))
         if self.seen is None and known:
             began = now - timedelta(seconds=clock - self._began)  # includes boundaries before the first timetable
             at = max((each.at for each in known if each.at <= now), default=now) if self._initial else began

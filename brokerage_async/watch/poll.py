@@ -116,7 +116,7 @@ class Iteration(AsyncIterator[R], Generic[R]):
         """Wait until a change may be due or the polling has ended."""
         for feed in self._feeds():
             feed.begin()
-        bounds = (cursor.max_wait() for cursor in self._parts.values())
+        bounds = (cursor.max_wait for cursor in self._parts.values())
         return self._listener.wait(min((seconds for seconds in bounds if seconds is not None), default=None))
 
     def _take(self) -> R | None:
