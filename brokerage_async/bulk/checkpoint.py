@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 
@@ -21,9 +21,8 @@ from .._values import readable
 from ..errors import ConfigurationError
 from ..storage.files import open_locked, replace_durably
 
-Entry = tuple[str, list[dict[str, Any]] | None]
-encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").encode
-decode: Callable[[bytes], Entry] = msgspec.json.Decoder(Entry, float_hook=Decimal).decode
+encode = msgspec.json.Encoder(decimal_format="number").encode
+decode = msgspec.json.Decoder(tuple[str, list[dict[str, Any]] | None], float_hook=Decimal).decode
 
 
 @contextlib.contextmanager
@@ -35,7 +34,7 @@ def writing(path: Path) -> Iterator[None]:
         raise ConfigurationError(f"cannot write {path}: {error.strerror or error}") from None
 
 
-class Checkpoint:
+class Checkpoint(contextlib.AbstractContextManager["Checkpoint"]):
     """Finished keys of one fetch, and the positions of their rows in the file, which is locked until `close`."""
 
     def __init__(self, path: Path) -> None:
@@ -46,9 +45,6 @@ class Checkpoint:
                 self._file = open_locked(path)
             except BlockingIOError:
                 raise ConfigurationError(f"{path} is in use by another run") from None
-
-    def __enter__(self) -> Self:
-        return self
 
     def close(self, *_: object) -> None:
         """Close the file, which keeps the keys that were flushed."""

@@ -33,7 +33,7 @@ from .._arguments import check_count, check_function, running_loop
 from .._decimals import Decimals
 from ..arrow import to_arrow, to_pandas, to_polars
 from ..errors import ConfigurationError, InvalidRequestError, NotFoundError
-from ..http.concurrency import ConcurrentMap, iterate
+from ..http.concurrency import ConcurrentMap
 from ..operation import Pager
 from ..protocol.dedup import CompactSet
 from ..protocol.retry import Fault, Processed, verdict_of
@@ -309,13 +309,17 @@ class BulkFetch(Generic[T]):
 
     async def _keys(self) -> AsyncGenerator[str, None]:
         """Yield the keys of the source."""
-        keys = aiter(self._source) if isinstance(self._source, AsyncIterable) else iterate(self._source)
+        if not isinstance(self._source, AsyncIterable):
+            for key in self._source:
+                yield _checked(key)
+            return
+        iterator = aiter(self._source)
         try:
-            async for key in keys:
+            async for key in iterator:
                 yield _checked(key)
         finally:
-            if isinstance(keys, AsyncGenerator):  # made here, so closed here
-                await keys.aclose()
+            if isinstance(iterator, AsyncGenerator):  # made here, so closed here
+                await iterator.aclose()
 
     async def _cut(self, known: Container[str]) -> AsyncGenerator[tuple[str, ...], None]:
         """Yield each batch as soon as it is full, reading no further than it needs."""

@@ -45,7 +45,7 @@ class ConcurrentMap(AsyncIterator[tuple[int, R]], Generic[S, R]):
         in_order: bool = False,
     ) -> None:
         self._function = function
-        self._source = source if isinstance(source, AsyncIterator) else iterate(source)
+        self._source = source if isinstance(source, AsyncIterator) else _iterate(source)
         self._concurrency = concurrency
         self._in_order = in_order
         self._read = self._finished = self._following = 0
@@ -114,8 +114,7 @@ class ConcurrentMap(AsyncIterator[tuple[int, R]], Generic[S, R]):
             self._completed.put_nowait((index, await self._function(item)))
 
 
-async def iterate(items: Iterable[S]) -> AsyncIterator[S]:
-    """Yield the items of a plain iterable."""
+async def _iterate(items: Iterable[S]) -> AsyncIterator[S]:
     for item in items:
         yield item
 
