@@ -222,14 +222,12 @@ ABSENT_LOOKUP_INTERVAL = 5.0
 FILLS_DELAY = 30.0
 """Seconds that a terminal order may lack fills: of several legs, the first one's fill ends it."""
 
+LookUp = Callable[[str], Awaitable[Order | None]]
+"""Looks up an order that is not on the list, by its id."""
+
 
 async def until_terminal(
-    feed: Feed[Order],
-    id: str,  # noqa: A002
-    look_up: Callable[[str], Awaitable[Order | None]],
-    *,
-    follow: bool = False,
-    on_error: OnError | None = None,
+    feed: Feed[Order], order_id: str, look_up: LookUp, *, follow: bool = False, on_error: OnError | None = None
 ) -> Order:
     """Return the order of `Watch.order`, from the list that ``feed`` polls, or ``look_up`` while it lacks the order."""
     listener, cursor = Listener(on_error), Cursor[Order](feed)
@@ -237,25 +235,20 @@ async def until_terminal(
     cursor.attach(listener)
     try:
         while True:
-            order = await _until_complete(feed, listener, id, look_up)
+            order = await _until_complete(feed, listener, order_id, look_up)
             if before is not None and _has_fills(before) and not (order.live_at or _has_fills(order)):
                 return before
-            replaced.add(id)
+            replaced.add(order_id)
             successor = None if order.status is OrderStatus.FILLED else order.replacing_order_id
             if not follow or successor is None or successor in replaced:
                 return order
-            id, before = successor, order  # noqa: A001
+            order_id, before = successor, order
     finally:
         feed.release(cursor)
         await feed.join()
 
 
-async def _until_complete(
-    feed: Feed[Order],
-    listener: Listener,
-    id: str,  # noqa: A002
-    look_up: Callable[[str], Awaitable[Order | None]],
-) -> Order:
+async def _until_complete(feed: Feed[Order], listener: Listener, order_id: str, look_up: LookUp) -> Order:
     """Return this very order once it is complete, or terminal too long to expect its fills."""
     clock = running_loop().time
     absent, due, end = 0, 0.0, None
@@ -263,12 +256,12 @@ async def _until_complete(
         listener.check()
         feed.check()
         latest = feed.latest
-        order = None if latest is None else latest.get(id)
+        order = None if latest is None else latest.get(order_id)
         if listed := order is not None:
             absent, due = 0, 0.0  # looked up at once if it leaves the list
         elif latest is not None and clock() >= due:
             try:
-                order = await look_up(id)
+                order = await look_up(order_id)
             except Exception as error:
                 if is_fatal(error, 1):
                     raise
@@ -277,9 +270,9 @@ async def _until_complete(
                 absent = absent + 1 if order is None else 0
             if absent == MAX_LOOKUPS:
                 raise NotFoundError(
-                    f"order {id} was not found in {MAX_LOOKUPS} lookups: it is neither on today's list nor among the "
-                    f"orders of the last {HISTORY.days - 1} days; a sandbox or simulator that was reset has forgotten "
-                    "its orders",
+                    f"order {order_id} was not found in {MAX_LOOKUPS} lookups: it is neither on today's list nor among "
+                    f"the orders of the last {HISTORY.days - 1} days; a sandbox or simulator that was reset has "
+                    "forgotten its orders",
                     code="record_not_found",
                 )
             works = order is not None and not is_terminal(order)
@@ -289,7 +282,9 @@ async def _until_complete(
                 return order
             end = clock() + FILLS_DELAY if end is None else end
             if clock() >= end:
-                logger.warning("order %s is %s, but shows not all fills after %g s", id, order.status, FILLS_DELAY)
+                logger.warning(
+                    "order %s is %s, but shows not all fills after %g s", order_id, order.status, FILLS_DELAY
+                )
                 return order
         if feed.latest is latest:
             times = [each for each in (None if latest is None or listed else due, end) if each is not None]
