@@ -285,7 +285,7 @@ class Watch:
         schedule, parts = Schedule(interval=interval, min_interval=MIN_INTERVAL), dict[str, Cursor[Any]]()
         for account in accounts:
             reader = FillReader(self._endpoints, account, now=self._now, on_event=self._session.on_event)
-            parts[account] = reader.cursor = Cursor(self._feed(reader.listing, schedule, push, reader.has_news))
+            parts[account] = reader.cursor = Cursor(self._feed(reader.listing, schedule, push))
         name = self._identity("fills", accounts=sorted(accounts))
         return FillWatcher(parts, on_error=on_error, state=state, name=name)
 
@@ -454,9 +454,7 @@ class Watch:
         accounts = tuple(sorted(set[str](account_numbers)))
         return attrs.evolve(ORDERS, arguments=(str(customer_id), accounts, _given(filters)), accounts=accounts)
 
-    def _feed(
-        self, listing: Listing[T], schedule: Schedule, push: bool = False, has_news: Callable[[], bool] = lambda: True
-    ) -> Feed[T]:
+    def _feed(self, listing: Listing[T], schedule: Schedule, push: bool = False) -> Feed[T]:
         """Return the running feed of a list with this schedule, or a new one. Those that push are apart."""
         doorbell: Doorbell | None = None
         if check_flag("push", push):
@@ -471,7 +469,7 @@ class Watch:
             feed = Feed(
                 partial(listing.read, api, *listing.arguments), key=listing.key, schedule=schedule, now=self._now,
                 on_poll=lambda lateness: observe(PollStarted(watcher=label, lateness=lateness)), doorbell=doorbell,
-                has_news=has_news,
+                has_news=listing.has_news,
             )  # fmt: skip
             self._feeds[place] = feed
             self._session.close_with_client(feed)

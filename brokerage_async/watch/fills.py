@@ -86,7 +86,7 @@ class FillReader:
     _check_at: float = attrs.field(init=False)
     _read_at: datetime | None = attrs.field(default=None, init=False)
     _reported: list[Item] | None = attrs.field(default=None, init=False)
-    _has_news: bool = attrs.field(default=False, init=False)
+    _has_news: bool = attrs.field(default=False, init=False)  # a new fill in the last poll: other items have no event
     _absent: set[str] = attrs.field(factory=set, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -97,7 +97,7 @@ class FillReader:
         """The items of the ledger, a list that is shared with no other watcher."""
         return Listing(
             name="fills", key=attrgetter("key"), item_type=object, read=self.read, arguments=(self._account, object()),
-            accounts=(self._account,), events=ORDERS.events,
+            accounts=(self._account,), events=ORDERS.events, has_news=lambda: self._has_news,
         )  # fmt: skip
 
     async def read(self, *_: object) -> Iterable[Item] | Literal[Unchanged.UNCHANGED]:
@@ -120,10 +120,6 @@ class FillReader:
             return UNCHANGED
         self._reported = items
         return items
-
-    def has_news(self) -> bool:
-        """Return whether the last poll showed a new fill, which an event announces. Other items change without."""
-        return self._has_news
 
     async def _observe(self) -> bool:
         """Read the orders. Return whether they show something new."""

@@ -83,7 +83,8 @@ def is_terminal(order: Order) -> bool:
 class Listing(Generic[T]):
     """A list of a client, as ``read(api, *arguments)`` returns it.
 
-    It is about these ``accounts``, or all. Their ``events`` on the account stream announce its changes.
+    It is about these ``accounts``, or all. Their ``events`` on the account stream announce its changes, if it
+    ``has_news`` at all.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Listing(Generic[T]):
     arguments: tuple[Hashable, ...] = ()
     accounts: tuple[str, ...] | None = None
     events: frozenset[str] = frozenset()
+    has_news: Callable[[], bool] = lambda: True
     derive: Derive | None = None
     keep: Callable[[T], bool] = lambda _: False
 
