@@ -38,9 +38,14 @@ def searching(
 ) -> IdentifierSearch:
     key, journal = EntryKey("https://api.example.com", "sandbox", "A1", "a"), MemoryJournal()
     entry = JournalEntry(key=key, body=body, attempts=attempts, opened_at=NOW, order_id=order_id)
-    of_key: Any = {"origin": key.origin, "environment": key.environment}
-    attempts_of = Attempts(journal, 30.0)
-    context = Context(executor=account, journal=journal, attempts=attempts_of, service_now=lambda: now, **of_key)
+    context = Context(
+        executor=account,  # type: ignore[arg-type]
+        journal=journal,
+        attempts=Attempts(journal, 30.0),
+        origin=key.origin,
+        environment=key.environment,
+        service_now=lambda: now,
+    )
     return IdentifierSearch(context, "A1", Window.from_now(NOW), {"a": entry})
 
 
