@@ -1,4 +1,4 @@
-"""A real PostgreSQL server for the tests, and links to it that fail.
+"""A real PostgreSQL server for the tests, links to it that fail, and programs on a durable journal.
 
 The server is Debian's package in a temporary directory, with a socket and no port.
 """
@@ -10,12 +10,14 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import attrs
 
@@ -33,6 +35,39 @@ class Durable:
 
     def open(self) -> SqliteJournal | PostgresJournal:
         return SqliteJournal(self.where) if self.kind == "sqlite" else PostgresJournal(self.where, table=self.table)
+
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path.cwd())}
+PREAMBLE = """
+import asyncio, os, sys
+from brokerage_async.journal import EntryKey, JournalError
+from tests.journal_servers import Durable
+
+journal, name = Durable(*sys.argv[1:4]).open(), sys.argv[-1]
+
+async def ready():
+    await journal.now()
+    print("ready", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def command_of(program: str, durable: Durable, *arguments: str) -> list[str]:
+    """Return the command of a program in a separate process, which finds its ``journal`` open."""
+    return [sys.executable, "-c", PREAMBLE + program, durable.kind, durable.where, durable.table, *arguments]
+
+
+def start_together(program: str, durable: Durable, count: int) -> list[subprocess.Popen[str]]:
+    """Start a program ``count`` times, and let all go on at the same moment once they are ready."""
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": ENVIRONMENT}
+    commands = [command_of(program, durable, f"p{number}") for number in range(count)]
+    processes = [subprocess.Popen(command, **pipes) for command in commands]
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    return processes
 
 
 def missing() -> str | None:
@@ -111,7 +146,6 @@ class PostgresServer:
         self._process.wait()
 
     def stop(self) -> None:
-        """Stop it at once, if it runs."""
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGQUIT)
             self._process.wait(30)
@@ -130,14 +164,12 @@ class PostgresServer:
 
 @contextmanager
 def mortal_server() -> Iterator[PostgresServer]:
-    """Start a fresh server and yield it."""
     with fresh_server(PostgresServer, prefix="journal-") as server:
         yield server
 
 
 @contextmanager
 def postgres_server() -> Iterator[str]:
-    """Start a fresh server and yield its connection string."""
     with mortal_server() as server:
         yield server.dsn
 

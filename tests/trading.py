@@ -39,6 +39,7 @@ NOTHING_LISTED = (
     b'"total-items":0,"total-pages":0,"current-item-count":0}}'
 )
 FAILED = b'{"data":{"errors":[{"code":"margin_check_failed","message":"Not enough buying power"}]},"context":"/"}'
+UNLISTED = faults.body(NOTHING_LISTED)
 SPREAD = "AAPL  260717C00200000", "AAPL  260717C00210000"
 POLICY = ReconcilePolicy()
 TIMEOUT = 5.0
@@ -91,13 +92,20 @@ class Floor:
     async def journaled(self) -> list[JournalEntry]:
         return await self.journal.entries("sandbox")
 
+    def on_submit(self, fault: Any, *, times: int | None = 1) -> None:
+        """Let the next submits meet a fault."""
+        self.sim.faults.add("POST", SUBMIT, fault, times=times)
+
+    def on_lists(self, fault: Any, *, times: int | None = None) -> None:
+        """Let the next reads of the lists meet a fault."""
+        self.sim.faults.add("GET", LISTS, fault, times=times)
+
     def key(self, external_identifier: str) -> EntryKey:
-        """Key of an entry of this account."""
         return EntryKey(self.client.environment.origin, "sandbox", self.account, external_identifier)
 
     def another_entry(self) -> OrderEntry:
         """Order entry of a process that starts later, over the same journal."""
-        return OrderEntry(self.client, self.journal, reconcile=POLICY)
+        return OrderEntry(self.client, self.journal)
 
 
 @asynccontextmanager
@@ -120,7 +128,7 @@ async def floor(
             wire=wire,
             client=client,
             journal=journal,
-            entry=OrderEntry(client, journal, reconcile=POLICY),
+            entry=OrderEntry(client, journal),
             account=sim.account_numbers[0],
         )
 
@@ -264,9 +272,11 @@ COMPLEX = Kind(
 
 
 async def place_unknown(
-    here: Floor, name: str = "mine", *, entry: OrderEntry | None = None, **options: Any
+    here: Floor, name: str = "mine", *, fault: Any = None, entry: OrderEntry | None = None, **options: Any
 ) -> OrderOutcomeUnknownError:
-    """Place an order whose outcome stays unknown."""
+    """Place an order whose outcome stays unknown, after its submit has met a fault."""
+    if fault is not None:
+        here.on_submit(fault)
     with pytest.raises(OrderOutcomeUnknownError) as caught:
         await (entry or here.entry).place(here.account, order(name), **options)
     return caught.value
@@ -274,9 +284,8 @@ async def place_unknown(
 
 async def leave_open(here: Floor, name: str = "mine", fault: str = "drop_after", *, entry: Any = None) -> None:
     """Place an order whose submit meets ``fault`` and that nothing is known of: the lists are refused."""
-    here.sim.faults.add("POST", SUBMIT, fault)
-    here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
-    await place_unknown(here, name, entry=entry)
+    here.on_lists(faults.status(403), times=2)
+    await place_unknown(here, name, fault=fault, entry=entry)
 
 
 async def cancelled(work: Awaitable[Any], after: float) -> Any:
@@ -330,7 +339,6 @@ async def _fail(*_: Any, **__: Any) -> Any:
 
 
 def failing_journal(*methods: str) -> HookedJournal:
-    """Return a journal whose named methods fail."""
     return HookedJournal(**dict.fromkeys(methods, _fail))
 
 
@@ -349,7 +357,6 @@ def originals(records: list[OrderRecord]) -> list[OrderRecord]:
 
 
 def check_agreement(placement: Placement, records: list[OrderRecord]) -> None:
-    """Check that the report matches the brokerage's books."""
     found = originals(records)
     assert len(found) <= 1, f"placed {len(found)} times: {found}"
     if placement.outcome is Outcome.PLACED:

@@ -4,14 +4,16 @@ import asyncio
 import json
 from typing import Any
 
+import attrs
 import pytest
 
 from brokerage_async.auth.endpoint import TokenEndpoint
 from brokerage_async.config import RefreshToken, RetryPolicy
 from brokerage_async.errors import RequestNotSentError, ResponseLostError, TokenError
 from brokerage_async.http.limiter import Lane
-from brokerage_async.protocol.response import Response
 from tests.fake_transport import FakeTransport, fail
+from tests.loops import on_virtual_time
+from tests.tables import for_each
 
 pytestmark = pytest.mark.virtual_time
 
@@ -40,9 +42,7 @@ async def test_call_sends_credentials_to_the_environment_and_hides_them() -> Non
     }
 
 
-@pytest.mark.parametrize(
-    "cause", [RequestNotSentError("refused"), ResponseLostError("dropped")], ids=["unsent", "lost"]
-)
+@for_each("cause", [RequestNotSentError("refused"), ResponseLostError("dropped")])
 async def test_call_without_answer_is_transient(cause: Exception) -> None:
     lane = Lane(1)
     with pytest.raises(TokenError) as caught:
@@ -52,7 +52,8 @@ async def test_call_without_answer_is_transient(cause: Exception) -> None:
     assert lane.in_flight == 0
 
 
-@pytest.mark.parametrize(("headers", "expected"), [({}, None), ({"retry_after": "5"}, 5), ({"retry_after": "99"}, 30)])
+@for_each("headers, expected", [({}, None), ({"retry_after": "5"}, 5), ({"retry_after": "99"}, 30)])
+@on_virtual_time
 async def test_call_429_closes_the_lane_for_a_while(headers: dict[str, str], expected: float | None) -> None:
     lane, loop = Lane(1), asyncio.get_running_loop()
     ask = endpoint(FakeTransport(token_script=(fail(429, **headers),)), lane)
@@ -76,17 +77,14 @@ async def test_call_cancelled_in_the_lane_leaves_no_trace() -> None:
     assert tasks[2].result().access_token.reveal() == "t2"
 
 
-@pytest.mark.parametrize(
-    ("answer", "client_id", "advice"),
-    [
-        (fail(400, "invalid_client"), "stale", "check client_secret and client_id (a refresh token works without one)"),
-        (fail(400, "invalid_client"), None, "check client_secret"),
+async def test_call_refused_says_what_to_check() -> None:
+    invalid = fail(400, "invalid_client")
+    for answer, client_id, advice in (
+        (invalid, "stale", "check client_secret and client_id (a refresh token works without one)"),
+        (invalid, None, "check client_secret"),
         (fail(401, "unauthorized"), None, "check base_url, which has the path '/v1'"),
-    ],
-)
-async def test_call_refused_says_what_to_check(answer: Response, client_id: str | None, advice: str) -> None:
-    credentials = RefreshToken(client_secret="s3cr3t", refresh_token="s3cr3t", client_id=client_id)
-    with pytest.raises(TokenError) as caught:
-        await endpoint(FakeTransport(token_script=(answer,)))(credentials)
-    assert caught.value.message.endswith(f": {advice}")
-    assert not caught.value.transient
+    ):
+        with pytest.raises(TokenError) as caught:
+            await endpoint(FakeTransport(token_script=(answer,)))(attrs.evolve(REFRESH, client_id=client_id))
+        assert caught.value.message.endswith(f": {advice}")
+        assert not caught.value.transient

@@ -24,7 +24,7 @@ from brokerage_async.http.limiter import LaneName, Limiter
 from brokerage_async.http.shared import Options, Tokens
 from brokerage_async.protocol.token import Grant
 from tests.fake_transport import FakeTransport
-from tests.loops import VirtualLoop, on_virtual_time
+from tests.loops import VirtualLoop
 from tests.tables import for_each
 
 pytestmark = pytest.mark.virtual_time
@@ -44,8 +44,8 @@ def transient(cause: Exception | None = None) -> TokenError:
     return error
 
 
-def terminal() -> TokenError:
-    return TokenError("revoked", transient=False, status=400)
+def refused(status: int, code: str | None) -> TokenError:
+    return TokenError("refused", transient=False, status=status, code=code)
 
 
 class Endpoint:
@@ -107,28 +107,22 @@ class TestSingleFlight:
             assert len(endpoint.asked) == 1
 
     async def test_get_failure_raises_a_separate_exception_per_waiter(self) -> None:
-        tokens = manager(Endpoint(terminal()))
+        tokens = manager(Endpoint(refused(400, None)))
         found = await asyncio.gather(*(tokens.get() for _ in range(100)), return_exceptions=True)
         assert {type(error) for error in found} == {TokenError}
         assert len({id(error) for error in found}) == 100
 
 
 class TestAheadOfExpiry:
-    async def test_peek_old_token_serves_during_the_refresh(self) -> None:
+    async def test_old_token_serves_during_a_refresh_that_only_its_use_begins(self) -> None:
         tokens, endpoint = managed()
         await tokens.get()
         await sleep_until(781)
-        assert tokens.peek(now()) == Secret("Bearer t1")
-        assert tokens.peek(now()) == Secret("Bearer t1")
+        assert [tokens.peek(now()) for _ in range(2)] == [Secret("Bearer t1")] * 2
         await asyncio.sleep(1.5)
         assert tokens.peek(now()) == Secret("Bearer t2")
-        assert endpoint.asked == [0, 781]
-
-    async def test_idle_manager_requests_nothing(self) -> None:
-        tokens, endpoint = managed()
-        await tokens.get()
         await asyncio.sleep(100_000)
-        assert len(endpoint.asked) == 1
+        assert endpoint.asked == [0, 781]
 
     async def test_get_transient_background_failure_is_hidden(self) -> None:
         tokens = manager(Endpoint(None, *[transient() for _ in range(6)]))
@@ -185,33 +179,25 @@ class TestRejectedToken:
         assert len(set(used)) == len(used) == len(endpoint.asked)
         assert len(used) == pytest.approx(5 + 300 / 20, abs=1)
 
-    async def test_get_during_the_pause_raises_and_afterwards_continues(self) -> None:
-        tokens = manager(Endpoint(latency=0.0))
-        answers = [tokens.invalidate(await tokens.get()) for _ in range(5)]
-        assert answers == [True, True, True, True, False]
-        with pytest.raises(TokenError, match="rejected 5 fresh access tokens in a row") as caught:
-            await tokens.get()
-        assert caught.value.transient
-        assert caught.value.retry_after == 20
-        await asyncio.sleep(20)
-        tokens.accept(await tokens.get())
-        assert tokens.invalidate(Secret("Bearer t6")) is True
-
-    async def test_invalidate_accepted_tokens_never_pauses(self) -> None:
+    async def test_invalidate_accepted_token_starts_the_count_again(self) -> None:
         tokens = manager(Endpoint(latency=0.0))
         for number in range(1, 101):
             assert await tokens.get() == Secret(f"Bearer t{number}")
             tokens.accept(Secret(f"Bearer t{number}"))
             assert tokens.invalidate(Secret(f"Bearer t{number}"))
-        assert now() == 0
-
-    async def test_invalidate_one_success_in_between_starts_the_count_again(self) -> None:
-        tokens = manager(Endpoint(latency=0.0))
-        for _ in range(4):
-            tokens.invalidate(await tokens.get())
+        for _ in range(3):
+            assert tokens.invalidate(await tokens.get())
         tokens.accept(await tokens.get())
-        assert [tokens.invalidate(await tokens.get()) for _ in range(5)] == [True, True, True, True, True]
-        assert tokens.invalidate(await tokens.get()) is False
+        assert [tokens.invalidate(await tokens.get()) for _ in range(6)] == [True] * 5 + [False]
+        assert now() == 0
+        with pytest.raises(TokenError, match="rejected 5 fresh access tokens in a row") as caught:
+            await tokens.get()
+        assert caught.value.transient
+        assert caught.value.retry_after == 20
+        await asyncio.sleep(20)
+        newest = await tokens.get()
+        tokens.accept(newest)
+        assert tokens.invalidate(newest) is True
 
     async def test_peek_after_suspension_with_running_clock_is_none(self) -> None:
         tokens = manager(Endpoint())
@@ -224,40 +210,35 @@ class TestRejectedToken:
 
 
 class TestFailures:
-    async def test_get_transient_failures_are_retried_with_backoff(self) -> None:
-        endpoint = Endpoint(transient(), transient())
-        assert await manager(endpoint).get() == Secret("Bearer t3")
-        assert endpoint.asked == [0, 1.75, 4.25]
-
-    async def test_get_retry_after_is_honoured_up_to_the_cap(self) -> None:
-        patient, absurd = transient(), transient()
-        patient.retry_after, absurd.retry_after = 5.0, 1e9
-        endpoint = Endpoint(patient, absurd)
-        await manager(endpoint).get()
-        assert endpoint.asked == [0, 6, 67]
+    async def test_get_transient_failures_are_retried_with_backoff_or_as_asked_up_to_the_cap(self) -> None:
+        for pauses, asked in (((None, None), [0, 1.75, 4.25]), ((5.0, 1e9), [0, 6, 67])):
+            tokens, endpoint = managed(*[transient() for _ in pauses])
+            for failure, pause in zip(endpoint.failures, pauses, strict=True):
+                failure.retry_after = pause
+            began = now()
+            assert await tokens.get() == Secret("Bearer t3")
+            assert [moment - began for moment in endpoint.asked] == asked
 
     async def test_get_after_all_retries_pauses(self) -> None:
         tokens, endpoint = managed(*[transient() for _ in range(3)])
-        with pytest.raises(TokenError) as caught:
-            await tokens.get()
-        assert caught.value.transient
-        assert caught.value.attempts == 3
-        with pytest.raises(TokenError):
-            await tokens.get()
+        for attempts in (3, None):
+            with pytest.raises(TokenError) as caught:
+                await tokens.get()
+            assert caught.value.transient
+            assert attempts is None or caught.value.attempts == attempts
         assert len(endpoint.asked) == 3
         await asyncio.sleep(1)
         assert await tokens.get() == Secret("Bearer t4")
-
-    async def test_get_during_an_outage_limits_requests(self) -> None:
         tokens, endpoint = managed(*[transient() for _ in range(1000)], latency=0.01)
-        while now() < 600:
+        end = now() + 600
+        while now() < end:  # during an outage, requests are few
             with pytest.raises(TokenError):
                 await tokens.get()
             await asyncio.sleep(0.1)
         assert len(endpoint.asked) < 50
 
     async def test_get_rejected_credentials_are_remembered(self) -> None:
-        tokens, endpoint = managed(terminal(), terminal())
+        tokens, endpoint = managed(refused(400, None), refused(400, None))
         while now() < 100:
             with pytest.raises(TokenError) as caught:
                 await tokens.get()
@@ -287,20 +268,15 @@ class TestCode:
         unsent = Endpoint(transient(RequestNotSentError("refused")))
         assert await manager(unsent, CODE).get() == Secret("Bearer t2")
 
-    async def test_code_is_exchanged_once_for_a_refresh_token(self) -> None:
+    async def test_code_is_exchanged_once_for_a_refresh_token_if_there_is_one(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint, CODE)
-        first = await tokens.get()
-        tokens.invalidate(first)
-        await tokens.get()
-        assert endpoint.credentials == [CODE, tokens.credentials]
-        assert tokens.credentials == RefreshToken(client_secret="cs", refresh_token="fresh", client_id="id")
-        third = await tokens.get()
-        tokens.invalidate(third)
-        await tokens.get()  # refreshes bring no refresh token
-        assert tokens.credentials == RefreshToken(client_secret="cs", refresh_token="fresh", client_id="id")
+        for _ in range(2):  # refreshes bring no refresh token
+            tokens.invalidate(await tokens.get())
+            await tokens.get()
+            assert tokens.credentials == RefreshToken(client_secret="cs", refresh_token="fresh", client_id="id")
+        assert endpoint.credentials[:2] == [CODE, tokens.credentials]
 
-    async def test_code_without_a_refresh_token_in_its_grant_stays(self) -> None:
         async def exchange(credentials: Any) -> Grant:
             return Grant(access_token=Secret("t"), expires_in=900.0)
 
@@ -334,23 +310,24 @@ class TestClose:
 
 
 class TestProviders:
-    def test_credentials_choose_the_source_and_anything_else_is_refused(self) -> None:
-        def source(credentials: Any) -> Tokens:
-            options = Options(timeout=1.0, deadline=None, retry=RetryPolicy(), headers={})
-            environment = Environment.sandbox("https://api.example.com")
-            return token_source(environment, credentials, FakeTransport(), Limiter(Limits()), options, None)
+    @staticmethod
+    def source(credentials: Any, transport: FakeTransport, limits: Any) -> Tokens:
+        options = Options(timeout=1.0, deadline=None, retry=RetryPolicy(), headers={})
+        environment = Environment.sandbox("https://api.example.com")
+        return token_source(environment, credentials, transport, Limiter(limits), options, None)
 
+    def test_credentials_choose_the_source_and_anything_else_is_refused(self) -> None:
         for credentials in (REFRESH, CODE):
-            made = source(credentials)
+            made = self.source(credentials, FakeTransport(), Limits())
             assert isinstance(made, TokenManager)
             assert made.credentials == credentials
-        assert isinstance(source(StaticToken("t")), ProvidedTokens)
+        assert isinstance(self.source(StaticToken("t"), FakeTransport(), Limits()), ProvidedTokens)
         for wrong in ("t", None, StaticToken):
             with pytest.raises(ConfigurationError, match="credentials must be a RefreshToken"):
-                source(wrong)
+                self.source(wrong, FakeTransport(), Limits())
 
     async def test_token_request_waits_for_the_permit_of_shared_limits(self) -> None:
-        asked = []
+        asked, transport = [], FakeTransport()
 
         class Shared:
             limits = Limits()
@@ -359,14 +336,9 @@ class TestProviders:
                 await asyncio.sleep(3)
                 asked.append((lane, operation, len(transport.token_requests)))
 
-            def throttled(self, pause: float) -> None:
-                pass
+            def throttled(self, pause: float) -> None: ...
 
-        transport = FakeTransport()
-        options = Options(timeout=1.0, deadline=None, retry=RetryPolicy(), headers={})
-        environment = Environment.sandbox("https://api.example.com")
-        tokens = token_source(environment, REFRESH, transport, Limiter(Shared()), options, None)
-        assert await tokens.get() == Secret("Bearer t1")
+        assert await self.source(REFRESH, transport, Shared()).get() == Secret("Bearer t1")
         assert asked == [(LaneName.TOKENS, "oauth.token", 0)]
         assert (len(transport.token_requests), now()) == (1, 3)
 
@@ -379,36 +351,26 @@ class TestProviders:
         assert tokens.invalidate(Secret("Bearer abc")) is False
         await tokens.close()
 
-    async def test_custom_provider_is_called(self) -> None:
-        class Rotating:
-            number = 0
+    async def test_custom_provider_is_called_and_an_unusable_token_raises(self) -> None:
+        given: list[Any] = ["n0", "n1", "", None, "a\nb", "ä", ValueError("s3cr3t")]
 
-            async def get_token(self) -> str:
-                return f"n{self.number}"
+        class Rotating:
+            async def get_token(self) -> Any:
+                if isinstance(given[0], Exception):
+                    raise given[0]
+                return given[0]
 
             def invalidate(self, token: str) -> bool:
-                assert token == f"n{self.number}"
-                self.number += 1
-                return True
+                return token == given.pop(0)
 
         tokens = ProvidedTokens(Rotating())
         assert tokens.invalidate(await tokens.get())
         assert await tokens.get() == Secret("Bearer n1")
-
-    @pytest.mark.parametrize("given", ["", None, "a\nb", "ä", ValueError("s3cr3t")])
-    async def test_unusable_token_raises(self, given: Any) -> None:
-        class Useless:
-            async def get_token(self) -> str:
-                if isinstance(given, Exception):
-                    raise given
-                return given
-
-            def invalidate(self, token: str) -> bool:
-                return False
-
-        with pytest.raises(TokenError) as caught:
-            await ProvidedTokens(Useless()).get()
-        assert "s3cr3t" not in str(caught.value)
+        for _ in range(5):
+            given.pop(0)
+            with pytest.raises(TokenError) as caught:
+                await tokens.get()
+            assert "s3cr3t" not in str(caught.value)
 
 
 class MemoryStore:
@@ -432,20 +394,12 @@ class MemoryStore:
 
 
 class TestStore:
-    async def test_new_token_is_stored_with_its_wall_clock_expiry(self) -> None:
-        store = MemoryStore()
-        await manager(Endpoint(), store=store, wall_clock=lambda: 5000.0).get()
+    async def test_new_token_is_stored_with_its_wall_clock_expiry_and_saves_the_request(self) -> None:
+        endpoint, store = Endpoint(), MemoryStore()
+        await manager(endpoint, store=store, wall_clock=lambda: 5000.0).get()
         assert store.token == StoredToken("t1", 5900.0)
-
-    async def test_stored_token_saves_the_request(self) -> None:
-        endpoint = Endpoint()
-        tokens = manager(endpoint, store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: 5100.0)
-        assert await tokens.get() == Secret("Bearer kept")
-        assert endpoint.asked == []
-        for expires_at, token in ((5130.0, "kept"), (5129.9, "t1")):
-            store = MemoryStore(StoredToken("kept", expires_at))
-            tokens = manager(Endpoint(), store=store, wall_clock=lambda: 5100.0)
-            assert await tokens.get() == Secret(f"Bearer {token}"), expires_at
+        assert await manager(endpoint, store=store, wall_clock=lambda: 5100.0).get() == Secret("Bearer t1")
+        assert len(endpoint.asked) == 1
 
     @for_each(
         "token, expires_at, wall_clock",
@@ -454,24 +408,27 @@ class TestStore:
             *((Secret(text), 5900.0, 5100.0) for text in ("", "line\nbreak", "t\u00f6ken")),
             *((nonsense, 5900.0, 5100.0) for nonsense in (5, None)),
             ("kept", float("nan"), 5100.0),
+            ("kept", 5129.9, 5100.0),
+            ("used", 5130.0, 5100.0),
+            ("used", 5900.0, 5100.0),
+            ("used", 5900.0, 0.0),
         ],
     )
-    @on_virtual_time
-    async def test_stored_token_that_expires_or_is_invalid_is_ignored(
-        self, token: Any, expires_at: float, wall_clock: float
-    ) -> None:
-        kept = StoredToken("kept", expires_at)
-        if token != "kept":
-            object.__setattr__(kept, "access_token", token)
-        tokens = manager(Endpoint(), store=MemoryStore(kept), wall_clock=lambda: wall_clock)
-        assert await tokens.get() == Secret("Bearer t1")
-
-    async def test_stored_token_just_rejected_is_ignored(self) -> None:
-        """Simulate a wall clock that was set back and makes an old token look young."""
-        tokens = manager(Endpoint(), store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: 0.0)
-        kept = await tokens.get()
-        tokens.invalidate(kept)
-        assert await tokens.get() == Secret("Bearer t1")
+    async def test_useless_stored_token_is_ignored(self, token: Any, expires_at: float, wall_clock: float) -> None:
+        """A wall clock that was set back makes an old token look young: the service has rejected it all the same."""
+        kept = StoredToken("used", expires_at)
+        if token != "used":
+            object.__setattr__(kept, "access_token", Secret(token) if token == "kept" else token)
+        for credentials in (REFRESH, CODE):  # a code is exchanged, whatever is stored
+            endpoint = Endpoint()
+            tokens = manager(endpoint, credentials, store=MemoryStore(kept), wall_clock=lambda: wall_clock)
+            found = await tokens.get()
+            if token == "used" and credentials is REFRESH:
+                assert (found, endpoint.asked) == (Secret("Bearer used"), [])
+                tokens.invalidate(found)
+                found = await tokens.get()
+            assert found == Secret("Bearer t1")
+            assert isinstance(tokens.credentials, RefreshToken)
 
     async def test_stored_token_of_another_process_is_used(self) -> None:
         endpoint, store = Endpoint(), MemoryStore()
@@ -480,11 +437,6 @@ class TestStore:
         store.token = StoredToken("theirs", 5900.0)
         assert await tokens.get() == Secret("Bearer theirs")
         assert len(endpoint.asked) == 1
-
-    async def test_stored_token_does_not_replace_the_exchange_of_a_code(self) -> None:
-        tokens = manager(Endpoint(), CODE, store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: 5100.0)
-        assert await tokens.get() == Secret("Bearer t1")
-        assert isinstance(tokens.credentials, RefreshToken)
 
     @pytest.mark.parametrize("failure", [RuntimeError("t1 s3cr3t"), OSError("no disk"), None])
     async def test_failing_or_silent_store_is_ignored(self, caplog: pytest.LogCaptureFixture, failure: Any) -> None:
@@ -501,15 +453,7 @@ class TestStore:
 
             async def save_refusal(self, key: str, refusal: StoredRefusal) -> None: ...
 
-        assert await manager(Endpoint(), store=Store()).get() == Secret("Bearer t1")
-        assert now() == (1 if failure else 11)
-        for method in ("load_refusal", "load", "save"):
-            assert f"token store: {method} failed with" in caplog.text
-        assert "s3cr3t" not in caplog.text
-        assert caplog.text.count("no disk") == (3 if isinstance(failure, OSError) else 1)
-
-    async def test_synchronous_store_is_ignored(self, caplog: pytest.LogCaptureFixture) -> None:
-        class Store:
+        class Synchronous:
             def load(self, key: Any) -> Any:
                 return {}[key]
 
@@ -517,12 +461,14 @@ class TestStore:
                 raise RuntimeError
 
         assert await manager(Endpoint(), store=Store()).get() == Secret("Bearer t1")
+        assert now() == (1 if failure else 11)
+        for method in ("load_refusal", "load", "save"):
+            assert f"token store: {method} failed with" in caplog.text
+        assert "s3cr3t" not in caplog.text
+        assert caplog.text.count("no disk") == (3 if isinstance(failure, OSError) else 1)
+        assert await manager(Endpoint(), store=Synchronous()).get() == Secret("Bearer t1")
         assert "token store: load failed with KeyError" in caplog.text
         assert "token store: save failed with RuntimeError" in caplog.text
-
-
-def refused(status: int, code: str | None) -> TokenError:
-    return TokenError("refused", transient=False, status=status, code=code)
 
 
 class TestRefusals:
@@ -605,48 +551,42 @@ def sharing(store: SharedStore, endpoint: Endpoint | None = None, credentials: A
     )
 
 
-async def test_token_of_another_process_is_used_without_a_request() -> None:
-    endpoint = Endpoint()
-    assert await sharing(SharedStore(StoredToken("shared", LATE)), endpoint).get() == Secret("Bearer shared")
-    assert endpoint.asked == []
-
-
-async def test_turn_is_published_and_released() -> None:
-    turn = Turn()
-    assert await sharing(SharedStore(turn)).get() == Secret("Bearer t1")
-    assert turn.events == ["publish t1", "release"]
-
-
-async def test_late_turn_uses_the_token_of_the_faster_process() -> None:
-    assert await sharing(SharedStore(Turn(StoredToken("faster", LATE)))).get() == Secret("Bearer faster")
+async def test_store_gives_a_token_or_the_turn_to_request_one() -> None:
+    turn = ["publish t1", "release"]
+    rows: list[tuple[Any, str, list[str], list[str], int]] = [
+        (StoredToken("shared", LATE), "shared", [], [], 0),
+        (Turn(), "t1", turn, [], 1),
+        (Turn(StoredToken("faster", LATE)), "faster", turn, [], 1),  # its turn was late
+        (RuntimeError("gone"), "t1", [], ["t1"], 1),
+        (StoredToken("two lines\n", LATE), "t1", [], ["t1"], 1),
+    ]
+    for answer, token, events, saved, asked in rows:
+        store, endpoint = SharedStore(answer), Endpoint()
+        assert await sharing(store, endpoint).get() == Secret(f"Bearer {token}")
+        assert (getattr(answer, "events", []), store.saved, len(endpoint.asked)) == (events, saved, asked)
+    store = SharedStore()
+    assert await sharing(store, credentials=CODE).get() == Secret("Bearer t1")
+    assert store.joined == []
 
 
 async def test_failure_of_the_turn_is_shared_with_its_pause() -> None:
     turn = Turn()
-    tokens = sharing(SharedStore(turn), Endpoint(transient()))
-    (found,) = await asyncio.gather(tokens.get(), return_exceptions=True)
-    assert isinstance(found, TokenError)
+    with pytest.raises(TokenError):
+        await sharing(SharedStore(turn), Endpoint(transient())).get()
     assert turn.events == ["fail 1", "release"]
 
 
 async def test_failure_of_another_process_is_raised_until_its_pause_is_over() -> None:
-    error = TokenError("refused elsewhere", transient=False, status=400)
+    error, endpoint = refused(400, None), Endpoint()
     error.retry_after = 5.0
-    endpoint = Endpoint()
     tokens = sharing(SharedStore(error, Turn()), endpoint)
     for _ in range(2):
-        (found,) = await asyncio.gather(tokens.get(), return_exceptions=True)
-        assert isinstance(found, TokenError)
-        assert found.message == "refused elsewhere"
+        with pytest.raises(TokenError) as caught:
+            await tokens.get()
+        assert caught.value.message == "refused"
     assert endpoint.asked == []
     await asyncio.sleep(5.1)
     assert await tokens.get() == Secret("Bearer t1")
-
-
-async def test_store_that_fails_leaves_the_process_to_itself() -> None:
-    store = SharedStore(RuntimeError("gone"))
-    assert await sharing(store).get() == Secret("Bearer t1")
-    assert store.saved == ["t1"]
 
 
 async def test_rejected_and_due_tokens_are_named_to_the_store() -> None:
@@ -659,17 +599,6 @@ async def test_rejected_and_due_tokens_are_named_to_the_store() -> None:
     assert tokens.invalidate(Secret("Bearer t1"))
     await tokens.get()
     assert store.joined == [(None, None), (None, Secret("one")), (Secret("t1"), None)]
-
-
-async def test_unusable_token_of_the_store_leads_to_a_request_of_its_own() -> None:
-    store = SharedStore(StoredToken("two lines\n", LATE))
-    assert await sharing(store).get() == Secret("Bearer t1")
-
-
-async def test_code_is_exchanged_without_a_turn() -> None:
-    store = SharedStore()
-    assert await sharing(store, credentials=CODE).get() == Secret("Bearer t1")
-    assert store.joined == []
 
 
 async def test_no_store_gives_the_turn_at_once() -> None:

@@ -7,6 +7,7 @@ import stat
 import sys
 from pathlib import Path
 
+import attrs
 import pytest
 
 from brokerage_async.auth.store import FileTokenStore, RefusalStore, StoredRefusal, StoredToken, store_key
@@ -28,8 +29,12 @@ def test_stored_token_is_hidden_in_repr_and_its_expiry_a_number() -> None:
             StoredToken("s3cr3t", wrong)  # type: ignore[arg-type]
 
 
-async def test_save_failing_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_concurrent_and_failing_saves_leave_whole_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = FileTokenStore(tmp_path / "tokens.json")
+    await store.save("k", TOKEN)
+    writes = [store.save("k", StoredToken("x" * 10_000, float(number))) for number in range(20)]
+    found = await asyncio.gather(*writes, *(store.load("k") for _ in range(50)))
+    assert None not in found[20:]
     await store.save("k", TOKEN)
 
     def full(descriptor: int) -> None:
@@ -42,26 +47,17 @@ async def test_save_failing_keeps_the_old_file(tmp_path: Path, monkeypatch: pyte
     assert os.listdir(tmp_path) == ["tokens.json"]
 
 
-async def test_load_during_saves_sees_whole_files(tmp_path: Path) -> None:
-    store = FileTokenStore(tmp_path / "tokens.json")
-    await store.save("k", TOKEN)
-    writes = [store.save("k", StoredToken("x" * 10_000, float(number))) for number in range(20)]
-    found = await asyncio.gather(*writes, *(store.load("k") for _ in range(50)))
-    assert None not in found[20:]
-
-
 def test_store_key_distinguishes_grants_and_hides_them() -> None:
     code = AuthorizationCode(client_id="id", client_secret="cs", redirect_uri="https://a.example", code="rt")
+    again, changes = RefreshToken(client_secret="cs", refresh_token="rt"), ("client_id", "client_secret", "scope")
     keys = [
         store_key(SANDBOX, REFRESH),
         store_key(Environment.sandbox("https://b.example"), REFRESH),
         store_key(Environment.production("https://a.example"), REFRESH),
-        store_key(SANDBOX, RefreshToken(client_secret="cs", refresh_token="rt", client_id="id")),
-        store_key(SANDBOX, RefreshToken(client_secret="csrt", refresh_token="rt")),
-        store_key(SANDBOX, RefreshToken(client_secret="cs", refresh_token="rt", scope="read")),
+        *(store_key(SANDBOX, attrs.evolve(again, **{name: "csrt"})) for name in changes),
         store_key(SANDBOX, code),
     ]
-    assert keys[0] == store_key(SANDBOX, RefreshToken(client_secret="cs", refresh_token="rt"))
+    assert keys[0] == store_key(SANDBOX, again)
     assert len({*keys[:6]}) == 6
     assert all(len(key) == 32 and key.isalnum() for key in keys)
 
@@ -106,9 +102,7 @@ asyncio.run(FileTokenStore(sys.argv[1]).save("k", StoredToken("s3cr3t", 100.0)))
 """
 
 
-async def test_a_process_killed_while_saving_leaves_a_private_hidden_file_that_a_later_save_removes(
-    tmp_path: Path,
-) -> None:
+async def test_a_process_killed_while_saving_leaves_a_private_file_that_a_later_save_removes(tmp_path: Path) -> None:
     path = tmp_path / "tokens.json"
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", f"import os; os.umask(0)\n{KILLED}", str(path), cwd=Path(__file__).parents[2]
@@ -133,8 +127,7 @@ async def test_refusal_is_kept_in_the_file_beside_the_tokens_of_others(tmp_path:
     path, refusal = tmp_path / "tokens.json", StoredRefusal(400, "invalid_grant", 100.0)
     await FileTokenStore(path).save("other", TOKEN)
     await FileTokenStore(path).save_refusal("k", refusal)
-    assert await FileTokenStore(path).load_refusal("k") == refusal
-    assert await FileTokenStore(path).load("k") is None
-    assert await FileTokenStore(path).load_refusal("other") is None
-    assert await FileTokenStore(path).load("other") == TOKEN
-    assert isinstance(FileTokenStore(path), RefusalStore)
+    store = FileTokenStore(path)
+    assert [await store.load_refusal(key) for key in ("k", "other")] == [refusal, None]
+    assert [await store.load(key) for key in ("k", "other")] == [None, TOKEN]
+    assert isinstance(store, RefusalStore)

@@ -25,7 +25,6 @@ def server() -> Iterator[str]:
 
 @pytest.fixture
 def table() -> str:
-    """Return the name of a table that no other test uses."""
     return f"j_{uuid.uuid4().hex[:8]}"
 
 

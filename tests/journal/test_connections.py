@@ -31,10 +31,6 @@ async def connections_of(server: str, table: str) -> AsyncIterator[PostgresJourn
         yield beside
 
 
-async def terminate_others(beside: PostgresJournal) -> None:
-    await beside._run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()", {})
-
-
 async def count_active(beside: PostgresJournal, table: str) -> int:
     """Count the running statements that name the table in a comment."""
     running = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() AND query LIKE "
@@ -42,21 +38,17 @@ async def count_active(beside: PostgresJournal, table: str) -> int:
     return int(count)
 
 
-async def test_connections_that_broke_while_idle_are_replaced(server: str, table: str) -> None:
-    async with PostgresJournal(server, table=table) as journal, connections_of(server, table) as beside:
-        await asyncio.gather(*(journal.now() for _ in range(4)))
-        await terminate_others(beside)
-        entry, fresh = await journal.open(key(1), b"", owner="a", lease=30)
-        assert (fresh, entry.attempts) == (True, 1)
-
-
-async def test_statements_run_beside_each_other_and_no_more_than_allowed(server: str, table: str) -> None:
+async def test_statements_run_beside_each_other_and_broken_connections_are_replaced(server: str, table: str) -> None:
     async with PostgresJournal(server, table=table, connections=3) as journal, connections_of(server, table) as beside:
         await journal.now()
         sleeping = asyncio.gather(*(journal._run(f"SELECT pg_sleep(0.5) /* {table} */", {}) for _ in range(6)))
         await asyncio.sleep(0.25)
         assert await count_active(beside, table) == 3
         await sleeping
+        others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+        await beside._run(others, {})
+        entry, fresh = await journal.open(key(1), b"", owner="a", lease=30)
+        assert (fresh, entry.attempts) == (True, 1)
 
 
 async def test_renewals_do_not_wait_for_other_statements(server: str, table: str) -> None:
@@ -110,46 +102,36 @@ async def test_no_live_claim_expires_while_200_orders_are_placed_over_a_slow_lin
 @pytest.mark.parametrize("method", ["open", "claim", "close"])
 async def test_a_lost_acknowledgement_is_repeated_and_recognised(server: str, table: str, method: str) -> None:
     async with link_to(server) as link, PostgresJournal(str(link), table=table) as journal:
-        if method == "claim":
-            await journal.open(key(1), b"", owner="dead", lease=0)
-        elif method == "close":
-            await journal.open(key(1), b"", owner="a", lease=30)
+        if method != "open":
+            is_dead = method == "claim"
+            await journal.open(key(1), b"", owner="dead" if is_dead else "a", lease=0 if is_dead else 30)
         await journal.now()
         link.lose_answer()
         if method == "open":
             entry, fresh = await journal.open(key(1), b"", owner="a", lease=30)
             assert (fresh, entry.attempts) == (True, 1)
         elif method == "claim":
-            claimed = await journal.claim(key(1), owner="a", lease=30)
-            assert claimed.owner == "a"
+            assert (await journal.claim(key(1), owner="a", lease=30)).owner == "a"
         else:
             assert await journal.close(key(1), owner="a", state=EntryState.PLACED, order_id="7")
         assert link.lost == 1
 
 
-async def test_a_server_that_does_not_answer_is_given_up_in_time(server: str, table: str) -> None:
-    async with PostgresJournal(server, table=table, timeout=0.3) as journal:
+async def test_a_server_that_does_not_answer_is_given_up_and_ends_the_statement_too(server: str, table: str) -> None:
+    """Else it would take effect at any later time, when a lock that it waits for is released."""
+    async with PostgresJournal(server, table=table, timeout=0.3) as journal, connections_of(server, table) as beside:
         await journal.now()
         began = time.monotonic()
         with pytest.raises(JournalError, match=r"no answer within 0\.3 s"):
-            await journal._run(SLEEP, {})
-        assert time.monotonic() - began < 2
-        assert (await journal.open(key(1), b"", owner="a", lease=30))[1]
-
-
-async def test_a_statement_that_was_given_up_ends_in_the_server_too(server: str, table: str) -> None:
-    """Else it would take effect at any later time, when a lock that it waits for is released."""
-    async with PostgresJournal(server, table=table, timeout=0.3) as journal, connections_of(server, table) as beside:
-        with pytest.raises(JournalError):
             await journal._run(f"{SLEEP} /* {table} */", {})
+        assert time.monotonic() - began < 2
         assert await count_active(beside, table) == 1
+        assert (await journal.open(key(1), b"", owner="a", lease=30))[1]
         await asyncio.sleep(1.5)
         assert await count_active(beside, table) == 0
 
 
-async def test_a_worker_whose_machine_is_gone_holds_up_guarded_orders_for_its_timeout_only(
-    server: str, table: str
-) -> None:
+async def test_a_worker_whose_machine_is_gone_holds_up_guarded_orders_for_its_timeout(server: str, table: str) -> None:
     """Its connection looks alive to the server, in the middle of the transaction that locks the halts."""
     async with (
         link_to(server) as link,
@@ -195,11 +177,7 @@ async def test_a_cancelled_caller_leaves_at_once_and_its_statement_ends_by_itsel
         assert await count_active(beside, table) == 1
         await waiting  # for the same connection
         assert journal._running == set()
-
-
-async def test_an_entry_of_a_cancelled_caller_is_whole_or_missing(server: str, table: str) -> None:
-    async with PostgresJournal(server, table=table) as journal:
-        for number in range(30):
+        for number in range(30):  # an entry of a cancelled caller is whole or missing
             opening = asyncio.create_task(journal.open(key(number), b"", owner="a", lease=30))
             await asyncio.sleep(number / 10_000)
             opening.cancel()
@@ -211,25 +189,22 @@ async def test_closing_waits_for_statements_and_refuses_later_ones(server: str, 
     journal = PostgresJournal(server, table=table)
     opening = asyncio.create_task(journal.open(key(1), b"", owner="a", lease=30))
     await asyncio.sleep(0)
-    await journal.aclose()
-    assert (await opening)[1]
-    with pytest.raises(JournalError, match="is closed"):
-        await journal.now()
-    await journal.aclose()
+    for _ in range(2):
+        await journal.aclose()
+        assert (await opening)[1]
+        with pytest.raises(JournalError, match="is closed"):
+            await journal.now()
 
 
-async def test_an_invalid_value_costs_no_connection(server: str, table: str) -> None:
-    async with PostgresJournal(server, table=table, connections=1) as journal:
+async def test_invalid_values_and_a_serializable_role_cost_no_connection(server: str, table: str) -> None:
+    """Concurrent statements would fail in that role, a renewal or an outcome among them."""
+    serializable = f"{server} options='-c default_transaction_isolation=serializable'"
+    async with PostgresJournal(serializable, table=table, connections=1) as journal:
         ((before,),) = await journal._run("SELECT pg_backend_pid()", {})
         for wrong in ("\ud800", "\0"):
             with pytest.raises(JournalError, match="cannot be used"):
                 await journal.open(EntryKey("o", "sandbox", "A1", wrong), b"", owner="a", lease=30)
         assert await journal._run("SELECT pg_backend_pid()", {}) == [(before,)]
-
-
-async def test_a_serializable_role_costs_no_statement(server: str, table: str) -> None:
-    """Concurrent statements would fail there, a renewal or an outcome among them."""
-    serializable = f"{server} options='-c default_transaction_isolation=serializable'"
     async with PostgresJournal(serializable, table=table) as journal:
         assert await journal._run("SHOW transaction_isolation", {}) == [("read committed",)]
         await asyncio.gather(*(journal.open(key(1), b"", owner=f"{number}", lease=30) for number in range(8)))

@@ -51,9 +51,7 @@ async def place_in_every_way(sim: Simulator, client: Client, journal: Journal, k
     return placements
 
 
-async def test_close_that_became_an_opening_is_ours_in_every_journal(
-    journal: Journal, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_close_that_became_an_opening_is_ours(journal: Journal, caplog: pytest.LogCaptureFixture) -> None:
     for kind, make, components in (("place", single, 1), ("place_complex", exclusive, 2)):
         sim = Simulator(**SMALL)
         caplog.clear()

@@ -8,7 +8,6 @@ import io
 import sys
 import traceback
 from importlib.util import find_spec
-from types import TracebackType
 from urllib.parse import quote
 
 import pytest
@@ -32,7 +31,11 @@ DSN = f"postgresql://someone:{quote(PASSWORD, safe='')}@127.0.0.1:1/none?applica
 
 
 def shown_in(error: BaseException) -> str:
-    """Return everything that tools show of an error: message, chain and, as rich prints them, locals of frames."""
+    """Return everything that tools show of an error: message, chain and, as rich prints them, locals of frames.
+
+    The frame of the test is left out, because it holds the password itself.
+    """
+    error = error.with_traceback(error.__traceback__ and error.__traceback__.tb_next)
     output = io.StringIO()
     for length in (None, 80, 30):  # a truncated value may show part of a secret
         trace = Traceback.from_exception(
@@ -45,19 +48,6 @@ def shown_in(error: BaseException) -> str:
     )
 
 
-def without_own_frame(error: BaseException) -> BaseException:
-    """Return the error without the frame of the test, which holds the password itself."""
-    return error.with_traceback(error.__traceback__ and error.__traceback__.tb_next)
-
-
-def frames_of(error: BaseException) -> list[str]:
-    frames, trace = list[str](), error.__traceback__
-    while isinstance(trace, TracebackType):
-        frames.append(trace.tb_frame.f_code.co_filename)
-        trace = trace.tb_next
-    return frames
-
-
 def check_hidden(shown: str) -> None:
     for part in ("hunter2", PASSWORD, quote(PASSWORD, safe=""), "odd%27signs"):
         assert part not in shown
@@ -67,16 +57,14 @@ def check_hidden(shown: str) -> None:
 def test_a_table_has_a_plain_name(table: str) -> None:
     with pytest.raises(ConfigurationError, match="table must be a plain lower-case name") as caught:
         PostgresJournal(DSN, table=table)
-    check_hidden(shown_in(without_own_frame(caught.value)))
+    check_hidden(shown_in(caught.value))
 
 
-@for_each("options", [{"timeout": None}, {"timeout": 0}, {"connections": 0}, {"connections": 1.5}])
-def test_options_that_would_never_end_or_never_begin_are_refused(options: dict[str, float]) -> None:
-    with pytest.raises(ConfigurationError, match=next(iter(options))):
-        PostgresJournal(DSN, **options)  # type: ignore[arg-type]
-
-
-def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_it_cannot_work_with_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Options with which it would never end or never begin, and the lack of the extra."""
+    for name, value in (("timeout", None), ("timeout", 0), ("connections", 0), ("connections", 1.5)):
+        with pytest.raises(ConfigurationError, match=name):
+            PostgresJournal(DSN, **{name: value})  # type: ignore[arg-type]
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(ConfigurationError, match=r"brokerage-async\[postgres\]"):
         PostgresJournal(DSN)
@@ -87,12 +75,10 @@ def test_an_invalid_connection_string_is_refused_without_showing_it(dsn: str) ->
     """libpq quotes the part that it cannot read."""
     with pytest.raises(ConfigurationError, match="dsn must be a libpq connection string or URL") as caught:
         PostgresJournal(dsn)
-    assert "hunter" not in shown_in(without_own_frame(caught.value))
+    assert "hunter" not in shown_in(caught.value)
 
 
-@pytest.mark.parametrize(
-    "dsn", [DSN, f"host=/nowhere user=u password='{PASSWORD.replace(chr(39), chr(92) + chr(39))}'"]
-)
+@for_each("dsn", [DSN, f"host=/nowhere user=u password='{PASSWORD.replace(chr(39), chr(92) + chr(39))}'"])
 @on_real_time
 async def test_the_password_is_in_no_error_frame_or_variable(dsn: str) -> None:
     async with PostgresJournal(dsn, timeout=5) as journal:
@@ -100,24 +86,19 @@ async def test_the_password_is_in_no_error_frame_or_variable(dsn: str) -> None:
         with pytest.raises(JournalError, match="brokerage_journal cannot be used") as caught:
             await journal.open(KEY, b"", owner="a", lease=30)
     error = caught.value
-    assert not any("psycopg" in name for name in frames_of(error)), "the driver's frames hold the connection string"
+    frames = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
+    assert not any("psycopg" in name for name in frames), "the driver's frames hold the connection string"
     assert (error.__cause__, error.__context__) == (None, None)
-    check_hidden(shown_in(without_own_frame(error)))
+    check_hidden(shown_in(error))
     with pytest.raises(JournalError, match="is closed"):
         await journal.find(KEY)
 
 
-def test_a_message_that_quotes_the_password_is_redacted() -> None:
-    journal = PostgresJournal(DSN)
-    reason_of = journal._reason_of
-    for secret in (PASSWORD, quote(PASSWORD)):
-        assert reason_of(OSError(f"cannot use {secret!s} here")) == (
-            "the journal table brokerage_journal cannot be used: cannot use <secret> here"
-        )
-
-
 @on_real_time
-async def test_closing_what_was_never_used_is_harmless() -> None:
+async def test_a_message_that_quotes_the_password_is_redacted() -> None:
     journal = PostgresJournal(DSN)
-    await journal.aclose()
-    await journal.aclose()
+    for secret in (PASSWORD, quote(PASSWORD)):
+        reason = journal._reason_of(OSError(f"cannot use {secret!s} here"))
+        assert reason == "the journal table brokerage_journal cannot be used: cannot use <secret> here"
+    for _ in range(2):  # closing what was never used is harmless
+        await journal.aclose()

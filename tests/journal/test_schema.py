@@ -70,20 +70,6 @@ async def recorded_version(durable: Durable) -> object:
     return int(row[0].rpartition(" ")[2])
 
 
-async def set_version(durable: Durable, version: int) -> None:
-    if durable.kind == "sqlite":
-        await run(durable, f"PRAGMA user_version = {version}")
-    else:
-        comment = f"brokerage-async journal, schema version {version}"
-        await run(durable, f"COMMENT ON TABLE {durable.table} IS '{comment}'")
-
-
-async def test_a_new_journal_records_its_version(durable: Durable) -> None:
-    async with durable.open() as journal:
-        await journal.now()
-    assert await recorded_version(durable) == VERSION
-
-
 async def test_journal_from_before_origins_is_refused_whole_and_stays_readable(durable: Durable) -> None:
     """No order can be placed under an identifier that it holds, as nothing at all can be opened in it."""
     await make_version_1(durable)
@@ -103,19 +89,18 @@ async def test_journal_from_before_origins_is_refused_whole_and_stays_readable(d
     assert await run(durable, f"SELECT * FROM {table} ORDER BY opened_at") == rows
 
 
-async def test_workers_that_create_a_journal_at_once_create_it_once(durable: Durable) -> None:
+async def test_journal_that_many_create_at_once_records_its_version_and_a_newer_is_refused(durable: Durable) -> None:
     journals = [durable.open() for _ in range(5)]
     opened = await asyncio.gather(*(journal.open(NEW, b"", owner=str(id(journal)), lease=30) for journal in journals))
     assert sorted(fresh for _, fresh in opened) == [False] * 4 + [True]
-    assert await recorded_version(durable) == VERSION
     for journal in journals:
         await journal.aclose()
-
-
-async def test_a_newer_version_is_refused_with_the_reason_and_left_alone(durable: Durable) -> None:
-    async with durable.open() as journal:
-        await journal.open(NEW, b"", owner="a", lease=30)
-    await set_version(durable, VERSION + 1)
+    assert await recorded_version(durable) == VERSION
+    if durable.kind == "sqlite":
+        await run(durable, f"PRAGMA user_version = {VERSION + 1}")
+    else:
+        comment = f"brokerage-async journal, schema version {VERSION + 1}"
+        await run(durable, f"COMMENT ON TABLE {durable.table} IS '{comment}'")
     async with durable.open() as journal:
         with pytest.raises(JournalError, match=f"version {VERSION + 1}, .* version {VERSION}: upgrade brokerage-async"):
             await journal.open(NEW, b"", owner="b", lease=30)
@@ -131,19 +116,10 @@ async def test_a_table_of_something_else_is_refused_and_left_alone(durable: Dura
 
 
 @pytest.mark.postgres
-async def test_a_table_without_its_comment_is_known_by_its_columns(server: str, table: str) -> None:
-    async with PostgresJournal(server, table=table) as journal:
-        await journal.open(NEW, b"", owner="a", lease=30)
-    await run(Durable("postgres", server, table), f"COMMENT ON TABLE {table} IS NULL")
-    async with PostgresJournal(server, table=table) as journal:
-        assert await journal.find(NEW) is not None
-
-
-@pytest.mark.postgres
-async def test_a_table_that_is_up_to_date_needs_no_right_to_create(server: str, table: str) -> None:
-    owner = Durable("postgres", server, table)
+async def test_a_table_that_is_up_to_date_needs_no_right_to_create_and_no_comment(server: str, table: str) -> None:
+    owner, other = Durable("postgres", server, table), attrs.evolve(NEW, external_identifier="other")
     async with owner.open() as journal:
-        await journal.now()
+        await journal.open(other, b"", owner="a", lease=30)
     await run(
         owner,
         "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
@@ -154,8 +130,11 @@ async def test_a_table_that_is_up_to_date_needs_no_right_to_create(server: str, 
     async with PostgresJournal(server.replace("user=journal", f"user=worker_{table}"), table=table) as journal:
         assert (await journal.open(NEW, b"", owner="a", lease=30))[1]
         assert await journal.close(NEW, owner="a", state=EntryState.PLACED)
-        assert await journal.halt("no more") == []
+        assert [each.key for each in await journal.halt("no more")] == [other]
         assert await journal.resume()
+    await run(owner, f"COMMENT ON TABLE {table} IS NULL")
+    async with owner.open() as journal:
+        assert await journal.find(other) is not None
 
 
 def test_columns_decide_where_no_version_is_recorded() -> None:

@@ -4,12 +4,14 @@ import re
 from datetime import UTC, datetime
 from decimal import Decimal
 
+import attrs
 import pytest
 
 from brokerage_async.journal import sql as journal_sql
 from brokerage_async.journal.base import EntryKey, EntryState, JournalError
 from brokerage_async.journal.caps import Usage
 from brokerage_async.journal.sqlite import MemoryJournal
+from tests.tables import for_each
 
 ORIGIN = "https://api.example.com"
 KEY = EntryKey(ORIGIN, "sandbox", "A1", "one")
@@ -26,16 +28,7 @@ class InMemory(MemoryJournal):
         self._connection.set_trace_callback(self.ran.append)
 
 
-def test_no_value_is_ever_part_of_a_statement() -> None:
-    statements = [each for each in vars(journal_sql).values() if isinstance(each, str) and "{table}" in each]
-    assert len(statements) > 20
-    for statement in statements:
-        assert set(re.findall(r"'([^']*)'", statement)) <= STATES
-
-
-async def test_entry_that_is_adopted_while_its_order_is_opened_again_is_an_error_of_the_journal(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_entry_adopted_while_its_order_is_opened_again_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     async with MemoryJournal() as journal:
         await journal.open(KEY, b"x", owner="a", lease=30)
         monkeypatch.setattr(journal_sql, "FIND", f"{journal_sql.FIND} AND origin = 'not any more'")
@@ -44,6 +37,10 @@ async def test_entry_that_is_adopted_while_its_order_is_opened_again_is_an_error
 
 
 async def test_statements_take_values_as_values() -> None:
+    statements = [each for each in vars(journal_sql).values() if isinstance(each, str) and "{table}" in each]
+    assert len(statements) > 20
+    for statement in statements:
+        assert set(re.findall(r"'([^']*)'", statement)) <= STATES
     hostile = EntryKey(ORIGIN, "sandbox", "A1", "'; DROP TABLE t; --")
     async with InMemory() as journal:
         await journal.open(hostile, b"'", owner="'", lease=30)
@@ -52,31 +49,28 @@ async def test_statements_take_values_as_values() -> None:
         assert (found.key, found.note) == (hostile, "' OR 1=1")
 
 
-async def test_a_usual_order_takes_one_statement_for_each_step() -> None:
+async def test_a_usual_order_takes_one_statement_for_each_step_and_its_caps_one_each() -> None:
+    """One for the sums, and one for the net position."""
     async with InMemory() as journal:
         await journal.open(KEY, b"x", owner="a", lease=30)
         await journal.renew(KEY, owner="a", lease=30)
         await journal.close(KEY, owner="a", state=EntryState.PLACED)
         assert [statement.split()[0] for statement in journal.ran] == ["INSERT", "UPDATE", "UPDATE"]
-
-
-async def test_a_guarded_order_takes_a_statement_more_for_its_sums_and_one_for_its_net_position() -> None:
-    async with InMemory() as journal:
+        journal.ran.clear()
         usage = Usage(value=Decimal(1), max_value_per_day=Decimal(2), bought=Decimal(1), max_net_quantity=Decimal(2))
-        await journal.open(KEY, b"x", owner="a", lease=30, usage=usage)
+        await journal.open(attrs.evolve(KEY, external_identifier="two"), b"x", owner="a", lease=30, usage=usage)
         assert [statement.split()[0] for statement in journal.ran] == ["SELECT", "SELECT", "INSERT"]
 
 
-@pytest.mark.parametrize(("claims", "statements"), [(0, 0), (1, 1), (500, 1), (501, 2)])
+@for_each("claims, statements", [(0, 0), (1, 1), (500, 1), (501, 2)])
 async def test_many_claims_are_renewed_in_one_statement(claims: int, statements: int) -> None:
-    keys = [EntryKey(ORIGIN, "sandbox", "A1", f"order-{number}") for number in range(claims)]
+    owners = {EntryKey(ORIGIN, "sandbox", "A1", f"order-{number}"): f"owner {number}" for number in range(claims)}
     async with InMemory() as journal:
-        for key in keys:
-            await journal.open(key, b"", owner=f"owner of {key.external_identifier}", lease=30)
+        for key, owner in owners.items():
+            await journal.open(key, b"", owner=owner, lease=30)
         journal.ran.clear()
         journal.seconds += 20
-        owners = {key: f"owner of {key.external_identifier}" for key in keys}
-        assert await journal.renew_many(owners, lease=30) == set(keys)
+        assert await journal.renew_many(owners, lease=30) == set(owners)
         assert len(journal.ran) == statements
         ends = {entry.claimed_until for entry in await journal.entries()}
         assert ends <= {datetime.fromtimestamp(1050.0, UTC)}

@@ -16,27 +16,29 @@ import pytest
 
 from brokerage_async.journal.base import EntryKey, EntryState, JournalError
 from brokerage_async.journal.sqlite import MemoryJournal, SqliteJournal
+from tests.journal_servers import ENVIRONMENT
 from tests.tables import for_each
-
-from .programs import ENVIRONMENT
 
 ORIGIN = "https://api.example.com"
 KEY = EntryKey(ORIGIN, "sandbox", "A1", "one")
 OTHER = EntryKey(ORIGIN, "sandbox", "A1", "two")
 
 
-async def test_nothing_is_touched_before_the_first_use(tmp_path: Path) -> None:
+async def test_nothing_is_touched_before_the_first_use_nor_after_the_end(tmp_path: Path) -> None:
     path = tmp_path / "orders.journal"
     journal = SqliteJournal(path)
-    assert not path.exists()
     assert repr(journal) == f"SqliteJournal({str(path)!r})"
     await journal.aclose()
     assert not path.exists()
+    journal = SqliteJournal(path)
+    await journal.open(KEY, b"", owner="a", lease=30)
+    for _ in range(2):
+        await journal.aclose()
+    with pytest.raises(JournalError, match="is closed"):
+        await journal.find(KEY)
 
 
-@pytest.mark.parametrize(
-    "content", [b"no database at all, but long enough to be looked at" * 40, b"\0" * 4096], ids=["text", "zeros"]
-)
+@for_each("content", [b"no database at all, but long enough to be looked at" * 40, b"\0" * 4096])
 async def test_a_file_of_another_kind_is_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "j"
     path.write_bytes(content)
@@ -44,15 +46,6 @@ async def test_a_file_of_another_kind_is_refused_and_left_alone(tmp_path: Path, 
         with pytest.raises(JournalError, match="cannot be used"):
             await journal.open(KEY, b"", owner="a", lease=30)
     assert path.read_bytes() == content
-
-
-async def test_a_closed_journal_says_so(tmp_path: Path) -> None:
-    journal = SqliteJournal(tmp_path / "j")
-    await journal.open(KEY, b"", owner="a", lease=30)
-    await journal.aclose()
-    await journal.aclose()
-    with pytest.raises(JournalError, match="is closed"):
-        await journal.find(KEY)
 
 
 async def test_a_forgotten_journal_leaves_no_thread(tmp_path: Path) -> None:
@@ -67,21 +60,12 @@ async def test_a_forgotten_journal_leaves_no_thread(tmp_path: Path) -> None:
     assert not own.is_alive()
 
 
-async def test_writes_are_synchronous_and_logged_ahead(tmp_path: Path) -> None:
-    async with SqliteJournal(tmp_path / "orders.journal") as journal:
-        await journal.open(KEY, b"", owner="a", lease=30)
-        connection = journal._file._opened[0]
-        asked = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
-        assert asked == ["wal", 2]  # 2 is FULL
-
-
-@pytest.mark.parametrize("is_there", [True, False])
-async def test_waits_for_another_process_that_writes_or_creates_the_file(tmp_path: Path, is_there: bool) -> None:
-    path = tmp_path / "orders.journal"
-    async with SqliteJournal(path) as journal:
-        if is_there:
+@for_each("name", ["new", "old"])
+async def test_waits_for_another_process_that_writes_or_creates_the_file(tmp_path: Path, name: str) -> None:
+    async with SqliteJournal(tmp_path / name) as journal:
+        if name == "old":
             await journal.now()
-        other = sqlite3.connect(path, isolation_level=None)
+        other = sqlite3.connect(tmp_path / name, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")  # SQLite itself does not wait for this when it switches to a write-ahead log
         opening = asyncio.create_task(journal.open(KEY, b"", owner="a", lease=30))
         await asyncio.sleep(0.05)
@@ -91,10 +75,12 @@ async def test_waits_for_another_process_that_writes_or_creates_the_file(tmp_pat
         assert (await opening)[1]
 
 
-async def test_says_that_the_disk_is_full_and_recovers(tmp_path: Path) -> None:
+async def test_writes_are_synchronous_and_logged_ahead_and_a_full_disk_is_said(tmp_path: Path) -> None:
     async with SqliteJournal(tmp_path / "orders.journal") as journal:
         await journal.now()
         connection = journal._file._opened[0]
+        asked = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
+        assert asked == ["wal", 2]  # 2 is FULL
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count = {pages}")
         with pytest.raises(JournalError, match=r"orders\.journal cannot be used: database or disk is full"):
@@ -102,26 +88,18 @@ async def test_says_that_the_disk_is_full_and_recovers(tmp_path: Path) -> None:
         assert await journal.find(KEY) is None
         connection.execute(f"PRAGMA max_page_count = {pages + 100}")
         await journal.open(KEY, b"", owner="a", lease=30)
-
-
-async def test_says_that_there_is_no_such_folder(tmp_path: Path) -> None:
+        with pytest.raises(JournalError, match="surrogates"):
+            await journal.close(KEY, owner="a", state=EntryState.PLACED, order_id="\ud800")
     async with SqliteJournal(tmp_path / "nowhere" / "orders.journal") as journal:
         with pytest.raises(JournalError, match="No such file or directory"):
             await journal.now()
 
 
-async def test_a_lone_surrogate_is_refused(tmp_path: Path) -> None:
-    async with SqliteJournal(tmp_path / "orders.journal") as journal:
-        with pytest.raises(JournalError, match="surrogates"):
-            await journal.close(KEY, owner="a", state=EntryState.PLACED, order_id="\ud800")
-
-
-@pytest.mark.parametrize("name", ["orders.journal", ":memory:"])
+@for_each("name", ["orders.journal", ":memory:"])
 async def test_writes_to_the_file_that_was_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(tmp_path)
     journal = SqliteJournal(name)
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path / "elsewhere")
+    monkeypatch.chdir(tmp_path.parent)
     async with journal:
         await journal.open(KEY, b"", owner="a", lease=30)
     async with SqliteJournal(tmp_path / name) as again:
@@ -178,31 +156,20 @@ async def test_times_are_those_of_the_clock(tmp_path: Path) -> None:
             assert (await journal.claim(KEY, owner="b", lease=30)).owner == "b"
             await journal.close(KEY, owner="b", state=EntryState.PLACED)
             assert (await journal.find(KEY)).closed_at == await journal.now()
-            seconds[0] -= 60  # a clock that was set back
+            rule = {"count": 2, "seconds": 600, "reason": "twice"}
+            assert [await journal.trip("refused", name, **rule) for name in "ab"] == [False, True]
+            seconds[0] -= 60  # a clock that was set back: what was counted before is forgotten
+            assert await journal.resume()
+            assert [await journal.trip("refused", name, **rule) for name in "cd"] == [False, True]
+            assert await journal.resume()
             await journal.open(OTHER, b"", owner="a", lease=1)
             assert [each.key for each in await journal.entries()] == [OTHER, KEY], "oldest first"
 
 
-async def test_resume_forgets_outcomes_that_were_counted_before_the_clock_was_set_back(tmp_path: Path) -> None:
-    seconds = [1_000_000.0]
-    for make in (MemoryJournal, partial(SqliteJournal, tmp_path / "j")):
-        async with make(clock=lambda: seconds[0]) as journal:
-            rule = {"count": 2, "seconds": 600, "reason": "twice"}
-            assert [await journal.trip("refused", name, **rule) for name in "ab"] == [False, True]
-            seconds[0] -= 60
-            assert await journal.resume()
-            assert [await journal.trip("refused", name, **rule) for name in "cd"] == [False, True]
-
-
-async def test_memory_what_was_handed_out_does_not_change_afterwards() -> None:
-    journal = MemoryJournal()
-    entry, _ = await journal.open(KEY, b"", owner="a", lease=30)
-    await journal.close(KEY, owner="a", state=EntryState.REFUSED, note="no")
-    assert (entry.state, entry.note) == (EntryState.OPEN, "")
-
-
 async def test_memory_stays_readable_when_closed_and_shows_its_size_only() -> None:
     async with MemoryJournal() as journal:
-        await journal.open(KEY, b"secret", owner="a", lease=30)
+        entry, _ = await journal.open(KEY, b"secret", owner="a", lease=30)
+        await journal.close(KEY, owner="a", state=EntryState.REFUSED, note="no")
+    assert (entry.state, entry.note) == (EntryState.OPEN, "")  # what was handed out does not change afterwards
     assert await journal.find(KEY) is not None
     assert repr(journal) == "MemoryJournal(1 entries)"

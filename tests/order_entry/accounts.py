@@ -21,14 +21,17 @@ def order(name: str, *, days_ago: float | None = 0) -> Order:
 class Account:
     """An executor that answers both lists page by page. An exception in place of a page is raised."""
 
-    def __init__(self, live: list[Any], everything: list[Any]) -> None:
-        self._lists = {"orders.list_live": live, "orders.list": everything}
+    def __init__(self, live: list[Any], everything: list[Any], complex_orders: Any = ()) -> None:
+        self._lists = {"orders.list_live": live, "orders.list": everything, "complex_orders.list": complex_orders}
         self.read: list[str] = []
         self.queries: dict[str, Mapping[str, object]] = {}
-        self.wholes: dict[str, ComplexOrder] = {}
+        self.wholes: dict[str, ComplexOrder | BrokerageError] = {}
 
     async def execute(self, call: BoundCall[Any]) -> Any:
-        return self.wholes[str(call.path["id"])]
+        whole = self.wholes[str(call.path["id"])]
+        if isinstance(whole, BrokerageError):
+            raise whole
+        return whole
 
     def paginate(self, call: BoundCall[list[Order]]) -> Any:
         operation = call.operation

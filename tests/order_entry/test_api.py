@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import json
-import logging
 from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from typing import Any
@@ -21,7 +20,6 @@ from tests.loops import on_virtual_time
 from tests.tables import for_each
 from tests.trading import (
     POLICY,
-    SUBMIT,
     Floor,
     bracket_order,
     edit,
@@ -33,10 +31,9 @@ from tests.trading import (
 pytestmark = pytest.mark.virtual_time
 
 
-async def test_an_order_is_dry_run_journaled_and_placed_once(here: Floor) -> None:
+async def test_order_is_dry_run_journaled_and_placed_once_under_an_identifier_of_its_own(here: Floor) -> None:
     placement = await here.entry.place(here.account, order())
     assert (placement.outcome, placement.attempts, placement.error) == (Outcome.PLACED, 1, None)
-    assert placement.order is not None
     assert placement.preview.buying_power_effect is not None
     (record,) = here.orders(placement.external_identifier)
     assert record.order_id == placement.order.id
@@ -45,44 +42,32 @@ async def test_an_order_is_dry_run_journaled_and_placed_once(here: Floor) -> Non
     assert json.loads(entry.body)["external-identifier"] == placement.external_identifier
     names = [entry.operation for entry in here.sim.ledger.requests]
     assert names == ["oauth.token", "orders.dry_run", "orders.submit"]  # nothing more on the happy path
-
-
-async def test_every_order_gets_an_identifier_of_its_own_and_a_given_one_is_kept(here: Floor) -> None:
-    first, second = [await here.entry.place(here.account, order()) for _ in range(2)]
-    assert first.external_identifier != second.external_identifier
+    second = await here.entry.place(here.account, order())
+    assert second.external_identifier != placement.external_identifier
     third = await here.entry.place(here.account, order("my-own"))
-    assert third.external_identifier == "my-own"
-    assert third.order.external_identifier == "my-own"
+    assert third.external_identifier == third.order.external_identifier == "my-own"
     numbered = OrderEntry(here.client, here.journal, identifiers=lambda: "number-4")
     assert (await numbered.place(here.account, order())).external_identifier == "number-4"
 
 
-async def test_order_entry_of_a_client_without_a_journal_warns(here: Floor, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING, "brokerage_async.order_entry"):
-        entry = here.client.order_entry()
-    assert "in memory only" in caplog.text
-    assert isinstance(entry.journal, MemoryJournal)
-    caplog.clear()
+async def test_name_without_a_journal_is_used_once_per_client(here: Floor, caplog: pytest.LogCaptureFixture) -> None:
     assert here.client.order_entry(here.journal).journal is here.journal
     assert not caplog.records
-
-
-async def test_identifier_without_a_journal_is_used_once_per_client(
-    here: Floor, caplog: pytest.LogCaptureFixture
-) -> None:
     async with here.sim.client() as other:
         view = here.client.with_options(deadline=60)
         entries = [here.client.order_entry(), here.client.order_entry(), view.order_entry(), OrderEntry(view)]
+        assert isinstance(entries[0].journal, MemoryJournal)
         placements = [await entry.place(here.account, order("mine")) for entry in entries]
         assert {placement.outcome for placement in placements} == {Outcome.PLACED}
         assert len(here.orders("mine")) == 1
-        assert caplog.text.count("in memory only") == 1
+        warned = [each.name for each in caplog.records if "in memory only" in each.getMessage()]
+        assert warned == ["brokerage_async.order_entry"]
         assert other.order_entry().journal is not here.client.order_entry().journal
 
 
 async def test_a_client_hands_looks_and_lease_on(here: Floor) -> None:
     entry = here.client.order_entry(here.journal, reconcile=ReconcilePolicy(visibility_delay=1, first=0.5), lease=7)
-    here.sim.faults.add("POST", SUBMIT, "drop_before")
+    here.on_submit("drop_before")
     began = asyncio.get_running_loop().time()
     placing = asyncio.create_task(place_unknown(here, entry=entry))
     await asyncio.sleep(1)
@@ -113,12 +98,8 @@ class Silent:
     def __init__(self, *, warned: bool = False) -> None:
         self._warnings = [{"code": "w", "message": "hm"}] if warned else []
         self.changes: list[str] = []
-        self.client = Client(
-            Environment.sandbox("https://a.example"),
-            StaticToken("t"),
-            transport=FakeTransport(self._answer),
-            retry=RetryPolicy.none(),
-        )
+        environment, transport = Environment.sandbox("https://a.example"), FakeTransport(self._answer)
+        self.client = Client(environment, StaticToken("t"), transport=transport, retry=RetryPolicy.none())
 
     def _answer(self, request: Request) -> Any:
         name = request.operation.name
@@ -162,7 +143,6 @@ async def test_no_call_but_those_that_place_orders_takes_resubmissions(here: Flo
 
 
 @for_each("name", ["place", "place_complex", "replace", "edit"])
-@on_virtual_time
 async def test_warnings_of_a_dry_run_stop_each_call_unless_it_allows_them(name: str) -> None:
     desk = Silent(warned=True)
     async with desk.client as client:
@@ -175,7 +155,6 @@ async def test_warnings_of_a_dry_run_stop_each_call_unless_it_allows_them(name: 
 
 
 @for_each("origin", ["", "https://old.example.com"])
-@on_virtual_time
 async def test_abandon_closes_the_entry_of_the_origin_that_it_names(origin: str) -> None:
     async with Silent().client as client:
         journal = MemoryJournal()

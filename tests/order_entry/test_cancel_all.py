@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -21,15 +20,11 @@ from brokerage_async.tickets import limit, sell_to_close
 from tests.partial_listings import altered
 from tests.tables import for_each
 from tests.trading import (
-    LISTS,
-    NOTHING_LISTED,
-    POLICY,
-    SUBMIT,
     TIMEOUT,
+    UNLISTED,
     Floor,
     HookedJournal,
     bracket_order,
-    cancelled,
     floor,
     hold,
     on_floor,
@@ -49,15 +44,42 @@ async def place(here: Floor, *names: str) -> list[str]:
     return numbers
 
 
+async def flatten(here: Floor, *, another: bool = False) -> Any:
+    """Cancel all and close what is held, perhaps in a process that starts later. Return the closing orders."""
+    entry = here.another_entry() if another else here.entry
+    return (await entry.cancel_all(here.account, flatten=True)).closing
+
+
 def status_of(here: Floor, number: str) -> str:
     here.sim.settle()
     return next(each.status for each in here.sim.ledger.orders() if each.order_id == number)
 
 
-def held(here: Floor, symbol: str = "AAPL") -> Decimal:
+def account_of(here: Floor) -> Any:
     here.sim.settle()
     state = here.sim.brokerage.state
-    return Decimal(state.accounts.of(state.owner)[0].held(symbol))
+    return state.accounts.of(state.owner)[0]
+
+
+def held(here: Floor, symbol: str = "AAPL") -> Decimal:
+    return Decimal(account_of(here).held(symbol))
+
+
+async def held_later(here: Floor, symbol: str = "AAPL") -> Decimal:
+    await asyncio.sleep(30)
+    return held(here, symbol)
+
+
+def open_position(here: Floor, kind: InstrumentType, symbol: str, action: LegAction, quantity: str) -> None:
+    state, now = here.sim.brokerage.state, here.sim.clock.now()
+    instrument = state.catalogue.instrument(kind, symbol)
+    price = state.prices.price(instrument, now)
+    state.bookkeeping.open_position(account_of(here), instrument, action, Decimal(quantity), price, now)
+
+
+async def future_of(here: Floor) -> str:
+    [future] = await here.client.instruments.futures().collect(max_items=1)
+    return str(future.symbol)
 
 
 # --- cancelling
@@ -96,62 +118,57 @@ async def test_every_fault_of_a_request_is_resolved_by_the_lists(here: Floor, ac
     assert {status_of(here, number) for number in numbers} == {"Cancelled"}
 
 
-async def test_an_order_on_its_way_is_asked_for_again_until_it_can_be_cancelled(here: Floor) -> None:
-    number = (await here.entry.place(here.account, order("routed"))).order_id
-    here.sim.hold_order(number, "Routed")
-    task = asyncio.create_task(here.entry.cancel_all(here.account))
-    await asyncio.sleep(30)
-    here.sim.release_order(number)
-    result = await task
-    assert result[number].outcome is CancelOutcome.CANCELLED
-    assert here.sim.ledger.count("orders.cancel") > 3
-
-
-async def test_an_order_that_is_filled_first_is_told_with_its_fills(here: Floor) -> None:
+async def test_order_on_its_way_is_asked_for_again_and_a_filled_one_is_told_with_its_fills(here: Floor) -> None:
     whole, part = await place(here, "whole", "part")
-    here.sim.faults.add("DELETE", CANCELS, "status(503)", times=2)
+    routed = (await here.entry.place(here.account, order("routed"))).order_id
+    here.sim.hold_order(routed, "Routed")
+    here.sim.faults.add("DELETE", rf"/({whole}|{part})$", "status(503)", times=2)
     task = asyncio.create_task(here.entry.cancel_all(here.account))
     await asyncio.sleep(0.3)
     here.sim.fill_order(whole)
     here.sim.fill_order(part, 4)
+    await asyncio.sleep(30)
+    here.sim.release_order(routed)
     result = await task
     told = {number: (row.outcome, sum(fill.quantity or 0 for fill in row.fills)) for number, row in result.items()}
-    assert told == {whole: ("filled", 10), part: ("cancelled", 4)}
+    assert told == {whole: ("filled", 10), part: ("cancelled", 4), routed: ("cancelled", 0)}
+    asked = [each.target for each in here.sim.ledger.requests if each.method == "DELETE"]
+    assert sum(target.endswith(f"/{routed}") for target in asked) > 3
 
 
-async def test_an_order_that_does_not_end_in_time_is_unknown(here: Floor) -> None:
+async def test_order_that_is_not_seen_to_end_in_time_is_unknown(here: Floor) -> None:
     stuck, other = await place(here, "stuck", "other")
     here.sim.faults.add("DELETE", rf"/{stuck}$", "status(503)", times=None)
     result = await here.entry.cancel_all(here.account)
     assert (result.is_proven, result[stuck].outcome, result[other].outcome) == (False, "unknown", "cancelled")
     assert "503" in str(result[stuck].error)
-
-
-async def test_lists_that_cannot_be_read_raise_or_prove_nothing(here: Floor) -> None:
-    [number] = await place(here, "first")
-    here.sim.faults.add("GET", LISTS, "status(503)", times=None)
+    here.on_lists("status(503)")
     with pytest.raises(BrokerageError, match="503"):
         await here.entry.cancel_all(here.account)
-    assert status_of(here, number) == "Live"
+    assert status_of(here, stuck) == "Live"
     here.sim.faults.clear()
     task = asyncio.create_task(here.entry.cancel_all(here.account, flatten=True))
     await asyncio.sleep(0.3)
     here.sim.faults.add("GET", r"/orders", "status(503)", times=None)
     result = await task
-    assert (result.is_proven, result[number].outcome, result.closing) == (False, "unknown", ())
+    assert (result.is_proven, result[stuck].outcome, result.closing) == (False, "unknown", ())
 
 
 async def test_where_selects_and_a_component_selects_its_complex_order(here: Floor) -> None:
+    def stop(each: Order) -> bool:
+        return each.order_type == "Stop"
+
     one, other = await place(here, "one", "other")
     await here.entry.place_complex(here.account, bracket_order("bracket"))
     result = await here.entry.cancel_all(here.account, where=lambda each: each.id == other)
     assert (set(result), status_of(here, one)) == ({other}, "Live")
-    stop: Callable[[Order], bool] = lambda each: each.order_type == "Stop"  # noqa: E731
     result = await here.entry.cancel_all(here.account, where=stop)
-    assert len(result) == 4
-    assert status_of(here, one) == "Live"
+    assert (len(result), status_of(here, one)) == (4, "Live")
     with pytest.raises(InvalidRequestError, match="where must be None with flatten"):
         await here.entry.cancel_all(here.account, where=stop, flatten=True)
+    async with here.sim.client(transport=here.sim.transport(), read_only=True) as client:
+        with pytest.raises(ConfigurationError, match="read"):
+            await client.order_entry(here.journal).cancel_all(here.account)
 
 
 @on_floor(without=["live_lists_keep_working_orders"])
@@ -167,58 +184,42 @@ async def test_an_old_order_that_today_s_list_lacks_is_found_by_the_last_look(he
     assert (result.is_proven, status_of(here, number)) == (True, "Cancelled")
 
 
-async def test_a_client_that_cannot_trade_says_so(here: Floor) -> None:
-    await place(here, "order")
-    async with here.sim.client(transport=here.sim.transport(), read_only=True) as client:
-        with pytest.raises(ConfigurationError, match="read"):
-            await client.order_entry(here.journal).cancel_all(here.account)
-
-
 # --- closing
 
 
 async def hold_each(here: Floor) -> dict[str, Decimal]:
     """Give the account positions of each kind. Return what it holds by symbol."""
-    state, now = here.sim.brokerage.state, here.sim.clock.now()
-    account = state.accounts.of(state.owner)[0]
-    [future] = await here.client.instruments.futures().collect(max_items=1)
     for kind, symbol, action, quantity in (
         (InstrumentType.EQUITY, "AAPL", LegAction.BUY_TO_OPEN, "10"),
         (InstrumentType.EQUITY, "MSFT", LegAction.SELL_TO_OPEN, "5"),
         (InstrumentType.EQUITY, "TSLA", LegAction.BUY_TO_OPEN, "0.5"),
         (InstrumentType.EQUITY_OPTION, "AAPL  260619C00200000", LegAction.BUY_TO_OPEN, "2"),
-        (InstrumentType.FUTURE, str(future.symbol), LegAction.SELL, "1"),
+        (InstrumentType.FUTURE, await future_of(here), LegAction.SELL, "1"),
     ):
-        instrument = state.catalogue.instrument(kind, symbol)
-        assert instrument is not None
-        price = state.prices.price(instrument, now)
-        state.bookkeeping.open_position(account, instrument, action, Decimal(quantity), price, now)
+        open_position(here, kind, symbol, action, quantity)
     return {row.symbol: held(here, row.symbol) for row in await here.client.positions.list(here.account) if row.symbol}
 
 
 async def test_flatten_closes_each_kind_of_position_and_nothing_twice(here: Floor) -> None:
     before = await hold_each(here)
     assert len(before) == 5
-    result = await here.entry.cancel_all(here.account, flatten=True)
-    assert [each.outcome for each in result.closing] == [Outcome.PLACED] * len(before), result.closing
+    closing = await flatten(here)
+    assert [each.outcome for each in closing] == [Outcome.PLACED] * len(before), closing
     await asyncio.sleep(30)
     assert {symbol: held(here, symbol) for symbol in before} == dict.fromkeys(before, 0)
-    again = await here.entry.cancel_all(here.account, flatten=True)
-    assert again.closing == ()
+    assert await flatten(here) == ()
 
 
 @for_each("action", ["drop_after", "hang_after", "after_status(503)", "garbage", faults.delay(8.0)])
 @on_floor()
 async def test_a_repeated_flatten_does_not_sell_twice(here: Floor, action: Any) -> None:
     hold(here)
-    here.sim.faults.add("POST", SUBMIT, action)
-    await asyncio.gather(
-        here.entry.cancel_all(here.account, flatten=True), here.another_entry().cancel_all(here.account, flatten=True)
-    )
+    here.on_submit(action)
+    await asyncio.gather(flatten(here), flatten(here, another=True))
     here.sim.faults.clear()
     for _ in range(2):
         await asyncio.sleep(30)
-        await here.another_entry().cancel_all(here.account, flatten=True)
+        await flatten(here, another=True)
     assert held(here) == 0
 
 
@@ -231,30 +232,29 @@ async def test_a_record_of_positions_that_lags_behind_sells_nothing_twice(here: 
         return seen[0]
 
     here.sim.faults.add("GET", POSITIONS, altered("stale", stale), times=None)
-    first = await here.entry.cancel_all(here.account, flatten=True)
+    first = await flatten(here)
     await asyncio.sleep(30)
-    second = await here.another_entry().cancel_all(here.account, flatten=True)
+    second = await flatten(here, another=True)
     assert held(here) == 0
-    assert [each.order_id for each in first.closing] == [each.order_id for each in second.closing]
+    assert [each.order_id for each in first] == [each.order_id for each in second]
 
 
 async def test_fills_that_are_just_booked_are_waited_for(here: Floor) -> None:
     [number] = await place(here, "opening")
     here.sim.fill_order(number, 6)
     filled = here.sim.clock.now()
-    await here.entry.cancel_all(here.account, flatten=True)
+    await flatten(here)
     [asked] = [each.at for each in here.sim.ledger.requests if each.operation == "positions.list"]
     assert asked - filled >= 5
-    await asyncio.sleep(30)
-    assert held(here) == 0
+    assert await held_later(here) == 0
 
 
 async def test_while_the_market_is_closed_one_closing_order_waits(here: Floor) -> None:
     hold(here)
     here.sim.clock.advance(9 * 3600)
-    first = await here.entry.cancel_all(here.account, flatten=True)
+    [first] = await flatten(here)
     second = await here.another_entry().cancel_all(here.account, flatten=True)
-    assert second[first.closing[0].order_id].outcome is CancelOutcome.CANCELLED
+    assert second[first.order_id].outcome is CancelOutcome.CANCELLED
     working = [each for each in here.sim.ledger.orders() if each.status not in TERMINAL]
     assert [each.order_id for each in working if each.account_number == here.account] == [second.closing[0].order_id]
     here.sim.clock.advance(15 * 3600)
@@ -267,86 +267,74 @@ async def test_a_position_whose_order_may_still_work_is_left_alone(here: Floor) 
     exit_order = attrs.evolve(limit(sell_to_close("AAPL", 10), price="900"), external_identifier="exit")
     number = (await here.entry.place(here.account, exit_order)).order_id
     here.sim.faults.add("DELETE", rf"/{number}$", "status(503)", times=None)
-    result = await here.entry.cancel_all(here.account, flatten=True)
-    assert [each.outcome for each in result.closing] == [Outcome.NOT_SENT, Outcome.PLACED]
-    assert "AAPL is not closed" in result.closing[0].note
-    await asyncio.sleep(30)
-    assert [held(here), held(here, "MSFT")] == [10, 0]
+    closing = await flatten(here)
+    assert [each.outcome for each in closing] == [Outcome.NOT_SENT, Outcome.PLACED]
+    assert "AAPL is not closed" in closing[0].note
+    assert [await held_later(here), held(here, "MSFT")] == [10, 0]
 
 
 async def test_a_future_that_another_call_is_closing_is_left_alone(here: Floor) -> None:
-    state, now = here.sim.brokerage.state, here.sim.clock.now()
-    [row] = await here.client.instruments.futures().collect(max_items=1)
-    future = state.catalogue.instrument(InstrumentType.FUTURE, str(row.symbol))
-    assert future is not None
-    price, account = state.prices.price(future, now), state.accounts.of(state.owner)[0]
-    state.bookkeeping.open_position(account, future, LegAction.BUY, Decimal(10), price, now)
+    future = await future_of(here)
+    open_position(here, InstrumentType.FUTURE, future, LegAction.BUY, "10")
     here.sim.clock.advance(3 * 86400 + 9 * 3600)  # a Saturday: closing orders wait
     here.sim.faults.add("GET", POSITIONS, faults.delay(6.0))
-    late = asyncio.create_task(here.entry.cancel_all(here.account, flatten=True))
+    late = asyncio.create_task(flatten(here))
     await asyncio.sleep(0.8)  # it has looked, and reads the positions once the order of the other call has a fill
-    [closing] = (await here.another_entry().cancel_all(here.account, flatten=True)).closing
+    [closing] = await flatten(here, another=True)
     here.sim.fill_order(closing.order_id, 4)
-    [left] = (await late).closing
-    assert (left.outcome, held(here, str(row.symbol))) == (Outcome.NOT_SENT, Decimal(6))
+    [left] = await late
+    assert (left.outcome, held(here, future)) == (Outcome.NOT_SENT, Decimal(6))
     here.sim.clock.advance(3 * 86400)
-    assert held(here, str(row.symbol)) == 0
+    assert held(here, future) == 0
 
 
 async def test_nothing_is_closed_while_the_working_orders_cannot_be_read(here: Floor) -> None:
     hold(here)
     here.sim.faults.add("GET", POSITIONS, faults.delay(6.0))
-    task = asyncio.create_task(here.entry.cancel_all(here.account, flatten=True))
+    task = asyncio.create_task(flatten(here))
     await asyncio.sleep(3)
     here.sim.faults.add("GET", r"/orders", "status(503)", times=None)
-    [left] = (await task).closing
+    [left] = await task
     assert (left.outcome, held(here)) == (Outcome.NOT_SENT, Decimal(10))
 
 
 async def test_a_closing_order_of_unknown_outcome_is_searched_for_before_another_is_sent(here: Floor) -> None:
     hold(here)
-    here.sim.faults.add("POST", SUBMIT, "drop_after")
-    here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=None)
-    first = await here.entry.cancel_all(here.account, flatten=True)
-    assert [each.outcome for each in first.closing] == [Outcome.UNKNOWN]
+    here.on_submit("drop_after")
+    here.on_lists(UNLISTED)
+    assert [each.outcome for each in await flatten(here)] == [Outcome.UNKNOWN]
     hold(here, quantity=5)  # the position has another state now, and its closing order another name
-    second = await here.another_entry().cancel_all(here.account, flatten=True)
-    assert [each.outcome for each in second.closing] == [Outcome.UNKNOWN]
+    assert [each.outcome for each in await flatten(here, another=True)] == [Outcome.UNKNOWN]
     assert here.sim.ledger.count("orders.submit") == 1
 
 
 async def test_a_closing_order_that_got_lost_is_sent_again_once_it_is_abandoned(here: Floor) -> None:
     hold(here)
-    here.sim.faults.add("POST", SUBMIT, "drop_before")
+    here.on_submit("drop_before")
     for _ in range(2):
-        [lost] = (await here.entry.cancel_all(here.account, flatten=True)).closing
+        [lost] = await flatten(here)
         assert (lost.outcome, lost.code) == (Outcome.UNKNOWN, "absent")
     assert await here.entry.abandon(here.account, lost.external_identifier, note="the broker has no such order")
-    [closing] = (await here.entry.cancel_all(here.account, flatten=True)).closing
-    assert closing.outcome is Outcome.PLACED
-    await asyncio.sleep(30)
-    assert held(here) == 0
+    assert [each.outcome for each in await flatten(here)] == [Outcome.PLACED]
+    assert await held_later(here) == 0
 
 
 async def test_during_a_halt_cancels_and_closing_orders_go_out_and_nothing_else(here: Floor) -> None:
     hold(here, quantity=5)
-    task = asyncio.create_task(
-        here.entry.work(here.account, order("worked"), [Decimal(10), Decimal(11)], every=5, allow_warnings=True)
-    )
+    prices = [Decimal(10), Decimal(11)]
+    work = here.entry.work(here.account, order("worked"), prices, every=5, allow_warnings=True)
+    task = asyncio.create_task(work)
     await asyncio.sleep(3)
     await here.entry.halt("test")
     refused = await here.entry.place(here.account, order("other"))
     assert (refused.outcome, refused.error and refused.error.code) == (Outcome.REFUSED, "halted")
-    worked = await task
-    assert "not replaced at 11 (refused)" in worked.note
-    result = await here.entry.cancel_all(here.account, flatten=True)
-    assert [each.outcome for each in result.closing] == [Outcome.PLACED]
-    await asyncio.sleep(30)
-    assert held(here) == 0
+    assert "not replaced at 11 (refused)" in (await task).note
+    assert [each.outcome for each in await flatten(here)] == [Outcome.PLACED]
+    assert await held_later(here) == 0
     assert here.sim.ledger.count("orders.replace") == 0
 
 
-async def test_flatten_that_ends_early_leaves_no_closing_order_under_way(here: Floor) -> None:
+async def test_flatten_that_ends_early_leaves_no_closing_order_under_way() -> None:
     """With an error of the journal's own, and cancelled while two outcomes are recorded."""
     finds, delays = iter([True]), iter([1.0, 5.0])
 
@@ -359,16 +347,14 @@ async def test_flatten_that_ends_early_leaves_no_closing_order_under_way(here: F
         await asyncio.sleep(next(delays))
         return await call(*names, **values)
 
-    hold(here, "AAPL")
-    hold(here, "MSFT")
-    journal = HookedJournal(find=find)
-    with pytest.raises(OSError, match="no route"):
-        await OrderEntry(here.client, journal, reconcile=POLICY).cancel_all(here.account, flatten=True)
-    assert [each.state for each in await journal.entries()] == [EntryState.PLACED]
-    async with floor() as here:
-        hold(here, "AAPL")
-        hold(here, "MSFT")
-        journal = HookedJournal(close=close)
-        entry = OrderEntry(here.client, journal, reconcile=POLICY)
-        await cancelled(entry.cancel_all(here.account, flatten=True), 1.5)
-        assert [each.state for each in await journal.entries()] == [EntryState.PLACED] * 2
+    failing, slow = HookedJournal(find=find), HookedJournal(close=close)
+    for journal, error, placed in ((failing, OSError, 1), (slow, asyncio.CancelledError, 2)):
+        async with floor() as here:
+            hold(here, "AAPL")
+            hold(here, "MSFT")
+            task = asyncio.create_task(OrderEntry(here.client, journal).cancel_all(here.account, flatten=True))
+            await asyncio.sleep(1.5)
+            task.cancel()
+            with pytest.raises(error):
+                await task
+            assert [each.state for each in await journal.entries()] == [EntryState.PLACED] * placed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Generator
 from decimal import Decimal
 from typing import Any
 
@@ -15,7 +15,6 @@ from brokerage_async.simulator import faults
 from tests.trading import (
     DRY_RUN,
     FAILED,
-    POLICY,
     SUBMIT,
     Floor,
     HookedJournal,
@@ -33,7 +32,6 @@ ONE_ORDER = r"/orders/\d+$"
 GUARD = OrderGuard(halt_after_unknown=(50, 60.0), halt_after_refusals=(50, 60.0), max_orders_per_day=100)
 UNSENT, MAY_EXIST = "was not sent", "may have been placed: recover() will look for it"
 CHANGE = "may have been applied: the order shows it"
-Call = Callable[[Floor, OrderEntry], Awaitable[Any]]
 
 
 class CancelledAt:
@@ -60,6 +58,9 @@ class CancelledAt:
             except BaseException as error:
                 answer = error
 
+    async def run(self) -> Any:
+        return await self
+
 
 async def slowly(call: Any, *names: Any, **values: Any) -> Any:
     await asyncio.sleep(0.001)
@@ -68,54 +69,49 @@ async def slowly(call: Any, *names: Any, **values: Any) -> Any:
     return result
 
 
-async def place(here: Floor, entry: OrderEntry) -> Any:
-    return await entry.place(here.account, order("mine"))
+async def call(here: Floor, entry: OrderEntry, name: str) -> Any:
+    number = next((each.order_id for each in here.orders("first")), "")
+    terms: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
+        "place": ((order("mine"),), {}),
+        "place_complex": ((bracket_order("mine"),), {}),
+        "work": ((order("mine"), [Decimal(10), Decimal(11)]), {"every": 1}),
+        "replace": ((number, edit(external_identifier="mine")), {}),
+        "edit": ((number, edit(external_identifier="mine")), {}),
+        "cancel": ((number,), {"wait": True}),
+    }
+    values, options = terms[name]
+    return await getattr(entry, name)(here.account, *values, **options)
 
 
-async def place_complex(here: Floor, entry: OrderEntry) -> Any:
-    return await entry.place_complex(here.account, bracket_order("mine"))
+async def placed(here: Floor, entry: OrderEntry) -> None:
+    await call(here, entry, "place")
 
 
-async def work(here: Floor, entry: OrderEntry) -> Any:
-    return await entry.work(here.account, order("mine"), [Decimal(10), Decimal(11)], every=1)
-
-
-async def replace(here: Floor, entry: OrderEntry) -> Any:
-    return await entry.replace(here.account, here.orders("first")[0].order_id, edit(external_identifier="mine"))
-
-
-async def edit_it(here: Floor, entry: OrderEntry) -> Any:
-    return await entry.edit(here.account, here.orders("first")[0].order_id, edit(external_identifier="mine"))
-
-
-async def cancel(here: Floor, entry: OrderEntry) -> Any:
-    return await entry.cancel(here.account, here.orders("first")[0].order_id, wait=True)
-
-
-async def first_placed(here: Floor, entry: OrderEntry) -> None:
+async def first(here: Floor, entry: OrderEntry) -> None:
+    """Leave an order at work that can be changed."""
     await entry.place(here.account, order("first"))
     await asyncio.sleep(5)
 
 
 async def recovered(here: Floor, entry: OrderEntry) -> None:
     """Leave an order at work whose entry is closed."""
-    await cancelled(work(here, entry), 1)
+    await cancelled(call(here, entry, "work"), 1)
     await entry.recover()
 
 
-CASES: list[tuple[Call, Call | None, tuple[Any, ...], set[str]]] = [
-    (place, None, (), {UNSENT, MAY_EXIST, "was placed"}),
-    (place, None, ("POST", DRY_RUN, faults.body(FAILED)), {UNSENT, "was refused"}),
-    (place, None, ("POST", SUBMIT, "status(422)"), {UNSENT, MAY_EXIST, "was refused"}),
-    (place, None, ("POST", SUBMIT, "drop_after"), {UNSENT, MAY_EXIST, "was placed"}),
-    (place_complex, None, (), {UNSENT, MAY_EXIST, "was placed"}),
-    (place, place, (), {UNSENT, "is in the journal as placed"}),
-    (replace, first_placed, (), {UNSENT, CHANGE, "ended as applied"}),
-    (edit_it, first_placed, (), {UNSENT, CHANGE, "ended as applied"}),
-    (replace, first_placed, ("PUT", ONE_ORDER, "status(422)"),
+CASES: list[tuple[str, Any, tuple[Any, ...], set[str]]] = [
+    ("place", None, (), {UNSENT, MAY_EXIST, "was placed"}),
+    ("place", None, ("POST", DRY_RUN, faults.body(FAILED)), {UNSENT, "was refused"}),
+    ("place", None, ("POST", SUBMIT, "status(422)"), {UNSENT, MAY_EXIST, "was refused"}),
+    ("place", None, ("POST", SUBMIT, "drop_after"), {UNSENT, MAY_EXIST, "was placed"}),
+    ("place_complex", None, (), {UNSENT, MAY_EXIST, "was placed"}),
+    ("place", placed, (), {UNSENT, "is in the journal as placed"}),
+    ("replace", first, (), {UNSENT, CHANGE, "ended as applied"}),
+    ("edit", first, (), {UNSENT, CHANGE, "ended as applied"}),
+    ("replace", first, ("PUT", ONE_ORDER, "status(422)"),
      {UNSENT, CHANGE, "was refused for now and is not applied", "ended as refused"}),
-    (cancel, first_placed, ("DELETE", ONE_ORDER, "drop_after"), {CHANGE}),
-    (work, recovered, (), {UNSENT, "is in the journal as placed", "was placed, and is left as it is"}),
+    ("cancel", first, ("DELETE", ONE_ORDER, "drop_after"), {CHANGE}),
+    ("work", recovered, (), {UNSENT, "is in the journal as placed", "was placed, and is left as it is"}),
 ]  # fmt: skip
 
 
@@ -139,26 +135,22 @@ def check(here: Floor, gone: Any, entries: list[JournalEntry]) -> str:
 
 
 async def test_caller_cancelled_at_any_await_is_told_what_books_and_journal_say() -> None:
-    for call, before, fault, expected in CASES:
+    for name, before, fault, expected in CASES:
         told, number, is_over = set[str](), 0, False
         while not is_over:
             number += 1
             async with floor() as here:
                 methods = ("now", "open", "find", "claim", "renew", "release", "close", "trip")
                 journal = HookedJournal(clock=here.sim.clock.now, **dict.fromkeys(methods, slowly))
-                entry = OrderEntry(here.client, journal, reconcile=POLICY, guard=GUARD)
+                entry = OrderEntry(here.client, journal, guard=GUARD)
                 if before is not None:
                     await before(here, entry)
                 if fault:
                     here.sim.faults.add(*fault)
-                stepped = CancelledAt(call(here, entry), number)
+                stepped = CancelledAt(call(here, entry, name), number)
                 try:
-                    await asyncio.create_task(waited(stepped))
+                    await asyncio.create_task(stepped.run())
                 except asyncio.CancelledError as gone:
                     told.add(check(here, gone, await journal.entries()))
                 is_over = stepped.left > 0
-        assert told == expected, (call.__name__, fault)
-
-
-async def waited(stepped: CancelledAt) -> Any:
-    return await stepped
+        assert told == expected, (name, fault)

@@ -19,9 +19,8 @@ from tests.loops import VirtualLoop, run_in
 from tests.partial_listings import altered
 from tests.tables import for_each
 from tests.trading import (
-    LISTS,
-    NOTHING_LISTED,
     TIMEOUT,
+    UNLISTED,
     Floor,
     HookedJournal,
     bracket_order,
@@ -37,26 +36,22 @@ pytestmark = pytest.mark.virtual_time
 SUBMIT, ONE_ORDER = r"/orders$", r"/orders/\d+$"
 
 UNTOUCHED = ["drop_before", "hang", "status(500)", "status(503)", "html(502)"]
-DONE = [
-    "drop_after",
-    "hang_after",
-    "after_status(500)",
-    "after_html(502)",
-    "truncate",
-    "garbage",
-    faults.body(b""),
-    faults.body(b'{"maintenance": true}'),
-    faults.delay(TIMEOUT + 5),
-    faults.delay_after(TIMEOUT + 5),
-]
+DONE: list[Any] = ["drop_after", "hang_after", "after_status(500)", "after_html(502)", "truncate", "garbage"]
+DONE += [faults.body(each) for each in (b"", b'{"maintenance": true}')]
+DONE += [faults.delay(TIMEOUT + 5), faults.delay_after(TIMEOUT + 5)]
 
 
-async def working(here: Floor) -> models.Order:
-    """An order at the exchange."""
-    placement = await here.entry.place(here.account, order("original"))
-    assert placement.order is not None
+async def working(here: Floor) -> str:
+    """Place an order that works at the exchange. Return its id."""
+    number = (await here.entry.place(here.account, order("original"))).order_id
     await asyncio.sleep(30)
-    return placement.order
+    return number
+
+
+async def fill(here: Floor, number: str, quantity: int | None = None, *, after: float = 1.5) -> None:
+    await asyncio.sleep(after)
+    here.sim.fill_order(number, quantity)
+    here.sim.settle()
 
 
 async def status_of(here: Floor, order_id: str | None) -> str:
@@ -81,11 +76,11 @@ async def changed(kind: str, action: Any, *, hidden: int = 0, times: int | None 
     async with floor() as here:
         account, number = here.sim.account_numbers[1], here.sim.complex_order_ids["PAIRS"]
         if kind != "edit_pairs":
-            account, number = here.account, str((await working(here)).id)
+            account, number = here.account, await working(here)
         if action is not None:
             here.sim.faults.add(*REQUESTS[kind], action, times=times)
         if hidden:
-            here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=hidden)
+            here.on_lists(UNLISTED, times=hidden)
         terms: dict[str, Any] = {"edit": edit()}
         if kind == "edit_pairs":
             terms = {"ratio_price_comparator": models.Comparator.LTE, "ratio_price_threshold": RATIO}
@@ -106,8 +101,7 @@ async def is_done(here: Floor, kind: str, account: str, number: str, change: Ord
     (dry,), (sent, *more) = here.wire.bodies["orders.edit_dry_run"], here.wire.bodies[f"orders.{kind}"]
     assert {dry} == {sent, *more}
     successors = [each.order_id for each in here.sim.ledger.orders() if each.replaces_order_id == number]
-    if change.outcome is ChangeOutcome.APPLIED:
-        assert [change.order.id] == successors
+    assert change.outcome is not ChangeOutcome.APPLIED or [change.order.id] == successors
     return bool(successors)
 
 
@@ -137,73 +131,37 @@ def test_change_has_the_outcome_that_the_order_shows(kind: str, action: Any, out
 
 @for_each("price, outcome", [("10", ChangeOutcome.UNKNOWN), ("200", ChangeOutcome.REFUSED)])
 @on_floor()
-async def test_order_that_was_not_touched_for_long_is_still_read_back(
-    here: Floor, price: str, outcome: ChangeOutcome
-) -> None:
+async def test_order_not_touched_for_long_is_still_read_back(here: Floor, price: str, outcome: ChangeOutcome) -> None:
     ticket = attrs.evolve(order("old"), time_in_force=models.TimeInForce.GTC, price=Decimal(price))
-    placement = await here.entry.place(here.account, ticket)
-    assert placement.order is not None
+    number = (await here.entry.place(here.account, ticket)).order_id
     await asyncio.sleep(60)
     for _ in range(8):
         here.sim.clock.advance(86_400)
     for _ in range(210):  # more than a page of newer ones
         await here.client.orders.submit(here.account, order())
     here.sim.faults.add("DELETE", ONE_ORDER, "drop_before")
-    change = await here.entry.cancel(here.account, str(placement.order.id))
-    assert (change.outcome, change.order.id) == (outcome, placement.order.id)
-
-
-@for_each(
-    "kind, answer, outcome",
-    [
-        # Edited in place, even if it replaced an order earlier.
-        ("edit", b'{"data":{"id":%s,"replaces-order-id":98}}', ChangeOutcome.APPLIED),
-        ("replace", b'{"data":{"id":99,"replaces-order-id":98}}', ChangeOutcome.UNKNOWN),
-        ("replace", None, ChangeOutcome.REFUSED),
-    ],
-)
-@on_floor()
-async def test_answer_that_names_another_order_or_a_refusal_shows_the_original(
-    here: Floor, kind: str, answer: bytes | None, outcome: ChangeOutcome
-) -> None:
-    number = str((await working(here)).id)
-    fault = faults.status(422)
-    if answer is not None:
-        fault = attrs.evolve(faults.body(answer.replace(b"%s", number.encode())), processed=False)
-    here.sim.faults.add(*REQUESTS[kind], fault)
-    change = await getattr(here.entry, kind)(here.account, number, edit())
-    assert change.outcome is outcome
-    assert change.order.id == number
-    assert outcome is not ChangeOutcome.REFUSED or change.order.status == "Live"
+    change = await here.entry.cancel(here.account, number)
+    assert (change.outcome, change.order.id) == (outcome, number)
 
 
 async def held(here: Floor) -> str:
     """Return the id of an order that the exchange holds back from its replacement."""
-    number = str((await working(here)).id)
+    number = await working(here)
     here.sim.hold_order(number, "Replace Requested")
     return number
 
 
-async def fill_soon(here: Floor, number: str, quantity: int | None = None) -> None:
-    await asyncio.sleep(1.5)
-    here.sim.fill_order(number, quantity)
-    here.sim.settle()
-
-
 @for_each("quantity", [None, 4])
 @on_floor()
-async def test_place_and_recover_after_an_ended_replacement_return_the_original(
-    here: Floor, quantity: int | None
-) -> None:
+async def test_place_after_an_ended_replacement_returns_the_original(here: Floor, quantity: int | None) -> None:
     number = await held(here)
-    await asyncio.gather(fill_soon(here, number, quantity), here.entry.replace(here.account, number, edit()))
+    await asyncio.gather(fill(here, number, quantity), here.entry.replace(here.account, number, edit()))
     again = await here.another_entry().place(here.account, order("original"))
     assert (again.order_id, again.order.status) == (number, "Live" if quantity else "Filled")
 
 
 async def test_ended_replacement_whose_original_is_not_listed_is_no_absence(here: Floor) -> None:
-    here.sim.faults.add("POST", SUBMIT, "drop_after")
-    placing = asyncio.ensure_future(place_unknown(here, "original", resubmit=1))
+    placing = asyncio.ensure_future(place_unknown(here, "original", resubmit=1, fault="drop_after"))
     await asyncio.sleep(0.45)
     (record,) = here.orders("original")
 
@@ -214,73 +172,39 @@ async def test_ended_replacement_whose_original_is_not_listed_is_no_absence(here
             each |= {"id": "9", "status": "Rejected", "replaces-order-id": record.order_id, "live-at": None}
         return document
 
-    here.sim.faults.add("GET", LISTS, altered("only its replacement", ended), times=None)
+    here.on_lists(altered("only its replacement", ended))
     assert (await placing).code == "identifier_conflict"
     assert len(here.orders("original")) == 1
-
-
-@for_each("filled", [None, 4])
-@on_floor()
-async def test_replacement_that_is_rejected_when_the_original_is_gone_is_applied(
-    here: Floor, filled: int | None
-) -> None:
-    number = str((await working(here)).id)
-    if filled:
-        here.sim.fill_order(number, filled)
-        here.sim.settle()
-        await asyncio.sleep(600)
-    change = await here.entry.replace(here.account, number, edit("11.005"), allow_warnings=True)
-    assert (change.outcome, change.order.status) == (ChangeOutcome.APPLIED, "Rejected")
-    assert await status_of(here, number) == "Cancelled"
 
 
 async def test_unanswered_replacement_is_not_judged_by_that_of_someone_else(here: Floor) -> None:
     number = await held(here)
     await here.client.orders.replace(here.account, number, edit("12"))
-    filling = asyncio.create_task(fill_soon(here, number, 4))
     here.sim.faults.add("PUT", ONE_ORDER, "drop_before")
     accepted = json.dumps({"data": {"order": {"status": "Received", "account-number": here.account}}}).encode()
     dry_run = faults.Fault(name="accepted before", answer=lambda _: Response(status=200, body=accepted))
     here.sim.faults.add("POST", r"/orders/\d+/dry-run$", dry_run)
-    change = await here.entry.replace(here.account, number, edit())
-    await filling
+    _, change = await asyncio.gather(fill(here, number, 4), here.entry.replace(here.account, number, edit()))
     assert change.outcome is ChangeOutcome.UNKNOWN
 
 
-async def test_replacement_that_reads_received_waits_for_the_end_of_its_original() -> None:
-    async with floor(without=("replacements_wait_for_the_cancel",)) as here:
-        number = await held(here)
-        replacing = here.entry.replace(here.account, number, edit())
-        _, change = await asyncio.gather(fill_soon(here, number), replacing)
-        assert (change.outcome, change.order_id) == (ChangeOutcome.FILLED, number)
-
-
-@for_each("shown", [{"id": "5"}, {"id": "5", "external-identifier": "other"}])
-@on_floor()
-async def test_answer_that_names_neither_original_nor_identifier_is_not_believed(
-    here: Floor, shown: dict[str, str]
-) -> None:
-    target = await working(here)
-    answer = {"order-type": "Limit", "time-in-force": "Day", "price": "11", "status": "Live"} | shown
-    here.sim.faults.add("PUT", ONE_ORDER, faults.body(json.dumps({"data": answer}).encode()))
-    change = await here.entry.replace(here.account, str(target.id), edit())
-    (successor,) = [each for each in here.sim.ledger.orders() if each.replaces_order_id == target.id]
-    assert (change.outcome, change.order_id) == (ChangeOutcome.APPLIED, successor.order_id)
+@on_floor(without=("replacements_wait_for_the_cancel",))
+async def test_replacement_that_reads_received_waits_for_the_end_of_its_original(here: Floor) -> None:
+    number = await held(here)
+    _, change = await asyncio.gather(fill(here, number), here.entry.replace(here.account, number, edit()))
+    assert (change.outcome, change.order_id) == (ChangeOutcome.FILLED, number)
 
 
 async def test_original_that_cannot_be_read_is_said_in_the_log(here: Floor, caplog: pytest.LogCaptureFixture) -> None:
-    target = await working(here)
+    number = await working(here)
     here.sim.faults.add("GET", ONE_ORDER, "status(500)", times=None)
-    change = await here.entry.replace(here.account, str(target.id), edit())
-    assert change.outcome is ChangeOutcome.APPLIED
+    assert (await here.entry.replace(here.account, number, edit())).outcome is ChangeOutcome.APPLIED
     assert "is sent without an external identifier" in caplog.text
 
 
 async def test_cancellation_of_a_bracket_that_could_not_be_read_first_blames_no_earlier_fill(here: Floor) -> None:
     placed = await here.entry.place_complex(here.account, bracket_order("mine"))
-    await asyncio.sleep(30)
-    here.sim.fill_order(str(placed.complex_order.trigger_order.id))
-    here.sim.settle()
+    await fill(here, str(placed.complex_order.trigger_order.id), after=30)
     await asyncio.sleep(3600)
     here.sim.faults.add("GET", r"/complex-orders/\d+$", "status(500)", times=4)
     change = await here.entry.cancel_complex(here.account, placed.order_id, wait=True)
@@ -291,10 +215,9 @@ async def test_cancellation_of_a_bracket_that_could_not_be_read_first_blames_no_
 @for_each("method", ["replace", "edit"])
 @on_floor()
 async def test_replacement_carries_identifier_and_dry_run_no_rules(here: Floor, method: str, given: str | None) -> None:
-    target = await working(here)
     rules = models.NewOrderRules(cancel_at=datetime(2026, 6, 10, 19, tzinfo=UTC))
     terms = attrs.evolve(edit(), external_identifier=given, rules=rules)
-    change = await getattr(here.entry, method)(here.account, str(target.id), terms)
+    change = await getattr(here.entry, method)(here.account, await working(here), terms)
     assert change.order.external_identifier == (given or "original")
     (dry_run,), (sent,) = here.wire.bodies["orders.edit_dry_run"], here.wire.bodies[f"orders.{method}"]
     expected = {"external-identifier": given or "original", "price": "11"}
@@ -305,7 +228,7 @@ async def test_replacement_carries_identifier_and_dry_run_no_rules(here: Floor, 
 
 
 async def test_replacement_whose_client_is_closed_before_it_is_sent_leaves_no_open_entry(here: Floor) -> None:
-    target = await working(here)
+    number = await working(here)
 
     async def close_the_client(open_: Any, *names: Any, **values: Any) -> Any:
         await here.client.aclose()
@@ -313,5 +236,5 @@ async def test_replacement_whose_client_is_closed_before_it_is_sent_leaves_no_op
 
     journal = HookedJournal(open=close_the_client)
     with pytest.raises(ConfigurationError):
-        await OrderEntry(here.client, journal).replace(here.account, str(target.id), edit())
+        await OrderEntry(here.client, journal).replace(here.account, number, edit())
     assert [entry.state for entry in await journal.entries()] == [EntryState.NOT_SENT]

@@ -18,7 +18,7 @@ from brokerage_async.order_entry.context import Attempt, Attempts, context_of, f
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
 from tests.tables import for_each
-from tests.trading import POLICY, SUBMIT, Floor, cancelled, floor, order, place_unknown
+from tests.trading import POLICY, Floor, cancelled, on_floor, order, place_unknown
 
 pytestmark = pytest.mark.virtual_time
 
@@ -27,15 +27,24 @@ LEASE = 30.0
 
 
 class Counting(MemoryJournal):
-    """A journal that counts renewals, and can be unreachable."""
+    """A journal that counts renewals, can be unreachable or hang, and acknowledges late what it renews one by one."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, late: float = 0.0, hangs: bool = False) -> None:
         super().__init__(clock=lambda: asyncio.get_running_loop().time())
+        self._late = late
+        self._hangs = hangs
         self.renewals: list[float] = []
         self.reachable = True
 
+    async def renew(self, key: EntryKey, *, owner: str, lease: float, attempts: int | None = None) -> bool:
+        held = await super().renew(key, owner=owner, lease=lease, attempts=attempts)
+        await asyncio.sleep(self._late)
+        return held
+
     async def renew_many(self, claims: Mapping[EntryKey, str], *, lease: float) -> set[EntryKey]:
         self.renewals.append(asyncio.get_running_loop().time())
+        if self._hangs:
+            await asyncio.get_running_loop().create_future()
         if not self.reachable:
             raise JournalError("no route to the database")
         return {key for key, owner in claims.items() if await self.renew(key, owner=owner, lease=lease)}
@@ -78,6 +87,13 @@ async def test_attempt_within_a_third_of_the_lease_makes_no_statement_and_no_tas
     await attempt.close(EntryState.PLACED)
     await asyncio.sleep(60)
     assert journal.renewals == []
+    journal = Counting(hangs=True)
+    attempt = await opened(journal)
+    await asyncio.sleep(25)
+    assert len(journal.renewals) == 1
+    await attempt.close(EntryState.PLACED)  # while a renewal is under way
+    await asyncio.sleep(0)
+    assert len(asyncio.all_tasks()) == 1
 
 
 async def test_attempts_are_renewed_all_in_one_statement() -> None:
@@ -93,21 +109,15 @@ async def test_attempts_are_renewed_all_in_one_statement() -> None:
         await attempt.close(EntryState.PLACED)
 
 
-async def test_failed_renewal_is_retried_before_the_claim_ends() -> None:
+async def test_failed_renewal_is_retried_before_the_claim_ends_and_a_lost_claim_is_not() -> None:
     journal = Counting()
     attempt = await opened(journal)
     journal.reachable = False
     await asyncio.sleep(20)
     assert journal.renewals == [10.0, 13.0, 16.0, 19.0]
     journal.reachable = True
-    await asyncio.sleep(10)
+    await asyncio.sleep(9)
     assert attempt.holds()
-    await attempt.close(EntryState.PLACED)
-
-
-async def test_claim_that_another_worker_took_is_lost_at_the_next_renewal() -> None:
-    journal = Counting()
-    attempt = await opened(journal)
     await journal.release(KEY, owner=attempt.owner, note="")  # as if the journal's clock had been set ahead
     await journal.claim(KEY, owner="another", lease=LEASE)
     await asyncio.sleep(11)
@@ -115,31 +125,13 @@ async def test_claim_that_another_worker_took_is_lost_at_the_next_renewal() -> N
     assert await attempt.close(EntryState.PLACED) is False
 
 
-class Slow(Counting):
-    """A journal whose statements take a while, and renewals of many claims fail after some."""
-
-    def __init__(self, seconds: float, renewals: int) -> None:
-        super().__init__()
-        self.seconds = seconds
-        self._left = renewals
-
-    async def renew(self, key: EntryKey, *, owner: str, lease: float, attempts: int | None = None) -> bool:
-        held = await super().renew(key, owner=owner, lease=lease, attempts=attempts)
-        await asyncio.sleep(self.seconds)  # the acknowledgement is late: the lease counts from the statement
-        return held
-
-    async def renew_many(self, claims: Mapping[EntryKey, str], *, lease: float) -> set[EntryKey]:
-        self._left -= 1
-        if self._left < 0:
-            raise JournalError("no route to the database")
-        return await super().renew_many(claims, lease=lease)
-
-
 async def test_claims_renewed_by_a_slow_statement_count_from_its_beginning() -> None:
     """Another worker may take an entry a lease after the journal renewed it, which may be right at the beginning."""
-    journal = Slow(seconds=8, renewals=1)
+    journal = Counting(late=8)
     attempt = await opened(journal)
-    await asyncio.sleep(10 + 0.9 * LEASE - 0.1)
+    await asyncio.sleep(10)
+    journal.reachable = False  # once the first renewal has begun
+    await asyncio.sleep(0.9 * LEASE - 0.1)
     assert attempt.holds()
     await asyncio.sleep(0.2)
     assert not attempt.holds()
@@ -148,25 +140,6 @@ async def test_claims_renewed_by_a_slow_statement_count_from_its_beginning() -> 
     (entry,) = await journal.entries()
     assert entry.claimed_until == datetime.fromtimestamp(began + LEASE, UTC)
     await attempt.release("", looked=False)
-
-
-class Hanging(Counting):
-    """A journal whose renewals never return."""
-
-    async def renew_many(self, claims: Mapping[EntryKey, str], *, lease: float) -> set[EntryKey]:
-        self.renewals.append(asyncio.get_running_loop().time())
-        await asyncio.get_running_loop().create_future()
-        raise AssertionError
-
-
-async def test_attempt_with_a_renewal_under_way_ends_at_once() -> None:
-    journal = Hanging()
-    attempt = await opened(journal)
-    await asyncio.sleep(25)
-    assert len(journal.renewals) == 1
-    await attempt.close(EntryState.PLACED)
-    await asyncio.sleep(0)
-    assert len(asyncio.all_tasks()) == 1
 
 
 async def test_outlasting_waits_through_one_cancellation_and_no_second() -> None:
@@ -180,35 +153,31 @@ async def test_outlasting_waits_through_one_cancellation_and_no_second() -> None
         return True
 
     waits = asyncio.create_task(waiting())
-    await asyncio.sleep(1)
-    waits.cancel()
-    await asyncio.sleep(1)
-    waits.cancel()
+    for _ in range(2):
+        await asyncio.sleep(1)
+        waits.cancel()
     assert await waits is False
     assert not work.done()
     await work
 
 
-def turned_away(seconds: int) -> faults.Fault:
-    """A 429 that asks to come back later."""
-    answer = Response(status=429, headers={"retry-after": str(seconds)})
-    return attrs.evolve(faults.status(429), answer=lambda _: answer)
-
-
-async def worker(here: Floor) -> tuple[OrderEntry, Counting]:
+async def place_turned_away(here: Floor) -> tuple[OrderEntry, Counting, asyncio.Task[Any]]:
+    """Place an order that is turned away for a minute, while the journal is unreachable."""
     journal = Counting()
-    return OrderEntry(here.client, journal, reconcile=POLICY, lease=LEASE), journal
-
-
-async def test_order_whose_claim_cannot_be_renewed_is_not_sent(here: Floor) -> None:
-    """Turned away for a minute while the journal is unreachable. Another worker has taken the order over by then."""
-    entry, journal = await worker(here)
-    here.sim.faults.add("POST", SUBMIT, turned_away(60))
+    entry = OrderEntry(here.client, journal, lease=LEASE)
+    answer = Response(status=429, headers={"retry-after": "60"})
+    here.on_submit(attrs.evolve(faults.status(429), answer=lambda _: answer))
     placing = asyncio.create_task(entry.place(here.account, order("mine")))
     await asyncio.sleep(1)
     journal.reachable = False
+    return entry, journal, placing
+
+
+async def test_order_whose_claim_cannot_be_renewed_is_not_sent(here: Floor) -> None:
+    """Another worker has taken it over by then."""
+    _, journal, placing = await place_turned_away(here)
     await asyncio.sleep(35)
-    other = OrderEntry(here.client, journal, reconcile=POLICY, lease=LEASE)
+    other = OrderEntry(here.client, journal, lease=LEASE)
     taking_over = asyncio.create_task(other.place(here.account, order("mine"), resubmit=1))
     with pytest.raises(OrderOutcomeUnknownError, match="withheld") as caught:
         await placing
@@ -218,48 +187,43 @@ async def test_order_whose_claim_cannot_be_renewed_is_not_sent(here: Floor) -> N
     assert here.sim.ledger.count("orders.submit") == 2  # the one turned away, and the other worker's
 
 
-async def test_order_is_not_sent_again_when_journaling_the_attempt_took_as_long_as_the_claim() -> None:
+@for_each("seconds, sends", [(0.9 * LEASE - 1, 2), (0.9 * LEASE + 1, 1)])
+@on_floor()
+async def test_order_is_not_sent_again_when_journaling_the_attempt_took_as_long_as_the_claim(
+    here: Floor, seconds: float, sends: int
+) -> None:
     """The claim counts from before the statement. Another worker may hold the entry when it returns."""
-    for seconds, sends in ((0.9 * LEASE - 1, 2), (0.9 * LEASE + 1, 1)):
-        async with floor() as here:
-            journal = Slow(seconds=seconds, renewals=0)
-            entry = OrderEntry(here.client, journal, reconcile=POLICY, lease=LEASE)
-            here.sim.faults.add("POST", SUBMIT, "drop_before")
-            placing = entry.place(here.account, order("mine"), resubmit=1)
-            if sends == 2:
-                assert (await placing).outcome is Outcome.PLACED
-            else:
-                with pytest.raises(OrderOutcomeUnknownError, match="withheld"):
-                    await placing
-            assert here.sim.ledger.count("orders.submit") == sends
+    journal = Counting(late=seconds)
+    journal.reachable = False
+    entry = OrderEntry(here.client, journal, lease=LEASE)
+    if sends == 2:
+        here.on_submit("drop_before")
+        assert (await entry.place(here.account, order("mine"), resubmit=1)).outcome is Outcome.PLACED
+    else:
+        assert "withheld" in str(await place_unknown(here, fault="drop_before", entry=entry, resubmit=1))
+    assert here.sim.ledger.count("orders.submit") == sends
 
 
-async def test_worker_that_takes_over_waits_one_more_lease_before_it_sends_again() -> None:
+@for_each("owner, least", [("dead", POLICY.visibility_delay + LEASE), (None, POLICY.visibility_delay)])
+@on_floor()
+async def test_worker_that_takes_over_waits_one_more_lease_before_it_sends_again(
+    here: Floor, owner: str | None, least: float
+) -> None:
     """If its clock disagrees with the journal's, the other worker may trust its claim for one more lease."""
-    waits = {}
-    for owner in ("dead", None):
-        async with floor() as here:
-            await here.client.authorize()
-            here.sim.faults.add("POST", SUBMIT, "drop_before")
-            await place_unknown(here)
-            if owner is not None:
-                (left,) = await here.journaled()
-                assert await here.journal.claim(left.key, owner=owner, lease=0)
-            began = asyncio.get_running_loop().time()
-            taking_over = OrderEntry(here.client, here.journal, reconcile=POLICY, lease=LEASE)
-            assert (await taking_over.place(here.account, order("mine"), resubmit=1)).outcome is Outcome.PLACED
-            waits[owner] = asyncio.get_running_loop().time() - began
-            assert len(here.orders("mine")) == 1
-    assert waits[None] > POLICY.visibility_delay
-    assert waits["dead"] > POLICY.visibility_delay + LEASE
+    await here.client.authorize()
+    await place_unknown(here, fault="drop_before")
+    if owner is not None:
+        (left,) = await here.journaled()
+        assert await here.journal.claim(left.key, owner=owner, lease=0)
+    began = asyncio.get_running_loop().time()
+    taking_over = OrderEntry(here.client, here.journal, lease=LEASE)
+    assert (await taking_over.place(here.account, order("mine"), resubmit=1)).outcome is Outcome.PLACED
+    assert asyncio.get_running_loop().time() - began > least
+    assert len(here.orders("mine")) == 1
 
 
 async def test_withheld_order_that_no_other_worker_took_was_not_sent(here: Floor) -> None:
-    entry, journal = await worker(here)
-    here.sim.faults.add("POST", SUBMIT, turned_away(60))
-    placing = asyncio.create_task(entry.place(here.account, order("mine")))
-    await asyncio.sleep(1)
-    journal.reachable = False
+    entry, journal, placing = await place_turned_away(here)
     placement = await placing
     assert placement.outcome is Outcome.NOT_SENT
     assert "withheld: the claim on the journal entry could not be renewed" in placement.note
@@ -269,9 +233,7 @@ async def test_withheld_order_that_no_other_worker_took_was_not_sent(here: Floor
     assert len(here.orders("mine")) == 1
 
 
-async def test_statement_that_fails_after_its_caller_was_cancelled_is_logged_and_no_unhandled_error(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_statement_that_fails_after_its_caller_was_cancelled_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     async def failing() -> None:
         await asyncio.sleep(2)
         raise JournalError("no connection")
@@ -295,19 +257,15 @@ def client_of(name: str = "sandbox", **session: Any) -> Any:
 
 
 def test_context_has_key_time_and_lease() -> None:
-    keys = {
-        context_of(client_of(name), MemoryJournal(), 30.0).key_of("A1", "mine") for name in ("sandbox", "production")
-    }
-    assert {key.environment for key in keys} == {"sandbox", "production"}
-    assert {key.origin for key in keys} == {"https://api.example.com"}
-    assert {(key.account_number, key.external_identifier) for key in keys} == {("A1", "mine")}
+    for name in ("sandbox", "production"):
+        key = context_of(client_of(name), MemoryJournal(), 30.0).key_of("A1", "mine")
+        assert key == EntryKey("https://api.example.com", name, "A1", "mine")
     known: list[datetime | None] = [None, THERE]
     context = context_of(client_of(service_now=lambda: known[0]), MemoryJournal(), 30.0)
     assert abs(context.now() - datetime.now(UTC)) < timedelta(minutes=1)
     known.pop(0)
     assert context.now() == THERE
-    context = context_of(client_of(), MemoryJournal(), 12.5)
-    assert context.attempts.lease == 12.5
+    assert context_of(client_of(), MemoryJournal(), 12.5).attempts.lease == 12.5
     with pytest.raises(ConfigurationError, match="a crashed worker would hold its claims forever"):
         context_of(client_of(), MemoryJournal(), None)  # type: ignore[arg-type]
 
@@ -321,38 +279,27 @@ def test_journal_without_one_of_its_methods_is_rejected(name: str) -> None:
         context_of(client_of(), journal, 30.0)
 
 
-class Streams:
-    """Streams that ring for one account alone."""
+def test_account_without_events_has_no_doorbell_and_raises_no_error() -> None:
+    """An order may have been sent: its outcome is found by polling then."""
 
-    def check_account(self) -> None:
-        pass
-
-    def doorbell(self, account_numbers: Any, events: frozenset[str]) -> Any:
+    def doorbell(account_numbers: Any, events: frozenset[str]) -> Any:
         if account_numbers != ("A1",):
             raise InvalidRequestError("no events of this account")
         return ("doorbell of A1", events)
 
-
-def test_account_without_events_has_no_doorbell_and_raises_no_error() -> None:
-    """An order may have been sent: its outcome is found by polling then."""
     client = client_of()
-    client.stream = Streams()
+    client.stream = SimpleNamespace(check_account=lambda: None, doorbell=doorbell)
     context = context_of(client, MemoryJournal(), 30.0, push=True)
     assert context.bell("A1") == ("doorbell of A1", {"Order", "ComplexOrder"})
     assert context.bell("") is None
     assert context_of(client, MemoryJournal(), 30.0).bell("A1") is None
 
 
-class Session:
-    """A session without an engine, such as a program's own executor."""
-
-
 def test_memory_journal_is_shared_by_the_clients_of_a_session_without_an_engine() -> None:
-    first, second = Session(), Session()
-    environment = Environment.sandbox("https://api.example.com/v1")
-    journals = [
-        context_of(SimpleNamespace(session=session, environment=environment), None, 30.0).journal  # type: ignore[arg-type]
-        for session in (first, first, second)
+    first, second = (type("Session", (), {})() for _ in range(2))  # such as a program's own executor
+    clients: list[Any] = [
+        SimpleNamespace(session=session, environment=client_of().environment) for session in (first, first, second)
     ]
-    assert journals[0] is journals[1]
-    assert journals[0] is not journals[2]
+    one, same, other = (context_of(client, None, 30.0).journal for client in clients)
+    assert one is same
+    assert one is not other

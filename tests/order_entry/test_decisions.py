@@ -2,6 +2,7 @@ import itertools
 import math
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 import attrs
 import pytest
@@ -86,15 +87,10 @@ def test_what_each_end_of_a_request_proves(error: errors.BrokerageError, fate: D
     assert is_permanent(error) is (refused or settings or dead_grant)
 
 
-def test_a_hopeless_look_is_the_last() -> None:
-    polls = [Poll(at=0.5), Poll(at=1.5, complete=False, permanent=True)]
-    assert next_poll(ReconcilePolicy(), polls) is SearchResult.UNDETERMINED
-
-
 # The whole table: fate, earlier doubt, finding, resubmits left -> decision
 P, R, N, U, L, S = (Outcome.PLACED, Outcome.REFUSED, Outcome.NOT_SENT, Outcome.UNKNOWN, Step.SEARCH, Step.RESUBMIT)
 TABLE = {
-    # (fate, doubt): not looked, found, absent, absent with a resubmit left, undetermined, conflict
+    # (fate, doubt): not looked, found, absent, absent with resubmits left, undetermined, conflict
     (DeliveryOutcome.CONFIRMED, False): (P, P, P, P, P, P),
     (DeliveryOutcome.CONFIRMED, True): (P, P, P, P, P, P),
     (DeliveryOutcome.ACCEPTED, False): (L, P, U, U, U, U),
@@ -106,47 +102,16 @@ TABLE = {
     (DeliveryOutcome.UNKNOWN, False): (L, P, U, S, U, U),
     (DeliveryOutcome.UNKNOWN, True): (L, P, U, S, U, U),
 }
-COLUMNS = [
-    (None, 0),
-    (SearchResult.FOUND, 0),
-    (SearchResult.ABSENT, 0),
-    (SearchResult.ABSENT, 1),
-    (SearchResult.UNDETERMINED, 1),
-    (SearchResult.CONFLICT, 1),
-]
+FOUND, ABSENT, UNDETERMINED = SearchResult.FOUND, SearchResult.ABSENT, SearchResult.UNDETERMINED
+COLUMNS = {None: 0, FOUND: 1, ABSENT: 2, UNDETERMINED: 4, SearchResult.CONFLICT: 5}
 
 
 @for_each("fate, doubt", list(itertools.product(DeliveryOutcome, (False, True))))
 def test_every_line_of_the_decision_table(fate: DeliveryOutcome, doubt: bool) -> None:
-    row = tuple(decide(fate, finding, doubt=doubt, resubmits_left=left) for finding, left in COLUMNS)
-    assert row == TABLE[fate, doubt]
-
-
-@given(
-    st.sampled_from(DeliveryOutcome),
-    st.sampled_from([None, *SearchResult]),
-    st.booleans(),
-    st.integers(min_value=0, max_value=3),
-)
-def test_what_must_hold_in_every_line(
-    fate: DeliveryOutcome, finding: SearchResult | None, doubt: bool, left: int
-) -> None:
-    decision = decide(fate, finding, doubt=doubt, resubmits_left=left)
-    if decision is Step.RESUBMIT:  # only on request, and only after a search found no order
-        assert left > 0
-        assert finding is SearchResult.ABSENT
-        assert fate in (DeliveryOutcome.UNKNOWN, DeliveryOutcome.NOT_SENT)
-    if decision is Outcome.NOT_SENT:  # only when no submit at all can have arrived
-        assert fate is DeliveryOutcome.NOT_SENT
-        assert not doubt
-    if decision is Outcome.REFUSED:
-        assert fate is DeliveryOutcome.REFUSED
-    if decision is Outcome.PLACED:  # only when confirmed or found
-        assert fate is DeliveryOutcome.CONFIRMED or finding is SearchResult.FOUND
-    if finding is SearchResult.FOUND and (doubt or fate not in (DeliveryOutcome.REFUSED, DeliveryOutcome.NOT_SENT)):
-        assert decision is Outcome.PLACED
-    if finding is not None:  # looking once is enough
-        assert decision is not Step.SEARCH
+    for finding, column in COLUMNS.items():
+        for left in range(4):
+            expected = TABLE[fate, doubt][column + (left > 0 and finding is ABSENT)]
+            assert decide(fate, finding, doubt=doubt, resubmits_left=left) is expected, (finding, left)
 
 
 PLANS = st.builds(
@@ -161,9 +126,7 @@ PLANS = st.builds(
 
 
 @given(PLANS, st.lists(st.booleans(), max_size=400), st.one_of(st.none(), st.floats(0, 100)))
-def test_looking_always_ends_and_never_concludes_too_early(
-    plan: ReconcilePolicy, readable: list[bool], appears: float | None
-) -> None:
+def test_looking_ends_and_never_too_early(plan: ReconcilePolicy, readable: list[bool], appears: float | None) -> None:
     """The lists are readable or not, look by look. The order is listed from ``appears`` on, or never."""
     polls: list[Poll] = []
     answers = iter(readable)
@@ -173,10 +136,10 @@ def test_looking_always_ends_and_never_concludes_too_early(
         polls.append(Poll(at=step, complete=complete, found=complete and appears is not None and step >= appears))
         assert len(polls) < 2000
     settled = [poll for poll in polls if poll.complete and poll.at >= plan.visibility_delay]
-    if step is SearchResult.ABSENT:
+    if step is ABSENT:
         assert len(settled) >= plan.confirmations
         assert appears is None or appears > settled[0].at
-    elif step is SearchResult.FOUND:
+    elif step is FOUND:
         assert polls[-1].found
     else:
         assert polls[-1].at >= max(plan.give_up, plan.visibility_delay)
@@ -195,88 +158,73 @@ def polled(
 
 @given(PLANS, st.floats(0, 60))
 def test_what_is_listed_within_the_settling_time_is_never_absent(plan: ReconcilePolicy, appears: float) -> None:
-    assert polled(plan, appears=min(appears, plan.visibility_delay))[1] is SearchResult.FOUND
-
-
-def test_the_usual_plan_looks_at_these_times() -> None:
-    polls, result = polled(ReconcilePolicy())
-    assert [poll.at for poll in polls] == [0.5, 1.5, 3.5, 7.5, 12.5, 17.5, 20.0, 25.0]
-    assert result is SearchResult.ABSENT
+    assert polled(plan, appears=min(appears, plan.visibility_delay))[1] is FOUND
 
 
 def test_policy_takes_numbers_that_a_clock_can_reach_and_no_others() -> None:
-    for name in ("visibility_delay", "first", "factor", "max_interval", "confirmations", "give_up"):
-        for value in (-1, float("nan"), None, "1", True, Decimal(1), float("inf"), 10**400):
-            if (name, value) != ("confirmations", 10**400):
-                with pytest.raises(errors.ConfigurationError, match=rf"ReconcilePolicy\.{name}"):
-                    ReconcilePolicy(**{name: value})  # type: ignore[arg-type]
-    for name in ("first", "max_interval"):
-        with pytest.raises(errors.ConfigurationError, match=f"{name} must be a finite number greater than 0, got 0"):
-            ReconcilePolicy(**{name: 0})
-    with pytest.raises(
-        errors.ConfigurationError, match=r"factor must be a finite number of at least 1 and at most 1000, got"
-    ):
-        ReconcilePolicy(factor=1000.5)
+    wrong: list[tuple[str, Any, str]] = [
+        *itertools.product(
+            ("visibility_delay", "first", "factor", "max_interval", "give_up"),
+            (-1, float("nan"), None, "1", True, Decimal(1), float("inf"), 10**400),
+            [""],
+        ),
+        *(("confirmations", value, "") for value in (-1, float("nan"), None, "1", True, Decimal(1), float("inf"))),
+        *((name, 0, " must be a finite number greater than 0, got 0") for name in ("first", "max_interval")),
+        ("factor", 1000.5, " must be a finite number of at least 1 and at most 1000, got"),
+    ]
+    for name, value, words in wrong:
+        with pytest.raises(errors.ConfigurationError, match=rf"ReconcilePolicy\.{name}{words}"):
+            ReconcilePolicy(**{name: value})
     for factor in (1, 1000):
         policy = ReconcilePolicy(visibility_delay=0, factor=factor, give_up=0)
         assert (policy.visibility_delay, policy.factor, policy.give_up) == (0, factor, 0)
 
 
 def test_pauses_grow_up_to_the_longest_whatever_the_factor() -> None:
+    polls, result = polled(ReconcilePolicy())
+    assert [poll.at for poll in polls] == [0.5, 1.5, 3.5, 7.5, 12.5, 17.5, 20.0, 25.0]
+    assert result is ABSENT
     plan = ReconcilePolicy(first=1e-3, factor=1000, max_interval=1, give_up=500)
     polls, result = polled(plan, complete=False)
-    assert result is SearchResult.UNDETERMINED
+    assert result is UNDETERMINED
     assert 500 <= len(polls) <= 504
-
-
-def of(status: str | None, replacing_order_id: str | None = None) -> Order:
-    return Order(status=OrderStatus(status) if status else None, replacing_order_id=replacing_order_id)
+    hopeless = [Poll(at=0.5), Poll(at=1.5, complete=False, permanent=True)]
+    assert next_poll(ReconcilePolicy(), hopeless) is UNDETERMINED
 
 
 C, D = DeliveryOutcome.CONFIRMED, DeliveryOutcome.REFUSED
 
 
 @for_each(
-    "status, successor, shown, settled",  # settled: what a poll after the visibility delay shows
+    "says, status, successor, shown, settled",  # settled: what a poll after the visibility delay shows
     [
-        ("Cancelled", None, None, C),  # a replaced order may read so before it names the new one
-        ("Cancelled", "78", D, D),
-        ("Cancel Requested", None, C, C),
-        ("Cancel Requested", "78", C, C),
-        ("Filled", None, D, D),
-        ("Filled", "78", D, D),
-        ("Expired", None, D, D),
-        ("Rejected", None, D, D),
-        ("Live", None, None, None),
-        ("Live", "78", None, None),
-        ("Received", None, None, None),
-        ("Contingent", None, None, None),
-        (None, None, None, None),
+        (cancel_shown, "Cancelled", None, None, C),  # a replaced order may read so before it names the new one
+        (cancel_shown, "Cancelled", "78", D, D),
+        (cancel_shown, "Cancel Requested", None, C, C),
+        (cancel_shown, "Cancel Requested", "78", C, C),
+        (cancel_shown, "Filled", None, D, D),
+        (cancel_shown, "Filled", "78", D, D),
+        (cancel_shown, "Expired", None, D, D),
+        (cancel_shown, "Rejected", None, D, D),
+        (cancel_shown, "Live", None, None, None),
+        (cancel_shown, "Live", "78", None, None),
+        (cancel_shown, "Received", None, None, None),
+        (cancel_shown, "Contingent", None, None, None),
+        (cancel_shown, None, None, None, None),
+        (replace_shown, "Cancelled", "78", C, C),
+        (replace_shown, "Live", "78", C, C),
+        (replace_shown, "Live", None, None, None),
+        (replace_shown, "Replace Requested", None, None, None),
+        (replace_shown, "Cancelled", None, None, D),
+        *((replace_shown, status, None, D, D) for status in TERMINAL - {"Cancelled"}),
     ],
 )
-def test_what_a_status_says_about_a_cancellation(
-    status: str | None, successor: str | None, shown: DeliveryOutcome | None, settled: DeliveryOutcome | None
+def test_what_an_order_says_about_its_cancellation_and_its_replacement(
+    says: Any, status: str | None, successor: str | None, shown: DeliveryOutcome | None, settled: DeliveryOutcome | None
 ) -> None:
-    assert cancel_shown(of(status, successor)) is shown
-    assert cancel_shown(of(status, successor), settled=True) is settled
-
-
-@for_each(
-    "status, successor, shown, settled",
-    [
-        ("Cancelled", "78", C, C),
-        ("Live", "78", C, C),
-        ("Live", None, None, None),
-        ("Replace Requested", None, None, None),
-        ("Cancelled", None, None, D),  # a replaced order may read so before it names the new one
-        *((status, None, D, D) for status in TERMINAL - {"Cancelled"}),
-    ],
-)
-def test_what_the_original_says_about_its_replacement(
-    status: str, successor: str | None, shown: DeliveryOutcome | None, settled: DeliveryOutcome | None
-) -> None:
-    assert replace_shown(of(status, successor)) is shown
-    assert replace_shown(of(status, successor), settled=True) is settled
+    seen = Order(status=OrderStatus(status) if status else None, replacing_order_id=successor)
+    assert says(seen) is shown
+    assert says(seen, settled=True) is settled
 
 
 def test_what_a_complex_order_says_about_its_edit() -> None:
@@ -324,8 +272,3 @@ def test_cancellation_of_a_complex_order_as_its_components_show_it(
     assert complex_cancel_shown(attrs.evolve(seen, terminal_at=datetime.now(UTC))) is shown
     replaced = attrs.evolve(seen.orders[0], replacing_order_id="8") if seen.orders else Order()
     assert complex_cancel_shown(attrs.evolve(seen, orders=(replaced, *(seen.orders or ())[1:])), settled=True) is None
-
-
-def test_results_of_a_search_are_words() -> None:
-    """They are the codes of an unknown outcome, which callers compare."""
-    assert [str(each) for each in SearchResult] == ["found", "absent", "undetermined", "conflict"]

@@ -15,9 +15,10 @@ from brokerage_async.errors import ConfigurationError, InvalidRequestError, Orde
 from brokerage_async.journal import EntryState, MemoryJournal
 from brokerage_async.order_entry import ChangeOutcome, OrderChange, OrderEntry, OrderGuard, Outcome, Placement
 from brokerage_async.order_entry.exposure import shows_quantity, underlying_of, value_of
+from tests.tables import for_each
 from tests.trading import (
-    SUBMIT,
     Floor,
+    HookedJournal,
     bracket_order,
     cancelled,
     edit,
@@ -27,7 +28,6 @@ from tests.trading import (
     on_floor,
     order,
     place_unknown,
-    slow_journal,
 )
 
 pytestmark = pytest.mark.virtual_time
@@ -57,16 +57,10 @@ def stopped_by(placement: Placement) -> str:
     return " ".join(str(each.code) for each in error.errors)
 
 
-def code_of(result: Placement | OrderChange) -> str | None:
-    """Return the code of the error that a result carries."""
+def codes_of(result: Placement | OrderChange) -> list[str | None]:
+    """Return the code of the error that a result carries, and those of its details."""
     assert result.error is not None
-    return result.error.code
-
-
-def caps_of(change: OrderChange) -> list[str | None]:
-    """Return the caps that a replacement was refused for."""
-    assert change.error is not None
-    return [each.code for each in change.error.errors]
+    return [result.error.code, *(each.code for each in result.error.errors)]
 
 
 CAPS: dict[str, tuple[dict[str, Any], list[models.NewOrder], list[str]]] = {
@@ -106,8 +100,6 @@ async def test_cap_is_free_again_when_its_window_has_passed(here: Floor) -> None
     first = (await entry.place(here.account, buy(10))).require()
     refused = await entry.place(here.account, buy(5))
     assert stopped_by(refused) == "max_value_per_minute"
-    assert refused.error is not None
-    assert first.opened_at is not None
     free_at = first.opened_at.timestamp() + 60
     assert refused.error.retry_after == pytest.approx(free_at - here.sim.clock.now(), abs=1)
     assert "100 of 100 dollars are used, this one needs 50: free again at 20" in refused.error.message
@@ -115,18 +107,16 @@ async def test_cap_is_free_again_when_its_window_has_passed(here: Floor) -> None
     (await entry.place(here.account, buy(5))).require()
     never = await entry.place(here.account, buy(16))
     assert "it can never have as much" in str(never.error)
-    assert never.error is not None
     assert never.error.retry_after is None
 
 
 async def test_only_refused_and_unsent_orders_give_their_share_back(here: Floor) -> None:
     entry = guarded(here, max_orders_per_day=2, max_value_per_day=200)
     for fault, expected in (("status(422)", REFUSED), ("refuse", Outcome.NOT_SENT)):
-        here.sim.faults.add("POST", SUBMIT, fault, times=5)
+        here.on_submit(fault, times=5)
         assert (await entry.place(here.account, buy(20))).outcome is expected
         here.sim.faults.clear()
-    here.sim.faults.add("POST", SUBMIT, "drop_before", times=1)
-    await place_unknown(attrs.evolve(here, entry=entry))
+    await place_unknown(here, entry=entry, fault="drop_before")
     (await entry.place(here.account, buy(10))).require()
     assert stopped_by(await entry.place(here.account, buy(1))) == "max_value_per_day max_orders_per_day"
 
@@ -148,26 +138,26 @@ async def test_market_order_is_valued_by_the_far_side_of_one_quote(here: Floor) 
 
 
 async def test_net_position_counts_positions_and_working_orders_at_worst(here: Floor) -> None:
+    """That of options counts by underlying, whatever their root is."""
     hold(here, quantity=10)
     entry = guarded(here, max_net_quantity=15)
     sell = tickets.limit(tickets.sell_to_close("AAPL", 10), price="900")
     sold = (await entry.place(here.account, sell)).require()  # at worst 0, and still 10 if it is not filled
     await entry.cancel(here.account, sold.order_id, wait=True)
-    assert stopped_by(await entry.place(here.account, buy(6))) == "max_net_quantity"
-    (await entry.place(here.account, buy(5))).require()
-    assert stopped_by(await entry.place(here.account, buy(1))) == "max_net_quantity"
-    (await entry.place(here.account, buy(15, symbol="MSFT"))).require()
-
-
-async def test_net_position_of_options_counts_by_underlying_whatever_their_root_is(here: Floor) -> None:
     option = (await here.client.option_chains.flat("BRK/B"))[-1].symbol
     assert option.startswith("BRKB ")
-    entry = guarded(here, max_net_quantity=15)
-    (await entry.place(here.account, buy(10, symbol="BRK/B"))).require()
-    calls = tickets.limit(tickets.buy_to_open(option, 6), price=1)
-    assert stopped_by(await entry.place(here.account, calls)) == "max_net_quantity"
-    (await entry.place(here.account, attrs.evolve(calls, legs=(tickets.buy_to_open(option, 5),)))).require()
-    assert stopped_by(await entry.place(here.account, buy(1, symbol="BRK/B"))) == "max_net_quantity"
+    for ticket, stopped in (
+        (buy(6), "max_net_quantity"),
+        (buy(5), ""),
+        (buy(1), "max_net_quantity"),
+        (buy(15, symbol="MSFT"), ""),
+        (buy(10, symbol="BRK/B"), ""),
+        (tickets.limit(tickets.buy_to_open(option, 6), price=1), "max_net_quantity"),
+        (tickets.limit(tickets.buy_to_open(option, 5), price=1), ""),
+        (buy(1, symbol="BRK/B"), "max_net_quantity"),
+    ):
+        placement = await entry.place(here.account, ticket)
+        assert ("" if placement.outcome is PLACED else stopped_by(placement)) == stopped, ticket
 
 
 def test_order_whose_quantity_is_not_listed_counts_by_its_share() -> None:
@@ -182,10 +172,8 @@ def test_order_whose_quantity_is_not_listed_counts_by_its_share() -> None:
 
 
 async def test_many_orders_at_once_never_pass_a_cap(here: Floor) -> None:
-    caps = {"max_value_per_day": 500, "max_net_quantity": 60}
-    entries = [guarded(here, **caps) for _ in range(4)]
-    placing = [entries[n % 4].place(here.account, buy(10)) for n in range(12)]
-    placements = await asyncio.gather(*placing)
+    entries = [guarded(here, max_value_per_day=500, max_net_quantity=60) for _ in range(4)]
+    placements = await asyncio.gather(*(entries[n % 4].place(here.account, buy(10)) for n in range(12)))
     assert [each.outcome for each in placements].count(PLACED) == 5
 
 
@@ -199,15 +187,12 @@ async def test_complex_order_counts_what_it_opens(here: Floor) -> None:
     assert stopped_by(refused) == "max_order_value"
 
 
-async def test_replacement_is_journaled_and_counts_the_value_that_it_adds(
-    here: Floor, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_replacement_is_journaled_and_counts_what_it_adds(here: Floor, caplog: pytest.LogCaptureFixture) -> None:
     entry = guarded(here, max_order_value=130, max_value_per_day=120, max_orders_per_day=2)
     placed = (await entry.place(here.account, buy(10), label="dip")).require()
     for price, cap in (("14", "max_order_value"), ("13", "max_value_per_day")):
         change = await entry.replace(here.account, placed.order_id, edit(price))
-        assert (change.outcome, code_of(change), caps_of(change)) == (ChangeOutcome.REFUSED, "guard_refused", [cap])
-        assert change.error is not None
+        assert (change.outcome, codes_of(change)) == (ChangeOutcome.REFUSED, ["guard_refused", cap])
         assert f"the replacement of order {placed.order_id}" in change.error.message
     change = await entry.replace(here.account, placed.order_id, edit("12"))
     assert change.outcome is ChangeOutcome.APPLIED
@@ -215,41 +200,44 @@ async def test_replacement_is_journaled_and_counts_the_value_that_it_adds(
     assert (journaled.state, journaled.replaces, journaled.label) == (EntryState.PLACED, placed.order_id, "dip")
     assert journaled.order_id == change.order_id
     change = await entry.edit(here.account, change.order_id, edit("11"))
-    assert caps_of(change) == ["max_orders_per_day"]
+    assert codes_of(change) == ["guard_refused", "max_orders_per_day"]
     assert "2 of 2 orders are used" in str(change.error)
     assert "could not record" not in caplog.text
 
 
-async def test_replacement_that_a_crash_interrupts_is_recovered() -> None:
-    for fault, outcome in (("drop_after", PLACED), ("drop_before", Outcome.UNKNOWN)):
-        async with floor() as here:
-            placed = (await here.entry.place(here.account, buy(10))).require()
-            here.sim.faults.add("PUT", r"/orders/\d+$", fault, times=1)
-            await cancelled(here.entry.replace(here.account, placed.order_id, edit()), 1)
-            said = list[str]()
-            found = await here.another_entry().recover(report=said.append)
-            assert [each.outcome for each in found] == [outcome]
-            assert found[0].order_id != placed.order_id
-            assert len(said) == 1
-            assert said[0].startswith(f"searches for 1 order of account {here.account} until found, at most until ")
-            entry = (await here.journaled())[-1]
-            assert entry.state is (EntryState.PLACED if outcome is PLACED else EntryState.OPEN)
+@for_each("fault, outcome", [("drop_after", PLACED), ("drop_before", Outcome.UNKNOWN)])
+@on_floor()
+async def test_replacement_that_a_crash_interrupts_is_recovered(here: Floor, fault: str, outcome: Outcome) -> None:
+    placed = (await here.entry.place(here.account, buy(10))).require()
+    here.sim.faults.add("PUT", r"/orders/\d+$", fault, times=1)
+    await cancelled(here.entry.replace(here.account, placed.order_id, edit()), 1)
+    said = list[str]()
+    [found] = await here.another_entry().recover(report=said.append)
+    assert found.outcome is outcome
+    assert found.order_id != placed.order_id
+    [line] = said
+    assert line.startswith(f"searches for 1 order of account {here.account} until found, at most until ")
+    entry = (await here.journaled())[-1]
+    assert entry.state is (EntryState.PLACED if outcome is PLACED else EntryState.OPEN)
 
 
 async def test_halt_stops_everything_but_cancellations_until_it_is_resumed(here: Floor) -> None:
-    entry = here.entry
+    entry, another = here.entry, here.another_entry()
     placed = (await entry.place(here.account, buy(10))).require()
+    here.on_submit("refuse", times=5)
+    assert (await entry.place(here.account, order("mine"))).outcome is Outcome.NOT_SENT
+    here.sim.faults.clear()
     assert await entry.halt("the model drifts") == []
     await entry.halt("again")
-    another = here.another_entry()
     sent = len(here.wire.bodies["orders.submit"])
     for stopped in (
+        await entry.place(here.account, order("mine")),
         await another.place(here.account, buy(1)),
         await another.place_complex(here.account, bracket_order()),
         await another.replace(here.account, placed.order_id, edit()),
         await another.edit(here.account, placed.order_id, edit()),
     ):
-        assert (stopped.outcome, code_of(stopped)) == ("refused", "halted")
+        assert (stopped.outcome, codes_of(stopped)) == ("refused", ["halted"])
         assert "the model drifts" in str(stopped.error)
     assert (len(here.wire.bodies["orders.submit"]), here.wire.bodies["orders.replace"]) == (sent, [])
     assert [halt.reason for halt in (await another.status()).halts] == ["the model drifts"]
@@ -263,18 +251,19 @@ async def test_halt_of_an_account_or_a_label_stops_no_other(here: Floor) -> None
     await here.entry.halt("label", label="dip")
     await here.entry.halt("account", account_number="another")
     assert (await here.entry.place(here.account, buy(1), label="dip")).outcome is REFUSED
-    placed = (await here.entry.place(here.account, buy(1), label="other")).require()
+    placed = (await here.entry.place(here.account, order("mine"), label="other")).require()
     (await here.entry.place(here.account, buy(1))).require()
     await here.entry.halt("label", label="other")
-    change = await here.entry.replace(here.account, placed.order_id, edit())
-    assert code_of(change) == "halted"  # it has the label of its original
+    for name in (None, "another"):  # a replacement has the label of its original, whatever its name is
+        change = await here.entry.replace(here.account, placed.order_id, edit(external_identifier=name))
+        assert (change.outcome, codes_of(change)) == (ChangeOutcome.REFUSED, ["halted"])
     assert not await here.entry.resume()
     assert await here.entry.resume(label="dip")
     (await here.entry.place(here.account, buy(1), label="dip")).require()
 
 
 async def test_halt_returns_the_attempts_before_it_and_stops_the_next_one(here: Floor) -> None:
-    here.sim.faults.add("POST", SUBMIT, "drop_before", times=2)
+    here.on_submit("drop_before", times=2)
     placing = asyncio.create_task(here.entry.place(here.account, order("mine"), resubmit=1))
     await asyncio.sleep(2)
     recorded = await here.another_entry().halt("enough")
@@ -287,91 +276,63 @@ async def test_halt_returns_the_attempts_before_it_and_stops_the_next_one(here: 
     (await here.entry.place(here.account, order("mine"), resubmit=1)).require()
 
 
-async def test_unsent_order_is_halted_under_its_old_identifier(here: Floor) -> None:
-    here.sim.faults.add("POST", SUBMIT, "refuse", times=5)
-    assert (await here.entry.place(here.account, order("mine"))).outcome is Outcome.NOT_SENT
-    here.sim.faults.clear()
-    await here.entry.halt("enough")
-    assert code_of(await here.entry.place(here.account, order("mine"))) == "halted"
-
-
-async def test_outcomes_that_repeat_halt_the_journal() -> None:
+async def test_outcomes_that_repeat_halt_the_journal(here: Floor) -> None:
+    for _ in range(3):  # of one order, they count as one
+        entry = guarded(here, max_order_quantity=1, halt_after_refusals=(2, 3600.0))
+        assert stopped_by(await entry.place(here.account, order("mine"))) == "max_order_quantity"
+    assert await here.journal.halts() == []
+    await here.entry.resume()
     for rule, fault in (("halt_after_refusals", "status(422)"), ("halt_after_unknown", "drop_before")):
-        async with floor() as here:
-            entries = [guarded(here, **{rule: (3, 3600.0)}) for _ in range(3)]
-            for number in range(4):
-                here.sim.faults.add("POST", SUBMIT, fault, times=1)
-                (placement,) = await asyncio.gather(
-                    entries[number % 3].place(here.account, buy(1)), return_exceptions=True
-                )
-                code = getattr(placement, "error", None) and placement.error.code  # type: ignore[union-attr]
-                assert (code == "halted") is (number == 3), (rule, number, placement)
-            [halt] = (await here.entry.status()).halts
-            assert halt.reason.startswith("automatic: 3 times ")
-            await here.entry.resume()
-            here.sim.faults.clear()
-            (await here.entry.place(here.account, buy(1))).require()
+        entries = [guarded(here, **{rule: (3, 3600.0)}) for _ in range(3)]
+        for number in range(4):
+            here.on_submit(fault)
+            (placement,) = await asyncio.gather(entries[number % 3].place(here.account, buy(1)), return_exceptions=True)
+            code = getattr(placement, "error", None) and placement.error.code  # type: ignore[union-attr]
+            assert (code == "halted") is (number == 3), (rule, number, placement)
+        [halt] = (await here.entry.status()).halts
+        assert halt.reason.startswith("automatic: 3 times ")
+        await here.entry.resume()
+        here.sim.faults.clear()
+        (await here.entry.place(here.account, buy(1))).require()
 
 
-async def test_call_cancelled_while_its_outcome_is_counted_tells_it_and_is_counted() -> None:
-    for call, fault, told in (
+@for_each(
+    "call, fault, told",
+    [
         ("place", "status(422)", "was refused"),
         ("place_complex", "status(422)", "was refused"),
         ("place", "drop_before", "may have been placed: recover() will look for it"),
         ("replace", "status(422)", "ended as refused (order {})"),
         ("edit", "status(422)", "ended as refused (order {})"),
-    ):
-        async with floor() as here:
-            journal, counting = slow_journal("trip", 60), asyncio.Event()
-            slow = journal.trip
+    ],
+)
+@on_floor()
+async def test_call_cancelled_while_counted_tells_how_it_ended(here: Floor, call: str, fault: str, told: str) -> None:
+    counting = asyncio.Event()
 
-            async def trip(*names: Any, slow: Any = slow, counting: asyncio.Event = counting, **values: Any) -> bool:
-                counting.set()
-                return bool(await slow(*names, **values))
+    async def trip(counted: Any, *names: Any, **values: Any) -> bool:
+        counting.set()
+        await asyncio.sleep(60)
+        return bool(await counted(*names, **values))
 
-            journal.trip = trip  # type: ignore[method-assign]
-            guard = OrderGuard(halt_after_unknown=(1, 3600.0), halt_after_refusals=(1, 3600.0))
-            entry = OrderEntry(here.client, journal, guard=guard)
-            placed = (await entry.place(here.account, order())).require()
-            await asyncio.sleep(5)
-            of_a_change: tuple[Any, ...] = (placed.order_id, edit())
-            terms = {"place": (order("mine"),), "place_complex": (bracket_order("mine"),)}.get(call, of_a_change)
-            here.sim.faults.add("POST", r"orders$", fault)
-            here.sim.faults.add("PATCH" if call == "edit" else "PUT", r"/orders/\d+$", fault)
-            calling = asyncio.create_task(getattr(entry, call)(here.account, *terms))
-            await counting.wait()
-            error = await cancelled(calling, 0)
-            assert error.account_number == here.account, (call, fault)
-            assert error.__notes__[0].endswith(told.format(placed.order_id)), (call, fault, error.__notes__)
-            if call.startswith("place"):
-                assert error.external_identifier == "mine"
-                assert (error.placement and error.placement.outcome) == (REFUSED if "refused" in told else None)
-            assert len(await journal.halts()) == 1, (call, fault)
-
-
-async def test_outcomes_of_one_order_halt_nothing_however_often_it_is_placed(here: Floor) -> None:
-    for _ in range(3):
-        entry = guarded(here, max_order_quantity=1, halt_after_refusals=(2, 3600.0))
-        assert stopped_by(await entry.place(here.account, order("mine"))) == "max_order_quantity"
-    assert await here.journal.halts() == []
-
-
-async def test_replacement_under_another_name_is_halted_with_the_label_of_its_original(here: Floor) -> None:
-    placed = (await here.entry.place(here.account, order("mine"), label="mean")).require()
-    assert placed.order_id is not None
-    await here.entry.halt("too wild", label="mean")
-    change = await here.entry.replace(here.account, placed.order_id, edit(external_identifier="other"))
-    assert (change.outcome, code_of(change)) == (ChangeOutcome.REFUSED, "halted")
-
-
-async def test_scope_without_a_name_is_refused(here: Floor) -> None:
-    await here.entry.halt("all")
-    for scope in ({"account_number": ""}, {"label": ""}, {"account_number": 5}):
-        for call in (here.entry.resume, lambda **scope: here.entry.halt("why", **scope)):
-            with pytest.raises(InvalidRequestError, match="must be a"):
-                await call(**scope)
-    [halt] = await here.journal.halts()
-    assert (halt.account_number, halt.label) == (None, None)
+    journal = HookedJournal(trip=trip)
+    entry = OrderEntry(
+        here.client, journal, guard=OrderGuard(halt_after_unknown=(1, 3600.0), halt_after_refusals=(1, 3600.0))
+    )
+    placed = (await entry.place(here.account, order())).require()
+    await asyncio.sleep(5)
+    terms = {"place": (order("mine"),), "place_complex": (bracket_order("mine"),)}
+    here.sim.faults.add("POST", r"orders$", fault)
+    here.sim.faults.add("PATCH" if call == "edit" else "PUT", r"/orders/\d+$", fault)
+    calling = asyncio.create_task(getattr(entry, call)(here.account, *terms.get(call, (placed.order_id, edit()))))
+    await counting.wait()
+    error = await cancelled(calling, 0)
+    assert error.account_number == here.account
+    assert error.__notes__[0].endswith(told.format(placed.order_id))
+    if call in terms:
+        assert error.external_identifier == "mine"
+        assert (error.placement and error.placement.outcome) == (REFUSED if "refused" in told else None)
+    assert len(await journal.halts()) == 1
 
 
 async def test_pruned_identifier_stays_used_and_its_share_counted(here: Floor) -> None:
@@ -388,7 +349,7 @@ async def test_pruned_identifier_stays_used_and_its_share_counted(here: Floor) -
     assert stopped_by(await entry.place(here.account, order("another"))) == "max_orders_per_day"
 
 
-async def test_guard_refuses_values_that_make_no_sense(here: Floor) -> None:
+async def test_values_that_make_no_sense_are_refused(here: Floor) -> None:
     for values in (
         {"max_order_value": 1.5}, {"max_order_value": -1}, {"max_orders_per_day": "3"}, {"symbols": "AAPL"},
         {"halt_after_unknown": 3}, {"halt_after_unknown": (1, 86_401)},
@@ -399,9 +360,16 @@ async def test_guard_refuses_values_that_make_no_sense(here: Floor) -> None:
     assert OrderGuard(max_order_value="1.50").max_order_value == Decimal("1.50")
     with pytest.raises(ConfigurationError, match="guard must be an OrderGuard"):
         here.client.order_entry(MemoryJournal(), guard={"max_order_value": 1})  # type: ignore[arg-type]
+    await here.entry.halt("all")
+    for scope in ({"account_number": ""}, {"label": ""}, {"account_number": 5}):
+        for call in (here.entry.resume, lambda **scope: here.entry.halt("why", **scope)):
+            with pytest.raises(InvalidRequestError, match="must be a"):
+                await call(**scope)
+    [halt] = await here.journal.halts()
+    assert (halt.account_number, halt.label) == (None, None)
 
 
-async def test_every_component_keeps_the_lists_and_the_quantity_of_one_order() -> None:
+async def test_every_component_keeps_the_lists_and_the_quantity_of_one_order(here: Floor) -> None:
     def entry_with_exits(symbol: str, quantity: int) -> models.NewComplexOrder:
         exits = tickets.sell_to_close(symbol, quantity)
         profit, loss = tickets.limit(exits, price="900"), tickets.stop(exits, trigger="5")
@@ -415,25 +383,18 @@ async def test_every_component_keeps_the_lists_and_the_quantity_of_one_order() -
         ("max_order_quantity", 10, tickets.one_cancels_other(small, large)),
         ("max_order_value", 90_000, tickets.one_cancels_other(small, large)),
     ):
-        async with floor() as here:
-            entry = guarded(here, **{cap: value})
-            stopped = stopped_by(await entry.place_complex(here.account, asked))
-            assert set(stopped.split()) == {cap}, (cap, stopped)
+        stopped = stopped_by(await guarded(here, **{cap: value}).place_complex(here.account, asked))
+        assert set(stopped.split()) == {cap}, (cap, stopped)
 
 
-def test_value_of_small_quantities_is_exact() -> None:
+def test_value_of_small_quantities_is_exact_and_every_symbol_has_its_underlying() -> None:
     leg = models.NewOrderLeg(
         action=models.LegAction.BUY_TO_OPEN, instrument_type=models.InstrumentType.CRYPTOCURRENCY, symbol="BTC/USD"
     )
     for quantities, sets in ((["0.0000009"], "0.0000009"), (["1.00000001"], "1.00000001"), (["4", "6"], "2")):
         legs = tuple(attrs.evolve(leg, quantity=Decimal(each)) for each in quantities)
-        asked = models.NewOrder(
-            order_type=models.OrderType.LIMIT, time_in_force=models.TimeInForce.GTC, price=Decimal(100_000), legs=legs
-        )
+        asked = attrs.evolve(buy(1, "100000"), time_in_force=models.TimeInForce.GTC, legs=legs)
         assert value_of(asked, {"BTC/USD": Decimal(1)}, {}) == Decimal(sets) * 100_000
-
-
-def test_underlying_of_every_kind_of_symbol() -> None:
     symbols = {
         "AAPL": "AAPL", "BRK/B": "BRK/B", "AAPL  260612C00110000": "AAPL", "GOOGLX260612C00110000": "GOOGLX",
         "/ESZ6": "/ES", "./ESZ6 EW3U6 260918P9100": "/ES", "BTC/USD": "BTC/USD",

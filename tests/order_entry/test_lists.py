@@ -1,17 +1,27 @@
-"""How the lists of an account are read: as far as needed, no further, and never called complete when they are not."""
+"""How the lists of an account are read: as far as needed, no further, and never called complete when they are not.
 
+Events bring looks at them forward, and decide nothing but that an order is there.
+"""
+
+import asyncio
 from datetime import date, timedelta
 from typing import Any
 
 import pytest
 
+from brokerage_async import Client, Environment, StaticToken
 from brokerage_async._generated.models import Pagination
-from brokerage_async.errors import ServerError
+from brokerage_async.errors import BrokerageError, ConfigurationError, ResponseLostError, ServerError
+from brokerage_async.journal import MemoryJournal
 from brokerage_async.operation import Page
-from brokerage_async.order_entry.lists import FULL_PAGES, OrderLists, Window
+from brokerage_async.order_entry import OrderEntry, ReconcilePolicy
+from brokerage_async.order_entry.decisions import SearchResult
+from brokerage_async.order_entry.lists import FULL_PAGES, EarlyLooks, OrderLists, Sighting, Window, poll_until
+from tests.fake_transport import FakeTransport
 from tests.loops import on_virtual_time
 from tests.order_entry.accounts import COUNTED, NOW, Account, order, poll
 from tests.tables import for_each
+from tests.trading import Bells
 
 pytestmark = pytest.mark.virtual_time
 
@@ -39,7 +49,6 @@ X_Y_A_Z = [days(("x", 0)), days(("y", 2)), days(("a", 2.5)), days(("z", 30))]
         ([[]], [days(("x", None)), days(("a", None))], "a", "a", (1, 2)),
     ],
 )
-@on_virtual_time
 async def test_lists_are_read_as_far_as_needed(
     live: Any, everything: Any, wanted: str, found: str, pages: tuple[int, int]
 ) -> None:
@@ -62,7 +71,6 @@ async def test_lists_are_read_as_far_as_needed(
         ([days(("x", 0)), days(("y", 6)), days(("a", 9))], NOW + timedelta(days=600)),
     ],
 )
-@on_virtual_time
 async def test_age_of_the_entry_decides_how_far_back_is_read(everything: Any, opened_at: Any) -> None:
     account = Account([[]], everything)
     assert list((await poll(account, "a", opened_at=opened_at)).orders) == ["a"]
@@ -70,7 +78,6 @@ async def test_age_of_the_entry_decides_how_far_back_is_read(everything: Any, op
 
 
 @for_each("months", [-6, 6])
-@on_virtual_time
 async def test_the_times_of_the_service_count_not_those_of_this_side(months: int) -> None:
     moment = NOW + timedelta(days=30 * months)
     lists = OrderLists(Account([[]], X_Y_A_Z), "A1")  # type: ignore[arg-type]
@@ -119,7 +126,6 @@ READINGS: list[tuple[str, list[Any], bool, str]] = [
 
 @for_each("name, pages, complete, reason", READINGS)
 @for_each("listing", ["live", "everything"])
-@on_virtual_time
 async def test_list_is_complete_only_if_nothing_speaks_against_it(
     listing: str, name: str, pages: list[Any], complete: bool, reason: str
 ) -> None:
@@ -143,3 +149,86 @@ async def test_order_at_the_very_edge_of_the_window_is_not_past() -> None:
     window, newest = Window.from_now(NOW), NOW + timedelta(days=1)
     assert not window.is_past(order("a", days_ago=3), newest)
     assert window.is_past(order("a", days_ago=3.001), newest)
+
+
+class Lists:
+    """Order lists that show the order from a time on. Each poll takes a while and may fail."""
+
+    def __init__(self, shown_from: float = 1e9, latency: float = 0.02, error: BrokerageError | None = None) -> None:
+        self._shown_from = shown_from
+        self._latency = latency
+        self._error = error
+        self.polls: list[float] = []
+
+    async def poll(self) -> tuple[bool, Sighting[Any]]:
+        loop = asyncio.get_running_loop()
+        self.polls.append(round(loop.time(), 3))
+        await asyncio.sleep(self._latency)
+        found = loop.time() >= self._shown_from
+        return found, Sighting(orders={}, complete=self._error is None, error=self._error)
+
+
+@on_virtual_time
+async def searched(*rings: float, **options: Any) -> tuple[SearchResult, float, list[float]]:
+    """Search lists while events ring. Return the result, its time, and those of the polls."""
+    lists = Lists(**options)
+    result = await poll_until(ReconcilePolicy(), lists.poll, Bells(*rings).rings)
+    return result, asyncio.get_running_loop().time(), lists.polls
+
+
+@for_each(
+    "shown_from, rings, end, polls",
+    [
+        (2.0, (2.0, 2.001, 2.005), 2.03, [0.5, 1.5, 2.01]),
+        (2.0, (0.7, 0.701), 3.52, [0.5, 0.71, 1.5, 3.5]),  # of another order: one look more
+        (0.5, (0.46, 0.495), 0.52, [0.5]),  # right before a poll
+    ],
+)
+def test_event_brings_find_forward(shown_from: float, rings: tuple[float, ...], end: float, polls: list[float]) -> None:
+    assert searched(*rings, shown_from=shown_from) == (SearchResult.FOUND, pytest.approx(end), polls)
+
+
+@for_each("error", [None, ResponseLostError("lost")])
+@for_each("seconds", [0.01, 0.3, 1.0, 7.0])
+def test_raining_events_leave_the_conclusion_and_its_time_alone(seconds: float, error: BrokerageError | None) -> None:
+    *alone, polls = searched(error=error)
+    rings = [seconds * number for number in range(1, int(200 / seconds))]
+    *with_push, more = searched(*rings, error=error)
+    assert with_push == alone
+    assert set(polls) <= set(more)
+    assert 0 < len(more) - len(polls) <= min(len(rings), 11 + 0.5 * alone[1])
+
+
+def test_early_look_that_takes_too_long_does_not_delay_the_next_poll() -> None:
+    *alone, polls = searched(latency=1.2)
+    *with_push, more = searched(0.2, 2.0, latency=1.2)
+    assert with_push == alone
+    assert more == sorted([*polls, 0.21, 2.9])  # the second came while a poll was under way
+
+
+async def test_wait_that_is_cancelled_leaves_no_timer() -> None:
+    looks = EarlyLooks()
+    waiting = asyncio.ensure_future(looks.before(100))
+    await asyncio.sleep(1)
+    looks.ring()
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    looks.reset()
+    assert looks._timer is None
+
+
+def test_push_needs_a_client_that_can_stream() -> None:
+    client = Client(Environment.sandbox("https://api.example.com"), StaticToken("t"), transport=FakeTransport())
+    for push, words in (
+        (True, "streamer_url must be the address of the account stream"),
+        (1, "push must be True or False, got 1"),
+    ):
+        with pytest.raises(ConfigurationError, match=words):
+            client.order_entry(MemoryJournal(), push=push)  # type: ignore[arg-type]
+
+    class Other:
+        session, environment = client.session, client.environment
+
+    with pytest.raises(ConfigurationError, match="push must be False: the client has no streams"):
+        OrderEntry(Other(), MemoryJournal(), push=True)

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Coroutine
 from decimal import Decimal
 from typing import Any
 
@@ -13,22 +12,20 @@ from brokerage_async import errors, tickets
 from brokerage_async._generated.models import TimeInForce
 from brokerage_async._generated.operations import ORDERS_SUBMIT
 from brokerage_async.config import RetryPolicy
-from brokerage_async.http.transport import Transport
 from brokerage_async.journal import EntryState, JournalError, MemoryJournal
 from brokerage_async.models import TickSize
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
+from tests.partial_listings import altered
 from tests.tables import for_each
 from tests.trading import (
     DRY_RUN,
     FAILED,
-    LISTS,
-    NOTHING_LISTED,
     POLICY,
-    SUBMIT,
     TIMEOUT,
+    UNLISTED,
     Floor,
     HookedJournal,
     cancelled,
@@ -44,18 +41,25 @@ from tests.trading import (
 
 pytestmark = pytest.mark.virtual_time
 
-WARNED = b'{"data":{"warnings":[{"code":"tif_next_valid_sesssion","message":"The market is closed"}]},"context":"/"}'
+REFUSED, NOT_SENT, PLACED = Outcome.REFUSED, Outcome.NOT_SENT, Outcome.PLACED
 
 
-async def test_an_order_that_fails_its_dry_run_is_refused_and_never_submitted(here: Floor) -> None:
-    too_much = tickets.limit(tickets.buy_to_open("AAPL", 100_000_000), price="150")
-    placement = await here.entry.place(here.account, too_much)
-    assert placement.outcome is Outcome.REFUSED
-    assert isinstance(placement.error, errors.PreflightError)
-    assert placement.error.errors
-    assert placement.note
-    assert here.sim.ledger.count("orders.submit") == 0
-    assert not await here.journaled()
+async def test_order_that_may_not_be_placed_is_never_submitted() -> None:
+    async with floor() as here:
+        too_much = tickets.limit(tickets.buy_to_open("AAPL", 100_000_000), price="150")
+        placement = await here.entry.place(here.account, too_much)
+        assert (placement.outcome, type(placement.error)) == (REFUSED, errors.PreflightError)
+        assert placement.error.errors
+        assert placement.note
+        here.sim.revoke()
+        unsent = await here.entry.place(here.account, order())
+        assert (unsent.outcome, type(unsent.error)) == (NOT_SENT, errors.TokenError)
+        assert here.sim.ledger.count("orders.submit") == len(await here.journaled()) == 0
+    async with floor(read_only=True) as here:
+        with pytest.raises(errors.ConfigurationError, match="read-only"):
+            await here.entry.place(here.account, order())
+        assert here.sim.ledger.count("orders.submit") == 0
+        assert [entry.state for entry in await here.journaled()] in ([], [EntryState.NOT_SENT])
 
 
 async def test_place_with_ticks_refuses_a_price_between_them_before_sending(here: Floor) -> None:
@@ -70,92 +74,54 @@ async def test_place_with_ticks_refuses_a_price_between_them_before_sending(here
         assert caught.value.code == "off_tick"
     assert here.sim.ledger.count("orders.dry_run") == 0
     good = tickets.limit(share, price="10.05")
-    assert (await here.entry.place(here.account, good, tick_sizes=iter(rows))).outcome is Outcome.PLACED
+    assert (await here.entry.place(here.account, good, tick_sizes=iter(rows))).outcome is PLACED
 
 
 def beside(code: str) -> faults.Fault:
     """Return the answer of a dry-run with an error beside its data."""
-    answer = {
-        "data": {"order": {"order-type": "Limit"}, "warnings": []},
-        "error": {"code": code, "message": "no", "errors": [{"code": "margin", "message": "Too little"}]},
-    }
+    error = {"code": code, "message": "no", "errors": [{"code": "margin", "message": "Too little"}]}
+    answer = {"data": {"order": {"order-type": "Limit"}, "warnings": []}, "error": error}
     return faults.body(json.dumps(answer).encode())
 
 
-@for_each(
-    "answer, error, codes",
-    [
-        (faults.body(FAILED), errors.PreflightError, ("preflight_errors", "margin_check_failed")),
-        (beside("preflight_check_failure"), errors.PreflightError, ("preflight_check_failure", "margin")),
-        (beside("margin_check_failed"), errors.UnprocessableError, ("margin_check_failed", "margin")),
-    ],
-)
-@on_floor()
-async def test_errors_in_a_successful_dry_run_stop_the_order(
-    here: Floor, answer: Any, error: Any, codes: tuple[str, str]
-) -> None:
-    here.sim.faults.add("POST", DRY_RUN, answer)
-    placement = await here.entry.place(here.account, order(), allow_warnings=True)
-    assert placement.outcome is Outcome.REFUSED
-    assert type(placement.error) is error
-    assert (placement.error.code, placement.error.errors[0].code) == codes
-    assert placement.preview is not None
-    assert here.sim.ledger.count("orders.submit") == 0
+CODE = "tif_next_valid_sesssion"
+WARNED = faults.body(b'{"data":{"warnings":[{"code":"%b","message":"closed"}]},"context":"/"}' % CODE.encode())
+PREFLIGHT = errors.PreflightError
+
+# answer of the dry-run, warnings that are allowed, outcome, its error, and the codes of that and of its details
+DRY_RUNS: list[tuple[Any, Any, Outcome, Any, list[str]]] = [
+    (faults.body(FAILED), True, REFUSED, PREFLIGHT, ["preflight_errors", "margin_check_failed"]),
+    (beside("preflight_check_failure"), True, REFUSED, PREFLIGHT, ["preflight_check_failure", "margin"]),
+    (beside("margin_check_failed"), True, REFUSED, errors.UnprocessableError, ["margin_check_failed", "margin"]),
+    *((WARNED, allowed, REFUSED, PREFLIGHT, ["preflight_warnings", CODE]) for allowed in (False, ["another_code"])),
+    *((WARNED, allowed, PLACED, None, []) for allowed in (True, [CODE])),
+    ("drop_after", False, NOT_SENT, errors.ResponseLostError, []),
+    ("hang", False, NOT_SENT, errors.ResponseLostError, []),
+    ("status(503)", False, NOT_SENT, errors.ServerError, ["service_unavailable"]),
+    ("rate_limited", False, NOT_SENT, errors.RateLimitError, []),
+    ("unauthorized", False, NOT_SENT, errors.AuthenticationError, ["unauthorized"]),
+    ("garbage", False, NOT_SENT, errors.ResponseDecodeError, []),
+    *(
+        (faults.body(each), False, NOT_SENT, errors.ResponseDecodeError, [])
+        for each in (b'{"maintenance": true}', b'{"data": {}, "context": "/"}')
+    ),
+]
 
 
-@for_each(
-    "allowed, outcome",
-    [
-        (False, Outcome.REFUSED),
-        (["another_code"], Outcome.REFUSED),
-        (True, Outcome.PLACED),
-        (["tif_next_valid_sesssion"], Outcome.PLACED),
-    ],
-)
+@for_each("answer, allowed, outcome, error, codes", DRY_RUNS)
 @on_floor()
-async def test_warnings_stop_the_order_unless_they_are_allowed(
-    here: Floor, allowed: bool | list[str], outcome: Outcome
+async def test_order_is_sent_if_its_dry_run_has_no_objections(
+    here: Floor, answer: Any, allowed: Any, outcome: Outcome, error: Any, codes: list[str]
 ) -> None:
-    here.sim.faults.add("POST", DRY_RUN, faults.body(WARNED))
+    """A dry-run without an answer is no permission."""
+    here.sim.faults.add("POST", DRY_RUN, answer, times=None)
     placement = await here.entry.place(here.account, order(), allow_warnings=allowed)
-    assert placement.outcome is outcome
-    assert [warning.code for warning in placement.warnings] == ["tif_next_valid_sesssion"]
-    assert here.sim.ledger.count("orders.submit") == (outcome is Outcome.PLACED)
-
-
-@for_each(
-    "action, error",
-    [
-        *(
-            (name, errors.BrokerageError)
-            for name in ("drop_after", "hang", "status(503)", "rate_limited", "unauthorized")
-        ),
-        ("garbage", errors.ResponseDecodeError),
-        (faults.body(b'{"maintenance": true}'), errors.ResponseDecodeError),
-        (faults.body(b'{"data": {}, "context": "/"}'), errors.ResponseDecodeError),
-    ],
-)
-@on_floor()
-async def test_dry_run_without_an_answer_is_no_permission(here: Floor, action: Any, error: type[Exception]) -> None:
-    here.sim.faults.add("POST", DRY_RUN, action, times=None)
-    placement = await here.entry.place(here.account, order())
-    assert placement.outcome is Outcome.NOT_SENT
-    assert isinstance(placement.error, error)
-    assert here.sim.ledger.count("orders.submit") == 0
-    assert not await here.journaled()
-
-
-async def test_dead_grant_or_read_only_client_sends_no_order() -> None:
-    async with floor() as here:
-        here.sim.revoke()
-        placement = await here.entry.place(here.account, order())
-        assert placement.outcome is Outcome.NOT_SENT
-        assert isinstance(placement.error, errors.TokenError)
-    async with floor(read_only=True) as here:
-        with pytest.raises(errors.ConfigurationError, match="read-only"):
-            await here.entry.place(here.account, order())
-        assert here.sim.ledger.count("orders.submit") == 0
-        assert [entry.state for entry in await here.journaled()] in ([], [EntryState.NOT_SENT])
+    assert (placement.outcome, type(placement.error)) == (outcome, error or type(None))
+    if placement.error is not None:
+        assert [each for each in (placement.error.code, *(it.code for it in placement.error.errors)) if each] == codes
+    assert [each.code for each in placement.warnings] == ([CODE] if answer is WARNED else [])
+    assert outcome is NOT_SENT or placement.preview is not None
+    assert here.sim.ledger.count("orders.submit") == len(await here.journaled()) == (outcome is PLACED)
 
 
 async def test_place_whose_client_is_closed_before_a_resubmission_is_unknown(here: Floor) -> None:
@@ -167,37 +133,41 @@ async def test_place_whose_client_is_closed_before_a_resubmission_is_unknown(her
         return bool(await renew(*names, attempts=attempts, **values))
 
     journal = HookedJournal(renew=close_the_client)
-    here.sim.faults.add("POST", SUBMIT, "drop_after")
-    here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=None)
-    entry = OrderEntry(here.client, journal, reconcile=POLICY)
+    here.on_submit("drop_after")
+    here.on_lists(UNLISTED)
+    entry = OrderEntry(here.client, journal)
     unknown = await place_unknown(here, entry=entry, resubmit=1)
     assert isinstance(unknown.__cause__, errors.ConfigurationError)
     assert len(here.orders("mine")) == 1
     assert [entry.state for entry in await journal.entries()] == [EntryState.OPEN]
 
 
-async def test_the_journal_is_written_before_the_first_byte_leaves(here: Floor) -> None:
+async def test_order_is_written_down_before_its_first_byte_leaves_or_not_sent(here: Floor) -> None:
     sent_before = []
 
     async def watched(call: Any, *names: Any, **values: Any) -> Any:
         sent_before.append(len(here.wire.bodies["orders.submit"]))
         return await call(*names, **values)
 
+    async def overtaken(call: Any, *names: Any, **values: Any) -> Any:
+        found = await call(*names, **values)
+        if found is None:
+            await other.open(here.key("mine"), b"{}", owner="another", lease=30)
+        return found
+
     await OrderEntry(here.client, HookedJournal(open=watched)).place(here.account, order())
     assert sent_before == [0]
+    for method in ("open", "find"):
+        with pytest.raises(JournalError, match="disk is full"):
+            await OrderEntry(here.client, failing_journal(method)).place(here.account, order("mine"))
+    other = HookedJournal(find=overtaken)
+    with pytest.raises(errors.InvalidRequestError, match="belongs to another order in the journal"):
+        await OrderEntry(here.client, other).place(here.account, order("mine"))
+    assert here.sim.ledger.count("orders.submit") == 1
 
 
-@for_each("method", ["open", "find"])
-@on_floor()
-async def test_an_order_that_cannot_be_written_down_is_not_sent(here: Floor, method: str) -> None:
-    with pytest.raises(JournalError, match="disk is full"):
-        await OrderEntry(here.client, failing_journal(method)).place(here.account, order("mine"))
-    assert here.sim.ledger.count("orders.submit") == 0
-
-
-async def test_an_unknown_order_says_all_a_person_needs(here: Floor) -> None:
-    here.sim.faults.add("POST", SUBMIT, "drop_before")
-    unknown = await place_unknown(here)
+async def test_unknown_order_says_all_a_person_needs_and_is_sent_again_only_when_asked(here: Floor) -> None:
+    unknown = await place_unknown(here, fault="drop_before")
     assert (unknown.account_number, unknown.external_identifier) == (here.account, "mine")
     assert (unknown.attempts, unknown.code, unknown.operation) == (1, "absent", "orders.submit")
     assert "not listed in 8 polls" in str(unknown)
@@ -205,74 +175,70 @@ async def test_an_unknown_order_says_all_a_person_needs(here: Floor) -> None:
     (entry,) = await here.journaled()
     assert (entry.state, entry.owner, entry.looked_at is None) == (EntryState.OPEN, None, False)
     assert "not listed" in entry.note
-
-
-async def test_an_identifier_that_is_made_twice_is_not_taken_for_the_earlier_order(here: Floor) -> None:
-    """A counter that restarts with each process makes such identifiers."""
-    entry = OrderEntry(here.client, here.journal, reconcile=POLICY, identifiers=lambda: "order-1")
-    assert (await entry.place(here.account, order())).outcome is Outcome.PLACED
-    with pytest.raises(errors.InvalidRequestError, match="must never repeat") as caught:
-        await entry.place(here.account, order())
-    assert caught.value.code == "identifier_in_use"
-    assert (await entry.place(here.account, order("order-1"))).outcome is Outcome.PLACED  # asked for by name
-    assert len(here.orders("order-1")) == 1
+    assert (await place_unknown(here)).code == "absent"
+    assert here.sim.ledger.count("orders.submit") == 1
+    placement = await here.entry.place(here.account, order("mine"), resubmit=1)
+    assert (placement.outcome, placement.attempts) == (PLACED, 2)
+    assert len(here.orders("mine")) == 1
 
 
 async def test_known_order_is_answered_without_sending(here: Floor) -> None:
     first = await here.entry.place(here.account, order("mine"))
     again = await here.another_entry().place(here.account, order("mine"))
-    assert (again.outcome, again.order.id) == (Outcome.PLACED, first.order.id)
+    assert (again.outcome, again.order.id) == (PLACED, first.order.id)
     assert "journaled before" in again.note
-    with pytest.raises(errors.InvalidRequestError, match="belongs to another order") as caught:
-        await here.entry.place(here.account, order("mine", quantity=11))
-    assert caught.value.code == "identifier_in_use"
+    counting = OrderEntry(here.client, here.journal, identifiers=lambda: "mine")  # a counter that started again
+    for place, reason in (
+        (here.entry.place(here.account, order("mine", quantity=11)), "belongs to another order"),
+        (counting.place(here.account, order()), "must never repeat"),
+    ):
+        with pytest.raises(errors.InvalidRequestError, match=reason) as caught:
+            await place
+        assert caught.value.code == "identifier_in_use"
+    assert (await counting.place(here.account, order("mine"))).outcome is PLACED  # asked for by name
+    assert len(here.orders("mine")) == 1
     assert here.sim.ledger.count("orders.submit") == here.sim.ledger.count("orders.dry_run") == 1
-    here.sim.faults.add("POST", SUBMIT, faults.status(422))
+    here.on_submit(faults.status(422))
     refused = [await here.entry.place(here.account, order("other")) for _ in range(2)]
-    assert [each.outcome for each in refused] == [Outcome.REFUSED] * 2
+    assert [each.outcome for each in refused] == [REFUSED] * 2
     assert here.sim.ledger.count("orders.submit") == 2
 
 
-@for_each(
-    "action, error",
-    [
-        ("refuse", errors.RequestNotSentError),
-        ("rate_limited", errors.RateLimitError),
-        ("unauthorized", errors.AuthenticationError),
-    ],
-)
+UNSENT = {
+    "refuse": errors.RequestNotSentError,
+    "rate_limited": errors.RateLimitError,
+    "unauthorized": errors.AuthenticationError,
+}
+
+
+@for_each("action, error", UNSENT.items())
 @on_floor()
-async def test_order_that_never_left_or_was_turned_away_may_be_placed_again(
-    here: Floor, action: str, error: type[Exception]
-) -> None:
-    here.sim.faults.add("POST", SUBMIT, action, times=None)
+async def test_order_that_did_not_arrive_may_be_placed_again(here: Floor, action: str, error: type[Exception]) -> None:
+    here.on_submit(action, times=None)
     first = await here.entry.place(here.account, order("mine"))
-    assert first.outcome is Outcome.NOT_SENT
-    assert isinstance(first.error, error)
+    assert (first.outcome, type(first.error)) == (NOT_SENT, error)
     assert (await here.journaled())[0].state is EntryState.NOT_SENT
     here.sim.faults.clear()
     again = await here.entry.place(here.account, order("mine"))
-    assert (again.outcome, again.attempts) == (Outcome.PLACED, 2)
+    assert (again.outcome, again.attempts) == (PLACED, 2)
     assert len(here.orders("mine")) == 1
 
 
-async def test_placing_an_unknown_order_again_looks_again_and_sends_only_when_asked(here: Floor) -> None:
-    here.sim.faults.add("POST", SUBMIT, "drop_before")
-    await place_unknown(here)
-    assert (await place_unknown(here)).code == "absent"
-    assert here.sim.ledger.count("orders.submit") == 1
-    placement = await here.entry.place(here.account, order("mine"), resubmit=1)
-    assert (placement.outcome, placement.attempts) == (Outcome.PLACED, 2)
-    assert len(here.orders("mine")) == 1
-
-
-async def test_an_order_that_is_being_placed_is_not_placed_a_second_time(here: Floor) -> None:
-    here.sim.faults.add("POST", SUBMIT, "hang_after")
+async def test_order_that_is_being_placed_is_not_placed_again(here: Floor, caplog: pytest.LogCaptureFixture) -> None:
+    here.on_submit("hang_after")
     placing = asyncio.create_task(here.entry.place(here.account, order("mine")))
     await asyncio.sleep(1)
     assert (await place_unknown(here)).code == "in_progress"
-    assert (await placing).outcome is Outcome.PLACED
+    assert (await placing).outcome is PLACED
     assert here.sim.ledger.count("orders.submit") == 1
+    here.on_submit(faults.delay_after(4.0))
+    placing = asyncio.create_task(here.entry.place(here.account, order("other")))
+    await asyncio.sleep(2)
+    assert await here.journal.abandon(here.key("other"), note="by hand")
+    placement = await placing
+    assert placement.outcome is PLACED
+    assert "this worker no longer holds the journal entry" in placement.note
+    assert "outcome placed of order other was not recorded" in caplog.text
 
 
 async def test_an_order_is_not_refused_while_somebody_else_places_it(here: Floor) -> None:
@@ -282,41 +248,43 @@ async def test_an_order_is_not_refused_while_somebody_else_places_it(here: Floor
     await asyncio.sleep(0.05)  # its dry-run is on its way
     here.sim.faults.add("POST", DRY_RUN, attrs.evolve(faults.body(FAILED), delay=3.0))
     second = asyncio.create_task(here.entry.place(here.account, order("mine")))
-    assert (await first).outcome is Outcome.PLACED
+    assert (await first).outcome is PLACED
     assert not second.done()
-    assert (await second).outcome is Outcome.PLACED
+    assert (await second).outcome is PLACED
     assert len(here.orders("mine")) == 1
 
 
-async def test_an_abandoned_order_is_left_alone(here: Floor) -> None:
-    here.sim.faults.add("POST", SUBMIT, "drop_before")
-    await place_unknown(here)
+async def test_order_that_is_abandoned_or_open_for_another_address_is_left_alone(here: Floor) -> None:
+    elsewhere = attrs.evolve(here.key("old"), origin="https://b.test")
+    await here.journal.open(elsewhere, b"{}", owner="dead", lease=1)
+    with pytest.raises(errors.InvalidRequestError, match=r"open in the journal for https://b\.test: adopt") as caught:
+        await here.entry.place(here.account, order("old"))
+    assert caught.value.code == "identifier_in_use"
+    assert not here.sim.ledger.requests
+    await place_unknown(here, fault="drop_before")
     assert await here.entry.abandon(here.account, "mine", note="asked the desk: never arrived")
     assert not await here.entry.abandon(here.account, "mine", note="twice")
-    assert await here.entry.recover() == []
+    assert [each.external_identifier for each in await here.entry.recover()] == ["old"]
     with pytest.raises(errors.InvalidRequestError, match="asked the desk"):
         await here.entry.place(here.account, order("mine"))
 
 
-async def test_a_timeout_of_the_caller_names_the_order(here: Floor) -> None:
-    here.sim.faults.add("POST", SUBMIT, "hang_after")
+async def test_timeout_of_the_caller_names_the_order(here: Floor) -> None:
+    here.on_submit("hang_after")
     with pytest.raises(TimeoutError) as caught:
         async with asyncio.timeout(TIMEOUT / 2):
             await here.entry.place(here.account, order("mine"))
-    cancelled = caught.value.__cause__ or caught.value.__context__  # the latter before Python 3.11.3
-    assert isinstance(cancelled, asyncio.CancelledError)
-    assert cancelled.external_identifier == "mine"  # type: ignore[attr-defined]
-    assert cancelled.account_number == here.account  # type: ignore[attr-defined]
-    assert "recover() will look for it" in cancelled.__notes__[0]
+    gone: Any = caught.value.__cause__ or caught.value.__context__  # the latter before Python 3.11.3
+    assert isinstance(gone, asyncio.CancelledError)
+    assert (gone.external_identifier, gone.account_number) == ("mine", here.account)
+    assert "recover() will look for it" in gone.__notes__[0]
     (entry,) = await here.journaled()
     assert (entry.state, entry.owner) == (EntryState.OPEN, None)
     (found,) = await here.entry.recover()
-    assert found.outcome is Outcome.PLACED
+    assert found.outcome is PLACED
 
 
-async def test_place_whose_close_is_repeated_changes_nothing_about_the_order_of_another_worker(
-    here: Floor, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_repeated_close_leaves_the_order_of_another_worker(here: Floor, caplog: pytest.LogCaptureFixture) -> None:
     lost, repeat = asyncio.Event(), asyncio.Event()
 
     async def close(call: Any, *names: Any, **values: Any) -> Any:
@@ -329,131 +297,97 @@ async def test_place_whose_close_is_repeated_changes_nothing_about_the_order_of_
         return await call(*names, **values)
 
     journal = HookedJournal(close=close)
-    here.sim.faults.add("POST", SUBMIT, "rate_limited", times=4)
-    first = OrderEntry(here.client.with_options(retry=RetryPolicy(max_attempts=1)), journal, reconcile=POLICY)
+    here.on_submit("rate_limited", times=4)
+    first = OrderEntry(here.client.with_options(retry=RetryPolicy(max_attempts=1)), journal)
     turned_away = asyncio.create_task(first.place(here.account, order("mine")))
     await lost.wait()
     here.sim.faults.clear()
-    second = OrderEntry(here.client, journal, reconcile=POLICY)
-    assert (await second.place(here.account, order("mine"))).outcome is Outcome.PLACED
+    second = OrderEntry(here.client, journal)
+    assert (await second.place(here.account, order("mine"))).outcome is PLACED
     repeat.set()
     with pytest.raises(errors.OrderOutcomeUnknownError, match="no longer holds the journal entry") as caught:
         await turned_away
     assert caught.value.code == "in_progress"
     assert "was not recorded: this worker no longer holds" in caplog.text
     again = await second.place(here.account, order("mine"))
-    assert (again.outcome, len(here.orders("mine"))) == (Outcome.PLACED, 1)
-
-
-async def test_place_whose_entry_was_taken_over_says_so(here: Floor, caplog: pytest.LogCaptureFixture) -> None:
-    here.sim.faults.add("POST", SUBMIT, faults.delay_after(4.0))
-    placing = asyncio.create_task(here.entry.place(here.account, order("mine")))
-    await asyncio.sleep(2)
-    assert await here.journal.abandon(here.key("mine"), note="by hand")
-    placement = await placing
-    assert placement.outcome is Outcome.PLACED
-    assert "this worker no longer holds the journal entry" in placement.note
-    assert "outcome placed of order mine was not recorded" in caplog.text
+    assert (again.outcome, len(here.orders("mine"))) == (PLACED, 1)
 
 
 async def test_place_refused_without_a_journal_is_refused_only_while_its_claim_holds(here: Floor) -> None:
     """Once it has ended, another worker may have sent the order, and nothing shows that it has not."""
-    here.sim.faults.add("POST", SUBMIT, faults.status(422), times=2)
+    here.on_submit(faults.status(422), times=2)
     placement = await OrderEntry(here.client, failing_journal("close")).place(here.account, order("mine"))
-    assert placement.outcome is Outcome.REFUSED
+    assert placement.outcome is REFUSED
     assert "the journal did not acknowledge this outcome" in placement.note
     entry = OrderEntry(here.client, failing_journal("close", "renew", "renew_many"), lease=0.05)
     unknown = await place_unknown(here, entry=entry)
     assert (unknown.code, "the journal did not acknowledge this outcome" in str(unknown)) == ("claim_lost", True)
 
 
-@for_each(
-    "action, outcome, note",
-    [
-        ("delay(0)", Outcome.PLACED, "was placed"),
-        ("status(422)", Outcome.REFUSED, "was refused"),
-        ("refuse", Outcome.NOT_SENT, "was not sent"),
-    ],
-)
+@for_each("action, outcome", [("delay(0)", PLACED), ("status(422)", REFUSED), ("refuse", NOT_SENT)])
 @on_floor(retry=RetryPolicy(max_attempts=1))
-async def test_place_cancelled_while_its_outcome_is_recorded_carries_it(
-    here: Floor, action: str, outcome: Outcome, note: str
-) -> None:
-    here.sim.faults.add("POST", SUBMIT, action, times=None)
+async def test_place_cancelled_while_recording_carries_its_outcome(here: Floor, action: str, outcome: Outcome) -> None:
+    here.on_submit(action, times=None)
     journal = slow_journal("close", 2)
-    entry = OrderEntry(here.client, journal, reconcile=POLICY)
+    entry = OrderEntry(here.client, journal)
     error = await cancelled(entry.place(here.account, order("mine")), 1.5)
     assert error.placement.outcome is outcome
-    assert error.__notes__ == [f"order mine of account {here.account} {note}"]
+    assert error.__notes__ == [f"order mine of account {here.account} was {outcome.value.replace('_', ' ')}"]
     assert [each.state.value for each in await journal.entries()] == [outcome.value]
     assert await entry.recover() == []
 
 
-class BrokenTransport:
-    """A transport of a user that fails in its own way once an order has been processed."""
+async def test_place_that_ends_with_an_unexpected_error_names_the_order(here: Floor) -> None:
+    """A transport of a user fails in its own way once an order has been processed."""
+    send = here.wire.send
 
-    def __init__(self, inner: Transport) -> None:
-        self._inner = inner
-
-    async def send(self, request: Request) -> Response:
-        response = await self._inner.send(request)
+    async def broken(request: Request) -> Response:
+        response = await send(request)
         if request.operation is ORDERS_SUBMIT:
             raise OSError("broken")
         return response
 
-    async def close(self) -> None:
-        await self._inner.close()
-
-
-async def test_place_that_ends_with_an_unexpected_error_names_the_order(here: Floor) -> None:
-    async with here.sim.client(transport=BrokenTransport(here.sim.transport())) as client:
-        entry = OrderEntry(client, here.journal, reconcile=POLICY)
-        with pytest.raises(OSError, match="broken") as caught:
-            await entry.place(here.account, order())
-        ((name,), note) = [each.key.external_identifier for each in await here.journaled()], caught.value.__notes__
-        assert caught.value.external_identifier == name  # type: ignore[attr-defined]
-        assert note == [f"order {name} of account {here.account} may have been placed: recover() will look for it"]
-        assert [placement.outcome for placement in await entry.recover()] == [Outcome.PLACED]
+    here.wire.send = broken  # type: ignore[method-assign]
+    with pytest.raises(OSError, match="broken") as caught:
+        await here.entry.place(here.account, order())
+    ((name,), note) = [each.key.external_identifier for each in await here.journaled()], caught.value.__notes__
+    assert caught.value.external_identifier == name  # type: ignore[attr-defined]
+    assert note == [f"order {name} of account {here.account} may have been placed: recover() will look for it"]
+    assert [placement.outcome for placement in await here.entry.recover()] == [PLACED]
 
 
 async def test_place_of_an_unknown_order_whose_journal_fails_says_that_it_may_exist(here: Floor) -> None:
     journal = MemoryJournal()
-    entry = OrderEntry(here.client, journal, reconcile=POLICY)
-    here.sim.faults.add("POST", SUBMIT, "drop_after")
-    here.sim.faults.add("GET", LISTS, faults.status(503), times=None)
-    await place_unknown(here, entry=entry)
+    entry = OrderEntry(here.client, journal)
+    await leave_open(here, fault="drop_after", entry=entry)
     journal.now = failing_journal("now").now  # type: ignore[method-assign]
     with pytest.raises(JournalError) as caught:
         await entry.place(here.account, order("mine"))
     assert "may have been placed" in caught.value.__notes__[0]
 
 
-class Threaded(MemoryJournal):
-    """A journal that works in a thread: a cancelled caller leaves, and the statement still takes effect."""
+def threaded() -> HookedJournal:
+    """Return a journal that works in a thread: a cancelled caller leaves, and the statement still takes effect."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        for name in ("open", "claim", "release", "close"):
-            statement = getattr(self, name)
-            setattr(self, name, lambda *names, call=statement, **values: self._in_thread(call(*names, **values)))
-
-    async def _in_thread(self, statement: Coroutine[Any, Any, Any]) -> Any:
+    async def in_thread(call: Any, *names: Any, **values: Any) -> Any:
         loop = asyncio.get_running_loop()
         done = loop.create_future()
 
         def run() -> None:
             with pytest.raises(StopIteration) as end:
-                statement.send(None)
+                call(*names, **values).send(None)
             if not done.done():
                 done.set_result(end.value.value)
 
         loop.call_later(0.01, run)
         return await done
 
+    return HookedJournal(**dict.fromkeys(("open", "claim", "release", "close"), in_thread))
 
-async def place_until_shutdown(here: Floor, journal: MemoryJournal, after: float) -> asyncio.CancelledError | None:
+
+async def place_until_shutdown(here: Floor, journal: MemoryJournal, after: float) -> Any:
     """Cancel every task of the loop at once, as `asyncio.run` does at its end. None if the order was placed before."""
-    placing = asyncio.create_task(OrderEntry(here.client, journal, reconcile=POLICY).place(here.account, order("mine")))
+    placing = asyncio.create_task(OrderEntry(here.client, journal).place(here.account, order("mine")))
     await asyncio.sleep(after)
     if placing.done():
         return None
@@ -461,6 +395,7 @@ async def place_until_shutdown(here: Floor, journal: MemoryJournal, after: float
         task.cancel()
     with pytest.raises(asyncio.CancelledError) as caught:
         await placing
+    await asyncio.sleep(1)
     return caught.value
 
 
@@ -468,15 +403,14 @@ async def test_place_cancelled_with_every_task_of_the_loop_reports_as_if_cancell
     fates = set()
     for step in range(1, 200):
         async with floor() as here:
-            journal = Threaded()
-            cancelled = await place_until_shutdown(here, journal, step * 0.003)
-            await asyncio.sleep(1)
-            if cancelled is None:
+            journal = threaded()
+            gone = await place_until_shutdown(here, journal, step * 0.003)
+            if gone is None:
                 break
-            (note,), placement = cancelled.__notes__, cancelled.placement  # type: ignore[attr-defined]
+            (note,), placement = gone.__notes__, gone.placement
             states = [entry.state for entry in await journal.entries()]
             if placement is not None:
-                assert (placement.outcome, states) == (Outcome.PLACED, [EntryState.PLACED])
+                assert (placement.outcome, states) == (PLACED, [EntryState.PLACED])
                 assert here.orders("mine")
             else:
                 assert states == [EntryState.OPEN] if "recover()" in note else EntryState.OPEN not in states
@@ -485,41 +419,14 @@ async def test_place_cancelled_with_every_task_of_the_loop_reports_as_if_cancell
 
 
 async def test_place_cancelled_with_every_task_while_it_claims_an_entry_leaves_no_claim(here: Floor) -> None:
-    journal = Threaded()
-    entry = OrderEntry(here.client, journal, reconcile=POLICY)
-    here.sim.faults.add("POST", SUBMIT, "drop_before")
-    await place_unknown(here, entry=entry)
+    journal = threaded()
+    await place_unknown(here, entry=OrderEntry(here.client, journal), fault="drop_before")
     (before,) = await journal.entries()
-    cancelled = await place_until_shutdown(here, journal, 0.005)
-    await asyncio.sleep(1)
-    assert cancelled.__notes__ == [
-        f"order mine of account {here.account} may have been placed: recover() will look for it"
-    ]
+    gone = await place_until_shutdown(here, journal, 0.005)
+    told = f"order mine of account {here.account} may have been placed: recover() will look for it"
+    assert gone.__notes__ == [told]
     (after,) = await journal.entries()
     assert (after.owner, after.looked_at) == (None, before.looked_at)  # this one has not looked for it
-
-
-async def test_place_of_an_identifier_that_is_open_for_another_address_is_rejected(here: Floor) -> None:
-    elsewhere = attrs.evolve(here.key("mine"), origin="https://old.example.com")
-    await here.journal.open(elsewhere, b"{}", owner="dead", lease=1)
-    with pytest.raises(
-        errors.InvalidRequestError, match=r"open in the journal for https://old\.example\.com: adopt"
-    ) as caught:
-        await here.entry.place(here.account, order("mine"))
-    assert caught.value.code == "identifier_in_use"
-    assert not here.sim.ledger.requests
-
-
-async def test_place_of_an_order_that_another_worker_opens_in_between_is_rejected(here: Floor) -> None:
-    async def find(call: Any, *names: Any, **values: Any) -> Any:
-        found = await call(*names, **values)
-        if found is None:
-            await journal.open(here.key("mine"), b"{}", owner="another", lease=30)
-        return found
-
-    journal = HookedJournal(find=find)
-    with pytest.raises(errors.InvalidRequestError, match="belongs to another order in the journal"):
-        await OrderEntry(here.client, journal).place(here.account, order("mine"))
 
 
 @for_each(
@@ -535,58 +442,48 @@ async def test_place_of_an_order_that_another_worker_opens_in_between_is_rejecte
     ],
 )
 @on_floor()
-async def test_submit_answered_with_an_error_or_another_order_is_looked_into_and_not_sent_again(
-    here: Floor, data: bytes
-) -> None:
+async def test_submit_answered_with_an_error_or_another_order_is_looked_into(here: Floor, data: bytes) -> None:
     answer = faults.body(b'{"data":' + data + b"}")
-    here.sim.faults.add("POST", SUBMIT, attrs.evolve(answer, processed=False))
-    assert (await place_unknown(here, resubmit=1)).code == "absent"
+    assert (await place_unknown(here, resubmit=1, fault=attrs.evolve(answer, processed=False))).code == "absent"
     assert here.sim.ledger.count("orders.submit") == 1
-    here.sim.faults.add("POST", SUBMIT, answer)
+    here.on_submit(answer)
     placement = await here.entry.place(here.account, order("other"))
     assert [placement.order.id] == [record.order_id for record in here.orders("other")]
 
 
 async def test_resubmitting_is_asked_for_bounded_and_journaled(here: Floor) -> None:
-    here.sim.faults.add("POST", SUBMIT, "drop_before", times=2)
+    here.on_submit("drop_before", times=2)
     placement = await here.entry.place(here.account, order("mine"), resubmit=2)
-    assert (placement.outcome, placement.attempts) == (Outcome.PLACED, 3)
+    assert (placement.outcome, placement.attempts) == (PLACED, 3)
     assert len(set(here.wire.bodies["orders.submit"])) == 1
     assert (await here.journaled())[0].attempts == 3
-    here.sim.faults.add("POST", SUBMIT, "drop_before", times=None)
+    # A refusal of the repetition does not settle the first attempt, which arrives meanwhile: the lists decide.
+    here.on_submit(faults.delay(POLICY.visibility_delay + 15))
+    here.on_submit("rate_limited", times=None)
+    assert (await here.entry.place(here.account, order("late"), resubmit=1)).outcome is PLACED
+    assert len(here.orders("late")) == 1
+    here.sim.faults.clear()
+    here.on_submit("drop_before", times=None)
     assert (await place_unknown(here, "other", resubmit=True)).attempts == 2
-
-
-async def test_a_refusal_of_the_repetition_does_not_settle_the_first_attempt(here: Floor) -> None:
-    """The first copy arrives while the second one is refused: the lists decide."""
-    here.sim.faults.add("POST", SUBMIT, faults.delay(POLICY.visibility_delay + 15))
-    here.sim.faults.add("POST", SUBMIT, "rate_limited", times=None)
-    placement = await here.entry.place(here.account, order("mine"), resubmit=1)
-    assert placement.outcome is Outcome.PLACED
-    assert len(here.orders("mine")) == 1
-
-
-def older_alone(response: Response | None) -> Response:
-    """Show the first of the orders named ``mine`` and no other."""
-    document = json.loads(response.body)
-    items = sorted(document["data"]["items"], key=lambda item: int(item["id"]))
-    document["data"]["items"] = [each for each in items if each.get("external-identifier") == "mine"][:1]
-    return attrs.evolve(response, body=json.dumps(document).encode())
 
 
 @for_each("lags", [False, True])
 @on_floor()
-async def test_copy_that_is_listed_after_a_resubmission_is_reported(
-    here: Floor, lags: bool, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_copy_that_is_listed_later_is_reported(here: Floor, lags: bool, caplog: pytest.LogCaptureFixture) -> None:
     """It is listed after the visibility delay, although a resubmit relies on that delay.
 
     Lists that lag behind still lack the second order, which was answered.
     """
-    here.sim.faults.add("POST", SUBMIT, "drop_after")
-    here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=16)
+
+    def older_alone(document: Any) -> Any:
+        items = sorted(document["data"]["items"], key=lambda item: int(item["id"]))
+        document["data"]["items"] = [each for each in items if each.get("external-identifier") == "mine"][:1]
+        return document
+
+    here.on_submit("drop_after")
+    here.on_lists(UNLISTED, times=16)
     if lags:
-        here.sim.faults.add("GET", LISTS, faults.Fault(name="older alone", answer=older_alone), times=None)
+        here.on_lists(altered("older alone", older_alone))
     placement = await here.entry.place(here.account, order("mine"), resubmit=1)
     first, second = (record.order_id for record in here.orders("mine"))
     assert placement.order_id == second
@@ -595,8 +492,7 @@ async def test_copy_that_is_listed_after_a_resubmission_is_reported(
 
 
 async def test_a_long_look_keeps_its_claim(here: Floor) -> None:
-    here.sim.faults.add("POST", SUBMIT, "drop_before")
-    placing = asyncio.create_task(place_unknown(here, visibility_delay=300))
+    placing = asyncio.create_task(place_unknown(here, visibility_delay=300, fault="drop_before"))
     for _ in range(20):
         await asyncio.sleep(10)
         assert await here.journal.claim(here.key("mine"), owner="another", lease=1) is None
@@ -606,8 +502,7 @@ async def test_a_long_look_keeps_its_claim(here: Floor) -> None:
 async def test_another_order_under_our_identifier_is_not_taken_for_ours(here: Floor) -> None:
     other = await here.client.orders.submit(here.account, order("mine", quantity=11))
     assert other.order is not None
-    here.sim.faults.add("POST", SUBMIT, "drop_before")
-    unknown = await place_unknown(here, resubmit=1)
+    unknown = await place_unknown(here, resubmit=1, fault="drop_before")
     assert unknown.code == "identifier_conflict"
     assert f"order {other.order.id} carries this identifier but differs in its legs" in str(unknown)
     assert (await place_unknown(here, resubmit=1)).code == "identifier_conflict"  # never sent again
@@ -617,16 +512,20 @@ async def test_another_order_under_our_identifier_is_not_taken_for_ours(here: Fl
     (open_still,) = await here.another_entry().recover()
     assert (open_still.outcome, open_still.order) == (Outcome.UNKNOWN, None)
     assert "it is another order" in open_still.note
+    cheap = attrs.evolve(order("other"), price=Decimal(9))
+    replaced = await here.client.orders.submit(here.account, cheap)
+    await asyncio.sleep(30)
+    await here.client.orders.replace(here.account, str(replaced.order.id), edit("10"))  # to the terms of ours
+    await asyncio.sleep(30)
+    assert (await place_unknown(here, "other", fault="drop_before")).code == "identifier_conflict"
 
 
 @for_each("listing", ["delay(0)", "status(503)"])
 @on_floor()
-async def test_ours_is_found_beside_another_one_and_both_are_told(
-    here: Floor, listing: str, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_ours_and_another_one_are_both_told(here: Floor, listing: str, caplog: pytest.LogCaptureFixture) -> None:
     other = await here.client.orders.submit(here.account, order("mine", quantity=11))
-    here.sim.faults.add("POST", SUBMIT, "drop_after")
-    here.sim.faults.add("GET", LISTS, listing, times=2)
+    here.on_submit("drop_after")
+    here.on_lists(listing, times=2)
     placement = await here.entry.place(here.account, order("mine"))
     assert placement.order.id != other.order.id
     assert "2 live orders carry this identifier" in placement.note
@@ -642,22 +541,11 @@ async def test_ours_is_still_ours_when_it_was_replaced_meanwhile(here: Floor) ->
     await here.client.orders.replace(here.account, original.order_id, edited)
     await asyncio.sleep(30)
     (found,) = await here.another_entry().recover()
-    assert found.outcome is Outcome.PLACED
+    assert found.outcome is PLACED
     assert "live orders" not in found.note
 
 
-async def test_the_replacement_of_another_order_is_another_order(here: Floor) -> None:
-    other = await here.client.orders.submit(here.account, attrs.evolve(order("mine"), price=Decimal(9)))
-    await asyncio.sleep(30)
-    await here.client.orders.replace(here.account, str(other.order.id), edit("10"))
-    await asyncio.sleep(30)
-    here.sim.faults.add("POST", SUBMIT, "drop_before")
-    assert (await place_unknown(here)).code == "identifier_conflict"
-
-
-async def test_journal_that_fails_in_its_own_way_hides_no_outcome(
-    here: Floor, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_journal_that_fails_in_its_way_hides_no_outcome(here: Floor, caplog: pytest.LogCaptureFixture) -> None:
     async def unreachable(*_: Any, **__: Any) -> Any:
         raise OSError("no route to the database")
 
@@ -665,13 +553,12 @@ async def test_journal_that_fails_in_its_own_way_hides_no_outcome(
         raise ValueError
 
     journal = HookedJournal(renew=unreachable, renew_many=unreachable, close=broken, release=broken)
-    entry = OrderEntry(here.client, journal, reconcile=POLICY)
-    here.sim.faults.add("POST", SUBMIT, "drop_after")
-    here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=10)
-    assert (await entry.place(here.account, order("mine"))).outcome is Outcome.PLACED
+    entry = OrderEntry(here.client, journal)
+    here.on_submit("drop_after")
+    here.on_lists(UNLISTED, times=10)
+    assert (await entry.place(here.account, order("mine"))).outcome is PLACED
     assert "could not renew 1 claim(s): no route to the database" in caplog.text
     assert "could not record an outcome: ValueError" in caplog.text
-    here.sim.faults.add("POST", SUBMIT, "drop_before")
-    unknown = await place_unknown(here, "other", entry=entry, resubmit=1)
+    unknown = await place_unknown(here, "other", entry=entry, resubmit=1, fault="drop_before")
     assert "the journal could not record another attempt" in str(unknown)
     assert here.sim.ledger.count("orders.submit") == 2

@@ -17,8 +17,7 @@ from brokerage_async.order_entry import Outcome, Placement
 from brokerage_async.order_entry.work import Ladder, Prices
 from brokerage_async.tickets import buy_to_open, market
 from tests.partial_listings import altered
-from tests.tables import for_each
-from tests.trading import LISTS, POLICY, Floor, cancelled, floor, on_floor, order
+from tests.trading import POLICY, Floor, cancelled, floor, order
 
 pytestmark = pytest.mark.virtual_time
 
@@ -26,18 +25,13 @@ LADDER = [Decimal(10), Decimal(11), Decimal(12)]
 EVERY = 5.0
 
 
-async def worked(here: Floor, prices: Any = LADDER, name: str = "worked", **options: Any) -> Placement:
-    return await here.entry.work(here.account, order(name), prices, every=EVERY, **options)
+async def worked(here: Floor, prices: Any = LADDER, name: str = "worked", *, entry: Any = None, **options: Any) -> Any:
+    return await (entry or here.entry).work(here.account, order(name), prices, **{"every": EVERY, **options})
 
 
 def prices_of(here: Floor) -> list[Decimal]:
     """Prices of the orders in the books, oldest first."""
     return [here.sim.brokerage.state.order_store.find(each.order_id).terms.price for each in here.orders("worked")]  # type: ignore[union-attr, misc]
-
-
-def shown(placement: Placement) -> Order:
-    assert placement.order is not None
-    return placement.order
 
 
 async def entry_of(here: Floor) -> JournalEntry:
@@ -50,16 +44,28 @@ async def recovered(here: Floor) -> Placement:
 
 
 def state_of(placement: Placement) -> str:
-    return f"{shown(placement).status} at {shown(placement).price}"
+    return f"{placement.order.status} at {placement.order.price}"
+
+
+async def end_of(here: Floor, seconds: float) -> datetime:
+    await here.client.positions.list(here.account)  # the service's clock is known from now on
+    return datetime.fromtimestamp(here.sim.clock.now() + seconds, UTC)
 
 
 async def test_each_price_is_tried_and_what_remains_is_cancelled(here: Floor) -> None:
-    began = here.sim.clock.now()
-    placement = await worked(here)
+    asked, began = [], here.sim.clock.now()
+
+    async def prices() -> AsyncIterator[Decimal]:
+        for price in LADDER:
+            asked.append(here.sim.clock.now())
+            yield price
+
+    placement = await worked(here, prices())
     assert (placement.outcome, state_of(placement)) == (Outcome.PLACED, "Cancelled at 12.00")
     assert [each.price for each in placement.replaced] == LADDER[:2]
     assert prices_of(here) == LADDER
     assert 3 * EVERY < here.sim.clock.now() - began < 3 * EVERY + 5
+    assert min(asked[1] - asked[0], asked[2] - asked[1]) >= EVERY
     entry = await entry_of(here)
     assert (entry.state, entry.order_id) == (EntryState.PLACED, placement.order_id)
     assert len(here.wire.bodies["orders.submit"]) == 1
@@ -70,42 +76,26 @@ async def test_partial_fills_stay_counted_and_the_rest_is_worked_on(here: Floor)
     await asyncio.sleep(3)
     here.sim.fill_order(here.orders("worked")[0].order_id, 4)
     placement = await task
-    assert shown(placement).status == "Filled"
-    assert [leg.quantity for leg in shown(placement).legs or ()] == [6]
+    assert placement.order.status == "Filled"
+    assert [leg.quantity for leg in placement.order.legs] == [6]
     assert sum(fill.quantity or 0 for fill in placement.fills) == 10
 
 
 async def test_until_a_time_or_the_close_the_last_price_is_tried() -> None:
     async with floor() as here:
-        await here.client.positions.list(here.account)  # the service's clock is known from now on
-        end = datetime.fromtimestamp(here.sim.clock.now(), UTC) + timedelta(seconds=60)
+        end = await end_of(here, 60)
         placement = await worked(here, until=end)
         assert prices_of(here) == LADDER
-        assert end < (shown(placement).cancelled_at or end) < end + timedelta(seconds=5)
-        early = await here.entry.work(here.account, order("early"), LADDER, every=60, until=end + timedelta(seconds=70))
+        assert end < (placement.order.cancelled_at or end) < end + timedelta(seconds=5)
+        early = await worked(here, name="early", every=60, until=end + timedelta(seconds=70))
         assert state_of(early) == "Cancelled at 11.00"
         with pytest.raises(InvalidRequestError, match="must be in the future"):
             await worked(here, until=end)
     async with floor() as here:
         placement = await worked(here, until="close")
-        over = shown(placement).terminal_at
-        assert over is not None
+        over = placement.order.terminal_at
         assert (over.hour, over.minute) == (20, 0)
-        assert shown(placement).status in ("Cancelled", "Expired")
-
-
-async def test_an_async_iterator_is_asked_for_each_price_when_it_is_due(here: Floor) -> None:
-    asked = []
-
-    async def prices() -> AsyncIterator[Decimal]:
-        for price in LADDER:
-            asked.append(here.sim.clock.now())
-            yield price
-
-    placement = await worked(here, prices())
-    assert shown(placement).price == 12
-    assert asked[1] - asked[0] >= EVERY
-    assert asked[2] - asked[1] >= EVERY
+        assert placement.order.status in ("Cancelled", "Expired")
 
 
 async def test_a_price_that_does_not_come_delays_neither_the_end_nor_the_result() -> None:
@@ -114,23 +104,25 @@ async def test_a_price_that_does_not_come_delays_neither_the_end_nor_the_result(
         await asyncio.sleep(3000)
 
     async with floor() as here:
-        await here.client.positions.list(here.account)  # the service's clock is known from now on
-        began = here.sim.clock.now()
-        placement = await worked(here, prices(), until=datetime.fromtimestamp(began + 60, UTC))
-        assert shown(placement).status == "Cancelled"
-        assert here.sim.clock.now() - began < 65
+        end = await end_of(here, 60)
+        assert (await worked(here, prices(), until=end)).order.status == "Cancelled"
+        assert here.sim.clock.now() < end.timestamp() + 5
     async with floor() as here:
         began = here.sim.clock.now()
         task = asyncio.create_task(worked(here, prices()))
         await asyncio.sleep(20)
         here.sim.fill_order(here.orders("worked")[0].order_id)
-        assert shown(await task).status == "Filled"
+        assert (await task).order.status == "Filled"
         assert here.sim.clock.now() - began < 60
 
 
-async def test_a_price_may_come_twice(here: Floor) -> None:
+async def test_a_price_may_come_twice_and_a_second_worker_of_the_order_sends_nothing(here: Floor) -> None:
     prices = [Decimal(each) for each in (10, 11, 10, 12)]
-    await worked(here, prices)
+    task = asyncio.create_task(worked(here, prices))
+    await asyncio.sleep(3)
+    with pytest.raises(Exception, match="another worker is placing this order"):
+        await worked(here, entry=here.another_entry())
+    await task
     assert prices_of(here) == prices
 
 
@@ -140,21 +132,20 @@ async def test_the_entry_is_open_meanwhile_and_a_cancelled_caller_leaves_the_ord
     assert (await entry_of(here)).state is EntryState.OPEN
     error = await cancelled(task, 0)
     left = error.placement
-    assert (left.order.price, left.order.status) == (11, "Live")
+    assert state_of(left) == "Live at 11.00"
     assert "recover() will find it" in str(error.__notes__)
     found = await recovered(here)
     assert (found.outcome, found.order_id) == (Outcome.PLACED, left.order_id)
-    placement = await here.another_entry().work(here.account, order("worked"), LADDER, every=EVERY)
+    placement = await worked(here, entry=here.another_entry())
     assert prices_of(here) == LADDER  # it went on after its price
-    assert shown(placement).price == 12
+    assert placement.order.price == 12
     assert [each.price for each in placement.replaced] == LADDER[:2]
 
 
 async def test_a_caller_cancelled_before_the_order_has_a_name_learns_that_it_was_not_sent(here: Floor) -> None:
     for name in ("worked", None):
         here.sim.faults.add("GET", "/market-time/", "hang")
-        unsent = here.entry.work(here.account, order(name), LADDER, every=EVERY, until="close")
-        error = await cancelled(unsent, 1)
+        error = await cancelled(worked(here, name=name, until="close"), 1)
         told = f"order {name or 'without an identifier'} of account {here.account} was not sent by this call"
         assert (error.placement, error.external_identifier, error.__notes__) == (None, name or "", [told])
 
@@ -164,30 +155,23 @@ async def test_a_half_done_step_is_found_by_recover_and_gone_on_with() -> None:
         here.sim.faults.add("PUT", r"/orders/\d+$", "hang_after")
         await cancelled(worked(here), EVERY + 1.5)  # the replacement is sent, and not answered
         await asyncio.sleep(10)
-        found = await recovered(here)
-        assert state_of(found) == "Live at 11.00"
+        assert state_of(await recovered(here)) == "Live at 11.00"
     async with floor() as here:
         await cancelled(worked(here), EVERY + 3)
         changed = [Decimal(20), *LADDER]  # at the price of its first order, whatever the list begins with now
-        placement = await here.another_entry().work(here.account, order("worked"), changed, every=EVERY)
+        placement = await worked(here, changed, entry=here.another_entry())
         assert prices_of(here) == LADDER
-        assert shown(placement).price == 12
+        assert placement.order.price == 12
 
 
-async def test_a_second_worker_of_the_same_order_sends_nothing(here: Floor) -> None:
-    task = asyncio.create_task(worked(here))
-    await asyncio.sleep(3)
-    with pytest.raises(Exception, match="another worker is placing this order"):
-        await here.another_entry().work(here.account, order("worked"), LADDER, every=EVERY)
-    await task
-    assert prices_of(here) == LADDER
-
-
-async def test_a_refused_step_leaves_the_order_at_its_price(here: Floor) -> None:
+async def test_what_a_step_or_the_cancellation_could_not_do_is_noted(here: Floor) -> None:
     here.sim.faults.add("POST", r"/orders/\d+/dry-run$", "status(422)")
+    here.sim.faults.add("DELETE", r"/orders/\d+$", "status(503)", times=None)
     placement = await worked(here)
     assert prices_of(here) == [10, 12]
     assert "not replaced at 11 (refused)" in placement.note
+    assert placement.order.status == "Live"
+    assert f"order {placement.order_id} may still work" in placement.note
 
 
 async def test_a_replacement_that_no_list_shows_yet_does_not_end_the_ladder(here: Floor) -> None:
@@ -199,7 +183,7 @@ async def test_a_replacement_that_no_list_shows_yet_does_not_end_the_ladder(here
         return document
 
     here.sim.faults.add("PUT", r"/orders/\d+$", "after_status(502)")
-    here.sim.faults.add("GET", LISTS, altered("hiding", hide), times=None)
+    here.on_lists(altered("hiding", hide))
     task = asyncio.create_task(worked(here, LADDER[:2]))
     await asyncio.sleep(POLICY.give_up + 20)
     assert not task.done()
@@ -209,19 +193,12 @@ async def test_a_replacement_that_no_list_shows_yet_does_not_end_the_ladder(here
     assert {record.status for record in here.orders("worked")} == {"Cancelled"}
 
 
-async def test_an_order_that_cannot_be_cancelled_is_named(here: Floor) -> None:
-    here.sim.faults.add("DELETE", r"/orders/\d+$", "status(503)", times=None)
-    placement = await worked(here, LADDER[:1])
-    assert shown(placement).status == "Live"
-    assert f"order {placement.order_id} may still work" in placement.note
-
-
 def test_more_than_remains_is_seen() -> None:
     asked = order("worked")
     ladder = Ladder(None, asked, Prices(asked, LADDER, None), 1, None, POLICY, None)  # type: ignore[arg-type]
-    fill = Fill(fill_id="1", quantity=Decimal(4))
+    fills = (Fill(fill_id="1", quantity=Decimal(4)),)
     first = Order(
-        id="1", status=OrderStatus.CANCELLED, legs=(OrderLeg(symbol="AAPL", quantity=Decimal(10), fills=(fill,)),)
+        id="1", status=OrderStatus.CANCELLED, legs=(OrderLeg(symbol="AAPL", quantity=Decimal(10), fills=fills),)
     )
     for quantity, remaining, exceeds in ((6, None, False), (10, 6, False), (10, None, True), (10, 10, True)):
         rest = None if remaining is None else Decimal(remaining)
@@ -230,27 +207,21 @@ def test_more_than_remains_is_seen() -> None:
         assert ladder._exceeds() is exceeds, (quantity, remaining)
 
 
-@for_each(
-    "ticket, prices, options, reason",
-    [
-        (order(), [], {}, "prices must be 1 to 1000"),
-        (order(), [10.0], {}, "Decimals greater than zero"),
-        (order(), [Decimal(0)], {}, "Decimals greater than zero"),
-        (order(), [Decimal("NaN")], {}, "Decimals greater than zero"),
-        (order(), [Decimal(1)] * 1001, {}, "prices must be 1 to 1000"),
-        (order(), 10, {}, "prices must be 1 to 1000 Decimals, got int"),
-        (order(), None, {}, "prices must be 1 to 1000 Decimals, got NoneType"),
-        (market(buy_to_open("AAPL", 1)), LADDER, {}, "must be a Limit"),
-        (None, LADDER, {"until": "close"}, "must be a Limit"),
-        (order(), LADDER, {"until": datetime(2026, 6, 10, 15)}, "aware date-time"),  # noqa: DTZ001
-        (order(), LADDER, {"until": "open"}, "aware date-time"),
-        (order(), [Decimal("10.001")], {"tick_sizes": [TickSize(value=Decimal("0.01"))]}, "on a tick"),
-    ],
-)
-@on_floor()
-async def test_wrong_arguments_are_refused_before_anything_is_sent(
-    here: Floor, ticket: Any, prices: Any, options: dict[str, Any], reason: str
-) -> None:
-    with pytest.raises(InvalidRequestError, match=reason):
-        await here.entry.work(here.account, ticket, prices, every=EVERY, **options)
+WRONG: list[tuple[Any, Any, dict[str, Any], str]] = [
+    *((order(), prices, {}, "prices must be 1 to 1000") for prices in ([], [Decimal(1)] * 1001)),
+    *((order(), [price], {}, "Decimals greater than zero") for price in (10.0, Decimal(0), Decimal("NaN"))),
+    (order(), 10, {}, "prices must be 1 to 1000 Decimals, got int"),
+    (order(), None, {}, "prices must be 1 to 1000 Decimals, got NoneType"),
+    (market(buy_to_open("AAPL", 1)), LADDER, {}, "must be a Limit"),
+    (None, LADDER, {"until": "close"}, "must be a Limit"),
+    (order(), LADDER, {"until": datetime(2026, 6, 10, 15)}, "aware date-time"),  # noqa: DTZ001
+    (order(), LADDER, {"until": "open"}, "aware date-time"),
+    (order(), [Decimal("10.001")], {"tick_sizes": [TickSize(value=Decimal("0.01"))]}, "on a tick"),
+]
+
+
+async def test_wrong_arguments_are_refused_before_anything_is_sent(here: Floor) -> None:
+    for ticket, prices, options, reason in WRONG:
+        with pytest.raises(InvalidRequestError, match=reason):
+            await here.entry.work(here.account, ticket, prices, every=EVERY, **options)
     assert not here.wire.bodies
