@@ -7,7 +7,6 @@ from typing import Any
 from codegen.read.document import Document
 from codegen.read.rules import read_rules
 from codegen.spec import Rule
-from tests.codegen.support import edit, problems_of
 from tests.tables import for_each
 
 KNOWN = {"price", "sown", "from", "to", "labels"}
@@ -83,9 +82,3 @@ def test_read_rules_none_or_several_invalid_are_reported(tmp_path: Path) -> None
 def test_read_rules_invalid_rule_is_a_problem(rule: Any, problem: str, tmp_path: Path) -> None:
     _, [found] = read([rule], tmp_path)
     assert found.startswith(f"openapi.yaml: $.x-rules[0]: {problem}")
-
-
-def test_read_rules_of_a_query_may_use_its_parameters_only(toy: Path) -> None:
-    edit(toy / "garden.yaml", "to: sown-before", "to: sown-until")
-    [problem] = problems_of(toy)
-    assert problem == "garden.yaml: $.paths.Plants.get.x-rules[0]: unknown field 'sown-until'"
