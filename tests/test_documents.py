@@ -12,7 +12,7 @@ from brokerage_async.cli.service import KNOWN
 from tests.tables import for_each
 
 from . import console
-from .documents import PAGES, ROOT, STRICT, blocks, modules, program, write
+from .documents import PAGES, ROOT, STRICT, blocks, modules
 
 EVASIONS = re.compile(r"\bcast\(|^\s*assert\b.*\bNone\b|type: ignore|: Any\b", re.MULTILINE)
 
@@ -22,67 +22,12 @@ def test_page_of_the_environment_lists_every_variable_once() -> None:
     assert sorted(re.findall(r"^\| `(BROKERAGE_\w+)`", page, re.MULTILINE)) == sorted(KNOWN)
 
 
-def test_every_block_is_found_under_its_mark(tmp_path: Path) -> None:
-    for page in PAGES:
-        marked = {mark: len(blocks(page, mark)) for mark in ("", "pytest", "notebook", "tastytrade")}
-        assert sum(marked.values()) == page.read_text("utf-8").count("\n```python\n"), page
-    assert [len(blocks(ROOT / "docs" / "synchronous.md", mark)) for mark in ("", "notebook")] == [2, 4]
-    assert len(blocks(ROOT / "docs" / "programs.md")) == 8
-    assert "fetch_to_file" in program("A nightly fetch into Parquet")
-    with pytest.raises(ValueError, match="Another"):
-        program("Another")
-    write(tmp_path)
-    mark = "\n# pyright: strict\n"
-    written = {path: path.read_text("utf-8") for path in tmp_path.glob("*/*.py")}
-    assert {path.stem: source.removesuffix(mark) for path, source in written.items()} == modules()
-    checked = [path for path, source in written.items() if source.endswith(mark)]
-    assert {path.parent.name for path in checked} == {"strict"}
-    pages = [page for page in PAGES if page.stem.lower().replace("-", "_") in STRICT]
-    assert len(pages) == len(STRICT)
-    assert len(checked) == sum(len(blocks(page)) for page in pages) > 20
-
-
-@for_each("name", modules())
-def test_block_evades_no_type_checker(name: str) -> None:
-    assert not EVASIONS.search(modules()[name]), EVASIONS.findall(modules()[name])
-
-
-CONSOLE_PAGE = """\
-# Page
-
-```sh
-first
-```
-
-```text
-shown
-```
-
-<!-- start: install -->
-```sh
-second
-```
-
-It prints this, as here:
-
-```text
-more
-```
-"""
-
-
-def test_console_blocks_are_found_and_show_output(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(CONSOLE_PAGE)
-    first, second = console.blocks(page)
-    assert (first.line, first.mark, first.script, first.shown) == (3, "", "first\n", "shown\n")
-    assert (second.mark, second.shown, console.runs_elsewhere(second)) == ("start: install", "more\n", True)
+def test_every_block_is_found_and_run_or_marked() -> None:
     for page in PAGES:
         text = page.read_text("utf-8")
-        found = console.blocks(page)
-        assert len(found) == text.count("```sh\n"), page
-        if not any(console.runs_elsewhere(block) for block in found):
-            assert sum(bool(block.shown) for block in found) == text.count("```text\n"), page
+        found = [block for mark in ("", "pytest", "notebook", "tastytrade") for block in blocks(page, mark)]
+        assert len(found) == text.count("\n```python\n"), page
+        assert len(console.blocks(page)) == text.count("```sh\n"), page
     every = [block for page in PAGES for block in console.blocks(page)]
     here = [block for block in every if not console.runs_elsewhere(block) and not console.cannot_run(block)]
     assert len(here) > 6
@@ -90,21 +35,18 @@ def test_console_blocks_are_found_and_show_output(tmp_path: Path) -> None:
     # An address of a repository, a login at the service, a program that stays.
     assert sum(map(console.cannot_run, every)) == 3
     assert all((ROOT / path).exists() for path in console.MARKS.values())
+    assert {name.partition("_line_")[0] for name in modules()} >= set(STRICT)
 
 
-@for_each(
-    "shown, lacks",
-    [
-        ("one two", []),
-        ("three\n…\nfive", []),
-        ("one … two\nfour", []),
-        ("five\nthree", ["three"]),
-        ("six", ["six"]),
-        ("one … nine", ["one … nine"]),
-    ],
-)
-def test_missing_lines_are_those_that_do_not_follow_in_order(shown: str, lacks: list[str]) -> None:
-    assert console.missing(shown, "one   two\nthree\nfour 4\nfive\n") == lacks
+@for_each("name", modules())
+def test_block_evades_no_type_checker(name: str) -> None:
+    assert not EVASIONS.search(modules()[name]), EVASIONS.findall(modules()[name])
+
+
+def test_missing_lines_are_those_that_do_not_follow_in_order() -> None:
+    table = {"one two": [], "three\n…\nfive": [], "one … two\nfour": [], "five\nthree": ["three"], "six": ["six"],
+             "one … nine": ["one … nine"]}  # fmt: skip
+    assert {shown: console.missing(shown, "one   two\nthree\nfour 4\nfive\n") for shown in table} == table
 
 
 START = ROOT / "docs" / "start.md"

@@ -68,19 +68,6 @@ def test_maker_makes_the_same_frozen_value_as_the_constructor(swap: bool, monkey
         made.status = 500  # type: ignore[misc]  # that is the point
 
 
-def test_models_are_values() -> None:
-    order = {"id": "7", "price": "1.25", "legs": [{"symbol": "AAPL"}]}
-    first, second = (models.converter.structure(order, models.Order) for _ in range(2))
-    assert first == second
-    assert hash(first) == hash(second)
-    assert len({first, second}) == 1
-    assert first != attrs.evolve(second, price=Decimal("1.26"))
-    assert first != attrs.evolve(second, extra={"new": 1})
-    assert hash(first) == hash(attrs.evolve(second, extra={"new": 1})), "raw JSON cannot be hashed"
-    assert models.WatchlistEntry(symbol="AAPL") != models.NewWatchlistEntry(symbol="AAPL")
-    assert first.__eq__("7") is NotImplemented
-
-
 @given(st.integers(min_value=-(2**53), max_value=2**53))
 def test_epoch_milliseconds(milliseconds: int) -> None:
     try:
@@ -139,6 +126,3 @@ def test_minus_one_zero_and_nan_are_missing_values() -> None:
 def test_integers_as_strings_are_digits(text: str) -> None:
     with pytest.raises(ValueError, match="not an integer"):
         values.read_integer(text)
-
-
-# --- models
