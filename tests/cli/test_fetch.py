@@ -1,11 +1,7 @@
 """`brokerage-async fetch`: one complete file, whatever happens on the way."""
 
-import asyncio
 import csv
 import json
-import os
-import random
-import signal
 import sys
 from datetime import date
 from decimal import Decimal
@@ -190,45 +186,3 @@ def test_fetch_another_kind_is_not_mixed_in(folder: Any) -> None:
     assert lacks(result.stderr, difference, "--restart") == []
     fetch("equities", "--symbols", "symbols", "--out", "out.jsonl", "--restart")
     assert keys_of(folder / "out.jsonl") == FOUND
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
-async def test_fetch_killed_at_random_moments_writes_the_same_file(folder: Any) -> None:
-    async with Simulator(equities=300, latency=0.02) as sim:
-        symbols = [row.symbol for row in sim.brokerage.state.catalogue.equities.definitions]
-        (folder / "many").write_text("\n".join(symbols))
-        environment = {
-            **os.environ,
-            "BROKERAGE_BASE_URL": sim.base_url,
-            "BROKERAGE_CLIENT_SECRET": sim.client_secret,
-            "BROKERAGE_REFRESH_TOKEN": sim.refresh_token,
-        }
-
-        async def served(batches: Any) -> None:
-            """Wait until the service has answered this many more batches."""
-            enough = sim.ledger.count("instruments.equities") + batches
-            while sim.ledger.count("instruments.equities") < enough:  # noqa: ASYNC110 - a ledger has no callbacks
-                await asyncio.sleep(0.001)
-
-        async def run(out: Any, batches: Any = 1000) -> Any:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "brokerage_async", "fetch", "equities",
-                "--symbols", folder / "many", "--out", folder / out, "--batch-size", "4", "--concurrency", "4",
-                env=environment, cwd=HOME, stderr=asyncio.subprocess.DEVNULL,
-            )  # fmt: skip
-            ended, far_enough = asyncio.ensure_future(process.wait()), asyncio.ensure_future(served(batches))
-            await asyncio.wait([ended, far_enough], return_when=asyncio.FIRST_COMPLETED)
-            if not far_enough.cancel():
-                process.send_signal(signal.SIGKILL)
-            return await ended
-
-        assert await run("whole.jsonl") == 0
-        chance = random.Random(0)
-        killed = [await run("out.jsonl", chance.randrange(1, 15)) for _ in range(4)]
-        assert await run("out.jsonl") == 0
-
-    assert (folder / "out.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
-    assert len(keys_of(folder / "out.jsonl")) == 300
-    assert killed == [-signal.SIGKILL] * 4
-    assert not (folder / "out.jsonl.partial").exists()
