@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from brokerage_async import models
 from brokerage_async.bulk import over_range, split_range
-from brokerage_async.bulk.by_symbol import by_requested, by_type, checked_types
+from brokerage_async.bulk.by_symbol import by_requested, by_type
 from brokerage_async.errors import ConfigurationError, InvalidRequestError
 from brokerage_async.protocol.validation.rules import add_months
 
@@ -54,24 +54,8 @@ def test_by_type_groups_by_parameter_and_given_types_win() -> None:
     }
 
 
-def test_checked_types_are_names_in_the_order_of_the_symbols() -> None:
-    assert list(checked_types({"VIX": "Index", "SPX": models.InstrumentType.INDEX}).items()) == [
-        ("SPX", "Index"),
-        ("VIX", "Index"),
-    ]
-
-
-@pytest.mark.parametrize("wrong", [{"X": "index"}, {"X": "Warrant"}, {"X": None}, [("X", "Index")], None])
-def test_checked_types_unknown_type_is_refused(wrong: Any) -> None:
-    with pytest.raises(InvalidRequestError, match="type"):
-        checked_types(wrong)
-
-
-def test_split_range_short_range_stays_whole() -> None:
+def test_split_range_gives_the_fewest_parts() -> None:
     assert split_range(date(2026, 1, 1), date(2026, 9, 30)) == [(date(2026, 1, 1), date(2026, 9, 30))]
-
-
-def test_split_range_long_range_gives_the_fewest_parts() -> None:
     assert split_range(date(2025, 1, 1), date(2026, 12, 31)) == [
         (date(2025, 1, 1), date(2025, 9, 30)),
         (date(2025, 10, 1), date(2026, 6, 30)),
@@ -91,27 +75,10 @@ def test_split_range_covers_every_day_once_within_the_span(start: date, days: in
     assert all(first <= last < add_months(first, months) or last == date.max for first, last in parts)
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "months"), [(date(2026, 1, 2), date(2026, 1, 1), 9), (date(2026, 1, 1), date(2026, 1, 2), 0)]
-)
-def test_split_range_invalid_raises(start: Any, end: Any, months: int) -> None:
-    with pytest.raises((InvalidRequestError, ConfigurationError), match=r"must not be before|at least 1"):
-        split_range(start, end, months=months)
-
-
-@pytest.mark.parametrize("wrong", ["2026-01-01", None, 20260101, datetime(2026, 1, 1, tzinfo=UTC)], ids=repr)
-@pytest.mark.parametrize("end", ["from_date", "to_date"])
-def test_split_range_ends_must_be_dates(end: str, wrong: Any) -> None:
-    days = {"from_date": date(2026, 1, 1), "to_date": date(2026, 1, 2), end: wrong}
-    with pytest.raises(InvalidRequestError, match=end):
-        split_range(**days)
-
-
-@pytest.mark.virtual_time
-@pytest.mark.parametrize("wrong", [0, -1, None, "8", 1.5])
-async def test_over_range_invalid_concurrency_raises(wrong: Any) -> None:
-    with pytest.raises(ConfigurationError, match="concurrency"):
-        await over_range(None, date(2026, 1, 1), date(2026, 1, 2), concurrency=wrong)
+def test_split_range_invalid_raises() -> None:
+    for end, months in ((date(2025, 12, 31), 9), (date(2026, 1, 2), 0)):
+        with pytest.raises((InvalidRequestError, ConfigurationError), match=r"must not be before|at least 1"):
+            split_range(date(2026, 1, 1), end, months=months)
 
 
 @pytest.mark.virtual_time

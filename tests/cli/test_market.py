@@ -1,26 +1,22 @@
-"""Accounts, positions, balances, quotes, searches and chains of the console, on a simulator or a played service."""
+"""Accounts, positions, balances, quotes, searches and chains of the console, on a simulator."""
 
 import re
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
-from brokerage_async import Client, Environment, RetryPolicy, StaticToken, tickets
+from brokerage_async import Client, tickets
 from brokerage_async.cli.accounts import figures, position_row
 from brokerage_async.cli.market import price_of, quote_row
 from brokerage_async.models import AccountBalance, MarketDataSnapshot, Position, PriceEffect, QuantityDirection
-from brokerage_async.protocol.request import Request
-from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
-from tests.fake_transport import FakeTransport, fail, ok
 
 from .commands import SMALL, ConnectTo, cells, invoke, lacks, parsed
 
 
 @pytest.fixture(scope="module")
 def running() -> Simulator:
-    return Simulator(environment="production", **SMALL | {"equity_options": 2_000})
+    return Simulator(environment="production", **SMALL | {"equity_options": 2_000, "chain_rows": 2_000})
 
 
 @pytest.fixture
@@ -113,87 +109,31 @@ def test_chain_unknown_underlying_or_expiration_ends_with_1(service: Simulator) 
     assert "it lists" in invoke("chain", "AAPL", "--on", "2026-07-16", code=1).stderr
 
 
-def expiration(root: str, underlying: str, day: str, days: int) -> dict[str, Any]:
-    strikes = [
-        {"strike-price": f"{price}.0", "call": f"./{root} C{price}", "put": f"./{root} P{price}"}
-        for price in range(5000, 7000, 10)
-    ]
-    return {
-        "expiration-date": day, "days-to-expiration": days, "expiration-type": "Weekly", "settlement-type": "PM",
-        "option-root-symbol": root, "underlying-symbol": underlying, "strikes": strikes,
-    }  # fmt: skip
+def test_chain_futures_are_those_of_a_product_or_of_one_future(service: Simulator) -> None:
+    assert lacks(invoke("chain", "/ES").stdout, "ES2", "ES4", "/ESM6", "/ESU6") == []
+    assert "/ESM6" not in invoke("chain", "/ESU6").stdout
+    assert "ES4" not in invoke("chain", "/ES", "--root", "ES2").stdout
 
 
-FUTURES = {
-    "futures": [],
-    "option-chains": [
-        {
-            "underlying-symbol": "/ES",
-            "expirations": [
-                expiration("EW2", "/ESM6", "2026-06-12", 2),
-                expiration("EW3", "/ESM6", "2026-06-19", 9),
-                expiration("ESU", "/ESU6", "2026-09-18", 100),
-            ],
-        }
-    ],
-}
+def test_chain_strikes_are_around_the_price_of_the_future(service: Simulator) -> None:
+    title, *rows = invoke("chain", "/ES", "--days", "2", "--strikes", "2", width=110).stdout.splitlines()
+    assert re.match(r"ES2 2026-06-12 PM of /ESM6 around 6000\.\d\d ", title)
+    (line,) = (row for row in rows if "C6000" in row)
+    _, bid, ask, strike, *_ = cells(line)
+    assert (strike, 0 < float(bid) < float(ask)) == ("6000", True)
 
 
-class Exchange(FakeTransport):
-    """Serves one futures chain, and prices of futures but not of options, unless they are denied."""
-
-    def __init__(self) -> None:
-        super().__init__(self._answer)
-        self.priced = True
-
-    @property
-    def paths(self) -> list[str]:
-        return [request.url.removeprefix("https://service") for request in self.requests]
-
-    def _answer(self, request: Request) -> Response:
-        if "/market-data" not in request.url:
-            return ok(FUTURES)
-        if not self.priced:
-            return fail(403, "not_permitted")
-        if "future=" in request.url:
-            return ok({"items": [{"symbol": "/ESM6", "mark": "6003.75"}]})
-        return ok({"items": [{"symbol": "./EW3 C6000", "bid": "41.25"}]})
-
-
-@pytest.fixture
-def exchange(connect_to: ConnectTo) -> Exchange:
-    transport = Exchange()
-    options: Any = {"transport": transport, "retry": RetryPolicy.none()}
-    connect_to(lambda: Client(Environment.production("https://service"), StaticToken("token"), **options))
-    return transport
-
-
-def test_chain_futures_are_those_of_a_product_or_of_one_future(exchange: Exchange) -> None:
-    assert lacks(invoke("chain", "/ES").stdout, "EW2", "EW3", "ESU") == []
-    assert "ESU" not in invoke("chain", "/ESM6").stdout
-    assert "EW2" not in invoke("chain", "/ES", "--root", "EW3").stdout
-    assert set(exchange.paths) == {"/futures-option-chains/ES/nested"}
-
-
-def test_chain_strikes_are_around_the_price_of_the_future(exchange: Exchange) -> None:
-    title, *rows = invoke("chain", "/ES", "--days", "9", "--strikes", "2").stdout.splitlines()
-    assert title.strip() == "EW3 2026-06-19 PM of /ESM6 around 6003.75"
-    (line,) = (row for row in rows if "6000.0" in row)
-    assert "41.25" in line
-    assert "6010.0" in "".join(rows)
-    assert "/market-data/by-type?future=%2FESM6" in exchange.paths
-
-
-def test_chain_without_prices_needs_a_price_to_be_around(exchange: Exchange) -> None:
-    exchange.priced = False
-    result = invoke("chain", "/ES", "--days", "9", code=1)
+def test_chain_without_prices_needs_a_price_to_be_around(service: Simulator) -> None:
+    service.faults.add("GET", "/market-data", "status(403)", times=None)
+    result = invoke("chain", "/ES", "--days", "2", code=1)
     assert "the service gives no price of /ESM6: pass --around PRICE" in result.stderr
-    result = invoke("chain", "/ES", "--days", "9", "--around", "6100", "--strikes", "1", width=110)
+    result = invoke("chain", "/ES", "--days", "2", "--around", "6100", "--strikes", "1", width=110)
+    service.faults.clear()
     assert "PermissionDeniedError" in result.stderr
-    assert "./EW3 C6100" in result.stdout
+    assert "./ESM6 ES2M6 260612C6100" in result.stdout
 
 
-def test_chain_words_that_do_not_go_together_are_refused(exchange: Exchange) -> None:
+def test_chain_words_that_do_not_go_together_are_refused(service: Simulator) -> None:
     refused = {
         ("AAPL", "--around", "5"): "a list of expirations does not go together with --around",
         ("AAPL", "--strikes", "5"): "a list of expirations does not go together with --strikes",
