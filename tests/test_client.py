@@ -154,12 +154,16 @@ async def test_odd_answers_are_read() -> None:
         assert [(await client.watchlists.list())[0].name for _ in range(2)] == ["b", "b"]
 
 
-def test_package_has_its_names() -> None:
+def test_package_has_its_names_and_loads_what_decodes_before_the_first_call() -> None:
     for name in brokerage_async.__all__:
         assert getattr(brokerage_async, name) is not None
     assert set(brokerage_async.__all__) <= set(dir(brokerage_async))
     with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
         brokerage_async.Nonsense  # noqa: B018
+    made = "Client(Environment.sandbox('http://localhost'), StaticToken('t'))"
+    code = f"from brokerage_async import Client, Environment, StaticToken; import sys; {made}; "
+    code += "print('brokerage_async._generated.converters' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code]) == b"True\n"
 
 
 @for_each("statement", ["import brokerage_async", "from brokerage_async import Client"])
@@ -167,13 +171,6 @@ def test_import_leaves_out_what_may_not_be_needed(statement: str) -> None:
     unneeded = ("aiohttp", "cattrs", "sqlite3", "brokerage_async._generated.converters", "brokerage_async.stream")
     code = f"{statement}; import sys; print([m for m in {unneeded} if m in sys.modules])"
     assert subprocess.check_output([sys.executable, "-c", code]) == b"[]\n"
-
-
-def test_what_decodes_is_loaded_before_the_first_call() -> None:
-    made = "Client(Environment.sandbox('http://localhost'), StaticToken('t'))"
-    code = f"from brokerage_async import Client, Environment, StaticToken; import sys; {made}; "
-    code += "print('brokerage_async._generated.converters' in sys.modules)"
-    assert subprocess.check_output([sys.executable, "-c", code]) == b"True\n"
 
 
 def test_every_namespace_is_listed_and_annotated() -> None:

@@ -148,9 +148,6 @@ def test_simulator_protocol_and_transport_keep_their_walls() -> None:
             assert not imported_packages(module) & forbidden, module
     modules = sorted(path.name for path in ROOT.glob("*.py"))
     assert len(modules) <= 17, f"find a room for one of {modules}"
-
-
-def test_the_simulator_knows_nothing_of_the_client() -> None:
     """Else one mistake could be made on both sides and cancel out. Only its shell hands out clients."""
     for module in WITHIN:
         if place(module) == "simulator":

@@ -53,7 +53,7 @@ async def test_equities_by_symbol() -> None:
     assert now() - began == pytest.approx(math.ceil(len(requests) / 8) * LATENCY)
 
 
-async def test_equity_options_by_symbol() -> None:
+async def test_equity_options_by_symbol_in_urls_of_bounded_length() -> None:
     sim = simulator()
     definitions = sim.brokerage.state.catalogue.equity_options.definitions
     symbols = [row.symbol for row in definitions]
@@ -63,9 +63,6 @@ async def test_equity_options_by_symbol() -> None:
     assert list(every.found) == symbols
     assert set(current.found) | set(current.missing) == set(symbols)
     assert all(symbol in option.symbol for symbol, option in every.found.items())
-
-
-async def test_url_length_is_bounded() -> None:
     sim = simulator()
     symbols = [f"AAPL  {number:015}" for number in range(1_000)]
     async with sim.client() as client:
@@ -86,7 +83,7 @@ async def test_warrants_one_by_one() -> None:
     assert len(requests_of(sim, "instruments.warrant")) == len(symbols) + 2
 
 
-async def test_futures_option_chains() -> None:
+async def test_chains_dividends_and_earnings_by_symbol() -> None:
     sim = simulator()
     async with sim.client() as client:
         fetch = client.bulk.futures_option_chains(["ES", "XX", "CL"])
@@ -94,9 +91,6 @@ async def test_futures_option_chains() -> None:
     assert set(chains) == {"ES", "CL"}
     assert len(chains["ES"]) == 500
     assert fetch.missing == ["XX"]
-
-
-async def test_dividends_and_earnings() -> None:
     sim = simulator()
     start, end = date(2024, 1, 1), date(2024, 12, 31)
     async with sim.client() as client:

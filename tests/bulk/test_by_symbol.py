@@ -37,9 +37,6 @@ def test_by_requested_other_spelling_keeps_the_requested_key() -> None:
         "./ESZ6 EW3U6 260918P9100": "./ESZ6 EW3U6  260918P9100",
         "BRK/B": "BRK/B",
     }
-
-
-def test_by_requested_slash_of_a_future_is_optional() -> None:
     found = by_requested(["ESZ6", "/CLZ6"], [models.Future(symbol="/ESZ6"), models.Future(symbol="/CLZ6")])
     assert {key: future.symbol for key, future in found.items()} == {"ESZ6": "/ESZ6", "/CLZ6": "/CLZ6"}
 
@@ -54,13 +51,16 @@ def test_by_type_groups_by_parameter_and_given_types_win() -> None:
     }
 
 
-def test_split_range_gives_the_fewest_parts() -> None:
+def test_split_range_gives_the_fewest_parts_of_a_valid_range() -> None:
     assert split_range(date(2026, 1, 1), date(2026, 9, 30)) == [(date(2026, 1, 1), date(2026, 9, 30))]
     assert split_range(date(2025, 1, 1), date(2026, 12, 31)) == [
         (date(2025, 1, 1), date(2025, 9, 30)),
         (date(2025, 10, 1), date(2026, 6, 30)),
         (date(2026, 7, 1), date(2026, 12, 31)),
     ]
+    for end, months in ((date(2025, 12, 31), 9), (date(2026, 1, 2), 0)):
+        with pytest.raises((InvalidRequestError, ConfigurationError), match=r"must not be before|at least 1"):
+            split_range(date(2026, 1, 1), end, months=months)
 
 
 @given(st.dates(), st.integers(0, 20_000), st.integers(1, 24))
@@ -73,12 +73,6 @@ def test_split_range_covers_every_day_once_within_the_span(start: date, days: in
     for (_, before), (after, _) in itertools.pairwise(parts):
         assert after == before + timedelta(days=1)
     assert all(first <= last < add_months(first, months) or last == date.max for first, last in parts)
-
-
-def test_split_range_invalid_raises() -> None:
-    for end, months in ((date(2025, 12, 31), 9), (date(2026, 1, 2), 0)):
-        with pytest.raises((InvalidRequestError, ConfigurationError), match=r"must not be before|at least 1"):
-            split_range(date(2026, 1, 1), end, months=months)
 
 
 @pytest.mark.virtual_time

@@ -79,12 +79,16 @@ def test_a_checkpoint_of_something_else_is_left_alone(path: Path, content: str) 
     assert path.read_text() == content
 
 
-def test_an_empty_checkpoint_knows_nothing(path: Path) -> None:
+def test_a_checkpoint_is_empty_at_first_and_what_was_flushed_survives_the_process(path: Path) -> None:
     with opened(path, {"fetch": "x"}) as checkpoint:
         assert len(checkpoint) == 0
         assert "A" not in checkpoint
         with pytest.raises(KeyError):
             checkpoint.rows("A")
+    with opened(path, {"fetch": "x"}) as checkpoint:
+        checkpoint.add("A", [{"a": 1}])
+        checkpoint.flush()
+        assert path.read_bytes().splitlines()[1:] == [b'["A",[{"a":1}]]']
 
 
 def test_rows_keep_every_digit_and_lose_only_lone_surrogates(path: Path) -> None:
@@ -100,13 +104,6 @@ def test_rows_keep_every_digit_and_lose_only_lone_surrogates(path: Path) -> None
     with opened(path, {"fetch": "x"}) as again:
         assert {key: str(again.rows(key)) for key in rows} == {key: str(each) for key, each in rows.items()}
         assert again.rows("odd") == [{"symbol": "a\ufffdb", "\ufffd": [None, {"x": "\ufffd"}], "emoji": "\U0001f600"}]
-
-
-def test_what_was_flushed_survives_the_process(path: Path) -> None:
-    with opened(path, {"fetch": "x"}) as checkpoint:
-        checkpoint.add("A", [{"a": 1}])
-        checkpoint.flush()
-        assert path.read_bytes().splitlines()[1:] == [b'["A",[{"a":1}]]']
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs file locks")

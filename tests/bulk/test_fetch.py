@@ -122,14 +122,11 @@ async def test_iteration_yields_pairs_as_they_arrive() -> None:
     assert order == ["K2", "K3", "K4", "K5", "K0", "K1"]
 
 
-async def test_empty_source_sends_nothing() -> None:
+async def test_empty_source_or_unused_fetch_reads_and_sends_nothing() -> None:
     service = Service()
     assert (await BulkFetch([], service.fetch)).found == {}
     assert [pair async for pair in BulkFetch(later([]), service.fetch)] == []
     assert service.batches == []
-
-
-async def test_unused_fetch_reads_and_sends_nothing() -> None:
     service, read = Service(), []
     BulkFetch((read.append(key) or key for key in keys(5)), service.fetch)
     await asyncio.sleep(1)
@@ -225,11 +222,21 @@ async def test_error_of_the_whole_fetch_ends_it(error: Any) -> None:
 DENIED = errors.PermissionDeniedError("not permitted", status=403)
 
 
-async def test_denied_key_is_a_failure_of_that_key() -> None:
+async def test_any_number_of_failures_beside_successes_is_of_their_keys() -> None:
     service = Service(poison=["K3"], error=lambda *_: DENIED)
     result = await BulkFetch(keys(10), service.fetch, concurrency=2, batch_size=4)
     assert result.failed == {"K3": DENIED}
     assert len(result.found) == 9
+    denied = keys(2 * MAX_CONSECUTIVE_AMBIGUOUS)
+    service = Service(poison=denied, error=lambda *_: DENIED)
+    result = await BulkFetch(["first", *denied], service.fetch, concurrency=1, batch_size=1)
+    assert list(result.failed) == denied
+    service = Service(poison=keys(4 * MAX_CONSECUTIVE_AMBIGUOUS)[::2])
+    result = await BulkFetch(keys(4 * MAX_CONSECUTIVE_AMBIGUOUS), service.fetch, concurrency=1, batch_size=2)
+    assert set(result.failed) == service.poison
+    service = Service(poison=[f"K{number}" for number in range(0, 8000, 1000)])  # the first of every large batch
+    result = await BulkFetch(keys(8000), service.fetch, concurrency=8, batch_size=1000, batch_length=100_000)
+    assert set(result.failed) == service.poison
 
 
 @for_each("batch_size", [1, 4])
@@ -251,19 +258,6 @@ async def test_bulk_fetch_given_to_asyncio_run_says_what_to_do() -> None:
     if sys.version_info < (3, 14):  # later ones run any awaitable
         with pytest.raises(ValueError, match="await it, or iterate over it, in a coroutine"):
             await asyncio.to_thread(asyncio.run, fetch)  # type: ignore[arg-type]
-
-
-async def test_any_number_of_failures_beside_successes_is_of_their_keys() -> None:
-    denied = keys(2 * MAX_CONSECUTIVE_AMBIGUOUS)
-    service = Service(poison=denied, error=lambda *_: DENIED)
-    result = await BulkFetch(["first", *denied], service.fetch, concurrency=1, batch_size=1)
-    assert list(result.failed) == denied
-    service = Service(poison=keys(4 * MAX_CONSECUTIVE_AMBIGUOUS)[::2])
-    result = await BulkFetch(keys(4 * MAX_CONSECUTIVE_AMBIGUOUS), service.fetch, concurrency=1, batch_size=2)
-    assert set(result.failed) == service.poison
-    service = Service(poison=[f"K{number}" for number in range(0, 8000, 1000)])  # the first of every large batch
-    result = await BulkFetch(keys(8000), service.fetch, concurrency=8, batch_size=1000, batch_length=100_000)
-    assert set(result.failed) == service.poison
 
 
 @for_each("error", [errors.ServerError, lambda *_: DENIED])
@@ -328,16 +322,13 @@ async def test_error_of_the_callback_or_the_source_ends_the_fetch() -> None:
         await BulkFetch(source(), Service().fetch, batch_size=1)
 
 
-async def test_break_cancels_the_requests_in_flight() -> None:
+async def test_break_or_leaving_the_block_cancels_the_requests_in_flight() -> None:
     service = Service()
     async for _ in BulkFetch(keys(100), service.fetch, batch_size=1, concurrency=5):
         break
     await settle()
     assert (service.in_flight, len(asyncio.all_tasks())) == (0, 1)
     assert service.cancelled == 5
-
-
-async def test_leaving_the_block_cancels_at_once_and_ends_the_iteration() -> None:
     service = Service()
     async with BulkFetch(later(keys(100)), service.fetch, batch_size=1, concurrency=5) as fetch:
         pairs = aiter(fetch)
@@ -386,20 +377,38 @@ async def test_cancelled_caller_leaves_no_task_behind() -> None:
     assert (service.in_flight, len(asyncio.all_tasks()), closed) == (0, 1, [True])
 
 
-async def test_second_use_raises() -> None:
+async def test_second_use_and_await_of_a_closed_one_raise() -> None:
     fetch = BulkFetch(keys(3), Service().fetch)
     await fetch
     with pytest.raises(RuntimeError, match="runs once"):
         await fetch
     with pytest.raises(RuntimeError, match="runs once"):
         aiter(fetch)
+    fetch = BulkFetch(keys(100), Service(latency=10).fetch, batch_size=1, concurrency=3)
+
+    async def main() -> Any:
+        return await fetch
+
+    whole = asyncio.create_task(main())
+    await asyncio.sleep(25)
+    await fetch.aclose()
+    with pytest.raises(RuntimeError, match="closed before every key was resolved"):
+        await whole
+    assert len(asyncio.all_tasks()) == 1
 
 
-@for_each("bound", ["concurrency", "batch_size", "batch_length"])
-@for_each("wrong", [0, -1, None, "8", 1.5, True])
-def test_bounds_must_be_positive(bound: str, wrong: Any) -> None:
-    with pytest.raises(errors.ConfigurationError, match=bound):
-        BulkFetch([], Service().fetch, **{bound: wrong})
+@for_each(
+    "name, wrong",
+    [
+        *((name, 5) for name in ("on_progress", "fetch", "length", "failure_scope")),
+        *((name, Service().fetch) for name in ("length", "failure_scope", "on_progress")),  # a coroutine function
+        *((name, bound) for name in ("concurrency", "batch_size", "batch_length")
+          for bound in (0, -1, None, "8", 1.5, True)),
+    ],
+)  # fmt: skip
+def test_invalid_functions_and_bounds_raise_when_made(name: str, wrong: Any) -> None:
+    with pytest.raises(errors.ConfigurationError, match=name):
+        BulkFetch(**{"keys": [], "fetch": Service().fetch, name: wrong})
 
 
 @for_each("wrong", [5, None, "AAPL", b"AAPL", [1], ("AAPL", None), {1}, 1.5])
@@ -416,35 +425,8 @@ async def test_invalid_key_of_an_iterator_raises_when_it_is_read(source: Any) ->
     assert service.batches == [("K0", "K1", "K2")]
 
 
-@for_each(
-    "name, wrong",
-    [
-        ("on_progress", 5), *((name, 5) for name in ("fetch", "length", "failure_scope")),
-        *((name, Service().fetch) for name in ("length", "failure_scope", "on_progress")),
-    ],
-)  # fmt: skip
-def test_invalid_functions_raise_when_made(name: str, wrong: Any) -> None:
-    """A coroutine function is not a plain function."""
-    with pytest.raises(errors.ConfigurationError, match=name):
-        BulkFetch(**{"keys": [], "fetch": Service().fetch, name: wrong})
-
-
 async def test_workers_never_outnumber_keys() -> None:
     fetch = BulkFetch(keys(3), Service().fetch, concurrency=10**9, batch_size=1)
     async with fetch:
         async for _ in fetch:
             assert len(asyncio.all_tasks()) <= 1 + 3
-
-
-async def test_await_closed_early_raises() -> None:
-    fetch = BulkFetch(keys(100), Service(latency=10).fetch, batch_size=1, concurrency=3)
-
-    async def main() -> Any:
-        return await fetch
-
-    whole = asyncio.create_task(main())
-    await asyncio.sleep(25)
-    await fetch.aclose()
-    with pytest.raises(RuntimeError, match="closed before every key was resolved"):
-        await whole
-    assert len(asyncio.all_tasks()) == 1

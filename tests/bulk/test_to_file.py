@@ -238,15 +238,12 @@ async def test_failed_keys_leave_the_old_file_and_are_requested_again(service: S
     assert content(out) == expected
 
 
-async def test_failed_keys_are_left_out_on_request(service: Service, out: Path) -> None:
+async def test_failed_keys_are_left_out_on_request_or_listed_in_part(service: Service, out: Path) -> None:
     service.errors["K05"] = errors.UnprocessableError("odd symbol")
     result = await fetch_to_file(service.fetch(), out, skip_failed=True)
     assert (list(result.failed), result.found, result.rows) == (["K05"], 17, 34)
     assert b"K05" not in (content(out) or b"K05")
     assert files(out) == ["out.jsonl"]
-
-
-async def test_many_failures_are_listed_in_part(service: Service, out: Path) -> None:
     service.errors = {key: errors.UnprocessableError("odd") for key in KEYS}
     with pytest.raises(errors.IncompleteFetchError) as raised:
         await fetch_to_file(service.fetch(), out)
@@ -418,13 +415,10 @@ def csv_rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_json_lines_are_what_the_service_sent(tmp_path: Path) -> None:
+def test_json_lines_are_what_the_service_sent_with_the_key_that_was_asked(tmp_path: Path) -> None:
     lines = written_file(tmp_path, ".jsonl", ROWS).read_text().splitlines()
     assert [json.loads(line) for line in lines] == [{"key": key, **row} for key, row in ROWS]
     assert all(line.startswith('{"key":') for line in lines)
-
-
-def test_the_key_is_the_one_that_was_asked_whatever_the_service_calls_its_fields(tmp_path: Path) -> None:
     [line] = written_file(tmp_path, ".jsonl", [("A", {"key": "other", "symbol": "A"})]).read_text().splitlines()
     assert json.loads(line) == {"key": "A", "symbol": "A"}
 
@@ -455,17 +449,17 @@ def test_csv_marks_strings_that_a_spreadsheet_would_run_unless_raw(tmp_path: Pat
     assert json.loads(lines.read_text()) == {"key": "=1", "symbol": "=1"}
 
 
-def test_parquet_is_typed(tmp_path: Path) -> None:
+def test_parquet_is_typed_and_written_group_by_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = pq.read_table(written_file(tmp_path, ".parquet", ROWS))
     assert table.column("key").to_pylist() == ["A", "B", "B"]
     assert table.column("borrow_rate").to_pylist() == [Decimal("0.10"), None, None]
     assert table.column("halted_at").to_pylist()[0] == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-
-
-def test_parquet_is_written_group_by_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(to_file, "GROUP", 2)
     file = pq.ParquetFile(written_file(tmp_path, ".parquet", ROWS))
     assert (file.num_row_groups, file.metadata.num_rows) == (2, 3)
+    rows = [("A", {"borrow-rate": "1.5"}), ("B", {"borrow-rate": "1e-30", "tick-sizes": [{"value": "1"}]})]
+    table = pq.read_table(written_file(tmp_path, ".parquet", rows))
+    assert table.column("borrow_rate").to_pylist() == [Decimal("1.5"), Decimal("1e-30")]
 
 
 @for_each("suffix", FORMATS)
@@ -486,12 +480,6 @@ def test_the_file_is_replaced_at_once(tmp_path: Path) -> None:
         put(out, rows)
     assert out.read_text() == "before"
     assert files(tmp_path / "any") == ["out.jsonl"]
-
-
-def test_a_number_too_wide_for_the_columns_so_far_widens_the_whole_file(tmp_path: Path) -> None:
-    rows = [("A", {"borrow-rate": "1.5"}), ("B", {"borrow-rate": "1e-30", "tick-sizes": [{"value": "1"}]})]
-    table = pq.read_table(written_file(tmp_path, ".parquet", rows))
-    assert table.column("borrow_rate").to_pylist() == [Decimal("1.5"), Decimal("1e-30")]
 
 
 def test_rows_without_keys_and_decimals_of_other_forms(tmp_path: Path) -> None:

@@ -119,14 +119,11 @@ def test_schema_prints_one_json_document() -> None:
     assert json.loads(output)["openapi"] == "3.1.0"
 
 
-def test_start_without_the_extra_names_what_to_install() -> None:
+def test_start_without_the_extra_names_what_to_install_and_hides_no_other_missing_module() -> None:
     for missing in ("typer", "rich"):
         result = run(f"sys.modules[{missing!r}] = None{MAIN}")
         assert result.returncode == 1
         assert lacks(result.stderr, f"needs {missing}", "pip install 'brokerage-async[cli]'") == []
-
-
-def test_start_other_missing_module_is_a_traceback() -> None:
     done = run(f"sys.modules['brokerage_async.cli.fetch'] = None{MAIN}")
     assert "ModuleNotFoundError" in done.stderr
     assert "pip install" not in done.stderr
@@ -161,9 +158,6 @@ def test_start_prepares_streams_logging_and_tracebacks() -> None:
     assert version.startswith("brokerage-async ")
     assert shown == f"replace replace print_traceback ['PlainFormatter'] {logging.ERROR}"
     assert unknown == "?"
-
-
-def test_start_streams_that_are_no_files_are_left_alone() -> None:
     done = run(f"import io\nsys.stdout = io.StringIO(){MAIN}", "--version")
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -246,12 +240,9 @@ def test_complete_returns_what_the_last_word_may_become() -> None:
     assert {"demo", "orders", "watch"} <= set(complete(tree, []))
 
 
-def test_start_completing_prints_candidates_and_does_nothing_else() -> None:
+def test_completion_prints_candidates_or_the_script_of_a_shell() -> None:
     for words, shown in ((("orders", "can"), "cancel\ncancel-all"), (("simulator", ""), "ctl"), (("demo", ""), "")):
         assert run(MAIN, *words, **{VARIABLE: "1"}).stdout.strip() == shown
-
-
-def test_completion_prints_the_script_of_a_shell() -> None:
     for shell, script in SCRIPTS.items():
         assert invoke("completion", shell).output == script
         assert f"{VARIABLE}=1" in script

@@ -63,7 +63,7 @@ def record_requests(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return asked
 
 
-def test_fetch_equities_as_json_lines(folder: Any) -> None:
+def test_fetch_to_json_lines_csv_and_parquet(folder: Any) -> None:
     result = fetch("equities", "--symbols", "symbols", "--out", "out.jsonl", "--batch-size", "2")
     assert keys_of(folder / "out.jsonl") == FOUND
     first = rows_of(folder / "out.jsonl")[0]
@@ -71,18 +71,12 @@ def test_fetch_equities_as_json_lines(folder: Any) -> None:
     assert first["borrow-rate"] == "0.0"
     assert lacks(result.stderr, "5 of 6 symbols found", "unknown to the service: NOPE") == []
     assert names_in(folder) == ["out.jsonl", "symbols"]
-
-
-def test_fetch_from_standard_input_to_csv(folder: Any) -> None:
     fetch("dividends", "--symbols", "-", "--out", "out.csv", stdin="AAPL\nMSFT\n")
     with (folder / "out.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["key", "occurred_date", "amount", "extra"]
     assert {row["key"] for row in rows} == {"AAPL", "MSFT"}
     assert all(Decimal(row["amount"]) > 0 for row in rows)
-
-
-def test_fetch_chains_to_parquet(folder: Any) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     fetch("chains", "--symbols", "-", "--out", "out.parquet", stdin="CL\nnothing\n")
     table = parquet.read_table(folder / "out.parquet")

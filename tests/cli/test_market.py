@@ -25,29 +25,17 @@ def service(running: Simulator, connect_to: ConnectTo) -> Simulator:
     return running
 
 
-def test_quote_several_types_shows_each(service: Simulator) -> None:
+def test_quote_shows_each_symbol_and_names_those_that_are_unknown_or_failed(service: Simulator) -> None:
     output = invoke("quote", "AAPL", "/ESU6", "BTC/USD", "--index", "SPX", width=140).stdout
     assert lacks(output, "AAPL", "Equity", "/ESU6", "Future", "BTC/USD", "Cryptocurrency", "SPX", "Index") == []
-
-
-def test_quote_unknown_symbols_are_named_and_end_with_1(service: Simulator) -> None:
     result = invoke("quote", "NOPE", "AAPL", code=1)
     assert "unknown to the service: NOPE" in result.stderr
     assert "AAPL" in result.stdout
     assert invoke("quote", "NOPE", code=1).stdout == ""
-
-
-def test_quote_failed_symbols_are_named_with_their_errors(service: Simulator) -> None:
     assert "failed: A,B: " in invoke("quote", "A,B", "AAPL", "--json", code=1).stderr
     assert [row["symbol"] for row in parsed("quote", "A,B", "AAPL", code=1)] == ["AAPL"]
-
-
-def test_quote_json_is_whole(service: Simulator) -> None:
     (row,) = parsed("quote", "AAPL")
     assert {"symbol", "bid", "ask", "prev-close", "updated-at", "summary-date"} <= set(row)
-
-
-def test_quote_long_symbols_omit_what_has_no_room(service: Simulator) -> None:
     symbol = service.brokerage.state.catalogue.equity_options.definitions[0].symbol
     assert lacks(invoke("quote", symbol, "BTC/USD", width=76).stdout, symbol, "No room for: type, at") == []
 
@@ -59,25 +47,24 @@ def test_search_finds_by_words_and_type(service: Simulator) -> None:
     assert parsed("search", "a", "--type", "Future") == []
 
 
-def test_quote_row_change_is_that_since_the_previous_close() -> None:
+def test_change_is_that_since_the_previous_close_and_the_price_the_first_there_is() -> None:
     row = quote_row("X", MarketDataSnapshot(last=Decimal("9.9"), prev_close=Decimal("10.0"), volume=Decimal("12345.0")))
     assert (row["change"], row["%"], row["volume"]) == ("-0.1", "-1.00", "12,345")
     assert quote_row("X", MarketDataSnapshot(last=Decimal(1), prev_close=Decimal(0)))["%"] == ""
     assert quote_row("X", MarketDataSnapshot())["change"] == ""
-
-
-def test_price_of_takes_the_first_row_with_a_price() -> None:
     rows = [MarketDataSnapshot(), MarketDataSnapshot(mid=Decimal(2), close=Decimal(3)), MarketDataSnapshot(last=4)]
     assert price_of(rows) == 2
     assert price_of([]) is None
 
 
-def test_chain_underlying_lists_its_expirations(service: Simulator) -> None:
+def test_chain_lists_the_expirations_of_a_known_underlying(service: Simulator) -> None:
     output = invoke("chain", "AAPL").stdout
     assert output.splitlines()[0].strip() == "Expirations"
     assert lacks(output, "2026-07-17", "Regular") == []
     (chain,) = parsed("chain", "AAPL")
     assert chain["expirations"][0]["strikes"][0]["strike-price"]
+    assert "NotFoundError" in invoke("chain", "NOPE", code=1).stderr
+    assert "it lists" in invoke("chain", "AAPL", "--on", "2026-07-16", code=1).stderr
 
 
 def test_chain_near_a_day_shows_strikes_around_the_money_with_prices(service: Simulator) -> None:
@@ -92,9 +79,6 @@ def test_chain_near_a_day_shows_strikes_around_the_money_with_prices(service: Si
         assert float(bid) < float(ask)
         assert float(put_bid) < float(put_ask)
         assert float(call[-8:]) / 1000 == float(strike)
-
-
-def test_chain_json_of_strikes_and_prices_is_whole(service: Simulator) -> None:
     found = parsed("chain", "AAPL", "--days", "37", "--around", "150", "--strikes", "2")
     assert (found["underlying-symbol"], found["around"]) == ("AAPL", "150")
     strikes = found["expiration"]["strikes"]
@@ -104,18 +88,10 @@ def test_chain_json_of_strikes_and_prices_is_whole(service: Simulator) -> None:
     }
 
 
-def test_chain_unknown_underlying_or_expiration_ends_with_1(service: Simulator) -> None:
-    assert "NotFoundError" in invoke("chain", "NOPE", code=1).stderr
-    assert "it lists" in invoke("chain", "AAPL", "--on", "2026-07-16", code=1).stderr
-
-
-def test_chain_futures_are_those_of_a_product_or_of_one_future(service: Simulator) -> None:
+def test_chain_of_futures_is_that_of_a_product_or_of_one_future_around_its_price(service: Simulator) -> None:
     assert lacks(invoke("chain", "/ES").stdout, "ES2", "ES4", "/ESM6", "/ESU6") == []
     assert "/ESM6" not in invoke("chain", "/ESU6").stdout
     assert "ES4" not in invoke("chain", "/ES", "--root", "ES2").stdout
-
-
-def test_chain_strikes_are_around_the_price_of_the_future(service: Simulator) -> None:
     title, *rows = invoke("chain", "/ES", "--days", "2", "--strikes", "2", width=110).stdout.splitlines()
     assert re.match(r"ES2 2026-06-12 PM of /ESM6 around 6000\.\d\d ", title)
     (line,) = (row for row in rows if "C6000" in row)
@@ -159,31 +135,19 @@ def seller(connect_to: ConnectTo, monkeypatch: pytest.MonkeyPatch) -> Simulator:
     return simulator
 
 
-def test_accounts_lists_every_account(seller: Simulator) -> None:
-    output = invoke("accounts").stdout
-    assert lacks(output, *seller.account_numbers, "owner") == []
-    assert [row["account"]["account-number"] for row in parsed("accounts")] == list(seller.account_numbers)
-
-
-def test_positions_short_one_is_negative(seller: Simulator) -> None:
+def test_positions_accounts_and_balances_show_figures_that_matter(seller: Simulator) -> None:
     (line,) = (line for line in invoke("positions", width=110).stdout.splitlines() if "AAPL" in line)
     assert cells(line)[:3] == ["AAPL", "Equity", "-5"]
     assert cells(line)[5].startswith("-")
     (row,) = parsed("positions")
     assert (row["symbol"], row["quantity-direction"]) == ("AAPL", "Short")
     assert row["mark-price"]
-
-
-def test_positions_empty_account_says_so(seller: Simulator) -> None:
     account = seller.account_numbers[2]
     assert invoke("positions", "--account", account).stdout == f"{account} has no positions.\n"
-
-
-def test_positions_narrow_terminal_omits_columns(seller: Simulator) -> None:
     assert "No room for: " in invoke("positions", width=50).stdout
-
-
-def test_balances_shows_figures_that_matter(seller: Simulator) -> None:
+    output = invoke("accounts").stdout
+    assert lacks(output, *seller.account_numbers, "owner") == []
+    assert [row["account"]["account-number"] for row in parsed("accounts")] == list(seller.account_numbers)
     output = invoke("balances").stdout
     assert lacks(output, "net liquidating value", "short equity value", "maintenance excess", "USD") == []
     assert "long derivative value" not in output
@@ -191,7 +155,7 @@ def test_balances_shows_figures_that_matter(seller: Simulator) -> None:
     assert row["account-number"] == seller.account_numbers[0]
 
 
-def test_position_row_value_and_gain_follow_the_direction() -> None:
+def test_position_row_value_and_gain_follow_the_direction_and_nothing_is_empty() -> None:
     rows = {}
     for direction in (QuantityDirection.LONG, QuantityDirection.SHORT, None):
         position = Position(
@@ -202,9 +166,6 @@ def test_position_row_value_and_gain_follow_the_direction() -> None:
         rows[direction] = (row["quantity"], row["value"], row["gain"])
     long, short = ("2", "300.00", "100.00"), ("-2", "-300.00", "-100.00")
     assert rows == {QuantityDirection.LONG: long, QuantityDirection.SHORT: short, None: long}
-
-
-def test_position_row_realized_loss_is_negative_and_nothing_is_empty() -> None:
     assert set(position_row(Position()).values()) == {""}
     assert position_row(Position(realized_today=Decimal(3)))["today"] == "3.00"
     loss = Position(realized_today=Decimal(3), realized_today_effect=PriceEffect.DEBIT)

@@ -126,7 +126,7 @@ def test_change_lines_say_what_became_of_the_order(
     assert order_tables.change_lines(change) == expected
 
 
-def test_order_table_without_room_omits_and_names_columns() -> None:
+def test_order_table_of_any_width_is_drawn_and_names_the_columns_it_omits() -> None:
     order = models.Order(
         id="400869569", status=models.OrderStatus.CANCEL_REQUESTED, external_identifier=str(uuid.UUID(int=0)),
         received_at=AT, order_type=models.OrderType.LIMIT, price=Decimal("1.00"), legs=(leg(),),
@@ -138,9 +138,6 @@ def test_order_table_without_room_omits_and_names_columns() -> None:
     assert headings(order_tables.order_table([order], 80)) == ["id", "status", "what", "type", "price", "filled"]
     assert "external identifier, received (UTC). --json" in str(order_tables.order_table([order], 80).caption)
     assert headings(order_tables.order_table([order], 1)) == ["id", "status", "what", "price"]
-
-
-def test_order_table_any_width_is_drawn_and_has_the_trigger_without_a_limit() -> None:
     orders = [models.Order(stop_trigger=Decimal("180.5")), models.Order(price=Decimal(1), stop_trigger=Decimal(2))]
     (column,) = (each for each in order_tables.order_table(orders).columns if each.header == "price")
     assert list(column.cells) == ["180.5", "1"]
@@ -171,28 +168,13 @@ def headings(table: Table) -> list[object]:
     return [column.header for column in table.columns]
 
 
-def test_table_of_columns_that_go_together_are_omitted_together_and_named() -> None:
+def test_table_of_columns_are_omitted_together_or_the_last_first_and_named() -> None:
     for width in (None, 70):
         assert headings(table_of(ROWS, "Things", width=width, **LAYOUT)) == [*HEADINGS]
     assert headings(table_of([], "Things", headings=HEADINGS, width=80, **LAYOUT)) == [*HEADINGS]
     narrow = table_of(ROWS, "Things", width=50, **LAYOUT)
     assert headings(narrow) == ["id", "words"]
     assert narrow.caption == "No room for: first, second. --json shows all."
-
-
-def test_table_of_long_cells_are_folded_into_the_room_that_is_left() -> None:
-    for width in (40, 60, 80, 110):
-        shown = lines(width)
-        assert max(map(len, shown)) <= width
-        assert sum(line.count("long") for line in shown) == 20
-
-
-def test_table_of_narrow_terminal_keeps_numbers_on_one_line_or_marks_them() -> None:
-    assert "12,345.67" in "".join(lines(20))
-    assert "12,345…" in "".join(lines(12))
-
-
-def test_table_of_numbers_without_room_are_omitted_not_cut_the_last_first() -> None:
     prices = [{"symbol": "AAPL", "bid": "200.01", "ask": "200.05"}, {"symbol": "SPY", "size": "1,000"}]
     for width, shown in (
         (80, ["symbol", "bid", "ask", "size"]),
@@ -201,6 +183,15 @@ def test_table_of_numbers_without_room_are_omitted_not_cut_the_last_first() -> N
     ):
         table = table_of(prices, "Prices", width=width, numbers=("bid", "ask", "size"), whole=("symbol",))
         assert headings(table) == shown
+
+
+def test_table_of_long_cells_are_folded_and_numbers_stay_on_one_line_or_are_marked() -> None:
+    for width in (40, 60, 80, 110):
+        shown = lines(width)
+        assert max(map(len, shown)) <= width
+        assert sum(line.count("long") for line in shown) == 20
+    assert "12,345.67" in "".join(lines(20))
+    assert "12,345…" in "".join(lines(12))
 
 
 def test_values_of_cells_lose_no_digit() -> None:

@@ -129,9 +129,11 @@ def test_upcoming_sorts_fragments_by_kind_and_indents_them(project: Path) -> Non
     assert shown == "## 1.2.3 (2026-12-01)\n\n### Added\n\n- New.\n\n### Fixed\n\n- Mended,\n  see `b`."
 
 
-def test_fragments_of_this_project_have_no_problems() -> None:
+def test_this_project_has_sound_fragments_and_its_version_is_the_newest() -> None:
     assert fragment_problems(ROOT / "changelog.d") == []
     assert START in (ROOT / "CHANGELOG.md").read_text("utf-8")
+    changelog = upcoming(ROOT, __version__) + (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert version_problems(__version__, changelog, final=False) == []
 
 
 DATED = "# Changelog\n\n## 1.2.3 (2026-11-22)\n\n- New.\n\n## 1.2.2 (2026-01-01)\n\n- Old.\n"
@@ -156,11 +158,6 @@ def test_version_problems(version: str, changelog: str, final: bool, problem: st
     found = version_problems(version, changelog, final=final)
     assert (problem is None) == (found == [])
     assert problem is None or problem in found[0]
-
-
-def test_this_version_is_the_newest_of_the_changelog() -> None:
-    changelog = upcoming(ROOT, __version__) + (ROOT / "CHANGELOG.md").read_text("utf-8")
-    assert version_problems(__version__, changelog, final=False) == []
 
 
 def test_bill_of_materials_names_this_version_and_its_dependencies() -> None:

@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from codegen.bundle.document import bundle
+from codegen.read.document import Document
 from codegen.read.load import load
 from codegen.render.models import render as render_models
 from codegen.render.write import render
+from codegen.spec import Spec
 from tests.codegen.support import TOY, edit, problems_of
 from tests.tables import for_each
 
@@ -179,6 +182,8 @@ def test_load_bare_array_is_a_list(items: str, result: str, annotation: str, toy
     source = render(spec)["operations.py"]
     assert f"GARDEN_REMOVE: Operation[list[{annotation}]] = Operation(" in source
     assert f"shape=Shape.BARE_MANY,\n    result={annotation}," in source
+    answer = bundle(Document(toy))["paths"]["/beds/{bed_number}"]["delete"]["responses"]["200"]
+    assert answer["content"]["application/json"]["schema"]["type"] == "array"
 
 
 def test_load_several_successes_with_the_same_content_are_one(toy: Path) -> None:
@@ -222,5 +227,8 @@ def test_load_models_in_use_must_be_listed(toy: Path) -> None:
     ]
 
 
-def test_load_nested_request_models_come_first_and_once() -> None:
+def test_load_nested_request_models_come_first_and_once(spec: Spec) -> None:
+    names = [each.name for each in spec.request_models()]
+    assert len(names) == len(set(names)) > 10
+    assert names.index("NewOrderLeg") < names.index("NewOrder") < names.index("NewComplexOrder")
     assert [each.name for each in load(TOY).request_models()] == ["NewLabel", "NewPlant", "BedEdit"]

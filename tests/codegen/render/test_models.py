@@ -14,7 +14,7 @@ from tests.codegen.support import Package
 from tests.tables import for_each
 
 
-def test_restating_model_is_made_of_each_of_its_sources(garden: Package) -> None:
+def test_models_restate_their_sources_and_their_docstrings_keep_both_blanks_of_a_symbol(garden: Package) -> None:
     models = garden.models
     spring, summer = models.Season.SPRING, models.Season.HIGH_SUMMER
     rose = models.Plant(name="Rose", season=spring)
@@ -22,6 +22,9 @@ def test_restating_model_is_made_of_each_of_its_sources(garden: Package) -> None
     assert models.BedEdit.of(rose, season=summer) == models.BedEdit(season=summer)
     assert models.BedEdit.of(models.NewPlant(name="Rose", labels=[])) == models.BedEdit()
     assert not hasattr(models.NewPlant, "of")
+    for documented in (garden.endpoints.Garden.plants, garden.models.Plant):
+        assert "`Rosa  canina`" in pydoc.render_doc(documented, renderer=pydoc.plaintext)
+    assert "`AAPL  260612C00110000`" in pydoc.render_doc(Instruments.equity_options, renderer=pydoc.plaintext)
 
 
 def test_numbers_of_a_request_model_are_known() -> None:
@@ -36,12 +39,6 @@ def test_fill_literals_and_wire_names_are_not_broken(word: str) -> None:
         lines = fill(f"{'x' * length} {word} end", "    ", "        ").splitlines()
         assert [line for line in lines if word in line]
         assert all(line.startswith("        ") for line in lines[1:])
-
-
-def test_docstrings_keep_both_blanks_of_a_symbol(garden: Package) -> None:
-    for documented in (garden.endpoints.Garden.plants, garden.models.Plant):
-        assert "`Rosa  canina`" in pydoc.render_doc(documented, renderer=pydoc.plaintext)
-    assert "`AAPL  260612C00110000`" in pydoc.render_doc(Instruments.equity_options, renderer=pydoc.plaintext)
 
 
 def test_formatted_ignores_local_settings_and_rejects_invalid_source(

@@ -119,13 +119,10 @@ def test_messages_of_a_package_are_read_from_its_code(tmp_path: Path) -> None:
     assert page.count("\n|") > 150
 
 
-def test_picture_names_the_command_and_no_other_host() -> None:
+def test_every_command_has_a_picture_that_names_it_and_no_other_host() -> None:
     drawn = picture("brokerage-async demo", "\x1b[1mbold\x1b[0m & plain\r\n")
     assert "brokerage-async&#160;demo" in drawn or "brokerage-async demo" in drawn
     assert "bold" in drawn
     assert set(re.findall(r"https?://[\w.]+", drawn)) <= {"http://www.w3.org", "https://www.textualize.io"}
     assert "url(http" not in drawn
-
-
-def test_every_command_has_its_picture() -> None:
     assert {path.stem for path in FOLDER.glob("*.svg")} >= COMMANDS.keys()
