@@ -26,7 +26,11 @@ def test_bundle_shares_what_operations_refer_to_and_names_their_answers() -> Non
     assert (crop["x-alias-of"], crop["description"]) == ("plants", "Another key of `plants`.")
     assert "x-aliases" not in crop
     assert schemas["NewPlant"]["properties"]["season"]["$ref"] == "#/components/schemas/Season"
-    assert schemas["Plant"]["properties"]["secret-recipe"]["format"] == "password"
+    plant = schemas["Plant"]["properties"]
+    assert plant["secret-recipe"]["format"] == "password"
+    words = [{"type": "string", "enum": [word]} for word in ("NaN", "")]
+    assert plant["sown"]["anyOf"] == [{"type": "string"}, words[1], {"type": "null"}]
+    assert plant["price"]["anyOf"][1:] == [*words, {"type": "null"}]
 
 
 def test_bundle_adds_common_responses_links_and_the_server_of_another_host(toy: Path) -> None:
