@@ -74,13 +74,11 @@ def test_words_are_sentences_and_amounts_have_units() -> None:
     assert [key for key in unitless if "rate" not in ".".join(key)] == []
 
 
-def test_operations_have_a_python_signature_and_an_effect_within_their_scope() -> None:
+def test_operations_have_a_python_signature() -> None:
     for name, (_, operation) in OPERATIONS.items():
         namespace, _, method = name.partition(".")
         assert operation["tags"] == [namespace], name
         assert method.isidentifier(), name
-        assert operation.get("x-scope") in ({None} if name == "oauth.token" else {"read", "trade"}), name
-        assert operation["x-effect"] == "read" or operation["x-scope"] == "trade", name
         assert operation.get("x-environments", ["production"]) == ["production"], name
         ways = [key for key in ("x-body-name", "x-flatten-body") if key in operation]
         assert len(ways) == ("requestBody" in operation), name

@@ -1,32 +1,15 @@
 """Generated endpoints: the arguments of the executor. The golden sample has their signatures and docstrings."""
 
-from typing import Any
-
 from brokerage_async.operation import BoundCall
 from tests.codegen.support import Package
-
-
-class Recorder:
-    """Executor that records its calls."""
-
-    def __init__(self) -> None:
-        self.calls: list[BoundCall[Any]] = []
-
-    async def execute(self, call: BoundCall[Any]) -> str:
-        self.calls.append(call)
-        return "the result"
-
-    def paginate(self, call: BoundCall[Any]) -> str:
-        self.calls.append(call)
-        return "the pager"
+from tests.vectors.exchange import Recorder
 
 
 async def test_method_passes_arguments_by_wire_name(garden: Package) -> None:
     recorder = Recorder()
     beds = garden.endpoints.Endpoints(recorder).garden
-    assert beds.plants(7, seasons=["Spring"]) == "the pager"
-    assert await beds.list() == "the result"
-    assert await beds.remove("7") == "the result"
+    returned = [beds.plants(7, seasons=["Spring"]), await beds.list(), await beds.remove("7")]
+    assert returned == recorder.calls
     new = garden.models.NewPlant(name="Rose", labels=[garden.models.NewLabel(text="red")])
     await beds.plant(7, new)
     await beds.edit_bed(7, season="Spring")
