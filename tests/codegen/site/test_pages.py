@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from brokerage_async import models
 from codegen.site import copies, objects, operations, pages
 from codegen.site.messages import Message, messages, render
@@ -23,20 +21,6 @@ def test_every_page_is_made_and_ignored_by_git(spec: Spec) -> None:
         made
     )
     assert all(page.startswith("# ") for page in made.values())
-
-
-def test_write_changes_only_what_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = pages.GENERATED[1]
-    made = {f"{folder}a.md": "a", f"{folder}b.md": "b"}
-    monkeypatch.setattr(pages, "ROOT", tmp_path)
-    monkeypatch.setattr(pages, "load", lambda folder: folder)
-    monkeypatch.setattr(pages, "render", lambda _: made)
-    pages.write()
-    before = (tmp_path / folder / "a.md").stat().st_mtime_ns
-    made.pop(f"{folder}b.md")
-    pages.write()
-    assert [path.name for path in (tmp_path / folder).iterdir()] == ["a.md"]
-    assert (tmp_path / folder / "a.md").stat().st_mtime_ns == before
 
 
 def section(page: str, name: str) -> str:
