@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -90,25 +90,6 @@ async def test_keys_may_come_from_an_async_iterator_and_may_be_none(out: Path) -
         result = await fetch_to_file(fetch, out)
         assert (result.found, progress) == (len({*keys}), reported)
     assert content(out) == b""
-
-
-@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
-async def test_nested_chains_are_rows(out: Path, suffix: str) -> None:
-    strikes = tuple(models.OptionStrike(strike_price=Decimal(price), call=f"C{price}") for price in range(20))
-    expirations = (models.OptionExpiration(expiration_date=date(2026, 6, 12), strikes=strikes),)
-
-    async def chains(batch: tuple[str, ...]) -> dict[str, list[models.NestedOptionChain]]:
-        known = [key for key in batch if key != "Z"]
-        return {key: [models.NestedOptionChain(root_symbol=key, expirations=expirations)] for key in known}
-
-    out = out.with_suffix(suffix)
-    result = await fetch_to_file(BulkFetch(["B", "Z", "A"], chains, model=models.NestedOptionChain), out)
-    assert (result.rows, result.missing) == (2, ["Z"])
-    if suffix == ".parquet":
-        rows = pq.read_table(out).to_pylist()
-        assert [row["expirations"][0]["strikes"][19]["call"] for row in rows] == ["C19", "C19"]
-    else:
-        assert [line.count("C1") for line in out.read_text().splitlines()[-2:]] == [11, 11]
 
 
 async def test_an_error_keeps_the_rows_and_the_next_call_requests_the_rest(service: Service, out: Path) -> None:
@@ -454,6 +435,8 @@ def test_parquet_is_typed_and_written_group_by_group(tmp_path: Path, monkeypatch
     assert table.column("key").to_pylist() == ["A", "B", "B"]
     assert table.column("borrow_rate").to_pylist() == [Decimal("0.10"), None, None]
     assert table.column("halted_at").to_pylist()[0] == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    ticks = table.column("tick_sizes").to_pylist()[1]
+    assert [(each["value"], each["threshold"]) for each in ticks] == [(Decimal("0.01"), Decimal(3))]
     monkeypatch.setattr(to_file, "GROUP", 2)
     file = pq.ParquetFile(written_file(tmp_path, ".parquet", ROWS))
     assert (file.num_row_groups, file.metadata.num_rows) == (2, 3)
