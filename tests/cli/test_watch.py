@@ -1,5 +1,6 @@
 """`brokerage-async watch` and `stream`: a table or lines of JSON, against a simulator."""
 
+import asyncio
 import io
 import json
 import re
@@ -33,12 +34,20 @@ ORDER = NewOrder(order_type="Market", time_in_force="Day", legs=(LEG,))
 
 @pytest.fixture
 def service(connect_to: ConnectTo) -> Simulator:
-    """Connect commands to a simulator with a waiting order and an alert."""
+    """Connect commands to a simulator with an alert and an order that is filled once it was listed."""
     simulator = Simulator(**SMALL)
 
     async def prepare(client: Client) -> None:
+        simulator.hold_order("*", "Routed")
         await client.orders.submit(simulator.account_numbers[0], ORDER)
         await client.quote_alerts.create(NewQuoteAlert(field="Last", operator=">", symbol="AAPL", threshold=9999))
+        asyncio.get_running_loop().create_task(fill_once_seen(), name="market")
+
+    async def fill_once_seen() -> None:
+        looks = simulator.ledger.count
+        while not looks("orders.live") and looks("balances.list") < 2:  # noqa: ASYNC110 - a ledger has no callbacks
+            await asyncio.sleep(0.05)
+        simulator.release_order()
 
     connect_to(simulator.client, prepare)
     return simulator
