@@ -17,11 +17,10 @@ import pytest
 from brokerage_async import errors, models
 from brokerage_async.bulk import UniverseResult, universe, universe_diff
 from brokerage_async.bulk.checkpoint import Checkpoint
-from brokerage_async.bulk.universe import KINDS, MANIFEST, PARTITION
+from brokerage_async.bulk.universe import MANIFEST, PARTITION
 from brokerage_async.simulator import Simulator
 
 UNDERLYINGS = ["SPY", "AAB", "NOPE", "/ES"]
-LISTS = {kind: None for kind in KINDS if not kind.endswith("options")}
 
 
 def simulator(**options: Any) -> Simulator:

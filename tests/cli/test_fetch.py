@@ -19,7 +19,6 @@ from brokerage_async.simulator import Simulator
 
 from .commands import invoke, lacks
 
-HOME = Path(command.__file__).parents[2]
 SYMBOLS = ["AAPL", "SPY", "NOPE", "AMZN", "MSFT", "AAPL", "", "NVDA"]
 FOUND = ["AAPL", "SPY", "AMZN", "MSFT", "NVDA"]
 

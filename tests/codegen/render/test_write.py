@@ -1,4 +1,4 @@
-"""Generated models and their docstrings beyond the golden sample, and how files are written."""
+"""Docstrings of generated code, and how files are written."""
 
 import pydoc
 from pathlib import Path
@@ -6,31 +6,16 @@ from pathlib import Path
 import pytest
 
 from brokerage_async._generated.endpoints import Instruments
-from brokerage_async._generated.models import BacktestLeg, NewOrder
-from brokerage_async._generated.operations import REQUEST_MODELS
 from codegen.render.docstrings import WIDTH, fill
 from codegen.render.write import formatted, write
 from tests.codegen.support import Package
 from tests.tables import for_each
 
 
-def test_models_restate_their_sources_and_their_docstrings_keep_both_blanks_of_a_symbol(garden: Package) -> None:
-    models = garden.models
-    spring, summer = models.Season.SPRING, models.Season.HIGH_SUMMER
-    rose = models.Plant(name="Rose", season=spring)
-    assert models.BedEdit.of(rose) == models.BedEdit(season=spring)
-    assert models.BedEdit.of(rose, season=summer) == models.BedEdit(season=summer)
-    assert models.BedEdit.of(models.NewPlant(name="Rose", labels=[])) == models.BedEdit()
-    assert not hasattr(models.NewPlant, "of")
+def test_docstrings_keep_both_blanks_of_a_symbol(garden: Package) -> None:
     for documented in (garden.endpoints.Garden.plants, garden.models.Plant):
         assert "`Rosa  canina`" in pydoc.render_doc(documented, renderer=pydoc.plaintext)
     assert "`AAPL  260612C00110000`" in pydoc.render_doc(Instruments.equity_options, renderer=pydoc.plaintext)
-
-
-def test_numbers_of_a_request_model_are_known() -> None:
-    numbers = [field.wire for field in REQUEST_MODELS[BacktestLeg].fields if field.number]
-    assert numbers == ["delta", "percentageOTM", "currentPriceOffset", "premium"]
-    assert not any(field.number for field in REQUEST_MODELS[NewOrder].fields)
 
 
 @for_each("word", ["`AAPL  260612C00110000`", "start-date"])
