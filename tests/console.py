@@ -20,7 +20,7 @@ from .documents import PAGES, ROOT, every_block
 MARKS = {
     "command: main job": ".ci/run",
     "command: tests": ".ci/run",
-    "snippet: simulator": "tests/test_readme.py",
+    "snippet: simulator": "tests/test_documents.py",
     "start": "tests/test_documents.py",
 }
 """Marks of blocks that something else runs."""

@@ -18,7 +18,7 @@ from typing import Any, Self, TypeVar
 import attrs
 
 from brokerage_async.client import Client
-from brokerage_async.config import Environment, RefreshToken
+from brokerage_async.config import settings_from_env
 from brokerage_async.simulator import Simulator
 from tests.documents import ROOT
 
@@ -64,31 +64,23 @@ def _run(work: Callable[..., Any], *arguments: Any) -> None:
         asyncio.run(result)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen
 class Service:
     """How workers reach the brokerage, and the engine if they need one."""
 
-    base_url: str
-    streamer_url: str | None
-    client_secret: str
-    refresh_token: str
-    account: str
+    environ: dict[str, str]
     engine: str
 
     @classmethod
     def of(cls, sim: Simulator, engine: str = "") -> Service:
-        return cls(
-            base_url=sim.base_url,
-            streamer_url=sim.streamer_url,
-            client_secret=sim.client_secret,
-            refresh_token=sim.refresh_token,
-            account=sim.account_numbers[0],
-            engine=engine,
-        )
+        return cls(sim.environ, engine)
+
+    @property
+    def account(self) -> str:
+        return self.environ["BROKERAGE_ACCOUNT"]
 
     def client(self, **options: Any) -> Client:
-        credentials = RefreshToken(client_secret=self.client_secret, refresh_token=self.refresh_token)
-        return Client(Environment.sandbox(self.base_url, streamer_url=self.streamer_url), credentials, **options)
+        return Client(**settings_from_env(self.environ), **options)
 
 
 class Crowd:

@@ -15,7 +15,7 @@ from tests.tables import for_each
 NOT_SECONDS: list[Any] = [0, -1, True, "1", float("nan"), float("inf"), 10**400, Decimal(1), b"1", []]
 
 
-def test_checks_return_what_they_accept() -> None:
+def test_checks_return_what_they_accept_and_name_what_is_wrong() -> None:
     assert arguments.check_timeout("wait", None) is None
     assert [arguments.check_flag("strict", value) for value in (True, False)] == [True, False]
     for value in (0, 1, None, "", "false"):
@@ -32,6 +32,34 @@ def test_checks_return_what_they_accept() -> None:
     for wrong in (None, True, 1.5, "", " ", b"7"):
         with pytest.raises(InvalidRequestError, match=r"^id must be a non-empty str or an int, got "):
             arguments.check_order_id("id", wrong)
+    arguments.check_methods("store", {}, "get", "items")
+    for wrong in (dict, None, [], object()):
+        with pytest.raises(ConfigurationError, match=r"^store must be an object with get, keys and items, got "):
+            arguments.check_methods("store", wrong, "get", "keys", "items")
+    assert arguments.check_rates("rates", {"a": 1, "b": float("inf")})
+    for wrong in ({"a": 0}, {"a": "1"}, {"a": True}):
+        with pytest.raises(ConfigurationError, match=r"^rates\['a'\] must be a number greater than 0, got "):
+            arguments.check_rates("rates", wrong)
+    with pytest.raises(ConfigurationError, match=r"^rates must map operation names to rates, got "):
+        arguments.check_rates("rates", [("a", 1)])
+    assert arguments.check_date("start", date(2026, 1, 1)) == date(2026, 1, 1)
+    for wrong in ("2026-01-01", None, 20260101, datetime(2026, 1, 1, tzinfo=UTC)):
+        with pytest.raises(InvalidRequestError, match=r"^start must be a datetime.date, got "):
+            arguments.check_date("start", wrong)
+
+    @attrs.frozen
+    class Options:
+        size: int = attrs.field(validator=arguments.validator(arguments.check_count, minimum=2))
+
+    assert Options(2).size == 2
+    with pytest.raises(ConfigurationError, match=r"^Options.size must be an integer of at least 2, got 1$"):
+        Options(1)
+
+    async def handle(error: Exception) -> None: ...
+
+    for value in (handle, functools.partial(handle)):
+        with pytest.raises(ConfigurationError, match="on_error must be a plain function, not a coroutine function"):
+            arguments.check_function("on_error", value)
 
 
 SECONDS = functools.partial(arguments.check_seconds, "wait")
@@ -64,34 +92,3 @@ def test_check_of_a_bound_returns_what_is_within_and_raises_otherwise(
     for value in rejected:
         with pytest.raises(ConfigurationError, match=f"^{message}, got "):
             check(value)
-
-
-def test_checks_name_what_is_wrong() -> None:
-    arguments.check_methods("store", {}, "get", "items")
-    for wrong in (dict, None, [], object()):
-        with pytest.raises(ConfigurationError, match=r"^store must be an object with get, keys and items, got "):
-            arguments.check_methods("store", wrong, "get", "keys", "items")
-    assert arguments.check_rates("rates", {"a": 1, "b": float("inf")})
-    for wrong in ({"a": 0}, {"a": "1"}, {"a": True}):
-        with pytest.raises(ConfigurationError, match=r"^rates\['a'\] must be a number greater than 0, got "):
-            arguments.check_rates("rates", wrong)
-    with pytest.raises(ConfigurationError, match=r"^rates must map operation names to rates, got "):
-        arguments.check_rates("rates", [("a", 1)])
-    assert arguments.check_date("start", date(2026, 1, 1)) == date(2026, 1, 1)
-    for wrong in ("2026-01-01", None, 20260101, datetime(2026, 1, 1, tzinfo=UTC)):
-        with pytest.raises(InvalidRequestError, match=r"^start must be a datetime.date, got "):
-            arguments.check_date("start", wrong)
-
-    @attrs.frozen
-    class Options:
-        size: int = attrs.field(validator=arguments.validator(arguments.check_count, minimum=2))
-
-    assert Options(2).size == 2
-    with pytest.raises(ConfigurationError, match=r"^Options.size must be an integer of at least 2, got 1$"):
-        Options(1)
-
-    async def handle(error: Exception) -> None: ...
-
-    for value in (handle, functools.partial(handle)):
-        with pytest.raises(ConfigurationError, match="on_error must be a plain function, not a coroutine function"):
-            arguments.check_function("on_error", value)

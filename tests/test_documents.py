@@ -1,88 +1,160 @@
-"""Blocks of the documentation are found, evade no type checker, and print what stands below them."""
+"""The documentation is executed: snippets run as they stand, CI runs the commands, links lead somewhere.
 
+Blocks are found, evade no type checker, and print what stands below them.
+"""
+
+import asyncio
+import base64
+import multiprocessing
 import os
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from brokerage_async import tickets
 from brokerage_async.cli.service import KNOWN
+from brokerage_async.simulator import Simulator
+from codegen.site import copies, pages
+from tests.served_versions import serve_versions
 from tests.tables import for_each
 
 from . import console
-from .documents import PAGES, ROOT, STRICT, blocks, modules, program, write
+from .documents import PAGES, README, ROOT, STRICT, blocks, modules, printed_by
+
+NOTEBOOK = """\
+import ast, asyncio
+async def cells(namespace):
+    for cell in {cells!r}:
+        code = eval(compile(cell, "cell", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), namespace)
+        if code is not None:
+            await code
+asyncio.run(cells({{}}))
+"""
+"""Program that runs cells one after another in a running event loop, as a notebook does."""
+
+SCRIPTS = {block.mark: block.script for block in console.blocks(README)}
+
+
+def snippets() -> list[object]:
+    found: list[object] = []
+    for page in PAGES:
+        for line, block in blocks(page):
+            found.append(pytest.param(block, printed_by(page, block), id=f"{page.name}:{line}"))
+        if cells := [cell for _, cell in blocks(page, "notebook")]:
+            found.append(pytest.param(NOTEBOOK.format(cells=cells), "", id=f"{page.name}:notebook"))
+    return found
+
+
+async def keep_trading(brokerage: Simulator) -> None:
+    """Submit an order each second: a snippet that watches sees a change, however late its process starts."""
+    async with brokerage.client() as client:
+        while True:
+            await client.orders.submit(brokerage.account_numbers[0], tickets.market(tickets.buy_to_open("AAPL", 1)))
+            await asyncio.sleep(1)
+
+
+#: Where forks exist, snippets start in a fork of a process that has already done their imports.
+PROCESSES: Any = multiprocessing.get_context("spawn" if sys.platform == "win32" else "forkserver")
+PROCESSES.set_forkserver_preload(["aiohttp", "brokerage_async", "brokerage_async.models", "brokerage_async.tickets"])
+
+
+def run_snippet(snippet: str, folder: Path, environ: dict[str, str], output: Path) -> None:
+    """Run a snippet as a program. This is the target of a new process."""
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environ)
+    serve_versions()
+    with output.open("wb") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    warnings.simplefilter("error")
+    exec(compile(snippet, "snippet", "exec"), {"__name__": "__main__"})
+
+
+@pytest.mark.parametrize(("snippet", "prints"), snippets())
+async def test_snippets_run_as_they_stand(
+    snippet: str, prints: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    if "brokerage_async.fleet" in snippet:
+        pytest.importorskip("redis", reason="redis-py is not installed (extra [redis])")
+    output = tmp_path_factory.mktemp("output") / "output.txt"
+    async with Simulator(environment="production", equities=600, equity_options=500, chain_rows=50) as brokerage:
+        settings = brokerage.environ | {
+            "PYTHONPATH": str(ROOT),
+            "REDIS_URL": "redis://127.0.0.1:1/0",  # an unreachable engine: a fleet works without it
+            "TOKEN_KEY": base64.urlsafe_b64encode(bytes(32)).decode(),
+        }
+        program = PROCESSES.Process(
+            target=run_snippet, args=(snippet, tmp_path, {**os.environ, **settings}, output), daemon=False
+        )
+        program.start()
+        trading = asyncio.create_task(keep_trading(brokerage))
+        await asyncio.to_thread(program.join, 60)
+        program.kill()  # does nothing once it has ended
+        await asyncio.to_thread(program.join)
+        trading.cancel()
+        await asyncio.wait({trading})
+    assert program.exitcode == 0, output.read_text("utf-8")
+    shown = output.read_text("utf-8")
+    assert shown == prints if prints else shown.strip(), "a snippet shows something"
+
+
+@for_each("name, needs", [("main job", "brokerage-async demo"), ("tests", "nox -s tests")])
+def test_commands_stand_under_their_comments(name: str, needs: str) -> None:
+    assert needs in SCRIPTS[f"command: {name}"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell of Unix")
+def test_the_simulator_serves_the_snippets(tmp_path: Path) -> None:
+    program = f"{sys.executable} -m brokerage_async"
+    start = SCRIPTS["snippet: simulator"].replace(".venv/bin/brokerage-async", program)
+    done = subprocess.run(
+        ["sh", "-c", f'{start}\n{program} orders list; echo "account $BROKERAGE_ACCOUNT"; kill $!'],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert "Orders" in done.stdout, done.stderr
+    assert re.search(r"^account \w+$", done.stdout, re.MULTILINE)
+
+
+def pages_with_links() -> list[Path]:
+    """Return the Markdown pages that a person writes, each once."""
+    written = {path for path in (ROOT / "docs").rglob("*.md") if not is_generated(path)}
+    return sorted({*PAGES, *written, *ROOT.glob("*.md"), ROOT / "schema" / "README.md"})
+
+
+def is_generated(path: Path) -> bool:
+    """Return whether the documentation site makes this page itself."""
+    name = Path(os.path.normpath(path)).relative_to(ROOT).as_posix()
+    return name.startswith(("docs/_build/", *pages.GENERATED)) or name in copies.COPIES.values()
+
+
+@for_each("page", pages_with_links())
+def test_links_lead_somewhere(page: Path) -> None:
+    for target, heading in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", page.read_text("utf-8")):
+        if target.startswith("https://"):
+            continue
+        leads = page.parent / target if target else page
+        assert leads.exists() or is_generated(leads), target
+        if heading:
+            headings = re.findall(r"^#+ (.*)$", leads.read_text("utf-8"), re.MULTILINE)
+            assert heading in {re.sub(r"[^\w -]", "", each).lower().replace(" ", "-") for each in headings}
+
 
 EVASIONS = re.compile(r"\bcast\(|^\s*assert\b.*\bNone\b|type: ignore|: Any\b", re.MULTILINE)
 
 
-def test_page_of_the_environment_lists_every_variable_once() -> None:
-    page = (ROOT / "docs" / "reference" / "environment.md").read_text("utf-8")
-    assert sorted(re.findall(r"^\| `(BROKERAGE_\w+)`", page, re.MULTILINE)) == sorted(KNOWN)
-
-
-def test_every_block_is_found_under_its_mark(tmp_path: Path) -> None:
-    for page in PAGES:
-        marked = {mark: len(blocks(page, mark)) for mark in ("", "pytest", "notebook", "tastytrade")}
-        assert sum(marked.values()) == page.read_text("utf-8").count("\n```python\n"), page
-    assert [len(blocks(ROOT / "docs" / "synchronous.md", mark)) for mark in ("", "notebook")] == [2, 4]
-    assert len(blocks(ROOT / "docs" / "programs.md")) == 8
-    assert "fetch_to_file" in program("A nightly fetch into Parquet")
-    with pytest.raises(ValueError, match="Another"):
-        program("Another")
-    write(tmp_path)
-    mark = "\n# pyright: strict\n"
-    written = {path: path.read_text("utf-8") for path in tmp_path.glob("*/*.py")}
-    assert {path.stem: source.removesuffix(mark) for path, source in written.items()} == modules()
-    checked = [path for path, source in written.items() if source.endswith(mark)]
-    assert {path.parent.name for path in checked} == {"strict"}
-    pages = [page for page in PAGES if page.stem.lower().replace("-", "_") in STRICT]
-    assert len(pages) == len(STRICT)
-    assert len(checked) == sum(len(blocks(page)) for page in pages) > 20
-
-
-@for_each("name", modules())
-def test_block_evades_no_type_checker(name: str) -> None:
-    assert not EVASIONS.search(modules()[name]), EVASIONS.findall(modules()[name])
-
-
-CONSOLE_PAGE = """\
-# Page
-
-```sh
-first
-```
-
-```text
-shown
-```
-
-<!-- start: install -->
-```sh
-second
-```
-
-It prints this, as here:
-
-```text
-more
-```
-"""
-
-
-def test_console_blocks_are_found_and_show_output(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(CONSOLE_PAGE)
-    first, second = console.blocks(page)
-    assert (first.line, first.mark, first.script, first.shown) == (3, "", "first\n", "shown\n")
-    assert (second.mark, second.shown, console.runs_elsewhere(second)) == ("start: install", "more\n", True)
+def test_every_block_is_found_and_run_or_marked() -> None:
     for page in PAGES:
         text = page.read_text("utf-8")
-        found = console.blocks(page)
-        assert len(found) == text.count("```sh\n"), page
-        if not any(console.runs_elsewhere(block) for block in found):
-            assert sum(bool(block.shown) for block in found) == text.count("```text\n"), page
+        found = [block for mark in ("", "pytest", "notebook", "tastytrade") for block in blocks(page, mark)]
+        assert len(found) == text.count("\n```python\n"), page
+        assert len(console.blocks(page)) == text.count("```sh\n"), page
     every = [block for page in PAGES for block in console.blocks(page)]
     here = [block for block in every if not console.runs_elsewhere(block) and not console.cannot_run(block)]
     assert len(here) > 6
@@ -90,21 +162,18 @@ def test_console_blocks_are_found_and_show_output(tmp_path: Path) -> None:
     # An address of a repository, a login at the service, a program that stays.
     assert sum(map(console.cannot_run, every)) == 3
     assert all((ROOT / path).exists() for path in console.MARKS.values())
+    assert {name.partition("_line_")[0] for name in modules()} >= set(STRICT)
 
 
-@for_each(
-    "shown, lacks",
-    [
-        ("one two", []),
-        ("three\n…\nfive", []),
-        ("one … two\nfour", []),
-        ("five\nthree", ["three"]),
-        ("six", ["six"]),
-        ("one … nine", ["one … nine"]),
-    ],
-)
-def test_missing_lines_are_those_that_do_not_follow_in_order(shown: str, lacks: list[str]) -> None:
-    assert console.missing(shown, "one   two\nthree\nfour 4\nfive\n") == lacks
+@for_each("name", modules())
+def test_block_evades_no_type_checker(name: str) -> None:
+    assert not EVASIONS.search(modules()[name]), EVASIONS.findall(modules()[name])
+
+
+def test_missing_lines_are_those_that_do_not_follow_in_order() -> None:
+    table = {"one two": [], "three\n…\nfive": [], "one … two\nfour": [], "five\nthree": ["three"], "six": ["six"],
+             "one … nine": ["one … nine"]}  # fmt: skip
+    assert {shown: console.missing(shown, "one   two\nthree\nfour 4\nfive\n") for shown in table} == table
 
 
 START = ROOT / "docs" / "start.md"
@@ -118,7 +187,9 @@ def steps() -> list[tuple[str, str]]:
     return [(name, block) for name, block in found]
 
 
-def test_every_block_of_the_start_page_is_a_step_or_the_program() -> None:
+def test_pages_of_the_environment_and_the_start_are_complete() -> None:
+    page = (ROOT / "docs" / "reference" / "environment.md").read_text("utf-8")
+    assert sorted(re.findall(r"^\| `(BROKERAGE_\w+)`", page, re.MULTILINE)) == sorted(KNOWN)
     assert [name for name, _ in steps()] == STEPS
     assert START.read_text("utf-8").count("\n```\n") == len(STEPS) + len(blocks(START))
 

@@ -1,7 +1,6 @@
 """Every generated model: frozen, slotted, hashable, picklable, with a repr that hides personal data."""
 
 import copy
-import enum
 import pickle
 import subprocess
 import sys
@@ -20,7 +19,6 @@ from brokerage_async._values import EMPTY, Model
 from tests.tables import for_each
 
 MODELS = sorted(WIRES, key=lambda model: model.__name__)
-ENUMS = [each for name in models.__all__ if isinstance(each := getattr(models, name), enum.EnumMeta)]
 
 SAMPLES: dict[Any, Any] = {
     str: "text",
@@ -82,7 +80,7 @@ def test_a_model_is_a_frozen_value_that_travels(model: Any) -> None:
         one.something_else = 1
     assert one == same
     assert hash(one) == hash(same)
-    assert one != object()
+    assert one.__eq__("7") is NotImplemented
     name = attrs.fields(model)[0].name
     other = attrs.evolve(one, **{name: None})
     assert other != one
@@ -113,16 +111,6 @@ def test_a_built_model_equals_a_constructed_one(model: Any) -> None:
     assert all(getattr(empty, name) in (None, "") for name in model.__slots__ if name != "extra")
 
 
-@for_each("model", MODELS)
-def test_every_field_is_documented_and_typed(model: Any) -> None:
-    assert model.__doc__
-    for name, hint in get_type_hints(model).items():
-        assert hint is not Any, name
-        default = getattr(attrs.fields(model), name).default
-        if default is None:
-            assert type(None) in get_args(hint), name
-
-
 def test_public_door_exports_every_model_by_its_wire_name() -> None:
     for model, wire in WIRES.items():
         keys = [field.encode_name for field in msgspec.structs.fields(wire) if "__alias" not in field.name]
@@ -146,6 +134,7 @@ def test_lists_and_iterables_are_taken_where_tuples_are_kept() -> None:
     assert order.legs == (leg,)
     assert isinstance(hash(order), int)
     assert models.NewWatchlist(name="w", watchlist_entries=iter([])).watchlist_entries == ()
+    assert models.WatchlistEntry(symbol="AAPL") != models.NewWatchlistEntry(symbol="AAPL")
     assert models.NewOrderRules(conditions=None).conditions is None
 
 
@@ -156,11 +145,3 @@ def test_what_is_no_list_is_refused_where_tuples_are_kept(wrong: Any) -> None:
     if wrong is not None:
         with pytest.raises(TypeError, match="expected a list or tuple"):
             models.NewOrderRules(conditions=wrong)
-
-
-@for_each("enumeration", ENUMS)
-def test_every_enumeration_is_open_and_documented(enumeration: Any) -> None:
-    assert issubclass(enumeration, OpenStrEnum)
-    assert not enumeration("something new").is_known
-    assert enumeration.__doc__
-    assert enumeration.__doc__ != OpenStrEnum.__doc__

@@ -1,13 +1,12 @@
 """Fixtures of the pytest plugin in a test run of another project."""
 
 import os
-import re
 import subprocess
 import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 
-import pytest
+from .documents import ROOT, blocks
 
 PROGRAM = """
 import pytest
@@ -102,59 +101,40 @@ async def test_options_by_position(brokerage_simulator): ...
 """
 
 
-def run_program(folder: Path, program: str, mode: str = "strict", *options: str, passed: int) -> str:
-    (folder / "test_program.py").write_text(program)
-    return run_pytest(folder, mode, *options, passed=passed)
-
-
-def run_pytest(folder: Path, mode: str = "strict", *options: str, passed: int) -> str:
-    """Run the tests in a folder, of which this many must pass and no other may. Return the output."""
-    root = Path(__file__).parents[1]
+def run_pytest(folder: Path, mode: str = "strict", *options: str, passed: int, **programs: str) -> str:
+    """Run programs as the tests of a folder, of which this many must pass and no other may. Return the output."""
+    folder.mkdir(exist_ok=True)
+    for name, program in programs.items():
+        (folder / f"test_{name}.py").write_text(program)
     installed = any(point.value == "brokerage_async.pytest_plugin" for point in entry_points(group="pytest11"))
     command = [sys.executable, "-m", "pytest", "-q", "-W", "error", "--strict-markers", "-o", f"asyncio_mode={mode}"]
-    command += ["-o", "asyncio_default_fixture_loop_scope=function", "-p", "no:cacheprovider"]
-    command += options
+    command += ["-o", "asyncio_default_fixture_loop_scope=function", "-p", "no:cacheprovider", *options]
     command += [] if installed else ["-p", "brokerage_async.pytest_plugin"]
-    environment = os.environ | ({} if installed else {"PYTHONPATH": str(root)})
+    environment = os.environ | ({} if installed else {"PYTHONPATH": str(ROOT)})
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode == 0) is (passed > 0), done.stdout + done.stderr
     assert not passed or f"{passed} passed" in done.stdout
     return done.stdout
 
 
-def documented(name: str) -> str:
-    """Return the module in a page of the documentation."""
-    page = (Path(__file__).parents[1] / "docs" / name).read_text("utf-8")
-    (program,) = re.findall(r"^<!-- pytest -->\n```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    return str(program)
-
-
 def test_the_fixtures_work_in_a_run_of_their_own(tmp_path: Path) -> None:
     """In modules of the documentation as they stand, with the plugin of anyio, and for a day on virtual time."""
-    modules = {documented("testing.md"): 3, documented("simulator.md"): 1, PROGRAM: 3, ANYIO: 1, DAY: 1}
-    for number, program in enumerate(modules):
-        (tmp_path / f"test_module_{number}.py").write_text(program)
-    run_pytest(tmp_path, passed=sum(modules.values()))
+    ((_, testing),) = blocks(ROOT / "docs" / "testing.md", "pytest")
+    ((_, simulator),) = blocks(ROOT / "docs" / "simulator.md", "pytest")
+    run_pytest(tmp_path, passed=9, testing=testing, simulator=simulator, program=PROGRAM, anyio=ANYIO, day=DAY)
+    run_pytest(tmp_path / "auto", "auto", passed=3, program=PROGRAM)
 
 
-def test_the_fixtures_work_where_every_coroutine_is_a_test(tmp_path: Path) -> None:
-    run_program(tmp_path, PROGRAM, "auto", passed=3)
-
-
-def test_the_fixtures_run_in_the_loop_of_a_marked_test(tmp_path: Path) -> None:
-    for scope in ("class", "module", "package", "session"):
-        folder = tmp_path / scope
-        folder.mkdir()
-        (folder / f"test_{scope}.py").write_text(SHARED_LOOP.replace("asyncio()", f"asyncio(loop_scope={scope!r})"))
-    run_pytest(tmp_path, passed=8)
-
-
-@pytest.mark.parametrize("fixtures", ["function", "session"])
-def test_the_fixtures_run_in_the_loop_that_is_the_default_of_tests(tmp_path: Path, fixtures: str) -> None:
-    options = ("-o", "asyncio_default_test_loop_scope=session", "-o", f"asyncio_default_fixture_loop_scope={fixtures}")
-    run_program(tmp_path, SHARED_LOOP, "auto", *options, passed=2)
+def test_the_fixtures_run_in_the_loop_of_the_test(tmp_path: Path) -> None:
+    scopes = ("class", "module", "package", "session")
+    marked = {scope: SHARED_LOOP.replace("asyncio()", f"asyncio(loop_scope={scope!r})") for scope in scopes}
+    run_pytest(tmp_path, passed=8, **marked)
+    for scope in ("function", "session"):
+        defaults = {"test": "session", "fixture": scope}
+        options = [f"asyncio_default_{name}_loop_scope={value}" for name, value in defaults.items()]
+        run_pytest(tmp_path / scope, "auto", "-o", options[0], "-o", options[1], passed=2, shared=SHARED_LOOP)
 
 
 def test_positional_option_of_a_marker_is_rejected(tmp_path: Path) -> None:
-    output = run_program(tmp_path, WRONG, passed=0)
+    output = run_pytest(tmp_path, passed=0, wrong=WRONG)
     assert "options of the marker brokerage_simulator must be keyword arguments, got ('production',)" in output

@@ -60,7 +60,7 @@ class SeedWire(Wire, frozen=True):
 SEEDS: Shared[Any] = Shared(SeedWire.build_new)
 
 
-def test_equal_lists_of_shared_models_become_one_tuple_unless_something_in_them_is_long() -> None:
+def test_equal_lists_of_shared_models_become_one_tuple_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = (SeedWire(name="a"), SeedWire(name="b")), (SeedWire(name="a"), SeedWire(name="b"))
     assert SEEDS[one] is SEEDS[other]
     assert SEEDS[one] == (["a"], ["b"])
@@ -70,9 +70,6 @@ def test_equal_lists_of_shared_models_become_one_tuple_unless_something_in_them_
     for long in ((SeedWire(name="a" * 65),), (SeedWire(name="a"),) * 65):
         assert SEEDS[long] == SEEDS[long]
         assert SEEDS[long] is not SEEDS[long]
-
-
-def test_a_full_cache_of_shared_models_starts_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_wire, "MAX_SHARED", 2)
     built = [SeedWire(name=f"full {number}").build() for number in range(3)]
     assert SeedWire(name="full 2").build() is built[2]

@@ -22,11 +22,16 @@ def workflow(name: str) -> dict[str, Any]:
 
 
 @for_each("path", WORKFLOWS)
-def test_actions_are_pinned_by_commit_and_named_by_version(path: Any) -> None:
+def test_a_workflow_may_only_read_and_its_actions_are_pinned_and_its_jobs_end(path: Any) -> None:
     used = re.findall(r"uses: ([^.]\S+)(.*)", path.read_text("utf-8"))
     assert used
     assert all(re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}", action) for action, _ in used)
     assert all(re.fullmatch(r" # v\d+\.\d+\.\d+", version) for _, version in used)
+    loaded = workflow(path.name)
+    assert loaded["permissions"] == {"contents": "read"}
+    assert all("timeout-minutes" in job or job.get("uses", "").startswith("./") for job in loaded["jobs"].values())
+    writing = [name for name, job in loaded["jobs"].items() if "permissions" in job]
+    assert writing == (["publish"] if path.name == "publish.yml" else [])
 
 
 def test_workflows_use_one_commit_of_each_action_and_test_everywhere() -> None:
@@ -50,15 +55,6 @@ def test_workflows_use_one_commit_of_each_action_and_test_everywhere() -> None:
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0]["hooks"]
     (pinned,) = [each for each in PROJECT["dependency-groups"]["codegen"] if each.startswith("ruff")]
     assert {each for hook in hooks for each in hook.get("additional_dependencies", ())} == {pinned}
-
-
-@for_each("path", WORKFLOWS)
-def test_a_workflow_may_only_read_and_its_jobs_end(path: Any) -> None:
-    loaded = workflow(path.name)
-    assert loaded["permissions"] == {"contents": "read"}
-    assert all("timeout-minutes" in job or job.get("uses", "").startswith("./") for job in loaded["jobs"].values())
-    writing = [name for name, job in loaded["jobs"].items() if "permissions" in job]
-    assert writing == (["publish"] if path.name == "publish.yml" else [])
 
 
 @for_each("name", ["defect", "wish"])

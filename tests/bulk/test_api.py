@@ -4,20 +4,21 @@ import asyncio
 import math
 import random
 from datetime import date, timedelta
-from decimal import Decimal
 from itertools import pairwise
 from typing import Any
-from urllib.parse import parse_qs, quote, unquote, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from brokerage_async import Client, Environment, Limits, RetryPolicy, StaticToken, errors, models
+from brokerage_async import RetryPolicy, errors, models
 from brokerage_async._generated.endpoints import Endpoints
-from brokerage_async.bulk import Bulk
-from brokerage_async.protocol.request import Request
-from brokerage_async.protocol.response import Response
+from brokerage_async.bulk import Bulk, over_range, split_range
+from brokerage_async.bulk.api import by_type
+from brokerage_async.errors import ConfigurationError, InvalidRequestError
+from brokerage_async.protocol.validation.rules import add_months
 from brokerage_async.simulator import Simulator
-from tests.fake_transport import FakeTransport, fail, ok
 
 pytestmark = pytest.mark.virtual_time
 
@@ -34,10 +35,6 @@ def equity_symbols(sim: Any) -> Any:
 
 def requests_of(sim: Any, operation: Any) -> Any:
     return [entry for entry in sim.ledger.requests if entry.operation == operation]
-
-
-def symbols_of(entry: Any) -> Any:
-    return parse_qs(urlsplit(entry.target).query).get("symbol[]", [])
 
 
 def now() -> Any:
@@ -61,7 +58,7 @@ async def test_equities_by_symbol() -> None:
     assert now() - began == pytest.approx(math.ceil(len(requests) / 8) * LATENCY)
 
 
-async def test_equity_options_by_symbol() -> None:
+async def test_equity_options_by_symbol_in_urls_of_bounded_length() -> None:
     sim = simulator()
     definitions = sim.brokerage.state.catalogue.equity_options.definitions
     symbols = [row.symbol for row in definitions]
@@ -71,9 +68,6 @@ async def test_equity_options_by_symbol() -> None:
     assert list(every.found) == symbols
     assert set(current.found) | set(current.missing) == set(symbols)
     assert all(symbol in option.symbol for symbol, option in every.found.items())
-
-
-async def test_url_length_is_bounded() -> None:
     sim = simulator()
     symbols = [f"AAPL  {number:015}" for number in range(1_000)]
     async with sim.client() as client:
@@ -94,7 +88,7 @@ async def test_warrants_one_by_one() -> None:
     assert len(requests_of(sim, "instruments.warrant")) == len(symbols) + 2
 
 
-async def test_futures_option_chains() -> None:
+async def test_chains_dividends_and_earnings_by_symbol() -> None:
     sim = simulator()
     async with sim.client() as client:
         fetch = client.bulk.futures_option_chains(["ES", "XX", "CL"])
@@ -102,9 +96,6 @@ async def test_futures_option_chains() -> None:
     assert set(chains) == {"ES", "CL"}
     assert len(chains["ES"]) == 500
     assert fetch.missing == ["XX"]
-
-
-async def test_dividends_and_earnings() -> None:
     sim = simulator()
     start, end = date(2024, 1, 1), date(2024, 12, 31)
     async with sim.client() as client:
@@ -129,51 +120,6 @@ async def test_sessions_over_years_are_fetched_nine_months_at_a_time() -> None:
     assert max(after - before for before, after in pairwise(days)) <= timedelta(days=5)
 
 
-async def test_transient_failure_costs_a_retry_only() -> None:
-    sim = simulator(latency=LATENCY)
-    sim.faults.add("GET", "/instruments/equities", "status(503)", times=3)
-    sim.faults.add("GET", "/instruments/equities", "drop_after", times=2)
-    async with sim.client() as client:
-        result = await client.bulk.equities(equity_symbols(sim))
-    assert (len(result.found), result.failed) == (1_000, {})
-    assert len(requests_of(sim, "instruments.equities")) == 10 + 5
-
-
-async def test_revoked_grant_ends_the_fetch() -> None:
-    sim = simulator()
-    sim.revoke()
-    async with sim.client() as client:
-        with pytest.raises(errors.TokenError) as caught:
-            await client.bulk.equities(equity_symbols(sim))
-    assert not caught.value.transient
-
-
-async def test_closed_client_or_deadline_ends_the_fetch() -> None:
-    sim = simulator(latency=LATENCY)
-    async with sim.client(deadline=LATENCY / 4) as client:
-        with pytest.raises(errors.DeadlineExceededError):
-            await client.bulk.equities(["AAPL"])
-    with pytest.raises(errors.ConfigurationError, match="closed"):
-        await client.bulk.equities(["AAPL", "MSFT"])
-
-
-async def test_read_lane_bounds_a_bulk_fetch_and_trades_pass() -> None:
-    sim = simulator(latency=LATENCY)
-    async with sim.client(limits=Limits(reads=2)) as client:
-        await client.authorize()
-        began = now()
-        fetch = asyncio.gather(client.bulk.equities(equity_symbols(sim)))
-        await asyncio.sleep(LATENCY / 2)
-        order = models.NewOrder(
-            order_type="Market", time_in_force="Day",
-            legs=(models.NewOrderLeg(action="Buy to Open", instrument_type="Equity", symbol="AAPL", quantity=1),),
-        )  # fmt: skip
-        await client.orders.dry_run(sim.account_numbers[0], order)
-        assert now() - began == pytest.approx(1.5 * LATENCY)
-        await fetch
-        assert now() - began == pytest.approx(5 * LATENCY)
-
-
 async def test_rate_limit_without_headers_completes_with_few_rejections() -> None:
     sim = simulator(equities=10_000, latency=LATENCY, rate_limit=20)
     async with sim.client(retry=RetryPolicy(jitter=random.Random(0).random)) as client:
@@ -182,86 +128,40 @@ async def test_rate_limit_without_headers_completes_with_few_rejections() -> Non
     assert len(requests_of(sim, "instruments.equities")) / 100 <= 1.3
 
 
-async def test_throttling_beyond_the_retries_of_a_call_does_not_end_the_fetch() -> None:
-    sim = simulator(latency=LATENCY)
-    sim.faults.add("GET", "/instruments/equities", "rate_limited", times=9)
-    async with sim.client(retry=RetryPolicy(max_attempts=2)) as client:
-        result = await client.bulk.equities(equity_symbols(sim), concurrency=1)
-    assert len(result.found) == 1_000
-
-
-OPTIONS = {"per-page", "page-offset", "only-active-futures", "include-instrument"}
-
-
-class Catalogue(FakeTransport):
-    """Answers every request with the rows of the symbols that it names, but for the unknown ones."""
-
-    def __init__(self, *unknown: str, refused: str = "") -> None:
-        super().__init__(self._answer)
-        self.unknown, self.refused = {*unknown}, refused
-
-    @property
-    def asked(self) -> list[tuple[str, dict[str, list[str]]]]:
-        parts = [urlsplit(request.url) for request in self.requests]
-        return [(part.path, parse_qs(part.query)) for part in parts]
-
-    def _answer(self, request: Request) -> Response:
-        path, query = self.asked[-1]
-        if not query:
-            symbol = unquote(path.removesuffix("/nested").rpartition("/")[2])
-            if symbol in self.unknown:
-                return fail(404, "record_not_found")
-            return ok(self.row(symbol) if path.startswith("/instruments") else self.chain(path, symbol))
-        lists = [values for name, values in query.items() if name not in OPTIONS]
-        named = [part for values in lists for value in values for part in value.split(",")]
-        if self.refused in named:
-            return fail(400, "bad_symbol")
-        rows = [self.row(symbol) for symbol in reversed(named) if symbol not in self.unknown]
-        return ok({"items": rows})
-
-    @staticmethod
-    def row(symbol: str) -> dict[str, Any]:
-        return {"symbol": symbol, "bid": "1.5"}
-
-    @staticmethod
-    def chain(path: str, symbol: str) -> dict[str, Any]:
-        if path.startswith("/futures-option-chains"):
-            return {"futures": [{"symbol": f"/{symbol}Z6"}], "option-chains": []}
-        strikes = [{"strike-price": f"{price}.0", "call": f"C{price}", "put": f"P{price}"} for price in range(300)]
-        expiration = {"expiration-date": "2026-06-12", "strikes": strikes}
-        return {"items": [{"underlying-symbol": symbol, "root-symbol": symbol, "expirations": [expiration]}]}
-
-
-def client_of(service: FakeTransport) -> Client:
-    return Client(Environment.production("https://service"), StaticToken("token"), transport=service)
+def asked(sim: Any) -> list[tuple[str, dict[str, list[str]]]]:
+    """Return path and query of each request, but for those for a token."""
+    parts = [urlsplit(entry.target) for entry in sim.ledger.requests if entry.method == "GET"]
+    return [(part.path, parse_qs(part.query)) for part in parts]
 
 
 LISTS: dict[str, tuple[list[str], str, str]] = {
-    "futures": (["/ESZ6", "/CLZ6", "/NQZ6"], "/instruments/futures", "symbol[]"),
-    "cryptocurrencies": (["BTC/USD", "ETH/USD", "SOL/USD"], "/instruments/cryptocurrencies", "symbol[]"),
-    "market_data": (["AAPL", "BRK/B", "T"], "/market-data/by-type", "equity"),
-    "market_metrics": (["AAPL", "BRK/B", "T"], "/market-metrics", "symbols"),
+    "futures": (["/ESZ6", "/NOPE", "/NQZ6"], "/instruments/futures", "symbol[]"),
+    "cryptocurrencies": (["BTC/USD", "NOPE/USD", "SOL/USD"], "/instruments/cryptocurrencies", "symbol[]"),
+    "market_data": (["BRK/B", "NOPE", "AAPL"], "/market-data/by-type", "equity"),
+    "market_metrics": (["BRK/B", "NOPE", "AAPL"], "/market-metrics", "symbols"),
 }
 """Symbols, path and parameter by method."""
 
 
 async def test_lists_by_symbol_are_requested_together_and_isolate_a_refused_symbol() -> None:
-    for kind, (symbols, path, parameter) in LISTS.items():
-        service = Catalogue(symbols[1])
-        async with client_of(service) as client:
+    sim = simulator(environment="production")
+    async with sim.client() as client:
+        for kind, (symbols, path, parameter) in LISTS.items():
+            before = len(asked(sim))
             result = await getattr(client.bulk, kind)(symbols)
-        assert [(key, value.symbol) for key, value in result.found.items()] == [(each, each) for each in symbols[::2]]
-        assert (result.missing, result.failed) == ([symbols[1]], {})
-        ((asked, query),) = service.asked
-        assert (asked, ",".join(query[parameter])) == (path, ",".join(symbols))
-        async with client_of(Catalogue(refused=symbols[0])) as client:
+            found = {key: value.symbol for key, value in result.found.items()}
+            assert list(found.items()) == [(each, each) for each in symbols[::2]]
+            assert (result.missing, result.failed) == ([symbols[1]], {})
+            ((target, query),) = asked(sim)[before:]
+            assert (target, ",".join(query[parameter])) == (path, ",".join(symbols))
+            sim.faults.add("GET", f"{path}.*{quote(symbols[0], safe='')}", "status(400)", times=None)
             result = await getattr(client.bulk, kind)(symbols)
-        assert list(result.found) == symbols[1:]
-        assert {key: type(error) for key, error in result.failed.items()} == {symbols[0]: errors.BadRequestError}
+            assert (list(result.found), result.missing) == ([symbols[2]], [symbols[1]])
+            assert {key: type(error) for key, error in result.failed.items()} == {symbols[0]: errors.BadRequestError}
 
 
 SINGLES: dict[str, tuple[str, str, type[Any]]] = {
-    "future_options": ("./ESZ6 EW3U6 260918P9100", "/instruments/future-options/{}", models.FutureOption),
+    "future_options": ("./ESM6 ES2M6 260612C6000", "/instruments/future-options/{}", models.FutureOption),
     "equity_option_chains": ("BRK/B", "/option-chains/{}", models.EquityOption),
     "nested_option_chains": ("SPX", "/option-chains/{}/nested", models.NestedOptionChain),
     "nested_futures_option_chains": ("ES", "/futures-option-chains/{}/nested", models.NestedFuturesOptionChain),
@@ -270,83 +170,82 @@ SINGLES: dict[str, tuple[str, str, type[Any]]] = {
 
 
 async def test_singles_are_requested_one_by_one() -> None:
-    for kind, (symbol, path, model) in SINGLES.items():
-        service = Catalogue("NOPE")
-        async with client_of(service) as client:
+    sim = simulator()
+    async with sim.client() as client:
+        for kind, (symbol, path, model) in SINGLES.items():
+            before = len(asked(sim))
             result = await getattr(client.bulk, kind)([symbol, "NOPE"])
-        (value,) = result.found.values()
-        assert isinstance(value[0] if isinstance(value, list) else value, model)
-        assert (result.model, list(result.found), result.missing) == (model, [symbol], ["NOPE"])
-        asked = {path.format("NOPE"), path.format(quote(symbol, safe=""))}
-        assert {each for each, _ in service.asked} == asked
+            (value,) = result.found.values()
+            assert isinstance(value[0] if isinstance(value, list) else value, model)
+            assert (result.model, list(result.found), result.missing) == (model, [symbol], ["NOPE"])
+            paths = {target for target, _ in asked(sim)[before:]}
+            assert paths == {path.format("NOPE"), path.format(quote(symbol, safe=""))}
 
 
 async def test_futures_that_have_expired_and_symbols_without_slash() -> None:
-    service = Catalogue()
-    service.row = lambda symbol: {"symbol": f"/{symbol}"}  # type: ignore[method-assign]
-    async with client_of(service) as client:
-        result = await client.bulk.futures(["ESZ5"], only_active_futures=False)
-    assert result.found["ESZ5"].symbol == "/ESZ5"
-    assert service.asked[0][1]["only-active-futures"] == ["false"]
+    sim = simulator()
+    async with sim.client() as client:
+        result = await client.bulk.futures(["ESZ6"], only_active_futures=False)
+    assert result.found["ESZ6"].symbol == "/ESZ6"
+    assert asked(sim)[0][1]["only-active-futures"] == ["false"]
 
 
 async def test_market_data_splits_a_batch_by_type_and_takes_a_hundred_over_all() -> None:
-    symbols = ["SPX", "AAPL", "AAPL  260612C00110000", "/ESZ6", "./ESZ6 EW3U6 260918P9100", "BTC/USD"]
-    more = [f"A{number}" for number in range(150)]
-    service = Catalogue("BTC/USD")
-    async with client_of(service) as client:
-        fetch = client.bulk.market_data(
+    sim = simulator(environment="production")
+    symbols = ["SPX", "AAPL", "AAPL  260612C00110000", "/ESZ6", "./ESM6 ES2M6 260612C6000", "NOPE/USD"]
+    more = equity_symbols(sim)[-150:]
+    async with sim.client() as client:
+        result = await client.bulk.market_data(
             [*symbols, *more], types={"SPX": "Index"}, include_instrument=True, batch_size=500, concurrency=1
         )
-        result = await fetch
-    first, second = (query for _, query in service.asked)
+    first, second = (query for _, query in asked(sim))
     assert {name: values[0].split(",") for name, values in first.items()} == {
         "index": ["SPX"],
         "equity": ["AAPL", *more[:94]],
         "equity-option": ["AAPL  260612C00110000"],
         "future": ["/ESZ6"],
-        "future-option": ["./ESZ6 EW3U6 260918P9100"],
-        "cryptocurrency": ["BTC/USD"],
+        "future-option": ["./ESM6 ES2M6 260612C6000"],
+        "cryptocurrency": ["NOPE/USD"],
         "include-instrument": ["true"],
     }
     assert second["equity"][0].split(",") == more[94:]
     assert list(result.found) == [*symbols[:-1], *more]
-    assert result.missing == ["BTC/USD"]
-    assert result.found["SPX"].bid == Decimal("1.5")
+    assert result.missing == ["NOPE/USD"]
 
 
 async def test_market_metrics_in_the_sandbox_end_the_fetch() -> None:
-    service = Catalogue()
-    async with Client(Environment.sandbox("https://service"), StaticToken("token"), transport=service) as client:
+    sim = simulator()
+    async with sim.client() as client:
         with pytest.raises(errors.ConfigurationError, match="sandbox"):
             await client.bulk.market_metrics(["AAPL"])
-    assert service.requests == []
+    assert asked(sim) == []
 
 
 async def test_names_of_fetches_hold_all_that_their_values_depend_on() -> None:
-    async with client_of(Catalogue()) as client:
-        bulk = client.bulk
-        typed = [bulk.market_data(["SPX", "VIX"], types=types).name for types in (
-            {"SPX": "Index", "VIX": models.InstrumentType.EQUITY}, {"VIX": "Equity", "SPX": models.InstrumentType.INDEX}
-        )]  # fmt: skip
-        assert typed[0] == typed[1]
-        names = {
-            typed[0],
-            bulk.market_data(["SPX"]).name,
-            bulk.market_data(["SPX"], include_instrument=True).name,
-            bulk.futures(["/ESZ6"]).name,
-            bulk.futures(["/ESZ6"], only_active_futures=False).name,
-            *(getattr(bulk, name)([]).name for name in [*LISTS, *SINGLES]),
-        }
+    bulk = simulator().client().bulk
+    typed = [bulk.market_data(["SPX", "VIX"], types=types).name for types in (
+        {"SPX": "Index", "VIX": models.InstrumentType.EQUITY}, {"VIX": "Equity", "SPX": models.InstrumentType.INDEX}
+    )]  # fmt: skip
+    assert typed[0] == typed[1]
+    names = {
+        typed[0],
+        bulk.market_data(["SPX"]).name,
+        bulk.market_data(["SPX"], include_instrument=True).name,
+        bulk.futures(["/ESZ6"]).name,
+        bulk.futures(["/ESZ6"], only_active_futures=False).name,
+        *(getattr(bulk, name)([]).name for name in [*LISTS, *SINGLES]),
+    }
     assert len(names) == 3 + 2 + 2 + 4
-    assert all(name.endswith(" of https://service") for name in names)
+    assert {name.rpartition(" of ")[2] for name in names} == {typed[0].rpartition(" of ")[2]}
 
 
 async def test_results_become_tables() -> None:
-    async with client_of(Catalogue("NOPE")) as client:
+    sim = simulator(environment="production")
+    async with sim.client() as client:
         for kind in ("nested_option_chains", "nested_futures_option_chains", "market_data"):
-            result = await getattr(client.bulk, kind)(["ES", "NOPE", "NQ"])
-            assert result.to_arrow().column("key").to_pylist() == ["ES", "NQ"]
+            symbols = ["ES", "NOPE", "NQ"] if "futures" in kind else ["SPY", "NOPE", "QQQ"]
+            result = await getattr(client.bulk, kind)(symbols)
+            assert result.to_arrow().column("key").to_pylist() == symbols[::2]
 
 
 DAY = date(2026, 1, 1)
@@ -355,6 +254,7 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("equities", (["AAPL"],), {"concurrency": None}), ("equities", (["AAPL"],), {"batch_size": 0}),
     ("equity_options", (["AAPL"],), {"with_expired": "yes"}), ("warrants", (["AAPL"],), {"batch_size": 0}),
     ("futures", (["/ESZ6"],), {"only_active_futures": "no"}), ("market_data", (["SPX"],), {"types": ["SPX"]}),
+    ("market_data", (["SPX"],), {"types": {"SPX": None}}),
     ("market_data", (["SPX"],), {"types": {"SPX": "Indices"}}), ("market_data", (["SPX"],), {"include_instrument": 1}),
     ("market_data", (["SPX"],), {"batch_size": 0}), ("market_metrics", (["SPX"],), {"batch_size": None}),
     ("dividends", (["AAPL"],), {"batch_size": None}), ("earnings_reports", (["AAPL"], "2026-01-01"), {}),
@@ -383,3 +283,70 @@ def test_bulk_unknown_options_are_refused_by_every_method() -> None:
                 continue
             accepted.append((name, option))
     assert accepted == []
+
+
+def test_by_type_groups_by_parameter_and_given_types_win() -> None:
+    symbols = ["AAPL", "SPX", "/ESZ6", "BTC/USD", "ES"]
+    assert by_type(symbols, {"SPX": "Index"}) == {
+        "equity": ["AAPL", "ES"],
+        "index": ["SPX"],
+        "future": ["/ESZ6"],
+        "cryptocurrency": ["BTC/USD"],
+    }
+
+
+def test_split_range_gives_the_fewest_parts_of_a_valid_range() -> None:
+    assert split_range(date(2026, 1, 1), date(2026, 9, 30)) == [(date(2026, 1, 1), date(2026, 9, 30))]
+    assert split_range(date(2025, 1, 1), date(2026, 12, 31)) == [
+        (date(2025, 1, 1), date(2025, 9, 30)),
+        (date(2025, 10, 1), date(2026, 6, 30)),
+        (date(2026, 7, 1), date(2026, 12, 31)),
+    ]
+    for end, months in ((date(2025, 12, 31), 9), (date(2026, 1, 2), 0)):
+        with pytest.raises((InvalidRequestError, ConfigurationError), match=r"must not be before|at least 1"):
+            split_range(date(2026, 1, 1), end, months=months)
+
+
+@given(st.dates(), st.integers(0, 20_000), st.integers(1, 24))
+def test_split_range_covers_every_day_once_within_the_span(start: date, days: int, months: int) -> None:
+    end = start + timedelta(days=min(days, (date.max - start).days))
+    parts = split_range(start, end, months=months)
+
+    assert parts[0][0] == start
+    assert parts[-1][1] == end
+    for (_, before), (after, _) in pairwise(parts):
+        assert after == before + timedelta(days=1)
+    assert all(first <= last < add_months(first, months) or last == date.max for first, last in parts)
+
+
+async def test_over_range_fetches_concurrently_and_joins_in_order() -> None:
+    asked = []
+
+    async def fetch(start: Any, end: Any) -> Any:
+        asked.append((start, end))
+        await asyncio.sleep(10 - start.month % 7)  # later parts may answer first
+        return [start, end]
+
+    days = await over_range(fetch, date(2020, 1, 1), date(2023, 12, 31), concurrency=8)
+
+    assert days == [day for part in split_range(date(2020, 1, 1), date(2023, 12, 31)) for day in part] == sorted(days)
+    assert len(asked) == 6
+    assert asyncio.get_running_loop().time() <= 10
+
+
+async def test_over_range_failing_part_cancels_the_others() -> None:
+    cancelled = []
+
+    async def fetch(start: Any, end: Any) -> None:
+        if start.year == 2022:
+            raise LookupError(start)
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.append(start)
+            raise
+
+    with pytest.raises(LookupError):
+        await over_range(fetch, date(2020, 1, 1), date(2023, 12, 31))
+    assert len(cancelled) == 5
+    assert len(asyncio.all_tasks()) == 1

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from brokerage_async.bulk.checkpoint import Checkpoint
 from brokerage_async.errors import ConfigurationError
+from tests.tables import for_each
 
 
 def opened(path: Path, purpose: Any) -> Checkpoint:
@@ -63,28 +64,31 @@ def test_whatever_a_killed_run_left_behind_whole_lines_are_kept_and_the_rest_is_
         assert last.rows("B") == []
 
 
-@pytest.mark.parametrize("cut", range(HEADER))
-def test_a_header_that_was_not_written_whole_is_written_again(path: Path, cut: int) -> None:
-    path.write_bytes(b'{"fetch":"x"}\n'[:cut])
-    with opened(path, {"fetch": "x"}):
-        pass
-    assert path.read_bytes() == b'{"fetch":"x"}\n'
+def test_a_header_that_was_not_written_whole_is_written_again_and_anything_else_left_alone(path: Path) -> None:
+    for cut in range(HEADER):
+        path.write_bytes(b'{"fetch":"x"}\n'[:cut])
+        with opened(path, {"fetch": "x"}):
+            pass
+        assert path.read_bytes() == b'{"fetch":"x"}\n'
+    for content in ("precious\n", "precious"):
+        path.write_text(content)
+        with pytest.raises(ConfigurationError, match="precious"):
+            opened(path, {"fetch": "x"})
+        assert path.read_text() == content
+    with pytest.raises(ConfigurationError, match="cannot write"):
+        opened(path.parent / "nowhere" / "partial", {"fetch": "x"})
 
 
-@pytest.mark.parametrize("content", ["precious\n", "precious"])
-def test_a_checkpoint_of_something_else_is_left_alone(path: Path, content: str) -> None:
-    path.write_text(content)
-    with pytest.raises(ConfigurationError, match="precious"):
-        opened(path, {"fetch": "x"})
-    assert path.read_text() == content
-
-
-def test_an_empty_checkpoint_knows_nothing(path: Path) -> None:
+def test_a_checkpoint_is_empty_at_first_and_what_was_flushed_survives_the_process(path: Path) -> None:
     with opened(path, {"fetch": "x"}) as checkpoint:
         assert len(checkpoint) == 0
         assert "A" not in checkpoint
         with pytest.raises(KeyError):
             checkpoint.rows("A")
+    with opened(path, {"fetch": "x"}) as checkpoint:
+        checkpoint.add("A", [{"a": 1}])
+        checkpoint.flush()
+        assert path.read_bytes().splitlines()[1:] == [b'["A",[{"a":1}]]']
 
 
 def test_rows_keep_every_digit_and_lose_only_lone_surrogates(path: Path) -> None:
@@ -100,13 +104,6 @@ def test_rows_keep_every_digit_and_lose_only_lone_surrogates(path: Path) -> None
     with opened(path, {"fetch": "x"}) as again:
         assert {key: str(again.rows(key)) for key in rows} == {key: str(each) for key, each in rows.items()}
         assert again.rows("odd") == [{"symbol": "a\ufffdb", "\ufffd": [None, {"x": "\ufffd"}], "emoji": "\U0001f600"}]
-
-
-def test_what_was_flushed_survives_the_process(path: Path) -> None:
-    with opened(path, {"fetch": "x"}) as checkpoint:
-        checkpoint.add("A", [{"a": 1}])
-        checkpoint.flush()
-        assert path.read_bytes().splitlines()[1:] == [b'["A",[{"a":1}]]']
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs file locks")
@@ -136,8 +133,8 @@ def test_a_file_that_another_run_removes_while_it_is_opened_is_made_again(
         assert "A" in again
 
 
-@pytest.mark.parametrize(
-    ("header", "difference"),
+@for_each(
+    "header, difference",
     [
         (b'{"fetch":"y"}', "got fetch 'y' instead of 'x'"),
         (b"{}", "got fetch None instead of 'x'"),
@@ -149,11 +146,6 @@ def test_the_difference_to_another_fetch_is_named(path: Path, header: bytes, dif
     path.write_bytes(header + b"\n")
     with pytest.raises(ConfigurationError, match=f"must belong to this fetch, {difference}: finish"):
         opened(path, {"fetch": "x"})
-
-
-def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="cannot write"):
-        opened(tmp_path / "nowhere" / "partial", {"fetch": "x"})
 
 
 class FullDisk(io.BytesIO):

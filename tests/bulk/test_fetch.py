@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brokerage_async import errors
+from brokerage_async import errors, models
 from brokerage_async.bulk.fetch import (
     MAX_CONSECUTIVE_AMBIGUOUS,
     MAX_THROTTLE_PAUSE,
     BulkFetch,
     FailureScope,
+    by_requested,
     failure_scope,
     url_length,
 )
@@ -116,25 +117,17 @@ def test_url_length_counts_the_encoded_keys(key: str, length: int) -> None:
     assert url_length([key, "\ud800"]) > length + 16, "a lone surrogate has a length as well"
 
 
-async def test_await_takes_as_long_as_the_number_of_rounds() -> None:
-    await BulkFetch(keys(1000), Service(latency=1).fetch, concurrency=8, batch_size=10)
-    assert asyncio.get_running_loop().time() == math.ceil(100 / 8)
-
-
 async def test_iteration_yields_pairs_as_they_arrive() -> None:
     service = Service(latency=lambda batch: 5 if "K0" in batch else 1)
     order = [key async for key, _ in BulkFetch(keys(6), service.fetch, concurrency=2, batch_size=2)]
     assert order == ["K2", "K3", "K4", "K5", "K0", "K1"]
 
 
-async def test_empty_source_sends_nothing() -> None:
+async def test_empty_source_or_unused_fetch_reads_and_sends_nothing() -> None:
     service = Service()
     assert (await BulkFetch([], service.fetch)).found == {}
     assert [pair async for pair in BulkFetch(later([]), service.fetch)] == []
     assert service.batches == []
-
-
-async def test_unused_fetch_reads_and_sends_nothing() -> None:
     service, read = Service(), []
     BulkFetch((read.append(key) or key for key in keys(5)), service.fetch)
     await asyncio.sleep(1)
@@ -230,11 +223,21 @@ async def test_error_of_the_whole_fetch_ends_it(error: Any) -> None:
 DENIED = errors.PermissionDeniedError("not permitted", status=403)
 
 
-async def test_denied_key_is_a_failure_of_that_key() -> None:
+async def test_any_number_of_failures_beside_successes_is_of_their_keys() -> None:
     service = Service(poison=["K3"], error=lambda *_: DENIED)
     result = await BulkFetch(keys(10), service.fetch, concurrency=2, batch_size=4)
     assert result.failed == {"K3": DENIED}
     assert len(result.found) == 9
+    denied = keys(2 * MAX_CONSECUTIVE_AMBIGUOUS)
+    service = Service(poison=denied, error=lambda *_: DENIED)
+    result = await BulkFetch(["first", *denied], service.fetch, concurrency=1, batch_size=1)
+    assert list(result.failed) == denied
+    service = Service(poison=keys(4 * MAX_CONSECUTIVE_AMBIGUOUS)[::2])
+    result = await BulkFetch(keys(4 * MAX_CONSECUTIVE_AMBIGUOUS), service.fetch, concurrency=1, batch_size=2)
+    assert set(result.failed) == service.poison
+    service = Service(poison=[f"K{number}" for number in range(0, 8000, 1000)])  # the first of every large batch
+    result = await BulkFetch(keys(8000), service.fetch, concurrency=8, batch_size=1000, batch_length=100_000)
+    assert set(result.failed) == service.poison
 
 
 @for_each("batch_size", [1, 4])
@@ -258,19 +261,6 @@ async def test_bulk_fetch_given_to_asyncio_run_says_what_to_do() -> None:
             await asyncio.to_thread(asyncio.run, fetch)  # type: ignore[arg-type]
 
 
-async def test_any_number_of_denied_keys_is_theirs_once_a_request_succeeded() -> None:
-    denied = keys(2 * MAX_CONSECUTIVE_AMBIGUOUS)
-    service = Service(poison=denied, error=lambda *_: DENIED)
-    result = await BulkFetch(["first", *denied], service.fetch, concurrency=1, batch_size=1)
-    assert list(result.failed) == denied
-
-
-async def test_any_number_of_ambiguous_failures_between_successes_is_of_their_keys() -> None:
-    service = Service(poison=keys(4 * MAX_CONSECUTIVE_AMBIGUOUS)[::2])
-    result = await BulkFetch(keys(4 * MAX_CONSECUTIVE_AMBIGUOUS), service.fetch, concurrency=1, batch_size=2)
-    assert set(result.failed) == service.poison
-
-
 @for_each("error", [errors.ServerError, lambda *_: DENIED])
 async def test_too_many_failures_without_a_success_end_the_fetch(error: Any) -> None:
     service = Service(poison=keys(10_000), error=error)
@@ -288,18 +278,10 @@ async def test_throttled_batch_waits_for_a_bounded_time(wish: float | None, wait
     assert service.batches == [("A", "B")] * 2
 
 
-async def test_first_key_of_every_large_batch_may_fail() -> None:
-    service = Service(poison=[f"K{number}" for number in range(0, 8000, 1000)])
-    result = await BulkFetch(keys(8000), service.fetch, concurrency=8, batch_size=1000, batch_length=100_000)
-    assert set(result.failed) == service.poison
-
-
 async def test_endless_throttling_ends_the_fetch() -> None:
-    async def fetch(batch: Any) -> None:
-        raise errors.RateLimitError("slow down")
-
+    service = Service(poison=keys(1), error=errors.RateLimitError)
     with pytest.raises(errors.RateLimitError):
-        await BulkFetch(keys(10), fetch)
+        await BulkFetch(keys(10), service.fetch)
 
 
 async def test_failure_scope_can_be_passed() -> None:
@@ -310,7 +292,7 @@ async def test_failure_scope_can_be_passed() -> None:
 
 
 async def test_progress_counts_every_key_once() -> None:
-    seen = []
+    seen: list[tuple[Any, ...]] = []
     service = Service(unknown=["K1"], poison=["K2"])
     source = [*keys(25), "K3", "K4"]  # the last two are duplicates
     await BulkFetch(source, service.fetch, batch_size=10, concurrency=1, on_progress=lambda *event: seen.append(event))
@@ -318,15 +300,12 @@ async def test_progress_counts_every_key_once() -> None:
     assert seen[-1][:2] == (27, 27)
     assert [done for done, _, _ in seen] == sorted({done for done, _, _ in seen})
     assert seen[1][2] - seen[0][2] == pytest.approx(1)
-
-
-async def test_progress_of_source_without_length_has_no_total() -> None:
-    seen = []
+    seen.clear()  # a source without a length has no total
     await BulkFetch(iter(keys(5)), Service().fetch, on_progress=lambda *event: seen.append(event))
     assert seen == [(5, None, 1.0)]
 
 
-async def test_progress_callback_error_ends_the_fetch() -> None:
+async def test_error_of_the_callback_or_the_source_ends_the_fetch() -> None:
     service = Service()
 
     def stop(*_: Any) -> None:
@@ -336,27 +315,21 @@ async def test_progress_callback_error_ends_the_fetch() -> None:
         await BulkFetch(keys(50), service.fetch, batch_size=1, concurrency=5, on_progress=stop)
     assert service.in_flight == 0
 
-
-async def test_source_error_ends_the_fetch() -> None:
     async def source() -> AsyncIterator[Any]:
         yield "A"
         raise OSError("the file is gone")
 
     with pytest.raises(OSError, match="gone"):
         await BulkFetch(source(), Service().fetch, batch_size=1)
-    assert len(asyncio.all_tasks()) == 1
 
 
-async def test_break_cancels_the_requests_in_flight() -> None:
+async def test_break_or_leaving_the_block_cancels_the_requests_in_flight() -> None:
     service = Service()
     async for _ in BulkFetch(keys(100), service.fetch, batch_size=1, concurrency=5):
         break
     await settle()
     assert (service.in_flight, len(asyncio.all_tasks())) == (0, 1)
     assert service.cancelled == 5
-
-
-async def test_leaving_the_block_cancels_at_once_and_ends_the_iteration() -> None:
     service = Service()
     async with BulkFetch(later(keys(100)), service.fetch, batch_size=1, concurrency=5) as fetch:
         pairs = aiter(fetch)
@@ -405,20 +378,38 @@ async def test_cancelled_caller_leaves_no_task_behind() -> None:
     assert (service.in_flight, len(asyncio.all_tasks()), closed) == (0, 1, [True])
 
 
-async def test_second_use_raises() -> None:
+async def test_second_use_and_await_of_a_closed_one_raise() -> None:
     fetch = BulkFetch(keys(3), Service().fetch)
     await fetch
     with pytest.raises(RuntimeError, match="runs once"):
         await fetch
     with pytest.raises(RuntimeError, match="runs once"):
         aiter(fetch)
+    fetch = BulkFetch(keys(100), Service(latency=10).fetch, batch_size=1, concurrency=3)
+
+    async def main() -> Any:
+        return await fetch
+
+    whole = asyncio.create_task(main())
+    await asyncio.sleep(25)
+    await fetch.aclose()
+    with pytest.raises(RuntimeError, match="closed before every key was resolved"):
+        await whole
+    assert len(asyncio.all_tasks()) == 1
 
 
-@for_each("bound", ["concurrency", "batch_size", "batch_length"])
-@for_each("wrong", [0, -1, None, "8", 1.5, True])
-def test_bounds_must_be_positive(bound: str, wrong: Any) -> None:
-    with pytest.raises(errors.ConfigurationError, match=bound):
-        BulkFetch([], Service().fetch, **{bound: wrong})
+@for_each(
+    "name, wrong",
+    [
+        *((name, 5) for name in ("on_progress", "fetch", "length", "failure_scope")),
+        *((name, Service().fetch) for name in ("length", "failure_scope", "on_progress")),  # a coroutine function
+        *((name, bound) for name in ("concurrency", "batch_size", "batch_length")
+          for bound in (0, -1, None, "8", 1.5, True)),
+    ],
+)  # fmt: skip
+def test_invalid_functions_and_bounds_raise_when_made(name: str, wrong: Any) -> None:
+    with pytest.raises(errors.ConfigurationError, match=name):
+        BulkFetch(**{"keys": [], "fetch": Service().fetch, name: wrong})
 
 
 @for_each("wrong", [5, None, "AAPL", b"AAPL", [1], ("AAPL", None), {1}, 1.5])
@@ -435,19 +426,6 @@ async def test_invalid_key_of_an_iterator_raises_when_it_is_read(source: Any) ->
     assert service.batches == [("K0", "K1", "K2")]
 
 
-@for_each(
-    "name, wrong",
-    [
-        ("on_progress", 5), *((name, 5) for name in ("fetch", "length", "failure_scope")),
-        *((name, Service().fetch) for name in ("length", "failure_scope", "on_progress")),
-    ],
-)  # fmt: skip
-def test_invalid_functions_raise_when_made(name: str, wrong: Any) -> None:
-    """A coroutine function is not a plain function."""
-    with pytest.raises(errors.ConfigurationError, match=name):
-        BulkFetch(**{"keys": [], "fetch": Service().fetch, name: wrong})
-
-
 async def test_workers_never_outnumber_keys() -> None:
     fetch = BulkFetch(keys(3), Service().fetch, concurrency=10**9, batch_size=1)
     async with fetch:
@@ -455,15 +433,27 @@ async def test_workers_never_outnumber_keys() -> None:
             assert len(asyncio.all_tasks()) <= 1 + 3
 
 
-async def test_await_closed_early_raises() -> None:
-    fetch = BulkFetch(keys(100), Service(latency=10).fetch, batch_size=1, concurrency=3)
+SYMBOLS = st.lists(st.text("aB/. 1", min_size=1, max_size=4), unique=True)
 
-    async def main() -> Any:
-        return await fetch
 
-    whole = asyncio.create_task(main())
-    await asyncio.sleep(25)
-    await fetch.aclose()
-    with pytest.raises(RuntimeError, match="closed before every key was resolved"):
-        await whole
-    assert len(asyncio.all_tasks()) == 1
+@given(SYMBOLS, SYMBOLS)
+def test_by_requested_keys_are_requested_symbols(asked: Any, known: Any) -> None:
+    rows = {symbol: models.Equity(symbol=symbol) for symbol in known}
+    found = by_requested(asked, rows.values())
+    for symbol in asked:
+        if symbol in rows:
+            assert found[symbol] is rows[symbol]
+    assert set(found) <= set(asked)
+
+
+def test_by_requested_other_spelling_keeps_the_requested_key() -> None:
+    rows = [models.Equity(symbol=symbol) for symbol in ("AAPL", "./ESZ6 EW3U6  260918P9100", "BRK/B", "UNASKED")]
+    asked = ["aapl", "./ESZ6 EW3U6 260918P9100", "BRK/B", "MSFT"]
+    found = by_requested(asked, [*rows, models.Equity()])
+    assert {key: equity.symbol for key, equity in found.items()} == {
+        "aapl": "AAPL",
+        "./ESZ6 EW3U6 260918P9100": "./ESZ6 EW3U6  260918P9100",
+        "BRK/B": "BRK/B",
+    }
+    found = by_requested(["ESZ6", "/CLZ6"], [models.Future(symbol="/ESZ6"), models.Future(symbol="/CLZ6")])
+    assert {key: future.symbol for key, future in found.items()} == {"ESZ6": "/ESZ6", "/CLZ6": "/CLZ6"}

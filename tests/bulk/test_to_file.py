@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -90,39 +90,6 @@ async def test_keys_may_come_from_an_async_iterator_and_may_be_none(out: Path) -
         result = await fetch_to_file(fetch, out)
         assert (result.found, progress) == (len({*keys}), reported)
     assert content(out) == b""
-
-
-@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
-async def test_nested_chains_are_rows_and_are_encoded_off_the_loop(
-    out: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    strikes = tuple(models.OptionStrike(strike_price=Decimal(price), call=f"C{price}") for price in range(20))
-    expirations = (models.OptionExpiration(expiration_date=date(2026, 6, 12), strikes=strikes),)
-
-    async def chains(batch: tuple[str, ...]) -> dict[str, list[models.NestedOptionChain]]:
-        return {
-            key: [models.NestedOptionChain(root_symbol=key, expirations=expirations)] for key in batch if key != "Z"
-        }
-
-    threads, add = set[threading.Thread](), checkpoint.Checkpoint.add
-
-    def recorded(self: Any, key: str, rows: Any) -> None:
-        if rows is not None:
-            threads.add(threading.current_thread())
-        add(self, key, rows)
-
-    monkeypatch.setattr(checkpoint.Checkpoint, "add", recorded)
-    fetch = BulkFetch(["B", "Z", "A"], chains, model=models.NestedOptionChain)
-    result = await fetch_to_file(fetch, out.with_suffix(suffix))
-    assert (result.rows, result.missing) == (2, ["Z"])
-    assert threads
-    assert threading.main_thread() not in threads
-    if suffix == ".parquet":
-        rows = pq.read_table(out.with_suffix(suffix)).to_pylist()
-        assert [row["expirations"][0]["strikes"][19]["call"] for row in rows] == ["C19", "C19"]
-    else:
-        lines = out.with_suffix(suffix).read_text().splitlines()[-2:]
-        assert [line.count("C1") for line in lines] == [11, 11]
 
 
 async def test_an_error_keeps_the_rows_and_the_next_call_requests_the_rest(service: Service, out: Path) -> None:
@@ -252,15 +219,12 @@ async def test_failed_keys_leave_the_old_file_and_are_requested_again(service: S
     assert content(out) == expected
 
 
-async def test_failed_keys_are_left_out_on_request(service: Service, out: Path) -> None:
+async def test_failed_keys_are_left_out_on_request_or_listed_in_part(service: Service, out: Path) -> None:
     service.errors["K05"] = errors.UnprocessableError("odd symbol")
     result = await fetch_to_file(service.fetch(), out, skip_failed=True)
     assert (list(result.failed), result.found, result.rows) == (["K05"], 17, 34)
     assert b"K05" not in (content(out) or b"K05")
     assert files(out) == ["out.jsonl"]
-
-
-async def test_many_failures_are_listed_in_part(service: Service, out: Path) -> None:
     service.errors = {key: errors.UnprocessableError("odd") for key in KEYS}
     with pytest.raises(errors.IncompleteFetchError) as raised:
         await fetch_to_file(service.fetch(), out)
@@ -397,8 +361,15 @@ async def test_long_work_is_done_in_threads(service: Service, out: Path, monkeyp
         monkeypatch.setattr(checkpoint.Checkpoint, name, recorded(name, getattr(checkpoint.Checkpoint, name)))
     monkeypatch.setitem(to_file.FORMATS, ".jsonl", recorded("write", to_file.write_jsonl))  # type: ignore[index]
     service.rows = to_file.MAX_INLINE + 1
-    await fetch_to_file(service.fetch(), out)
-    assert all(used and threading.get_ident() not in used for used in threads.values())
+
+    async def chains(batch: tuple[str, ...]) -> dict[str, list[models.NestedOptionChain]]:
+        return {key: [models.NestedOptionChain(root_symbol=key)] for key in batch}
+
+    for fetch in (service.fetch(), BulkFetch(["A"], chains, model=models.NestedOptionChain)):
+        await fetch_to_file(fetch, out)
+        assert all(used and threading.get_ident() not in used for used in threads.values())
+        for used in threads.values():
+            used.clear()
 
 
 # The formats, without a fetch.
@@ -425,13 +396,10 @@ def csv_rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_json_lines_are_what_the_service_sent(tmp_path: Path) -> None:
+def test_json_lines_are_what_the_service_sent_with_the_key_that_was_asked(tmp_path: Path) -> None:
     lines = written_file(tmp_path, ".jsonl", ROWS).read_text().splitlines()
     assert [json.loads(line) for line in lines] == [{"key": key, **row} for key, row in ROWS]
     assert all(line.startswith('{"key":') for line in lines)
-
-
-def test_the_key_is_the_one_that_was_asked_whatever_the_service_calls_its_fields(tmp_path: Path) -> None:
     [line] = written_file(tmp_path, ".jsonl", [("A", {"key": "other", "symbol": "A"})]).read_text().splitlines()
     assert json.loads(line) == {"key": "A", "symbol": "A"}
 
@@ -462,17 +430,19 @@ def test_csv_marks_strings_that_a_spreadsheet_would_run_unless_raw(tmp_path: Pat
     assert json.loads(lines.read_text()) == {"key": "=1", "symbol": "=1"}
 
 
-def test_parquet_is_typed(tmp_path: Path) -> None:
+def test_parquet_is_typed_and_written_group_by_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = pq.read_table(written_file(tmp_path, ".parquet", ROWS))
     assert table.column("key").to_pylist() == ["A", "B", "B"]
     assert table.column("borrow_rate").to_pylist() == [Decimal("0.10"), None, None]
     assert table.column("halted_at").to_pylist()[0] == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-
-
-def test_parquet_is_written_group_by_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = table.column("tick_sizes").to_pylist()[1]
+    assert [(each["value"], each["threshold"]) for each in ticks] == [(Decimal("0.01"), Decimal(3))]
     monkeypatch.setattr(to_file, "GROUP", 2)
     file = pq.ParquetFile(written_file(tmp_path, ".parquet", ROWS))
     assert (file.num_row_groups, file.metadata.num_rows) == (2, 3)
+    rows = [("A", {"borrow-rate": "1.5"}), ("B", {"borrow-rate": "1e-30", "tick-sizes": [{"value": "1"}]})]
+    table = pq.read_table(written_file(tmp_path, ".parquet", rows))
+    assert table.column("borrow_rate").to_pylist() == [Decimal("1.5"), Decimal("1e-30")]
 
 
 @for_each("suffix", FORMATS)
@@ -493,12 +463,6 @@ def test_the_file_is_replaced_at_once(tmp_path: Path) -> None:
         put(out, rows)
     assert out.read_text() == "before"
     assert files(tmp_path / "any") == ["out.jsonl"]
-
-
-def test_a_number_too_wide_for_the_columns_so_far_widens_the_whole_file(tmp_path: Path) -> None:
-    rows = [("A", {"borrow-rate": "1.5"}), ("B", {"borrow-rate": "1e-30", "tick-sizes": [{"value": "1"}]})]
-    table = pq.read_table(written_file(tmp_path, ".parquet", rows))
-    assert table.column("borrow_rate").to_pylist() == [Decimal("1.5"), Decimal("1e-30")]
 
 
 def test_rows_without_keys_and_decimals_of_other_forms(tmp_path: Path) -> None:

@@ -17,11 +17,10 @@ import pytest
 from brokerage_async import errors, models
 from brokerage_async.bulk import UniverseResult, universe, universe_diff
 from brokerage_async.bulk.checkpoint import Checkpoint
-from brokerage_async.bulk.universe import KINDS, MANIFEST, PARTITION
+from brokerage_async.bulk.universe import MANIFEST, PARTITION
 from brokerage_async.simulator import Simulator
 
 UNDERLYINGS = ["SPY", "AAB", "NOPE", "/ES"]
-LISTS = {kind: None for kind in KINDS if not kind.endswith("options")}
 
 
 def simulator(**options: Any) -> Simulator:
@@ -233,7 +232,7 @@ def option(strike: int, days: int = 9, underlying: str = "SPY", **fields: Any) -
     return models.EquityOption(symbol=symbol, underlying_symbol=underlying, days_to_expiration=days, **fields)
 
 
-def test_listed_delisted_and_changed_fields(tmp_path: Path) -> None:
+def test_listed_delisted_and_changed_fields_but_not_other_scales_of_equal_numbers(tmp_path: Path) -> None:
     ticks = (models.TickSize(value=Decimal("0.01")),)
     finer = (models.TickSize(value=Decimal("0.010")), models.TickSize(value=Decimal("0.005"), threshold=Decimal(1)))
     before = {
@@ -267,9 +266,6 @@ def test_listed_delisted_and_changed_fields(tmp_path: Path) -> None:
         ("equity_options", "SPY   260619C00505000", "delisted", None, None, None),
         ("equity_options", "SPY   260619C00510000", "listed", None, None, None),
     ]  # fmt: skip
-
-
-def test_equal_numbers_of_other_scales_are_not_changes(tmp_path: Path) -> None:
     rows = [models.Equity(symbol="A", borrow_rate=Decimal("1.5"))]
     more = [models.Equity(symbol="B", borrow_rate=Decimal("0.000001"))]
     assert diff(tmp_path, {"equities": rows + more}, {"equities": rows}) == [

@@ -1,5 +1,6 @@
 """Commands as a user runs them, in the process of the tests."""
 
+import io
 import json
 import re
 from collections.abc import Awaitable, Callable
@@ -8,7 +9,7 @@ from typing import Any, Protocol
 from typer.testing import CliRunner, Result
 
 from brokerage_async import Client
-from brokerage_async.cli import screen  # noqa: F401 - a console that is made under COLUMNS keeps that width
+from brokerage_async.cli import screen
 from brokerage_async.cli.app import app
 
 SMALL: Any = {"equities": 50, "equity_options": 10, "chain_rows": 10}
@@ -41,6 +42,13 @@ def invoke(*arguments: str, code: int = 0, width: int = 80, **options: Any) -> R
 def parsed(*arguments: str, **options: Any) -> Any:
     """Return the output of a command with ``--json``."""
     return json.loads(invoke(*arguments, "--json", **options).stdout)
+
+
+def printed(thing: object, width: int = 160, *, terminal: bool = False) -> str:
+    """Return what a console of a width prints of a thing, without colours."""
+    console = screen.PlainConsole(file=io.StringIO(), force_terminal=terminal, width=width, color_system=None)
+    console.print(thing)
+    return str(console.file.getvalue())  # type: ignore[attr-defined]  # it is the one above
 
 
 def cells(line: str) -> list[str]:

@@ -112,16 +112,19 @@ def test_read_body_numbers_keep_their_digits() -> None:
     assert str(alert.threshold) == digits
 
 
-def test_call_operation_that_changes_something_asks() -> None:
+def test_call_operation_that_changes_something_asks_and_a_preflight_does_not() -> None:
     refused = call("watchlists.create", "--body", WATCHLIST, code=1, input="n\n")
     asked = "Send watchlists.create to the simulator at http://127.0.0.1:"
     assert lacks(refused.stdout, asked, "Nothing was sent.") == []
     assert '"name": "Mine"' in call("watchlists.create", "--body", WATCHLIST, input="y\n").stdout
     unanswered = call("watchlists.create", "--body", "-", code=1, input=WATCHLIST)  # the body takes the answer's place
     assert lacks(unanswered.stdout, "Nothing was sent.", "--yes") == []
+    order = ("--account-number", "5WT00001", "--body", json.dumps(ORDER))
+    unknown = call("orders.dry_run", *order, code=1, input="")
+    assert (unknown.stdout, "Couldn't find account" in unknown.stderr) == ("", True)
 
 
-def test_call_order_operations_ask_and_name_the_better_command() -> None:
+def test_call_order_operations_ask_and_name_the_better_command_if_there_is_one() -> None:
     replacement = ["--id", "7", "--body", json.dumps({"order-type": "Market", "time-in-force": "Day"})]
     table = {
         "orders.submit": ("orders place", ["--body", json.dumps(ORDER)]),
@@ -134,15 +137,6 @@ def test_call_order_operations_ask_and_name_the_better_command() -> None:
         result = call(name, "--account-number", "5WT00001", *arguments, code=1, input="n\n")
         assert ", account 5WT00001?" in result.stdout
         assert f"`brokerage-async {better}`" in result.stderr
-
-
-def test_better_commands_exist_for_all_order_operations() -> None:
     mutations = {each.name for each in OPERATIONS.values() if each.effect is Effect.MUTATE and each.scope is not None}
     assert set(BETTER) < mutations
     assert {name for name in mutations if name.startswith("orders.")} == set(BETTER)
-
-
-def test_call_preflight_does_not_ask() -> None:
-    order = ("--account-number", "5WT00001", "--body", json.dumps(ORDER))
-    unknown = call("orders.dry_run", *order, code=1, input="")
-    assert (unknown.stdout, "Couldn't find account" in unknown.stderr) == ("", True)

@@ -15,6 +15,8 @@ from brokerage_async.cli import console, screen
 from brokerage_async.cli.terminal import PlainFormatter, printable, printable_json
 from brokerage_async.errors import NotFoundError
 
+from .commands import printed
+
 
 def test_run_errors_are_one_message_and_exit_code_1_and_others_pass(capsys: pytest.CaptureFixture[str]) -> None:
     errors: dict[Exception, str] = {
@@ -67,20 +69,13 @@ def test_echo_json_fits_any_stdout(monkeypatch: pytest.MonkeyPatch) -> None:
         assert json.loads(text) == "\u2603\U0001f600"
 
 
-def printed(thing: object, *, terminal: bool) -> str:
-    file = io.StringIO()
-    plain = screen.PlainConsole(file=file, force_terminal=terminal, width=200, color_system=None)
-    plain.print(thing)
-    return file.getvalue()
-
-
 def test_plain_console_prints_strings_and_tables_without_control_sequences() -> None:
     style_codes = ("\x1b[3m", "\x1b[1m", "\x1b[2;3m", "\x1b[2m", "\x1b[0m")  # the table's own styles
     for hostile in ("\x1b[2J", "\x9b31m", "\u202eab", "\x1b]8;;x\x07"):
         table = Table(hostile, title=hostile, caption=hostile)
         table.add_row(hostile)
         for thing, terminal in itertools.product((hostile, table), (False, True)):
-            output = printed(thing, terminal=terminal)
+            output = printed(thing, 200, terminal=terminal)
             assert printable(hostile) in output
             for code in style_codes:
                 output = output.replace(code, "")
@@ -90,7 +85,7 @@ def test_plain_console_prints_strings_and_tables_without_control_sequences() -> 
 def test_plain_console_takes_nothing_for_markup() -> None:
     table = Table("[b]heading[/b]", title="[red]title[/red]")
     table.add_row("[link=http://example.com]AAPL[/link] :smile:")
-    output = printed(table, terminal=True) + printed("[bold]x[/bold]", terminal=True)
+    output = printed(table, 200, terminal=True) + printed("[bold]x[/bold]", terminal=True)
     for literal in ("[b]heading[/b]", "[red]title[/red]", "[link=http://example.com]AAPL[/link] :smile:", "[bold]x"):
         assert literal in output
 
@@ -114,9 +109,6 @@ def test_printable_writes_out_what_a_terminal_would_obey_and_nothing_else() -> N
     expected = HOSTILE | {harmless: harmless for harmless in HARMLESS}
     assert {value: printable(value) for value in expected} == expected
     assert {value: printable(f"☃ {value}")[2:] for value in expected} == expected
-
-
-def test_printable_every_character_is_shown_or_written_out() -> None:
     for code in range(sys.maxunicode + 1):
         shown = printable(chr(code))
         assert shown.isprintable() or chr(code) in "\t\n" or shown.isspace(), hex(code)

@@ -1,7 +1,5 @@
 """`brokerage-async demo` on the embedded simulator, and its reading parts against a service."""
 
-import asyncio
-import os
 import signal
 import subprocess
 import sys
@@ -11,6 +9,7 @@ import pytest
 
 from brokerage_async.cli.console import INTERRUPTED
 from brokerage_async.simulator import Simulator
+from tests.processes import run_program
 
 from .commands import invoke, lacks
 
@@ -23,18 +22,8 @@ def test_demo_ends_with_a_filled_order_and_its_tables() -> None:
 
 async def test_demo_on_a_service_runs_only_the_reading_parts() -> None:
     async with Simulator() as brokerage:
-        settings = {
-            "BROKERAGE_BASE_URL": brokerage.base_url,
-            "BROKERAGE_CLIENT_SECRET": brokerage.client_secret,
-            "BROKERAGE_REFRESH_TOKEN": brokerage.refresh_token,
-        }
-        program = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "brokerage_async", "demo",
-            env=os.environ | settings, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
-        output, errors = await program.communicate()
-        assert program.returncode == 0, errors.decode()
-        assert "No order was sent" in output.decode()
+        code, output = await run_program("-m", "brokerage_async", "demo", env=brokerage.environ)
+        assert (code, "No order was sent" in output) == (0, True), output
         assert all(record.method == "GET" or record.operation == "oauth.token" for record in brokerage.ledger.requests)
 
 

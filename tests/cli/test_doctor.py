@@ -14,7 +14,7 @@ import pytest
 import trustme
 import typer
 
-from brokerage_async.cli.doctor import CHECKS, Finding, doctor, examine
+from brokerage_async.cli.doctor import CHECKS, doctor, examine
 from brokerage_async.cli.service import KNOWN
 from brokerage_async.journal import EntryKey, SqliteJournal
 from brokerage_async.simulator import Simulator
@@ -39,12 +39,9 @@ async def simulator(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIte
         yield simulator
 
 
-def states(findings: dict[str, Finding]) -> dict[str, str]:
-    return {name: finding.state for name, finding in findings.items()}
-
-
 async def test_machine_that_is_ready_is_told_so(simulator: Simulator, capsys: pytest.CaptureFixture[str]) -> None:
-    assert states(await examine()) == dict.fromkeys(CHECKS, "ok")
+    found = await examine()
+    assert {name: finding.state for name, finding in found.items()} == dict.fromkeys(CHECKS, "ok")
     await doctor(as_json=True)
     assert list(json.loads(capsys.readouterr().out)) == list(CHECKS)
     changed = [each.target for each in simulator.ledger.requests if each.method != "GET"]

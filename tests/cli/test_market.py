@@ -1,26 +1,22 @@
-"""Accounts, positions, balances, quotes, searches and chains of the console, on a simulator or a played service."""
+"""Accounts, positions, balances, quotes, searches and chains of the console, on a simulator."""
 
 import re
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
-from brokerage_async import Client, Environment, RetryPolicy, StaticToken, tickets
+from brokerage_async import Client, tickets
 from brokerage_async.cli.accounts import figures, position_row
 from brokerage_async.cli.market import price_of, quote_row
 from brokerage_async.models import AccountBalance, MarketDataSnapshot, Position, PriceEffect, QuantityDirection
-from brokerage_async.protocol.request import Request
-from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
-from tests.fake_transport import FakeTransport, fail, ok
 
 from .commands import SMALL, ConnectTo, cells, invoke, lacks, parsed
 
 
 @pytest.fixture(scope="module")
 def running() -> Simulator:
-    return Simulator(environment="production", **SMALL | {"equity_options": 2_000})
+    return Simulator(environment="production", **SMALL | {"equity_options": 2_000, "chain_rows": 2_000})
 
 
 @pytest.fixture
@@ -29,29 +25,17 @@ def service(running: Simulator, connect_to: ConnectTo) -> Simulator:
     return running
 
 
-def test_quote_several_types_shows_each(service: Simulator) -> None:
+def test_quote_shows_each_symbol_and_names_those_that_are_unknown_or_failed(service: Simulator) -> None:
     output = invoke("quote", "AAPL", "/ESU6", "BTC/USD", "--index", "SPX", width=140).stdout
     assert lacks(output, "AAPL", "Equity", "/ESU6", "Future", "BTC/USD", "Cryptocurrency", "SPX", "Index") == []
-
-
-def test_quote_unknown_symbols_are_named_and_end_with_1(service: Simulator) -> None:
     result = invoke("quote", "NOPE", "AAPL", code=1)
     assert "unknown to the service: NOPE" in result.stderr
     assert "AAPL" in result.stdout
     assert invoke("quote", "NOPE", code=1).stdout == ""
-
-
-def test_quote_failed_symbols_are_named_with_their_errors(service: Simulator) -> None:
     assert "failed: A,B: " in invoke("quote", "A,B", "AAPL", "--json", code=1).stderr
     assert [row["symbol"] for row in parsed("quote", "A,B", "AAPL", code=1)] == ["AAPL"]
-
-
-def test_quote_json_is_whole(service: Simulator) -> None:
     (row,) = parsed("quote", "AAPL")
     assert {"symbol", "bid", "ask", "prev-close", "updated-at", "summary-date"} <= set(row)
-
-
-def test_quote_long_symbols_omit_what_has_no_room(service: Simulator) -> None:
     symbol = service.brokerage.state.catalogue.equity_options.definitions[0].symbol
     assert lacks(invoke("quote", symbol, "BTC/USD", width=76).stdout, symbol, "No room for: type, at") == []
 
@@ -63,25 +47,24 @@ def test_search_finds_by_words_and_type(service: Simulator) -> None:
     assert parsed("search", "a", "--type", "Future") == []
 
 
-def test_quote_row_change_is_that_since_the_previous_close() -> None:
+def test_change_is_that_since_the_previous_close_and_the_price_the_first_there_is() -> None:
     row = quote_row("X", MarketDataSnapshot(last=Decimal("9.9"), prev_close=Decimal("10.0"), volume=Decimal("12345.0")))
     assert (row["change"], row["%"], row["volume"]) == ("-0.1", "-1.00", "12,345")
     assert quote_row("X", MarketDataSnapshot(last=Decimal(1), prev_close=Decimal(0)))["%"] == ""
     assert quote_row("X", MarketDataSnapshot())["change"] == ""
-
-
-def test_price_of_takes_the_first_row_with_a_price() -> None:
     rows = [MarketDataSnapshot(), MarketDataSnapshot(mid=Decimal(2), close=Decimal(3)), MarketDataSnapshot(last=4)]
     assert price_of(rows) == 2
     assert price_of([]) is None
 
 
-def test_chain_underlying_lists_its_expirations(service: Simulator) -> None:
+def test_chain_lists_the_expirations_of_a_known_underlying(service: Simulator) -> None:
     output = invoke("chain", "AAPL").stdout
     assert output.splitlines()[0].strip() == "Expirations"
     assert lacks(output, "2026-07-17", "Regular") == []
     (chain,) = parsed("chain", "AAPL")
     assert chain["expirations"][0]["strikes"][0]["strike-price"]
+    assert "NotFoundError" in invoke("chain", "NOPE", code=1).stderr
+    assert "it lists" in invoke("chain", "AAPL", "--on", "2026-07-16", code=1).stderr
 
 
 def test_chain_near_a_day_shows_strikes_around_the_money_with_prices(service: Simulator) -> None:
@@ -96,9 +79,6 @@ def test_chain_near_a_day_shows_strikes_around_the_money_with_prices(service: Si
         assert float(bid) < float(ask)
         assert float(put_bid) < float(put_ask)
         assert float(call[-8:]) / 1000 == float(strike)
-
-
-def test_chain_json_of_strikes_and_prices_is_whole(service: Simulator) -> None:
     found = parsed("chain", "AAPL", "--days", "37", "--around", "150", "--strikes", "2")
     assert (found["underlying-symbol"], found["around"]) == ("AAPL", "150")
     strikes = found["expiration"]["strikes"]
@@ -108,92 +88,28 @@ def test_chain_json_of_strikes_and_prices_is_whole(service: Simulator) -> None:
     }
 
 
-def test_chain_unknown_underlying_or_expiration_ends_with_1(service: Simulator) -> None:
-    assert "NotFoundError" in invoke("chain", "NOPE", code=1).stderr
-    assert "it lists" in invoke("chain", "AAPL", "--on", "2026-07-16", code=1).stderr
+def test_chain_of_futures_is_that_of_a_product_or_of_one_future_around_its_price(service: Simulator) -> None:
+    assert lacks(invoke("chain", "/ES").stdout, "ES2", "ES4", "/ESM6", "/ESU6") == []
+    assert "/ESM6" not in invoke("chain", "/ESU6").stdout
+    assert "ES4" not in invoke("chain", "/ES", "--root", "ES2").stdout
+    title, *rows = invoke("chain", "/ES", "--days", "2", "--strikes", "2", width=110).stdout.splitlines()
+    assert re.match(r"ES2 2026-06-12 PM of /ESM6 around 6000\.\d\d ", title)
+    (line,) = (row for row in rows if "C6000" in row)
+    _, bid, ask, strike, *_ = cells(line)
+    assert (strike, 0 < float(bid) < float(ask)) == ("6000", True)
 
 
-def expiration(root: str, underlying: str, day: str, days: int) -> dict[str, Any]:
-    strikes = [
-        {"strike-price": f"{price}.0", "call": f"./{root} C{price}", "put": f"./{root} P{price}"}
-        for price in range(5000, 7000, 10)
-    ]
-    return {
-        "expiration-date": day, "days-to-expiration": days, "expiration-type": "Weekly", "settlement-type": "PM",
-        "option-root-symbol": root, "underlying-symbol": underlying, "strikes": strikes,
-    }  # fmt: skip
-
-
-FUTURES = {
-    "futures": [],
-    "option-chains": [
-        {
-            "underlying-symbol": "/ES",
-            "expirations": [
-                expiration("EW2", "/ESM6", "2026-06-12", 2),
-                expiration("EW3", "/ESM6", "2026-06-19", 9),
-                expiration("ESU", "/ESU6", "2026-09-18", 100),
-            ],
-        }
-    ],
-}
-
-
-class Exchange(FakeTransport):
-    """Serves one futures chain, and prices of futures but not of options, unless they are denied."""
-
-    def __init__(self) -> None:
-        super().__init__(self._answer)
-        self.priced = True
-
-    @property
-    def paths(self) -> list[str]:
-        return [request.url.removeprefix("https://service") for request in self.requests]
-
-    def _answer(self, request: Request) -> Response:
-        if "/market-data" not in request.url:
-            return ok(FUTURES)
-        if not self.priced:
-            return fail(403, "not_permitted")
-        if "future=" in request.url:
-            return ok({"items": [{"symbol": "/ESM6", "mark": "6003.75"}]})
-        return ok({"items": [{"symbol": "./EW3 C6000", "bid": "41.25"}]})
-
-
-@pytest.fixture
-def exchange(connect_to: ConnectTo) -> Exchange:
-    transport = Exchange()
-    options: Any = {"transport": transport, "retry": RetryPolicy.none()}
-    connect_to(lambda: Client(Environment.production("https://service"), StaticToken("token"), **options))
-    return transport
-
-
-def test_chain_futures_are_those_of_a_product_or_of_one_future(exchange: Exchange) -> None:
-    assert lacks(invoke("chain", "/ES").stdout, "EW2", "EW3", "ESU") == []
-    assert "ESU" not in invoke("chain", "/ESM6").stdout
-    assert "EW2" not in invoke("chain", "/ES", "--root", "EW3").stdout
-    assert set(exchange.paths) == {"/futures-option-chains/ES/nested"}
-
-
-def test_chain_strikes_are_around_the_price_of_the_future(exchange: Exchange) -> None:
-    title, *rows = invoke("chain", "/ES", "--days", "9", "--strikes", "2").stdout.splitlines()
-    assert title.strip() == "EW3 2026-06-19 PM of /ESM6 around 6003.75"
-    (line,) = (row for row in rows if "6000.0" in row)
-    assert "41.25" in line
-    assert "6010.0" in "".join(rows)
-    assert "/market-data/by-type?future=%2FESM6" in exchange.paths
-
-
-def test_chain_without_prices_needs_a_price_to_be_around(exchange: Exchange) -> None:
-    exchange.priced = False
-    result = invoke("chain", "/ES", "--days", "9", code=1)
+def test_chain_without_prices_needs_a_price_to_be_around(service: Simulator) -> None:
+    service.faults.add("GET", "/market-data", "status(403)", times=None)
+    result = invoke("chain", "/ES", "--days", "2", code=1)
     assert "the service gives no price of /ESM6: pass --around PRICE" in result.stderr
-    result = invoke("chain", "/ES", "--days", "9", "--around", "6100", "--strikes", "1", width=110)
+    result = invoke("chain", "/ES", "--days", "2", "--around", "6100", "--strikes", "1", width=110)
+    service.faults.clear()
     assert "PermissionDeniedError" in result.stderr
-    assert "./EW3 C6100" in result.stdout
+    assert "./ESM6 ES2M6 260612C6100" in result.stdout
 
 
-def test_chain_words_that_do_not_go_together_are_refused(exchange: Exchange) -> None:
+def test_chain_words_that_do_not_go_together_are_refused(service: Simulator) -> None:
     refused = {
         ("AAPL", "--around", "5"): "a list of expirations does not go together with --around",
         ("AAPL", "--strikes", "5"): "a list of expirations does not go together with --strikes",
@@ -219,31 +135,19 @@ def seller(connect_to: ConnectTo, monkeypatch: pytest.MonkeyPatch) -> Simulator:
     return simulator
 
 
-def test_accounts_lists_every_account(seller: Simulator) -> None:
-    output = invoke("accounts").stdout
-    assert lacks(output, *seller.account_numbers, "owner") == []
-    assert [row["account"]["account-number"] for row in parsed("accounts")] == list(seller.account_numbers)
-
-
-def test_positions_short_one_is_negative(seller: Simulator) -> None:
+def test_positions_accounts_and_balances_show_figures_that_matter(seller: Simulator) -> None:
     (line,) = (line for line in invoke("positions", width=110).stdout.splitlines() if "AAPL" in line)
     assert cells(line)[:3] == ["AAPL", "Equity", "-5"]
     assert cells(line)[5].startswith("-")
     (row,) = parsed("positions")
     assert (row["symbol"], row["quantity-direction"]) == ("AAPL", "Short")
     assert row["mark-price"]
-
-
-def test_positions_empty_account_says_so(seller: Simulator) -> None:
     account = seller.account_numbers[2]
     assert invoke("positions", "--account", account).stdout == f"{account} has no positions.\n"
-
-
-def test_positions_narrow_terminal_omits_columns(seller: Simulator) -> None:
     assert "No room for: " in invoke("positions", width=50).stdout
-
-
-def test_balances_shows_figures_that_matter(seller: Simulator) -> None:
+    output = invoke("accounts").stdout
+    assert lacks(output, *seller.account_numbers, "owner") == []
+    assert [row["account"]["account-number"] for row in parsed("accounts")] == list(seller.account_numbers)
     output = invoke("balances").stdout
     assert lacks(output, "net liquidating value", "short equity value", "maintenance excess", "USD") == []
     assert "long derivative value" not in output
@@ -251,7 +155,7 @@ def test_balances_shows_figures_that_matter(seller: Simulator) -> None:
     assert row["account-number"] == seller.account_numbers[0]
 
 
-def test_position_row_value_and_gain_follow_the_direction() -> None:
+def test_position_row_value_and_gain_follow_the_direction_and_nothing_is_empty() -> None:
     rows = {}
     for direction in (QuantityDirection.LONG, QuantityDirection.SHORT, None):
         position = Position(
@@ -262,9 +166,6 @@ def test_position_row_value_and_gain_follow_the_direction() -> None:
         rows[direction] = (row["quantity"], row["value"], row["gain"])
     long, short = ("2", "300.00", "100.00"), ("-2", "-300.00", "-100.00")
     assert rows == {QuantityDirection.LONG: long, QuantityDirection.SHORT: short, None: long}
-
-
-def test_position_row_realized_loss_is_negative_and_nothing_is_empty() -> None:
     assert set(position_row(Position()).values()) == {""}
     assert position_row(Position(realized_today=Decimal(3)))["today"] == "3.00"
     loss = Position(realized_today=Decimal(3), realized_today_effect=PriceEffect.DEBIT)

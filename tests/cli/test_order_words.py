@@ -92,13 +92,10 @@ def read(folder: Path, content: str) -> NewOrder:
     return read_file(str(folder / "order.json"), NewOrder)
 
 
-def test_read_order_takes_a_file_with_exact_numbers(tmp_path: Path) -> None:
+def test_read_order_takes_a_file_with_exact_numbers_that_holds_an_order(tmp_path: Path) -> None:
     order = read(tmp_path, json.dumps(ORDER).replace('"10"', DIGITS))
     assert order.legs[0].symbol == "AAPL"
     assert str(order.price) == DIGITS
-
-
-def test_read_order_file_that_holds_no_order_is_refused(tmp_path: Path) -> None:
     unreadable = dict.fromkeys(["", "\ud800"], "cannot read the order from ")
     other = dict.fromkeys(["[]", '{"price_effect": "Debit"}'], "NewOrder")
     incomplete = dict.fromkeys(("{}", '{"legs": null}', json.dumps(ORDER | {"legs": None})), "legs: is required")
@@ -112,7 +109,7 @@ def test_read_order_file_that_holds_no_order_is_refused(tmp_path: Path) -> None:
 DIGITS = "0.1000000000000000055511151231257827021181583404541015625"
 
 
-def test_read_exactly_keeps_every_digit() -> None:
+def test_read_exactly_keeps_every_digit_and_refuses_what_is_in_doubt() -> None:
     assert read_exactly(f"[{DIGITS}, 1e400, 12345678901234567890123, 0.10]") == [
         Decimal(DIGITS),
         Decimal("1e400"),
@@ -120,9 +117,6 @@ def test_read_exactly_keeps_every_digit() -> None:
         Decimal("0.10"),
     ]
     assert str(read_exactly("0.10")) == "0.10"
-
-
-def test_read_exactly_refuses_what_is_in_doubt() -> None:
     table = {
         "NaN": "must be finite, got NaN",
         '{"price": -Infinity}': "must be finite, got -Infinity",

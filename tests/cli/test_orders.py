@@ -41,16 +41,14 @@ def placed(service: Simulator) -> int:
     return len(service.ledger.orders(account_number=service.account_numbers[0]))
 
 
-def test_dry_run_shows_buying_power_and_fees() -> None:
+def test_dry_run_and_a_place_without_a_yes_send_nothing() -> None:
     output = simulated("dry-run", *BUY).output
     assert lacks(output, "Buy to Open 10 AAPL; Limit at 10 Debit, Day", "change in buying power", "all fees") == []
     assert told("dry-run", *BUY, "--simulator")["buying-power-effect"]["change-in-buying-power"]
-
-
-def test_place_without_a_yes_sends_nothing() -> None:
     for answer in ("n\n", ""):
         output = simulated("place", *BUY, code=1, input=answer).output
         assert lacks(output, "Place this order?", "Nothing was sent.") == []
+    assert "buy-to-open" in simulated("place", "fly", "AAPL", "--yes", code=1).stderr
 
 
 def test_place_without_a_price_asks_for_a_market_order() -> None:
@@ -83,10 +81,6 @@ def test_place_ctrl_c_is_an_answer_to_the_question(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(typer, "confirm", ask)
     assert "Nothing was sent." in simulated("place", *BUY, code=1).output
     assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_place_unknown_action_names_the_known_ones() -> None:
-    assert "buy-to-open" in simulated("place", "fly", "AAPL", "--yes", code=1).stderr
 
 
 def test_orders_json_follows_an_order_to_its_end(service: Simulator) -> None:
@@ -132,18 +126,23 @@ def test_prompts_of_a_service_name_environment_address_and_account(service: Simu
     assert placed(service) == 1
 
 
-def test_replace_changes_the_given_terms_and_keeps_the_others(service: Simulator) -> None:
+def test_replace_changes_the_given_terms_or_takes_all_from_a_file(service: Simulator, tmp_path: Path) -> None:
     order_id = placed_order(service)
     changed = told("replace", order_id, "--limit", "11.5", "--yes")
     assert (changed["outcome"], changed["order"]["price"]) == ("applied", "11.50")
     assert (changed["order"]["order-type"], changed["order"]["time-in-force"]) == ("Limit", "Day")
     assert changed["order"]["legs"][0]["quantity"] == "10"
     assert changed["order"]["id"] != order_id
-
-
-def test_replace_without_yes_previews_and_asks(service: Simulator) -> None:
     output = orders("replace", placed_order(service), "--tif", "GTC", input="y\n").stdout
     assert lacks(output, "Buy to Open 10 AAPL; Limit at 10.00 Debit, GTC", "change in buying power", "applied") == []
+    stop = {"order-type": "Stop Limit", "time-in-force": "Day", "stop-trigger": 12}
+    terms = stop | {"price": 12.5, "price-effect": "Debit"}
+    (tmp_path / "terms.json").write_text(json.dumps(terms))
+    changed = told("replace", placed_order(service), "--order", str(tmp_path / "terms.json"), "--yes")
+    assert changed["order"]["stop-trigger"] == "12.00"
+    assert "has no order 999" in orders("replace", "999", "--limit", "1", "--yes", code=1).stderr
+    targets = [request.target for request in service.ledger.requests]
+    assert any("start-date=2025-05-05" in target for target in targets)  # 401 days before the service's today
 
 
 def test_replace_terms_that_make_no_sense_are_refused(service: Simulator, tmp_path: Path) -> None:
@@ -161,20 +160,6 @@ def test_replace_terms_that_make_no_sense_are_refused(service: Simulator, tmp_pa
     results = {words: orders("replace", order_id, *words, "--yes", code=1) for words in refused}
     assert {words for words, result in results.items() if result.stdout} == set()
     assert {words: results[words].stderr for words, said in refused.items() if said not in results[words].stderr} == {}
-
-
-def test_replace_file_gives_all_terms(service: Simulator, tmp_path: Path) -> None:
-    stop = {"order-type": "Stop Limit", "time-in-force": "Day", "stop-trigger": 12}
-    terms = stop | {"price": 12.5, "price-effect": "Debit"}
-    (tmp_path / "terms.json").write_text(json.dumps(terms))
-    changed = told("replace", placed_order(service), "--order", str(tmp_path / "terms.json"), "--yes")
-    assert changed["order"]["stop-trigger"] == "12.00"
-
-
-def test_replace_unknown_order_is_refused(service: Simulator) -> None:
-    assert "has no order 999" in orders("replace", "999", "--limit", "1", "--yes", code=1).stderr
-    targets = [request.target for request in service.ledger.requests]
-    assert any("start-date=2025-05-05" in target for target in targets)  # 401 days before the service's today
 
 
 def test_place_simulated_stays_out_of_account_and_journal_of_the_environment(

@@ -1,30 +1,15 @@
 """Tables that fit a width; orders, previews and outcomes for people and for programs."""
 
-import io
 import uuid
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 import attrs
-import pytest
-from rich.console import Console
 from rich.table import Table
 
 from brokerage_async import models
-from brokerage_async.cli import screen
-from brokerage_async.cli.order_tables import (
-    change_json,
-    change_lines,
-    filled,
-    messages,
-    order_table,
-    placement_json,
-    placement_table,
-    preview_table,
-    price_of,
-    ticket_line,
-)
+from brokerage_async.cli import order_tables
 from brokerage_async.cli.tables import moment, money, plain, raw, table_of
 from brokerage_async.errors import ServerError
 from brokerage_async.order_entry import ChangeOutcome, Outcome
@@ -32,16 +17,9 @@ from brokerage_async.order_entry.results import OrderChange, Placement
 from brokerage_async.tickets import buy_to_open, limit, market, notional, stop_limit
 from tests.tables import for_each
 
+from .commands import printed
+
 AT = datetime(2026, 3, 2, 15, 30, tzinfo=UTC)
-
-
-def shown(table: Any, monkeypatch: pytest.MonkeyPatch, width: int = 160) -> str:
-    """Return a table as the console prints it."""
-    text = io.StringIO()
-    monkeypatch.setattr(screen.out, "_file", text)
-    monkeypatch.setattr(screen.out, "_width", width)
-    screen.out.print(table)
-    return text.getvalue()
 
 
 def leg(quantity: str | None = "10", remaining: str | None = "4", **fields: Any) -> models.OrderLeg:
@@ -62,7 +40,9 @@ def test_filled_is_that_of_the_first_leg_that_knows() -> None:
         "0/2": [(leg(remaining=None), leg("2", "2"))],
         "": [(leg(quantity=None),), (), None],
     }
-    shown = [(filled(models.Order(legs=legs)), expected) for expected, each in table.items() for legs in each]
+    shown = [
+        (order_tables.filled(models.Order(legs=legs)), expected) for expected, each in table.items() for legs in each
+    ]
     assert [pair for pair in shown if pair[0] != pair[1]] == []
 
 
@@ -80,9 +60,9 @@ def test_price_of_is_the_net_price_of_the_fills_or_the_limit() -> None:
         ((filled_leg(buy, ("1", "5.00")), filled_leg(sell)), "1.50 Credit"),
     ]
     order = models.Order(price=Decimal("1.50"), price_effect=models.PriceEffect.CREDIT)
-    shown = [(price_of(attrs.evolve(order, legs=legs)), expected) for legs, expected in table]
+    shown = [(order_tables.price_of(attrs.evolve(order, legs=legs)), expected) for legs, expected in table]
     assert [pair for pair in shown if pair[0] != pair[1]] == []
-    assert price_of(models.Order(legs=(leg(),))) == ""
+    assert order_tables.price_of(models.Order(legs=(leg(),))) == ""
 
 
 def test_ticket_and_messages_are_one_line_each() -> None:
@@ -95,10 +75,10 @@ def test_ticket_and_messages_are_one_line_each() -> None:
         ),
         (notional(buy_to_open("AAPL"), value=50), "A1: Buy to Open AAPL; Notional Market for 50 Debit, Day"),
     ]
-    assert [ticket_line("A1", order, order.legs) for order, _ in table] == [line for _, line in table]
+    assert [order_tables.ticket_line("A1", order, order.legs) for order, _ in table] == [line for _, line in table]
     found = (models.PreflightMessage(code="c", message="no"), models.PreflightMessage(code="d"))
-    assert messages("warning", found) == ["warning: no (c)", "warning: d (d)"]
-    assert messages("error", None) == []
+    assert order_tables.messages("warning", found) == ["warning: no (c)", "warning: d (d)"]
+    assert order_tables.messages("error", None) == []
 
 
 def placed(**fields: Any) -> Placement:
@@ -113,18 +93,18 @@ def order_of(status: str, *fills: models.Fill) -> models.Order:
 
 
 def test_json_of_placements_and_changes_is_whole() -> None:
-    found = placement_json(placed(order=models.Order(id="7"), body=b'{"a":1}', opened_at=AT))
+    found = order_tables.placement_json(placed(order=models.Order(id="7"), body=b'{"a":1}', opened_at=AT))
     assert (found["outcome"], found["order"], found["body"]) == ("placed", {"id": "7"}, {"a": 1})
     assert found["opened-at"] == AT.isoformat()
     placement = placed(order_id="9", complex_order=models.ComplexOrder(id="9"))
-    found = placement_json(placement)
+    found = order_tables.placement_json(placement)
     assert (found["order"], found["complex-order"]) == (None, {"id": "9"})
-    (column,) = (each for each in placement_table([placement]).columns if each.header == "order")
+    (column,) = (each for each in order_tables.placement_table([placement]).columns if each.header == "order")
     assert list(column.cells) == ["9"]
     lost = OrderChange(outcome=ChangeOutcome.UNKNOWN, order=None, error=ServerError("no"))
-    assert change_json(lost) == {"outcome": "unknown", "order": None, "fills": [], "error": "no"}
+    assert order_tables.change_json(lost) == {"outcome": "unknown", "order": None, "fills": [], "error": "no"}
     filled = OrderChange(outcome=ChangeOutcome.FILLED, order=order_of("Filled", *FILLS))
-    assert change_json(filled)["fills"] == [raw(fill) for fill in FILLS]
+    assert order_tables.change_json(filled)["fills"] == [raw(fill) for fill in FILLS]
 
 
 @for_each(
@@ -143,39 +123,33 @@ def test_change_lines_say_what_became_of_the_order(
 ) -> None:
     error = ServerError("no") if outcome in ("refused", "unknown") else None
     change = OrderChange(outcome=ChangeOutcome(outcome), order=order, order_id="7", error=error)
-    assert change_lines(change) == expected
+    assert order_tables.change_lines(change) == expected
 
 
-HOSTILE = "x[/y][red]:smile:"
-
-
-def test_order_table_without_room_omits_and_names_columns() -> None:
+def test_order_table_of_any_width_is_drawn_and_names_the_columns_it_omits() -> None:
     order = models.Order(
         id="400869569", status=models.OrderStatus.CANCEL_REQUESTED, external_identifier=str(uuid.UUID(int=0)),
         received_at=AT, order_type=models.OrderType.LIMIT, price=Decimal("1.00"), legs=(leg(),),
     )  # fmt: skip
 
-    everything = headings(order_table([order], None))
+    everything = headings(order_tables.order_table([order], None))
     assert len(everything) == 8
-    assert headings(order_table([order], 200)) == everything
-    assert headings(order_table([order], 80)) == ["id", "status", "what", "type", "price", "filled"]
-    assert "external identifier, received (UTC). --json" in str(order_table([order], 80).caption)
-    assert headings(order_table([order], 1)) == ["id", "status", "what", "price"]
-
-
-def test_order_table_any_width_is_drawn_and_has_the_trigger_without_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert headings(order_tables.order_table([order], 200)) == everything
+    assert headings(order_tables.order_table([order], 80)) == ["id", "status", "what", "type", "price", "filled"]
+    assert "external identifier, received (UTC). --json" in str(order_tables.order_table([order], 80).caption)
+    assert headings(order_tables.order_table([order], 1)) == ["id", "status", "what", "price"]
     orders = [models.Order(stop_trigger=Decimal("180.5")), models.Order(price=Decimal(1), stop_trigger=Decimal(2))]
-    (column,) = (each for each in order_table(orders).columns if each.header == "price")
+    (column,) = (each for each in order_tables.order_table(orders).columns if each.header == "price")
     assert list(column.cells) == ["180.5", "1"]
     for width in (1, 5, 20, 80):
-        assert shown(order_table([models.Order(id="7"), models.Order()], width), monkeypatch, width)
+        assert printed(order_tables.order_table([models.Order(id="7"), models.Order()], width), width)
 
 
-def test_preview_table_shows_known_figures_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_preview_table_shows_known_figures_only() -> None:
     effect = models.BuyingPowerEffect(
         change_in_buying_power=Decimal("1234.5"), change_in_buying_power_effect=models.PriceEffect.DEBIT
     )
-    found = shown(preview_table(models.PlacedOrderResponse(buying_power_effect=effect)), monkeypatch)
+    found = printed(order_tables.preview_table(models.PlacedOrderResponse(buying_power_effect=effect)))
     assert "1,234.5" in found
     assert "Debit" in found
     assert "fees" not in found
@@ -187,38 +161,20 @@ ROWS = [{"id": "12,345.67", "first": "a" * 10, "second": "b" * 10, "words": "lon
 
 
 def lines(width: int) -> list[str]:
-    console = Console(width=width)
-    with console.capture() as capture:
-        console.print(table_of(ROWS, "Things", width=width, **LAYOUT))
-    return capture.get().splitlines()
+    return printed(table_of(ROWS, "Things", width=width, **LAYOUT), width).splitlines()
 
 
 def headings(table: Table) -> list[object]:
     return [column.header for column in table.columns]
 
 
-def test_table_of_columns_that_go_together_are_omitted_together_and_named() -> None:
+def test_table_of_columns_are_omitted_together_or_the_last_first_and_named() -> None:
     for width in (None, 70):
         assert headings(table_of(ROWS, "Things", width=width, **LAYOUT)) == [*HEADINGS]
     assert headings(table_of([], "Things", headings=HEADINGS, width=80, **LAYOUT)) == [*HEADINGS]
     narrow = table_of(ROWS, "Things", width=50, **LAYOUT)
     assert headings(narrow) == ["id", "words"]
     assert narrow.caption == "No room for: first, second. --json shows all."
-
-
-def test_table_of_long_cells_are_folded_into_the_room_that_is_left() -> None:
-    for width in (40, 60, 80, 110):
-        shown = lines(width)
-        assert max(map(len, shown)) <= width
-        assert sum(line.count("long") for line in shown) == 20
-
-
-def test_table_of_narrow_terminal_keeps_numbers_on_one_line_or_marks_them() -> None:
-    assert "12,345.67" in "".join(lines(20))
-    assert "12,345…" in "".join(lines(12))
-
-
-def test_table_of_numbers_without_room_are_omitted_not_cut_the_last_first() -> None:
     prices = [{"symbol": "AAPL", "bid": "200.01", "ask": "200.05"}, {"symbol": "SPY", "size": "1,000"}]
     for width, shown in (
         (80, ["symbol", "bid", "ask", "size"]),
@@ -227,6 +183,15 @@ def test_table_of_numbers_without_room_are_omitted_not_cut_the_last_first() -> N
     ):
         table = table_of(prices, "Prices", width=width, numbers=("bid", "ask", "size"), whole=("symbol",))
         assert headings(table) == shown
+
+
+def test_table_of_long_cells_are_folded_and_numbers_stay_on_one_line_or_are_marked() -> None:
+    for width in (40, 60, 80, 110):
+        shown = lines(width)
+        assert max(map(len, shown)) <= width
+        assert sum(line.count("long") for line in shown) == 20
+    assert "12,345.67" in "".join(lines(20))
+    assert "12,345…" in "".join(lines(12))
 
 
 def test_values_of_cells_lose_no_digit() -> None:

@@ -1,5 +1,6 @@
 """`brokerage-async watch` and `stream`: a table or lines of JSON, against a simulator."""
 
+import asyncio
 import io
 import json
 import re
@@ -33,12 +34,20 @@ ORDER = NewOrder(order_type="Market", time_in_force="Day", legs=(LEG,))
 
 @pytest.fixture
 def service(connect_to: ConnectTo) -> Simulator:
-    """Connect commands to a simulator with a waiting order and an alert."""
+    """Connect commands to a simulator with an alert and an order that is filled once it was listed."""
     simulator = Simulator(**SMALL)
 
     async def prepare(client: Client) -> None:
+        simulator.hold_order("*", "Routed")
         await client.orders.submit(simulator.account_numbers[0], ORDER)
         await client.quote_alerts.create(NewQuoteAlert(field="Last", operator=">", symbol="AAPL", threshold=9999))
+        asyncio.get_running_loop().create_task(fill_once_seen(), name="market")
+
+    async def fill_once_seen() -> None:
+        looks = simulator.ledger.count
+        while not looks("orders.live") and looks("balances.list") < 2:  # noqa: ASYNC110 - a ledger has no callbacks
+            await asyncio.sleep(0.05)
+        simulator.release_order()
 
     connect_to(simulator.client, prepare)
     return simulator
@@ -48,7 +57,7 @@ def run(*arguments: str) -> str:
     return invoke("watch", *arguments).stdout
 
 
-def test_watch_orders_json_is_a_line_for_each_change(service: Simulator) -> None:
+def test_watch_json_is_a_line_for_each_change(service: Simulator) -> None:
     output = run("orders", "--account", service.account_numbers[0], "--json", "--count", "2", "--interval", "1")
     first, second = map(json.loads, output.splitlines())
     assert first["kind"] == "added"
@@ -59,27 +68,23 @@ def test_watch_orders_json_is_a_line_for_each_change(service: Simulator) -> None
     assert datetime.fromisoformat(second["at"]) >= datetime.fromisoformat(first["at"])
     assert "status" in second["fields"]
     assert second["before"] == first["after"]
-
-
-def test_watch_orders_without_a_terminal_prints_lines(service: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BROKERAGE_ACCOUNT", service.account_numbers[0])
-    (line,) = run("orders", "--count", "1").splitlines()
-    assert lacks(line, "Buy to Open 5 AAPL", "added") == []
-
-
-def test_watch_orders_on_a_terminal_is_a_table(service: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(screen, "out", Console(force_terminal=True, width=100))
-    output = run("orders", "--account", service.account_numbers[0], "--count", "1")
-    assert lacks(output, "Orders", "Buy to Open 5 AAPL", "added") == []
-
-
-def test_watch_positions_json_is_a_line_for_each_change(service: Simulator) -> None:
     account = service.account_numbers[1]
     (line,) = run("positions", "--account", account, "--json", "--count", "1").splitlines()
     change = json.loads(line)
     assert (change["kind"], change["key"][0]) == ("added", account)
     assert change["after"]["quantity"]
     assert "mark" not in change["after"]
+
+
+def test_watch_orders_is_a_table_on_a_terminal_and_lines_elsewhere(
+    service: Simulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROKERAGE_ACCOUNT", service.account_numbers[0])
+    (line,) = run("orders", "--count", "1").splitlines()
+    assert lacks(line, "Buy to Open 5 AAPL", "added") == []
+    monkeypatch.setattr(screen, "out", Console(force_terminal=True, width=100))
+    output = run("orders", "--account", service.account_numbers[0], "--count", "1")
+    assert lacks(output, "Orders", "Buy to Open 5 AAPL", "added") == []
 
 
 def test_watch_several_accounts_are_tables_that_fit(service: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,29 +98,23 @@ def test_watch_several_accounts_are_tables_that_fit(service: Simulator, monkeypa
         assert max(map(cell_len, Text.from_ansi(output).plain.splitlines())) <= width
 
 
-def test_watch_balances_denied_account_is_named_and_the_other_watched(service: Simulator) -> None:
+def test_watch_denied_account_is_named_and_ends_it_if_there_is_no_other(service: Simulator) -> None:
     accounts = ["--account", service.foreign_account_number, "--account", service.account_numbers[0]]
     result = invoke("watch", "balances", *accounts, "--interval", "1", "--count", "2")
     assert "PermissionDeniedError: balances.list" in result.stderr
     assert service.account_numbers[0] in result.stdout
+    service.faults.add("GET", "/orders/live", "status(403)")
+    assert "PermissionDeniedError" in invoke("watch", "orders", "--account", "X", code=1).stderr
 
 
-def test_watch_alerts_shows_their_conditions(service: Simulator) -> None:
+def test_watch_alerts_and_market_begin_with_the_present_state(service: Simulator) -> None:
     assert "Last > 9999" in run("alerts", "--count", "1")
     (line,) = run("alerts", "--count", "1", "--json").splitlines()
     assert json.loads(line)["kind"] == "created"
-
-
-def test_watch_market_begins_with_the_present_state(service: Simulator) -> None:
     for collection in ("Equity", "CME"):
         assert run("market", collection, "--count", "1").split()[-1] in ("opened", "closed")
         (line,) = run("market", collection, "--json", "--count", "1").splitlines()
         assert json.loads(line)["kind"] in ("opened", "closed")
-
-
-def test_watch_orders_failure_ends_it_with_a_message(service: Simulator) -> None:
-    service.faults.add("GET", "/orders/live", "status(403)")
-    assert "PermissionDeniedError" in invoke("watch", "orders", "--account", "X", code=1).stderr
 
 
 SPREAD = Order(
@@ -139,11 +138,11 @@ def change(order: Order) -> Change[Order]:
     return Change(kind="changed", key=order.id, before=before, after=order, at=datetime(2026, 6, 1, tzinfo=UTC))
 
 
-async def drawn(width: int, show: Any, changes: list[Change[Any]]) -> str:
+async def drawn(width: int, show: Any, changes: list[Any]) -> str:
     """Return the last table that a terminal shows of the changes."""
     terminal = screen.PlainConsole(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
 
-    async def watcher() -> AsyncIterator[Change[Any]]:
+    async def watcher() -> AsyncIterator[Any]:
         for each in changes:
             yield each
         terminal.file.seek(0)  # type: ignore[attr-defined]
@@ -230,28 +229,24 @@ def test_row_of_and_record_of_take_every_event() -> None:
         assert json.loads(json.dumps(stream.record_of(event)))["type"]
 
 
-async def test_table_has_a_row_for_each_symbol_in_order_with_its_latest_numbers(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async def events() -> AsyncIterator[object]:
-        for symbol, bid in (("B", 1), ("A", 2), ("B", 3)):
-            yield models.Quote(event_symbol=symbol, bid_price=Decimal(bid), ask_price=Decimal("1234.50"))
-        yield models.Trade(event_symbol="B", price=Decimal("1.5"), day_volume=Decimal(10_000))
-        yield models.Greeks(event_symbol="C", price=Decimal(7))
-        yield Gap(since=None, reason="lost")
-        file.truncate(0)
-
-    file = io.StringIO()
-    monkeypatch.setattr(screen, "out", Console(file=file, force_terminal=True, width=100))
+async def test_table_has_a_row_for_each_symbol_in_order_with_its_latest_numbers() -> None:
+    bids = [("B", 1), ("A", 2), ("B", 3)]
+    quotes = [
+        models.Quote(event_symbol=each, bid_price=Decimal(bid), ask_price=Decimal("1234.50")) for each, bid in bids
+    ]
+    trade = models.Trade(event_symbol="B", price=Decimal("1.5"), day_volume=Decimal(10_000))
+    events = [*quotes, trade, models.Greeks(event_symbol="C", price=Decimal(7)), Gap(since=None, reason="lost")]
     names: dict[str, str] = {}
-    await follow(
-        "Market", events(), partial(stream.figures_of, names), stream.record_of, as_json=False, count=None,
-        in_order=True, numbers=names, whole=("symbol",),
-    )  # fmt: skip
-    lines = [line.split() for line in re.sub(r"\x1b\[[0-9;?]*\w", "", file.getvalue()).splitlines()]
-    last = lines[len(lines) - lines[::-1].index(next(line for line in lines if line[:1] == ["symbol"])) - 1 :]
-    assert last[0] == ["symbol", "bid", "ask", "price", "day", "volume", "Greeks", "price", "note"]
-    assert last[2:6] == [
+
+    def show(watcher: Any) -> Any:
+        return follow(
+            "Market", watcher, partial(stream.figures_of, names), stream.record_of, as_json=False, count=None,
+            in_order=True, numbers=names, whole=("symbol",),
+        )  # fmt: skip
+
+    lines = [line.split() for line in Text.from_ansi(await drawn(100, show, events)).plain.splitlines()]
+    assert ["symbol", "bid", "ask", "price", "day", "volume", "Greeks", "price", "note"] in lines
+    assert lines[-5:-1] == [
         ["A", "2.00", "1,234.50"],
         ["B", "3.00", "1,234.50", "1.50", "10,000"],
         ["C", "7.00"],

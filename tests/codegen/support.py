@@ -11,7 +11,9 @@ from types import ModuleType
 from brokerage_async._generated.operations import REQUEST_MODELS
 from brokerage_async.protocol.registry import wires
 from codegen.__main__ import main
-from codegen.read.load import SchemaError, load
+from codegen.bundle.document import bundle
+from codegen.read.document import Document
+from codegen.read.load import SchemaError, read
 
 HERE = Path(__file__).parent
 TOY = HERE / "toy"
@@ -30,7 +32,9 @@ def edit(path: Path, old: str, new: str) -> None:
 def problems_of(schema: Path) -> list[str]:
     """Return the problems of an invalid schema, none for a valid one."""
     try:
-        load(schema)
+        document = Document(schema)
+        read(document)
+        bundle(document)
     except SchemaError as error:
         return error.problems
     return []

@@ -62,14 +62,19 @@ def test_secrets_that_no_header_could_carry(wrong: str) -> None:
         assert "ken" not in str(caught.value).replace("Token", "").replace("token", "")
 
 
-@for_each("arguments", [
+@for_each("kind, arguments", [
+    *((RetryPolicy, wrong) for wrong in (
         {"max_attempts": 0}, {"base_delay": -1}, {"max_delay": -1}, {"max_retry_after": -1}, {"budget": 0},
         {"max_attempts": None}, {"max_attempts": 2.5}, {"max_attempts": float("inf")}, {"budget": 0.5},
         {"jitter": 0.5}, {"base_delay": float("inf")}, {"max_delay": 10**400}, {"max_retry_after": float("inf")},
-    ])  # fmt: skip
-def test_senseless_retry_policy(arguments: Any) -> None:
-    with pytest.raises(ConfigurationError, match=rf"RetryPolicy\.{next(iter(arguments))}"):
-        RetryPolicy(**arguments)
+    )),
+    *((Limits, wrong) for wrong in (
+        {"reads": 0}, {"trades": -1}, {"tokens": 0}, {"reads_per_second": 0.0}, {"reads": 2.5}, {"adaptive": "no"},
+    )),
+])  # fmt: skip
+def test_senseless_retry_policy_or_limits(kind: Any, arguments: Any) -> None:
+    with pytest.raises(ConfigurationError, match=rf"{kind.__name__}\.{next(iter(arguments))}"):
+        kind(**arguments)
 
 
 def test_policies_compare_and_hash_and_may_be_switched_off() -> None:
@@ -78,13 +83,6 @@ def test_policies_compare_and_hash_and_may_be_switched_off() -> None:
     assert (limits.reads, limits.trades, limits.tokens, limits.adaptive) == (None, None, None, False)
     assert RetryPolicy(jitter=lambda: 0.5) == RetryPolicy()
     assert len({RetryPolicy(), RetryPolicy(), Limits(), Limits()}) == 2
-
-
-@for_each("arguments", [{"reads": 0}, {"trades": -1}, {"tokens": 0}, {"reads_per_second": 0.0},
-                                       {"reads": 2.5}, {"adaptive": "no"}])  # fmt: skip
-def test_senseless_limits(arguments: Any) -> None:
-    with pytest.raises(ConfigurationError, match=rf"Limits\.{next(iter(arguments))}"):
-        Limits(**arguments)
 
 
 @for_each("wrong", ["3", b"3", True, [], float("nan"), Decimal("NaN"), Decimal(3)])

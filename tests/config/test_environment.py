@@ -15,49 +15,40 @@ from tests.tables import for_each
 WITH_PAGE = Environment.sandbox("https://a.example", "https://my.example/auth")
 
 
-class TestEnvironment:
-    def test_two_worlds(self) -> None:
-        assert Environment.production("https://a.example").is_production
-        assert not Environment.sandbox("https://a.example").is_production
-        assert Environment.production("https://a.example") != Environment.sandbox("https://a.example")
+def test_environment_without_base_url_has_the_published_addresses() -> None:
+    production, sandbox = Environment.production(), Environment.sandbox()
+    assert (production.is_production, sandbox.is_production) == (True, False)
+    assert production == Environment(
+        "production",
+        "https://api.tastyworks.com",
+        "https://my.tastytrade.com/auth.html",
+        {"backtester": "https://backtester.vast.tastyworks.com"},
+        "wss://streamer.tastyworks.com",
+    )
+    assert (sandbox.base_url, sandbox.streamer_url, sandbox.auth_page_url) == (
+        "https://api.cert.tastyworks.com",
+        "wss://streamer.cert.tastyworks.com",
+        "https://cert-my.staging-tasty.works/auth.html",
+    )
+    moved = Environment.sandbox(streamer_url="wss://s.example", hosts={}, auth_page_url="https://p.example")
+    assert (moved.base_url, moved.streamer_url) == (sandbox.base_url, "wss://s.example")
+    assert (moved.hosts, moved.auth_page_url) == ({}, "https://p.example")
 
-    def test_environment_without_base_url_has_the_published_addresses(self) -> None:
-        production, sandbox = Environment.production(), Environment.sandbox()
-        assert production == Environment(
-            "production",
-            "https://api.tastyworks.com",
-            "https://my.tastytrade.com/auth.html",
-            {"backtester": "https://backtester.vast.tastyworks.com"},
-            "wss://streamer.tastyworks.com",
-        )
-        assert (sandbox.base_url, sandbox.streamer_url, sandbox.auth_page_url) == (
-            "https://api.cert.tastyworks.com",
-            "wss://streamer.cert.tastyworks.com",
-            "https://cert-my.staging-tasty.works/auth.html",
-        )
-        moved = Environment.sandbox(streamer_url="wss://s.example", hosts={}, auth_page_url="https://p.example")
-        assert (moved.base_url, moved.streamer_url) == (sandbox.base_url, "wss://s.example")
-        assert (moved.hosts, moved.auth_page_url) == ({}, "https://p.example")
 
-    def test_environment_with_base_url_has_no_published_address(self) -> None:
-        for make in (Environment.production, Environment.sandbox):
-            environment = make("https://a.example")
-            assert (environment.hosts, environment.streamer_url, environment.auth_page_url) == ({}, None, None)
-            assert environment.address_of(None) == "https://a.example"
-
-    def test_address_is_kept_in_one_form(self) -> None:
-        environment = Environment.sandbox("HTTPS://API.Example.com:443/v1/")
-        assert environment.base_url == "HTTPS://API.Example.com:443/v1"
-        assert environment.origin == "https://api.example.com"
-
-    def test_hosts_have_addresses_of_their_own(self) -> None:
-        environment = Environment.production("https://a.example", hosts={"lab": "https://lab.example/v1/"})
-        assert environment.hosts == {"lab": "https://lab.example/v1"}
-        assert environment.address_of("lab") == "https://lab.example/v1"
-        assert environment.origin == "https://a.example"
-        assert hash(environment) == hash(Environment.production("https://a.example"))
-        assert environment != Environment.production("https://a.example")
-        assert pickle.loads(pickle.dumps(environment)) == environment
+def test_environment_with_base_url_has_no_address_but_those_given() -> None:
+    for make in (Environment.production, Environment.sandbox):
+        environment = make("https://a.example")
+        assert (environment.hosts, environment.streamer_url, environment.auth_page_url) == ({}, None, None)
+        assert environment.address_of(None) == "https://a.example"
+    plain = Environment.production("https://a.example")
+    assert plain != Environment.sandbox("https://a.example")
+    environment = Environment.production("https://a.example", hosts={"lab": "https://lab.example/v1/"})
+    assert environment.hosts == {"lab": "https://lab.example/v1"}
+    assert environment.address_of("lab") == "https://lab.example/v1"
+    assert environment.origin == "https://a.example"
+    assert hash(environment) == hash(plain)
+    assert environment != plain
+    assert pickle.loads(pickle.dumps(environment)) == environment
 
 
 @for_each(
@@ -134,20 +125,7 @@ def test_argument_that_cannot_be_used_is_named_and_no_password_shown(make: Calla
     assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("given", "kept"),
-    [
-        ("https://api.example.com/", "https://api.example.com"),
-        ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
-        ("https://gate.example/brokerage/v1//", "https://gate.example/brokerage/v1"),
-        ("http://[::1]:8080/", "http://[::1]:8080"),
-    ],
-)
-def test_base_address_has_no_slash_at_its_end(given: str, kept: str) -> None:
-    assert base_address(given) == kept
-
-
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     ["", "api.example.com", "/api", "ftp://a.example", "https://", "https://u:p@a.example", "https://a.example?x=1",
      "https://a.example/?", "https://a.example#x", "https://a.example/#", "https://a.example/a b",
@@ -162,24 +140,27 @@ def test_unusable_base_address_is_named(wrong: Any) -> None:
         base_address(wrong, "streamer")
 
 
-@pytest.mark.parametrize(
-    ("address", "origin"),
+@for_each(
+    "address, kept, origin",
     [
-        ("https://api.example.com/", "https://api.example.com"),
-        ("HTTPS://API.Example.com:443/v1", "https://api.example.com"),
-        ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
-        ("http://localhost:80", "http://localhost"),
-        ("https://localhost:80/x", "https://localhost:80"),
-        ("http://[::1]:8080/", "http://[::1]:8080"),
-        ("https://[2001:DB8::1]", "https://[2001:db8::1]"),
-        ("https://[2001:db8:0:0::0001]:443", "https://[2001:db8::1]"),
-        ("https://[::FFFF:7f00:1]", "https://[::ffff:127.0.0.1]"),
-        ("https://API.Example.com./v1", "https://api.example.com"),
-        ("https://api.example.com.:8443", "https://api.example.com:8443"),
+        ("https://api.example.com/", "https://api.example.com", "https://api.example.com"),
+        ("HTTPS://API.Example.com:443/v1/", "HTTPS://API.Example.com:443/v1", "https://api.example.com"),
+        ("https://gate.example/brokerage/v1//", "https://gate.example/brokerage/v1", "https://gate.example"),
+        ("http://127.0.0.1:8080", "http://127.0.0.1:8080", "http://127.0.0.1:8080"),
+        ("http://localhost:80", "http://localhost:80", "http://localhost"),
+        ("https://localhost:80/x", "https://localhost:80/x", "https://localhost:80"),
+        ("http://[::1]:8080/", "http://[::1]:8080", "http://[::1]:8080"),
+        ("https://[2001:DB8::1]", "https://[2001:DB8::1]", "https://[2001:db8::1]"),
+        ("https://[2001:db8:0:0::0001]:443", "https://[2001:db8:0:0::0001]:443", "https://[2001:db8::1]"),
+        ("https://[::FFFF:7f00:1]", "https://[::FFFF:7f00:1]", "https://[::ffff:127.0.0.1]"),
+        ("https://API.Example.com./v1", "https://API.Example.com./v1", "https://api.example.com"),
+        ("https://api.example.com.:8443", "https://api.example.com.:8443", "https://api.example.com:8443"),
     ],
 )
-def test_origin_names_a_service_in_one_way(address: str, origin: str) -> None:
-    assert origin_of(address) == origin
+def test_address_has_no_slash_at_its_end_and_names_a_service_in_one_way(address: str, kept: str, origin: str) -> None:
+    assert (base_address(address), origin_of(address)) == (kept, origin)
+    environment = Environment.sandbox(address)
+    assert (environment.base_url, environment.origin) == (kept, origin)
 
 
 HIDDEN = "s3cr3t-value"
@@ -191,19 +172,16 @@ COMPLETE = {
 }
 
 
-def test_least_variables_make_a_client_of_the_sandbox() -> None:
-    settings = settings_from_env(COMPLETE)
-    assert settings == {
+def test_settings_are_those_of_the_variables() -> None:
+    assert settings_from_env(COMPLETE) == {
         "environment": Environment.sandbox("https://a.example"),
         "credentials": RefreshToken(client_secret="cs", refresh_token="rt"),
     }
-
-
-def test_optional_variables_are_read() -> None:
     more = {"ENVIRONMENT": "production", "CLIENT_ID": "id", "SCOPE": "read", "USER_AGENT": "me/1",
-            "ACCEPT_VERSION": "20261012"}  # fmt: skip
+            "ACCEPT_VERSION": "20261012", "HOSTS": "lab=https://lab.example/a=b, far=http://[::1]:1,"}  # fmt: skip
     settings = settings_from_env(COMPLETE | {f"BROKERAGE_{key}": value for key, value in more.items()})
     assert settings["environment"].is_production
+    assert settings["environment"].hosts == {"lab": "https://lab.example/a=b", "far": "http://[::1]:1"}
     assert settings["credentials"].client_id == "id"
     assert (settings["user_agent"], settings["accept_version"]) == ("me/1", "20261012")
 
@@ -222,25 +200,21 @@ def test_settings_published_addresses_follow_only_a_named_environment() -> None:
     assert settings_from_env(secrets | moved)["environment"] == Environment.sandbox(streamer_url="wss://s.example")
 
 
-def test_hosts_are_listed_by_name() -> None:
-    settings = settings_from_env(COMPLETE | {"BROKERAGE_HOSTS": "lab=https://lab.example/a=b, far=http://[::1]:1,"})
-    assert settings["environment"].hosts == {"lab": "https://lab.example/a=b", "far": "http://[::1]:1"}
-
-
-@for_each("wrong", ["https://lab.example", "lab=https://lab.example,far"])
-def test_hosts_without_names_are_wrong(wrong: str) -> None:
+@for_each(
+    "given, wrong",
+    [
+        (COMPLETE | {"BROKERAGE_HOSTS": "https://lab.example"}, ["BROKERAGE_HOSTS"]),
+        (COMPLETE | {"BROKERAGE_HOSTS": "lab=https://lab.example,far"}, ["BROKERAGE_HOSTS"]),
+        (
+            {"BROKERAGE_CLIENT_SECRET": HIDDEN, "BROKERAGE_ENVIRONMENT": "prod"},
+            ["BROKERAGE_REFRESH_TOKEN", "BROKERAGE_ENVIRONMENT"],
+        ),
+    ],
+)
+def test_everything_wrong_is_named_at_once_without_values(given: dict[str, str], wrong: list[str]) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        settings_from_env(COMPLETE | {"BROKERAGE_HOSTS": wrong})
-    assert [problem.domain for problem in caught.value.errors] == ["BROKERAGE_HOSTS"]
-
-
-def test_everything_wrong_is_named_at_once_without_values() -> None:
-    with pytest.raises(ConfigurationError) as caught:
-        settings_from_env({"BROKERAGE_CLIENT_SECRET": HIDDEN, "BROKERAGE_ENVIRONMENT": "prod"})
-    assert [problem.domain for problem in caught.value.errors] == [
-        "BROKERAGE_REFRESH_TOKEN",
-        "BROKERAGE_ENVIRONMENT",
-    ]
+        settings_from_env(given)
+    assert [problem.domain for problem in caught.value.errors] == wrong
     assert HIDDEN not in str(caught.value)
 
 

@@ -2,14 +2,19 @@
 
 import ast
 import asyncio
+import contextlib
+import io
 import json
 import re
 from collections.abc import AsyncIterator
+from decimal import Decimal
+from email.message import EmailMessage
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
+from rich.console import Console
 
 from brokerage_async import models
 from brokerage_async.chains import OptionChain
@@ -243,3 +248,96 @@ async def test_invalid_files_are_set_aside(stage: Stage, inbox: Path) -> None:
     assert names(inbox / "refused") == ["fifth", "first", "fourth", "second", "third"]
     assert not stage.orders()
     assert "second.json invalid: unknown keys prize" in stage.shown()
+
+
+@pytest.mark.virtual_time
+async def test_board_shows_orders_positions_and_buying_power_and_goes_on_after_a_failure(stage: Stage) -> None:
+    program = stage.load("dashboard")
+    boards: list[Any] = []
+
+    def live(board: Any, **options: object) -> contextlib.nullcontext[None]:
+        """Replaces the live display, which would start a thread."""
+        boards.append(board)
+        return contextlib.nullcontext()
+
+    def shown() -> str:
+        console = Console(file=io.StringIO(), width=150)
+        console.print(boards[0])
+        return str(console.file.getvalue())  # type: ignore[attr-defined]
+
+    stage.patch.setattr(program, "Live", live)
+    running = asyncio.create_task(program.main(["--seconds", "60"]))
+    await asyncio.sleep(5)
+    async with stage.simulator.client() as client:
+        await client.orders.submit(stage.account, market(buy_to_open("AAPL", 3)))
+        await asyncio.sleep(20)
+    board = shown()
+    stage.simulator.faults.add("GET", "/accounts/.*/positions", "status(500)", times=20)
+    await asyncio.sleep(20)
+    assert "Last failure: positions.list" in shown()
+    await running
+    assert "Buy to Open 3 AAPL" in board
+    assert "Filled" in board
+    assert re.search(r"^Buying power: [\d.]+ USD$", board, re.MULTILINE)
+    assert "Last failure" not in board
+
+
+class MailServer:
+    """Stands for `smtplib.SMTP`. Is away at first."""
+
+    away = 2
+    sent: ClassVar[list[EmailMessage]] = []
+
+    def __init__(self, host: str, port: int) -> None:
+        type(self).away -= 1
+        if self.away >= 0:
+            raise ConnectionRefusedError(f"{host}:{port}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def send_message(self, mail: EmailMessage) -> None:
+        self.sent.append(mail)
+
+
+@pytest.mark.virtual_time
+async def test_triggered_alert_is_mailed_once_when_the_server_is_back(stage: Stage) -> None:
+    async def in_this_thread(function: Any, *arguments: Any) -> Any:
+        return function(*arguments)
+
+    program = stage.load("alert_mailer")
+    stage.patch.setattr(program.smtplib, "SMTP", MailServer)
+    stage.patch.setattr(asyncio, "to_thread", in_this_thread)
+    stage.patch.setenv("MAIL_TO", "me@example.org")
+    watching = asyncio.create_task(program.watch())
+    async with stage.simulator.client() as client:
+        await asyncio.sleep(10)
+        await client.quote_alerts.create(
+            models.NewQuoteAlert(field="Last", operator=">", symbol="AAPL", threshold=Decimal(500))
+        )
+        await asyncio.sleep(20)
+        assert not MailServer.sent
+        stage.simulator.set_price("AAPL", "501")
+        await asyncio.sleep(120)
+    watching.cancel()
+    await asyncio.wait({watching})
+    assert [mail["Subject"] for mail in MailServer.sent] == ["AAPL: Last > 500"]
+    assert stage.shown().count("mail not sent") == 2
+
+
+async def test_universe_changes_are_told_the_second_night(stage: Stage, tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    program = stage.load("universe_changes")
+    assert await program.main(["universe", "AAPL"]) == 0
+    assert "2026-06-10 equities 50" in stage.shown()
+    stage.simulator.clock.advance(86_400)
+    assert await program.main(["universe", "AAPL"]) == 0
+    told = stage.shown()
+    assert "2026-06-11 equities 50" in told
+    assert len(sorted((tmp_path / "universe").glob("day=*"))) == 2
+    stage.simulator.faults.add("GET", "/option-chains/AAPL.*", "status(422)", times=None)
+    stage.simulator.clock.advance(86_400)
+    assert await program.main(["universe", "AAPL"]) == 1
+    assert "AAPL: " in stage.complaints()

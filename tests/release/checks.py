@@ -67,31 +67,25 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
 
     first = digests(options.dist)
-    problems = [*changelog_problems(__version__, final=options.final)]
+    problems = fragment_problems(ROOT / "changelog.d")
+    news = upcoming(ROOT, __version__)
+    if options.final and news:
+        problems.append("CHANGELOG.md must hold all fragments of changelog.d: run `towncrier build`")
+    else:
+        changelog = news + (ROOT / "CHANGELOG.md").read_text("utf-8")
+        problems += version_problems(__version__, changelog, final=options.final)
     problems += built_problems(options.dist, __version__)
     if options.again is not None and (second := digests(options.again)) != first:
         problems.append(f"two builds must have the same hashes, got {first} and {second}")
     if options.tag not in (None, f"v{__version__}"):
         problems.append(f"the tag must be v{__version__}, got {options.tag}")
-    if options.final and "urls" not in project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    if options.final and "urls" not in project:
         problems.append("pyproject.toml must have [project.urls] with the address of the repository")
     for name, digest in first.items():
         print(f"{digest}  {name}")
     print(*(problems or [f"{__version__} is fit to be released"]), sep="\n")
     return 1 if problems else 0
-
-
-def changelog_problems(version: str, *, final: bool) -> list[str]:
-    problems = fragment_problems(ROOT / "changelog.d")
-    news = upcoming(ROOT, version)
-    if final and news:
-        return [*problems, "CHANGELOG.md must hold all fragments of changelog.d: run `towncrier build`"]
-    return [*problems, *version_problems(version, news + (ROOT / "CHANGELOG.md").read_text("utf-8"), final=final)]
-
-
-def project() -> dict[str, object]:
-    table: dict[str, object] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    return table
 
 
 def built_problems(folder: Path, version: str) -> list[str]:

@@ -1,11 +1,14 @@
 """A release is refused unless its files, version, news and builds are in order."""
 
+import io
 import json
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -15,113 +18,84 @@ from codegen.site.copies import upcoming
 from codegen.site.pages import ROOT, START
 from tests.tables import for_each
 
-from . import checks as command
-from .checks import (
-    REQUIRED_IN_SDIST,
-    REQUIRED_IN_WHEEL,
-    fragment_problems,
-    sdist_problems,
-    version_problems,
-    wheel_problems,
-)
-from .conftest import INFO, Build
+from . import checks
+from .checks import REQUIRED_IN_SDIST, REQUIRED_IN_WHEEL, built_problems, fragment_problems, version_problems
+
+WHEEL, SDIST = "brokerage_async-1.0.0-py3-none-any.whl", "brokerage_async-1.0.0.tar.gz"
+INFO = "brokerage_async-1.0.0.dist-info"
 
 
-@pytest.fixture
-def dist(tmp_path: Path, wheel: Build, sdist: Build, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "dist"
-    folder.mkdir()
-    for path in (wheel(), sdist()):
-        shutil.move(path, folder)
-    (tmp_path / "CHANGELOG.md").write_text("## 1.0.0 (unreleased)\n\n- All.\n")
-    fragments = tmp_path / "changelog.d"
-    fragments.mkdir()
-    shutil.copy(ROOT / "changelog.d/template.md.jinja", fragments)
-    settings = (ROOT / "pyproject.toml").read_text("utf-8").partition("[tool.towncrier]")[2].partition("[tool.hatch")[0]
-    (tmp_path / "pyproject.toml").write_text(f'[project]\nname = "x"\n\n[tool.towncrier]{settings}')
-    monkeypatch.setattr(command, "ROOT", tmp_path)
-    monkeypatch.setattr(command, "__version__", "1.0.0")
+def pack(folder: Path, *more: str, without: str = "", version: str = "1.0.0") -> Path:
+    """Write a wheel and an sdist, complete but for one file, and with further ones."""
+    folder.mkdir(exist_ok=True)
+    with zipfile.ZipFile(folder / WHEEL, "w") as archive:
+        archive.writestr(f"{INFO}/METADATA", f"Name: brokerage-async\nVersion: {version}\n")
+        for name in {*REQUIRED_IN_WHEEL, f"{INFO}/licenses/LICENSE", *more} - {without}:
+            archive.writestr(name, "")
+    with tarfile.open(folder / SDIST, "w:gz") as archive:
+        for name in {*REQUIRED_IN_SDIST, *more} - {without}:
+            archive.addfile(tarfile.TarInfo(f"brokerage_async-1.0.0/{name}"), io.BytesIO())
     return folder
 
 
-def test_equal_builds_pass_and_show_their_hashes(dist: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    again = shutil.copytree(dist, dist.parent / "again")
-    assert command.main([str(dist), str(again)]) == 0
-    assert capsys.readouterr().out.endswith("1.0.0 is fit to be released\n")
+def test_wheel_and_sdist_hold_their_parts_and_no_stranger(tmp_path: Path) -> None:
+    assert built_problems(pack(tmp_path), "1.0.0") == []
+    for part in (*REQUIRED_IN_WHEEL, *REQUIRED_IN_SDIST):
+        required = {WHEEL: REQUIRED_IN_WHEEL, SDIST: REQUIRED_IN_SDIST}
+        lacking = [f"{name} lacks {part}" for name, parts in required.items() if part in parts]
+        assert built_problems(pack(tmp_path, without=part), "1.0.0") == lacking
+    for more in ("tests/test_client.py", "codegen/spec.py", "brokerage_async/orders.json", "x.py"):
+        assert built_problems(pack(tmp_path, more), "1.0.0") == [f"{WHEEL} must hold the package only, got {more}"]
+    for more in ("docs/_build/html/index.html", ".nox/x", "tests/__pycache__/a.pyc"):
+        assert f"{SDIST} must not hold {more}" in built_problems(pack(tmp_path, more), "1.0.0")
+    assert "version 1.0.0 in its metadata, got 0.9" in built_problems(pack(tmp_path, version="0.9"), "1.0.0")[0]
+    assert built_problems(pack(tmp_path, without=f"{INFO}/licenses/LICENSE"), "1.0.0") == [f"{WHEEL} lacks the license"]
+    (tmp_path / "another-1.0.0-py3-none-any.whl").write_bytes(b"")
+    assert "must hold one wheel and one sdist" in built_problems(tmp_path, "1.0.0")[0]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Return the folder of a project with its settings, and without news."""
+    (tmp_path / "changelog.d").mkdir()
+    settings = (ROOT / "pyproject.toml").read_text("utf-8").partition("[tool.towncrier]")[2].partition("[tool.hatch")[0]
+    (tmp_path / "pyproject.toml").write_text(f'[project]\nname = "x"\n\n[tool.towncrier]{settings}')
+    shutil.copy(ROOT / "changelog.d/template.md.jinja", tmp_path / "changelog.d")
+    return tmp_path
+
+
+def test_release_is_refused_for_another_build_tag_or_changelog(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def check(*options: str, said: str) -> bool:
+        passed = checks.main([str(dist), *options]) == 0
+        assert said in capsys.readouterr().out
+        return passed
+
+    monkeypatch.setattr(checks, "ROOT", project)
+    monkeypatch.setattr(checks, "__version__", "1.0.0")
+    dist = pack(project / "dist")
+    again = Path(shutil.copytree(dist, project / "again"))
+    changelog = project / "CHANGELOG.md"
+    changelog.write_text("## 1.0.0 (unreleased)\n\n- All.\n")
+    assert check(str(again), said="1.0.0 is fit to be released\n")
+    with (again / WHEEL).open("ab") as file:
+        file.write(b"\n")
+    assert not check(str(again), said="two builds must have the same hashes")
+    assert check("--tag", "v1.0.0", said="fit to be released")
+    assert not check("--tag", "v1.0.1", said="the tag must be v1.0.0, got v1.0.1")
+    assert not check("--final", said="must give the day")
+    assert not check("--final", said="must have [project.urls]")
+    changelog.write_text("## 0.9.0 (2026-01-01)\n\n- Old.\n")
+    assert not check(said="must be 1.0.0, got 0.9.0")
+    (project / "changelog.d/topic.added.md").write_text("News.\n")
+    assert check(said="fit to be released")
+    assert not check("--final", said="must hold all fragments of changelog.d")
 
 
 def test_checks_need_only_the_packages_of_a_release() -> None:
     hidden = "import sys; sys.modules['yaml'] = None; import tests.release.checks"  # a generator's, in no release
     subprocess.run([sys.executable, "-c", hidden], cwd=ROOT, check=True)
-
-
-def test_builds_that_differ_or_hold_a_stranger_fail(dist: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    again = Path(shutil.copytree(dist, dist.parent / "again"))
-    with next(again.glob("*.whl")).open("ab") as file:
-        file.write(b"\n")
-    assert command.main([str(dist), str(again)]) == 1
-    assert "two builds must have the same hashes" in capsys.readouterr().out
-    shutil.copy(next(dist.glob("*.whl")), dist / "another-1.0.0-py3-none-any.whl")
-    assert command.main([str(dist)]) == 1
-
-
-def test_final_release_needs_a_day_and_an_address(dist: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command.main([str(dist), "--final"]) == 1
-    shown = capsys.readouterr().out
-    assert "must give the day" in shown
-    assert "must have [project.urls]" in shown
-
-
-def test_tag_of_another_version_fails(dist: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command.main([str(dist), "--tag", "v1.0.0"]) == 0
-    assert command.main([str(dist), "--tag", "v1.0.1"]) == 1
-    assert "the tag must be v1.0.0, got v1.0.1" in capsys.readouterr().out
-
-
-def test_fragments_are_news_until_the_final_release_which_leaves_none(
-    dist: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (dist.parent / "CHANGELOG.md").write_text("## 0.9.0 (2026-01-01)\n\n- Old.\n")
-    assert command.main([str(dist)]) == 1
-    assert "must be 1.0.0, got 0.9.0" in capsys.readouterr().out
-    (dist.parent / "changelog.d/topic.added.md").write_text("News.\n")
-    assert command.main([str(dist)]) == 0
-    assert command.main([str(dist), "--final"]) == 1
-    assert "must hold all fragments of changelog.d" in capsys.readouterr().out
-
-
-def test_wheel_holds_its_parts_and_the_package_only(wheel: Build) -> None:
-    name = wheel().name
-    assert wheel_problems(wheel(), "1.0.0") == []
-    for part in REQUIRED_IN_WHEEL:
-        assert wheel_problems(wheel(without=[part]), "1.0.0") == [f"{name} lacks {part}"]
-    for more in (
-        "tests/test_client.py",
-        "codegen/spec.py",
-        "schema/openapi.yaml",
-        "brokerage_async/orders.json",
-        "x.py",
-    ):
-        assert wheel_problems(wheel(more=[more]), "1.0.0") == [f"{name} must hold the package only, got {more}"]
-    assert "version 1.0.0 in its metadata, got 0.9" in wheel_problems(wheel(version="0.9"), "1.0.0")[0]
-    assert "lacks the license" in wheel_problems(wheel(without=[f"{INFO}/licenses/LICENSE"]), "1.0.0")[0]
-
-
-def test_sdist_holds_its_parts_and_no_caches(sdist: Build) -> None:
-    name = sdist().name
-    assert sdist_problems(sdist()) == []
-    for part in REQUIRED_IN_SDIST:
-        assert sdist_problems(sdist(without=[part])) == [f"{name} lacks {part}"]
-    for more in ("docs/_build/html/index.html", ".nox/x", "tests/__pycache__/a.pyc"):
-        assert sdist_problems(sdist(more=[more])) == [f"{name} must not hold {more}"]
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    (tmp_path / "changelog.d").mkdir()
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    shutil.copy(ROOT / "changelog.d/template.md.jinja", tmp_path / "changelog.d")
-    return tmp_path
 
 
 @for_each(
@@ -155,9 +129,11 @@ def test_upcoming_sorts_fragments_by_kind_and_indents_them(project: Path) -> Non
     assert shown == "## 1.2.3 (2026-12-01)\n\n### Added\n\n- New.\n\n### Fixed\n\n- Mended,\n  see `b`."
 
 
-def test_fragments_of_this_project_have_no_problems() -> None:
+def test_this_project_has_sound_fragments_and_its_version_is_the_newest() -> None:
     assert fragment_problems(ROOT / "changelog.d") == []
     assert START in (ROOT / "CHANGELOG.md").read_text("utf-8")
+    changelog = upcoming(ROOT, __version__) + (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert version_problems(__version__, changelog, final=False) == []
 
 
 DATED = "# Changelog\n\n## 1.2.3 (2026-11-22)\n\n- New.\n\n## 1.2.2 (2026-01-01)\n\n- Old.\n"
@@ -182,11 +158,6 @@ def test_version_problems(version: str, changelog: str, final: bool, problem: st
     found = version_problems(version, changelog, final=final)
     assert (problem is None) == (found == [])
     assert problem is None or problem in found[0]
-
-
-def test_this_version_is_the_newest_of_the_changelog() -> None:
-    changelog = upcoming(ROOT, __version__) + (ROOT / "CHANGELOG.md").read_text("utf-8")
-    assert version_problems(__version__, changelog, final=False) == []
 
 
 def test_bill_of_materials_names_this_version_and_its_dependencies() -> None:

@@ -1,7 +1,6 @@
 """Source files of the schema, parsed once for all tests."""
 
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +9,19 @@ from codegen.read.document import parse
 FOLDER = Path(__file__).parents[2] / "schema"
 
 
-def schema_files() -> dict[str, dict[str, Any]]:
-    """Return the content of every file by name, in a new dict that the caller may change."""
-    return dict(_parsed())
-
-
-@cache
-def _parsed() -> dict[str, dict[str, Any]]:
-    return {
-        path.name: parse(path.read_text("utf-8"))
-        for path in FOLDER.glob("*.yaml")
-        if path.name != "behaviours.yaml"  # a list beside the OpenAPI document
-    }
-
-
-FILES = schema_files()
+FILES: dict[str, dict[str, Any]] = {
+    path.name: parse(path.read_text("utf-8"))
+    for path in FOLDER.glob("*.yaml")
+    if path.name != "behaviours.yaml"  # a list beside the OpenAPI document
+}
 ROOT = FILES.pop("openapi.yaml")
+
+
+def schema_files() -> dict[str, dict[str, Any]]:
+    """Return the content of every file by name."""
+    return {"openapi.yaml": ROOT, **FILES}
+
+
 SCHEMAS: dict[str, dict[str, Any]] = {
     name: schema for content in FILES.values() for name, schema in content["schemas"].items()
 }

@@ -14,16 +14,13 @@ ROOT = Path(__file__).parents[2]
 ENTRIES = parse((ROOT / "schema" / "behaviours.yaml").read_text("utf-8"))["behaviours"]
 
 
-def test_behaviours_named_tests_exist() -> None:
+def test_behaviours_name_tests_that_exist_and_switches_that_the_simulator_reads() -> None:
     missing = []
     for name, entry in ENTRIES.items():
         file, _, function = entry["test"].partition("::")
         if function and not re.search(rf"def {function}\(", (ROOT / file).read_text("utf-8")):
             missing.append((name, entry["test"]))
     assert missing == []
-
-
-def test_behaviours_with_a_switch_are_read_by_the_simulator() -> None:
     holders = [*REQUEST_MODELS.values(), *OPERATIONS.values()]
     rules = [rule for holder in holders for rule in (*holder.rules, *holder.service_rules)]
     used = {rule.behaviour for rule in rules}

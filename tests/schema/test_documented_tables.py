@@ -88,9 +88,17 @@ def bare(rule: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in rule.items() if key != "message"}
 
 
-def test_documented_components_are_those_of_the_tables() -> None:
+def test_documented_components_operations_rules_and_sections_are_those_of_the_tables() -> None:
     present = {name for name, schema in SCHEMAS.items() if is_documented(schema)}
     assert present == (set(TABLES) | set(ENUMS))
+    present = {name for name, (_, operation) in OPERATIONS.items() if is_documented(operation)}
+    assert present == set(ENDPOINTS)
+    restricted = {name for name, (_, operation) in OPERATIONS.items() if "x-environments" in operation}
+    assert {name for name in restricted if name in ENDPOINTS} == {"margin.dry_run", "margin.requirements"}
+    holders = {**SCHEMAS, **{name: operation for name, (_, operation) in OPERATIONS.items()}}
+    assert {name for name, holder in holders.items() if "x-rules" in holder and is_documented(holder)} == set(RULES)
+    holders = [*SCHEMAS.values(), *(operation for _, operation in OPERATIONS.values())]
+    assert {holder["x-section"] for holder in holders if "x-section" in holder} == SECTIONS
 
 
 @for_each("name", TABLES)
@@ -124,11 +132,6 @@ def test_values_that_a_request_may_carry(place: str, values: str) -> None:
     refusals = [rule["when"] for rule in rules_of(SCHEMAS[name]) if rule.get("forbid") == [field] and "when" in rule]
     refused = {value for when in refusals if list(when) == [field] for value in when[field]}
     assert set(enum) - refused == set(values.split(", "))
-
-
-def test_documented_operations_are_those_of_the_table() -> None:
-    present = {name for name, (_, operation) in OPERATIONS.items() if is_documented(operation)}
-    assert present == set(ENDPOINTS)
 
 
 @for_each("name, row", ENDPOINTS.items())
@@ -165,11 +168,6 @@ def general_errors(name: str) -> set[int]:
     return errors
 
 
-def test_margin_is_offered_in_production_only() -> None:
-    restricted = {name for name, (_, operation) in OPERATIONS.items() if "x-environments" in operation}
-    assert {name for name in restricted if name in ENDPOINTS} == {"margin.dry_run", "margin.requirements"}
-
-
 def rules_of(holder: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the rules of a body or an operation, with nested lists flattened."""
     return [rule for listed in holder["x-rules"] for rule in (listed if isinstance(listed, list) else [listed])]
@@ -180,13 +178,3 @@ def test_documented_rules(name: str) -> None:
     holder = OPERATIONS[name][1] if name in OPERATIONS else SCHEMAS[name]
     present = [bare(rule) for rule in rules_of(holder) if rule.get("x-provenance", "documented") == "documented"]
     assert sorted(present, key=str) == sorted(RULES[name], key=str)
-
-
-def test_no_other_rules_occur() -> None:
-    holders = {**SCHEMAS, **{name: operation for name, (_, operation) in OPERATIONS.items()}}
-    assert {name for name, holder in holders.items() if "x-rules" in holder and is_documented(holder)} == set(RULES)
-
-
-def test_sections_exist() -> None:
-    holders = [*SCHEMAS.values(), *(operation for _, operation in OPERATIONS.values())]
-    assert {holder["x-section"] for holder in holders if "x-section" in holder} == SECTIONS

@@ -27,7 +27,7 @@ from tests.vectors import EXCHANGES
 UNDOCUMENTED = parse((Path(__file__).parent / "undocumented.yaml").read_text("utf-8"))
 
 
-def test_undocumented_operations_are_those_of_the_table() -> None:
+def test_undocumented_operations_fields_and_personal_data_are_those_of_the_tables() -> None:
     present = {}
     for name, (call, operation) in OPERATIONS.items():
         if not is_documented(operation):
@@ -36,14 +36,8 @@ def test_undocumented_operations_are_those_of_the_table() -> None:
             body = answer(json_schema(success)) if "content" in success else None
             present[name] = [operation["x-provenance"], call, body]
     assert present == UNDOCUMENTED["operations"]
-
-
-def test_number_of_fields() -> None:
     counts = UNDOCUMENTED["counts"]
     assert {name: len(SCHEMAS[name]["properties"]) for name in counts} == counts
-
-
-def test_personal_data_is_marked() -> None:
     assert {name for name, schema in SCHEMAS.items() if schema.get("x-personal")} == {
         "Address", "Customer", "CustomerSuitability", "Entity", "EntityOfficer", "EntitySuitability", "Person",
     }  # fmt: skip
@@ -119,32 +113,25 @@ def test_order_of_an_instrument_that_cannot_be_ordered_is_refused(kind: str) -> 
     assert [each.domain for each in problems_of(attrs.evolve(BUY, legs=[leg]))] == ["legs[0].instrument-type"]
 
 
-@for_each(
-    "operation, query, problem",
-    [
+def test_query_that_breaks_a_documented_rule_is_refused_and_a_published_one_sent() -> None:
+    refused: list[tuple[Any, dict[str, Any], tuple[str, str]]] = [
         (generated.MARKET_METRICS_LIST, {"symbols": ["A,B"]}, ("value_not_allowed", "symbols[0]")),
         (generated.MARKET_METRICS_LIST, {"symbols": []}, ("too_few_items", "symbols")),
         (generated.SEARCH_INSTRUMENTS, {"limit": 101}, ("out_of_range", "limit")),
-    ],
-)
-def test_query_that_breaks_a_rule(operation: Any, query: dict[str, Any], problem: tuple[str, str]) -> None:
-    with pytest.raises(InvalidRequestError) as caught:
-        check(operation, {}, query, None)
-    assert [(each.code, each.domain) for each in caught.value.errors] == [problem]
-
-
-@for_each(
-    "operation, query",
-    [
+    ]
+    for operation, query, problem in refused:
+        with pytest.raises(InvalidRequestError) as caught:
+            check(operation, {}, query, None)
+        assert [(each.code, each.domain) for each in caught.value.errors] == [problem]
+    sent: list[tuple[Any, dict[str, Any]]] = [
         (generated.MARKET_DATA_BY_TYPE, {}),
         (generated.MARKET_DATA_BY_TYPE, {"equity": ["A"] * 60, "future": ["B"] * 41}),
         (generated.BALANCES_NET_LIQ_HISTORY, {}),
         (generated.ORDERS_LIST, {"underlying-instrument-type": "Warrant"}),
-    ],
-)
-def test_query_that_breaks_a_published_rule_is_sent(operation: Any, query: dict[str, Any]) -> None:
-    assert operation.service_rules
-    check(operation, {"account_number": "5WT00001"}, query, None)
+    ]
+    for operation, query in sent:
+        assert operation.service_rules
+        check(operation, {"account_number": "5WT00001"}, query, None)
 
 
 def test_published_fields_are_read() -> None:

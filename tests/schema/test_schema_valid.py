@@ -1,29 +1,18 @@
 """The schema is valid OpenAPI and follows the conventions that the generator does not check itself."""
 
 import re
-from collections import Counter
 from typing import Any
 
 from openapi_spec_validator import validate
 from openapi_spec_validator.readers import read_from_filename
 
-from codegen.read.rules import _referenced_fields
-from tests.schema.sources import FILES, FOLDER, OPERATIONS, ROOT, SCHEMAS, resolved, target, walk
-from tests.tables import for_each
+from codegen.read.vocabulary import EXTENSIONS
+from tests.schema.sources import FILES, FOLDER, OPERATIONS, ROOT, SCHEMAS, resolved, walk
 
 OBJECTS = {name: schema for name, schema in SCHEMAS.items() if "properties" in schema}
-ENUMS = {name: schema for name, schema in SCHEMAS.items() if "enum" in schema}
 PROPERTIES = {(name, field): value for name, schema in OBJECTS.items() for field, value in schema["properties"].items()}
-
-
-def parameters(operation: dict[str, Any]) -> list[dict[str, Any]]:
-    return [resolved(each) for each in operation.get("parameters", ())]
-
-
-def body_name(operation: dict[str, Any]) -> str | None:
-    if "requestBody" not in operation:
-        return None
-    return str(operation["requestBody"]["content"]["application/json"]["schema"]["$ref"]).rpartition("/")[2]
+PARAMETERS = {name: [resolved(each) for each in op.get("parameters", ())] for name, (_, op) in OPERATIONS.items()}
+UNITS = r"(?i)\b(dollars|points|shares|contracts|units|fraction|factor|ratio|futures per|number of)\b"
 
 
 def components_within(name: str) -> set[str]:
@@ -37,8 +26,12 @@ def components_within(name: str) -> set[str]:
     return found
 
 
-BODIES = {body for _, operation in OPERATIONS.values() if (body := body_name(operation))}
-REQUESTS = set().union(*map(components_within, BODIES)) - set(ENUMS)
+BODIES = {
+    operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+    for _, operation in OPERATIONS.values()
+    if "requestBody" in operation
+}
+REQUESTS = set.union(*map(components_within, BODIES)) & OBJECTS.keys()
 RULES = [
     (owner, rule)
     for owner, holder in [*SCHEMAS.items(), *((name, op) for name, (_, op) in OPERATIONS.items())]
@@ -46,174 +39,66 @@ RULES = [
     for rule in (listed if isinstance(listed, list) else [listed])
 ]
 
-by_component = for_each("name", sorted(SCHEMAS))
-by_object = for_each("name", sorted(OBJECTS))
-by_operation = for_each("name", sorted(OPERATIONS))
-by_rule = for_each("owner, rule", RULES)
 
-
-def test_schema_is_valid_openapi() -> None:
+def test_schema_is_valid_openapi_with_a_listed_vocabulary() -> None:
     content, base_uri = read_from_filename(str(FOLDER / "openapi.yaml"))
     validate(content, base_uri=base_uri)
-
-
-def test_root_lists_the_components_and_paths_of_all_areas() -> None:
-    listed = {name: reference["$ref"] for name, reference in ROOT["components"]["schemas"].items()}
-    assert listed == {name: f"{file}#/schemas/{name}" for file, content in FILES.items() for name in content["schemas"]}
-    assert [n for n, times in Counter(n for c in FILES.values() for n in c["schemas"]).items() if times > 1] == []
-    listed = [item["$ref"] for item in ROOT["paths"].values()]
-    present = [f"{file}#/paths/{name}" for file, content in FILES.items() for name in content.get("paths", ())]
-    assert sorted(listed) == sorted(present)
-    assert {item["$ref"]: path for path, item in ROOT["paths"].items()} == {
-        reference: target(reference)["x-path"] for reference in listed
-    }
-    assert extensions(ROOT) == ROOT_KEYS
-    fields = {field for _, field in PROPERTIES}
-    used = set().union(*(extensions(node) for content in [ROOT, *FILES.values()] for node in walk(content))) - fields
-    assert used <= VOCABULARY
-    assert VOCABULARY - used == set(), "unused: remove it from the vocabulary"
     listed = re.findall(r"^\| `(x-[a-z-]+)` \|", (FOLDER / "README.md").read_text("utf-8"), re.MULTILINE)
-    assert sorted(listed) == sorted(VOCABULARY)
-    marked = [node for content in FILES.values() for node in walk(content) if "x-provenance" in node]
-    sources = {"documented", "recorded", "published", "client"}
-    assert {node["x-provenance"] for node in marked if "message" not in node} <= sources
-    assert {node["x-provenance"] for node in marked} <= {*sources, "library"}
+    assert sorted(listed) == sorted(EXTENSIONS)
 
 
-@for_each("file", sorted(FILES))
-def test_files_have_their_two_parts(file: str) -> None:
-    parts = {"common.yaml": ["schemas", "parameters", "responses"], **{name: ["schemas"] for name in STREAMS}}
-    assert [part for part in FILES[file] if part not in ("x-caps", "x-keys")] == parts.get(file, ["paths", "schemas"])
+MESSAGES = {"ExternalTransaction", "OrderChain", "UnderlyingYearGainSummary"}
+"""Components that are whole messages of a stream, beside those with ``eventSymbol``."""
 
 
-STREAMS = {
-    "account_events.yaml": {"ExternalTransaction", "OrderChain", "UnderlyingYearGainSummary"},
-    "market_events.yaml": {name for name, schema in SCHEMAS.items() if "eventSymbol" in schema.get("properties", ())},
-}
-"""Files of stream messages, with the components that are whole messages."""
+def test_components_are_used_and_those_of_answers_require_nothing() -> None:
+    text = "".join(path.read_text("utf-8") for path in FOLDER.glob("*.yaml"))
+    unused = {name for name in SCHEMAS if text.count(f'#/schemas/{name}"') < 2}  # once in the list of components
+    events = {name for name, schema in OBJECTS.items() if "eventSymbol" in schema["properties"]}
+    assert unused <= MESSAGES | events
+    assert {name for name, schema in OBJECTS.items() if "required" in schema} <= REQUESTS
+    aliased = {key: set(value["x-aliases"]) for key, value in PROPERTIES.items() if "x-aliases" in value}
+    assert [key for key, aliases in aliased.items() if aliases & OBJECTS[key[0]]["properties"].keys()] == []
+    assert [node for content in FILES.values() for node in walk(content) if "default" in node] == []
 
 
-@by_component
-def test_components_are_used_described_and_named(name: str) -> None:
-    reference = re.compile(rf'#/schemas/{name}"')
-    uses = sum(len(reference.findall(path.read_text("utf-8"))) for path in FOLDER.glob("*.yaml"))
-    assert uses >= 2 or name in set.union(*STREAMS.values()), "only the list of components references it"
-    schema = SCHEMAS[name]
-    assert ("enum" in schema) != ("properties" in schema)
-    assert all(schema["type"] == "string" and isinstance(value, str) for value in schema.get("enum", ()))
-    assert schema["description"].endswith(".")
-    assert extensions(schema) <= (ENUM_KEYS if name in ENUMS else OBJECT_KEYS)
+def test_words_are_sentences_and_amounts_have_units() -> None:
+    words = [node[key] for content in (ROOT, *FILES.values()) for node in walk(content)
+             for key in ("summary", "description", "message") if isinstance(node.get(key), str)]  # fmt: skip
+    assert [line for line in words if not line.endswith(".")] == []
+    summaries = [operation["summary"] for _, operation in OPERATIONS.values()]
+    assert [each for each in summaries if len(each.split()) > 12 or not re.fullmatch(r"[A-Z][^.]+\.", each)] == []
+    amounts = {key: value for key, value in PROPERTIES.items() if value.get("format") == "decimal"}
+    amounts |= {key: value for key, value in PROPERTIES.items() if value.get("type") == "number"}
+    unitless = [key for key, value in amounts.items() if not re.search(UNITS, value["description"])]
+    assert [key for key in unitless if "rate" not in ".".join(key)] == []
 
 
-@by_object
-def test_objects_of_answers_require_nothing_and_are_described(name: str) -> None:
-    properties = SCHEMAS[name]["properties"]
-    assert name in REQUESTS or "required" not in SCHEMAS[name]
-    descriptions = {field: value.get("description", "") for field, value in properties.items()}
-    assert [field for field, line in descriptions.items() if not re.fullmatch(r".+\.", line)] == []
-    assert set().union(*map(extensions, properties.values())) <= PROPERTY_KEYS
-    assert "documented" not in {value.get("x-provenance") for value in properties.values()}
-
-
-def test_only_bodies_of_tokens_of_other_hosts_and_market_events_have_other_property_names() -> None:
-    others = {file: content["x-keys"] for file, content in FILES.items() if "x-keys" in content}
-    assert others == {"oauth.yaml": "underscores", "backtests.yaml": "camel-case", "market_events.yaml": "camel-case"}
-
-
-@by_operation
-def test_operations_are_described_with_known_extensions(name: str) -> None:
-    call, operation = OPERATIONS[name]
-    found = parameters(operation)
-    assert re.fullmatch(r"[A-Z][^\n]*\.", operation["summary"])
-    assert operation["description"].endswith(".")
-    assert all(p["description"].endswith(".") for p in found)
-    assert extensions(operation) <= OPERATION_KEYS
-    assert set().union(*map(extensions, found)) <= PARAMETER_KEYS
-    namespace, _, method = name.partition(".")
-    assert method.isidentifier()
-    assert operation["tags"] == [namespace]
-    assert operation.get("x-scope") in ({None} if name == "oauth.token" else {"read", "trade"})
-    assert operation["x-effect"] == "read" or operation["x-scope"] == "trade"
-    assert operation.get("x-environments", ["production"]) == ["production"]
-    assert [p["name"] for p in found if p["in"] == "path"] == re.findall(r"{(\w+)}", call)
-    assert all(p["required"] for p in found if p["in"] == "path")
-    ways = [key for key in ("x-body-name", "x-flatten-body") if key in operation]
-    assert len(ways) == ("requestBody" in operation)
-
-
-@for_each("name", sorted(FILES["common.yaml"]["responses"]))
-def test_error_responses_are_described(name: str) -> None:
-    response = FILES["common.yaml"]["responses"][name]
-    assert response["description"].endswith(".")
-    assert response["content"]["application/json"]["schema"] == {"$ref": "#/schemas/ErrorEnvelope"}
-
-
-@for_each("file", sorted(FILES))
-def test_no_defaults(file: str) -> None:
-    assert [node for node in walk(FILES[file]) if "default" in node] == []
-
-
-OPERATION_KEYS = {
-    "x-effect", "x-scope", "x-section", "x-provenance", "x-paginated", "x-result", "x-environments", "x-body-name",
-    "x-flatten-body", "x-host", "x-rules", "x-service-rules", "x-version", "x-page-size", "x-default-start",
-}  # fmt: skip
-PARAMETER_KEYS = {"x-python-name", "x-provenance"}
-OBJECT_KEYS = {
-    "x-identity", "x-personal", "x-provenance", "x-restates", "x-rules", "x-section", "x-service-rules", "x-shared",
-}  # fmt: skip
-ENUM_KEYS = {
-    "x-section", "x-provenance", "x-open-enum", "x-ignore-case", "x-enum-varnames", "x-observed", "x-transitions",
-}  # fmt: skip
-PROPERTY_KEYS = {"x-always", "x-provenance", "x-wire", "x-aliases"}
-FILE_KEYS = {"x-caps", "x-keys", "x-path"}
-ROOT_KEYS = {"x-every-response", "x-examples", "x-hosts", "x-links"}
-VOCABULARY = ROOT_KEYS | FILE_KEYS | OPERATION_KEYS | PARAMETER_KEYS | OBJECT_KEYS | ENUM_KEYS | PROPERTY_KEYS
-
-
-def extensions(node: dict[str, Any]) -> set[str]:
-    return {key for key in node if isinstance(key, str) and key.startswith("x-")}
-
-
-@for_each("name, field", sorted(key for key, value in PROPERTIES.items() if "x-aliases" in value))
-def test_aliases_are_not_fields_themselves(name: str, field: str) -> None:
-    assert not set(PROPERTIES[name, field]["x-aliases"]) & set(SCHEMAS[name]["properties"])
-
-
-@by_operation
-def test_parameters_give_a_python_signature(name: str) -> None:
-    _, operation = OPERATIONS[name]
-    found = parameters(operation)
-    required = [p.get("required", False) for p in found]
-    assert required == sorted(required, reverse=True), "required parameters are positional and come first"
-    names = [p.get("x-python-name", p["name"].replace("-", "_")) for p in found]
-    assert all(n.isidentifier() for n in names)
-    assert len(set(names)) == len(names)
-    for p in found:
-        is_array = p["schema"].get("type") == "array"
-        assert p["name"].endswith("[]") == (is_array and p["explode"])
-        assert ("style" in p, "explode" in p) == (is_array,) * 2
-
-
-@by_operation
-def test_pages_and_alternatives(name: str) -> None:
-    _, operation = OPERATIONS[name]
-    names = {p["name"] for p in parameters(operation)}
-    responses = str(operation["responses"])
-    paged = {p["name"] for p in parameters(operation) if "x-provenance" not in p} | (
-        names if operation.get("x-paginated") else set()
-    )  # a list documented as unpaginated may be paginated on the wire. Then both parameters are observed
-    assert (
-        ({"page-offset", "per-page"} <= paged) == operation.get("x-paginated", False) == ("PageEnvelope" in responses)
-    )
-    assert ("page-offset" in names) == ("per-page" in names)
-    assert ("oneOf" in responses) == ("x-result" in operation)
-    assert operation.get("x-result", "one") in {"one", "many"}
+def test_operations_have_a_python_signature() -> None:
+    for name, (_, operation) in OPERATIONS.items():
+        namespace, _, method = name.partition(".")
+        assert operation["tags"] == [namespace], name
+        assert method.isidentifier(), name
+        assert operation.get("x-environments", ["production"]) == ["production"], name
+        ways = [key for key in ("x-body-name", "x-flatten-body") if key in operation]
+        assert len(ways) == ("requestBody" in operation), name
+        found = PARAMETERS[name]
+        required = [each.get("required", False) for each in found]
+        assert required == sorted(required, reverse=True), f"{name}: required parameters are positional and come first"
+        assert all(each["required"] for each in found if each["in"] == "path"), name
+        names = [each.get("x-python-name", each["name"].replace("-", "_")) for each in found]
+        assert all(each.isidentifier() for each in names), name
+        assert len(set(names)) == len(names), name
+        arrays = [each["schema"].get("type") == "array" for each in found]
+        assert [("style" in each, "explode" in each) for each in found] == [(array, array) for array in arrays], name
+        paged = {each["name"] for each in found} & {"page-offset", "per-page"}
+        assert len(paged) == 2 or not (paged or operation.get("x-paginated")), name
 
 
 def field_schema(owner: str, field: str) -> dict[str, Any]:
     """Return the schema of a field of a rule: a property of a request body or a parameter."""
     if owner in OPERATIONS:
-        return next(p["schema"] for p in parameters(OPERATIONS[owner][1]) if p["name"] == field)
+        return next(each["schema"] for each in PARAMETERS[owner] if each["name"] == field)
     if "[]." in field:
         array, _, field = field.partition("[].")
         owner = SCHEMAS[owner]["properties"][array]["items"]["$ref"].rpartition("/")[2]
@@ -221,13 +106,10 @@ def field_schema(owner: str, field: str) -> dict[str, Any]:
     return found
 
 
-@by_rule
-def test_rules_name_fields_and_values_that_exist(owner: str, rule: dict[str, Any]) -> None:
-    assert rule["message"].endswith(".")
-    assert owner in REQUESTS or owner in OPERATIONS
-    assert all(field_schema(owner, field) for field in _referenced_fields(rule))
-    for part in ("when", "unless", "require-value"):
-        for field, values in rule.get(part, {}).items():
-            enum = SCHEMAS[field_schema(owner, field)["$ref"].rpartition("/")[2]]
-            assert values
-            assert set(values) <= set(enum["enum"])
+def test_rules_are_those_of_requests_and_name_values_that_exist() -> None:
+    assert {owner for owner, _ in RULES} <= REQUESTS | OPERATIONS.keys()
+    for owner, rule in RULES:
+        for part in ("when", "unless", "require-value"):
+            for field, values in rule.get(part, {}).items():
+                enum = SCHEMAS[field_schema(owner, field)["$ref"].rpartition("/")[2]]
+                assert set() < set(values) <= set(enum["enum"]), (owner, rule)

@@ -144,7 +144,7 @@ def test_symbol_of_the_service_leads_to_its_streamer_symbol_and_back(
     assert parse_streamer(streamer) == parts
 
 
-def test_parts_of_symbols_of_the_service() -> None:
+def test_parts_and_instrument_types_of_symbols_of_the_service() -> None:
     option = parse_occ("AAPL  260612P00110500")
     assert option == OptionSymbol("AAPL", JUNE, "P", Decimal("110.5"))
     assert (option.is_call, parse_occ(occ_symbol("AAPL", JUNE, "C", 110)).is_call) == (False, True)
@@ -158,15 +158,23 @@ def test_parts_of_symbols_of_the_service() -> None:
     assert streamed == FutureOptionStreamer("OG", 7, 2026, "P", Decimal(2095), "XCEC")
     coin = parse_cryptocurrency("BTC/USD")
     assert (coin.coin, coin.streamer_symbol()) == ("BTC", "BTC/USD:CXTALP")
+    kinds = {"AAPL": "Equity", "BRK/B": "Equity", "AAPL  260612C00110000": "Equity Option", "/ESZ6": "Future",
+             "./ESZ6 EW3U6 260918P9100": "Future Option", "./ESZ6  EW3U6 260918P9100": "Future Option",
+             "BTC/USD": "Cryptocurrency"}  # fmt: skip
+    assert {symbol: instrument_type_of(symbol) for symbol in kinds} == kinds
 
 
-def test_strike_is_written_without_exponent_and_trailing_zeros() -> None:
+def test_strike_is_written_without_exponent_and_refused_between_steps() -> None:
     for strike, digits in (("110", "110"), ("110.50", "110.5"), ("1E+2", "100"), ("0.0085", "0.0085")):
         assert str(attrs.evolve(ES_PUT, strike=strike)) == f"./ESZ6 EW3U6 260918P{digits}"
     assert OptionSymbol("ACME", date(2027, 1, 15), "C", Decimal("52.50")).streamer_symbol == ".ACME270115C52.5"
     assert OptionSymbol("ACME", date(2027, 1, 15), "C", Decimal("1E+2")).streamer_symbol == ".ACME270115C100"
     assert occ_symbol(*AAPL, "110." + "0" * 40) == "AAPL  260612C00110000"
     assert str(attrs.evolve(parse_occ("AAPL  260612P00110500"), strike=111)) == "AAPL  260612P00111000"
+    with pytest.raises(InvalidRequestError, match=r"in steps of 0\.001"):
+        attrs.evolve(parse_occ("AAPL  260612P00110500"), strike=Decimal("110.5005"))
+    with pytest.raises(InvalidRequestError, match=r"expiration: must be a datetime\.date"):
+        OptionSymbol("AAPL", datetime(2026, 6, 12, 16, tzinfo=UTC), "C", Decimal(110))
 
 
 @for_each(
@@ -275,13 +283,6 @@ def test_future_option_with_an_invalid_part_names_it(name: str, wrong: Any) -> N
     assert [problem.domain for problem in caught.value.errors] == [name]
 
 
-def test_strike_between_steps_is_named_with_the_step() -> None:
-    with pytest.raises(InvalidRequestError, match=r"in steps of 0\.001"):
-        attrs.evolve(parse_occ("AAPL  260612P00110500"), strike=Decimal("110.5005"))
-    with pytest.raises(InvalidRequestError, match=r"expiration: must be a datetime\.date"):
-        OptionSymbol("AAPL", datetime(2026, 6, 12, 16, tzinfo=UTC), "C", Decimal(110))
-
-
 @for_each("exchange", [None, "", "xcme", "X:Y", "A/B", 1])
 def test_streamer_symbol_of_an_invalid_exchange_is_rejected(exchange: Any) -> None:
     for parts, said in ((FutureSymbol("ES", 12, 2026), "exchange"), (ES_PUT, "exchange"),
@@ -303,10 +304,3 @@ def test_year_of_a_contract_follows_its_day() -> None:
     assert {day: parse_future("/ESZ6", on=day).year for day in days} == days
     option = parse_future_option("./ESH0 EW3Z9 291221P9100")
     assert (option.future.year, option.year) == (2030, 2029)
-
-
-def test_instrument_type_follows_the_form_of_the_symbol() -> None:
-    kinds = {"AAPL": "Equity", "BRK/B": "Equity", "AAPL  260612C00110000": "Equity Option", "/ESZ6": "Future",
-             "./ESZ6 EW3U6 260918P9100": "Future Option", "./ESZ6  EW3U6 260918P9100": "Future Option",
-             "BTC/USD": "Cryptocurrency"}  # fmt: skip
-    assert {symbol: instrument_type_of(symbol) for symbol in kinds} == kinds

@@ -76,16 +76,17 @@ class Exchange:
 
 
 class Recorder:
-    """An executor that only notes what it is asked to do."""
+    """An executor that only notes what it is asked to do, and returns that."""
 
     def __init__(self) -> None:
         self.calls: list[BoundCall[Any]] = []
 
-    async def execute(self, call: BoundCall[Any]) -> Any:
-        self.calls.append(call)
-
     def paginate(self, call: BoundCall[Any]) -> Any:
         self.calls.append(call)
+        return call
+
+    async def execute(self, call: BoundCall[Any]) -> Any:
+        return self.paginate(call)
 
 
 def call_of(exchange: Exchange) -> BoundCall[Any]:
@@ -93,7 +94,7 @@ def call_of(exchange: Exchange) -> BoundCall[Any]:
         return exchange.data.bind(body=exchange.arguments[0])
     recorder = Recorder()
     coroutine = invoke(endpoints.Endpoints(recorder), exchange)
-    if coroutine is not None:
+    if not recorder.calls:  # it has not begun
         with contextlib.suppress(StopIteration):
             coroutine.send(None)
     (call,) = recorder.calls

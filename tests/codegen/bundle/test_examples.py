@@ -1,74 +1,17 @@
-"""Examples of components: suggested values, literals of descriptions, and the types."""
+"""Examples of components in forms that the schema does not have; `tests/schema` proves all others valid."""
 
 from typing import Any
 
-from codegen.bundle.examples import parameter_examples, unknown_suggestions, with_examples
-from tests.tables import for_each
+from codegen.bundle.examples import with_examples
 
 
-def example(schema: dict[str, Any], suggested: dict[str, Any] | None = None) -> Any:
-    """Return the example of property ``key`` of component ``Plant``."""
-    schemas = {
-        "Plant": {"type": "object", "properties": {"key": schema}},
-        "Season": {"type": "string", "enum": ["Spring", "Autumn"]},
-        "Bed": {"type": "object", "properties": {"width": {"type": "integer", "minimum": 5}}},
+def test_examples_end_where_a_component_is_within_itself_and_integers_are_positive() -> None:
+    plant, nothing = {"$ref": "#/components/schemas/Plant"}, {"type": "null"}
+    properties: dict[str, dict[str, Any]] = {
+        "parent": {"anyOf": [plant, nothing]},
+        "children": {"type": "array", "items": plant},
+        "rows": {"type": "integer", "minimum": 0},
+        "width": {"type": "integer", "minimum": 5},
     }
-    return with_examples(schemas, suggested or {})["Plant"]["examples"][0].get("key")
-
-
-@for_each(
-    "schema, expected",
-    [
-        ({"type": "string"}, "example"),
-        ({"type": ["string", "null"], "description": "Name, such as `Rosa  canina`."}, "Rosa  canina"),
-        ({"type": "string", "format": "date", "description": "Day, such as `now`."}, "2026-06-12"),
-        ({"type": ["string", "number"], "format": "decimal"}, "1.25"),
-        ({"type": "integer"}, 1),
-        ({"type": "integer", "minimum": 3}, 3),
-        ({"type": "integer", "minimum": 0}, 1),
-        ({"type": ["boolean", "null"]}, True),
-        ({"type": "object"}, {}),
-        ({"type": "array", "items": {"type": "string"}}, ["example"]),
-        ({"anyOf": [{"$ref": "#/components/schemas/Season"}, {"type": "string"}]}, "Spring"),
-        ({"anyOf": [{"$ref": "#/components/schemas/Bed"}, {"type": "null"}]}, {"width": 5}),
-        ({"anyOf": [{"$ref": "#/components/schemas/Plant"}, {"type": "null"}]}, None),
-        ({"type": "array", "items": {"$ref": "#/components/schemas/Plant"}}, []),
-        ({"type": "string", "x-alias-of": "other"}, None),
-    ],
-)
-def test_example_follows_the_type(schema: dict[str, Any], expected: Any) -> None:
-    assert example(schema) == expected
-
-
-@for_each(
-    "schema, expected",
-    [
-        ({"type": ["string", "null"]}, "suggested"),
-        ({"anyOf": [{"$ref": "#/components/schemas/Season"}, {"type": "string"}]}, "suggested"),
-        ({"type": ["array", "null"], "items": {"type": "string"}}, ["suggested"]),
-        ({"type": "integer"}, 1),
-        ({"$ref": "#/components/schemas/Bed"}, {"width": 5}),
-    ],
-)
-def test_suggested_value_is_for_strings(schema: dict[str, Any], expected: Any) -> None:
-    assert example(schema, {"key": "suggested"}) == expected
-
-
-def test_suggestions_come_before_invented_values() -> None:
-    assert example({"type": "string"}, {"key": "general", "Plant.key": "own"}) == "own"
-    schemas = {"Plant": {"properties": {"name": {}}}}
-    assert unknown_suggestions(schemas, {"name": "", "Plant.name": "", "height": "", "Bed.name": ""}) == [
-        "height",
-        "Bed.name",
-    ]
-    schemas = {"Bed": {"type": "object", "properties": {"width": {"type": "integer"}}}}
-    assert with_examples(schemas, {"Bed": {"width": 3}})["Bed"]["examples"] == [{"width": 3}]
-    assert unknown_suggestions(schemas, {"Bed": {}}) == []
-    number: dict[str, Any] = {"name": "bed_number", "in": "path", "schema": {"type": "integer"}}
-    names: dict[str, Any] = {"name": "plants[]", "in": "query", "schema": {"type": "array", "items": {}}}
-    name: dict[str, Any] = {"name": "name", "in": "query", "schema": {"type": "string"}}
-    paths = {"/beds": {"get": {"operationId": "garden.list", "parameters": [names, name]}}}
-    suggested = {"bed-number": 7, "garden.list.plants[]": "rose", "name": "Ada", "garden.dig.depth": 1}
-    left = parameter_examples(paths, {"BedNumber": number}, suggested, ["garden.list.plants[]", "garden.dig.depth"])
-    assert (number["example"], names["example"], name.get("example")) == (7, ["rose"], None)
-    assert left == ["garden.dig.depth"]
+    made = with_examples({"Plant": {"type": "object", "properties": properties}}, {})
+    assert made["Plant"]["examples"] == [{"children": [], "rows": 1, "width": 5}]

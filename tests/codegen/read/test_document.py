@@ -3,7 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from codegen.read.document import Document, Node, SchemaError
+import yaml
+
+from codegen.read import document as loader
+from codegen.read.document import Document, Node
 from tests.codegen.support import problems_of
 from tests.tables import for_each
 
@@ -16,23 +19,20 @@ def document(folder: Path, content: str, **others: str) -> Document:
     return Document(folder)
 
 
-def test_schema_error_lists_its_problems() -> None:
-    error = SchemaError(["a.yaml: $: one", "a.yaml: $: two"])
-    assert error.problems == ["a.yaml: $: one", "a.yaml: $: two"]
-    assert str(error) == "a.yaml: $: one\na.yaml: $: two"
-
-
+@for_each("parser", [loader._FAST, loader._EXACT])
 @for_each(
-    "content, value",
+    "content, expected",
     [
-        *((f"key: {word}", {"key": value}) for word, value in (("true", True), ("false", False), ("7", 7))),
-        *((f"key: {word}", {"key": word}) for word in ("yes", "off", "2026-03-01")),
+        ("{a: true, b: false}", {"a": True, "b": False}),
+        ("[yes, no, on, off, Yes, TRUE]", ["yes", "no", "on", "off", "Yes", "TRUE"]),
         ("{true-code: 1, falsehood: true}", {"true-code": 1, "falsehood": True}),
+        ("day: 2026-06-12", {"day": "2026-06-12"}),
+        ("{number: 7, price: 1.25, nothing: null}", {"number": 7, "price": 1.25, "nothing": None}),
+        ("", None),
     ],
 )
-def test_document_scalar_follows_yaml_1_2(content: str, value: dict[str, Any], tmp_path: Path) -> None:
-    parsed = document(tmp_path, content).root().members
-    assert (parsed, list(map(type, parsed.values()))) == (value, list(map(type, value.values())))
+def test_both_parsers_give_the_same(parser: Any, content: str, expected: Any) -> None:
+    assert yaml.load(content, Loader=parser) == loader.parse(content) == expected
 
 
 @for_each(

@@ -1,4 +1,4 @@
-"""Rules over the fields of a body: their arguments, and problems with their places."""
+"""Rules over the fields of a body that are refused. The generated package shows how others are read."""
 
 import json
 from pathlib import Path
@@ -6,52 +6,25 @@ from typing import Any
 
 from codegen.read.document import Document
 from codegen.read.rules import read_rules
-from codegen.spec import Rule
-from tests.codegen.support import edit, problems_of
 from tests.tables import for_each
 
 KNOWN = {"price", "sown", "from", "to", "labels"}
 
 
-def read(rules: Any, folder: Path) -> tuple[tuple[Rule, ...], list[str]]:
-    """Return the rules of an object with ``x-rules``, and the problems."""
+def problems_with(rules: Any, folder: Path) -> list[str]:
+    """Return the problems of an object with ``x-rules``."""
     (folder / "openapi.yaml").write_text(json.dumps({"x-rules": rules}))
     document = Document(folder)
-    return read_rules(document.root(), KNOWN), document.problems
-
-
-@for_each(
-    "rule, arguments",
-    [
-        (
-            {"require": ["price"], "when": {"sown": ["a", "b"]}},
-            [("when", {"sown": ("a", "b")}), ("require", ("price",))],
-        ),
-        ({"forbid": ["price"], "unless": {"sown": [1]}}, [("unless", {"sown": ("1",)}), ("forbid", ("price",))]),
-        ({"require-value": {"labels[].kind": ["x"]}}, [("require_value", {"labels[].kind": ("x",)})]),
-        ({"exclusive": ["price", "sown"]}, [("exclusive", ("price", "sown"))]),
-        ({"distinct": "labels[].text"}, [("distinct", "labels[].text")]),
-        ({"max-items": {"labels": 4}}, [("max_items", ("labels", 4))]),
-        ({"min-items": {"labels": 2}}, [("min_items", ("labels", 2))]),
-        ({"max-total": {"at-most": 9, "of": ["labels", "from"]}}, [("max_total", (("labels", "from"), 9))]),
-        ({"require-any": ["labels", "from"]}, [("require_any", ("labels", "from"))]),
-        ({"span": {"from": "from", "to": "to", "months": 9}}, [("span", ("from", "to", 9))]),
-        ({"positive": ["labels[].size"]}, [("positive", ("labels[].size",))]),
-        ({"not-negative": ["price"], "x-provenance": "library"}, [("not_negative", ("price",)), ("library", True)]),
-        ({"require": ["price"], "x-provenance": "recorded"}, [("require", ("price",))]),
-    ],
-)
-def test_read_rules_valid_rule_becomes_arguments(rule: dict[str, Any], arguments: list[Any], tmp_path: Path) -> None:
-    rules, problems = read([{**rule, "message": "m."}], tmp_path)
-    assert problems == []
-    assert rules == (Rule(arguments=(*arguments, ("message", "m."))),)
+    read_rules(document.root(), KNOWN)
+    return document.problems
 
 
 def test_read_rules_none_or_several_invalid_are_reported(tmp_path: Path) -> None:
     (tmp_path / "openapi.yaml").write_text("{}")
     assert read_rules(Document(tmp_path).root(), KNOWN) == ()
     problems = ["[0]: must be a rule, got 7", "[1]: message is missing", "[1]: unknown field 'cost'"]
-    assert read([7, {"require": ["cost"]}], tmp_path)[1] == [f"openapi.yaml: $.x-rules{each}" for each in problems]
+    found = problems_with([7, {"require": ["cost"]}], tmp_path)
+    assert found == [f"openapi.yaml: $.x-rules{each}" for each in problems]
 
 
 @for_each(
@@ -81,11 +54,5 @@ def test_read_rules_none_or_several_invalid_are_reported(tmp_path: Path) -> None
     ],
 )  # fmt: skip
 def test_read_rules_invalid_rule_is_a_problem(rule: Any, problem: str, tmp_path: Path) -> None:
-    _, [found] = read([rule], tmp_path)
+    [found] = problems_with([rule], tmp_path)
     assert found.startswith(f"openapi.yaml: $.x-rules[0]: {problem}")
-
-
-def test_read_rules_of_a_query_may_use_its_parameters_only(toy: Path) -> None:
-    edit(toy / "garden.yaml", "to: sown-before", "to: sown-until")
-    [problem] = problems_of(toy)
-    assert problem == "garden.yaml: $.paths.Plants.get.x-rules[0]: unknown field 'sown-until'"

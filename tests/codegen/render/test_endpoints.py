@@ -1,34 +1,15 @@
-"""Generated endpoints: signatures, docstrings, arguments of the executor, and a new endpoint."""
+"""Generated endpoints: the arguments of the executor. The golden sample has their signatures and docstrings."""
 
-import inspect
-from pathlib import Path
-from typing import Any
-
-from brokerage_async.operation import BoundCall, Pager
-from tests.codegen.support import Package, edit, imported
-
-
-class Recorder:
-    """Executor that records its calls."""
-
-    def __init__(self) -> None:
-        self.calls: list[BoundCall[Any]] = []
-
-    async def execute(self, call: BoundCall[Any]) -> str:
-        self.calls.append(call)
-        return "the result"
-
-    def paginate(self, call: BoundCall[Any]) -> str:
-        self.calls.append(call)
-        return "the pager"
+from brokerage_async.operation import BoundCall
+from tests.codegen.support import Package
+from tests.vectors.exchange import Recorder
 
 
 async def test_method_passes_arguments_by_wire_name(garden: Package) -> None:
     recorder = Recorder()
     beds = garden.endpoints.Endpoints(recorder).garden
-    assert beds.plants(7, seasons=["Spring"]) == "the pager"
-    assert await beds.list() == "the result"
-    assert await beds.remove("7") == "the result"
+    returned = [beds.plants(7, seasons=["Spring"]), await beds.list(), await beds.remove("7")]
+    assert returned == recorder.calls
     new = garden.models.NewPlant(name="Rose", labels=[garden.models.NewLabel(text="red")])
     await beds.plant(7, new)
     await beds.edit_bed(7, season="Spring")
@@ -41,69 +22,9 @@ async def test_method_passes_arguments_by_wire_name(garden: Package) -> None:
         BoundCall(operations.GARDEN_PLANT, path={"bed_number": 7}, body=new),
         BoundCall(operations.GARDEN_EDIT_BED, path={"bed_number": 7}, body=edit),
     ]
-
-
-async def test_method_takes_filters_by_keyword_and_returns_a_pager(garden: Package) -> None:
-    parameters = inspect.signature(garden.endpoints.Garden.plants).parameters
-    kinds = {name: parameter.kind for name, parameter in parameters.items()}
-    assert kinds["bed_number"] is inspect.Parameter.POSITIONAL_OR_KEYWORD
-    assert {kinds[name] for name in ("seasons", "sown_after", "sown_before")} == {inspect.Parameter.KEYWORD_ONLY}
-    assert (
-        inspect.signature(garden.endpoints.Garden.plants, eval_str=True).return_annotation == Pager[garden.models.Plant]
-    )
-    assert not inspect.iscoroutinefunction(garden.endpoints.Garden.plants)
-    assert inspect.iscoroutinefunction(garden.endpoints.Garden.list)
-    recorder = Recorder()
-    beds = garden.endpoints.Endpoints(recorder).garden
+    recorder.calls.clear()
     for given in (None, 5, "Spring", "Monsoon"):
         await beds.edit_bed(7, season=given)
     seasons = [call.body.season for call in recorder.calls]
     assert seasons == [None, 5, garden.models.Season.SPRING, "Monsoon"]
     assert [isinstance(season, garden.models.Season) for season in seasons] == [False, False, True, True]
-
-
-ANIMALS_PATHS = """\
-  Animals:
-    get:
-      operationId: garden.animals
-      summary: List the animals of the garden.
-      x-effect: read
-      x-scope: read
-      x-section: Animals
-      parameters:
-        - {name: legs, in: query, required: true, schema: {type: integer}, description: "Number of legs."}
-      responses:
-        "200":
-          description: Animals of the garden.
-          content:
-            application/json:
-              schema:
-                allOf: [{$ref: "common.yaml#/schemas/ListEnvelope"}]
-                properties: {data: {properties: {items: {items: {$ref: "#/schemas/Animal"}}}}}
-"""
-ANIMALS_SCHEMAS = """\
-  Animal:
-    type: object
-    description: Animal of the garden.
-    x-section: Animals
-    properties:
-      name: {type: string, description: "Name of the animal."}
-      seen-at: {type: string, format: date-time, description: "Time of the sighting."}
-"""
-
-
-async def test_render_new_path_in_the_schema_adds_an_endpoint(toy: Path, tmp_path: Path) -> None:
-    edit(toy / "garden.yaml", "paths:\n", f"paths:\n{ANIMALS_PATHS}")
-    edit(toy / "garden.yaml", "\nschemas:\n", f"\nschemas:\n{ANIMALS_SCHEMAS}")
-    edit(toy / "openapi.yaml", "paths:\n", 'paths:\n  /animals: {$ref: "garden.yaml#/paths/Animals"}\n')
-    edit(toy / "openapi.yaml", "  schemas:\n", '  schemas:\n    Animal: {$ref: "garden.yaml#/schemas/Animal"}\n')
-
-    with imported(toy, tmp_path) as package:
-        recorder = Recorder()
-        assert await package.endpoints.Endpoints(recorder).garden.animals(4) == "the result"
-        [call] = recorder.calls
-        operation = call.operation
-        assert (operation.method, operation.path, operation.result) == ("GET", "/animals", package.models.Animal)
-        assert (call.path, call.query, call.body) == ({}, {"legs": 4}, None)
-        row = package.converters.AnimalWire(name="Fox").build()
-        assert row == package.models.Animal(name="Fox")

@@ -28,10 +28,6 @@ schemas:
 """
 
 
-def test_render_complete_index_is_unchanged() -> None:
-    assert render(TOY) == (TOY / INDEX).read_text()
-
-
 def test_render_new_path_and_component_get_a_line_at_the_end_of_their_section(toy: Path) -> None:
     (toy / "sheds.yaml").write_text(SHED)
     before = (toy / INDEX).read_text().splitlines()
