@@ -12,13 +12,15 @@ from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
+from brokerage_async.simulator.api.brokerage import Brokerage
 from brokerage_async.simulator.api.versions import VERSIONS
 from brokerage_async.simulator.market.instrument import Instrument
+from brokerage_async.simulator.state import State
 from brokerage_async.simulator.trading.accounts import Account
 
 
 class Harness:
-    """Simulated brokerage whose clock moves only with ``wait``."""
+    """Simulator whose clock stands still but for ``wait``."""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("equities", 200)
@@ -26,12 +28,22 @@ class Harness:
         options.setdefault("chain_rows", 50)
         options.setdefault("versions", VERSIONS)  # whatever the run is about: requests are written by hand here
         self.sim = Simulator(**options)
-        self.brokerage = self.sim.brokerage
-        self.state = self.brokerage.state
-        self.now = self.brokerage.settings.start
+        self.sim.clock.speed = 0
         self.headers = {"User-Agent": "simulator-tests/1.0"}
         self.accounts = self.sim.account_numbers
         self.account = self.accounts[0]
+
+    @property
+    def brokerage(self) -> Brokerage:
+        return self.sim.brokerage
+
+    @property
+    def state(self) -> State:
+        return self.sim.brokerage.state
+
+    @property
+    def now(self) -> float:
+        return self.sim.clock.now()
 
     def ask(self, method: str, target: str, body: Any = None, **headers: str | None) -> Response:
         """Send one request. Keyword arguments add headers, None removes one."""
@@ -90,8 +102,8 @@ class Harness:
 
     def wait(self, seconds: float) -> None:
         """Advance the time and run everything that is due."""
-        self.now += seconds
-        self.brokerage.advance(self.now)
+        self.sim.clock.advance(seconds)
+        self.sim.settle()
 
     def wait_until(self, moment: str) -> None:
         """Advance the time to an ISO 8601 date-time and renew the token."""
@@ -111,14 +123,6 @@ class Harness:
         found = self.state.catalogue.instrument(kind or kind_of(symbol), symbol)
         assert found is not None
         return found
-
-    def set_price(self, symbol: str, price: str | float | Decimal) -> None:
-        """Hold a price from now on."""
-        self.state.prices.set_price(symbol, Decimal(price), self.now)
-
-    def act(self, name: str, **arguments: Any) -> Any:
-        """Control the brokerage by an action."""
-        return self.brokerage.act(name, self.now, **arguments)
 
     # Orders
 

@@ -80,11 +80,7 @@ class ServedHarness(Harness):
         self.headers = {"User-Agent": USER_AGENT}
         self._loop, self._contract = loop, contract
         self._http = requests.Session()
-        loop.call(self._start)
-
-    async def _start(self) -> None:
-        self.sim.clock.speed = 0
-        await self.sim.__aenter__()
+        loop.call(self.sim.__aenter__)
 
     def stop(self) -> None:
         self._http.close()
@@ -115,7 +111,6 @@ class ServedHarness(Harness):
 
     def wait(self, seconds: float) -> None:
         """Advance the time and run everything that is due."""
-        self.now += seconds
         self._loop.call(self.sim.clock.advance, seconds)
         self._loop.call(self.sim.settle)
 

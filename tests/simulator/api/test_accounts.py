@@ -168,7 +168,7 @@ def test_total_fees_are_those_of_the_day(harness: Harness) -> None:
 
 def test_transaction_of_an_evening_belongs_to_its_eastern_day(harness: Harness) -> None:
     harness.wait_until("2026-06-10T20:30:00-04:00")  # the next day in UTC
-    harness.act("move_cash", account_number=harness.account, amount="25")
+    harness.sim.move_cash(harness.account, "25")
     found = [
         day
         for day in ("2026-06-09", "2026-06-10", "2026-06-11")
@@ -286,7 +286,7 @@ def test_history_ends_with_the_present_and_follows_prices(production: Harness) -
 
 def test_history_before_the_first_trade_is_the_cash(production: Harness) -> None:
     production.trade(market(leg(quantity="1000")), seconds=5)
-    production.set_price("AAPL", 250)
+    production.sim.set_price("AAPL", 250)
     production.wait(5)
     *before, last = history(production, production.account)
     assert {row.close for row in before} == {Decimal(10_000_000)}
@@ -304,7 +304,7 @@ def test_history_needs_a_start_or_a_range(production: Harness) -> None:
 
 def test_open_gain_on_futures_is_part_of_the_equity(harness: Harness) -> None:
     harness.trade(market(leg("/ESU6", "2")), seconds=5)
-    harness.set_price("/ESU6", 6100)
+    harness.sim.set_price("/ESU6", 6100)
     [position] = harness.rows(f"/accounts/{harness.account}/positions")
     gain = 2 * 50 * (6100 - Decimal(position["average-open-price"]))
     balance = balance_of(harness, harness.account)

@@ -35,7 +35,7 @@ def test_row_of_one_instrument_holds_its_closes(production: Harness) -> None:
     assert (row["close-price-type"], row["prev-close-price-type"]) == ("Regular", "Final")
     before = production.decoded("market_data.get", target)
     assert (before.symbol, before.close_price_type) == ("AAPL", "REGULAR")  # as streams write it
-    production.set_price("AAPL", before.prev_close * 2)
+    production.sim.set_price("AAPL", before.prev_close * 2)
     after = production.decoded("market_data.get", target)
     assert (after.prev_close, after.last) == (before.prev_close, before.prev_close * 2)
     assert production.ask("GET", "/market-data/Index/AAPL").status == 404

@@ -159,7 +159,7 @@ def test_assignment_sends_the_positions_that_it_ends_and_opens(harness: Harness)
 def test_transfer_of_cash_sends_the_transaction_and_the_balance(harness: Harness) -> None:
     peer = Listener(harness, harness.account)
     before = float(harness.get(f"/accounts/{harness.account}/balances/USD")["data"]["cash-balance"])
-    harness.act("move_cash", account_number=harness.account, amount="-250.5")
+    harness.sim.move_cash(harness.account, "-250.5")
     harness.wait(1)
     [transfer], [balance] = peer.events("ExternalTransaction"), peer.events("AccountBalance")
     shown = transfer["amount"], transfer["direction"], transfer["account-number"]
@@ -167,9 +167,9 @@ def test_transfer_of_cash_sends_the_transaction_and_the_balance(harness: Harness
     assert float(balance["cash-balance"]) == before - 250.5
     for amount in ("0", "none", "NaN"):
         with pytest.raises(ValueError, match="amount must be"):
-            harness.act("move_cash", account_number=harness.account, amount=amount)
+            harness.sim.move_cash(harness.account, amount)
     with pytest.raises(ValueError, match="account_number must be one of the simulator"):
-        harness.act("move_cash", account_number="X", amount="1")
+        harness.sim.move_cash("X", "1")
 
 
 def test_published_watchlist_comes_to_those_who_subscribed(harness: Harness) -> None:
@@ -189,7 +189,7 @@ def test_published_watchlist_comes_to_those_who_subscribed(harness: Harness) -> 
 
 def test_nothing_is_sent_where_nobody_listens_and_day_trades_change_the_status(harness: Harness) -> None:
     harness.trade(market())
-    harness.act("move_cash", account_number=harness.account, amount="1")
+    harness.sim.move_cash(harness.account, "1")
     assert not harness.brokerage.streams._due
     peer = Listener(harness, harness.account)
     target = f"/accounts/{harness.account}/trading-status"

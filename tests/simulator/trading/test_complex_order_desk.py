@@ -45,17 +45,17 @@ def test_otoco_components_wait_for_their_trigger(harness: Harness) -> None:
 
 def test_filled_trigger_releases_components_and_one_cancels_the_other(harness: Harness) -> None:
     harness.wait(5)
-    harness.set_price("KO", 19)
+    harness.sim.set_price("KO", 19)
     harness.wait(1)
-    harness.set_price("KO", 70)
+    harness.sim.set_price("KO", 70)
     harness.wait(10)
     if harness.complex_order("OTOCO")["trigger-order"]["status"] != "Filled":
-        harness.set_price("KO", 19)
+        harness.sim.set_price("KO", 19)
         harness.wait(10)
     data = harness.complex_order("OTOCO")
     assert data["trigger-order"]["status"] == "Filled"
     assert all("contingent-status" not in order for order in data["orders"])
-    harness.set_price("KO", 500)
+    harness.sim.set_price("KO", 500)
     harness.wait(20)
     data = harness.complex_order("OTOCO")
     assert sorted(statuses(data)) == ["Cancelled", "Filled", "Filled"]
@@ -78,7 +78,7 @@ def test_cancelled_component_ends_what_waits_for_it(harness: Harness) -> None:
 def test_oco_fill_cancels_the_other_order(harness: Harness) -> None:
     harness.wait(5)
     assert statuses(harness.complex_order("OCO")) == ["Live", "Live"]
-    harness.set_price("GLD", 140)
+    harness.sim.set_price("GLD", 140)
     harness.wait(20)
     assert statuses(harness.complex_order("OCO")) == ["Filled", "Cancelled"]
 
@@ -89,7 +89,7 @@ def test_trigger_filled_before_replacement_stays_the_trigger() -> None:
         harness = Harness(seed=seed, equities=20).login()
         harness.wait(5)
         trigger = harness.complex_order("OTOCO")["trigger-order"]["id"]
-        harness.set_price("KO", 19)
+        harness.sim.set_price("KO", 19)
         harness.wait(0.5)
         edit = {"order-type": "Limit", "time-in-force": "GTC", "price": "21.00"}
         response = harness.ask("PUT", f"/accounts/{harness.accounts[1]}/orders/{trigger}", edit)
@@ -97,7 +97,7 @@ def test_trigger_filled_before_replacement_stays_the_trigger() -> None:
             continue
         new = str(json.loads(response.body)["data"]["id"])
         harness.wait(1)
-        harness.set_price("KO", 70)
+        harness.sim.set_price("KO", 70)
         harness.wait(1)
         if harness.history(new)[-1] == "Rejected":
             stopped += 1
@@ -128,6 +128,8 @@ def test_components_are_contingent_at_acceptance_and_routed_when_they_wait_for_n
     assert [each["preflight-id"] for each in found] == list(range(len(found)))
     assert len({each["global-request-id"] for each in found}) == 1
     assert {each["complex-order-id"] for each in found} == {data["id"]}
+    tags = {each["complex-order-tag"] for each in data["orders"]}
+    assert tags == {f"{kind}::{'oco-1-order' if kind == 'OTOCO' else 'order'}"}
     assert "terminal-at" not in data
     harness.wait(5)
     assert statuses(shown(harness, data["id"])) == routed
@@ -214,7 +216,7 @@ def test_rules_of_a_component_apply_once_it_is_released(harness: Harness) -> Non
     harness.wait(20)
     (order,) = shown(harness, identifier)["orders"]
     assert (order["status"], order["contingent-status"]) == ("Contingent", "Pending Condition")
-    harness.set_price("AAPL", 310)
+    harness.sim.set_price("AAPL", 310)
     harness.wait(70)
     assert statuses(shown(harness, identifier)) == ["Filled", "Live"]
 

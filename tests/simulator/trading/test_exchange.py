@@ -61,10 +61,10 @@ def test_limit_order_fills_at_its_price(harness: Harness) -> None:
     cancelled, filled = harness.trade(limit("100.00")), harness.trade(limit("150.00"))
     assert harness.cancel(cancelled).status == 200
     harness.wait(25)
-    harness.set_price("AAPL", 149)
+    harness.sim.set_price("AAPL", 149)
     harness.wait(10)
     assert (harness.status(filled), {price for _, price in harness.fills(filled)}) == ("Filled", {149})
-    harness.set_price("AAPL", 99)
+    harness.sim.set_price("AAPL", 99)
     harness.wait(10)
     assert harness.history(cancelled)[-2:] == ["Cancel Requested", "Cancelled"]
     assert harness.fills(cancelled) == []
@@ -226,7 +226,7 @@ def test_price_condition_and_stop_hold_the_order_back(harness: Harness) -> None:
     identifier = harness.trade(market(rules={"conditions": [condition]}), seconds=600)
     order = harness.order(identifier)
     assert (order["status"], order["contingent-status"]) == ("Contingent", "Pending Condition")
-    harness.set_price("MSFT", 399)
+    harness.sim.set_price("MSFT", 399)
     harness.wait(120)
     order = harness.order(identifier)
     assert (order["status"], order["rules"]["conditions"][0]["triggered-value"]) == ("Filled", "399.00")
@@ -235,7 +235,7 @@ def test_price_condition_and_stop_hold_the_order_back(harness: Harness) -> None:
     stop = market(leg(action="Sell to Close"), order_type="Stop", stop_trigger="180.00")
     identifier = harness.trade(stop, seconds=600)
     assert harness.status(identifier) == "Live"
-    harness.set_price("AAPL", "179.50")
+    harness.sim.set_price("AAPL", "179.50")
     harness.wait(10)
     assert harness.status(identifier) == "Filled"
 

@@ -132,7 +132,6 @@ def test_position_is_back_after_a_restore(harness: Harness) -> None:
     before = harness.sim.snapshot()
     rows_at_end(harness, *call_held(harness))
     harness.sim.restore(before)
-    harness.state = harness.sim.brokerage.state
     account, option = call_held(harness)
     assert account.held(option.symbol) == -1
 

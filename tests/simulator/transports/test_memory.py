@@ -30,6 +30,7 @@ class Caller:
     def __init__(self, **options: Any) -> None:
         self.harness = Harness(**options).login()
         self.sim: Simulator = self.harness.sim
+        self.sim.clock.speed = 1
         self.transport = self.sim.transport()
 
     async def get(self, timeout: float | None = None) -> Response:
@@ -64,7 +65,7 @@ async def test_latency_is_halved_around_the_processing_and_may_depend_on_the_req
     began = loop_time()
     await caller.get()
     assert loop_time() - began == pytest.approx(1.0)
-    assert caller.sim.ledger.requests[-1].at - caller.harness.now == pytest.approx(0.5)
+    assert caller.harness.now - caller.sim.ledger.requests[-1].at == pytest.approx(0.5)
     caller = Caller(latency=lambda request: 2.0 if request.method == "POST" else 0.0)
     began = loop_time()
     await caller.get()
