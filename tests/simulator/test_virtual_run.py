@@ -43,16 +43,6 @@ async def buy_and_wait(client: Client, simulator: Simulator) -> str:
     return simulator.ledger.history()
 
 
-def test_order_before_the_opening_fills_after_it() -> None:
-    async def main(client: Client, simulator: Simulator) -> datetime:
-        await buy_and_wait(client, simulator)
-        return simulator.clock.time
-
-    end = run(main, start=START, **SMALL)
-    assert end is not None
-    assert datetime(2026, 6, 10, 13, 30, tzinfo=UTC) < end < datetime(2026, 6, 10, 13, 31, tzinfo=UTC)
-
-
 def test_seed_determines_the_history_with_its_identifiers() -> None:
     first, again, other = (run(buy_and_wait, start=START, seed=seed, **SMALL) for seed in (4, 4, 5))
     assert first == again != other

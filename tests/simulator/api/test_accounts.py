@@ -1,18 +1,15 @@
 """Customers, their accounts and who may see them, positions, transactions, balances and those of the past."""
 
-from datetime import UTC, date, datetime
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 import attrs
 
 from brokerage_async._generated.converters import AccountBalanceWire
-from brokerage_async.models import NetLiqRange, TimeOfDay
+from brokerage_async.models import TimeOfDay
 from brokerage_async.protocol.decoding.fields import wire_fields
-from brokerage_async.simulator.api.accounts import looks
-from brokerage_async.simulator.api.accounts import snapshots as taken_snapshots
 from tests.simulator.harness import Harness, leg, market, signed
-from tests.tables import for_each
 
 
 def test_customer_accounts_and_trading_status(harness: Harness) -> None:
@@ -294,12 +291,31 @@ def test_history_before_the_first_trade_is_the_cash(production: Harness) -> None
     assert last.close == balance_of(production, production.account).net_liquidating_value > 10_040_000
 
 
-def test_history_needs_a_start_or_a_range(production: Harness) -> None:
+def test_history_has_intervals_of_its_range_from_the_opening_or_the_start_asked_for(production: Harness) -> None:
     target = f"/accounts/{production.account}/net-liq/history"
     assert production.ask("GET", target).status == 422
-    assert len(history(production, production.account, "start-time=2026-06-09T13:30:00Z")) == 8
+    production.wait(150)
     [row, *_] = production.rows(f"{target}?time-back=1d")
     assert row["time"] == "2026-06-10 13:30:00+00"
+    day = "2026-06-09"
+    rows = {
+        "time-back=1d": (7, "2026-06-10T13:30", "2026-06-10T14:00"),
+        f"start-time={day}T13:30:00Z": (8, f"{day}T13:30", "2026-06-10T13:30"),
+        f"time-back=1y&start-time={day}T13:30:00Z&end-time={day}T13:45:00Z": (3, f"{day}T13:30", f"{day}T13:40"),
+        "time-back=1w": (5 * 7, "2026-06-03T14:30", "2026-06-10T13:30"),
+        "time-back=1m": (22, "2026-05-11T13:30", "2026-06-10T13:30"),
+        "time-back=3m": (64, "2026-03-11T13:30", "2026-06-10T13:30"),
+        "time-back=1y": (252, "2025-06-10T13:30", "2026-06-10T13:30"),
+        "start-time=2026-06-10T14:03:30Z": (0, "", ""),
+    }
+    found = {query: [f"{row.time:%FT%R}" for row in history(production, production.account, query)] for query in rows}
+    assert {
+        query: (len(times), min(times, default=""), max(times, default="")) for query, times in found.items()
+    } == rows
+    for now in ("2026-06-10T13:00", "2026-06-09T23:00"):  # the market is closed
+        closed = Harness(environment="production", start=datetime.fromisoformat(f"{now}+00:00")).login()
+        times = [f"{row.time:%FT%R}" for row in history(closed, closed.account)]
+        assert (now, len(times), times[0], times[-1]) == (now, 78, f"{day}T13:30", f"{day}T19:55")
 
 
 def test_open_gain_on_futures_is_part_of_the_equity(harness: Harness) -> None:
@@ -310,56 +326,3 @@ def test_open_gain_on_futures_is_part_of_the_equity(harness: Harness) -> None:
     balance = balance_of(harness, harness.account)
     assert balance.long_futures_value == gain > 5_000
     assert balance.net_liquidating_value == balance.cash_balance + gain
-
-
-def at(moment: str) -> float:
-    return datetime.fromisoformat(moment).replace(tzinfo=UTC).timestamp()
-
-
-OPENED = at("2025-06-02T12:00")
-NOW = at("2026-06-10T14:02")
-"""Wednesday, 32 minutes after the opening."""
-
-
-def test_snapshots_are_those_that_were_taken() -> None:
-    taken = list(taken_snapshots(date(2026, 6, 5), date.max, OPENED, NOW))
-    days = [(day, time) for day in ("05", "08", "09", "10") for time in (TimeOfDay.BOD, TimeOfDay.EOD)]
-    expected = [(at(f"2026-06-{day}T{12 if time is TimeOfDay.BOD else 20}:00"), time) for day, time in days[:-1]]
-    assert taken == expected
-    first = next(taken_snapshots(date.min, date.max, OPENED + 1, NOW))
-    assert first == (at("2025-06-02T20:00"), TimeOfDay.EOD)
-
-
-def intervals(query: dict[str, Any], now: float = NOW) -> dict[float, list[float]]:
-    """Return the times of the looks by the start of their interval."""
-    found: dict[float, list[float]] = {}
-    for start, look in looks(query, OPENED, now):
-        found.setdefault(start, []).append(look)
-    return found
-
-
-def test_intervals_begin_at_the_opening_or_at_the_start_asked_for() -> None:
-    rows = intervals({"time_back": NetLiqRange.DAY}, NOW + 30)
-    assert rows[at("2026-06-10T13:30")] == [at(f"2026-06-10T13:{minute}") for minute in range(30, 36)]
-    assert rows[at("2026-06-10T14:00")] == [NOW - 120, NOW - 60, NOW, NOW + 30]
-    assert len(rows) == 7
-    query = {"time_back": NetLiqRange.YEAR, "start_time": at("2026-06-09T13:30"), "end_time": at("2026-06-09T13:45")}
-    assert [*intervals(query)] == [at(f"2026-06-09T13:{m}") for m in (30, 35, 40)]
-    assert intervals({"start_time": NOW + 60}) == {}
-
-
-@for_each("now", ["2026-06-10T13:00", "2026-06-09T23:00"])
-def test_a_day_is_the_last_session_while_the_market_is_closed(now: str) -> None:
-    rows = intervals({"time_back": NetLiqRange.DAY}, at(now))
-    assert (min(rows), max(rows[max(rows)]), len(rows)) == (at("2026-06-09T13:30"), at("2026-06-09T20:00"), 78)
-
-
-@for_each(
-    "time_back, count, length",
-    [("1w", 5 * 7, 3600.0), ("1m", 22, 23400.0), ("3m", 64, 23400.0), ("1y", 252, 23400.0), ("all", 258, 23400.0)],
-)
-def test_longer_ranges_have_hours_or_sessions(time_back: str, count: int, length: float) -> None:
-    rows = intervals({"time_back": NetLiqRange(time_back)})
-    assert (len(rows), rows[min(rows)][-1] - min(rows)) == (count, length)
-    assert rows[max(rows)][-1] == NOW
-    assert [*rows] == sorted(rows)

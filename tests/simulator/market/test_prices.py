@@ -25,7 +25,7 @@ from brokerage_async.simulator.market.calendar import local_date
 from brokerage_async.simulator.market.equities import known_equities
 from brokerage_async.simulator.market.instrument import Instrument
 from brokerage_async.simulator.market.prices import Prices
-from brokerage_async.simulator.market.quotes import Listing, PricePath, next_minute, read_prices
+from brokerage_async.simulator.market.quotes import Listing, PricePath, read_prices
 from brokerage_async.simulator.market.random_walk import RandomWalk
 from tests.simulator.factories import START, market_prices
 from tests.simulator.harness import Harness, kind_of
@@ -132,13 +132,6 @@ def test_source_replaces_the_walk_and_tells_its_next_change() -> None:
     assert prices.next_change("MSFT", START + 20.5) == START // 60 * 60 + 60
     prices.set_price("AAPL", Decimal(500), START)
     assert prices.next_change("AAPL", START + 0.5) == START // 60 * 60 + 60
-
-
-def test_stamp_changes_with_every_price() -> None:
-    prices = market_prices()
-    assert prices.stamp(60.0) == prices.stamp(119.0) != prices.stamp(120.0)
-    prices.set_source("AAPL", PricePath([(0, "10"), (0.5, "11")]), START)
-    assert prices.stamp(60.0) != prices.stamp(60.5)
 
 
 @for_each("symbol, places", [("AAPL", 2), ("/6EU6", 4), ("/6JU6", 7)])
@@ -376,7 +369,3 @@ def test_parquet_without_pyarrow_names_the_extra(tmp_path: Path, monkeypatch: py
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"brokerage-async\[arrow\]"):
         read_prices(tmp_path / "a.parquet")
-
-
-def test_next_minute_is_always_later() -> None:
-    assert [next_minute(now) for now in (0.0, 59.9, 60.0)] == [60.0, 60.0, 120.0]
