@@ -49,7 +49,7 @@ PROOFS = {
     "paper": Proof("tests.proofs.paper.test_paper_day", "1800 5"),
     "ladders": Proof("tests.proofs.hands.ladders", "500"),
     "sweeps": Proof("tests.proofs.hands.sweeps", "20"),
-    "tickets": Proof("tests.simulator.tickets", "10000"),
+    "tickets": Proof("tests.simulator.tickets", "1000"),
     "fills": Proof("tests.proofs.fills.test_fill_days", "1000"),
     "large-day": Proof("tests.scenarios.test_large_day"),
     "universe": Proof("tests.proofs.kill.test_universe"),
