@@ -19,9 +19,8 @@ from hypothesis import strategies as st
 
 from brokerage_async import Client, models
 from brokerage_async.simulator import Simulator, run
-from brokerage_async.simulator.api.market import CompanyEvents, MarketMetrics
+from brokerage_async.simulator.api.market import MarketMetrics
 from brokerage_async.simulator.keyed_random import KeyedRandom
-from brokerage_async.simulator.market.calendar import local_date
 from brokerage_async.simulator.market.equities import known_equities
 from brokerage_async.simulator.market.instrument import Instrument
 from brokerage_async.simulator.market.prices import Prices
@@ -46,22 +45,6 @@ def test_price_stays_near_its_level(seed: int, later: float, symbol: str) -> Non
     price = prices.underlying_price(symbol, START + later)
     assert abs(price - level) <= level * Decimal("0.2")
     assert price == prices.underlying_price(symbol, (START + later) // 60 * 60 + 30)
-
-
-def test_set_price_is_held_from_now_on_until_its_release() -> None:
-    prices, heard = market_prices(), []
-    prices.on_price(lambda symbol, now: heard.append((symbol, now)))
-
-    def shown(*later: float) -> list[Decimal]:
-        return [prices.underlying_price("AAPL", START + each) for each in later]
-
-    past, end = shown(-86400, -60, -1), shown(60)
-    prices.set_price("AAPL", Decimal(300), START)
-    assert shown(1e6) == [300]
-    prices.set_price("AAPL", Decimal(310), START + 10)
-    prices.release("AAPL", START + 60)
-    assert shown(-86400, -60, -1, 0, 9, 10, 59, 60) == [*past, 300, 300, 310, 310, *end]
-    assert heard == [("AAPL", START + after) for after in (0, 10, 60)]
 
 
 @for_each("price", ["0", "-1", "1e9", "NaN", "Infinity"])
@@ -110,30 +93,6 @@ def test_quotes_surround_the_price_and_a_held_one_has_no_spread() -> None:
     assert quote.ask - quote.last >= Decimal("0.25")
 
 
-def test_source_replaces_the_walk_and_tells_its_next_change() -> None:
-    prices, heard = market_prices(), []
-    prices.on_price(lambda symbol, now: heard.append((symbol, now)))
-    path = PricePath([(0, "10"), (90, "11")])
-    prices.set_price("AAPL", Decimal(500), START)
-    prices.set_source("AAPL", path, START + 1)
-    assert prices.underlying_price("AAPL", START + 89) == 10
-    prices.set_price("AAPL", Decimal(500), START + 2)
-    assert prices.held == {"AAPL": Decimal(500)}
-    assert prices.underlying_price("AAPL", START + 95) == 500
-    prices.release("AAPL", START + 3)
-    prices.release("AAPL", START + 4)  # without effect
-    assert prices.underlying_price("AAPL", START + 95) == 11
-    assert heard == [("AAPL", START + after) for after in (0, 1, 2, 3)]
-    assert prices.underlying_price("MSFT", START) == prices._catalogue.base_price("MSFT")
-    prices = market_prices()
-    prices.set_source("AAPL", PricePath([(0, "10"), (90.5, "11")]), START)
-    assert prices.next_change("AAPL", START + 3) == START + 90.5
-    assert prices.next_change("AAPL", START + 91) == START + 91 + 86400
-    assert prices.next_change("MSFT", START + 20.5) == START // 60 * 60 + 60
-    prices.set_price("AAPL", Decimal(500), START)
-    assert prices.next_change("AAPL", START + 0.5) == START // 60 * 60 + 60
-
-
 @for_each("symbol, places", [("AAPL", 2), ("/6EU6", 4), ("/6JU6", 7)])
 def test_low_prices_have_more_places(symbol: str, places: int) -> None:
     assert -market_prices().underlying_price(symbol, START).as_tuple().exponent == places  # type: ignore[operator]
@@ -155,23 +114,6 @@ def test_figures_and_volatility_follow_prices() -> None:
     assert after.liquidity_rating == before.liquidity_rating in range(1, 6)
     assert after.historical_volatility_30_day == before.historical_volatility_30_day
     assert Decimal(later.historical_volatility_30_day or 0) > 5 * Decimal(before.historical_volatility_30_day or 1)
-
-
-def test_events_are_past_ordered_and_announced() -> None:
-    events, equities = CompanyEvents(KeyedRandom(1)), known_equities()
-    for equity in equities.values():
-        for days in (events.earnings(equity, START), events.dividends(equity, START)):
-            assert days == sorted(days)
-            assert all(day <= local_date(START) for day, _ in days)
-            assert len(days) in (0, *range(20, 24))
-        assert all(amount > 0 for _, amount in events.dividends(equity, START))
-    expected = events.next_report(AAPL, START)
-    assert expected[0] > local_date(START)
-    assert expected in events.earnings(AAPL, START + 200 * 86_400)
-    for symbol in ("SPY", "SPX"):
-        assert events.earnings(equities[symbol], START) == []
-        assert events.next_report(equities[symbol], START) is None
-    assert events.dividends(equities["SPX"], START) == []
 
 
 def listing(seed: int = 0, level: str = "200") -> Listing:

@@ -188,18 +188,6 @@ def test_stop_limit_sells_a_spread_whose_credit_falls_to_its_trigger(harness: Ha
     assert harness.status(identifier) == "Filled"
 
 
-def test_notional_and_spread_orders_fill_in_proportion(harness: Harness) -> None:
-    notional = market(leg(quantity=None), order_type="Notional Market", value="100.00", value_effect="Debit")
-    identifier = harness.trade(notional)
-    assert harness.status(identifier) == "Filled"
-    ((quantity, price),) = harness.fills(identifier)
-    assert quantity * price == pytest.approx(Decimal(100), abs=Decimal(2))
-    order = harness.order(harness.trade(spread("4", "8"), seconds=15))
-    assert (order["status"], order["size"]) == ("Filled", 12)
-    first, second = ([fill["quantity"] for fill in one["fills"]] for one in order["legs"])
-    assert [2 * quantity for quantity in first] == second
-
-
 def test_order_for_a_halted_instrument_is_rejected_after_a_warning(harness: Harness) -> None:
     body = market(leg("HALT"))
     assert harness.preview(body)["warnings"][0]["code"] == "order_would_be_rejected"
@@ -387,15 +375,6 @@ def test_orders_of_one_side_share_the_size_of_a_quote() -> None:
     sale = harness.trade(market(leg(quantity="50", action="Sell to Close")), harness.accounts[1], seconds=30)
     assert filled(harness, first) + filled(harness, second) == 50
     assert harness.status(sale, harness.accounts[1]) == "Filled"
-
-
-@for_each("seconds", [20, 90])
-def test_buying_power_follows_the_path_within_a_minute(seconds: int) -> None:
-    harness = Harness(prices={"AAPL": PricePath([(0, "200"), (10, "260")])}).login()
-    target = f"/accounts/{harness.accounts[1]}/balances/USD"
-    before = harness.get(target)["data"]["derivative-buying-power"]
-    harness.wait(seconds)
-    assert harness.get(target)["data"]["derivative-buying-power"] != before
 
 
 def always(monkeypatch: pytest.MonkeyPatch, behaviour: str) -> None:

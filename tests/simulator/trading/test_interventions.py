@@ -185,19 +185,22 @@ def test_spread_is_filled_in_units_without_a_price(harness: Harness) -> None:
 
 
 def test_prices_are_set_while_the_simulator_is_in_use(harness: Harness) -> None:
-    sim = harness.sim
+    sim, heard = harness.sim, []
+    harness.state.prices.on_price(lambda symbol, now: heard.append(symbol))
     sim.set_source("MSFT", PricePath([(0, "7"), (60, "8")]))
     assert sim.price("MSFT") == 7
     sim.clock.advance(60)
     assert sim.price("MSFT") == 8
     walk = sim.price("AAPL")
-    sim.set_price("AAPL", "150.25")
-    assert sim.price("AAPL") == Decimal("150.25")
-    sim.clock.advance(3600)
-    assert sim.price("AAPL") == Decimal("150.25")
-    sim.release_price("AAPL")
-    assert abs(sim.price("AAPL") - walk) < 20
-    assert sim.price("AAPL") != Decimal("150.25")
+    for symbol, follows in (("AAPL", walk), ("MSFT", 8)):
+        sim.set_price(symbol, "150.25")
+        assert sim.price(symbol) == Decimal("150.25")
+        sim.clock.advance(3600)
+        assert sim.price(symbol) == Decimal("150.25")
+        sim.release_price(symbol)
+        sim.release_price(symbol)  # without effect
+        assert abs(sim.price(symbol) - follows) < 20
+    assert heard == ["MSFT", *["AAPL"] * 2, *["MSFT"] * 2]
 
 
 def test_settle_runs_what_is_due(harness: Harness) -> None:
