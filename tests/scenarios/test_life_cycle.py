@@ -31,15 +31,6 @@ LIST = answer(b'{"data": {"items": []}}')
 
 class TestBeginningAndEnd:
     @on_virtual_time
-    async def test_use_without_entering(self) -> None:
-        transport = FakeTransport()
-        client = Client(SANDBOX, TOKEN, transport=transport)
-        await client.watchlists.list()
-        await client.aclose()
-        await client.aclose()
-        assert transport.closed == 1
-
-    @on_virtual_time
     async def test_use_after_closing(self) -> None:
         client = Client(SANDBOX, TOKEN, transport=FakeTransport())
         async with client:
@@ -51,17 +42,6 @@ class TestBeginningAndEnd:
         with pytest.raises(ConfigurationError, match="closed"):
             async with client:
                 pass
-
-    @on_virtual_time
-    async def test_closing_while_calls_wait_and_fly(self) -> None:
-        transport = FakeTransport(30.0)
-        client = Client(SANDBOX, REFRESH, transport=transport, limits=Limits(reads=2))
-        calls = [asyncio.create_task(client.watchlists.list()) for _ in range(10)]
-        await asyncio.sleep(1)
-        await client.aclose()
-        found = await asyncio.gather(*calls, return_exceptions=True)
-        assert sum(isinstance(one, TransportError) for one in found) == 8
-        assert len(transport.requests) == 2
 
     @on_virtual_time
     async def test_failed_call_is_not_repeated_on_a_closed_client(self) -> None:
@@ -95,19 +75,6 @@ class TestBeginningAndEnd:
             async with Client(SANDBOX, credentials, http_session=session) as client:
                 with pytest.raises(kind, match="http_session of the client is closed"):
                     await client.watchlists.list()
-
-    async def test_forgotten_client_warns_once_whatever_it_was_used_for(self) -> None:
-        async with RawServer(LIST) as server:
-            client = Client(Environment.sandbox(server.url), TOKEN)
-            await client.watchlists.list()
-            assert client.bulk
-            client.me = client  # a cycle
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                del client
-                gc.collect()
-                await asyncio.sleep(0.01)
-        assert [str(warning.message)[:15] for warning in caught] == ["unclosed Client"]
 
     def test_forgotten_unused_client_does_not_warn(self) -> None:
         with warnings.catch_warnings(record=True) as caught:
