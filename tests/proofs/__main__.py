@@ -45,7 +45,7 @@ PROOFS = {
     "killed-watchers": Proof("tests.proofs.kill.test_watch_sigkill", "200"),
     "killed-simulators": Proof("tests.proofs.kill.test_simulator_state", "50"),
     "simulate": Proof("tests.proofs.simulation", "--seeds 1000"),
-    "books": Proof("tests.proofs.books"),
+    "books": Proof("tests.proofs.books", "1"),
     "paper": Proof("tests.proofs.paper.test_paper_day", "1800 5"),
     "ladders": Proof("tests.proofs.hands.ladders", "500"),
     "sweeps": Proof("tests.proofs.hands.sweeps", "20"),
