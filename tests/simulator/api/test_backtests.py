@@ -194,20 +194,6 @@ def test_invalid_trade_is_refused(harness: Harness, change: dict[str, Any]) -> N
     assert harness.ask("POST", f"{HOST}/simulate-trade", trade(**change)).status == 400
 
 
-def test_backtest_survives_a_restart(tmp_path: Any) -> None:
-    options = {"equities": 50, "equity_options": 20, "chain_rows": 20, "state": tmp_path / "state"}
-    harness = Harness(**options).login()
-    identifier = harness.backtest()
-    harness.wait(2)
-    kept = read(harness, identifier)
-    assert kept["snapshots"]
-    harness.sim._file.close()
-    again = Harness(**options).login()
-    again.wait(2)
-    assert read(again, identifier) == kept
-    again.sim._file.close()
-
-
 async def test_log_of_a_backtest_is_raw(harness: Harness) -> None:
     """Whatever form the service gives it, its bytes arrive."""
     identifier = harness.backtest()

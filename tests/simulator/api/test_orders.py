@@ -124,13 +124,6 @@ def test_newer_version_requires_a_range(harness: Harness) -> None:
             assert answer["pagination"]["total-items"] == 1
 
 
-def test_get_returns_the_order_of_the_list(harness: Harness) -> None:
-    identifier = harness.place(limit())
-    target = f"/accounts/{harness.account}/orders/{identifier}"
-    assert harness.get(target)["data"] == harness.order(identifier)
-    assert harness.ask("GET", f"/accounts/{harness.accounts[1]}/orders/{identifier}").status == 404
-
-
 def test_unknown_key_of_a_condition_is_ignored(harness: Harness) -> None:
     condition = {"action": "route", "symbol": "AAPL", "comparator": "lte", "indicator": "last", "threshold": "1"}
     order = harness.preview(limit(rules={"conditions": [condition | {"colour": "blue"}]}))["order"]

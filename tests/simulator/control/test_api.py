@@ -173,17 +173,6 @@ def test_wrong_request_is_refused(remote: Remote, method: str, path: str, body: 
     assert remote.refused(method, path, body)[0] == status
 
 
-def test_actions_of_the_api_are_recorded_and_restored(remote: Remote) -> None:
-    snapshot = remote.harness.sim.snapshot()
-    identifier = remote.harness.place(limit("100.00"))
-    remote.call("POST", f"/orders/{identifier}/fill", {})
-    later = remote.harness.sim.snapshot()
-    for each, held in ((snapshot, 0), (later, 10)):
-        remote.harness.sim.restore(each)
-        account = remote.harness.sim.brokerage.state.accounts.get(remote.harness.account)
-        assert account.held("AAPL") == held
-
-
 def test_every_route_has_a_handler_and_token_is_compared_whole() -> None:
     sim = Simulator()
     api = ControlApi(sim.brokerage, sim.clock, TOKEN)

@@ -75,14 +75,6 @@ def test_cancelled_component_ends_what_waits_for_it(harness: Harness) -> None:
         harness = Harness().login()
 
 
-def test_oco_fill_cancels_the_other_order(harness: Harness) -> None:
-    harness.wait(5)
-    assert statuses(harness.complex_order("OCO")) == ["Live", "Live"]
-    harness.sim.set_price("GLD", 140)
-    harness.wait(20)
-    assert statuses(harness.complex_order("OCO")) == ["Filled", "Cancelled"]
-
-
 def test_trigger_filled_before_replacement_stays_the_trigger() -> None:
     stopped = 0
     for seed in range(30):

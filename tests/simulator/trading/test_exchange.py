@@ -324,17 +324,6 @@ def filled(harness: Harness, identifier: str) -> Decimal:
     return sum((quantity for quantity, _ in harness.fills(identifier)), Decimal(0))
 
 
-def test_order_fills_at_bid_or_ask_once_they_cross_it() -> None:
-    harness = scripted((0, "99.90", "100.10", 1000), (100, "99.80", "100.00", 1000))
-    identifier = harness.trade(limit("100.00"), seconds=95)
-    assert harness.status(identifier) == "Live"
-    harness.wait(10)
-    assert (harness.status(identifier), {price for _, price in harness.fills(identifier)}) == ("Filled", {100})
-    harness = scripted((0, "99.90", "100.10", 1000))
-    identifier = harness.trade(market(leg(action="Sell to Open")))
-    assert {price for _, price in harness.fills(identifier)} == {Decimal("99.90")}
-
-
 IOC = limit("101.00", leg(quantity="100"), time_in_force="IOC")
 NOTIONAL = market(leg(quantity=None), order_type="Notional Market", value="50", value_effect="Debit")
 

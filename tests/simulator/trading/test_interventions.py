@@ -203,14 +203,6 @@ def test_prices_are_set_while_the_simulator_is_in_use(harness: Harness) -> None:
     assert heard == ["MSFT", *["AAPL"] * 2, *["MSFT"] * 2]
 
 
-def test_settle_runs_what_is_due(harness: Harness) -> None:
-    identifier = harness.place(market())
-    harness.sim.clock.advance(30)
-    assert harness.history(identifier) == ["Received"]
-    harness.sim.settle()
-    assert harness.history(identifier)[-1] == "Filled"
-
-
 def test_consent_gives_a_code_and_expired_tokens_are_refused(harness: Harness) -> None:
     sim = harness.sim
     query = {"client_id": sim.client_id, "redirect_uri": sim.redirect_uri, "response_type": "code", "state": "s"}

@@ -22,19 +22,6 @@ def test_no_transition_leaves_a_terminal_status() -> None:
                 one.move(status, 1.0)
 
 
-def test_components_have_published_tags_and_related_orders(harness: Harness) -> None:
-    harness.wait(5)
-    first = harness.complex_order("OCO")["orders"][0]["id"]
-    edit = {"order-type": "Limit", "time-in-force": "GTC", "price": "151.00"}
-    harness.data("PATCH", f"/accounts/{harness.accounts[1]}/orders/{first}", edit)
-    harness.wait(3)
-    data = harness.complex_order("OCO")
-    (related,) = data["related-orders"]
-    assert (related["id"], related["status"]) == (str(first), "Cancelled")
-    assert {type(value) for value in related.values()} == {str}
-    assert data["orders"][0]["replaces-order-id"] == first
-
-
 def target(harness: Harness, identifier: object) -> str:
     return f"/accounts/{harness.account}/orders/{identifier}"
 
