@@ -14,7 +14,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from brokerage_async import Client, Environment, Limits, RefreshToken, RetryPolicy, StaticToken
+from brokerage_async import Client, Environment, Limits, RefreshToken, StaticToken
 from brokerage_async._arguments import OTHER_LOOP
 from brokerage_async._generated.operations import ORDERS_CANCEL, WATCHLISTS_LIST
 from brokerage_async.errors import BrokerageError, ConfigurationError, TokenError, TransportError
@@ -226,21 +226,3 @@ class TestCancellationAtEveryAwait:
             assert transport.in_flight == 0
             at += 1
         assert at > awaits >= 2
-
-    @pytest.mark.parametrize("delay", [0.0, 0.005])
-    async def test_over_http(self, delay: float) -> None:
-        sends = []
-        for at in range(1, 40):
-            token = answer(b'{"access_token": "abc", "token_type": "Bearer", "expires_in": 900}')
-            async with RawServer(token, LIST) as server:
-                async with Client(Environment.sandbox(server.url), REFRESH, retry=RetryPolicy.none()) as client:
-                    interruptible, _ = await interrupt(client.watchlists.list(), at)
-                    await asyncio.sleep(delay)
-                    await client.watchlists.list()
-                    assert client.session.engine.limiter[LaneName.READS].in_flight == 0
-                sends.append(len(server.requests))
-            if not interruptible:
-                break
-        else:
-            pytest.fail("a call has fewer awaits than that")
-        assert set(sends) <= {2, 3}
