@@ -22,20 +22,12 @@ from brokerage_async.simulator import Simulator, run
 from brokerage_async.simulator.api.market import MarketMetrics
 from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.market.equities import known_equities
-from brokerage_async.simulator.market.instrument import Instrument
-from brokerage_async.simulator.market.prices import Prices
 from brokerage_async.simulator.market.quotes import Listing, PricePath, read_prices
 from brokerage_async.simulator.market.random_walk import RandomWalk
 from tests.simulator.factories import START, market_prices
-from tests.simulator.harness import Harness, kind_of
+from tests.simulator.harness import Harness
 from tests.stream.world import SMALL
 from tests.tables import for_each
-
-
-def found(prices: Prices, symbol: str) -> Instrument:
-    instrument = prices._catalogue.instrument(kind_of(symbol), symbol)
-    assert instrument is not None
-    return instrument
 
 
 @given(st.integers(0, 1000), st.floats(0, 1e7), st.sampled_from(["AAPL", "BRK/B", "/ESZ6", "BTC/USD", "F"]))
@@ -45,46 +37,6 @@ def test_price_stays_near_its_level(seed: int, later: float, symbol: str) -> Non
     price = prices.underlying_price(symbol, START + later)
     assert abs(price - level) <= level * Decimal("0.2")
     assert price == prices.underlying_price(symbol, (START + later) // 60 * 60 + 30)
-
-
-def test_option_is_priced_from_its_underlying() -> None:
-    prices = market_prices()
-    prices.set_price("AAPL", Decimal(200), START)
-    assert prices.price(found(prices, "AAPL  260717C00100000"), START) >= 99
-    near, later = (prices.price(found(prices, f"AAPL  {day}P00200000"), START) for day in ("260717", "261016"))
-    assert 0 < near < later
-    option = found(prices, "./6JU6 6JU6 260918P0.005")
-    assert 0 < prices.price(option, START) < Decimal("0.001")
-    row = {"time": 0, "price": "200", "bid_size": 70, "ask_size": 5}
-    prices = market_prices()
-    prices.set_source("AAPL", PricePath([row, {**row, "time": 60, "price": "230"}]), START)
-    call = found(prices, "AAPL  260717C00200000")
-    before, after = prices.market(call, START), prices.market(call, START + 60)
-    assert before.bid <= before.last <= before.ask < after.bid
-    assert after.bid >= 29
-    assert (before.bid_size, before.ask_size) == (3, 1)
-    worthless = found(prices, "AAPL  260717C00900000")
-    assert prices.market(worthless, START).bid == 0
-    assert prices.trade_price(worthless, START, buys=False) > 0
-
-
-def test_quotes_surround_the_price_and_a_held_one_has_no_spread() -> None:
-    prices = market_prices()
-    prices.set_price("AAPL", Decimal("200.00"), START)
-    bid, last, ask = (prices.quote("AAPL", field, START) for field in ("Bid", "Last", "Ask"))
-    assert (bid, last, ask) == (Decimal("199.98"), Decimal("200.00"), Decimal("200.02"))
-    assert prices.quote("AAPL", "IV", START) is None
-    prices = market_prices()
-    shares = found(prices, "AAPL")
-    quote = prices.market(shares, START)
-    assert quote.bid < quote.last < quote.ask
-    assert prices.trade_price(shares, START, buys=True) == quote.ask
-    assert prices.trade_price(shares, START, buys=False) == quote.bid
-    prices.set_price("AAPL", Decimal(200), START)
-    assert {prices.trade_price(shares, START, buys=buys) for buys in (True, False)} == {200}
-    future = found(prices, "/ESU6")
-    quote = prices.market(future, START)
-    assert quote.ask - quote.last >= Decimal("0.25")
 
 
 @for_each("symbol, places", [("AAPL", 2), ("/6EU6", 4), ("/6JU6", 7)])

@@ -249,13 +249,6 @@ def test_quote_lies_around_the_price_and_options_move_with_it(harness: Harness, 
     assert rows.row("Greeks", symbol, harness.now) is not None
 
 
-def test_underlying_of_each_form_of_symbol(rows: MarketRows) -> None:
-    underlyings = {"AAPL": "AAPL", "/ESU26:XCME": "/ESU6", "BTC/USD:CXTALP": "BTC/USD"}
-    underlyings |= {"AAPL{=5m}": "AAPL", "AAPL{=d,tho=true}": "AAPL"}
-    assert {symbol: rows.instrument(symbol).underlying for symbol in underlyings} == underlyings
-    assert rows.instrument("NOSUCH") is rows.instrument(".NOSUCH260619C1") is None
-
-
 @for_each(
     "kind, symbol",
     [

@@ -124,14 +124,6 @@ async def test_faults_of_the_connection_lose_the_request_or_the_response(
     assert [entry.delivered for entry in caller.sim.ledger.requests if entry.fault] == [False]
 
 
-async def test_orders_advance_with_the_loop_clock() -> None:
-    caller = Caller()
-    identifier = str(json.loads((await caller.place("a")).body)["data"]["order"]["id"])
-    await asyncio.sleep(3)
-    caller.sim.settle()
-    assert caller.harness.history(identifier) == ["Received", "Routed", "In Flight", "Live"]
-
-
 async def test_fault_pattern_matches_the_query() -> None:
     caller = Caller()
     url = f"{caller.sim.base_url}/instruments/equities?per-page=7"
