@@ -5,7 +5,7 @@ from typing import Any
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
-from tests.simulator.harness import COMPLEX_ORDERS, Harness, check_effect, exits, leg, limit, market, signed
+from tests.simulator.harness import COMPLEX_ORDERS, EDIT, Harness, check_effect, exits, leg, limit, market, signed
 from tests.tables import for_each
 
 
@@ -44,22 +44,18 @@ def test_otoco_components_wait_for_their_trigger(harness: Harness) -> None:
 
 
 def test_filled_trigger_releases_components_and_one_cancels_the_other(harness: Harness) -> None:
+    data = submit(harness, COMPLEX_ORDERS["OTOCO"])
     harness.wait(5)
-    harness.sim.set_price("KO", 19)
-    harness.wait(1)
-    harness.sim.set_price("KO", 70)
+    harness.sim.fill_order(str(data["trigger-order"]["id"]))
     harness.wait(10)
-    if harness.complex_order("OTOCO")["trigger-order"]["status"] != "Filled":
-        harness.sim.set_price("KO", 19)
-        harness.wait(10)
-    data = harness.complex_order("OTOCO")
-    assert data["trigger-order"]["status"] == "Filled"
-    assert all("contingent-status" not in order for order in data["orders"])
-    harness.sim.set_price("KO", 500)
+    released = shown(harness, data["id"])
+    assert statuses(released) == ["Filled", "Live", "Live"]
+    assert all("contingent-status" not in order for order in released["orders"])
+    harness.sim.set_price("AAPL", 500)
     harness.wait(20)
-    data = harness.complex_order("OTOCO")
-    assert sorted(statuses(data)) == ["Cancelled", "Filled", "Filled"]
-    assert "terminal-at" in data
+    after = shown(harness, data["id"])
+    assert statuses(after) == ["Filled", "Filled", "Cancelled"]
+    assert "terminal-at" in after
 
 
 def test_cancelled_component_ends_what_waits_for_it(harness: Harness) -> None:
@@ -75,29 +71,18 @@ def test_cancelled_component_ends_what_waits_for_it(harness: Harness) -> None:
         harness = Harness().login()
 
 
-def test_trigger_filled_before_replacement_stays_the_trigger() -> None:
-    stopped = 0
-    for seed in range(30):
-        harness = Harness(seed=seed, equities=20).login()
-        harness.wait(5)
-        trigger = harness.complex_order("OTOCO")["trigger-order"]["id"]
-        harness.sim.set_price("KO", 19)
-        harness.wait(0.5)
-        edit = {"order-type": "Limit", "time-in-force": "GTC", "price": "21.00"}
-        response = harness.ask("PUT", f"/accounts/{harness.accounts[1]}/orders/{trigger}", edit)
-        if response.status == 422:  # it has been filled already
-            continue
-        new = str(json.loads(response.body)["data"]["id"])
-        harness.wait(1)
-        harness.sim.set_price("KO", 70)
-        harness.wait(1)
-        if harness.history(new)[-1] == "Rejected":
-            stopped += 1
-            data = harness.complex_order("OTOCO")
-            assert data["trigger-order"]["id"] == trigger
-            assert [(one["id"], one["status"]) for one in data["related-orders"]] == [(new, "Rejected")]
-            assert {order["status"] for order in data["orders"]} != {"Cancelled"}
-    assert stopped > 0
+def test_trigger_filled_before_replacement_stays_the_trigger(harness: Harness) -> None:
+    data = submit(harness, COMPLEX_ORDERS["OTOCO"])
+    harness.wait(5)
+    trigger = data["trigger-order"]["id"]
+    harness.sim.hold_order(str(trigger), "Replace Requested")
+    new = harness.data("PUT", f"/accounts/{harness.account}/orders/{trigger}", EDIT)["id"]
+    harness.sim.fill_order(str(trigger))
+    harness.sim.release_order()
+    harness.wait(5)
+    after = shown(harness, data["id"])
+    assert (after["trigger-order"]["id"], statuses(after)) == (trigger, ["Filled", "Live", "Live"])
+    assert [(one["id"], one["status"]) for one in after["related-orders"]] == [(str(new), "Rejected")]
 
 
 @for_each(
@@ -139,25 +124,16 @@ def test_orders_of_oto_are_routed_together_and_do_not_cancel_one_another(harness
     assert "terminal-at" in shown(harness, identifier)
 
 
-def test_partial_fill_of_one_exit_cancels_the_other_and_goes_on() -> None:
-    parts = 0
-    for seed in range(8):
-        harness = Harness(seed=seed, equities=20).login()
-        harness.trade(market(), seconds=20)
-        identifier = submit(harness, {"type": "OCO", "orders": exits("150.00")})["id"]
-        filled = 0
-        while filled < 10:
-            harness.wait(0.05)
-            first, second = shown(harness, identifier)["orders"]
-            filled = 10 - first["legs"][0]["remaining-quantity"]
-            if 0 < filled < 10:
-                parts += 1
-                assert first["status"] == "Live"
-            if filled:
-                assert second["status"] in ("Cancel Requested", "Cancelled")
-                assert not second["legs"][0]["fills"]
-        assert first["status"] == "Filled"
-    assert parts > 0
+def test_partial_fill_of_one_exit_cancels_the_other_and_goes_on(harness: Harness) -> None:
+    harness.trade(market())
+    identifier = submit(harness, COMPLEX_ORDERS["OCO"])["id"]
+    harness.wait(5)
+    first, _ = shown(harness, identifier)["orders"]
+    for quantity, expected in (("4", ["Live", "Cancelled"]), ("6", ["Filled", "Cancelled"])):
+        harness.sim.fill_order(str(first["id"]), quantity)
+        harness.wait(1)
+        data = shown(harness, identifier)
+        assert (statuses(data), data["orders"][1]["legs"][0]["fills"]) == (expected, [])
 
 
 @for_each("wait", [0.0, 5.0])

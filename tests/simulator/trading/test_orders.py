@@ -192,20 +192,13 @@ def test_replacement_waits_for_its_original_and_expires_with_it(harness: Harness
 
 
 def test_partial_fill_of_the_original_keeps_its_own_reservation(harness: Harness) -> None:
-    seen = 0
-    for _ in range(40):
-        old = harness.place(limit("250.00", leg(quantity="7")))
-        reserved = working(harness, old).reserved
-        while harness.status(old) in ("Received", "Routed", "In Flight"):
-            harness.wait(0.01)
-        if harness.status(old) == "Live":
-            new = replaced(harness, old, price="101.00")
-            assert working(harness, old).reserved == 0
-            while working(harness, new).status == "Contingent":
-                harness.wait(0.01)
-            left = working(harness, old).legs[0].remaining
-            if not working(harness, old).is_terminal:
-                seen += 1
-                assert working(harness, old).reserved == (reserved * left / 7).quantize(Decimal("0.001"))
-        harness.wait(10)
-    assert seen > 0
+    old = harness.trade(limit("100.00", leg(quantity="7")), seconds=2)
+    reserved = working(harness, old).reserved
+    harness.sim.hold_order(old, "Replace Requested")
+    replaced(harness, old)
+    assert working(harness, old).reserved == 0
+    harness.sim.fill_order(old, 3)
+    harness.sim.release_order()
+    harness.wait(1)
+    assert working(harness, old).status == "Live"  # its replacement was rejected
+    assert working(harness, old).reserved == (reserved * 4 / 7).quantize(Decimal("0.001"))
