@@ -6,9 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
-import types
 import warnings
-from collections.abc import Coroutine, Generator
 from typing import Any
 
 import aiohttp
@@ -21,6 +19,7 @@ from brokerage_async.errors import BrokerageError, ConfigurationError, TokenErro
 from brokerage_async.http.limiter import LaneName
 from tests.fake_transport import LOST, FakeTransport, fail, ok
 from tests.loops import on_virtual_time
+from tests.order_entry.test_cancelled import CancelledAt
 from tests.raw_server import RawServer, answer
 
 SANDBOX = Environment.sandbox("https://api.example.com")
@@ -152,48 +151,6 @@ class TestProcesses:
         assert printed.splitlines() == [f"child: {OTHER_LOOP}", "child left with 0", "parent: 2 requests, 1 connection"]
 
 
-class Interrupted:
-    """Awaits a coroutine and cancels the task at await number ``at``, counted over everything below."""
-
-    def __init__(self, call: Coroutine[Any, Any, Any], at: int) -> None:
-        self._call = call
-        self._at = at
-        self.awaits = 0
-
-    @types.coroutine
-    def run(self) -> Generator[Any, Any, Any]:
-        steps = self._call.__await__()
-        try:
-            waiting = steps.send(None)
-            while True:
-                self.awaits += 1
-                if self.awaits == self._at:
-                    task = asyncio.current_task()
-                    task.cancel()
-                try:
-                    value = yield waiting
-                except BaseException as error:
-                    waiting = steps.throw(error)
-                else:
-                    waiting = steps.send(value)
-        except StopIteration as end:
-            return end.value
-
-
-async def interrupt(call: Coroutine[Any, Any, Any], at: int) -> tuple[bool, int]:
-    """Whether the call could be cancelled at that await, and how many awaits it came to."""
-    interrupted = Interrupted(call, at)
-
-    async def main() -> None:
-        await interrupted.run()
-
-    task = asyncio.create_task(main())
-    await asyncio.wait({task})
-    if not task.cancelled() and task.exception() is not None and not isinstance(task.exception(), BrokerageError):
-        raise task.exception()
-    return task.cancelled(), interrupted.awaits
-
-
 CALLS = (WATCHLISTS_LIST.bind(), ORDERS_CANCEL.bind(account_number="5WT1", id="7"))
 SCRIPTS = {
     "plain": (),
@@ -204,25 +161,33 @@ SCRIPTS = {
 }
 
 
-class TestCancellationAtEveryAwait:
-    @pytest.mark.parametrize("deadline", [None, 1000.0])
-    @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.operation.name)
-    @pytest.mark.parametrize("script", SCRIPTS)
-    @on_virtual_time
-    async def test_in_memory(self, script: Any, call: Any, deadline: Any) -> None:
-        at, interruptible = 1, True
-        while interruptible:
-            transport = FakeTransport(*SCRIPTS[script], latency=0.1)
-            limits = Limits(reads=1, trades=1)
-            async with Client(SANDBOX, REFRESH, transport=transport, limits=limits, deadline=deadline) as client:
-                interruptible, awaits = await interrupt(client.session.execute(call), at)
-                limiter = client.session.engine.limiter
-                assert [limiter[lane].in_flight for lane in (LaneName.READS, LaneName.TRADES)] == [0, 0]
-                assert transport.in_flight <= 1  # a token refresh goes on for the next caller
-                transport.script = [ok()]
-                await client.watchlists.list()
-                assert len(transport.token_requests) <= 2
-                assert [limiter[lane].in_flight for lane in LaneName] == [0, 0, 0]
-            assert transport.in_flight == 0
-            at += 1
-        assert at > awaits >= 2
+@pytest.mark.parametrize("deadline", [None, 1000.0])
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.operation.name)
+@pytest.mark.parametrize("script", SCRIPTS)
+@on_virtual_time
+async def test_call_cancelled_at_any_await_leaves_the_client_as_it_was(script: Any, call: Any, deadline: Any) -> None:
+    at, is_over = 0, False
+    while not is_over:
+        at += 1
+        transport = FakeTransport(*SCRIPTS[script], latency=0.1)
+        limits = Limits(reads=1, trades=1)
+        async with Client(SANDBOX, REFRESH, transport=transport, limits=limits, deadline=deadline) as client:
+            stepped = CancelledAt(client.session.execute(call), at)
+
+            async def main(stepped: CancelledAt = stepped) -> None:
+                await stepped
+
+            task = asyncio.create_task(main())
+            await asyncio.wait({task})
+            is_over = stepped.left > 0
+            assert task.cancelled() is not is_over
+            assert is_over is False or isinstance(task.exception(), BrokerageError | None)
+            limiter = client.session.engine.limiter
+            assert [limiter[lane].in_flight for lane in (LaneName.READS, LaneName.TRADES)] == [0, 0]
+            assert transport.in_flight <= 1  # a token refresh goes on for the next caller
+            transport.script = [ok()]
+            await client.watchlists.list()
+            assert len(transport.token_requests) <= 2
+            assert [limiter[lane].in_flight for lane in LaneName] == [0, 0, 0]
+        assert transport.in_flight == 0
+    assert at > 2

@@ -151,41 +151,34 @@ def net(harness: Harness) -> Decimal:
     return harness.state.prices.price(high, harness.now) - harness.state.prices.price(low, harness.now)
 
 
-def test_stop_limit_of_a_spread_is_triggered_by_its_net_price() -> None:
-    for first, second in (
-        ("Buy to Close 190", "Sell to Close 180"),
-        ("Sell to Close 180", "Buy to Close 190"),
-    ):  # buys back a credit spread, whatever leg comes first
-        harness = Harness().login()
-        harness.sim.set_price("AAPL", 200)
-        opened = harness.trade(puts("Limit", "Sell to Open 190", "Buy to Open 180", price="0.05", effect="Credit"))
-        assert harness.status(opened) == "Filled"
-        trigger = net(harness) + 1
-        stop = puts("Stop Limit", first, second, price="9.00", effect="Debit", stop_trigger=str(trigger))
-        identifier = harness.trade(stop, seconds=600)
-        assert (first, harness.status(identifier)) == (first, "Live")
-        harness.sim.set_price("AAPL", 195)
-        harness.wait(120)
-        is_reached = net(harness) >= trigger
-        assert (first, harness.status(identifier)) == (first, "Filled" if is_reached else "Live")
-        harness.sim.set_price("AAPL", 180)
-        harness.wait(120)
-        assert net(harness) > trigger
-        assert (first, harness.status(identifier)) == (first, "Filled")
+CREDIT_SPREAD = puts("Limit", "Sell to Open 190", "Buy to Open 180", price="0.05", effect="Credit")
+DEBIT_SPREAD = puts("Limit", "Buy to Open 190", "Sell to Open 180", price="9.90")
 
 
-def test_stop_limit_sells_a_spread_whose_credit_falls_to_its_trigger(harness: Harness) -> None:
-    harness.sim.set_price("AAPL", 185)
-    opened = harness.trade(puts("Limit", "Buy to Open 190", "Sell to Open 180", price="9.90", effect="Debit"))
-    assert harness.status(opened) == "Filled"
-    trigger = net(harness) - 1
-    terms = {"price": "0.05", "effect": "Credit", "stop_trigger": str(trigger)}
-    identifier = harness.trade(puts("Stop Limit", "Buy to Close 180", "Sell to Close 190", **terms), seconds=600)
+@for_each(
+    "opening, spot, offset, first, second, terms, moves",
+    [  # whatever leg comes first
+        (CREDIT_SPREAD, 200, 1, "Buy to Close 190", "Sell to Close 180", {"price": "9.00"}, (195, 180)),
+        (CREDIT_SPREAD, 200, 1, "Sell to Close 180", "Buy to Close 190", {"price": "9.00"}, (195, 180)),
+        (DEBIT_SPREAD, 185, -1, "Buy to Close 180", "Sell to Close 190", {"price": "0.05", "effect": "Credit"}, (205,)),
+    ],
+)
+def test_stop_limit_of_a_spread_is_triggered_by_its_net_price(
+    opening: Any, spot: int, offset: int, first: str, second: str, terms: dict[str, Any], moves: tuple[int, ...]
+) -> None:
+    """It buys back a credit spread that has become dearer, or sells one whose credit has fallen."""
+    harness = Harness().login()
+    harness.sim.set_price("AAPL", spot)
+    assert harness.status(harness.trade(opening)) == "Filled"
+    trigger = net(harness) + offset
+    identifier = harness.trade(puts("Stop Limit", first, second, stop_trigger=str(trigger), **terms), seconds=600)
     assert harness.status(identifier) == "Live"
-    harness.sim.set_price("AAPL", 205)
-    harness.wait(120)
-    assert net(harness) < trigger
-    assert harness.status(identifier) == "Filled"
+    for move in moves:
+        harness.sim.set_price("AAPL", move)
+        harness.wait(120)
+        is_reached = (net(harness) - trigger) * offset >= 0
+        assert (move, harness.status(identifier)) == (move, "Filled" if is_reached else "Live")
+    assert is_reached
 
 
 def test_order_for_a_halted_instrument_is_rejected_after_a_warning(harness: Harness) -> None:
