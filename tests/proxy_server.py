@@ -43,7 +43,6 @@ class ProxyServer(LoopbackServer):
 
     @property
     def lines(self) -> list[str]:
-        """First lines of everything that it was asked."""
         return [head.split(b"\r\n", 1)[0].decode() for head in self.heads]
 
     def url(self, user: str = "") -> str:
@@ -82,7 +81,6 @@ class ProxyServer(LoopbackServer):
         return await reader.readexactly(int(fields.get(b"content-length", b"0")))
 
     async def _forward(self, head: bytes, body: bytes) -> bytes:
-        """Send a request of absolute form to the target and return its whole answer."""
         method, address, rest = head.split(b" ", 2)
         parts = urlsplit(address.decode())
         path = parts.path + (f"?{parts.query}" if parts.query else "")

@@ -100,7 +100,6 @@ async def test_order_seen_only_before_the_delay_settles_no_cancellation(here: Fl
 
 
 def lingering() -> list[str]:
-    """Return the tasks and timers of searches that are still there."""
     loop: Any = asyncio.get_running_loop()
     tasks = [task.get_name() for task in asyncio.all_tasks() if "doorbell" in task.get_name()]
     timers = [repr(timer) for timer in loop._scheduled if not timer.cancelled() and "Event.set" in repr(timer)]
@@ -161,8 +160,6 @@ async def rain(here: Floor) -> None:
 
 
 class NoStream(Recorder):
-    """A transport that opens no connection."""
-
     def __init__(self, inner: Any, error: Exception) -> None:
         super().__init__(inner)
         self._error = error

@@ -29,7 +29,6 @@ ACCOUNT = "5WT00001"
 
 
 def rows(number: int) -> Response:
-    """Return a list of notes as the service would send them."""
     note = {
         "id": 7, "content": "Wait.", "instrument-type": "Equity", "price": 187.5,
         "created-at": "2026-06-12T14:30:00.000+00:00", "pinned": True,
@@ -51,7 +50,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def notes(folder: Path) -> Iterator[ModuleType]:
-    """Yield the package, imported."""
     sys.path.insert(0, str(folder))
     invalidate_caches()
     try:

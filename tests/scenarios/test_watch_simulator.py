@@ -71,7 +71,6 @@ async def consume(watcher: Watcher[Order], log: Log, rng: random.Random) -> None
 
 
 async def trade(client: Client, account: str, rng: random.Random, count: int) -> None:
-    """Send orders over some time, and cancel some of those that rest."""
     for _ in range(count):
         placed = await patiently(lambda: client.orders.submit(account, order(rng)))
         number = placed.order.id
@@ -99,8 +98,6 @@ async def make_trouble(simulator: Simulator, rng: random.Random) -> None:
 
 
 class Process:
-    """A process that watches orders: it can be killed, and restarted from its saved state."""
-
     def __init__(self, simulator: Simulator, accounts: list[str], log: Log, rng: random.Random) -> None:
         self.simulator, self.accounts, self.log, self.rng = simulator, accounts, log, rng
         self.written: str | None = None

@@ -45,7 +45,6 @@ def client_of(base_url: str, credentials: Any) -> Client:
 
 
 async def outcome(client: Client, exchange: Exchange) -> tuple[Any, Any]:
-    """Return the result of a call, and the pagination block of a page."""
     called = invoke(client, exchange)
     if not isinstance(called, Pager):
         return await called, None

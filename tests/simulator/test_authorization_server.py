@@ -60,7 +60,6 @@ def test_new_client_secret_revokes_every_grant(harness: Harness) -> None:
 
 
 def asked(harness: Harness, **change: str) -> str:
-    """Return the query of a consent page."""
     names = {"client_id": harness.sim.client_id, "redirect_uri": harness.sim.redirect_uri, "response_type": "code"}
     return urlencode(names | change)
 

@@ -35,7 +35,6 @@ json_values = st.recursive(
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Return the path of every value in a body."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [at, *(found for key, one in inner for found in places(one, (*at, key)))]
 
@@ -76,7 +75,6 @@ GUESSES = {
 
 
 def changed(valid: bytes | None, data: st.DataObject) -> bytes | None:
-    """Return a nearly valid body."""
     if valid is None:
         return None
     body: Any = json.loads(valid)

@@ -134,7 +134,6 @@ def test_file_of_another_kind_raises(tmp_path: Path) -> None:
 
 
 def used_file(path: Path) -> Path:
-    """Write a state file with one action."""
     path.unlink(missing_ok=True)
     sim = simulator(path)
     sim.set_price("AAPL", 5)

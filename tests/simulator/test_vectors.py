@@ -98,7 +98,6 @@ def translated(exchange: Exchange, harness: Harness) -> tuple[str, bytes | None]
 
 
 def first_symbol(harness: Harness, target: str) -> str:
-    """Return the first symbol of a list, as a segment of a path."""
     return quote(harness.rows(target)[0]["symbol"], safe="")
 
 

@@ -42,7 +42,6 @@ class Tickets:
         self.random = random
 
     def any(self) -> NewOrder | NewComplexOrder:
-        """Return a ticket of any kind."""
         complex_kinds = (self._bracket, self._exclusive, self._triggering, self._pair)
         kinds = (self._limit, self._market, self._stop, self._stop_limit, self._notional, self._spread, *complex_kinds)
         while True:

@@ -44,7 +44,6 @@ async def play(seed: int, orders: int = 5_000, check_every: int = 500) -> Counte
 
 
 async def _check(client: Client, accounts: Sequence[str], menu: Menu, trader: Trader, check: Check) -> int:
-    """Compare the books of accounts and return the number of fills."""
     owned = {known(one.account).account_number: known(one.account) for one in await client.accounts.list("me")}
     return sum([await check_account(client, owned[number], menu, trader.reserved, check) for number in accounts])
 

@@ -15,7 +15,6 @@ from tests.simulator.test_statuses import NOT_REACHED
 
 
 async def generate(examples: int, seed: int) -> tuple[int, requested.Statuses]:
-    """Run schemathesis on a simulator. Return its exit code, and the statuses that it met."""
     sizes = {"equities": 200, "equity_options": 200, "chain_rows": 200, "warrants": 10}
     async with Simulator(environment="production", seed=seed, **sizes) as simulator:
         simulator.clock.speed = 0.2  # tokens are valid for 15 minutes, and a run on a slow machine takes as long
@@ -30,7 +29,6 @@ async def generate(examples: int, seed: int) -> tuple[int, requested.Statuses]:
 
 
 def main() -> int:
-    """Return the exit code: 0 if the simulator keeps the contract."""
     parser = argparse.ArgumentParser(prog="python -m tests.proofs.contract", description=__doc__)
     parser.add_argument("--examples", type=int, default=10, help="generated requests per operation and phase")
     parser.add_argument("--seed", type=int, default=1)

@@ -87,7 +87,6 @@ class ServedHarness(Harness):
         self._loop.call(self.sim.__aexit__, None, None, None)
 
     def ask(self, method: str, target: str, body: Any = None, **headers: str | None) -> Response:
-        """Send one request over HTTP, and check its answer."""
         changed = {name.replace("_", "-").title(): value for name, value in headers.items()}
         sent = {"Accept": None, "Accept-Encoding": None, "User-Agent": None, **self.headers, **changed}
         content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
@@ -110,13 +109,11 @@ class ServedHarness(Harness):
         return self._http.send(request, timeout=30, allow_redirects=False)
 
     def wait(self, seconds: float) -> None:
-        """Advance the time and run everything that is due."""
         self._loop.call(self.sim.clock.advance, seconds)
         self._loop.call(self.sim.settle)
 
 
 def run() -> Contract:
-    """Make all requests, and return what became of them."""
     contract = Contract()
     with ThreadLoop() as loop:
         for exchange in EXCHANGES:
@@ -137,7 +134,6 @@ def run() -> Contract:
 
 @contextlib.contextmanager
 def serving(loop: ThreadLoop, contract: Contract) -> Iterator[Callable[..., ServedHarness]]:
-    """Yield a factory of harnesses, and stop them afterwards."""
     made: list[ServedHarness] = []
 
     def make(**options: Any) -> ServedHarness:

@@ -12,7 +12,6 @@ from .results import report
 
 
 def main() -> int:
-    """Return the exit code: 0 if every tool understands the whole schema."""
     parser = argparse.ArgumentParser(prog="python -m tests.proofs.generators", description=__doc__)
     parser.add_argument("--node", type=Path, help="folder with the node_modules of the tools from npm")
     tools = parser.parse_args().node

@@ -12,7 +12,6 @@ DEFINITION = "const __redoc_definition = "
 
 
 def run(bundle: Path, tools: Path, folder: Path) -> list[Result]:
-    """Build the page into ``folder``, and check it."""
     page = folder / "redoc.html"
     run_npm(tools, "redocly", ["build-docs", bundle, "-o", page])
     shown = definition(page.read_text("utf-8"))
@@ -36,7 +35,6 @@ def shows_fields(shown: Any, name: str, operation: Any) -> bool:
 
 
 def fields(shown: Any, schema: Any) -> Iterator[set[str]]:
-    """Yield the fields of a schema and of the envelope, list and rows within it."""
     schema = schema["items"] if schema.get("type") == "array" else schema
     if schema.get("type") == "string":
         return  # a list of identifiers

@@ -27,7 +27,6 @@ _ERROR = re.compile(r"^check\.ts\((\d+),")
 
 
 def run(bundle: Path, tools: Path, folder: Path) -> list[Result]:
-    """Generate the types into ``folder`` and compile the assertions."""
     run_npm(tools, "openapi-typescript", [bundle, "-o", "openapi-typescript.d.ts"], folder=folder)
     run_npm(tools, "openapi-ts", ["-i", bundle, "-o", "hey-api", "-p", "@hey-api/typescript"], folder=folder)
     source, lines = assertions()

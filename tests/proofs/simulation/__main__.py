@@ -14,7 +14,6 @@ from .stages import IN_MEMORY, OVER_HTTP
 
 
 def main() -> int:
-    """Return the exit code: 0 without violations."""
     parser = argparse.ArgumentParser(prog="python -m tests.proofs.simulation", description=__doc__)
     parser.add_argument("--seeds", type=int, default=100, help="number of seeds to run (default 100)")
     parser.add_argument("--first", type=int, default=0, help="first seed (default 0)")

@@ -61,10 +61,7 @@ class Plan:
 
 
 def plan_of(seed: int, length: float = HOUR) -> Plan:
-    """Return the plan of a seed.
-
-    In a shorter run the same events happen sooner, and the machine sleeps less.
-    """
+    """In a shorter run the same events happen sooner, and the machine sleeps less."""
     if length < MIN_LENGTH:
         raise ValueError(f"length must be at least {MIN_LENGTH:g} s, got {length:g}")
     rng = random.Random(f"plan {seed}")
@@ -123,7 +120,6 @@ class RandomFaults:
         self.over = False
 
     def take(self, method: str, target: str) -> Fault | None:
-        """Return the fault that this request meets, if any."""
         kind = None if self.over else self._kind(self._clock())
         if kind is None:
             return None
@@ -133,7 +129,6 @@ class RandomFaults:
         return faults.parse(made) if isinstance(made, str) else made
 
     def latency(self, request: Request) -> float:
-        """Return the latency of this request in seconds, both ways."""
         min_latency, max_latency = self._plan.latency
         if self.over:
             return min_latency

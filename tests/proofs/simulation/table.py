@@ -48,7 +48,6 @@ caller.
 
 @on_virtual_time
 async def cell(effect: str, fault: str, times: int | None) -> str:
-    """Make one call while requests meet the fault."""
     sim = Simulator(equities=60, equity_options=20, chain_rows=20, warrants=5)
     account = sim.account_numbers[0]
     async with sim.client(retry=RetryPolicy(jitter=lambda: 0.5), timeout=5) as client:

@@ -33,7 +33,6 @@ class Trader:
         self._submitted = 0
 
     async def trade(self) -> None:
-        """Trade until the end of the run."""
         rng = self._rng
         loop = asyncio.get_running_loop()
         while True:
@@ -47,7 +46,6 @@ class Trader:
                 await self._call(*self._choose())
 
     async def probe(self) -> CallRecord:
-        """Make one read after the faults have ended."""
         return await self._call(ops.WATCHLISTS_LIST, lambda client: client.watchlists.list(), hurried=False)
 
     async def _call(self, operation: Operation[Any], act: Act, *, hurried: bool = True) -> CallRecord:

@@ -17,8 +17,6 @@ TOKEN = "made-up"
 
 
 class Remote:
-    """Control API of a harness."""
-
     def __init__(self, harness: Harness) -> None:
         self.harness = harness
         self.api = ControlApi(harness.brokerage, harness.sim.clock, TOKEN)

@@ -17,14 +17,11 @@ from tests.tables import for_each
 
 
 class AccountPeer(Peer):
-    """Client of the account stream with a token."""
-
     def __init__(self, harness: Harness) -> None:
         super().__init__(harness, ACCOUNT_PATH)
         self.token = json.loads(harness.token().body)["access_token"]
 
     def send(self, **message: Any) -> dict[str, Any]:
-        """Send a message and return the answer."""
         body = {
             "auth-token": f"Bearer {self.token}",
             **{key.replace("_", "-"): value for key, value in message.items()},

@@ -17,13 +17,10 @@ FIELDS = ["eventType", "eventSymbol", "bidPrice", "askPrice", "mood"]
 
 
 class MarketPeer(Peer):
-    """Client of the market-data stream of a new brokerage."""
-
     def __init__(self, **settings: Any) -> None:
         super().__init__(Harness(**settings), MARKET_PATH)
 
     def send(self, kind: str, channel: Any = 0, **values: Any) -> list[dict[str, Any]]:
-        """Send a message and return the answers."""
         self.received.clear()
         self.session.receive(json.dumps({"type": kind, "channel": channel, **values}), self.harness.now)
         return list(self.received)
@@ -223,7 +220,6 @@ def rows(harness: Harness) -> MarketRows:
 
 
 def option_of(harness: Harness) -> str:
-    """Return the streamer symbol of a listed option."""
     option = harness.state.catalogue.equity_options.definitions[0].symbol
     root, day, kind, strike = option[:6].strip(), option[6:12], option[12], int(option[13:]) / 1000
     return f".{root}{day}{kind}{strike:g}"

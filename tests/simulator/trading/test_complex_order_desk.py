@@ -24,7 +24,6 @@ def target(harness: Harness, identifier: object = "") -> str:
 
 
 def submit(harness: Harness, body: dict[str, Any]) -> dict[str, Any]:
-    """Submit a complex order in the first account and return the one of the answer."""
     data: Any = harness.data("POST", target(harness), body, 201, "complex_orders.submit")
     return dict(data["complex-order"])
 

@@ -146,7 +146,6 @@ def puts(order_type: str, first: str, second: str, **terms: Any) -> dict[str, An
 
 
 def net(harness: Harness) -> Decimal:
-    """Return the price of the spread between the puts at 190 and 180."""
     high, low = (harness.instrument(f"AAPL  260717P00{strike}000") for strike in (190, 180))
     return harness.state.prices.price(high, harness.now) - harness.state.prices.price(low, harness.now)
 
@@ -376,7 +375,6 @@ def test_rates_are_met_in_a_thousand_days_of_ten_orders() -> None:
 
 
 def cancelled(harness: Harness) -> str:
-    """Place an order that rests, and cancel it once it is live."""
     identifier = harness.trade(limit(), seconds=1)
     assert harness.cancel(identifier).status == 200
     return identifier
@@ -391,7 +389,6 @@ def in_an_outage(harness: Harness) -> str:
 
 
 def at_each_minute(start: float) -> range:
-    """Return the minutes of three days from a time on."""
     return range(int(start), int(start) + 3 * 86400, 60)
 
 

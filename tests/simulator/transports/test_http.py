@@ -39,14 +39,12 @@ async def http(sim: Simulator) -> AsyncIterator[aiohttp.ClientSession]:
 
 
 async def ask(sim: Simulator, http: aiohttp.ClientSession, path: str, method: str = "GET", **options: Any) -> Any:
-    """Return a response with its body."""
     response = await http.request(method, URL(f"{sim.base_url}{path}", encoded=True), **options)
     await response.read()
     return response
 
 
 async def place(sim: Simulator, http: aiohttp.ClientSession, name: str, **options: Any) -> Any:
-    """Submit an order with an external identifier."""
     path = f"/accounts/{sim.account_numbers[0]}/orders"
     return await ask(sim, http, path, "POST", json=limit(external_identifier=name), **options)
 

@@ -25,8 +25,6 @@ def loop_time() -> float:
 
 
 class Caller:
-    """Sends requests through an in-memory transport."""
-
     def __init__(self, **options: Any) -> None:
         self.harness = Harness(**options).login()
         self.sim: Simulator = self.harness.sim
@@ -137,7 +135,6 @@ SETUP = json.dumps({"type": "SETUP", "channel": 0, "version": "0.1"})
 
 
 async def opened() -> tuple[Simulator, WebSocket]:
-    """Return a simulator and a socket of its market data."""
     sim = Simulator(**SMALL)
     transport = sim.transport()
     assert isinstance(transport, SocketTransport)
@@ -217,7 +214,6 @@ def pumped() -> tuple[Simulator, Pump]:
 
 
 def schedule(sim: Simulator, seconds: float, times: list[float]) -> None:
-    """Note when an event of the simulator runs."""
     sim.brokerage.state.event_queue.at(sim.clock.now() + seconds, lambda _: times.append(loop_time()))
 
 
