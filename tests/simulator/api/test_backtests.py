@@ -137,8 +137,6 @@ def test_last_day_is_that_of_the_last_close(harness: Harness, now: str, last: st
         (strategy(option_leg(delta="20")), 400),
         (strategy(option_leg(delta=True)), 400),
         (strategy(option_leg(delta=1e300)), 400),
-        (strategy(option_leg(quantity=0)), 400),
-        (strategy(option_leg(quantity=101)), 400),
         (strategy(option_leg(side=None)), 400),
         (strategy(legs=[]), 400),
         (strategy(entryConditions=None), 400),
