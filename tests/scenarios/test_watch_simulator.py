@@ -7,7 +7,7 @@ import json
 import random
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TypeVar
 
 import pytest
@@ -21,8 +21,6 @@ from tests.trading import SMALL
 T = TypeVar("T")
 
 LIVE = r"/orders/live"
-BEFORE_THE_CLOSE = datetime(2026, 6, 12, 19, 55, tzinfo=UTC)
-"""So that a clock set to the close has few prices to hold the resting orders against."""
 TROUBLE = ("html(502)", "status(503)", "rate_limited", "drop_before", "drop_after", "truncate", "refuse", "garbage",
            "unauthorized", "delay(40)", "hang", "after_html(504)")  # fmt: skip
 
@@ -150,37 +148,3 @@ async def test_every_end_is_told_exactly_once_whatever_happens() -> None:
     assert events > 10_000
     assert len({entry.fault for entry in simulator.ledger.requests if entry.fault is not None}) > 8
     assert process.failures
-
-
-async def test_over_loopback_a_restart_of_the_service_loses_nothing() -> None:
-    rng, log = random.Random(2), Log()
-    failures: list[Exception] = []
-    quick = RetryPolicy(max_attempts=2, base_delay=0.01)
-    async with Simulator(seed=2, start=BEFORE_THE_CLOSE, **SMALL) as simulator, simulator.client(retry=quick) as client:
-        account = simulator.account_numbers[0]
-        for fault in ("html(502)", "rate_limited", "drop_after", "truncate", "unauthorized"):
-            simulator.faults.add("GET", LIVE, fault, times=2)
-        async with client.watch.orders(
-            "me", [account], interval=0.02, min_interval=0.0, on_error=failures.append
-        ) as watcher:
-            consumer = asyncio.create_task(consume(watcher, log, rng))
-            for step in range(40):
-                await client.orders.submit(account, order(rng))
-                simulator.clock.advance(0.3)
-                await asyncio.sleep(0.01)
-                if step == 20:
-                    await simulator.restart()
-                    simulator.expire_tokens()
-            simulator.clock.advance(10)
-            simulator.clock.set(simulator.clock.time.replace(hour=20, minute=1))
-            simulator.settle()
-            ends = sum(event.terminal for event in simulator.ledger.events if event.account_number == account)
-            async with asyncio.timeout(10):
-                while sum(log.ends.values()) < ends:  # noqa: ASYNC110 - a look from outside
-                    await asyncio.sleep(0.02)
-            await asyncio.sleep(0.1)
-            consumer.cancel()
-            await asyncio.wait({consumer})
-        log.compare(simulator, [account])
-    assert ends > 30
-    assert failures

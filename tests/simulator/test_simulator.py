@@ -92,7 +92,7 @@ def test_good_options_pass_and_wrong_ones_leave_no_state_file(tmp_path: Path) ->
         ("cash", "much"),
         ("cash", float("nan")),
         ("rate_limit", -1),
-        ("rate_limit", "20"),
+        ("rate_limit", "unpublished"),
         ("rate_limit", float("nan")),
         ("prices", {"AAPL": 5}),
         *((name, size) for name in SIZES for size in (-1, "9", 1.0)),

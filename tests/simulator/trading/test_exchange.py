@@ -6,17 +6,13 @@ from typing import Any, cast
 
 import attrs
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from brokerage_async._generated.behaviours import BEHAVIOURS
-from brokerage_async._generated.models import OrderStatus
-from brokerage_async.protocol.order_status import TRANSITIONS
 from brokerage_async.simulator import PricePath
 from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.trading.exchange import RATES, Chances
 from tests.simulator import factories
-from tests.simulator.harness import CALL, EDIT, Harness, leg, limit, market, spread
+from tests.simulator.harness import CALL, Harness, leg, limit, market, spread
 from tests.tables import for_each
 
 
@@ -218,72 +214,6 @@ def test_price_condition_and_stop_hold_the_order_back(harness: Harness) -> None:
     harness.sim.set_price("AAPL", "179.50")
     harness.wait(10)
     assert harness.status(identifier) == "Filled"
-
-
-steps = st.lists(
-    st.tuples(
-        st.sampled_from(["limit", "market", "ioc", "cancel", "replace", "wait", "price"]),
-        st.integers(0, 5),
-        st.floats(0.05, 400.0),
-    ),
-    min_size=3,
-    max_size=25,
-)
-
-
-@settings(max_examples=40)
-@given(st.integers(0, 10_000), steps)
-def test_histories_are_legal_and_quantities_balance(seed: int, plan: list[tuple[str, int, float]]) -> None:
-    harness = Harness(seed=seed).login()
-    placed: list[str] = []
-    for action, which, amount in plan:
-        match action:
-            case "limit":
-                placed.append(harness.place(limit(f"{195 + which * 2}.00", leg(quantity=str(which + 1)))))
-            case "market":
-                placed.append(harness.place(market(leg(quantity=str(which + 1)))))
-            case "ioc":
-                placed.append(harness.place(limit("200.00", time_in_force="IOC")))
-            case "cancel" if placed:
-                harness.cancel(placed[which % len(placed)])
-            case "replace" if placed:
-                target = f"/accounts/{harness.account}/orders/{placed[which % len(placed)]}"
-                response = harness.ask("PUT", target, EDIT | {"price": "198.00"})
-                if response.status == 200:
-                    placed.append(str(json.loads(response.body)["data"]["id"]))
-            case "price":
-                harness.state.prices.set_price("AAPL", Decimal(195 + which), harness.now)
-            case _:
-                harness.wait(amount)
-                harness.login()
-    harness.wait(60)
-    check_histories(harness)
-    check_quantities(harness)
-    account = harness.own()
-    working = [order for order in harness.state.order_store.of([account]) if not order.is_terminal]
-    assert account.reserved == sum((order.reserved for order in working), Decimal(0))
-
-
-def check_histories(harness: Harness) -> None:
-    latest: dict[str, str] = {}
-    for event in harness.sim.ledger.events:
-        before = latest.get(event.order_id)
-        assert event.before == before
-        if before is not None:
-            assert OrderStatus(event.after) in TRANSITIONS[OrderStatus(before)]
-        latest[event.order_id] = event.after
-
-
-def check_quantities(harness: Harness) -> None:
-    account = harness.own()
-    held = Decimal(0)
-    for order in harness.state.order_store.of([account]):
-        for one in order.legs:
-            filled = sum((Decimal(str(fill.quantity)) for fill in one.fills), Decimal(0))
-            assert filled + one.remaining == one.quantity
-            assert (order.status is OrderStatus.FILLED) == (one.remaining == 0)
-            held += filled * one.sign
-    assert account.held("AAPL") == held
 
 
 def test_overnight_order_works_in_the_evening_unless_that_is_switched_off() -> None:
