@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.schema.bundle import SOURCE
 
-from . import linters, openapi_generator, pydantic_models, python_client, redoc, typescript
+from . import npm, openapi_generator, pydantic_models, python_client
 from .results import report
 
 
@@ -23,8 +23,8 @@ def main() -> int:
         if shutil.which("java"):
             results += openapi_generator.run(bundle, folder)
         if tools is not None:
-            for tool in (typescript, redoc, linters):
-                results += tool.run(bundle, tools.resolve(), folder)
+            for tool in (npm.typescript, npm.redoc, npm.lint):
+                results += tool(bundle, tools.resolve(), folder)
     return report(results)
 
 
