@@ -58,16 +58,6 @@ def test_foreign_account_is_403_and_unknown_account_404(harness: Harness) -> Non
     assert found == cases
 
 
-def test_customer_number_is_unknown_unless_switched_off() -> None:
-    found = []
-    for without in ([], ["customer_is_me"]):
-        harness = Harness(without=without).login()
-        number = harness.state.owner.number
-        path = f"/customers/{number}/orders?account-numbers[]={harness.account}"
-        found.append((harness.sim.customer_id, harness.ask("GET", path).status))
-    assert found == [("me", 404), (str(number), 200)]
-
-
 def positions(harness: Harness, account: str, query: str = "") -> list[Any]:
     found: list[Any] = harness.decoded("positions.list", f"/accounts/{account}/positions?{query}")
     return found

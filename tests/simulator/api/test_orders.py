@@ -112,39 +112,10 @@ def test_unchanged_live_list_is_not_rendered_again(harness: Harness) -> None:
     assert len(harness.rows(target)) == 2
 
 
-def test_newer_version_requires_a_range(harness: Harness) -> None:
-    harness.place(limit())
-    accounts = f"account-numbers[]={harness.account}"
-    for target in (f"/customers/me/orders?{accounts}", f"/accounts/{harness.account}/orders?sort=Asc"):
-        assert harness.ask("GET", target, accept_version="20261011").status == 200
-        refused = harness.ask("GET", target, accept_version="20261012")
-        assert (refused.status, b'"start-date"' in refused.body) == (400, True)
-        for start in ("start-date=2026-06-01", "start-at=2026-06-01T00:00:00Z"):
-            answer = harness.get(f"{target}&{start}", accept_version="20261012")
-            assert answer["pagination"]["total-items"] == 1
-
-
 def test_unknown_key_of_a_condition_is_ignored(harness: Harness) -> None:
     condition = {"action": "route", "symbol": "AAPL", "comparator": "lte", "indicator": "last", "threshold": "1"}
     order = harness.preview(limit(rules={"conditions": [condition | {"colour": "blue"}]}))["order"]
     assert "colour" not in order["rules"]["conditions"][0]
-
-
-def test_searches_take_three_underlying_types() -> None:
-    name, answers = "order_searches_take_three_underlying_types", {}
-    for without in ((), (name,)):
-        harness = Harness(without=without).login()
-        paths = (
-            f"/accounts/{harness.account}/orders?start-date=2026-06-01",
-            f"/accounts/{harness.account}/orders/live?per-page=10",
-            f"/customers/me/orders?account-numbers[]={harness.account}&start-date=2026-06-01",
-        )
-        for kind in ("Equity", "Future", "Cryptocurrency", "Warrant", "Equity%20Option"):
-            asked = [harness.ask("GET", f"{path}&underlying-instrument-type={kind}") for path in paths]
-            answers[kind, without] = {answer.status for answer in asked}
-    refused = {("Warrant", ()), ("Equity%20Option", ())}
-    assert {key for key, statuses in answers.items() if statuses != {200}} == refused
-    assert all(answers[key] <= {400, 422} for key in refused)
 
 
 @for_each(

@@ -195,14 +195,6 @@ def test_subscriptions_beyond_the_caps_are_refused() -> None:
         assert errors == ([] if without else expected)
 
 
-def test_quote_token_has_the_level_of_its_environment() -> None:
-    levels = [
-        Harness(environment=environment, without=without).login().get("/api-quote-tokens")["data"]["level"]
-        for environment, without in (("sandbox", ()), ("production", ()), ("sandbox", ("quote_token_level",)))
-    ]
-    assert levels == ["demo", "api", "api"]
-
-
 def test_underlyings_have_the_volume_of_their_options_and_indices_events(peer: MarketPeer) -> None:
     peer.open()
     add = [{"type": "Underlying", "symbol": "AAPL"}, {"type": "Quote", "symbol": "SPX"}]

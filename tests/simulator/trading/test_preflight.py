@@ -124,24 +124,6 @@ def test_position_effects_are_checked_only_on_request(harness: Harness) -> None:
     assert harness.place(market(leg(action="Sell to Close")))
 
 
-def test_close_without_position_becomes_opening_order() -> None:
-    cases: list[tuple[list[str], str, list[str]]] = [
-        ([], "Sell to Open", ["closing_with_no_position"]),
-        (["closing_with_no_position"], "Sell to Open", []),
-        (["close_becomes_open"], "Sell to Close", []),
-    ]
-    for without, action, codes in cases:
-        harness = Harness(without=without).login()
-        for body, shown, warned in (
-            (limit("900.00", leg(action="Sell to Close"), effect="Credit"), action, codes),
-            (limit("100.00", leg("MSFT")), "Buy to Open", []),
-        ):
-            data = harness.data("POST", f"/accounts/{harness.account}/orders", body, 201)
-            assert [each["action"] for each in data["order"]["legs"]] == [shown]
-            assert [each["code"] for each in data["warnings"]] == warned
-            assert harness.order(str(data["order"]["id"]))["legs"][0]["action"] == shown
-
-
 def test_close_of_a_position_stays_a_close(harness: Harness) -> None:
     harness.trade(market())
     closing = limit("900.00", leg(action="Sell to Close"), effect="Credit")
