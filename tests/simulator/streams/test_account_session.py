@@ -206,25 +206,20 @@ def test_fault_meets_the_next_events_of_its_type() -> None:
     faults = StreamFaults()
     faults.add("late(2.5)", kind="Order", times=2)
     faults.add("duplicate")
-    met = [faults.deliver(kind).name for kind in ("", "Order", "AccountBalance", "Order", "Order")]
-    assert met == ["deliver", "late", "duplicate", "late", "deliver"]
-    faults.add("lose")
-    faults.refusals, faults.is_half_open = 1, True
-    faults.clear()
-    assert (faults.deliver("Order"), faults.refuses(), faults.is_half_open) == (DELIVER, False, False)
-    faults = StreamFaults()
     faults.add("lose", kind="protocol")
-    assert [faults.deliver(kind).name for kind in ("Order", "", "")] == ["deliver", "lose", "deliver"]
-    faults.is_deaf = True
-    faults.clear()
-    assert not faults.is_deaf
-    faults = StreamFaults()
+    met = [faults.deliver(kind).name for kind in ("AccountBalance", "Order", "Order", "Order", "", "")]
+    assert met == ["duplicate", "late", "late", "deliver", "lose", "deliver"]
     faults.refusals = 1
     assert [faults.refuses(), faults.refuses()] == [True, False]
+    faults.add("lose")
+    faults.refusals, faults.is_half_open, faults.is_deaf = 1, True, True
+    faults.clear()
+    assert faults.deliver("Order") == DELIVER
+    assert (faults.refuses(), faults.is_half_open, faults.is_deaf) == (False, False, False)
     with pytest.raises(ValueError, match=r"fault must be one of lose, .* got 'explode'"):
-        StreamFaults().add("explode")
+        faults.add("explode")
     with pytest.raises(ValueError, match="times must be at least 1, got 0"):
-        StreamFaults().add("lose", times=0)
+        faults.add("lose", times=0)
 
 
 @for_each("price, gain", [(110, 30), (95, -15)])

@@ -12,7 +12,6 @@ from brokerage_async.http.websocket import SocketTransport, WebSocket
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
-from brokerage_async.simulator.transports.memory import Pump
 from tests.simulator.harness import Harness, limit
 from tests.stream.world import SMALL
 from tests.tables import for_each
@@ -195,6 +194,17 @@ async def test_socket_ends_when_either_side_closes() -> None:
     await socket.close()
 
 
+async def test_streams_run_at_once_when_the_clock_is_advanced() -> None:
+    sim, socket = await opened()
+    await asyncio.sleep(1)
+    sim.clock.advance(4000)
+    began = loop_time()
+    with pytest.raises(ResponseLostError, match="the service closed the connection"):
+        await kinds(socket, 100)
+    assert loop_time() - began < 1
+    await socket.close()
+
+
 async def test_socket_opens_at_an_address_of_a_stream_until_the_transport_is_closed() -> None:
     transport = Simulator(**SMALL).transport()
     assert isinstance(transport, SocketTransport)
@@ -203,52 +213,3 @@ async def test_socket_opens_at_an_address_of_a_stream_until_the_transport_is_clo
     await transport.close()
     with pytest.raises(RequestNotSentError, match="transport is closed"):
         await transport.open_socket("ws://x/streams/account", user_agent="tests/1", timeout=1)
-
-
-def pumped() -> tuple[Simulator, Pump]:
-    """Return a simulator with an open stream, and a pump."""
-    sim = Simulator(**SMALL)
-    sim.clock.now()
-    assert sim.brokerage.streams.open("/streams/account", sim.clock.now()) is not None
-    return sim, Pump(sim.brokerage, sim.clock)
-
-
-def schedule(sim: Simulator, seconds: float, times: list[float]) -> None:
-    sim.brokerage.state.event_queue.at(sim.clock.now() + seconds, lambda _: times.append(loop_time()))
-
-
-async def test_events_run_when_they_are_due_however_late_they_were_scheduled() -> None:
-    sim, pump = pumped()
-    times: list[float] = []
-    schedule(sim, 5.0, times)
-    pump.start()
-    pump.start()
-    start = loop_time()
-    await asyncio.sleep(1)
-    schedule(sim, 2.0, times)
-    await asyncio.sleep(10)
-    assert [round(at - start, 3) for at in times] == [3.0, 5.0]
-    schedule(sim, 3000.0, times)
-    await asyncio.sleep(1)
-    sim.clock.advance(4000)
-    await asyncio.sleep(0.1)
-    assert len(times) == 3
-    await pump.stop()
-    await pump.stop()
-
-
-async def test_pump_ends_with_the_last_connection() -> None:
-    def runs() -> bool:
-        return any(task.get_name() == "simulator streams" for task in asyncio.all_tasks())
-
-    sim, pump = pumped()
-    pump.start()
-    pump.check()
-    assert runs()
-    sim.streams.forget(sim.streams.sessions[0])
-    pump.check()
-    pump.check()
-    await asyncio.sleep(0)
-    assert not runs()
-    assert sim.brokerage.state.event_queue.on_schedule is None
-    assert sim.clock.on_advance is None
