@@ -168,19 +168,6 @@ def test_incomplete_token_request_is_a_flat_error_and_unknown_fields_are_ignored
     assert harness.ask("POST", "/oauth/token", b"{", authorization=None).status == 400
 
 
-def test_token_endpoint_requires_a_user_agent(harness: Harness) -> None:
-    assert harness.ask("POST", "/oauth/token", {}, user_agent=None, authorization=None).status == 401
-
-
-def test_names_and_complex_orders_are_those_that_the_service_serves(harness: Harness) -> None:
-    assert len(harness.sim.account_numbers) == 3
-    assert harness.ask("GET", f"/customers/{harness.sim.customer_id}").status == 200
-    for kind, identifier in harness.sim.complex_order_ids.items():
-        assert str(harness.complex_order(kind)["id"]) == identifier
-    harness.sim.complex_order_ids.clear()
-    assert harness.sim.complex_order_ids  # a copy was cleared
-
-
 def test_names_and_secrets_follow_seed_and_environment() -> None:
     one, same, other = Simulator(seed=1), Simulator(seed=1), Simulator(seed=2)
     production = Simulator(seed=1, environment="production")

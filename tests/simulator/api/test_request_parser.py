@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async.simulator.api import wire
-from brokerage_async.simulator.api.wire import Dialect, RefusedError, money, timestamp
+from brokerage_async.simulator.api.wire import Dialect, money, timestamp
 from tests.simulator.harness import Harness, leg, limit, market
 from tests.tables import for_each
 
@@ -171,14 +171,3 @@ def test_envelopes(harness: Harness) -> None:
     assert wire.bare({"a": 1}).body == b'{"a":1}'
     assert (wire.empty().status, wire.empty().body) == (204, b"")
     assert wire.html(502, "Bad Gateway").headers["content-type"] == "text/html"
-
-
-def test_refused_error_body() -> None:
-    plain = RefusedError(404, "record_not_found", "gone").response("/x")
-    assert json.loads(plain.body) == {"error": {"code": "record_not_found", "message": "gone"}}
-    both = RefusedError(422, "failed", "no", errors=[{"code": "a"}], data={"b": 1}).response("/x")
-    assert json.loads(both.body) == {
-        "data": {"b": 1},
-        "error": {"code": "failed", "message": "no", "errors": [{"code": "a"}]},
-        "context": "/x",
-    }

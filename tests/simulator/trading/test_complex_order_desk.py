@@ -32,16 +32,6 @@ def shown(harness: Harness, identifier: object) -> dict[str, Any]:
     return dict(harness.data("GET", target(harness, identifier)))
 
 
-def test_otoco_components_wait_for_their_trigger(harness: Harness) -> None:
-    harness.wait(5)
-    data = harness.complex_order("OTOCO")
-    trigger = data["trigger-order"]
-    assert (trigger["status"], trigger["complex-order-tag"]) == ("Live", "OTOCO::trigger-order")
-    names = ("status", "contingent-status", "complex-order-tag", "complex-order-id")
-    expected = ("Contingent", "Pending Order", "OTOCO::oco-1-order", data["id"])
-    assert [tuple(order[name] for name in names) for order in data["orders"]] == [expected] * 2
-
-
 def test_filled_trigger_releases_components_and_one_cancels_the_other(harness: Harness) -> None:
     data = submit(harness, COMPLEX_ORDERS["OTOCO"])
     harness.wait(5)
@@ -106,6 +96,8 @@ def test_components_are_contingent_at_acceptance_and_routed_when_they_wait_for_n
     assert {each["complex-order-id"] for each in found} == {data["id"]}
     tags = {each["complex-order-tag"] for each in data["orders"]}
     assert tags == {f"{kind}::{'oco-1-order' if kind == 'OTOCO' else 'order'}"}
+    if kind.startswith("OTO"):
+        assert data["trigger-order"]["complex-order-tag"] == f"{kind}::trigger-order"
     assert "terminal-at" not in data
     harness.wait(5)
     assert statuses(shown(harness, data["id"])) == routed
@@ -273,6 +265,7 @@ def test_errors_name_their_component(harness: Harness) -> None:
     profit, loss = exits()
     body = {"type": "OCO", "orders": [profit, {**loss, "stop-trigger": "-1"}]}
     answer = json.loads(harness.ask("POST", target(harness, "dry-run"), body).body)
+    assert answer["context"] == target(harness, "dry-run")
     assert answer["error"]["code"] == "preflight_check_failure"
     assert [each["code"] for each in answer["error"]["errors"]] == ["invalid_price"]
     assert [(each["code"], each["preflight-id"]) for each in answer["data"]["errors"]] == [("invalid_price", 1)]

@@ -1,7 +1,6 @@
 """Orders are filled, rejected and expired from outside, as their status allows. Controls of a simulator in use."""
 
 from decimal import Decimal
-from urllib.parse import urlencode
 
 import pytest
 
@@ -201,17 +200,6 @@ def test_prices_are_set_while_the_simulator_is_in_use(harness: Harness) -> None:
         sim.release_price(symbol)  # without effect
         assert abs(sim.price(symbol) - follows) < 20
     assert heard == ["MSFT", *["AAPL"] * 2, *["MSFT"] * 2]
-
-
-def test_consent_gives_a_code_and_expired_tokens_are_refused(harness: Harness) -> None:
-    sim = harness.sim
-    query = {"client_id": sim.client_id, "redirect_uri": sim.redirect_uri, "response_type": "code", "state": "s"}
-    redirect = sim.authorize(f"{sim.auth_page_url}?{urlencode(query)}")
-    assert redirect.startswith(f"{sim.redirect_uri}?code=")
-    assert redirect.endswith("&state=s")
-    sim.expire_tokens()
-    assert harness.ask("GET", "/watchlists").status == 401
-    assert harness.login().ask("GET", "/watchlists").status == 200
 
 
 def test_recorded_actions_give_the_same_history(harness: Harness) -> None:
