@@ -72,6 +72,13 @@ def test_short_option_is_unsigned_and_costs_a_debit(harness: Harness) -> None:
     assert call.close_price > 0
 
 
+def test_future_sold_beyond_what_is_held_is_short_at_the_price_of_the_sale(harness: Harness) -> None:
+    for quantity, action, price in (("1", "Buy", "6100"), ("3", "Sell", "6000")):
+        harness.sim.fill_order(harness.place(market(leg("/ESZ6", quantity, action))), price=price)
+    [short] = positions(harness, harness.account)
+    assert (short.quantity, short.quantity_direction, short.average_open_price) == (2, "Short", 6000)
+
+
 def test_filters(harness: Harness) -> None:
     harness.trade(market(leg("/ESZ6", "1", "Buy")), harness.accounts[1], seconds=5)
     counts = {
@@ -254,6 +261,7 @@ def test_history_has_intervals_of_its_range_from_the_opening_or_the_start_asked_
         "time-back=1m": (22, "2026-05-11T13:30", "2026-06-10T13:30"),
         "time-back=3m": (64, "2026-03-11T13:30", "2026-06-10T13:30"),
         "time-back=1y": (252, "2025-06-10T13:30", "2026-06-10T13:30"),
+        "time-back=all": (275, "2025-05-07T13:30", "2026-06-10T13:30"),
         "start-time=2026-06-10T14:03:30Z": (0, "", ""),
     }
     found = {query: [f"{row.time:%FT%R}" for row in history(production, production.account, query)] for query in rows}

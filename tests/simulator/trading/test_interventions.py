@@ -200,6 +200,9 @@ def test_prices_are_set_while_the_simulator_is_in_use(harness: Harness) -> None:
         sim.release_price(symbol)  # without effect
         assert abs(sim.price(symbol) - follows) < 20
     assert heard == ["MSFT", *["AAPL"] * 2, *["MSFT"] * 2]
+    sim.set_price("MSFT", 9)
+    sim.set_source("MSFT", PricePath([(0, "7")]))
+    assert sim.price("MSFT") == 7
 
 
 def test_recorded_actions_give_the_same_history(harness: Harness) -> None:
