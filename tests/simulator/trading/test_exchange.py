@@ -66,6 +66,15 @@ def test_limit_order_fills_at_its_price(harness: Harness) -> None:
     assert harness.fills(cancelled) == []
 
 
+def test_limit_order_waits_when_its_price_is_gone_before_the_trade(harness: Harness) -> None:
+    identifier = harness.place(limit("250.00"))
+    while harness.status(identifier) != "Live":
+        harness.wait(0.01)
+    harness.sim.set_price("AAPL", 300)
+    harness.wait(60)
+    assert (harness.status(identifier), harness.fills(identifier)) == ("Live", [])
+
+
 def test_marketable_limit_order_never_fills_beyond_its_price(harness: Harness) -> None:
     waiting = harness.trade(limit("150.00", order_type="Marketable Limit"), seconds=600)
     at_once = harness.trade(limit("250.00", order_type="Marketable Limit"))
