@@ -301,7 +301,7 @@ def proofs(session: nox.Session) -> None:
 
 @nox.session
 def books(session: nox.Session) -> None:
-    """Orders of all kinds, and the books computed a second time: ``nox -s books -- --orders 5000 --seed 1``."""
+    """Orders of all kinds, and the books computed a second time: ``nox -s books -- SEEDS FIRST``."""
     session.install("-e", ".", *group("tests"))
     session.run("python", "-m", "tests.proofs.books", *session.posargs)
 

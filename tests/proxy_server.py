@@ -1,4 +1,4 @@
-"""A small HTTP proxy on loopback, and a TLS server in front of a plain one."""
+"""A small HTTP proxy on loopback."""
 
 import asyncio
 import contextlib
@@ -17,24 +17,6 @@ async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None
     sink.close()
 
 
-async def relay(one: Streams, other: Streams) -> None:
-    await asyncio.gather(pump(one[0], other[1]), pump(other[0], one[1]))
-
-
-class TlsFront(LoopbackServer):
-    """TLS server that passes everything on to a plain one."""
-
-    def __init__(self, port: int, tls: ssl.SSLContext) -> None:
-        super().__init__(tls)
-        self._target = port
-
-    async def serve(self, client: Streams) -> None:
-        await relay(client, await self.connect(self._target))
-
-
-Refusal = Callable[[str], bytes | None]
-
-
 class ProxyServer(LoopbackServer):
     """HTTP proxy whose every destination is the port ``target`` of this machine, whatever name it is asked for.
 
@@ -42,7 +24,6 @@ class ProxyServer(LoopbackServer):
         target: the port that it connects to.
         credentials: the ``Basic`` value that it demands, None for none.
         refusal: called with the first line of a request. Returns an answer to send instead of passing it on, or None.
-        after: like ``refusal``, but the request is passed on first. Its answer replaces the target's.
         tls: the context for https to the proxy itself, None for plain http.
     """
 
@@ -51,8 +32,7 @@ class ProxyServer(LoopbackServer):
         target: int,
         *,
         credentials: str | None = None,
-        refusal: Refusal = lambda line: None,
-        after: Refusal = lambda line: None,
+        refusal: Callable[[str], bytes | None] = lambda line: None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         super().__init__(tls)
@@ -60,11 +40,9 @@ class ProxyServer(LoopbackServer):
         self._target = target
         self._credentials = credentials
         self._refusal = refusal
-        self._after = after
 
     @property
     def lines(self) -> list[str]:
-        """First lines of everything that it was asked."""
         return [head.split(b"\r\n", 1)[0].decode() for head in self.heads]
 
     def url(self, user: str = "") -> str:
@@ -85,11 +63,11 @@ class ProxyServer(LoopbackServer):
             elif line.startswith("CONNECT "):
                 target = await self.connect(self._target)
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-                await relay(client, target)
+                await asyncio.gather(pump(reader, target[1]), pump(target[0], writer))
                 return
             else:
                 answer = await self._forward(head, await self._body(head, reader))
-                writer.write(self._after(line) or answer)
+                writer.write(answer)
                 await writer.drain()
 
     def _unauthorized(self, head: bytes) -> bytes | None:
@@ -103,7 +81,6 @@ class ProxyServer(LoopbackServer):
         return await reader.readexactly(int(fields.get(b"content-length", b"0")))
 
     async def _forward(self, head: bytes, body: bytes) -> bytes:
-        """Send a request of absolute form to the target and return its whole answer."""
         method, address, rest = head.split(b" ", 2)
         parts = urlsplit(address.decode())
         path = parts.path + (f"?{parts.query}" if parts.query else "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA: str = "4414fda19942db05515239a154c561681466a4e70d5191d1cc0e6b2b2499dc66"
+SCHEMA: str = "31dc67cbfb2ec3ed2f1d4e0f592a6c01c5c4bd476c5b21ad691e19efa488e333"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""
 
 

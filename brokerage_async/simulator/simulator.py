@@ -431,7 +431,7 @@ class Simulator:
         Raises:
             ValueError: ``price`` is not positive, or not below 10**9.
         """
-        self._act("set_price", symbol=symbol, price=str(Decimal(price)))
+        self._act("set_price", symbol=symbol, price=str(price))
 
     def set_source(self, symbol: str, source: PriceSource) -> None:
         """Take the prices of an equity, future or cryptocurrency from ``source`` from now on."""

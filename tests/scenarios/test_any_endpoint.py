@@ -5,12 +5,10 @@ from typing import Any
 
 import pytest
 
-from brokerage_async import Client, Effect, Environment, RefreshToken, RetryPolicy, StaticToken, errors
-from brokerage_async.http.transport import AiohttpTransport
+from brokerage_async import Client, Effect, Environment, RefreshToken, RetryPolicy, errors
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit
 from tests.fake_transport import LOST, FakeTransport, fail, ok
-from tests.raw_server import RawServer, answer
 
 pytestmark = pytest.mark.virtual_time
 
@@ -65,31 +63,11 @@ class TestRequest:
             await client.request("POST", "/accounts/5WT1/orders/dry-run", body={})
         assert len(transport.requests) == 2
 
-    async def test_errors_are_those_of_every_call(self) -> None:
-        transport = FakeTransport(fail(404, "record_not_found", X_Request_Id="r-1"))
-        async with Client(SANDBOX, REFRESH, transport=transport) as client:
-            with pytest.raises(errors.NotFoundError) as caught:
-                await client.request("GET", "/a/{b}", path_values={"b": "5WT1"})
-        error = caught.value
-        assert (error.operation, error.method, error.path) == ("request.read", "GET", "/a/{b}")
-        assert "5WT1" not in str(error)
-        assert error.__notes__ == ["called as request.read(b='5WT1')"]
-
     async def test_many_paths_leave_nothing_behind(self) -> None:
         async with Client(SANDBOX, REFRESH, transport=FakeTransport()) as client:
             for number in range(50):
                 await client.request("GET", f"/x/{number}", query={f"k{number}": "1"})
             assert len(client.session.engine.limiter._routes) == 1
-
-
-@pytest.mark.virtual_time(False)
-async def test_body_of_any_endpoint_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with RawServer(answer(b"[" + b"1," * 600 + b"1]")) as server:
-        environment = Environment.sandbox(server.url)
-        transport = AiohttpTransport(max_body=1000)
-        async with Client(environment, StaticToken("t"), transport=transport) as client:
-            with pytest.raises(errors.ResponseDecodeError, match="larger than 1000 bytes"):
-                await client.request("GET", "/x")
 
 
 @pytest.mark.virtual_time(False)

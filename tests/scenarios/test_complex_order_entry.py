@@ -3,14 +3,13 @@
 import asyncio
 import json
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Any
 
 import attrs
 import pytest
 
 from brokerage_async import tickets
-from brokerage_async._generated.models import Comparator, ComplexOrderType, NewComplexOrder
+from brokerage_async._generated.models import ComplexOrderType, NewComplexOrder
 from brokerage_async.errors import InvalidRequestError, OrderOutcomeUnknownError, PreflightError
 from brokerage_async.journal import EntryState
 from brokerage_async.order_entry import ChangeOutcome, Outcome
@@ -22,21 +21,12 @@ from tests.trading import COMPLEX, NOTHING_LISTED, Floor, bracket_order, exclusi
 pytestmark = pytest.mark.virtual_time
 
 SUBMIT = COMPLEX.submit
-SINGLE_LISTS, COMPLEX_LIST, COMPLEX_GET = (
-    r"[0-9]/orders(/live)?($|\?)",
-    r"/complex-orders($|\?)",
-    r"/complex-orders/\d+$",
-)
+SINGLE_LISTS, COMPLEX_LIST = r"[0-9]/orders(/live)?($|\?)", r"/complex-orders($|\?)"
+COMPLEX_GET = CANCEL = r"/complex-orders/\d+$"
 
 
 def pair(name: str) -> NewComplexOrder:
-    first, second = order(name), tickets.limit(tickets.sell_to_open("MSFT", 10), price="9000")
-    return NewComplexOrder(
-        type=ComplexOrderType.PAIRS,
-        orders=(first, second),
-        ratio_price_comparator=Comparator.LTE,
-        ratio_price_threshold=Decimal("0.01"),
-    )
+    return tickets.pair(order(name), tickets.limit(tickets.sell_to_open("MSFT", 10), price="9000"), at_most="0.01")
 
 
 def triggered(name: str) -> NewComplexOrder:
@@ -220,22 +210,16 @@ async def test_single_order_under_the_name_of_a_component_is_reported_by_its_id(
 def another(change: str) -> NewComplexOrder:
     """A complex order that shares its trigger order with ``mine``, but not everything."""
     ours = bracket_order("mine")
-    profit, loss = ours.orders
-    profit, loss = (attrs.evolve(each, external_identifier=f"mine.{n}") for n, each in enumerate((profit, loss), 1))
-    match change:
-        case "an exit":
-            profit = tickets.limit(tickets.sell_to_close("AAPL", 10), price="901")
-            return attrs.evolve(ours, orders=(attrs.evolve(profit, external_identifier="mine.1"), loss))
-        case "a name":
-            return attrs.evolve(ours, orders=(profit, attrs.evolve(loss, external_identifier="theirs")))
-        case "the type":
-            return attrs.evolve(ours, type=ComplexOrderType.OTO, orders=(profit, loss))
-        case "the trigger":
-            trigger = tickets.limit(tickets.buy_to_open("AAPL", 11), price="10")
-            return attrs.evolve(
-                ours, trigger_order=attrs.evolve(trigger, external_identifier="mine"), orders=(profit, loss)
-            )
-    raise ValueError(change)
+    profit, loss = (attrs.evolve(each, external_identifier=f"mine.{n}") for n, each in enumerate(ours.orders, 1))
+    dearer = tickets.limit(tickets.sell_to_close("AAPL", 10), price="901")
+    larger = tickets.limit(tickets.buy_to_open("AAPL", 11), price="10")
+    changes: dict[str, dict[str, Any]] = {
+        "an exit": {"orders": (attrs.evolve(dearer, external_identifier="mine.1"), loss)},
+        "a name": {"orders": (profit, attrs.evolve(loss, external_identifier="theirs"))},
+        "the type": {"type": ComplexOrderType.OTO},
+        "the trigger": {"trigger_order": attrs.evolve(larger, external_identifier="mine")},
+    }
+    return attrs.evolve(ours, **{"orders": (profit, loss), **changes[change]})
 
 
 @for_each("first", [True, False])
@@ -323,9 +307,6 @@ async def test_recovery_finds_both_kinds_in_one_sweep(here: Floor) -> None:
     ]
     assert [one.complex_order is None for one in found] == [False, False, True]
     assert {entry.state for entry in await here.journaled()} == {EntryState.PLACED}
-
-
-CANCEL = r"/complex-orders/\d+$"
 
 
 @for_each(

@@ -13,6 +13,7 @@ from rich.traceback import Traceback
 
 from brokerage_async import AuthorizationCode, Client, Environment, RefreshToken, RetryPolicy, StaticToken
 from brokerage_async.errors import BrokerageError, TokenError
+from brokerage_async.http.limiter import LaneName
 from tests.http.test_transport import closed_port
 from tests.raw_server import RawServer, answer
 
@@ -139,6 +140,7 @@ async def test_cancelled_at_every_await(kind: Any) -> None:
             with pytest.raises(asyncio.CancelledError) as caught:
                 await task
             await client.aclose()
+            assert [client.session.engine.limiter[lane].in_flight for lane in LaneName] == [0, 0, 0]
         if place not in places:
             places.add(place)
             assert_keeps_quiet(caught.value)

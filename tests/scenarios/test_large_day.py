@@ -75,7 +75,6 @@ def day(end: str = "16:00") -> dict[str, float]:
 
 
 def peak() -> float:
-    """Return the peak of the memory of this process, in megabytes."""
     status = Path("/proc/self/status")
     if status.exists():  # what getrusage returns on Linux counts the parent's memory from before exec, too
         [line] = [line for line in status.read_text().splitlines() if line.startswith("VmHWM:")]

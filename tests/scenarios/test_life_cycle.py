@@ -6,21 +6,20 @@ import os
 import subprocess
 import sys
 import textwrap
-import types
 import warnings
-from collections.abc import Coroutine, Generator
 from typing import Any
 
 import aiohttp
 import pytest
 
-from brokerage_async import Client, Environment, Limits, RefreshToken, RetryPolicy, StaticToken
+from brokerage_async import Client, Environment, Limits, RefreshToken, StaticToken
 from brokerage_async._arguments import OTHER_LOOP
 from brokerage_async._generated.operations import ORDERS_CANCEL, WATCHLISTS_LIST
 from brokerage_async.errors import BrokerageError, ConfigurationError, TokenError, TransportError
 from brokerage_async.http.limiter import LaneName
 from tests.fake_transport import LOST, FakeTransport, fail, ok
 from tests.loops import on_virtual_time
+from tests.order_entry.test_cancelled import CancelledAt
 from tests.raw_server import RawServer, answer
 
 SANDBOX = Environment.sandbox("https://api.example.com")
@@ -30,15 +29,6 @@ LIST = answer(b'{"data": {"items": []}}')
 
 
 class TestBeginningAndEnd:
-    @on_virtual_time
-    async def test_use_without_entering(self) -> None:
-        transport = FakeTransport()
-        client = Client(SANDBOX, TOKEN, transport=transport)
-        await client.watchlists.list()
-        await client.aclose()
-        await client.aclose()
-        assert transport.closed == 1
-
     @on_virtual_time
     async def test_use_after_closing(self) -> None:
         client = Client(SANDBOX, TOKEN, transport=FakeTransport())
@@ -51,17 +41,6 @@ class TestBeginningAndEnd:
         with pytest.raises(ConfigurationError, match="closed"):
             async with client:
                 pass
-
-    @on_virtual_time
-    async def test_closing_while_calls_wait_and_fly(self) -> None:
-        transport = FakeTransport(30.0)
-        client = Client(SANDBOX, REFRESH, transport=transport, limits=Limits(reads=2))
-        calls = [asyncio.create_task(client.watchlists.list()) for _ in range(10)]
-        await asyncio.sleep(1)
-        await client.aclose()
-        found = await asyncio.gather(*calls, return_exceptions=True)
-        assert sum(isinstance(one, TransportError) for one in found) == 8
-        assert len(transport.requests) == 2
 
     @on_virtual_time
     async def test_failed_call_is_not_repeated_on_a_closed_client(self) -> None:
@@ -95,19 +74,6 @@ class TestBeginningAndEnd:
             async with Client(SANDBOX, credentials, http_session=session) as client:
                 with pytest.raises(kind, match="http_session of the client is closed"):
                     await client.watchlists.list()
-
-    async def test_forgotten_client_warns_once_whatever_it_was_used_for(self) -> None:
-        async with RawServer(LIST) as server:
-            client = Client(Environment.sandbox(server.url), TOKEN)
-            await client.watchlists.list()
-            assert client.bulk
-            client.me = client  # a cycle
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                del client
-                gc.collect()
-                await asyncio.sleep(0.01)
-        assert [str(warning.message)[:15] for warning in caught] == ["unclosed Client"]
 
     def test_forgotten_unused_client_does_not_warn(self) -> None:
         with warnings.catch_warnings(record=True) as caught:
@@ -185,48 +151,6 @@ class TestProcesses:
         assert printed.splitlines() == [f"child: {OTHER_LOOP}", "child left with 0", "parent: 2 requests, 1 connection"]
 
 
-class Interrupted:
-    """Awaits a coroutine and cancels the task at await number ``at``, counted over everything below."""
-
-    def __init__(self, call: Coroutine[Any, Any, Any], at: int) -> None:
-        self._call = call
-        self._at = at
-        self.awaits = 0
-
-    @types.coroutine
-    def run(self) -> Generator[Any, Any, Any]:
-        steps = self._call.__await__()
-        try:
-            waiting = steps.send(None)
-            while True:
-                self.awaits += 1
-                if self.awaits == self._at:
-                    task = asyncio.current_task()
-                    task.cancel()
-                try:
-                    value = yield waiting
-                except BaseException as error:
-                    waiting = steps.throw(error)
-                else:
-                    waiting = steps.send(value)
-        except StopIteration as end:
-            return end.value
-
-
-async def interrupt(call: Coroutine[Any, Any, Any], at: int) -> tuple[bool, int]:
-    """Whether the call could be cancelled at that await, and how many awaits it came to."""
-    interrupted = Interrupted(call, at)
-
-    async def main() -> None:
-        await interrupted.run()
-
-    task = asyncio.create_task(main())
-    await asyncio.wait({task})
-    if not task.cancelled() and task.exception() is not None and not isinstance(task.exception(), BrokerageError):
-        raise task.exception()
-    return task.cancelled(), interrupted.awaits
-
-
 CALLS = (WATCHLISTS_LIST.bind(), ORDERS_CANCEL.bind(account_number="5WT1", id="7"))
 SCRIPTS = {
     "plain": (),
@@ -237,43 +161,33 @@ SCRIPTS = {
 }
 
 
-class TestCancellationAtEveryAwait:
-    @pytest.mark.parametrize("deadline", [None, 1000.0])
-    @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.operation.name)
-    @pytest.mark.parametrize("script", SCRIPTS)
-    @on_virtual_time
-    async def test_in_memory(self, script: Any, call: Any, deadline: Any) -> None:
-        at, interruptible = 1, True
-        while interruptible:
-            transport = FakeTransport(*SCRIPTS[script], latency=0.1)
-            limits = Limits(reads=1, trades=1)
-            async with Client(SANDBOX, REFRESH, transport=transport, limits=limits, deadline=deadline) as client:
-                interruptible, awaits = await interrupt(client.session.execute(call), at)
-                limiter = client.session.engine.limiter
-                assert [limiter[lane].in_flight for lane in (LaneName.READS, LaneName.TRADES)] == [0, 0]
-                assert transport.in_flight <= 1  # a token refresh goes on for the next caller
-                transport.script = [ok()]
-                await client.watchlists.list()
-                assert len(transport.token_requests) <= 2
-                assert [limiter[lane].in_flight for lane in LaneName] == [0, 0, 0]
-            assert transport.in_flight == 0
-            at += 1
-        assert at > awaits >= 2
+@pytest.mark.parametrize("deadline", [None, 1000.0])
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.operation.name)
+@pytest.mark.parametrize("script", SCRIPTS)
+@on_virtual_time
+async def test_call_cancelled_at_any_await_leaves_the_client_as_it_was(script: Any, call: Any, deadline: Any) -> None:
+    at, is_over = 0, False
+    while not is_over:
+        at += 1
+        transport = FakeTransport(*SCRIPTS[script], latency=0.1)
+        limits = Limits(reads=1, trades=1)
+        async with Client(SANDBOX, REFRESH, transport=transport, limits=limits, deadline=deadline) as client:
+            stepped = CancelledAt(client.session.execute(call), at)
 
-    @pytest.mark.parametrize("delay", [0.0, 0.005])
-    async def test_over_http(self, delay: float) -> None:
-        sends = []
-        for at in range(1, 40):
-            token = answer(b'{"access_token": "abc", "token_type": "Bearer", "expires_in": 900}')
-            async with RawServer(token, LIST) as server:
-                async with Client(Environment.sandbox(server.url), REFRESH, retry=RetryPolicy.none()) as client:
-                    interruptible, _ = await interrupt(client.watchlists.list(), at)
-                    await asyncio.sleep(delay)
-                    await client.watchlists.list()
-                    assert client.session.engine.limiter[LaneName.READS].in_flight == 0
-                sends.append(len(server.requests))
-            if not interruptible:
-                break
-        else:
-            pytest.fail("a call has fewer awaits than that")
-        assert set(sends) <= {2, 3}
+            async def main(stepped: CancelledAt = stepped) -> None:
+                await stepped
+
+            task = asyncio.create_task(main())
+            await asyncio.wait({task})
+            is_over = stepped.left > 0
+            assert task.cancelled() is not is_over
+            assert is_over is False or isinstance(task.exception(), BrokerageError | None)
+            limiter = client.session.engine.limiter
+            assert [limiter[lane].in_flight for lane in (LaneName.READS, LaneName.TRADES)] == [0, 0]
+            assert transport.in_flight <= 1  # a token refresh goes on for the next caller
+            transport.script = [ok()]
+            await client.watchlists.list()
+            assert len(transport.token_requests) <= 2
+            assert [limiter[lane].in_flight for lane in LaneName] == [0, 0, 0]
+        assert transport.in_flight == 0
+    assert at > 2

@@ -17,7 +17,6 @@ SYMBOLS = ("/instruments/",)
 
 
 def client_of(transport: FakeTransport, **options: Any) -> Client:
-    """Return a client of the sandbox over a scripted service."""
     credentials = RefreshToken(client_secret="s", refresh_token="r")
     return Client(Environment.sandbox("https://sandbox.invalid"), credentials, transport=transport, **options)
 

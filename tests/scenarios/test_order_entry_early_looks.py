@@ -7,79 +7,73 @@ from typing import Any
 import attrs
 import pytest
 
-from brokerage_async.client import Client
 from brokerage_async.errors import RequestNotSentError
 from brokerage_async.journal import EntryKey, EntryState, MemoryJournal
 from brokerage_async.order_entry import ChangeOutcome, OrderEntry, Outcome, ReconcilePolicy
 from brokerage_async.simulator import faults
 from brokerage_async.simulator.transports.memory import MemorySocket
 from tests.loops import on_virtual_time
-from tests.trading import LISTS, NOTHING_LISTED, SUBMIT, Bells, Floor, Recorder, floor, order, place_unknown
+from tests.trading import (
+    LISTS,
+    NOTHING_LISTED,
+    SUBMIT,
+    Bells,
+    Floor,
+    HookedJournal,
+    Recorder,
+    floor,
+    order,
+    place_unknown,
+)
 
 pytestmark = pytest.mark.virtual_time
 
 POLICY = ReconcilePolicy(first=2.0, max_interval=4.0)
 
 
-@attrs.frozen
-class Rung:
-    """A client whose doorbell rings as planned."""
-
-    client: Client
-    stream: Bells
-
-    @property
-    def session(self) -> Any:
-        return self.client.session
-
-    @property
-    def environment(self) -> Any:
-        return self.client.environment
-
-
 def entry_of(here: Floor, *rings: float, journal: MemoryJournal | None = None) -> OrderEntry:
-    return OrderEntry(
-        Rung(here.client, Bells(*rings)), here.journal if journal is None else journal, reconcile=POLICY, push=True
-    )
+    """Return an order entry whose doorbell rings as planned."""
+    entry = OrderEntry(here.client, here.journal if journal is None else journal, reconcile=POLICY)
+    object.__setattr__(entry._context, "doorbells", Bells(*rings))
+    return entry
 
 
-class SlowClose(MemoryJournal):
-    """Takes its time to record an outcome, and counts the records."""
+def slow_to_close(here: Floor, seconds: float, records: list[str]) -> HookedJournal:
+    """Return a journal that takes its time to record an outcome, and note the records."""
 
-    def __init__(self, seconds: float, clock: Any) -> None:
-        super().__init__(clock=clock)
-        self._seconds = seconds
-        self.records: list[str] = []
-
-    async def close(self, key: EntryKey, **outcome: Any) -> bool:
-        await asyncio.sleep(self._seconds / 2)
-        closed = await super().close(key, **outcome)
-        self.records.append(key.external_identifier)
-        await asyncio.sleep(self._seconds / 2)
+    async def slowly(close: Any, key: EntryKey, **outcome: Any) -> bool:
+        await asyncio.sleep(seconds / 2)
+        closed: bool = await close(key, **outcome)
+        records.append(key.external_identifier)
+        await asyncio.sleep(seconds / 2)
         return closed
+
+    return HookedJournal(clock=here.sim.clock.now, close=slowly)
+
+
+async def dead(here: Floor, journal: MemoryJournal, *names: str) -> None:
+    """Leave orders that have been placed and whose worker has died before it recorded that."""
+    for name in names:
+        await here.client.orders.submit(here.account, order(name))
+        await journal.open(here.key(name), b"{}", owner="dead", lease=0)
 
 
 @pytest.mark.parametrize("seconds", [0.3, 3.0])
 @pytest.mark.parametrize("ring", [1.2, 1.5, 1.55, 1.6, 1.65, 1.7, 1.75, 1.8, 1.85, 1.9])
 async def test_early_look_cut_off_while_it_records_reports_once(here: Floor, ring: float, seconds: float) -> None:
-    journal = SlowClose(seconds, here.sim.clock.now)
-    for name in ("one", "two"):
-        await here.client.orders.submit(here.account, order(name))
-        await journal.open(here.key(name), b"{}", owner="dead", lease=0)
+    records: list[str] = []
+    journal = slow_to_close(here, seconds, records)
+    await dead(here, journal, "one", "two")
     found = await entry_of(here, ring, journal=journal).recover()
-    assert [(each.external_identifier, each.outcome) for each in found] == [
-        ("one", Outcome.PLACED),
-        ("two", Outcome.PLACED),
-    ]
-    assert sorted(journal.records) == ["one", "two"]
+    assert {each.external_identifier: each.outcome for each in found} == dict.fromkeys(("one", "two"), Outcome.PLACED)
+    assert (len(found), sorted(records)) == (2, ["one", "two"])
     entries = await journal.entries("sandbox")
     assert [(each.state, each.owner) for each in entries] == [(EntryState.PLACED, None)] * 2
 
 
 async def test_early_look_cut_off_while_it_records_the_last_order_is_the_last(here: Floor) -> None:
-    journal = SlowClose(3.0, here.sim.clock.now)
-    await here.client.orders.submit(here.account, order("one"))
-    await journal.open(here.key("one"), b"{}", owner="dead", lease=0)
+    journal = slow_to_close(here, 3.0, [])
+    await dead(here, journal, "one")
     loop = asyncio.get_running_loop()
     start = loop.time()
     recovering = asyncio.ensure_future(entry_of(here, 1.2, journal=journal).recover())
@@ -106,7 +100,6 @@ async def test_order_seen_only_before_the_delay_settles_no_cancellation(here: Fl
 
 
 def lingering() -> list[str]:
-    """Return the tasks and timers of searches that are still there."""
     loop: Any = asyncio.get_running_loop()
     tasks = [task.get_name() for task in asyncio.all_tasks() if "doorbell" in task.get_name()]
     timers = [repr(timer) for timer in loop._scheduled if not timer.cancelled() and "Event.set" in repr(timer)]
@@ -153,8 +146,7 @@ async def test_cancellation_at_any_moment_with_push_leaves_nothing_behind(kind: 
 async def prepare(here: Floor, kind: str) -> None:
     """Let the order arrive, and be listed some polls later, looks of the push included."""
     if kind == "recover":
-        await here.client.orders.submit(here.account, order("one"))
-        await here.journal.open(here.key("one"), b"{}", owner="dead", lease=0)
+        await dead(here, here.journal, "one")
     else:
         here.sim.faults.add("POST", SUBMIT, "drop_after")
     here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=6)
@@ -168,8 +160,6 @@ async def rain(here: Floor) -> None:
 
 
 class NoStream(Recorder):
-    """A transport that opens no connection."""
-
     def __init__(self, inner: Any, error: Exception) -> None:
         super().__init__(inner)
         self._error = error
@@ -207,8 +197,7 @@ def test_recover_of_an_account_without_events_ends_as_it_does_without_push(accou
         async with floor() as here, here.client.stream.account([here.account]) as stream:
             await stream.ready()
             await here.journal.open(attrs.evolve(here.key("one"), account_number=account), b"{}", owner="dead", lease=0)
-            await here.client.orders.submit(here.account, order("mine"))
-            await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
+            await dead(here, here.journal, "mine")
             found = await OrderEntry(here.client, here.journal, reconcile=POLICY, push=push).recover()
             await here.client.orders.submit(here.account, order("later"))
             async for event in stream:

@@ -31,7 +31,6 @@ STREAM_FAULTS = ("lose", "duplicate", "reorder", "late(3)", "garbage", "drop")
 
 
 def trouble(chance: random.Random) -> faults.Fault | str:
-    """Something that happens to a request."""
     return chance.choice([
         "refuse", "drop_before", "drop_after", "hang", "hang_after", "truncate", "garbage", "rate_limited",
         "unauthorized", f"status({chance.choice([500, 502, 503, 504])})",
@@ -42,7 +41,6 @@ def trouble(chance: random.Random) -> faults.Fault | str:
 
 
 def script(here: Floor, chance: random.Random) -> None:
-    """Put trouble in the way of the requests that are to come."""
     plan = here.sim.faults
     for _ in range(chance.randrange(5)):
         plan.add("POST", SUBMIT, trouble(chance), times=chance.randint(1, 2))
@@ -60,7 +58,6 @@ def script(here: Floor, chance: random.Random) -> None:
 
 
 def kind_of(name: str) -> Kind:
-    """The kind of the order of this name."""
     return COMPLEX if name.startswith("complex") else SINGLE
 
 

@@ -22,8 +22,6 @@ UNECHOED = ("external_identifier_echoed",)
 
 
 class Altered:
-    """A transport that changes responses."""
-
     def __init__(self, inner: Any, change: Callable[[Request, Response], Response]) -> None:
         self._inner = inner
         self._change = change

@@ -47,7 +47,6 @@ class Day:
     tally: Counter[str] = attrs.field(factory=Counter)
 
     async def trade(self, number: int) -> None:
-        """Place an order, then leave it, cancel it or replace it."""
         await asyncio.sleep(self.chance.uniform(0, 4 * 3600))
         name, symbol = f"order-{number}", SYMBOLS[number % len(SYMBOLS)]
         ticket = random_ticket(self.chance, symbol, self.sim.price(symbol))
@@ -90,7 +89,6 @@ class Day:
     # Books
 
     def books(self) -> dict[str, Any]:
-        """Return the orders of the brokerage by identifier."""
         self.sim.settle()
         state = self.sim.brokerage.state
         account = state.accounts.get(self.account)
@@ -154,7 +152,6 @@ class Day:
                 assert worked == [], f"replacement of {order_id} was {outcome}, the books have {worked}"
 
     def check_seen(self, order_id: str, order: Any) -> None:
-        """The watcher has shown the last status and every fill."""
         shown = self.seen[order_id]
         assert shown.status == order.status, f"the watcher shows {shown.status}: {self.history(order_id)}"
         fills = [sum((fill.quantity or Decimal(0) for fill in leg.fills or ()), Decimal(0)) for leg in shown.legs or ()]

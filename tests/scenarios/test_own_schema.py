@@ -11,7 +11,6 @@ from decimal import Decimal
 from importlib import import_module, invalidate_caches
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -30,7 +29,6 @@ ACCOUNT = "5WT00001"
 
 
 def rows(number: int) -> Response:
-    """Return a list of notes as the service would send them."""
     note = {
         "id": 7, "content": "Wait.", "instrument-type": "Equity", "price": 187.5,
         "created-at": "2026-06-12T14:30:00.000+00:00", "pinned": True,
@@ -41,6 +39,7 @@ def rows(number: int) -> Response:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the documented schema, the package generated from it, and the documented program."""
+    assert list(FILES) == ["openapi.yaml", "notes.yaml", "program.py"]
     folder = tmp_path_factory.mktemp("project")
     (folder / "schema").mkdir()
     for name, content in FILES.items():
@@ -51,7 +50,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def notes(folder: Path) -> Iterator[ModuleType]:
-    """Yield the package, imported."""
     sys.path.insert(0, str(folder))
     invalidate_caches()
     try:
@@ -63,10 +61,6 @@ def notes(folder: Path) -> Iterator[ModuleType]:
 
 def client_of(transport: FakeTransport) -> Client:
     return Client(Environment.sandbox("https://example.com"), StaticToken("token"), transport=transport)
-
-
-def test_page_documents_a_schema_and_a_program() -> None:
-    assert list(FILES) == ["openapi.yaml", "notes.yaml", "program.py"]
 
 
 async def test_read_decodes_its_own_models(notes: ModuleType) -> None:
@@ -92,39 +86,27 @@ async def test_read_keeps_what_does_not_fit(notes: ModuleType) -> None:
     assert second.price == Decimal("1.25")
 
 
-async def test_mutation_sends_its_own_models(notes: ModuleType) -> None:
+async def test_mutation_sends_its_own_models_once_they_are_valid(notes: ModuleType) -> None:
     transport = FakeTransport(Response(status=201, body=b'{"data": {"id": "8", "content": "Wait."}}'))
     async with client_of(transport) as client:
-        created = await notes.Endpoints(client.session).notes.create(ACCOUNT, notes.models.NewNote(content="Wait."))
-    assert json.loads(transport.requests[0].body or b"") == {"content": "Wait."}
+        create = notes.Endpoints(client.session).notes.create
+        with pytest.raises(errors.InvalidRequestError, match="content"):
+            await create(ACCOUNT, notes.models.NewNote(content=7))
+        created = await create(ACCOUNT, notes.models.NewNote(content="Wait."))
+    (request,) = transport.requests
+    assert json.loads(request.body or b"") == {"content": "Wait."}
     assert created == notes.models.Note(id="8", content="Wait.")
 
 
-async def test_mutation_is_validated_before_it_is_sent(notes: ModuleType) -> None:
-    transport = FakeTransport()
-    async with client_of(transport) as client:
-        with pytest.raises(errors.InvalidRequestError, match="content"):
-            await notes.Endpoints(client.session).notes.create(ACCOUNT, notes.models.NewNote(content=7))
-    assert transport.requests == []
-
-
-def test_models_of_one_name_are_kept_apart(notes: ModuleType) -> None:
+def test_models_of_one_name_are_kept_apart_and_known_to_the_converter(notes: ModuleType) -> None:
     for module in (converters, notes.converters):
         assert wire_fields(module.ErrorBodyWire)["errors"].child is module.ErrorDetailWire
-
-
-def test_converter_knows_the_models(notes: ModuleType) -> None:
     note = models.converter.structure({"id": 7, "price": "1.25"}, notes.models.Note)
     assert note == notes.models.Note(id="7", price=Decimal("1.25"))
     assert models.converter.unstructure(note) == {"id": "7", "price": "1.25"}
     assert models.converter.structure([{"id": 7}], list[notes.models.Note]) == [notes.models.Note(id="7")]
-
-
-def test_bundled_schema_comes_with_the_package(notes: ModuleType) -> None:
-    bundle: dict[str, Any] = json.loads(notes.openapi())
-    assert bundle["components"]["schemas"]["NoteList"]["properties"]["items"]["items"] == {
-        "$ref": "#/components/schemas/Note"
-    }
+    rows_schema = json.loads(notes.openapi())["components"]["schemas"]["NoteList"]["properties"]["items"]["items"]
+    assert rows_schema == {"$ref": "#/components/schemas/Note"}
 
 
 @pytest.mark.slow

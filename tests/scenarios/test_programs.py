@@ -1,7 +1,6 @@
 """Documented programs when something goes wrong: killed and started again, with a failing or forgetful service."""
 
 import asyncio
-import json
 import random
 import re
 from collections import Counter
@@ -9,7 +8,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
@@ -37,41 +35,12 @@ async def brokerage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Simulator]
         yield simulator
 
 
-async def nightly(folder: Path, *, kill_at: str | None = None) -> tuple[int, str]:
-    """Run the program, and kill it when it prints a line."""
-    lines = []
-    async with started("-W", "error", "-c", NIGHTLY, cwd=folder) as process, asyncio.timeout(60):
-        async for line in process.stdout:
-            lines.append(line.decode())
-            if lines[-1].strip() == kill_at:
-                process.kill()
-        return await process.wait(), "".join(lines)
+async def nightly(folder: Path) -> tuple[int | None, str]:
+    return await run_program("-W", "error", "-c", NIGHTLY, cwd=folder)
 
 
 def files(folder: Path) -> list[str]:
     return sorted(path.suffixes[-1] for path in folder.iterdir())
-
-
-def kept_symbols(folder: Path) -> set[str]:
-    [partial] = folder.glob("*.partial")
-    return {json.loads(line)[0] for line in partial.read_text().splitlines()[1:]}
-
-
-async def test_a_killed_nightly_fetch_goes_on_where_it_stopped(brokerage: Simulator, tmp_path: Path) -> None:
-    brokerage.latency = 0.1
-    code, _ = await nightly(tmp_path, kill_at="3 of 6")
-    assert (code, files(tmp_path)) == (-9, [".partial"])
-    kept, before = kept_symbols(tmp_path), len(brokerage.ledger.requests)
-    assert 2 <= len(kept) < 6
-
-    code, output = await nightly(tmp_path)
-    assert (code, files(tmp_path)) == (0, [".parquet"]), output
-    assert f"{len(kept)} symbols from an earlier run" in output
-    again = [request.target for request in brokerage.ledger.requests[before:]]
-    assert not [target for target in again if target.rpartition("/")[2] in kept]
-    rows = pq.read_table(tmp_path).select(["key", "occurred_date"]).to_pylist()
-    assert len({tuple(row.values()) for row in rows}) == len(rows)
-    assert list(dict.fromkeys(row["key"] for row in rows)) == ["AAPL", "MSFT", "SPY", "QQQ", "NVDA", "BRK/B"]
 
 
 async def test_a_nightly_fetch_with_a_failed_symbol_fails_and_is_repaired(brokerage: Simulator, tmp_path: Path) -> None:
@@ -83,6 +52,7 @@ async def test_a_nightly_fetch_with_a_failed_symbol_fails_and_is_repaired(broker
     asked = brokerage.ledger.count("market_metrics.dividends")
     code, output = await nightly(tmp_path)
     assert (code, files(tmp_path)) == (0, [".parquet"])
+    assert "5 symbols from an earlier run" in output
     assert brokerage.ledger.count("market_metrics.dividends") == asked + 1
 
 

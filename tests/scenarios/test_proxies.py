@@ -3,19 +3,15 @@
 import asyncio
 import pickle
 import traceback
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
 from brokerage_async import Client, Environment, RefreshToken, RetryPolicy, StaticToken, errors
-from brokerage_async.order_entry import Outcome, ReconcilePolicy
 from brokerage_async.order_entry.decisions import DeliveryOutcome, delivery_of
-from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit
 from tests.http.test_network import basic
-from tests.proxy_server import ProxyServer, TlsFront
+from tests.proxy_server import ProxyServer
 from tests.raw_server import RawServer, answer
 from tests.scenarios.test_certificates import serving, trusting
 from tests.scenarios.test_error_frames import shown, waiting_in
@@ -157,57 +153,14 @@ class TestCredentials:
         assert CREDENTIALS not in shown
 
 
-Refusal = Callable[[str], bytes | None]
-PAGE = b"<html>blocked</html>"
-
-
-@asynccontextmanager
-async def trading(scheme: str, **behaviour: Refusal) -> AsyncIterator[tuple[Simulator, Client]]:
-    """A simulator behind a proxy: in a tunnel with https, else with requests that the proxy can read."""
-    async with Simulator(names=["api.example"]) as simulator:
-        port = int(simulator.base_url.rpartition(":")[2])
-        async with TlsFront(port, serving("localhost")) as front:
-            target = front.port if scheme == "https" else port
-            base = "https://localhost" if scheme == "https" else simulator.base_url
-            async with (
-                ProxyServer(target, **behaviour) as proxy,
-                Client(
-                    Environment.sandbox(base),
-                    simulator.credentials,
-                    proxy=proxy.url(),
-                    ssl=TRUSTING,
-                    retry=RetryPolicy(base_delay=0.01),
-                ) as client,
-            ):
-                yield simulator, client
-
-
-POLICY = ReconcilePolicy(first=0.02, visibility_delay=0.05, max_interval=0.02)
-ORDER = limit(buy_to_open("AAPL", 1), price="1.00")
-
-
-STATUSES = [400, 401, 403, 404, 407, 422, 502]
-
-
-class TestOrderEntry:
-    @pytest.mark.parametrize("status", STATUSES)
-    async def test_tunnel_that_is_refused_proves_that_nothing_was_sent(self, status: int) -> None:
-        at_once = RetryPolicy(base_delay=0.01)
-        async with (
-            ProxyServer(0, refusal=lambda line: answer(PAGE, status)) as proxy,
-            client_of(proxy.url(), retry=at_once) as client,
-        ):
-            with pytest.raises(errors.RequestNotSentError) as caught:
-                await client.orders.submit("5WT1", ORDER)
-        assert caught.value.maybe_processed is False
-        assert delivery_of(caught.value) is DeliveryOutcome.NOT_SENT
-        assert len(proxy.heads) == (1 if status == 407 else 4)
-
-    @pytest.mark.parametrize("status", [400, 403, 422, 502])
-    async def test_tunnel_that_opens_at_last_places_the_order_once(self, status: int) -> None:
-        refusals = [answer(PAGE, status)] * 2
-        async with trading("https", refusal=lambda line: refusals.pop() if refusals else None) as (simulator, client):
-            entry = client.order_entry(reconcile=POLICY)
-            placement = await entry.place(simulator.account_numbers[0], ORDER, allow_warnings=True)
-            assert placement.outcome is Outcome.PLACED
-            assert simulator.ledger.count("orders.submit") == 1
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 407, 422, 502])
+async def test_tunnel_that_is_refused_proves_that_no_order_was_sent(status: int) -> None:
+    async with (
+        ProxyServer(0, refusal=lambda line: answer(b"<html>blocked</html>", status)) as proxy,
+        client_of(proxy.url(), retry=RetryPolicy(base_delay=0.01)) as client,
+    ):
+        with pytest.raises(errors.RequestNotSentError) as caught:
+            await client.orders.submit("5WT1", limit(buy_to_open("AAPL", 1), price="1.00"))
+    assert caught.value.maybe_processed is False
+    assert delivery_of(caught.value) is DeliveryOutcome.NOT_SENT
+    assert len(proxy.heads) == (1 if status == 407 else 4)

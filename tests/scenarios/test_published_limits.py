@@ -96,11 +96,6 @@ async def _drain(watcher: Any) -> None:
         pass
 
 
-def test_simulator_names_what_a_rate_limit_may_be() -> None:
-    with pytest.raises(ValueError, match="rate_limit must be None, 'published' or a number of requests a second"):
-        Simulator(rate_limit="unpublished")  # type: ignore[arg-type]
-
-
 @pytest.mark.virtual_time(False)
 @pytest.mark.redis
 @pytest.mark.slow

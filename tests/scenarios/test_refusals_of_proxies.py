@@ -1,24 +1,24 @@
 """Only the service refuses: a proxy's answer after the request was processed causes neither a retry nor a refusal."""
 
-from brokerage_async import Client, Environment, RetryPolicy, errors
-from brokerage_async.errors import TokenError
+from brokerage_async import Client, Environment, errors
+from brokerage_async.protocol.response import Response
 from brokerage_async.tickets import buy_to_open, limit
-from tests.raw_server import RawServer, answer
+from tests.fake_transport import FakeTransport
+from tests.loops import on_virtual_time
+from tests.tables import for_each
 
-ORDER = limit(buy_to_open("AAPL", 1), price="1.00")
-PLACED = answer(b'{"data":{"order":{"id":"1"}}}', 201)
-AT_ONCE = RetryPolicy(base_delay=0.0)
+PAGE = b"<html><body>Request rejected</body></html>"
 
 
-class FreshTokens:
-    """A provider that always has another token."""
+class Provider:
+    """A provider that always has a token, and may fail to renew it."""
 
-    def __init__(self, failure: Exception | None = None) -> None:
+    def __init__(self, failure: Exception | None) -> None:
         self.invalidated: list[str] = []
         self._failure = failure
 
     async def get_token(self) -> str:
-        return f"invented-{len(self.invalidated)}"
+        return "invented"
 
     def invalidate(self, token: str) -> bool:
         self.invalidated.append(token)
@@ -27,38 +27,18 @@ class FreshTokens:
         return True
 
 
-def page(status: int) -> bytes:
-    return answer(b"<html><body>Request rejected</body></html>", status, "Content-Type: text/html")
-
-
-async def submit(server: RawServer, tokens: FreshTokens | None = None) -> errors.APIError | None:
-    async with Client(Environment.sandbox(server.url), tokens or FreshTokens(), retry=AT_ONCE) as client:
-        try:
-            await client.orders.submit("5WT1", ORDER)
-        except errors.APIError as error:
-            return error
-    return None
-
-
-async def test_submit_answered_by_a_401_page_renews_the_token_for_the_next_call() -> None:
-    tokens = FreshTokens()
-    async with RawServer(page(401), PLACED) as server:
-        assert isinstance(await submit(server, tokens), errors.AuthenticationError)
-    assert tokens.invalidated == ["invented-0"]
-
-
-async def test_submit_answered_by_a_401_page_is_not_hidden_by_a_failing_provider() -> None:
+@for_each("failure", [None, errors.TokenError("no more tokens")])
+@on_virtual_time
+async def test_submit_answered_by_a_401_page_renews_the_token_and_is_not_hidden_if_that_fails(
+    failure: Exception | None,
+) -> None:
     """A `TokenError` would say that nothing was sent."""
-    async with RawServer(page(401), PLACED) as server:
-        error = await submit(server, FreshTokens(TokenError("no more tokens")))
-    assert isinstance(error, errors.AuthenticationError)
-    assert error.maybe_processed
-
-
-async def test_read_answered_by_a_401_page_is_repeated_with_a_fresh_token() -> None:
-    async with (
-        RawServer(page(401), answer(b'{"data":{"items":[]}}')) as server,
-        Client(Environment.sandbox(server.url), FreshTokens(), retry=AT_ONCE) as client,
-    ):
-        assert await client.watchlists.list() == []
-    assert len(server.requests) == 2
+    provider, transport = Provider(failure), FakeTransport(Response(status=401, body=PAGE))
+    caught: errors.APIError | None = None
+    async with Client(Environment.sandbox("https://api.example"), provider, transport=transport) as client:
+        try:
+            await client.orders.submit("5WT1", limit(buy_to_open("AAPL", 1), price="1.00"))
+        except errors.AuthenticationError as error:
+            caught = error
+    assert (caught is not None and caught.maybe_processed, provider.invalidated) == (True, ["invented"])
+    assert len(transport.requests) == 1

@@ -9,18 +9,15 @@ from typing import Any
 
 import pytest
 
-from brokerage_async import AuthorizationCode, Client, Environment, RefreshToken, RetryPolicy, StaticToken, errors
+from brokerage_async import Client, Environment, RetryPolicy, StaticToken, errors
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.operation import Pager, Shape
 from tests.fake_transport import FakeTransport
-from tests.loops import on_real_time
 from tests.raw_server import RawServer
-from tests.tables import for_each
 from tests.vectors import EXCHANGES
 from tests.vectors.exchange import Exchange, differences, invoke
 
 PUBLIC = [exchange for exchange in EXCHANGES if exchange.public]
-TOKENS = [exchange for exchange in EXCHANGES if not exchange.public]
 
 
 def serving(exchange: Exchange) -> RawServer:
@@ -48,7 +45,6 @@ def client_of(base_url: str, credentials: Any) -> Client:
 
 
 async def outcome(client: Client, exchange: Exchange) -> tuple[Any, Any]:
-    """Return the result of a call, and the pagination block of a page."""
     called = invoke(client, exchange)
     if not isinstance(called, Pager):
         return await called, None
@@ -82,40 +78,6 @@ def test_every_operation_is_called_and_only_paged_reads_are_pagers() -> None:
     assert {exchange.operation for exchange in PUBLIC} | {"oauth.token"} == set(OPERATIONS)
     paged = {name for name, operation in OPERATIONS.items() if operation.shape is Shape.PAGE}
     assert paged == {exchange.operation for exchange in PUBLIC if exchange.pagination is not None}
-
-
-GRANT = {"client_secret": "invented-secret", "refresh_token": "invented-refresh"}
-
-
-@for_each(
-    "exchange, credentials",
-    [
-        (TOKENS[0], RefreshToken(**GRANT)),
-        (TOKENS[1], RefreshToken(**GRANT, client_id="invented-client", scope="read trade")),
-        (
-            TOKENS[2],
-            AuthorizationCode(
-                client_id="invented-client",
-                client_secret="invented-secret",
-                redirect_uri="https://app.example.com/done",
-                code="invented-code",
-            ),
-        ),
-    ],
-)
-@on_real_time
-async def test_the_token_is_asked_for_in_the_documented_bytes(exchange: Exchange, credentials: Any) -> None:
-    async with serving(exchange) as server, client_of(server.url, credentials) as client:
-        with pytest.raises(errors.ResponseDecodeError):  # the answer to everything is a token
-            await client.watchlists.list()
-    token, call = map(received, server.requests)
-    assert (token[0], token[2]) == ("POST /oauth/token HTTP/1.1", exchange.body)
-    expected = {
-        "user-agent": "wire-tests/2.0", "authorization": None, "accept": "application/json",
-        "content-type": "application/json",
-    }  # fmt: skip
-    assert {name: token[1].get(name) for name in expected} == expected
-    assert (call[0], call[1]["authorization"]) == ("GET /watchlists HTTP/1.1", "Bearer invented-access")
 
 
 async def test_a_term_of_the_wrong_type_is_a_problem_like_any_other() -> None:

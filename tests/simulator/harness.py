@@ -12,13 +12,15 @@ from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
+from brokerage_async.simulator.api.brokerage import Brokerage
 from brokerage_async.simulator.api.versions import VERSIONS
 from brokerage_async.simulator.market.instrument import Instrument
+from brokerage_async.simulator.state import State
 from brokerage_async.simulator.trading.accounts import Account
 
 
 class Harness:
-    """Simulated brokerage whose clock moves only with ``wait``."""
+    """Simulator whose clock stands still but for ``wait``."""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("equities", 200)
@@ -26,12 +28,22 @@ class Harness:
         options.setdefault("chain_rows", 50)
         options.setdefault("versions", VERSIONS)  # whatever the run is about: requests are written by hand here
         self.sim = Simulator(**options)
-        self.brokerage = self.sim.brokerage
-        self.state = self.brokerage.state
-        self.now = self.brokerage.settings.start
+        self.sim.clock.speed = 0
         self.headers = {"User-Agent": "simulator-tests/1.0"}
         self.accounts = self.sim.account_numbers
         self.account = self.accounts[0]
+
+    @property
+    def brokerage(self) -> Brokerage:
+        return self.sim.brokerage
+
+    @property
+    def state(self) -> State:
+        return self.sim.brokerage.state
+
+    @property
+    def now(self) -> float:
+        return self.sim.clock.now()
 
     def ask(self, method: str, target: str, body: Any = None, **headers: str | None) -> Response:
         """Send one request. Keyword arguments add headers, None removes one."""
@@ -42,13 +54,11 @@ class Harness:
         return self.brokerage.handle(request, self.now)
 
     def get(self, target: str, **headers: str | None) -> Any:
-        """Return the JSON of a successful GET."""
         response = self.ask("GET", target, **headers)
         assert response.status == 200, response.body
         return json.loads(response.body)
 
     def rows(self, target: str) -> list[Any]:
-        """Return the items of a successful list."""
         items: list[Any] = self.get(target)["data"]["items"]
         return items
 
@@ -61,7 +71,6 @@ class Harness:
         return json.loads(response.body)["data"]
 
     def error(self, method: str, target: str, body: Any = None, status: int = 422) -> dict[str, Any]:
-        """Return the error of an answer with this status."""
         response = self.ask(method, target, body)
         assert response.status == status, response.body
         error: dict[str, Any] = json.loads(response.body)["error"]
@@ -89,9 +98,8 @@ class Harness:
         return self
 
     def wait(self, seconds: float) -> None:
-        """Advance the time and run everything that is due."""
-        self.now += seconds
-        self.brokerage.advance(self.now)
+        self.sim.clock.advance(seconds)
+        self.sim.settle()
 
     def wait_until(self, moment: str) -> None:
         """Advance the time to an ISO 8601 date-time and renew the token."""
@@ -101,24 +109,14 @@ class Harness:
     # State
 
     def own(self, number: str | None = None) -> Account:
-        """Return an account of the owner, by default the first."""
         account = self.state.accounts.get(number or self.account)
         assert account is not None
         return account
 
     def instrument(self, symbol: str, kind: str | None = None) -> Instrument:
-        """Return an instrument of the catalogue."""
         found = self.state.catalogue.instrument(kind or kind_of(symbol), symbol)
         assert found is not None
         return found
-
-    def set_price(self, symbol: str, price: str | float | Decimal) -> None:
-        """Hold a price from now on."""
-        self.state.prices.set_price(symbol, Decimal(price), self.now)
-
-    def act(self, name: str, **arguments: Any) -> Any:
-        """Control the brokerage by an action."""
-        return self.brokerage.act(name, self.now, **arguments)
 
     # Orders
 
@@ -131,11 +129,9 @@ class Harness:
         return [each.get("code", str(each)) for each in error.get("errors", [error])] if error else []
 
     def preview(self, body: dict[str, Any], account: str | None = None) -> Any:
-        """Return the data of a successful dry-run."""
         return self.data("POST", f"/accounts/{account or self.account}/orders/dry-run", body, 201)
 
     def place(self, body: dict[str, Any], account: str | None = None) -> str:
-        """Submit an order and return its identifier."""
         return str(self.data("POST", f"/accounts/{account or self.account}/orders", body, 201)["order"]["id"])
 
     def trade(self, body: dict[str, Any], account: str | None = None, seconds: float = 10) -> str:
@@ -145,26 +141,21 @@ class Harness:
         return identifier
 
     def cancel(self, identifier: str) -> Response:
-        """Request the cancellation of an order of the first account."""
         return self.ask("DELETE", f"/accounts/{self.account}/orders/{identifier}")
 
     def order(self, identifier: str, account: str | None = None) -> dict[str, Any]:
-        """Return an order from the account's list."""
         rows = self.rows(f"/accounts/{account or self.account}/orders?per-page=200")
         (found,) = [row for row in rows if str(row["id"]) == identifier]
         return dict(found)
 
     def status(self, identifier: str, account: str | None = None) -> str:
-        """Return the status of an order."""
         return str(self.order(identifier, account)["status"])
 
     def fills(self, identifier: str) -> list[tuple[Decimal, Decimal]]:
-        """Return quantity and price of each fill of an order."""
         found = [fill for each in self.order(identifier)["legs"] for fill in each["fills"]]
         return [(Decimal(str(fill["quantity"])), Decimal(fill["fill-price"])) for fill in found]
 
     def complex_target(self, kind: str) -> str:
-        """Return the path of the complex order of a type."""
         return f"/accounts/{self.accounts[1]}/complex-orders/{self.sim.complex_order_ids[kind]}"
 
     def complex_order(self, kind: str) -> dict[str, Any]:
@@ -172,28 +163,23 @@ class Harness:
         return dict(self.data("GET", self.complex_target(kind), operation="complex_orders.get"))
 
     def history(self, identifier: str) -> list[str]:
-        """Return every status that an order had, from the ledger."""
         return [event.after for event in self.brokerage.ledger.events if event.order_id == identifier]
 
     # Alerts
 
     def alert(self, operator: str = ">", threshold: str = "250.00", **change: Any) -> str:
-        """Create a quote alert and return its identifier."""
         body = {"field": "Last", "operator": operator, "symbol": "AAPL", "threshold": threshold, **change}
         return str(self.data("POST", "/quote-alerts", body, 201)["alert-external-id"])
 
     # Backtests
 
     def backtest(self, **change: Any) -> str:
-        """Create a backtest and return its identifier."""
         response = self.ask("POST", "/backtester/backtests", strategy(**change))
         assert response.status in (200, 201), response.body
         return str(json.loads(response.body)["id"])
 
 
 class Peer:
-    """Client of one stream of a brokerage."""
-
     def __init__(self, harness: Harness, path: str) -> None:
         self.harness = harness
         self.session: Any = harness.brokerage.streams.open(path, harness.now)
@@ -213,7 +199,6 @@ CALL, HIGHER_CALL = "AAPL  260717C00200000", "AAPL  260717C00210000"
 
 
 def kind_of(symbol: str) -> str:
-    """Return the instrument type of a symbol."""
     if symbol.startswith("."):
         return "Future Option"
     if symbol.startswith("/"):
@@ -224,7 +209,6 @@ def kind_of(symbol: str) -> str:
 
 
 def leg(symbol: str = "AAPL", quantity: str | None = "10", action: str = "Buy to Open", kind: str | None = None) -> Any:
-    """Build a leg of an order body."""
     fields = {"symbol": symbol, "instrument-type": kind or kind_of(symbol), "action": action, "quantity": quantity}
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -236,7 +220,6 @@ def limit(price: str = "100.00", *legs: Any, effect: str = "Debit", **more: Any)
 
 
 def market(*legs: Any, **more: Any) -> dict[str, Any]:
-    """Build a market order body."""
     terms = {"order-type": "Market", "time-in-force": "Day", "legs": list(legs) or [leg()]}
     return {**terms, **{name.replace("_", "-"): value for name, value in more.items()}}
 

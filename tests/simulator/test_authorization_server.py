@@ -8,9 +8,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 from brokerage_async.simulator import Simulator
-from brokerage_async.simulator.authorization_server import LIFETIME, QUOTE_TOKEN_LIFETIME, QuoteTokens
-from brokerage_async.simulator.keyed_random import KeyedRandom
-from brokerage_async.simulator.trading.accounts import Customer
+from brokerage_async.simulator.authorization_server import LIFETIME
 from tests.simulator.harness import Harness
 from tests.tables import for_each
 
@@ -62,7 +60,6 @@ def test_new_client_secret_revokes_every_grant(harness: Harness) -> None:
 
 
 def asked(harness: Harness, **change: str) -> str:
-    """Return the query of a consent page."""
     names = {"client_id": harness.sim.client_id, "redirect_uri": harness.sim.redirect_uri, "response_type": "code"}
     return urlencode(names | change)
 
@@ -169,36 +166,6 @@ def test_incomplete_token_request_is_a_flat_error_and_unknown_fields_are_ignored
     assert (response.status, json.loads(response.body)["error_code"]) == (400, "invalid_request")
     assert harness.ask("POST", "/oauth/token", None, authorization=None).status == 400
     assert harness.ask("POST", "/oauth/token", b"{", authorization=None).status == 400
-
-
-def test_token_endpoint_requires_a_user_agent(harness: Harness) -> None:
-    assert harness.ask("POST", "/oauth/token", {}, user_agent=None, authorization=None).status == 401
-
-
-ONE, OTHER = Customer(1, "one"), Customer(2, "other")
-
-
-def test_token_stands_for_its_customer_until_it_expires() -> None:
-    tokens = QuoteTokens(KeyedRandom(0))
-    first, second = tokens.issue(ONE, 0.0), tokens.issue(OTHER, 10.0)
-    assert first != second
-    assert (tokens.identify(first, 20.0), tokens.identify(second, 20.0)) == (ONE, OTHER)
-    assert tokens.identify(first, QUOTE_TOKEN_LIFETIME) is None
-    assert tokens.identify(second, QUOTE_TOKEN_LIFETIME) == OTHER
-    assert tokens.identify("nonsense", 0.0) is None
-    tokens = QuoteTokens(KeyedRandom(0))
-    for day in range(50):
-        tokens.issue(ONE, day * QUOTE_TOKEN_LIFETIME)
-    assert len(tokens._issued) == 1
-
-
-def test_names_and_complex_orders_are_those_that_the_service_serves(harness: Harness) -> None:
-    assert len(harness.sim.account_numbers) == 3
-    assert harness.ask("GET", f"/customers/{harness.sim.customer_id}").status == 200
-    for kind, identifier in harness.sim.complex_order_ids.items():
-        assert str(harness.complex_order(kind)["id"]) == identifier
-    harness.sim.complex_order_ids.clear()
-    assert harness.sim.complex_order_ids  # a copy was cleared
 
 
 def test_names_and_secrets_follow_seed_and_environment() -> None:

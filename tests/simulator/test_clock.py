@@ -1,14 +1,11 @@
-"""Simulated time, scheduled events and random values by key."""
+"""Simulated time and scheduled events."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from brokerage_async.simulator.clock import DEFAULT_START, Clock, EventQueue
-from brokerage_async.simulator.keyed_random import KeyedRandom, key_of
 from tests.loops import VirtualLoop, run_in
 
 
@@ -86,17 +83,6 @@ def test_invalid_speed_raises() -> None:
             Clock().speed = speed
 
 
-@given(st.lists(st.floats(0, 100), max_size=30))
-def test_events_run_in_order_of_time(times: list[float]) -> None:
-    event_queue = EventQueue()
-    seen: list[float] = []
-    for time in times:
-        event_queue.at(time, seen.append)
-    event_queue.run(100)
-    assert seen == sorted(times)
-    assert event_queue.next_due is None
-
-
 def test_events_run_at_their_time_with_what_they_schedule_unless_cancelled() -> None:
     event_queue = EventQueue()
     seen: list[float] = []
@@ -115,28 +101,3 @@ def test_events_run_at_their_time_with_what_they_schedule_unless_cancelled() -> 
     assert event_queue.next_due is None
     event_queue.run(2)
     assert seen == []
-
-
-@given(st.integers(), st.lists(st.integers(), min_size=1, max_size=4))
-def test_values_depend_on_seed_and_keys_only(seed: int, keys: list[int]) -> None:
-    first, second = KeyedRandom(seed), KeyedRandom(seed)
-    second.unit(1, 2, 3)
-    assert first.unit(*keys) == second.unit(*keys)
-    assert 0 <= first.unit(*keys) < 1
-    assert 2.0 <= first.between(2.0, 3.0, *keys) < 3.0
-    assert 0 <= first.below(7, *keys) < 7
-
-
-def test_values_differ_by_seed_and_key_order_and_spread() -> None:
-    assert KeyedRandom(1).bits(1) != KeyedRandom(2).bits(1)
-    assert KeyedRandom(1).bits(1, 2) != KeyedRandom(1).bits(2, 1)
-    assert len({KeyedRandom(1).hex_digits(32, n) for n in range(100)}) == 100
-    assert len(KeyedRandom(1).hex_digits(40, 1)) == 40
-    random = KeyedRandom(3)
-    counts = [0] * 10
-    for n in range(10_000):
-        counts[random.below(10, n)] += 1
-    assert max(counts) < 1_200
-    assert min(counts) > 800
-    assert key_of("AAPL") == 3_060_094_812
-    assert key_of("AAPL") != key_of("MSFT")

@@ -1,14 +1,12 @@
 import asyncio
-import json
 
 import pytest
 
 from brokerage_async import errors, tickets
 from brokerage_async.protocol.request import Request
 from brokerage_async.simulator import Simulator, faults
-from brokerage_async.simulator.faults import ConnectionAction, FaultPlan, parse
-from tests.simulator.harness import Harness, limit, market
-from tests.tables import for_each
+from brokerage_async.simulator.faults import FaultPlan, parse
+from tests.simulator.harness import Harness, limit
 
 
 def test_faults_are_taken_in_order_by_method_and_path() -> None:
@@ -37,46 +35,13 @@ def test_parse_unknown_fault_lists_the_known_ones() -> None:
             parse(text)
 
 
-@for_each(
-    "text, status, processed, connection_action",
-    [
-        ("refuse", None, False, ConnectionAction.REFUSE),
-        ("status(503)", 503, False, ConnectionAction.DELIVER),
-        ("after_status(503)", 503, True, ConnectionAction.DELIVER),
-        ("html(502)", 502, False, ConnectionAction.DELIVER),
-        ("after_html(502)", 502, True, ConnectionAction.DELIVER),
-        ("drop_before", None, False, ConnectionAction.DROP),
-        ("drop_after", 201, True, ConnectionAction.DROP),
-        ("hang", None, False, ConnectionAction.HANG),
-        ("hang_after", 201, True, ConnectionAction.HANG),
-        ("truncate", 201, True, ConnectionAction.TRUNCATE),
-        ("garbage", 201, True, ConnectionAction.DELIVER),
-        ("rate_limited", 429, False, ConnectionAction.DELIVER),
-        ("unauthorized", 401, False, ConnectionAction.DELIVER),
-        ("delay(0.5)", 201, True, ConnectionAction.DELIVER),
-        ("delay_after(2)", 201, True, ConnectionAction.DELIVER),
-    ],
-)
-def test_fault_decides_processing_and_response(
-    text: str, status: int | None, processed: bool, connection_action: ConnectionAction
-) -> None:
-    harness = Harness().login()
-    url = f"http://simulator.invalid/accounts/{harness.account}/orders"
-    body = json.dumps(market(external_identifier="x")).encode()
-    request = Request(method="POST", url=url, headers=harness.headers, body=body)
-    served = harness.brokerage.serve(request, harness.now, parse(text))
-    assert parse(text).name == text
-    assert served.connection_action is connection_action
-    assert served.record.status == status
-    assert (served.record.fault, served.record.operation) == (text, "orders.submit")
-    assert served.record.processed is processed
-    assert len(harness.sim.ledger.orders(external_identifier="x")) == processed
-
-
 def test_body_replaces_the_real_one_and_handle_takes_no_fault(harness: Harness) -> None:
     request = Request(method="GET", url="http://simulator.invalid/watchlists", headers=harness.headers)
     served = harness.brokerage.serve(request, harness.now, faults.body(b"{}"))
     assert (served.response.status, served.response.body) == (200, b"{}")
+    for text in ("refuse", "status(503)", "delay(0.5)"):
+        served = harness.brokerage.serve(request, harness.now, parse(text))
+        assert (parse(text).name, served.record.fault) == (text, text)
     harness.sim.faults.add("*", ".", "status(503)", times=None)
     assert harness.place(limit())
 

@@ -1,24 +1,23 @@
 """Every request gets a documented response, whatever it contains."""
 
-import copy
 import json
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brokerage_async._generated.operations import OPERATIONS, REQUEST_MODELS
-from brokerage_async.protocol.request import encode_path
-from tests.simulator.harness import Harness, leg, limit, option_leg, strategy
+from brokerage_async._generated.operations import OPERATIONS
+from tests.simulator.harness import Harness, limit
+from tests.simulator.test_vectors import NOT_AN_EQUITY, START, translated
+from tests.vectors import EXCHANGES
 
-HARNESS = Harness(environment="production", equities=40, equity_options=40, chain_rows=10).login()
-ORDER = HARNESS.place(limit(time_in_force="GTC"), HARNESS.accounts[1])
+HARNESS = Harness(environment="production", start=START, equities=40, chain_rows=10).login()
+SAMPLES = {one.operation: translated(one, HARNESS) for one in EXCHANGES if str(one) != NOT_AN_EQUITY}
+"""Target and body of a request that succeeds, by operation."""
 
 STATUSES = {200, 201, 204, 400, 401, 403, 404, 422}
-
-BACKTEST = HARNESS.backtest()
 
 atoms = (
     st.none()
@@ -34,41 +33,8 @@ json_values = st.recursive(
     max_leaves=6,
 )
 
-VALID: dict[str, Any] = {
-    "price": "100.00",
-    "price-effect": "Debit",
-    "order-type": "Limit",
-    "time-in-force": "GTD",
-    "gtc-date": "2026-06-12",
-    "rules": {"route-after": "2026-06-10T15:00:00Z", "conditions": [{"symbol": "MSFT", "threshold": "1"}]},
-    "legs": [leg(), leg("AAPL  260717C00200000", "1", "Sell to Open")],
-    "account-number": HARNESS.account,
-    "underlying-symbol": "AAPL",
-    "underlying-instrument-type": "Equity",
-    "name": "n",
-    "watchlist-entries": [{"symbol": "AAPL"}],
-    "field": "Last",
-    "operator": ">",
-    "symbol": "AAPL",
-    "threshold": "1",
-    "ratio-price-threshold": "0.5",
-    "grant_type": "refresh_token",
-    "client_secret": HARNESS.sim.client_secret,
-    "refresh_token": HARNESS.sim.refresh_token,
-}
-
-RELATIVE = {"strikeSelection": "percentageOTMRelative", "percentageOTM": 0.1, "strikeRelativeLeg": 0}
-
-ELSEWHERE: dict[str, Any] = {
-    **strategy(option_leg(symbol=leg()["symbol"]), option_leg(symbol="AAPL  260717C00200000", **RELATIVE)),
-    "underlying": "AAPL",
-    "startTime": "2026-06-08T14:00:00Z",
-}
-"""Fields of bodies for the backtester."""
-
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Return the path of every value in a body."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [at, *(found for key, one in inner for found in places(one, (*at, key)))]
 
@@ -77,23 +43,23 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 @settings(max_examples=25)
 @given(data=st.data())
 def test_operation_with_arbitrary_values_responds(name: str, data: st.DataObject) -> None:
-    operation = OPERATIONS[name]
-    known = {"account_number": HARNESS.accounts[1], "customer_id": "me", "symbol": "AAPL"}
-    known["id"] = ORDER if operation.host is None else BACKTEST
-    values: dict[str, object] = {}
-    query: list[tuple[str, str]] = []
-    for parameter in operation.parameters:
-        if parameter.location == "path":
-            usual = known.get(parameter.wire, "x")
+    operation, (target, body) = OPERATIONS[name], SAMPLES[name]
+    path, _, query = target.partition("?")
+    segments, names = path.split("/"), operation.path.split("/")
+    for number, part in enumerate(reversed(names), 1):
+        if part.startswith("{") and data.draw(st.booleans()):
             other = st.text(min_size=1, max_size=6).filter(lambda text: text.strip("."))
-            values[parameter.wire] = data.draw(st.just(usual) | other)
-        elif data.draw(st.booleans()):
-            query.append((parameter.wire, data.draw(st.sampled_from(GUESSES[parameter.kind]) | st.text(max_size=6))))
-    host = "" if operation.host is None else f"/{operation.host}"
-    target = f"{host}{encode_path(operation.path, values)}?{urlencode(query)}"
-    response = HARNESS.ask(operation.method, target, changed_body(operation, data))
+            segments[-number] = quote(data.draw(other), safe="")
+    more = [
+        (one.wire, data.draw(st.sampled_from(GUESSES[one.kind]) | st.text(max_size=6)))
+        for one in operation.parameters
+        if one.location == "query" and data.draw(st.booleans())
+    ]
+    kept = query if data.draw(st.booleans()) else ""
+    asked = f"{'/'.join(segments)}?{kept}&{urlencode(more)}"
+    response = HARNESS.ask(operation.method, asked, changed(body, data))
     assert response.status in STATUSES
-    if response.status != 204:
+    if response.status != 204 and (name, response.status) != ("backtests.logs", 200):
         json.loads(response.body)
 
 
@@ -108,13 +74,10 @@ GUESSES = {
 }
 
 
-def changed_body(operation: Any, data: st.DataObject) -> bytes | None:
-    """Return a nearly valid body."""
-    if operation.body is None:
+def changed(valid: bytes | None, data: st.DataObject) -> bytes | None:
+    if valid is None:
         return None
-    valid = VALID if operation.host is None else ELSEWHERE
-    fields = {field.wire for field in REQUEST_MODELS[operation.body].fields}
-    body: Any = copy.deepcopy({key: value for key, value in valid.items() if key in fields})
+    body: Any = json.loads(valid)
     for _ in range(data.draw(st.integers(0, 2))):
         *path, last = data.draw(st.sampled_from([place for place in places(body) if place] or [("x",)]))
         inner = body
@@ -142,21 +105,13 @@ def test_accepted_orders_reach_a_terminal_status(data: st.DataObject) -> None:
     targets = {"orders.submit": f"/accounts/{harness.account}/orders", "quote_alerts.create": "/quote-alerts"}
     for _ in range(data.draw(st.integers(1, 6))):
         for name, target in targets.items():
-            body = changed_body(OPERATIONS[name], data)
+            body = changed(SAMPLES[name][1], data)
             assert harness.ask("POST", target, body).status in STATUSES
         harness.wait(data.draw(st.floats(0, 4 * 3600)))
         harness.login()
     harness.wait(7 * 86400)
     for order in harness.state.order_store.of([harness.own()]):
         assert order.is_terminal or order.terms.time_in_force.startswith(("GTC", "GTD"))
-
-
-def test_condition_with_null_field_is_refused(harness: Harness) -> None:
-    condition = {"symbol": "AAPL", "threshold": "1", "comparator": "gte", "action": "route"}
-    for name in ("symbol", "threshold", "comparator", "action", "indicator"):
-        body = limit(rules={"conditions": [{**condition, name: None}]})
-        error = harness.error("POST", f"/accounts/{harness.account}/orders", body)
-        assert f"rules.conditions[0].{name} must be" in str(error)
 
 
 def test_extreme_dates_are_handled(harness: Harness) -> None:

@@ -52,6 +52,8 @@ def test_restarted_simulator_has_the_same_books_clock_and_ledger(tmp_path: Path)
         async with sim.client() as client:
             await trade(client, sim.account_numbers[0])
             kept = await books(client, sim.account_numbers[0])
+        sim.set_price("MSFT", 99)
+        sim.expire_tokens()
         # the process ends here without closing anything
         sim._file.close()
         return kept, sim.clock.now(), sim.ledger.history()
@@ -59,6 +61,7 @@ def test_restarted_simulator_has_the_same_books_clock_and_ledger(tmp_path: Path)
     async def second() -> tuple[Any, ...]:
         sim = simulator(tmp_path / "state", start=sim_start)
         now, history = sim.clock.now(), sim.ledger.history()
+        assert sim.price("MSFT") == 99
         async with sim.client() as client:
             shown = await books(client, sim.account_numbers[0])
             await trade(client, sim.account_numbers[0])
@@ -70,29 +73,6 @@ def test_restarted_simulator_has_the_same_books_clock_and_ledger(tmp_path: Path)
     again = run_in(VirtualLoop(), second())
     assert again == (kept, now, history.replace('"delivered": true', '"delivered": null'))
     assert {str(order.status) for order in kept[0]} == {"Filled", "Live", "Cancel Requested"}
-
-
-def test_actions_are_repeated_at_their_times(tmp_path: Path) -> None:
-    async def first() -> str:
-        sim = simulator(tmp_path / "state")
-        sim.set_price("AAPL", "77.50")
-        async with sim.client() as client:
-            await client.orders.submit(sim.account_numbers[0], tickets.limit(buy_to_open("AAPL", 5), price="77.50"))
-            await asyncio.sleep(60)
-            sim.set_price("AAPL", "99")
-            sim.expire_tokens()
-            sim.revoke()
-        sim._file.close()
-        return sim.ledger.history()
-
-    history = run_in(VirtualLoop(), first())
-    sim = simulator(tmp_path / "state")
-    sim.settle()
-    assert sim.price("AAPL") == 99
-    assert sim.brokerage.state.authorization_server.personal.revoked
-    assert [order.status for order in sim.ledger.orders(account_number=sim.account_numbers[0])] == ["Filled"]
-    assert '"after": "Filled"' in history
-    sim._file.close()
 
 
 def test_other_options_raise(tmp_path: Path) -> None:
@@ -134,7 +114,6 @@ def test_file_of_another_kind_raises(tmp_path: Path) -> None:
 
 
 def used_file(path: Path) -> Path:
-    """Write a state file with one action."""
     path.unlink(missing_ok=True)
     sim = simulator(path)
     sim.set_price("AAPL", 5)

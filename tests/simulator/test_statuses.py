@@ -27,7 +27,6 @@ SERVED = [name for name in OPERATIONS if hasattr(HANDLERS.get(name.partition("."
 
 @functools.cache
 def named() -> dict[str, set[int]]:
-    """Return the error statuses that the schema names, by operation."""
     methods = [
         one
         for content in schema_files().values()
@@ -42,8 +41,6 @@ def named() -> dict[str, set[int]]:
 
 
 class Abuse:
-    """Requests of one operation, each with something wrong."""
-
     def __init__(self, operation: Operation[Any], make: Callable[..., Harness] = Harness) -> None:
         self.operation = operation
         self.harness = make(environment="production", equities=20, equity_options=20, chain_rows=20).login()
@@ -67,7 +64,6 @@ class Abuse:
         return [parameter for parameter in self.operation.parameters if parameter.location == "query"]
 
     def statuses(self) -> Iterator[int]:
-        """Send the requests and yield the statuses of all answers."""
         yield self.ask(user_agent=None)
         yield self.ask(user_agent="nameless")
         yield self.ask(accept_version="20200101")

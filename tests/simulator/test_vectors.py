@@ -98,7 +98,6 @@ def translated(exchange: Exchange, harness: Harness) -> tuple[str, bytes | None]
 
 
 def first_symbol(harness: Harness, target: str) -> str:
-    """Return the first symbol of a list, as a segment of a path."""
     return quote(harness.rows(target)[0]["symbol"], safe="")
 
 
@@ -128,8 +127,8 @@ OF_THE_POOR = {"an order that fails its checks, one entry per problem", "data an
 CAUSES: dict[str, Callable[[Harness], Any]] = {
     "an expired token": lambda here: here.wait(900),
     "a scope that does not cover placing orders": lambda here: here.login(scope="read"),
-    "a terminal order cannot be cancelled": lambda here: here.act(
-        "expire_order", order_id=here.sim.ledger.orders(account_number=here.account)[-1].order_id
+    "a terminal order cannot be cancelled": lambda here: here.sim.expire_order(
+        here.sim.ledger.orders(account_number=here.account)[-1].order_id
     ),
     "too many requests, no headers at all": lambda here: setattr(here.sim, "rate_limit", 0),
     "a revoked grant, flat": lambda here: here.sim.revoke(),

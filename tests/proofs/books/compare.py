@@ -26,7 +26,6 @@ class Check:
     differences: list[str] = attrs.field(factory=list)
 
     def same(self, what: str, shown: object, computed: object) -> None:
-        """Compare a figure of the service with the computed one."""
         self.compared += 1
         if shown != computed:
             self.differences.append(f"{what}: the service shows {shown}, computed {computed}")
@@ -73,7 +72,6 @@ def fills_of(order: models.Order) -> Iterator[Fill]:
 
 
 def check_orders(orders: Iterable[models.Order], check: Check) -> None:
-    """Compare the quantities of every leg with its fills."""
     for order in orders:
         for leg in order.legs or ():
             filled = sum((known(fill.quantity) for fill in leg.fills or ()), ZERO)
@@ -134,7 +132,6 @@ def check_expiration(row: models.Transaction, book: Book, check: Check) -> None:
 
 
 def execution_of(row: models.Transaction) -> Fill:
-    """Return the execution of a position from before the first order, or of one that has expired."""
     assert row.order_id is None, f"{row.id} has no fill"
     return Fill(
         exec_id=known(row.exec_id),
@@ -246,7 +243,6 @@ async def check_history(
 
 
 def signed(row: Any, name: str) -> Decimal:
-    """Return an amount with the sign of its effect."""
     amount = getattr(row, name) or ZERO
     return -amount if getattr(row, f"{name}_effect") is models.PriceEffect.DEBIT else amount
 

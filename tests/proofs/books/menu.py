@@ -33,7 +33,6 @@ class Menu:
 
 
 async def menu_of(client: Client) -> Menu:
-    """Return the menu, read from the instruments of the service."""
     equities = [one async for one in client.instruments.equities(symbols=SHARES)]
     invented = [one async for one in client.instruments.equities(per_page=60) if "Holdings" in known(one.description)]
     futures = [one async for one in client.instruments.futures(product_codes=PRODUCTS)]
@@ -71,7 +70,6 @@ def near(options: Iterable[Any]) -> Iterator[Any]:
 
 
 def fact(kind: str, row: Any, multiplier: Decimal = Decimal(1)) -> Fact:
-    """Return the fact of an instrument that is its own underlying."""
     return Fact(symbol=row.symbol, kind=kind, underlying=row.symbol, multiplier=multiplier)
 
 
@@ -115,6 +113,5 @@ async def prices_of(client: Client, facts: Iterable[Fact]) -> dict[str, Decimal]
 
 
 def known(value: T | None) -> T:
-    """Return a value that the service must have sent."""
     assert value is not None
     return value

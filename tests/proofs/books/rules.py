@@ -25,7 +25,6 @@ def equity_margin_rate(kind: str) -> Decimal:
 
 
 def fees_of(kind: str, underlying: str, action: str, quantity: Decimal, price: Decimal) -> dict[str, Decimal]:
-    """Return the fees of one fill, by the name of their field."""
     if kind == "Equity":
         sold = quantity if action.startswith("Sell") else Decimal(0)
         fees = [mills(sold * Decimal("0.000166")), mills(quantity * Decimal("0.0008")), Decimal(0), Decimal(0)]
@@ -40,7 +39,6 @@ def fees_of(kind: str, underlying: str, action: str, quantity: Decimal, price: D
 
 
 def mills(amount: Decimal) -> Decimal:
-    """Return an amount to the tenth of a cent."""
     return amount.quantize(Decimal("0.001"), ROUND_HALF_EVEN)
 
 

@@ -6,8 +6,6 @@ import itertools
 from collections import Counter
 from collections.abc import Sequence
 
-import attrs
-
 from brokerage_async import Client, errors
 from brokerage_async.simulator import Simulator
 from tests.loops import on_virtual_time
@@ -17,25 +15,16 @@ from .menu import Menu, known, menu_of
 from .trader import Trader
 
 CASH = 50_000_000
-CHECK_EVERY = 500
 SETTLED = 30.0
 ATTEMPTS = 10
 
 
-@attrs.frozen
-class Result:
-    """Outcome of a seed."""
-
-    orders: int
-    counts: Counter[str]
-    fills: int
-    compared: int
-    differences: tuple[str, ...]
-
-
 @on_virtual_time
-async def trade(orders: int, seed: int, check_every: int = CHECK_EVERY) -> Result:
-    """Place ``orders`` orders and compare all books, after every few steps and at the end."""
+async def play(seed: int, orders: int = 5_000, check_every: int = 500) -> Counter[str]:
+    """Place orders of a seed, replacements included, and compare all books every few steps and at the end.
+
+    Return what happened. AssertionError: figures differ.
+    """
     sim = Simulator("production", seed=seed, equities=60, equity_options=5_000, chain_rows=1_200, cash=CASH)
     check = Check()
     async with sim.client() as client:
@@ -50,11 +39,11 @@ async def trade(orders: int, seed: int, check_every: int = CHECK_EVERY) -> Resul
                 break
         await _end_all(client, sim.account_numbers)
         fills = await _check(client, sim.account_numbers, menu, trader, check)
-    return Result(trader.orders, trader.counts, fills, check.compared, tuple(check.differences))
+    assert not check.differences, "\n".join(check.differences[:50])
+    return trader.counts + Counter({"fills": fills, "figures compared": check.compared})
 
 
 async def _check(client: Client, accounts: Sequence[str], menu: Menu, trader: Trader, check: Check) -> int:
-    """Compare the books of accounts and return the number of fills."""
     owned = {known(one.account).account_number: known(one.account) for one in await client.accounts.list("me")}
     return sum([await check_account(client, owned[number], menu, trader.reserved, check) for number in accounts])
 

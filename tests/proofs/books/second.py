@@ -18,8 +18,6 @@ ZERO = Decimal(0)
 
 @attrs.frozen(kw_only=True)
 class Fact:
-    """What the service says of an instrument."""
-
     symbol: str
     kind: str
     underlying: str
@@ -31,8 +29,6 @@ class Fact:
 
 @attrs.frozen(kw_only=True)
 class Fill:
-    """One execution of a leg."""
-
     exec_id: str
     order_id: str
     at: datetime
@@ -43,7 +39,6 @@ class Fill:
 
     @property
     def bought(self) -> Decimal:
-        """Quantity, negative when sold."""
         return self.quantity if self.action.startswith("Buy") else -self.quantity
 
 
@@ -128,7 +123,6 @@ class Book:
     # Values at market prices
 
     def worth(self, symbol: str, price: Decimal) -> Fraction:
-        """Return the value of a position: for a future, its open gain."""
         held, fact = self.holdings[symbol], self.facts[symbol]
         cost = held.average if fact.kind == "Future" else Fraction(0)
         return Fraction(held.quantity) * (Fraction(price) - cost) * Fraction(fact.multiplier)
@@ -137,7 +131,6 @@ class Book:
         return cents_of(Fraction(self.cash) + sum(self.worth(symbol, marks[symbol]) for symbol in self.holdings))
 
     def requirement(self, marks: Mapping[str, Decimal]) -> Decimal:
-        """Return the margin that all positions require."""
         groups: dict[str, list[str]] = {}
         for symbol in self.holdings:
             groups.setdefault(self.facts[symbol].underlying, []).append(symbol)
@@ -188,7 +181,6 @@ class Book:
 
 
 def day_of(at: datetime) -> date:
-    """Return the day of a time in New York."""
     return at.astimezone(NEW_YORK).date()
 
 

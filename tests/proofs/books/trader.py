@@ -37,11 +37,9 @@ class Trader:
 
     @property
     def orders(self) -> int:
-        """Number of orders that were accepted, replacements included."""
         return self.counts["accepted"] + self.counts["replaced"]
 
     async def step(self) -> None:
-        """Do one thing, then wait."""
         rng = self._rng
         act = rng.choices((self.place, self.replace, self.cancel, self.move_price), (70, 14, 10, 6))[0]
         try:
@@ -53,7 +51,6 @@ class Trader:
     # Acts
 
     async def place(self, account: str) -> None:
-        """Submit a new order."""
         legs = self.legs(account)
         order = await self.order(legs)
         placed = await self._client.orders.submit(account, order)
@@ -102,7 +99,6 @@ class Trader:
     # Orders
 
     def legs(self, account: str) -> list[NewOrderLeg]:
-        """Return the legs of an order: one instrument, or several options of one underlying."""
         menu, rng = self._menu, self._rng
         kind = rng.choices(("shares", "option", "spread", "futures", "coins"), (30, 20, 20, 18, 12))[0]
         if kind == "spread":
@@ -131,7 +127,6 @@ class Trader:
         return (tickets.buy_to_open if buys else tickets.sell_to_open)(symbol, quantity)
 
     async def order(self, legs: list[NewOrderLeg]) -> NewOrder:
-        """Return an order of some type for the legs, at or away from the market."""
         rng, facts = self._rng, [self._menu.facts[leg.symbol] for leg in legs]
         kind = rng.choices(("limit", "market", "stop", "stop limit", "notional"), (55, 20, 10, 5, 10))[0]
         marks = await prices_of(self._client, facts)
@@ -157,7 +152,6 @@ class Trader:
         return tickets.market(leg)
 
     def limit(self, legs: list[NewOrderLeg], marks: dict[str, Decimal], force: TimeInForce) -> NewOrder:
-        """Return a limit order, mostly at a price that can trade."""
         away = Decimal(self._rng.choice(("0.03", "0.01", "0.01", "0.003", "-0.004", "-0.05")))
         if len(legs) == 1:
             side = 1 if legs[0].action.startswith("Buy") else -1
@@ -183,6 +177,5 @@ def taken(placed: models.PlacedOrderResponse) -> Decimal:
 
 
 def rounded(price: Decimal) -> Decimal:
-    """Return a price to the cent, or to four places below two dollars."""
     places = Decimal("0.01") if price >= 2 else Decimal("0.0001")
     return max(price.quantize(places, ROUND_HALF_UP), places)

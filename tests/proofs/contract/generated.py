@@ -49,7 +49,6 @@ def access_token(simulator: Simulator) -> str:
 
 
 async def run(simulator: Simulator, token: str, folder: Path, *, examples: int, seed: int) -> int:
-    """Run schemathesis and return its exit code."""
     file = folder / "openapi.json"
     file.write_text(json.dumps(document(simulator)), "utf-8")
     process = await asyncio.create_subprocess_exec(

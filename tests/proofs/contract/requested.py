@@ -80,18 +80,13 @@ class ServedHarness(Harness):
         self.headers = {"User-Agent": USER_AGENT}
         self._loop, self._contract = loop, contract
         self._http = requests.Session()
-        loop.call(self._start)
-
-    async def _start(self) -> None:
-        self.sim.clock.speed = 0
-        await self.sim.__aenter__()
+        loop.call(self.sim.__aenter__)
 
     def stop(self) -> None:
         self._http.close()
         self._loop.call(self.sim.__aexit__, None, None, None)
 
     def ask(self, method: str, target: str, body: Any = None, **headers: str | None) -> Response:
-        """Send one request over HTTP, and check its answer."""
         changed = {name.replace("_", "-").title(): value for name, value in headers.items()}
         sent = {"Accept": None, "Accept-Encoding": None, "User-Agent": None, **self.headers, **changed}
         content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
@@ -114,14 +109,11 @@ class ServedHarness(Harness):
         return self._http.send(request, timeout=30, allow_redirects=False)
 
     def wait(self, seconds: float) -> None:
-        """Advance the time and run everything that is due."""
-        self.now += seconds
         self._loop.call(self.sim.clock.advance, seconds)
         self._loop.call(self.sim.settle)
 
 
 def run() -> Contract:
-    """Make all requests, and return what became of them."""
     contract = Contract()
     with ThreadLoop() as loop:
         for exchange in EXCHANGES:
@@ -142,7 +134,6 @@ def run() -> Contract:
 
 @contextlib.contextmanager
 def serving(loop: ThreadLoop, contract: Contract) -> Iterator[Callable[..., ServedHarness]]:
-    """Yield a factory of harnesses, and stop them afterwards."""
     made: list[ServedHarness] = []
 
     def make(**options: Any) -> ServedHarness:

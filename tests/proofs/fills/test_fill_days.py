@@ -67,7 +67,6 @@ class Day:
 
     @property
     def account(self) -> Any:
-        """The account of the brokerage's books."""
         return self.sim.brokerage.state.accounts.get(self.sim.account_numbers[0])
 
     # Consumer
@@ -146,7 +145,6 @@ class Day:
             self.tally["refused or lost"] += 1
 
     def decide(self, order_id: str) -> None:
-        """Bust or correct a fill."""
         self.sim.settle()
         order = self.sim.brokerage.state.order_store.find(order_id)
         fills = [fill for leg in order.legs for fill in leg.fills] if order is not None else []
@@ -192,7 +190,6 @@ class Day:
                 self.required.add(("average_price", "NVDA"))
 
     def deliver(self) -> None:
-        """Let positions change by other transactions than trades."""
         state, now = self.sim.brokerage.state, self.sim.clock.now()
         for symbol in (*SYMBOLS, "NVDA"):
             stock = state.catalogue.instrument(InstrumentType.EQUITY, symbol)
@@ -200,7 +197,6 @@ class Day:
             state.bookkeeping.receive_deliver(self.account, stock, Decimal(7), Decimal(10), now, kind)
 
     async def break_things(self, until: float) -> None:
-        """Lose, double and delay events and answers."""
         for _ in range(self.chance.randint(0, 12)):
             await asyncio.sleep(self.chance.uniform(0, until / 6))
             self.sim.streams.faults.add(self.chance.choice(["lose", "duplicate", "reorder", "late(7)"]), times=3)

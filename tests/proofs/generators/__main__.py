@@ -7,12 +7,11 @@ from pathlib import Path
 
 from tests.schema.bundle import SOURCE
 
-from . import linters, openapi_generator, pydantic_models, python_client, redoc, typescript
+from . import npm, openapi_generator, pydantic_models, python_client
 from .results import report
 
 
 def main() -> int:
-    """Return the exit code: 0 if every tool understands the whole schema."""
     parser = argparse.ArgumentParser(prog="python -m tests.proofs.generators", description=__doc__)
     parser.add_argument("--node", type=Path, help="folder with the node_modules of the tools from npm")
     tools = parser.parse_args().node
@@ -24,8 +23,8 @@ def main() -> int:
         if shutil.which("java"):
             results += openapi_generator.run(bundle, folder)
         if tools is not None:
-            for tool in (typescript, redoc, linters):
-                results += tool.run(bundle, tools.resolve(), folder)
+            for tool in (npm.typescript, npm.redoc, npm.lint):
+                results += tool(bundle, tools.resolve(), folder)
     return report(results)
 
 

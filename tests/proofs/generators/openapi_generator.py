@@ -22,7 +22,6 @@ PACKAGE = "generated_by_openapi_generator"
 
 
 def run(bundle: Path, folder: Path) -> list[Result]:
-    """Generate the client into ``folder``, and check it."""
     output = folder / PACKAGE
     jar = Path(openapi_generator_cli.__file__).with_name("openapi-generator.jar")
     command = ["java", "-jar", str(jar), "generate", "-g", "python", "-i", str(bundle), "-o", str(output)]
@@ -59,7 +58,6 @@ def refusals(models: Any, bodies: Iterable[Body]) -> Iterable[str]:
 
 
 def is_read(models: Any, schema: dict[str, Any], raw: Any) -> bool:
-    """Return whether a model, or one for each item of a list, reads something."""
     if schema.get("type") == "array":
         return all(is_read(models, schema["items"], item) for item in raw)
     return bool(getattr(models, name_of(schema)).from_dict(raw).to_dict()) if "$ref" in schema else isinstance(raw, str)

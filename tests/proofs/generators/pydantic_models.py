@@ -22,7 +22,6 @@ TOOL = "datamodel-code-generator"
 
 
 def run(bundle: Path, folder: Path) -> list[Result]:
-    """Generate the models into ``folder``, and check them."""
     models = generated(bundle, folder)
     bodies = [*answers(), *requests()]
     return [
@@ -65,7 +64,6 @@ def kind_of(models: ModuleType, schema: dict[str, Any]) -> Any:
 
 
 def refusals(models: ModuleType, bodies: Iterable[Body]) -> Iterable[str]:
-    """Yield every body that the models do not accept, with the reason."""
     for body in bodies:
         kinds = [kind_of(models, each) for each in alternatives(body.schema)]
         try:

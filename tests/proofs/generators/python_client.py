@@ -23,7 +23,6 @@ PACKAGE = "generated_python_client"
 
 
 def run(bundle: Path, folder: Path) -> list[Result]:
-    """Generate the client into ``folder``, and check it."""
     settings = folder / "openapi-python-client.yaml"
     settings.write_text("post_hooks: []\n", "utf-8")  # the generated code is read by programs only
     command = [sys.executable, "-m", "openapi_python_client", "generate", "--path", str(bundle)]

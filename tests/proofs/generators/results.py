@@ -28,7 +28,6 @@ class Result:
 
 
 def typed_rows(tool: str, is_typed: Callable[[str], bool]) -> Result:
-    """Return for which lists a tool has typed rows, by the component of the rows."""
     untyped = tuple(name for name, component in LISTS.items() if not is_typed(component))
     return Result(tool=tool, check="typed rows", total=len(LISTS), problems=untyped)
 
@@ -36,7 +35,6 @@ def typed_rows(tool: str, is_typed: Callable[[str], bool]) -> Result:
 def run_npm(
     tools: Path, name: str, arguments: Iterable[str | Path], *, folder: Path | None = None, check: bool = True
 ) -> str:
-    """Run a program of the tools from npm and return its output."""
     command = [tools / "node_modules" / ".bin" / name, *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=check, timeout=300).stdout
 
@@ -46,7 +44,6 @@ def properties_of(component: str) -> list[str]:
 
 
 def report(results: Iterable[Result]) -> int:
-    """Print every result and problem. Return the exit code."""
     code = 0
     for result in results:
         print(result.line, *result.problems, sep="\n  ")

@@ -13,12 +13,10 @@ ENVIRONMENTS = ("production", "sandbox")
 
 
 def absolute(path: str) -> Path:
-    """Return a path that Node can resolve from anywhere."""
     return Path(path).resolve()
 
 
 async def main() -> int:
-    """Return the exit code: 0 if every covered call passes."""
     parser = argparse.ArgumentParser(prog="python -m tests.proofs.interop", description=__doc__)
     parser.add_argument("--javascript", type=absolute, help="folder with the node_modules of the JavaScript client")
     parser.add_argument("--page", type=Path, help="page to write")

@@ -44,7 +44,6 @@ async def node(script: Path, folder: Path, settings: Mapping[str, Any]) -> Async
 
 
 def settings_of(simulator: Simulator) -> dict[str, Any]:
-    """Return what the script needs to know."""
     catalogue = simulator.brokerage.state.catalogue
     return {
         "baseUrl": simulator.base_url,

@@ -33,7 +33,6 @@ MARKET = ("Quote", "Trade", "Summary", "Profile", "Greeks", "Underlying", "Candl
 
 
 async def main(folder: Path) -> int:
-    """Run both streamers. Return the exit status."""
     found: dict[tuple[str, str], Any] = {}
     wanted = [("account", name) for name in (*ANSWERS, *EVENTS)] + [("quotes", name) for name in MARKET]
     without = ["candle_history_contract"]  # the SDK asks for candles under contract AUTO, without a history
@@ -67,7 +66,6 @@ def described(data: Mapping[str, Any]) -> str:
 
 
 async def act(simulator: Simulator, client: Client) -> None:
-    """Cause an event of each type."""
     account = simulator.account_numbers[0]
     await client.orders.submit(account, buy("AAPL", 3))
     await asyncio.sleep(3)
@@ -82,7 +80,6 @@ async def act(simulator: Simulator, client: Client) -> None:
 
 
 def settings_of(simulator: Simulator) -> dict[str, Any]:
-    """Return what the script needs to know."""
     return {
         "baseUrl": simulator.base_url,
         "accountStreamerUrl": simulator.streamer_url,

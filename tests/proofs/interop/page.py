@@ -45,7 +45,6 @@ UNEXPLAINED = "which is not in the schema"
 
 
 def page(clients: Iterable[Sequence[ClientRun]]) -> str:
-    """Return the whole page. Each client has its runs by environment."""
     return "\n".join([INTRODUCTION, *(f"{table(runs)}\n" for runs in clients)])
 
 

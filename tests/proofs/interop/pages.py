@@ -52,7 +52,6 @@ def theirs(page: Path) -> list[str]:
 
 
 def called() -> frozenset[str]:
-    """Return the calls that the report lists, without their variants."""
     found = re.findall(
         r"^\| `([\w.]+)[^`]*` \|", (DOCS / "reference" / "reports" / "interop.md").read_text("utf-8"), re.MULTILINE
     )
@@ -74,7 +73,6 @@ def unresolved(names: list[str]) -> list[str]:
 
 
 async def run(block: str) -> int:
-    """Run a program of theirs against a simulator, and return its exit code."""
     async with Simulator(environment="production", equities=600) as simulator:
         environ = {**os.environ, **simulator.environ, "NO_PROXY": "127.0.0.1"}
         program = await asyncio.create_subprocess_exec(sys.executable, "-c", _PRELUDE + block, env=environ)
@@ -82,7 +80,6 @@ async def run(block: str) -> int:
 
 
 def main() -> int:
-    """Run the command. Return 1 if a program fails or a name is missing."""
     blocks = [block for page in PAGES for _, mark, block in every_block(page) if mark == THEIRS]
     failed = sum(asyncio.run(run(block)) != 0 for block in blocks)
     lacking = unresolved([name for page in PAGES for name in theirs(page) if name in PLACES])

@@ -23,7 +23,6 @@ SILENT = {"Account.delete_complex_order", "Account.delete_order", "PrivateWatchl
 
 
 async def run(environment: str) -> ClientRun:
-    """Make every call against a simulator of ``environment``."""
     async with Simulator(environment=environment) as simulator, session_of(simulator) as session:  # type: ignore[arg-type]
         results = [result async for result in _results(simulator, session)]
     return ClientRun(
@@ -227,7 +226,6 @@ class Calls:
         return await kind.get(self.session, lists[0].name)
 
     async def place(self, order: Any, name: str) -> Any:
-        """Submit an order, and let the simulator work on it for a while."""
         placed = await self.new.place_order(self.session, order, dry_run=False)
         self.orders[name] = placed.order.id
         self.simulator.clock.advance(30)

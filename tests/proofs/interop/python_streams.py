@@ -23,7 +23,6 @@ EVENTS = ("Quote", "Trade", "Summary", "Profile", "Greeks", "TimeAndSale", "Theo
 
 
 async def main() -> int:
-    """Run both streamers. Return the exit status."""
     os.environ["NO_PROXY"] = "127.0.0.1"
     missing: list[str] = []
     sizes = {"equities": 50, "equity_options": 50, "chain_rows": 50}

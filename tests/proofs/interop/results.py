@@ -36,8 +36,6 @@ class CallResult:
 
 @attrs.frozen(kw_only=True)
 class ClientRun:
-    """All calls of one client in one environment."""
-
     client: str
     version: str
     environment: str
@@ -48,7 +46,6 @@ class ClientRun:
 
 
 def first_future_option(simulator: Simulator) -> str:
-    """Return the symbol of a future option that is listed."""
     chain = simulator.brokerage.state.catalogue.chain("ES")
     return chain.table.definitions[0].symbol
 
@@ -86,7 +83,6 @@ def _operation(record: RequestRecord) -> Operation[Any] | None:
 
 
 def failures(runs: Iterable[ClientRun]) -> list[str]:
-    """Return a line for every failed call."""
     return [
         f"{run.client} ({run.environment}): {result.name}: {result.error}"
         for run in runs

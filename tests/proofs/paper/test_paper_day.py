@@ -36,7 +36,6 @@ class Market:
         self._shown: list[tuple[float, dict[str, Quote]]] = []
 
     async def move(self, puts: list[str]) -> None:
-        """Move the prices until it is cancelled."""
         state, levels = self.sim.brokerage.state, {symbol: Decimal(price) for symbol, price in SHARES.items()}
         kinds = dict.fromkeys(puts, models.InstrumentType.EQUITY_OPTION) | dict.fromkeys(
             SHARES, models.InstrumentType.EQUITY
@@ -72,7 +71,6 @@ def order(chance: random.Random, options: list[str]) -> models.NewOrder:
 
 
 async def trade(client: Client, account: str, chance: random.Random, options: list[str], done: Counter[str]) -> None:
-    """Do one of the things that a program does."""
     asked = order(chance, options)
     try:
         match chance.randrange(8):
@@ -155,7 +153,6 @@ def judge(moves: Market, paper: Simulator, orders: list[models.Order], done: Cou
 
 
 async def judge_books(client: Client, account: str, orders: list[models.Order]) -> None:
-    """Check that fills, positions, transactions and cash agree."""
     held = Counter[str]()
     for order in orders:
         for leg in order.legs or ():

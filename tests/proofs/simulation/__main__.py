@@ -6,18 +6,14 @@ import functools
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable
 
 from .bugs import BUGS
 from .chaos import HOUR, MIN_LENGTH
 from .run import simulate
-from .stages import IN_MEMORY, OVER_HTTP, Stage
-
-Outline = tuple[int, int, tuple[str, ...]]
+from .stages import IN_MEMORY, OVER_HTTP
 
 
 def main() -> int:
-    """Return the exit code: 0 without violations."""
     parser = argparse.ArgumentParser(prog="python -m tests.proofs.simulation", description=__doc__)
     parser.add_argument("--seeds", type=int, default=100, help="number of seeds to run (default 100)")
     parser.add_argument("--first", type=int, default=0, help="first seed (default 0)")
@@ -33,34 +29,26 @@ def main() -> int:
     if length < MIN_LENGTH:
         parser.error(f"a run takes at least {MIN_LENGTH / 60:g} minutes")
     if arguments.seed is not None:
-        result = simulate(arguments.seed, BUGS.get(arguments.bug), stage=stage, length=length)
+        result = simulate(arguments.seed, arguments.bug, stage=stage, length=length)
         print("\n".join(result.history if arguments.history else result.history[-1:]))
         print(f"seed {result.seed}: {result.calls} calls, history {result.digest}, {len(result.violations)} violations")
         for violation in result.violations[:20]:
             print(f"  {violation}")
         return bool(result.violations)
-    play = functools.partial(_outline, bug=arguments.bug, stage=stage, length=length)
-    options = f"{stage.option}--minutes {length / 60:g} "
-    return _play(range(arguments.first, arguments.first + arguments.seeds), play, options, arguments.jobs)
-
-
-def _outline(seed: int, bug: str | None, stage: Stage, length: float) -> Outline:
-    result = simulate(seed, BUGS.get(bug), stage=stage, length=length)
-    return seed, result.calls, result.violations[:3]
-
-
-def _play(seeds: Iterable[int], play: Callable[[int], Outline], options: str, jobs: int) -> int:
-    started, calls, played, failed = time.perf_counter(), 0, 0, []
-    with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
-        for future in concurrent.futures.as_completed([pool.submit(play, seed) for seed in seeds]):
-            seed, made, violations = future.result()
-            calls, played = calls + made, played + 1
-            if violations:
-                failed.append(seed)
-                print(f"seed {seed}: {violations[0]}")
-                print(f"  replay: python -m tests.proofs.simulation {options}--seed {seed} --history")
+    seeds = range(arguments.first, arguments.first + arguments.seeds)
+    play = functools.partial(simulate, bug=arguments.bug, stage=stage, length=length)
+    started, calls, failed = time.perf_counter(), 0, 0
+    with concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:
+        for result in pool.map(play, seeds):
+            calls += result.calls
+            if result.violations:
+                failed += 1
+                options = f"{stage.option}--minutes {length / 60:g} --seed {result.seed} --history"
+                print(
+                    f"seed {result.seed}: {result.violations[0]}\n  replay: python -m tests.proofs.simulation {options}"
+                )
     seconds = time.perf_counter() - started
-    print(f"{played} seeds, {calls} calls, {len(failed)} seeds with violations, {seconds:.1f} s on {jobs} processes")
+    print(f"{len(seeds)} seeds, {calls} calls, {failed} seeds with violations, {seconds:.1f} s")
     return bool(failed)
 
 

@@ -38,9 +38,10 @@ class FaultBurst:
 
 
 @attrs.frozen(kw_only=True)
-class Setup:
-    """Options of the client, and of the traders who use it."""
+class Plan:
+    """Everything that is decided before the first request: options of the client and of its traders, and faults."""
 
+    length: float
     limits: Limits
     retry: RetryPolicy
     timeout: float
@@ -49,14 +50,6 @@ class Setup:
     pause: float
     cancelled: float
     latency: tuple[float, float]
-
-
-@attrs.frozen(kw_only=True)
-class Plan:
-    """Everything that is decided before the first request."""
-
-    length: float
-    setup: Setup
     kinds: tuple[str, ...]
     share: float
     bursts: tuple[FaultBurst, ...]
@@ -68,10 +61,7 @@ class Plan:
 
 
 def plan_of(seed: int, length: float = HOUR) -> Plan:
-    """Return the plan of a seed.
-
-    In a shorter run the same events happen sooner, and the machine sleeps less.
-    """
+    """In a shorter run the same events happen sooner, and the machine sleeps less."""
     if length < MIN_LENGTH:
         raise ValueError(f"length must be at least {MIN_LENGTH:g} s, got {length:g}")
     rng = random.Random(f"plan {seed}")
@@ -91,21 +81,6 @@ def plan_of(seed: int, length: float = HOUR) -> Plan:
     )
     return Plan(
         length=length,
-        setup=_setup_of(seed, rng),
-        kinds=kinds,
-        share=rng.choice([0.01, 0.05, 0.15]) if kinds else 0.0,
-        bursts=bursts,
-        expiries=moments(4),
-        leaps=tuple((moment, rng.uniform(10, 4000)) for moment in moments(2)),
-        sleeps=tuple((moment, rng.uniform(1, 2000) * (length / HOUR)) for moment in moments(1)),
-        rate_limits=tuple((moment, moment + rng.uniform(10, 200), rng.choice([1, 3])) for moment in moments(2)),
-        revoked_at=rng.uniform(length / 2, length - 300) if rng.random() < 0.05 else None,
-    )
-
-
-def _setup_of(seed: int, rng: random.Random) -> Setup:
-    jitter = random.Random(f"jitter {seed}").random
-    return Setup(
         limits=Limits(
             reads=rng.choice([1, 2, 4, 8]),
             trades=rng.choice([1, 2, 4]),
@@ -116,7 +91,7 @@ def _setup_of(seed: int, rng: random.Random) -> Setup:
             max_attempts=rng.choice([1, 2, 3, 4, 6]),
             base_delay=rng.choice([0.1, 0.25, 1.0]),
             max_delay=rng.choice([5.0, 20.0]),
-            jitter=jitter,
+            jitter=random.Random(f"jitter {seed}").random,
         ),
         timeout=rng.choice([2.0, 10.0, 30.0]),
         deadline=rng.choice([None, None, 5.0, 20.0]),
@@ -124,6 +99,14 @@ def _setup_of(seed: int, rng: random.Random) -> Setup:
         pause=rng.uniform(15, 45),
         cancelled=rng.choice([0.0, 0.05, 0.2]),
         latency=rng.choice([(0.0, 0.0), (0.005, 0.05), (0.05, 0.5), (0.01, 3.0)]),
+        kinds=kinds,
+        share=rng.choice([0.01, 0.05, 0.15]) if kinds else 0.0,
+        bursts=bursts,
+        expiries=moments(4),
+        leaps=tuple((moment, rng.uniform(10, 4000)) for moment in moments(2)),
+        sleeps=tuple((moment, rng.uniform(1, 2000) * (length / HOUR)) for moment in moments(1)),
+        rate_limits=tuple((moment, moment + rng.uniform(10, 200), rng.choice([1, 3])) for moment in moments(2)),
+        revoked_at=rng.uniform(length / 2, length - 300) if rng.random() < 0.05 else None,
     )
 
 
@@ -137,7 +120,6 @@ class RandomFaults:
         self.over = False
 
     def take(self, method: str, target: str) -> Fault | None:
-        """Return the fault that this request meets, if any."""
         kind = None if self.over else self._kind(self._clock())
         if kind is None:
             return None
@@ -147,8 +129,7 @@ class RandomFaults:
         return faults.parse(made) if isinstance(made, str) else made
 
     def latency(self, request: Request) -> float:
-        """Return the latency of this request in seconds, both ways."""
-        min_latency, max_latency = self._plan.setup.latency
+        min_latency, max_latency = self._plan.latency
         if self.over:
             return min_latency
         return round(self._rng.uniform(min_latency, max_latency), 6)

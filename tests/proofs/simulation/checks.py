@@ -35,7 +35,6 @@ def check_call(call: CallRecord, record: Record, tolerance: float) -> None:
 
 
 def check_counters(record: Record, attempts: list[Attempt]) -> None:
-    """Compare the attempts that observers saw with the sends."""
     observed = Counter(attempt.outcome for attempt in attempts)
     sends = record.counts["sends reads"] + record.counts["sends trades"]
     answered = sum(observed.values()) - observed["abandoned"]
@@ -57,7 +56,6 @@ def check_tokens(record: Record) -> None:
 
 
 def check_end(client: Client, transport: RecordingTransport, record: Record) -> None:
-    """Check that no request, lane slot or task is left."""
     limiter = client.session.engine.limiter
     for name in LaneName:
         if (limiter[name].in_flight, limiter[name].waiting) != (0, 0):

@@ -32,8 +32,6 @@ NEVER_DONE = {"RequestNotSentError", "RateLimitError", "AuthenticationError", "T
 
 @attrs.define(kw_only=True)
 class CallRecord:
-    """One call of the client, with its sends and arrivals."""
-
     number: int
     operation: str
     effect: str
@@ -48,13 +46,10 @@ class CallRecord:
 
     @property
     def promises_nothing_done(self) -> bool:
-        """Whether the client reported that the service did nothing."""
         return self.result in NEVER_DONE or (self.result == "DeadlineExceededError" and self.maybe_processed is False)
 
 
 class Record:
-    """History and facts of one seed."""
-
     def __init__(self) -> None:
         self.history: list[str] = []
         self.violations: list[str] = []
@@ -65,11 +60,9 @@ class Record:
         self.running: dict[int, asyncio.Task[Any]] = {}
 
     def write(self, message: str) -> None:
-        """Add a line with the virtual time."""
         self.history.append(f"{asyncio.get_running_loop().time():.6f} {message}")
 
     def violate(self, message: str) -> None:
-        """Add a violation."""
         self.write(f"VIOLATION {message}")
         self.violations.append(message)
 

@@ -5,8 +5,6 @@ import contextlib
 import hashlib
 import logging
 import random
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from typing import Any
 
 import attrs
@@ -17,6 +15,7 @@ from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.virtual_run import DeadlockError
 from tests.loops import run_in
 
+from .bugs import BUGS
 from .chaos import HOUR, Plan, RandomFaults, plan_of
 from .checks import check_call, check_counters, check_end, check_liveness, check_tokens
 from .quick_loop import StuckError
@@ -39,37 +38,20 @@ class Result:
         return hashlib.sha256("\n".join(self.history).encode()).hexdigest()[:16]
 
 
-def simulate(
-    seed: int,
-    bug: AbstractContextManager[Any] | None = None,
-    *,
-    stage: Stage = IN_MEMORY,
-    length: float = HOUR,
-) -> Result:
-    """Run ``length`` seconds of ``seed``, optionally with a planted bug."""
+def simulate(seed: int, bug: str | None = None, *, stage: Stage = IN_MEMORY, length: float = HOUR) -> Result:
+    """Run ``length`` seconds of ``seed``, optionally with a planted bug, without the warnings of planned faults."""
     record, plan = Record(), plan_of(seed, length)
-    with _quiet(), bug or contextlib.nullcontext():
-        try:
-            run_in(stage.new_loop(), _play(seed, plan, stage, record))
-        except (DeadlockError, StuckError) as error:
-            record.violations.append(str(error))
-        except Exception as error:
-            record.violations.append(f"the run failed with {type(error).__name__}: {error}")
-    return Result(seed, tuple(record.violations), tuple(record.history), len(record.calls))
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence warnings: here the faults that cause them are planned."""
-    loggers = [logging.getLogger(name) for name in ("brokerage_async", "aiohttp.server")]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL)
+    logging.disable(logging.CRITICAL)
     try:
-        yield
+        with BUGS[bug] if bug is not None else contextlib.nullcontext():
+            run_in(stage.new_loop(), _play(seed, plan, stage, record))
+    except (DeadlockError, StuckError) as error:
+        record.violations.append(str(error))
+    except Exception as error:
+        record.violations.append(f"the run failed with {type(error).__name__}: {error}")
     finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
+        logging.disable(logging.NOTSET)
+    return Result(seed, tuple(record.violations), tuple(record.history), len(record.calls))
 
 
 class RandomCanceller:
@@ -93,20 +75,19 @@ async def _play(seed: int, plan: Plan, stage: Stage, record: Record) -> None:
     sim.latency = random_faults.latency
     attempts: list[Attempt] = []
     async with stage.connect(sim, plan, record) as inner:
-        transport = RecordingTransport(inner, record, plan.setup.limits, plan.setup.retry)
-        setup = plan.setup
+        transport = RecordingTransport(inner, record, plan.limits, plan.retry)
         client = Client(
             sim.environment,
             sim.credentials,
-            timeout=setup.timeout,
-            deadline=setup.deadline,
-            retry=setup.retry,
-            limits=setup.limits,
-            observers=[attempts.append, RandomCanceller(record, seed, setup.cancelled)],
+            timeout=plan.timeout,
+            deadline=plan.deadline,
+            retry=plan.retry,
+            limits=plan.limits,
+            observers=[attempts.append, RandomCanceller(record, seed, plan.cancelled)],
             transport=transport,
         )
         async with client:
-            traders = [Trader(client, sim, plan, record, f"trader {seed} {n}") for n in range(plan.setup.traders)]
+            traders = [Trader(client, sim, plan, record, f"trader {seed} {n}") for n in range(plan.traders)]
             events = _schedule(plan, sim, record)
             await asyncio.gather(*(trader.trade() for trader in traders))
             for event in events:

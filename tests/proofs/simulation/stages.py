@@ -49,7 +49,6 @@ class Stage:
 
 @asynccontextmanager
 async def in_memory(sim: Simulator, plan: Plan, record: Record) -> AsyncIterator[Transport]:
-    """Yield the in-memory transport, which runs in the context of the call."""
     watch_brokerage(sim.brokerage, record, lambda request: CALL.get())
     yield sim.transport()
 
@@ -93,7 +92,6 @@ class TaggingTransport:
         await self._inner.close()
 
     def arrived(self, request: Request) -> int:
-        """Return the number of the call that sent this."""
         tag = request.headers[TAG]
         self._arrivals[tag] += 1
         return self._calls[int(tag)]

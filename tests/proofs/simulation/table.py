@@ -8,12 +8,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import attrs
-
-from brokerage_async import Client, RetryPolicy, tickets
+from brokerage_async import RetryPolicy, tickets
 from brokerage_async.errors import BrokerageError
 from brokerage_async.simulator import Simulator
-from tests.loops import VirtualLoop, run_in
+from tests.loops import on_virtual_time
 
 ORDER = tickets.limit(tickets.buy_to_open("AAPL", 1), price="5")
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "reports" / "faults.md"
@@ -48,43 +46,27 @@ caller.
 """
 
 
-@attrs.frozen
-class Cell:
-    """Result of one call."""
-
-    sends: int
-    done: int
-    result: str
-
-    def __str__(self) -> str:
-        return f"{self.sends} sent, {self.done} done: {self.result}"
-
-
-def cell(effect: str, fault: str, times: int | None) -> Cell:
-    """Make one call while requests meet the fault."""
-    return run_in(VirtualLoop(), _cell(effect, fault, times))
-
-
-async def _cell(effect: str, fault: str, times: int | None) -> Cell:
+@on_virtual_time
+async def cell(effect: str, fault: str, times: int | None) -> str:
     sim = Simulator(equities=60, equity_options=20, chain_rows=20, warrants=5)
     account = sim.account_numbers[0]
-    calls: dict[str, tuple[str, str, Callable[[Client], Awaitable[Any]]]] = {
-        "read": ("GET", "watchlists.list", lambda client: client.watchlists.list()),
-        "preflight": ("POST", "orders.dry_run", lambda client: client.orders.dry_run(account, ORDER)),
-        "mutate": ("POST", "orders.submit", lambda client: client.orders.submit(account, ORDER)),
-    }
-    method, operation, call = calls[effect]
     async with sim.client(retry=RetryPolicy(jitter=lambda: 0.5), timeout=5) as client:
+        calls: dict[str, tuple[str, str, Callable[[], Awaitable[Any]]]] = {
+            "read": ("GET", "watchlists.list", client.watchlists.list),
+            "preflight": ("POST", "orders.dry_run", lambda: client.orders.dry_run(account, ORDER)),
+            "mutate": ("POST", "orders.submit", lambda: client.orders.submit(account, ORDER)),
+        }
+        method, operation, call = calls[effect]
         await client.quote_alerts.list()  # get a token first
         sim.faults.add(method, "/watchlists|/orders", fault, times)
         try:
-            await call(client)
+            await call()
         except BrokerageError as error:
             result = f"`{type(error).__name__}`"
         else:
             result = "**success**"
     done = sum(entry.operation == operation for entry in sim.ledger.processed())
-    return Cell(sim.ledger.count(operation), done, result)
+    return f"{sim.ledger.count(operation)} sent, {done} done: {result}"
 
 
 def page() -> str:
@@ -92,7 +74,7 @@ def page() -> str:
     for title, times in (("The fault happens once", 1), ("The fault happens every time", None)):
         parts.append(f"\n## {title}\n\n| Fault | read | preflight | mutate |\n|---|---|---|---|\n")
         for fault, meaning in FAULTS.items():
-            cells = " | ".join(str(cell(effect, fault, times)) for effect in ("read", "preflight", "mutate"))
+            cells = " | ".join(cell(effect, fault, times) for effect in ("read", "preflight", "mutate"))
             parts.append(f"| {meaning} | {cells} |\n")
     return "".join(parts)
 

@@ -14,7 +14,7 @@ from tests.tables import for_each
 
 from . import table
 from .bugs import BUGS
-from .chaos import FAULTS, MIN_LENGTH, plan_of
+from .chaos import MIN_LENGTH
 from .run import simulate
 from .stages import OVER_HTTP
 
@@ -50,14 +50,7 @@ def test_same_history_in_another_process() -> None:
 @pytest.mark.slow
 @for_each("name", BUGS)
 def test_planted_bug_is_found_within_50_seeds(name: Any) -> None:
-    assert any(simulate(seed, BUGS[name], length=MIN_LENGTH).violations for seed in range(50))
-
-
-def test_seeds_cover_everything_that_can_happen() -> None:
-    plans = [plan_of(seed) for seed in range(200)]
-    assert {kind for plan in plans for kind in plan.kinds} == set(FAULTS)
-    for part in ("bursts", "expiries", "leaps", "sleeps", "rate_limits", "revoked_at"):
-        assert any(getattr(plan, part) for plan in plans)
+    assert any(simulate(seed, name, length=MIN_LENGTH).violations for seed in range(50))
 
 
 def test_table_of_faults_is_the_one_in_the_docs() -> None:
@@ -77,5 +70,5 @@ def test_seed_over_http(seed: int) -> None:
 @for_each("name", ["silent_resend_when_dropped", "mutation_repeated_when_lost"])
 def test_planted_bug_is_found_over_http(name: str) -> None:
     """Only HTTP shows a request that was sent once and arrives twice."""
-    found = (simulate(seed, BUGS[name], stage=OVER_HTTP, length=MIN_LENGTH) for seed in range(9))
+    found = (simulate(seed, name, stage=OVER_HTTP, length=MIN_LENGTH) for seed in range(9))
     assert any(result.violations for result in found)

@@ -25,8 +25,7 @@ class Trader:
     def __init__(self, client: Client, sim: Simulator, plan: Plan, record: Record, name: str) -> None:
         self._client = client
         self._account = sim.account_numbers[0]
-        self._setup = plan.setup
-        self._until = plan.length
+        self._plan = plan
         self._record = record
         self._name = name
         self._rng = random.Random(name)
@@ -34,12 +33,11 @@ class Trader:
         self._submitted = 0
 
     async def trade(self) -> None:
-        """Trade until the end of the run."""
         rng = self._rng
         loop = asyncio.get_running_loop()
         while True:
-            await asyncio.sleep(round(rng.expovariate(1 / self._setup.pause), 6))
-            if loop.time() >= self._until:
+            await asyncio.sleep(round(rng.expovariate(1 / self._plan.pause), 6))
+            if loop.time() >= self._plan.length:
                 return
             if rng.random() < 0.03:
                 burst = [self._call(*self._reading()) for _ in range(rng.randint(5, 20))]
@@ -48,17 +46,16 @@ class Trader:
                 await self._call(*self._choose())
 
     async def probe(self) -> CallRecord:
-        """Make one read after the faults have ended."""
         return await self._call(ops.WATCHLISTS_LIST, lambda client: client.watchlists.list(), hurried=False)
 
     async def _call(self, operation: Operation[Any], act: Act, *, hurried: bool = True) -> CallRecord:
         """Make one call in its own task, sometimes with a deadline, sometimes cancelled."""
-        rng, setup = self._rng, self._setup
-        deadline, client = setup.deadline, self._client
+        rng, plan = self._rng, self._plan
+        deadline, client = plan.deadline, self._client
         if hurried and rng.random() < 0.1:
             deadline = round(rng.uniform(0.05, 10), 3)
             client = client.with_options(deadline=deadline)
-        impatience = round(rng.expovariate(1.0), 6) if hurried and rng.random() < setup.cancelled else None
+        impatience = round(rng.expovariate(1.0), 6) if hurried and rng.random() < plan.cancelled else None
         made: list[CallRecord] = []
 
         async def main() -> Any:

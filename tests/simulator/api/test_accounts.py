@@ -1,18 +1,15 @@
 """Customers, their accounts and who may see them, positions, transactions, balances and those of the past."""
 
-from datetime import UTC, date, datetime
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 import attrs
 
 from brokerage_async._generated.converters import AccountBalanceWire
-from brokerage_async.models import NetLiqRange, TimeOfDay
+from brokerage_async.models import TimeOfDay
 from brokerage_async.protocol.decoding.fields import wire_fields
-from brokerage_async.simulator.api.accounts import looks
-from brokerage_async.simulator.api.accounts import snapshots as taken_snapshots
-from tests.simulator.harness import Harness, leg, market, signed
-from tests.tables import for_each
+from tests.simulator.harness import Harness, leg, market
 
 
 def test_customer_accounts_and_trading_status(harness: Harness) -> None:
@@ -61,36 +58,9 @@ def test_foreign_account_is_403_and_unknown_account_404(harness: Harness) -> Non
     assert found == cases
 
 
-def test_customer_number_is_unknown_unless_switched_off() -> None:
-    found = []
-    for without in ([], ["customer_is_me"]):
-        harness = Harness(without=without).login()
-        number = harness.state.owner.number
-        path = f"/customers/{number}/orders?account-numbers[]={harness.account}"
-        found.append((harness.sim.customer_id, harness.ask("GET", path).status))
-    assert found == [("me", 404), (str(number), 200)]
-
-
 def positions(harness: Harness, account: str, query: str = "") -> list[Any]:
     found: list[Any] = harness.decoded("positions.list", f"/accounts/{account}/positions?{query}")
     return found
-
-
-def test_fills_open_and_close_a_position(harness: Harness) -> None:
-    assert positions(harness, harness.account) == []
-    harness.trade(market(leg(quantity="30")), seconds=5)
-    [held] = positions(harness, harness.account)
-    booked = [row for row in harness.rows(f"/accounts/{harness.account}/transactions") if row.get("symbol")]
-    assert (held.symbol, held.quantity, held.quantity_direction) == ("AAPL", 30, "Long")
-    assert (held.average_open_price * 30).quantize(Decimal("0.01")) == sum(Decimal(row["value"]) for row in booked)
-    assert held.updated_at is not None
-    assert held.mark is None
-    harness.trade(market(leg(quantity="30", action="Sell to Close")), seconds=5)
-    assert positions(harness, harness.account) == []
-    harness.trade(market(leg("/ESZ6", "1", "Buy")), seconds=5)
-    [held] = positions(harness, harness.account, "underlying-product-code=ES")
-    assert (held.symbol, held.multiplier) == ("/ESZ6", 50)
-    assert positions(harness, harness.account, "underlying-product-code=NQ") == []
 
 
 def test_short_option_is_unsigned_and_costs_a_debit(harness: Harness) -> None:
@@ -102,15 +72,24 @@ def test_short_option_is_unsigned_and_costs_a_debit(harness: Harness) -> None:
     assert call.close_price > 0
 
 
+def test_future_sold_beyond_what_is_held_is_short_at_the_price_of_the_sale(harness: Harness) -> None:
+    for quantity, action, price in (("1", "Buy", "6100"), ("3", "Sell", "6000")):
+        harness.sim.fill_order(harness.place(market(leg("/ESZ6", quantity, action))), price=price)
+    [short] = positions(harness, harness.account)
+    assert (short.quantity, short.quantity_direction, short.average_open_price) == (2, "Short", 6000)
+
+
 def test_filters(harness: Harness) -> None:
+    harness.trade(market(leg("/ESZ6", "1", "Buy")), harness.accounts[1], seconds=5)
     counts = {
         "symbol=AAPL": 1,
         "underlying-symbol[]=AAPL&underlying-symbol[]=MSFT": 2,
         "underlying-symbol[]=MSFT": 0,
         "instrument-type=Equity%20Option": 1,
-        "underlying-product-code=ES": 0,
+        "underlying-product-code=ES": 1,
+        "underlying-product-code=NQ": 0,
         "partition-keys[]=other": 0,
-        "net-positions=true": 2,
+        "net-positions=true": 3,
     }
     assert {query: len(positions(harness, harness.accounts[1], query)) for query in counts} == counts
 
@@ -126,6 +105,8 @@ def test_position_expires_when_its_instrument_does(harness: Harness) -> None:
 
 def test_filters_and_pages(harness: Harness) -> None:
     target = f"/accounts/{harness.accounts[1]}/transactions"
+    none = harness.get(f"/accounts/{harness.account}/transactions/total-fees")["data"]
+    assert none == {"total-fees": "0.00", "total-fees-effect": "None"}
     every = harness.rows(target)
     assert len(every) == 15
     assert [row["id"] for row in every] == sorted((row["id"] for row in every), reverse=True)
@@ -152,23 +133,9 @@ def test_filters_and_pages(harness: Harness) -> None:
     assert (interest, len(cases["sub-type[]=Credit%20Interest&currency=USD"])) == ("Credit Interest", 12)
 
 
-def test_total_fees_are_those_of_the_day(harness: Harness) -> None:
-    target = f"/accounts/{harness.account}/transactions"
-    assert harness.get(f"{target}/total-fees")["data"] == {"total-fees": "0.00", "total-fees-effect": "None"}
-    harness.trade(market())
-    trades = [row for row in harness.rows(target) if row["transaction-type"] == "Trade"]
-    kinds = ("regulatory-fees", "clearing-fees", "commission", "proprietary-index-option-fees")
-    paid = sum(Decimal(row[kind]) for row in trades for kind in kinds)
-    day = trades[0]["transaction-date"]
-    fees = harness.decoded("transactions.total_fees", f"{target}/total-fees?date={day}")
-    assert fees.total_fees == paid > 0
-    assert fees.total_fees_effect == "Debit"
-    assert len(harness.decoded("transactions.list", target)) == len(trades) + 1
-
-
 def test_transaction_of_an_evening_belongs_to_its_eastern_day(harness: Harness) -> None:
     harness.wait_until("2026-06-10T20:30:00-04:00")  # the next day in UTC
-    harness.act("move_cash", account_number=harness.account, amount="25")
+    harness.sim.move_cash(harness.account, "25")
     found = [
         day
         for day in ("2026-06-09", "2026-06-10", "2026-06-11")
@@ -187,11 +154,7 @@ def balance_of(harness: Harness, account: str) -> Any:
     return balance
 
 
-def test_balance_follows_from_bookings_and_positions(harness: Harness) -> None:
-    balance = balance_of(harness, harness.accounts[1])
-    assert balance.short_derivative_value > 0
-    worth = balance.cash_balance + balance.long_equity_value - balance.short_derivative_value
-    assert balance.net_liquidating_value == worth
+def test_balance_is_one_object_or_a_list_and_has_all_but_a_few_fields(harness: Harness) -> None:
     balance = balance_of(harness, harness.account)
     missing = {key for key, field in wire_fields(AccountBalanceWire).items() if getattr(balance, field.target) is None}
     parts = {f"intraday-{kind}-cash-{name}" for kind in ("equities", "futures") for name in (*AMOUNT, "effective-date")}
@@ -207,17 +170,6 @@ def test_balance_follows_from_bookings_and_positions(harness: Harness) -> None:
     one = harness.decoded("balances.get", f"{target}/USD")
     assert attrs.evolve(one, extra={}) == balance_of(harness, harness.account)
     assert harness.ask("GET", f"{target}/EUR").status == 404
-    harness.trade(market(leg(quantity="30")), seconds=5)
-    booked = harness.rows(f"/accounts/{harness.account}/transactions")
-    [position] = harness.rows(f"/accounts/{harness.account}/positions?include-marks=true")
-    balance = balance_of(harness, harness.account)
-    assert len(booked) > 1
-    assert balance.cash_balance == sum(signed(row, "net-value") for row in booked).quantize(Decimal("0.01"))
-    assert balance.long_equity_value == Decimal(position["mark"]) > 0
-    assert balance.net_liquidating_value == balance.cash_balance + balance.long_equity_value
-    assert balance.maintenance_excess == balance.net_liquidating_value - balance.maintenance_requirement
-    assert balance.equity_buying_power == 2 * balance.derivative_buying_power
-    assert balance.used_derivative_buying_power == balance.net_liquidating_value - balance.derivative_buying_power
 
 
 def snapshots(harness: Harness, account: str, query: str = "") -> Any:
@@ -286,7 +238,7 @@ def test_history_ends_with_the_present_and_follows_prices(production: Harness) -
 
 def test_history_before_the_first_trade_is_the_cash(production: Harness) -> None:
     production.trade(market(leg(quantity="1000")), seconds=5)
-    production.set_price("AAPL", 250)
+    production.sim.set_price("AAPL", 250)
     production.wait(5)
     *before, last = history(production, production.account)
     assert {row.close for row in before} == {Decimal(10_000_000)}
@@ -294,72 +246,29 @@ def test_history_before_the_first_trade_is_the_cash(production: Harness) -> None
     assert last.close == balance_of(production, production.account).net_liquidating_value > 10_040_000
 
 
-def test_history_needs_a_start_or_a_range(production: Harness) -> None:
+def test_history_has_intervals_of_its_range_from_the_opening_or_the_start_asked_for(production: Harness) -> None:
     target = f"/accounts/{production.account}/net-liq/history"
     assert production.ask("GET", target).status == 422
-    assert len(history(production, production.account, "start-time=2026-06-09T13:30:00Z")) == 8
+    production.wait(150)
     [row, *_] = production.rows(f"{target}?time-back=1d")
     assert row["time"] == "2026-06-10 13:30:00+00"
-
-
-def test_open_gain_on_futures_is_part_of_the_equity(harness: Harness) -> None:
-    harness.trade(market(leg("/ESU6", "2")), seconds=5)
-    harness.set_price("/ESU6", 6100)
-    [position] = harness.rows(f"/accounts/{harness.account}/positions")
-    gain = 2 * 50 * (6100 - Decimal(position["average-open-price"]))
-    balance = balance_of(harness, harness.account)
-    assert balance.long_futures_value == gain > 5_000
-    assert balance.net_liquidating_value == balance.cash_balance + gain
-
-
-def at(moment: str) -> float:
-    return datetime.fromisoformat(moment).replace(tzinfo=UTC).timestamp()
-
-
-OPENED = at("2025-06-02T12:00")
-NOW = at("2026-06-10T14:02")
-"""Wednesday, 32 minutes after the opening."""
-
-
-def test_snapshots_are_those_that_were_taken() -> None:
-    taken = list(taken_snapshots(date(2026, 6, 5), date.max, OPENED, NOW))
-    days = [(day, time) for day in ("05", "08", "09", "10") for time in (TimeOfDay.BOD, TimeOfDay.EOD)]
-    expected = [(at(f"2026-06-{day}T{12 if time is TimeOfDay.BOD else 20}:00"), time) for day, time in days[:-1]]
-    assert taken == expected
-    first = next(taken_snapshots(date.min, date.max, OPENED + 1, NOW))
-    assert first == (at("2025-06-02T20:00"), TimeOfDay.EOD)
-
-
-def intervals(query: dict[str, Any], now: float = NOW) -> dict[float, list[float]]:
-    """Return the times of the looks by the start of their interval."""
-    found: dict[float, list[float]] = {}
-    for start, look in looks(query, OPENED, now):
-        found.setdefault(start, []).append(look)
-    return found
-
-
-def test_intervals_begin_at_the_opening_or_at_the_start_asked_for() -> None:
-    rows = intervals({"time_back": NetLiqRange.DAY}, NOW + 30)
-    assert rows[at("2026-06-10T13:30")] == [at(f"2026-06-10T13:{minute}") for minute in range(30, 36)]
-    assert rows[at("2026-06-10T14:00")] == [NOW - 120, NOW - 60, NOW, NOW + 30]
-    assert len(rows) == 7
-    query = {"time_back": NetLiqRange.YEAR, "start_time": at("2026-06-09T13:30"), "end_time": at("2026-06-09T13:45")}
-    assert [*intervals(query)] == [at(f"2026-06-09T13:{m}") for m in (30, 35, 40)]
-    assert intervals({"start_time": NOW + 60}) == {}
-
-
-@for_each("now", ["2026-06-10T13:00", "2026-06-09T23:00"])
-def test_a_day_is_the_last_session_while_the_market_is_closed(now: str) -> None:
-    rows = intervals({"time_back": NetLiqRange.DAY}, at(now))
-    assert (min(rows), max(rows[max(rows)]), len(rows)) == (at("2026-06-09T13:30"), at("2026-06-09T20:00"), 78)
-
-
-@for_each(
-    "time_back, count, length",
-    [("1w", 5 * 7, 3600.0), ("1m", 22, 23400.0), ("3m", 64, 23400.0), ("1y", 252, 23400.0), ("all", 258, 23400.0)],
-)
-def test_longer_ranges_have_hours_or_sessions(time_back: str, count: int, length: float) -> None:
-    rows = intervals({"time_back": NetLiqRange(time_back)})
-    assert (len(rows), rows[min(rows)][-1] - min(rows)) == (count, length)
-    assert rows[max(rows)][-1] == NOW
-    assert [*rows] == sorted(rows)
+    day = "2026-06-09"
+    rows = {
+        "time-back=1d": (7, "2026-06-10T13:30", "2026-06-10T14:00"),
+        f"start-time={day}T13:30:00Z": (8, f"{day}T13:30", "2026-06-10T13:30"),
+        f"time-back=1y&start-time={day}T13:30:00Z&end-time={day}T13:45:00Z": (3, f"{day}T13:30", f"{day}T13:40"),
+        "time-back=1w": (5 * 7, "2026-06-03T14:30", "2026-06-10T13:30"),
+        "time-back=1m": (22, "2026-05-11T13:30", "2026-06-10T13:30"),
+        "time-back=3m": (64, "2026-03-11T13:30", "2026-06-10T13:30"),
+        "time-back=1y": (252, "2025-06-10T13:30", "2026-06-10T13:30"),
+        "time-back=all": (275, "2025-05-07T13:30", "2026-06-10T13:30"),
+        "start-time=2026-06-10T14:03:30Z": (0, "", ""),
+    }
+    found = {query: [f"{row.time:%FT%R}" for row in history(production, production.account, query)] for query in rows}
+    assert {
+        query: (len(times), min(times, default=""), max(times, default="")) for query, times in found.items()
+    } == rows
+    for now in ("2026-06-10T13:00", "2026-06-09T23:00"):  # the market is closed
+        closed = Harness(environment="production", start=datetime.fromisoformat(f"{now}+00:00")).login()
+        times = [f"{row.time:%FT%R}" for row in history(closed, closed.account)]
+        assert (now, len(times), times[0], times[-1]) == (now, 78, f"{day}T13:30", f"{day}T19:55")

@@ -9,27 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.models import InstrumentType
 from brokerage_async.simulator.market.instrument import FUTURES
 from tests.simulator.harness import Harness, leg, market
-from tests.tables import for_each
-
-
-@for_each(
-    "operation, target, fields",
-    [
-        ("instruments.equities", "/instruments/equities?symbol[]=AAPL&symbol[]=HALT&symbol[]=GONE", 29),
-        ("instruments.equity_options", "/instruments/equity-options", 22),
-        ("instruments.futures_option_chain", "/futures-option-chains/ES", 34),
-        ("instruments.warrant", "/instruments/warrants/AAPLW", 7),
-    ],
-)
-def test_rows_match_the_schema(harness: Harness, operation: str, target: str, fields: int) -> None:
-    assert harness.decoded(operation, target)
-    data = harness.get(target)["data"]
-    rows = data.get("items", [data])
-    # Only a few instruments are halted.
-    assert fields - 2 <= len({key for row in rows for key in row}) <= fields
 
 
 def test_symbols_are_unique_and_found() -> None:
@@ -113,20 +94,6 @@ def test_inactive_option_is_not_found_among_active_ones() -> None:
     symbol = next(row.symbol for row in harness.state.catalogue.equity_options.definitions if not row.active)
     target = f"/instruments/equity-options/{symbol.replace(' ', '%20')}"
     assert (harness.ask("GET", target).status, harness.ask("GET", f"{target}?active=true").status) == (200, 404)
-
-
-def test_currency_pairs_and_precisions_of_quantities(harness: Harness) -> None:
-    rows = harness.decoded("instruments.currency_pairs", "/instruments/currency-pairs")
-    assert [row.symbol for row in rows][:2] == ["EUR/USD", "GBP/USD"]
-    assert {row.instrument_type for row in rows} == {InstrumentType.CURRENCY_PAIR}
-    assert all(row.symbol == row.dx_symbol and row.description for row in rows)
-    rows = harness.decoded("instruments.quantity_decimal_precisions", "/instruments/quantity-decimal-precisions")
-    assert len(rows) == 48
-    coins = [row.symbol for row in harness.decoded("instruments.cryptocurrencies", "/instruments/cryptocurrencies")]
-    assert [row.symbol for row in rows if row.symbol is not None] == coins
-    by_type = {row.instrument_type: row.value for row in rows if row.symbol is None}
-    assert (by_type[InstrumentType.EQUITY], by_type[InstrumentType.FUTURE_OPTION]) == (5, 0)
-    assert all(row.minimum_increment_precision <= row.value for row in rows)
 
 
 BASE = "/instruments"

@@ -4,8 +4,6 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.models import InstrumentType
 from tests.simulator.harness import Harness
 from tests.tables import for_each
 
@@ -35,7 +33,7 @@ def test_row_of_one_instrument_holds_its_closes(production: Harness) -> None:
     assert (row["close-price-type"], row["prev-close-price-type"]) == ("Regular", "Final")
     before = production.decoded("market_data.get", target)
     assert (before.symbol, before.close_price_type) == ("AAPL", "REGULAR")  # as streams write it
-    production.set_price("AAPL", before.prev_close * 2)
+    production.sim.set_price("AAPL", before.prev_close * 2)
     after = production.decoded("market_data.get", target)
     assert (after.prev_close, after.last) == (before.prev_close, before.prev_close * 2)
     assert production.ask("GET", "/market-data/Index/AAPL").status == 404
@@ -44,11 +42,6 @@ def test_row_of_one_instrument_holds_its_closes(production: Harness) -> None:
 def test_no_symbols_and_too_many_are_refused(production: Harness) -> None:
     for query in ("", "equity=" + ",".join(f"A{n}" for n in range(101))):
         production.error("GET", f"/market-data/by-type?{query}")
-
-
-def test_types_of_the_query_are_instrument_types() -> None:
-    names = [each.name for each in OPERATIONS["market_data.by_type"].parameters if each.array]
-    assert all(InstrumentType(name.replace("_", " ").title()).is_known for name in names)
 
 
 def test_quote_token_is_good_for_a_day(harness: Harness) -> None:

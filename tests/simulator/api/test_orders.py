@@ -1,15 +1,8 @@
 """Lists of orders: filters, directions, pages, versions. Orders on the wire, in both forms."""
 
-import json
-from datetime import datetime, timedelta, timezone
-from decimal import Decimal
-
 import pytest
 
-from brokerage_async._generated.models import NewOrderCondition, NewOrderRules, OrderStatus
-from brokerage_async.simulator.api.wire import Dialect, WireForm, dumps
-from brokerage_async.simulator.trading.orders import order_json, order_wire
-from tests.simulator.factories import START, order
+from brokerage_async.simulator.api.wire import WireForm
 from tests.simulator.harness import Harness, leg, limit, market
 from tests.tables import for_each
 
@@ -119,97 +112,32 @@ def test_unchanged_live_list_is_not_rendered_again(harness: Harness) -> None:
     assert len(harness.rows(target)) == 2
 
 
-def test_newer_version_requires_a_range(harness: Harness) -> None:
-    harness.place(limit())
-    accounts = f"account-numbers[]={harness.account}"
-    for target in (f"/customers/me/orders?{accounts}", f"/accounts/{harness.account}/orders?sort=Asc"):
-        assert harness.ask("GET", target, accept_version="20261011").status == 200
-        refused = harness.ask("GET", target, accept_version="20261012")
-        assert (refused.status, b'"start-date"' in refused.body) == (400, True)
-        for start in ("start-date=2026-06-01", "start-at=2026-06-01T00:00:00Z"):
-            answer = harness.get(f"{target}&{start}", accept_version="20261012")
-            assert answer["pagination"]["total-items"] == 1
-
-
-def test_get_returns_the_order_of_the_list(harness: Harness) -> None:
-    identifier = harness.place(limit())
-    target = f"/accounts/{harness.account}/orders/{identifier}"
-    assert harness.get(target)["data"] == harness.order(identifier)
-    assert harness.ask("GET", f"/accounts/{harness.accounts[1]}/orders/{identifier}").status == 404
-
-
 def test_unknown_key_of_a_condition_is_ignored(harness: Harness) -> None:
     condition = {"action": "route", "symbol": "AAPL", "comparator": "lte", "indicator": "last", "threshold": "1"}
     order = harness.preview(limit(rules={"conditions": [condition | {"colour": "blue"}]}))["order"]
     assert "colour" not in order["rules"]["conditions"][0]
 
 
-def test_searches_take_three_underlying_types() -> None:
-    name, answers = "order_searches_take_three_underlying_types", {}
-    for without in ((), (name,)):
-        harness = Harness(without=without).login()
-        paths = (
-            f"/accounts/{harness.account}/orders?start-date=2026-06-01",
-            f"/accounts/{harness.account}/orders/live?per-page=10",
-            f"/customers/me/orders?account-numbers[]={harness.account}&start-date=2026-06-01",
-        )
-        for kind in ("Equity", "Future", "Cryptocurrency", "Warrant", "Equity%20Option"):
-            asked = [harness.ask("GET", f"{path}&underlying-instrument-type={kind}") for path in paths]
-            answers[kind, without] = {answer.status for answer in asked}
-    refused = {("Warrant", ()), ("Equity%20Option", ())}
-    assert {key for key, statuses in answers.items() if statuses != {200}} == refused
-    assert all(answers[key] <= {400, 422} for key in refused)
-
-
-def test_order_wire_in_both_forms() -> None:
-    observed, documented = Harness().login(), Harness(wire="documented").login()
-    numbers, texts = (harness.order(harness.place(limit(rules={}))) for harness in (observed, documented))
-    assert isinstance(numbers["id"], int)
-    assert isinstance(texts["id"], str)
-    assert (numbers["legs"][0]["quantity"], texts["legs"][0]["quantity"]) == (10, "10")
-    assert "rules" in numbers
-    assert "order-rule" in texts
-
-
-MOMENT = datetime(2026, 6, 10, 12, tzinfo=timezone(timedelta(hours=-2)))
-
-
-def test_order_json_shows_progress_and_is_rendered_once_per_change() -> None:
-    one = order()
-    first = order_json(one, Dialect())
-    assert order_json(one, Dialect()) is first
-    one.touch(START)
-    assert order_json(one, Dialect()) != first
-    fields = json.loads(order_json(order("2", number=0), Dialect()))
-    assert not {"id", "received-at", "global-request-id", "ext-client-order-id", "replaces-order-id"} & set(fields)
-    assert (fields["size"], fields["leg-count"], fields["updated-at"]) == (2, 1, 0)
-    one = order("1.50", "2")
-    one.move(OrderStatus.CANCELLED, START)
-    fields = json.loads(order_json(one, Dialect()))
-    assert fields["cancelled-size"] == "3.5"
-    assert "cancel-user-id" not in fields
-    one.cancelled_by_user = True
-    one.touch(START)
-    assert json.loads(order_json(one, Dialect()))["cancel-username"] == "one"
-    old, new = order(number=1), order(number=2)
-    old.replaced_by, new.replaces = new, old
-    assert order_wire(old, Dialect()).replacing_order_id == 2
-    assert order_wire(new, Dialect("documented")).replaces_order_id == "1"
-
-
 @for_each(
-    "form, rules, conditions",
-    [("observed", "rules", "conditions"), ("documented", "order-rule", "order-conditions")],
+    "form, kind, rules, conditions",
+    [("observed", int, "rules", "conditions"), ("documented", str, "order-rule", "order-conditions")],
 )
-def test_rules_show_their_progress_and_users_strings_in_both_forms(form: WireForm, rules: str, conditions: str) -> None:
-    condition = NewOrderCondition(symbol="AAPL", threshold=Decimal("1.5"))
-    one = order(rules=NewOrderRules(route_after=MOMENT, conditions=(condition, condition)))
-    one.condition_hits[1] = (START, Decimal(2))
-    one.cancelled_by_user = True
-    written = json.loads(dumps(order_wire(one, Dialect(form))))
-    assert written[rules]["route-after"] == "2026-06-10T14:00:00.000+00:00"
-    first, second = written[rules][conditions]
-    assert (first["symbol"], first["threshold"]) == ("AAPL", "1.5")
-    assert "triggered-at" not in first
-    assert (second["triggered-at"], second["triggered-value"]) == ("2026-06-10T14:00:00.000+00:00", "2.00")
-    assert written["user-id"] == written["cancel-user-id"] == str(one.account.customer.number)
+def test_order_wire_in_both_forms(form: WireForm, kind: type, rules: str, conditions: str) -> None:
+    harness = Harness(wire=form).login()
+    condition = {"action": "route", "symbol": "MSFT", "instrument-type": "Equity", "indicator": "last"}
+    wanted = [
+        {**condition, "comparator": "lte", "threshold": "1"},
+        {**condition, "comparator": "gte", "threshold": "9"},
+    ]
+    identifier = harness.trade(
+        limit(rules={"route-after": "2026-06-10T12:00:00-02:00", "conditions": wanted}), seconds=70
+    )
+    assert harness.cancel(identifier).status == 200
+    shown = harness.order(identifier)
+    assert type(shown["id"]) is type(shown["legs"][0]["quantity"]) is kind
+    assert shown[rules]["route-after"] == "2026-06-10T14:00:00.000+00:00"
+    first, second = shown[rules][conditions]
+    assert (first["symbol"], first["threshold"], "triggered-at" in first) == ("MSFT", "1", False)
+    assert second["triggered-at"] == "2026-06-10T14:00:00.000+00:00"
+    assert shown["user-id"] == shown["cancel-user-id"] == str(harness.state.owner.number)
+    assert "replaces-order-id" not in shown

@@ -7,12 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.operation import Effect, Operation, Shape
-from brokerage_async.protocol.request import encode_path
 from brokerage_async.simulator.api import wire
-from brokerage_async.simulator.api.request_parser import Router, epoch_of, split_target
-from brokerage_async.simulator.api.wire import Dialect, RefusedError, money, timestamp
+from brokerage_async.simulator.api.wire import Dialect, money, timestamp
 from tests.simulator.harness import Harness, leg, limit, market
 from tests.tables import for_each
 
@@ -95,11 +91,6 @@ def test_date_time_in_a_body_is_validated(harness: Harness) -> None:
         harness.error("POST", dry_run(harness), limit(rules={"route-after": text}))
 
 
-def test_epoch_of_naive_date_time_is_utc() -> None:
-    for text in ("2026-06-10T15:00:00Z", "2026-06-10T15:00:00", "2026-06-10T11:00:00-04:00"):
-        assert epoch_of(text) == 1_781_103_600
-
-
 def test_body_that_is_no_object_is_422_and_no_json_400(harness: Harness) -> None:
     for body in (b"", b"[]", b'"x"', b"null"):
         harness.error("POST", f"/accounts/{harness.account}/orders", body)
@@ -156,40 +147,6 @@ def test_integer_in_a_body_is_within_its_bounds(harness: Harness) -> None:
         assert harness.ask("POST", "/watchlists", body).status == status
 
 
-ROUTER = Router(OPERATIONS.values())
-
-
-@for_each("name", OPERATIONS)
-@for_each("value", ["AAPL", "BRK/B", "./ESZ6 EW3U6 260918P9100", "a%2Fb", "live?x=1#y"])
-def test_router_finds_every_operation_with_its_values(name: str, value: str) -> None:
-    operation = OPERATIONS[name]
-    values = {parameter.wire: value for parameter in operation.parameters if parameter.location == "path"}
-    path = operation.path if operation.host is None else f"/{operation.host}{operation.path}"
-    found = ROUTER.find(operation.method, encode_path(path, values))
-    assert found == (operation, values)
-
-
-def test_router_prefers_fixed_segments_and_knows_hosts_and_methods() -> None:
-    found = ROUTER.find("GET", "/accounts/A/orders/live")
-    assert found[0].name == "orders.list_live"
-    other = Operation(name="a.b", method="GET", path="/watchlists", effect=Effect.READ, shape=Shape.NONE, host="lab")
-    router = Router([other])
-    assert router.find("GET", "/lab/watchlists") == (other, {})
-    assert router.find("GET", "/watchlists") is None
-    assert ROUTER.find("GET", "/") is None
-    assert ROUTER.find("PUT", "/watchlists") is None
-    assert ROUTER.find("GET", "/watchlists/a/b/c/d/e/f") is None
-    assert ROUTER.methods("/watchlists") == ["GET", "POST"]
-    assert ROUTER.methods("/accounts/X/orders/live") == ["GET"]
-    assert ROUTER.methods("/nowhere") == []
-
-
-def test_split_target_of_url_and_path() -> None:
-    for url in ("http://host:1/a/b?c=d&e=f://g", "/a/b?c=d&e=f://g"):
-        assert split_target(url) == ("/a/b", "c=d&e=f://g")
-    assert split_target("http://host") == ("/", "")
-
-
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**9), max_value=10**9, places=6))
 def test_money_is_lossless_with_two_places_and_no_exponent(amount: Decimal) -> None:
     assert Decimal(money(amount)) == amount
@@ -214,14 +171,3 @@ def test_envelopes(harness: Harness) -> None:
     assert wire.bare({"a": 1}).body == b'{"a":1}'
     assert (wire.empty().status, wire.empty().body) == (204, b"")
     assert wire.html(502, "Bad Gateway").headers["content-type"] == "text/html"
-
-
-def test_refused_error_body() -> None:
-    plain = RefusedError(404, "record_not_found", "gone").response("/x")
-    assert json.loads(plain.body) == {"error": {"code": "record_not_found", "message": "gone"}}
-    both = RefusedError(422, "failed", "no", errors=[{"code": "a"}], data={"b": 1}).response("/x")
-    assert json.loads(both.body) == {
-        "data": {"b": 1},
-        "error": {"code": "failed", "message": "no", "errors": [{"code": "a"}]},
-        "context": "/x",
-    }

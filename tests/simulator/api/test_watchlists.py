@@ -111,7 +111,10 @@ def test_alert_triggers_once_the_quote_crosses(harness: Harness) -> None:
     first, second = harness.alert(), harness.alert("<", "150.00")
     harness.wait(600)
     assert [row["triggered-at"] for row in harness.rows("/quote-alerts")] == [None, None]
-    harness.set_price("AAPL", 251)
+    ask = harness.alert(field="Ask")
+    harness.sim.set_price("AAPL", "249.99")  # two cents below what is asked for
+    assert [row["alert-external-id"] for row in harness.rows("/quote-alerts") if row["triggered-at"]] == [ask]
+    harness.sim.set_price("AAPL", 251)
     rows = {row["alert-external-id"]: row for row in harness.rows("/quote-alerts")}
     assert rows[first]["triggered-at"] == rows[first]["completed-at"] == "2026-06-10T14:10:00.000+00:00"
     assert rows[second]["triggered-at"] is None

@@ -17,16 +17,12 @@ TOKEN = "made-up"
 
 
 class Remote:
-    """Control API of a harness whose clock stands still."""
-
     def __init__(self, harness: Harness) -> None:
         self.harness = harness
-        harness.sim.clock.speed = 0
         self.api = ControlApi(harness.brokerage, harness.sim.clock, TOKEN)
 
     def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         status, content = self.api.handle(method, path, b"" if body is None else json.dumps(body).encode())
-        self.harness.now = self.harness.sim.clock.now()
         return status, json.loads(content)
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
@@ -117,25 +113,23 @@ def test_faults_are_added_listed_removed_and_cleared(remote: Remote) -> None:
 
 
 def test_orders_are_held_released_filled_and_removed(remote: Remote) -> None:
-    identifier = remote.harness.place(limit("100.00"))
-    remote.call("POST", f"/orders/{identifier}/hold", {"status": "In Flight"})
-    remote.call("PATCH", "/clock", {"advance": 60})
-    (held,) = [each for each in remote.call("GET", "/orders") if each["id"] == identifier]
-    assert (held["status"], held["can_remove"]) == ("In Flight", True)
-    remote.call("POST", f"/orders/{identifier}/release")
-    remote.call("PATCH", "/clock", {"advance": 5})
-    after = remote.call("POST", f"/orders/{identifier}/remove", {})
-    assert next(each["status"] for each in after if each["id"] == identifier) == "Removed"
-    assert remote.refused("POST", "/orders/*/hold", {})[0] == 422
-    assert remote.refused("POST", "/orders/7/remove", {}) == (404, "unknown order 7")
-    filled, rejected, expired = (remote.harness.place(limit("100.00")) for _ in range(3))
+    names = [remote.harness.place(limit("100.00")) for _ in range(4)]
+    held, filled, rejected, expired = names
+    remote.call("POST", f"/orders/{held}/hold", {"status": "In Flight"})
     remote.call("POST", f"/orders/{filled}/fill", {"quantity": "4", "price": "99"})
     remote.call("POST", f"/orders/{rejected}/reject", {"reason": "no"})
-    orders = {order["id"]: order for order in remote.call("POST", f"/orders/{expired}/expire")}
-    assert [orders[each]["status"] for each in (filled, rejected, expired)] == ["Live", "Rejected", "Expired"]
-    assert (orders[filled]["filled"], orders[filled]["size"]) == ("4", "10")
-    assert remote.refused("POST", f"/orders/{expired}/fill", {})[0] == 422
-    assert remote.refused("POST", "/orders/7/fill", {}) == (404, "unknown order 7")
+    remote.call("POST", f"/orders/{expired}/expire")
+    remote.call("PATCH", "/clock", {"advance": 60})
+    orders = {order["id"]: order for order in remote.call("GET", "/orders")}
+    assert [orders[each]["status"] for each in names] == ["In Flight", "Live", "Rejected", "Expired"]
+    assert (orders[filled]["filled"], orders[filled]["size"], orders[held]["can_remove"]) == ("4", "10", True)
+    remote.call("POST", f"/orders/{held}/release")
+    after = remote.call("POST", f"/orders/{held}/remove", {})
+    assert next(each["status"] for each in after if each["id"] == held) == "Removed"
+    for path, refusal in (("/orders/*/hold", 422), (f"/orders/{expired}/fill", 422)):
+        assert remote.refused("POST", path, {})[0] == refusal
+    for action in ("remove", "fill"):
+        assert remote.refused("POST", f"/orders/7/{action}", {}) == (404, "unknown order 7")
 
 
 def test_tokens_expire_and_the_grant_is_revoked(remote: Remote) -> None:
@@ -175,17 +169,6 @@ def test_state_has_all_of_it(remote: Remote) -> None:
 )
 def test_wrong_request_is_refused(remote: Remote, method: str, path: str, body: Any, status: int) -> None:
     assert remote.refused(method, path, body)[0] == status
-
-
-def test_actions_of_the_api_are_recorded_and_restored(remote: Remote) -> None:
-    snapshot = remote.harness.sim.snapshot()
-    identifier = remote.harness.place(limit("100.00"))
-    remote.call("POST", f"/orders/{identifier}/fill", {})
-    later = remote.harness.sim.snapshot()
-    for each, held in ((snapshot, 0), (later, 10)):
-        remote.harness.sim.restore(each)
-        account = remote.harness.sim.brokerage.state.accounts.get(remote.harness.account)
-        assert account.held("AAPL") == held
 
 
 def test_every_route_has_a_handler_and_token_is_compared_whole() -> None:

@@ -12,7 +12,6 @@ import pytest
 
 from brokerage_async import errors
 from brokerage_async.simulator import Simulator
-from brokerage_async.tickets import buy_to_open, limit
 from tests.tables import for_each
 from tests.trading import SMALL
 
@@ -97,16 +96,6 @@ async def test_client_in_another_language_scripts_a_fault_and_meets_it(simulator
     async with asyncio.timeout(60):
         output, problems = await process.communicate()
     assert json.loads(output or b"null") == [200, "3.1.0", [503, 401]], problems.decode()
-
-
-async def test_fill_by_control_reaches_the_watcher(simulator: Simulator) -> None:
-    account = simulator.account_numbers[0]
-    async with simulator.client() as client:
-        placed = await client.orders.submit(account, limit(buy_to_open("AAPL", 1), price="20"))
-        order_id = placed.order.id or ""
-        watching = asyncio.create_task(client.watch.order("me", account, order_id, interval=1.0, timeout=20))
-        assert (await ask(simulator, "POST", f"/orders/{order_id}/fill", json={}))[0] == 200
-        assert (await watching).status == "Filled"
 
 
 async def test_stopped_server_refuses_calls() -> None:

@@ -1,53 +1,24 @@
 """Catalogue of instruments: rows, symbols, the products behind them, and options on futures with their chains."""
 
 import json
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
-import attrs
 import msgspec
-from hypothesis import given
-from hypothesis import strategies as st
 
-from brokerage_async._generated.converters import WarrantWire
-from brokerage_async._generated.models import OptionType
-from brokerage_async.models import InstrumentType
 from brokerage_async.simulator import Simulator
-from brokerage_async.simulator.api.wire import dumps
-from brokerage_async.simulator.keyed_random import KeyedRandom
-from brokerage_async.simulator.market.calendar import holidays, local_epoch
-from brokerage_async.simulator.market.equities import (
-    CRYPTOCURRENCIES,
-    equities,
-    equity_options,
-    equity_row,
-    known_equities,
-    monthly_expirations,
-    option_row,
-    warrants,
-)
 from brokerage_async.simulator.market.futures import (
     Expiration,
     FutureOptionChain,
-    OptionProduct,
-    contract_after,
     contracts,
     future_instrument,
     future_option_instrument,
     option_products,
-    product_row,
 )
 from brokerage_async.simulator.market.instrument import (
     FUTURES,
-    Instrument,
-    RowTable,
-    day_of,
-    occ_symbol,
-    parse_occ,
-    product_of,
 )
-from tests.simulator.factories import START
 from tests.simulator.harness import Harness
 from tests.tables import for_each
 
@@ -67,152 +38,25 @@ def test_default_sizes() -> None:
 def test_listed_options_can_be_traded_and_unknown_instruments_are_none(harness: Harness) -> None:
     for row in harness.rows("/instruments/equity-options") + harness.rows("/futures-option-chains/ES"):
         assert harness.instrument(row["symbol"]).underlying == row["underlying-symbol"]
-    for kind, symbol in (
-        *(("Equity", "NOTTHERE"), ("Equity", "SPX"), ("Equity Option", "AAPL"), ("Future", "/XXZ6")),
-        *(("Equity Option", "AAPL  269999C00100000"), ("Future Option", "./ESZ6 EW3U6 269999P9100")),
-        *(("Cryptocurrency", "DOGE"), ("Liquidity Pool", "AAPL")),
-    ):
-        assert harness.state.catalogue.instrument(kind, symbol) is None
-    assert "equities" not in vars(Simulator().brokerage.state.catalogue)
-
-
-def test_rows_are_rendered_once_and_found_by_symbol_and_filter() -> None:
-    written: list[str] = []
-
-    def render(symbol: str) -> WarrantWire:
-        written.append(symbol)
-        return WarrantWire(symbol=symbol)
-
-    rows = RowTable(["b", "a", "c"], str, render)
-    assert written == []
-    assert [rows.row(1), rows.row(1)] == [b'{"symbol":"a"}'] * 2
-    assert [*map(rows.row, range(3))][1] is rows.row(1)
-    assert written == ["a", "b", "c"]
-    assert (len(rows), rows.get("c"), rows.get("d")) == (3, "c", None)
-    assert rows.positions(["c", "d", "b", "c"]) == [0, 2]
-    assert rows.positions([]) == []
-    assert rows.select(range(3), lambda symbol: symbol > "a") == [0, 2]
-    assert rows.select([1], lambda symbol: symbol > "a") == []
-
-
-@given(
-    st.from_regex(r"[A-Z]{1,6}", fullmatch=True),
-    st.dates(date(2000, 1, 1), date(2099, 12, 31)),
-    st.sampled_from(OptionType),
-    st.decimals(0, 99999, places=3),
-)
-def test_occ_symbol_examples(root: str, day: date, kind: OptionType, strike: Decimal) -> None:
-    assert parse_occ(occ_symbol(root, day, kind, strike)) == (root, day, kind, strike)
-
-
-def test_symbols_and_days_of_another_form_are_none() -> None:
-    for symbol in (
-        *("", "AAPL", "260612C00110000", "AAPL  260612X00110000", "AAPL  260612C0011000", "AAPL  260231C00110000"),
-        *("AAPL  260612C00110000\n", "AAPL  ٢٦٠٦١٢C00110000", "aapl  260612C00110000", "TOOLONG260612C00110000"),
-    ):
-        assert parse_occ(symbol) is None
-    days = {"260612": date(2026, 6, 12), "991231": date(2099, 12, 31), "260231": None, "261301": None}
-    assert {code: day_of(code) for code in days} == days
-    for symbol in ("", "/", "/ES", "ESZ6", "/ESZ", "/ESA6", "/XXZ6", "/ESZ66", "/ESZ6\n", "/ESZ٦"):
-        assert future_instrument(symbol, TODAY) is None
-    codes = {"/ESZ6": "ES", "/M2KU6": "M2K", "ESZ6": None, "/XXZ6": None, "/": None, "": None}
-    assert {symbol: product_of(symbol) for symbol in codes} == {
-        symbol: code and FUTURES[code] for symbol, code in codes.items()
+    strikes = ("", ".", "1.", ".5", "1.2.3", "-1", "1e3", "9" * 9, "1." + "0" * 9, "1\n", "١")
+    unknown = {
+        "Equity": ("NOTTHERE", "SPX"),
+        "Equity Option": (
+            *("", "AAPL", "AAPL  269999C00100000", "AAPL  260231C00110000", "260612C00110000"),
+            *("AAPL  260612X00110000", "AAPL  260612C0011000", "AAPL  260612C00110000\n", "AAPL  ٢٦٠٦١٢C00110000"),
+            *("aapl  260612C00110000", "TOOLONG260612C00110000"),
+        ),
+        "Future": ("", "/", "/ES", "ESZ6", "/ESZ", "/ESA6", "/XXZ6", "/ESZ66", "/ESZ6\n", "/ESZ٦"),
+        "Future Option": (
+            *("./ESZ6 EW3U6 269999P9100", "./ESZ6 EW3U6 260231P1", "./XXZ6 EW3U6 260918P1", "./ESZ6 260918P1"),
+            *("/ESZ6 EW3U6 260918P1", "./", *(f"./ESZ6 EW3U6 260918P{strike}" for strike in strikes)),
+        ),
+        "Cryptocurrency": ("DOGE",),
+        "Liquidity Pool": ("AAPL",),
     }
-
-
-@for_each(
-    "kind, symbol, collection, underlying",
-    [
-        ("Equity", "X", "Equity", "Equity"),
-        ("Equity Option", "X", "Equity", "Equity"),
-        ("Future", "/ESU6", "CME", "Future"),
-        ("Future", "/VXU6", "CFE", "Future"),
-        ("Future Option", "/ESU6", "CME", "Future"),
-        ("Cryptocurrency", "BTC/USD", None, "Cryptocurrency"),
-    ],
-)
-def test_collection_and_underlying_type(kind: str, symbol: str, collection: str | None, underlying: str) -> None:
-    one = Instrument(symbol="X", instrument_type=InstrumentType(kind), underlying=symbol)
-    found = one.collection, one.underlying_type, one.is_future, one.is_option
-    assert found == (collection, underlying, kind == "Future", False)
-
-
-def test_expiration_is_at_the_hour_of_its_instrument() -> None:
-    day = date(2026, 9, 18)
-    option = Instrument(symbol="X", instrument_type=InstrumentType.EQUITY_OPTION, underlying="X", expires=day)
-    assert option.expires_at == local_epoch(day, 16)
-    assert attrs.evolve(option, expiration_hour=9.5).expires_at == local_epoch(day, 9.5)
-    assert attrs.evolve(option, expires=None).expires_at is None
-
-
-def test_longer_list_begins_with_the_shorter_one() -> None:
-    made = equities(600, KeyedRandom(3))
-    for count in (0, 1, 20, 500):
-        assert equities(count, KeyedRandom(3)) == made[:count]
-    assert [one.number for one in made] == list(range(1, 601))
-    assert len({one.symbol for one in made}) == 600
-    assert all(one.price > 0 for one in made)
-
-
-def test_few_equities_are_restricted_and_rows_show_it() -> None:
-    traded = {symbol: definition.instrument() for symbol, definition in known_equities().items()}
-    assert [symbol for symbol, one in traded.items() if one.halted] == ["HALT"]
-    assert [symbol for symbol, one in traded.items() if one.closing_only] == ["GONE"]
-    assert not any(one.hard_to_borrow for one in traded.values())
-    assert any(one.instrument().hard_to_borrow for one in equities(200, KeyedRandom(0)))
-    halted, gone, plain = (equity_row(known_equities()[symbol], START) for symbol in ("HALT", "GONE", "AAPL"))
-    assert (halted.halted_at is None, gone.stops_trading_at is None) == (False, False)
-    assert (plain.halted_at, plain.stops_trading_at, plain.is_closing_only) == (None, None, False)
-    first, second = equities(200, KeyedRandom(1)), equities(200, KeyedRandom(2))
-    known = len(known_equities())
-    assert first[:known] == second[:known]
-    assert first[known:] != second[known:]
-    assert [one.symbol for one in first] == [one.symbol for one in second]
-
-
-@given(st.dates(date(2000, 1, 1), date(2150, 12, 31)), st.integers(1, 30))
-def test_expirations_are_third_fridays(today: date, count: int) -> None:
-    days = monthly_expirations(today, count)
-    assert len(days) == count
-    assert days[0] < today
-    assert all(day >= today for day in days[1:])
-    for day in days:
-        friday = day + timedelta(days=(4 - day.weekday()) % 7)
-        assert 15 <= friday.day <= 21
-        assert day == friday or friday in holidays(friday.year)
-
-
-def test_equity_options_has_the_requested_count() -> None:
-    for count in (0, 1, 100, 5000, 6001):
-        made = equity_options(count, equities(10, KeyedRandom(0)), TODAY)
-        assert len(made) == len({one.symbol for one in made}) == count
-        assert all(one.strike > 0 for one in made)
-
-
-def test_warrants_and_options_are_rows_with_their_terms() -> None:
-    definitions = equity_options(60, equities(1, KeyedRandom(0)), TODAY)
-    rows = [option_row(definition, TODAY) for definition in definitions]
-    assert rows[0].days_to_expiration == (definitions[0].expires - TODAY).days < 0
-    assert rows[0].strike_price == format(definitions[0].strike, ".1f")
-    assert (definitions[0].multiplier, definitions[0].instrument_type) == (100, "Equity Option")
-    assert equity_options(10, [], TODAY) == []
-    made = warrants(12, equities(20, KeyedRandom(0)))
-    assert [one.symbol for one in made][9:] == ["AMDW", "IWMW", "GLDW"]
-    assert b'"symbol":"AAPLW"' in dumps(made[0])
-    assert len(warrants(100, equities(20, KeyedRandom(0)))) == 16
-
-
-def test_pairs_have_numbers_prices_rows_and_precisions() -> None:
-    assert len(CRYPTOCURRENCIES) == 39
-    assert [one.number for one in CRYPTOCURRENCIES.values()] == list(range(1, 40))
-    assert CRYPTOCURRENCIES["BTC/USD"].price == Decimal(105_000)
-    assert all(one.price > 0 and one.symbol == symbol for symbol, one in CRYPTOCURRENCIES.items())
-    sol = CRYPTOCURRENCIES["SOL/USD"]
-    row = sol.row()
-    assert (row.symbol, row.streamer_symbol, row.description) == ("SOL/USD", "SOL/USD:CXTALP", "Solana to USD")
-    assert row.destination_venue_symbols[0].max_quantity_precision == 8
-    assert sol.instrument().collection is None
+    find = harness.state.catalogue.instrument
+    assert [(kind, each) for kind, symbols in unknown.items() for each in symbols if find(kind, each)] == []
+    assert "equities" not in vars(Simulator().brokerage.state.catalogue)
 
 
 def test_year_of_a_future_is_at_most_one_before_today() -> None:
@@ -239,11 +83,6 @@ def test_contracts_are_the_last_expired_one_and_seven_quarters() -> None:
     assert rows[1].future_product.option_products is None
 
 
-def test_contract_after_a_day() -> None:
-    days = {date(2026, 6, 18): "ESM6", date(2026, 6, 19): "ESU6", date(2026, 12, 31): "ESH7"}
-    assert {day: contract_after(FUTURES["ES"], day).code for day in days} == days
-
-
 def test_products_are_complete_and_the_large_chain_comes_first() -> None:
     assert len(FUTURES) == 83
     assert next(iter(FUTURES)) == "ES"
@@ -259,24 +98,6 @@ def test_products_are_complete_and_the_large_chain_comes_first() -> None:
     assert (FUTURES["CL"].is_physical, FUTURES["ES"].is_physical) == (True, False)
     assert (FUTURES["MES"].is_small, FUTURES["SM75"].is_small, FUTURES["ES"].is_small) == (True, True, False)
     assert [FUTURES[code].streamer_exchange for code in ("ES", "VX", "SM75")] == ["XCME", "XCBF", "SMFE"]
-
-
-def test_rows_of_products_and_option_products_embed_each_other() -> None:
-    options = [OptionProduct(FUTURES["CL"]).row()]
-    assert product_row(FUTURES["CL"]).option_products is None
-    assert product_row(FUTURES["CL"], options).option_products == options
-    assert product_row(FUTURES["CL"]).product_type == "Physical"
-    assert option_products()["ES"].expiration_type == "Regular"
-    assert option_products()["ES2"] == OptionProduct(FUTURES["ES"], 2)
-    for root, product in option_products().items():
-        assert product.root == product.row().root_symbol == root
-    product = OptionProduct(FUTURES["ES"], 3)
-    row, details = product.row(), product.details()
-    assert row.futures_trading_cutoff_times is None
-    assert details.futures_trading_cutoff_times is not None
-    assert details.future_product == product_row(FUTURES["ES"])
-    for name in ("root_symbol", "cash_settled", "expiration_type", "is_am_settled", "market_sector"):
-        assert getattr(details, name) == getattr(row, name) is not None
 
 
 def rows_of(chain: FutureOptionChain) -> list[Any]:
@@ -350,10 +171,3 @@ def test_nested_chain_has_the_options_of_the_flat_one() -> None:
     assert json.loads(chain.nested)["option-chains"] == [
         {"underlying-symbol": "/ES", "root-symbol": "/ES", "exercise-style": "European", "expirations": []}
     ]
-
-
-def test_symbol_of_another_form_is_none() -> None:
-    strikes = ("", ".", "1.", ".5", "1.2.3", "-1", "1e3", "9" * 9, "1." + "0" * 9, "1\n", "١")
-    symbols = ("./ESZ6 EW3U6 260231P1", "./XXZ6 EW3U6 260918P1", "./ESZ6 260918P1", "/ESZ6 EW3U6 260918P1", "./")
-    for symbol in (*(f"./ESZ6 EW3U6 260918P{strike}" for strike in strikes), *symbols):
-        assert future_option_instrument(symbol) is None

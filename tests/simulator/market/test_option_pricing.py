@@ -20,7 +20,6 @@ from tests.simulator.harness import kind_of
 
 
 def problems(seed: int) -> Iterator[str]:
-    """Yield the properties that a random chain breaks."""
     draw = random.Random(seed)
     far = draw.uniform(0.08, 1.2)
     surface = Surface(far * draw.uniform(0.8, 1.25), far, draw.choice([None, 0.0, draw.uniform(0, 0.06)]))

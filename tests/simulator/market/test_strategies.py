@@ -159,15 +159,6 @@ def test_share_gains_the_difference_of_two_closes() -> None:
     assert profits(run(body, AAPL=(100, 110, 105, 120, 115))) == [-45, -15, -30, 15]
 
 
-@for_each("seed", [0, 1, 7])
-def test_sums_agree_for_options_at_random_prices(seed: int) -> None:
-    body = strategy(startDate="2025-06-02", endDate="2026-02-27", exitConditions={"takeProfitPercentage": 50})
-    results = run(body, seed)
-    total = sum(trial.profit for trial in results.trials)
-    assert len({trial.profit for trial in results.trials}) > 10
-    assert results.statistics()["Total profit"] == total == results.snapshots[-1][1]
-
-
 def test_short_put_keeps_its_premium_less_its_exercise() -> None:
     terms = {"startDate": "2026-03-10", "entryConditions": {"maximumActiveTrials": 1}}
     put = option_leg(strikeSelection="percentageOTM", percentageOTM=0.05, daysUntilExpiration=10)

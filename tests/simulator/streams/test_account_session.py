@@ -1,36 +1,27 @@
 """Account stream of the simulator: the recorded session, events after changes with their recipients, faults."""
 
 import json
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-import msgspec
+import attrs
 import pytest
 
 from brokerage_async import models
 from brokerage_async.models import LegAction
-from brokerage_async.simulator.api.accounts import Positions
 from brokerage_async.simulator.faults import DELIVER, StreamFaults
 from brokerage_async.simulator.streams.server import ACCOUNT_PATH
-from brokerage_async.simulator.streams.session import (
-    external_transaction,
-    order_chain,
-    position_row,
-    year_gains,
-)
 from tests.simulator.harness import COMPLEX_ORDERS, Harness, Peer, leg, limit, market
 from tests.tables import for_each
 
 
 class AccountPeer(Peer):
-    """Client of the account stream with a token."""
-
     def __init__(self, harness: Harness) -> None:
         super().__init__(harness, ACCOUNT_PATH)
         self.token = json.loads(harness.token().body)["access_token"]
 
     def send(self, **message: Any) -> dict[str, Any]:
-        """Send a message and return the answer."""
         body = {
             "auth-token": f"Bearer {self.token}",
             **{key.replace("_", "-"): value for key, value in message.items()},
@@ -114,12 +105,18 @@ class Listener(AccountPeer):
 
 def test_fill_sends_order_position_balance_chain_and_gains(harness: Harness) -> None:
     peer, other = Listener(harness, harness.account), Listener(harness, harness.accounts[2])
-    harness.trade(market(leg(quantity="3")))
+    identifier = harness.trade(market(leg(quantity="3")))
     assert peer.kinds == ["Order", "AccountBalance", "CurrentPosition", "OrderChain", "UnderlyingYearGainSummary"]
     assert other.received == []
     assert peer.events("Order")[-1]["status"] == "Filled"
     position = peer.events("CurrentPosition")[-1]
     assert (position["symbol"], float(position["quantity"]), position["quantity-direction"]) == ("AAPL", 3, "Long")
+    [listed] = harness.rows(f"/accounts/{harness.account}/positions")
+    assert str(position.pop("order-id")) == identifier
+    assert {**position, "updated-at": None} == {**listed, "updated-at": None}
+    harness.trade(market(leg(quantity="3", action="Sell to Close")))
+    position = peer.events("CurrentPosition")[-1]
+    assert (float(position["quantity"]), position["quantity-direction"]) == (0, "Zero")
 
 
 def test_complex_order_is_sent_once_for_all_components_of_a_moment(harness: Harness) -> None:
@@ -159,17 +156,20 @@ def test_assignment_sends_the_positions_that_it_ends_and_opens(harness: Harness)
 def test_transfer_of_cash_sends_the_transaction_and_the_balance(harness: Harness) -> None:
     peer = Listener(harness, harness.account)
     before = float(harness.get(f"/accounts/{harness.account}/balances/USD")["data"]["cash-balance"])
-    harness.act("move_cash", account_number=harness.account, amount="-250.5")
+    harness.sim.move_cash(harness.account, "-250.5")
     harness.wait(1)
     [transfer], [balance] = peer.events("ExternalTransaction"), peer.events("AccountBalance")
     shown = transfer["amount"], transfer["direction"], transfer["account-number"]
     assert shown == ("250.50", "Withdrawal", harness.account)
+    read = models.converter.structure(transfer, models.ExternalTransaction)
+    missing = [name for name in attrs.fields_dict(models.ExternalTransaction) if getattr(read, name) is None]
+    assert (read.extra, missing) == ({}, [])
     assert float(balance["cash-balance"]) == before - 250.5
     for amount in ("0", "none", "NaN"):
         with pytest.raises(ValueError, match="amount must be"):
-            harness.act("move_cash", account_number=harness.account, amount=amount)
+            harness.sim.move_cash(harness.account, amount)
     with pytest.raises(ValueError, match="account_number must be one of the simulator"):
-        harness.act("move_cash", account_number="X", amount="1")
+        harness.sim.move_cash("X", "1")
 
 
 def test_published_watchlist_comes_to_those_who_subscribed(harness: Harness) -> None:
@@ -189,7 +189,7 @@ def test_published_watchlist_comes_to_those_who_subscribed(harness: Harness) -> 
 
 def test_nothing_is_sent_where_nobody_listens_and_day_trades_change_the_status(harness: Harness) -> None:
     harness.trade(market())
-    harness.act("move_cash", account_number=harness.account, amount="1")
+    harness.sim.move_cash(harness.account, "1")
     assert not harness.brokerage.streams._due
     peer = Listener(harness, harness.account)
     target = f"/accounts/{harness.account}/trading-status"
@@ -206,148 +206,70 @@ def test_fault_meets_the_next_events_of_its_type() -> None:
     faults = StreamFaults()
     faults.add("late(2.5)", kind="Order", times=2)
     faults.add("duplicate")
-    met = [faults.deliver(kind).name for kind in ("", "Order", "AccountBalance", "Order", "Order")]
-    assert met == ["deliver", "late", "duplicate", "late", "deliver"]
-    faults.add("lose")
-    faults.refusals, faults.is_half_open = 1, True
-    faults.clear()
-    assert (faults.deliver("Order"), faults.refuses(), faults.is_half_open) == (DELIVER, False, False)
-    faults = StreamFaults()
     faults.add("lose", kind="protocol")
-    assert [faults.deliver(kind).name for kind in ("Order", "", "")] == ["deliver", "lose", "deliver"]
-    faults.is_deaf = True
-    faults.clear()
-    assert not faults.is_deaf
-    faults = StreamFaults()
+    met = [faults.deliver(kind).name for kind in ("AccountBalance", "Order", "Order", "Order", "", "")]
+    assert met == ["duplicate", "late", "late", "deliver", "lose", "deliver"]
     faults.refusals = 1
     assert [faults.refuses(), faults.refuses()] == [True, False]
+    faults.add("lose")
+    faults.refusals, faults.is_half_open, faults.is_deaf = 1, True, True
+    faults.clear()
+    assert faults.deliver("Order") == DELIVER
+    assert (faults.refuses(), faults.is_half_open, faults.is_deaf) == (False, False, False)
     with pytest.raises(ValueError, match=r"fault must be one of lose, .* got 'explode'"):
-        StreamFaults().add("explode")
+        faults.add("explode")
     with pytest.raises(ValueError, match="times must be at least 1, got 0"):
-        StreamFaults().add("lose", times=0)
-
-
-YEAR = 366 * 86400
-
-
-def trade(harness: Harness, quantity: int, action: str = "Buy to Open") -> str:
-    return harness.trade(market(leg(quantity=str(quantity), action=action)), seconds=20)
-
-
-def as_sent(wire: Any) -> dict[str, Any]:
-    """Return a wire struct as a client gets it."""
-    assert wire is not None
-    decoded: dict[str, Any] = json.loads(msgspec.json.encode(wire))
-    return decoded
-
-
-def test_position_is_that_of_the_list_and_ends_with_direction_zero(harness: Harness) -> None:
-    def position(identifier: str) -> dict[str, Any]:
-        execution: Any = harness.own().transactions[-1].booked
-        assert str(execution.order_number) == identifier
-        return as_sent(position_row(Positions(harness.state), harness.own(), execution, harness.now))
-
-    identifier = trade(harness, 3)
-    found = position(identifier)
-    [listed] = harness.rows(f"/accounts/{harness.account}/positions")
-    assert str(found.pop("order-id")) == identifier
-    assert {**found, "updated-at": None} == {**listed, "updated-at": None}
-    found = position(trade(harness, 3, "Sell to Close"))
-    assert (float(found["quantity"]), found["quantity-direction"]) == (0, "Zero")
-
-
-def test_transfer_of_cash_has_every_key(harness: Harness) -> None:
-    [deposit] = harness.own().transactions
-    transfer = as_sent(external_transaction(harness.own(), deposit))
-    assert transfer["direction"] == "Deposit"
-    read = models.converter.structure(transfer, models.ExternalTransaction)
-    assert not read.extra
-    fields = {name for name in dir(read) if not name.startswith("_") and name != "extra"}
-    assert [name for name in fields if getattr(read, name) is None] == []
-
-
-def chain(harness: Harness, underlying: str = "AAPL") -> dict[str, Any]:
-    """Return the chain of the first account, as JSON."""
-    return as_sent(order_chain(harness.own(), underlying))
-
-
-def test_open_chain_ends_with_its_positions_and_every_field_is_read(harness: Harness) -> None:
-    assert order_chain(harness.own(), "AAPL") is None
-    identifier = trade(harness, 3)
-    found = chain(harness)
-    assert [node["node-type"] for node in found["lite-nodes"]] == ["order", "open-positions"]
-    assert (str(found["id"]), str(found["lite-nodes"][0]["id"])) == (identifier, identifier)
-    totals = found["computed-data"]
-    assert (totals["open"], totals["total-opening-cost-effect"], totals["winner-realized"]) == (True, "Debit", False)
-    assert Decimal(totals["realized-gain"]) == 0
-    [entry] = totals["open-entries"]
-    assert (entry["symbol"], entry["quantity"], entry["quantity-type"]) == ("AAPL", "3", "Long")
-    assert found["created-at"].endswith("+0000")
-    trade(harness, 3)
-    read = models.converter.structure(chain(harness), models.OrderChain)
-    assert not read.extra
-    assert read.created_at.tzinfo is not None
-    assert not read.computed_data.extra
-    assert read.lite_nodes is not None
-    assert all(not node.extra for node in read.lite_nodes)
-
-
-def test_chain_realizes_the_gain_of_the_part_that_is_closed(harness: Harness) -> None:
-    harness.sim.set_price("AAPL", 100)
-    trade(harness, 4)
-    harness.sim.set_price("AAPL", 110)
-    trade(harness, 3, "Sell to Close")
-    totals = chain(harness)["computed-data"]
-    assert (Decimal(totals["realized-gain"]), totals["realized-gain-effect"]) == (Decimal(30), "Credit")
-    fees = Decimal(totals["total-fees"]) + Decimal(totals["total-commissions"])
-    assert Decimal(totals["realized-gain-with-fees"]) == 30 - fees
-    assert totals["open"]
-    trade(harness, 1, "Sell to Close")
-    found = chain(harness)
-    assert Decimal(found["computed-data"]["realized-gain"]) == 40
-    assert found["computed-data"]["winner-realized-and-closed"]
-    assert (found["computed-data"]["open"], found["lite-nodes-sizes"], len(found["lite-nodes"])) == (False, 3, 3)
-
-
-def test_closed_chain_is_followed_by_another(harness: Harness) -> None:
-    first = trade(harness, 1)
-    trade(harness, 1, "Sell to Close")
-    second = trade(harness, 2)
-    found = chain(harness)
-    assert first != second
-    assert str(found["id"]) == second
-    assert [node["legs"][0]["fill-quantity"] for node in found["lite-nodes"][:-1]] == ["2"]
-
-
-def gains(harness: Harness, underlying: str = "AAPL", later: float = 0) -> models.UnderlyingYearGainSummary | None:
-    """Return the summary as a client reads it."""
-    sent = year_gains(harness.own(), underlying, harness.now + later)
-    return None if sent is None else models.converter.structure(as_sent(sent), models.UnderlyingYearGainSummary)
-
-
-def test_opening_costs_fees_and_gains_nothing(harness: Harness) -> None:
-    assert gains(harness) is None
-    harness.sim.set_price("AAPL", 100)
-    trade(harness, 1)
-    assert gains(harness, "SPY") is None
-    assert gains(harness, later=YEAR) is None
-    trade(harness, 4000)
-    found = gains(harness)
-    assert (found.account_number, found.symbol, found.instrument_type) == (harness.account, "AAPL", "Equity")
-    assert (found.yearly_realized_gain, found.realized_lot_gain) == (0, 0)
-    assert found.fees is not None
-    assert found.fees > 0
-    assert found.fees_effect == "Debit"
-    assert found.extra == {}
+        faults.add("lose", times=0)
 
 
 @for_each("price, gain", [(110, 30), (95, -15)])
-def test_gain_of_the_year_is_realized_by_the_part_that_is_closed(price: int, gain: int) -> None:
-    harness = Harness().login()
+def test_chain_and_gains_of_the_year_follow_the_trades_of_an_underlying(price: int, gain: int) -> None:
+    harness = Harness(start=datetime(2026, 12, 31, 15, tzinfo=UTC)).login()
+    peer = Listener(harness, harness.account)
+    effect = "Credit" if gain > 0 else "Debit"
+
+    def trade(quantity: int, action: str = "Buy to Open") -> tuple[str, dict[str, Any], Any]:
+        """Trade, and return the order, the chain that was sent, and the gains as a client reads them."""
+        identifier = harness.trade(market(leg(quantity=str(quantity), action=action)))
+        sent = peer.events("UnderlyingYearGainSummary")[-1]
+        read = models.converter.structure(sent, models.UnderlyingYearGainSummary)
+        assert (read.extra, read.account_number, read.symbol) == ({}, harness.account, "AAPL")
+        return identifier, peer.events("OrderChain")[-1], read
+
     harness.sim.set_price("AAPL", 100)
-    trade(harness, 4)
+    first, chain, gains = trade(4)
+    assert [node["node-type"] for node in chain["lite-nodes"]] == ["order", "open-positions"]
+    assert str(chain["id"]) == str(chain["lite-nodes"][0]["id"]) == first
+    assert chain["created-at"].endswith("+0000")
+    totals = chain["computed-data"]
+    assert (totals["open"], totals["total-opening-cost-effect"], totals["winner-realized"]) == (True, "Debit", False)
+    assert Decimal(totals["realized-gain"]) == 0
+    [entry] = totals["open-entries"]
+    assert (entry["symbol"], entry["quantity"], entry["quantity-type"]) == ("AAPL", "4", "Long")
+    read = models.converter.structure(chain, models.OrderChain)
+    assert [part.extra for part in (read, read.computed_data, *read.lite_nodes)] == [{}] * (2 + len(read.lite_nodes))
+    assert read.created_at.tzinfo is not None
+    assert (gains.instrument_type, gains.yearly_realized_gain, gains.realized_lot_gain) == ("Equity", 0, 0)
+
     harness.sim.set_price("AAPL", price)
-    trade(harness, 3, "Sell to Close")
-    found = gains(harness)
-    assert found.yearly_realized_gain == found.realized_lot_gain == Decimal(abs(gain))
-    assert found.yearly_realized_gain_effect == ("Credit" if gain > 0 else "Debit")
+    _, chain, gains = trade(3, "Sell to Close")
+    totals = chain["computed-data"]
+    assert (Decimal(totals["realized-gain"]), totals["realized-gain-effect"]) == (abs(gain), effect)
+    fees = Decimal(totals["total-fees"]) + Decimal(totals["total-commissions"])
+    assert Decimal(totals["realized-gain-with-fees"]) == abs(gain - fees)
+    assert totals["open"]
+    assert gains.yearly_realized_gain == gains.realized_lot_gain == abs(gain)
+    assert gains.yearly_realized_gain_effect == effect
+    assert (gains.fees > 0, gains.fees_effect) == (True, "Debit")
+
+    _, chain, _ = trade(1, "Sell to Close")
+    assert Decimal(chain["computed-data"]["realized-gain"]) == abs(gain) / 3 * 4
+    assert chain["computed-data"]["winner-realized-and-closed"] is (gain > 0)
+    assert (chain["computed-data"]["open"], chain["lite-nodes-sizes"], len(chain["lite-nodes"])) == (False, 3, 3)
+
+    second, chain, _ = trade(2)
+    assert str(chain["id"]) == second != first
+    assert [node["legs"][0]["fill-quantity"] for node in chain["lite-nodes"][:-1]] == ["2"]
+    harness.wait_until("2027-01-04T15:00:00+00:00")
+    peer = Listener(harness, harness.account)
+    assert trade(1)[2].yearly_realized_gain == 0

@@ -17,13 +17,10 @@ FIELDS = ["eventType", "eventSymbol", "bidPrice", "askPrice", "mood"]
 
 
 class MarketPeer(Peer):
-    """Client of the market-data stream of a new brokerage."""
-
     def __init__(self, **settings: Any) -> None:
         super().__init__(Harness(**settings), MARKET_PATH)
 
     def send(self, kind: str, channel: Any = 0, **values: Any) -> list[dict[str, Any]]:
-        """Send a message and return the answers."""
         self.received.clear()
         self.session.receive(json.dumps({"type": kind, "channel": channel, **values}), self.harness.now)
         return list(self.received)
@@ -198,14 +195,6 @@ def test_subscriptions_beyond_the_caps_are_refused() -> None:
         assert errors == ([] if without else expected)
 
 
-def test_quote_token_has_the_level_of_its_environment() -> None:
-    levels = [
-        Harness(environment=environment, without=without).login().get("/api-quote-tokens")["data"]["level"]
-        for environment, without in (("sandbox", ()), ("production", ()), ("sandbox", ("quote_token_level",)))
-    ]
-    assert levels == ["demo", "api", "api"]
-
-
 def test_underlyings_have_the_volume_of_their_options_and_indices_events(peer: MarketPeer) -> None:
     peer.open()
     add = [{"type": "Underlying", "symbol": "AAPL"}, {"type": "Quote", "symbol": "SPX"}]
@@ -223,7 +212,6 @@ def rows(harness: Harness) -> MarketRows:
 
 
 def option_of(harness: Harness) -> str:
-    """Return the streamer symbol of a listed option."""
     option = harness.state.catalogue.equity_options.definitions[0].symbol
     root, day, kind, strike = option[:6].strip(), option[6:12], option[12], int(option[13:]) / 1000
     return f".{root}{day}{kind}{strike:g}"
@@ -247,13 +235,6 @@ def test_quote_lies_around_the_price_and_options_move_with_it(harness: Harness, 
     assert option is not None
     assert option.underlying == harness.state.catalogue.equity_options.definitions[0].symbol[:6].strip()
     assert rows.row("Greeks", symbol, harness.now) is not None
-
-
-def test_underlying_of_each_form_of_symbol(rows: MarketRows) -> None:
-    underlyings = {"AAPL": "AAPL", "/ESU26:XCME": "/ESU6", "BTC/USD:CXTALP": "BTC/USD"}
-    underlyings |= {"AAPL{=5m}": "AAPL", "AAPL{=d,tho=true}": "AAPL"}
-    assert {symbol: rows.instrument(symbol).underlying for symbol in underlyings} == underlyings
-    assert rows.instrument("NOSUCH") is rows.instrument(".NOSUCH260619C1") is None
 
 
 @for_each(

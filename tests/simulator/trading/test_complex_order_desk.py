@@ -5,7 +5,7 @@ from typing import Any
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
-from tests.simulator.harness import COMPLEX_ORDERS, Harness, check_effect, exits, leg, limit, market, signed
+from tests.simulator.harness import COMPLEX_ORDERS, EDIT, Harness, check_effect, exits, leg, limit, market, signed
 from tests.tables import for_each
 
 
@@ -24,7 +24,6 @@ def target(harness: Harness, identifier: object = "") -> str:
 
 
 def submit(harness: Harness, body: dict[str, Any]) -> dict[str, Any]:
-    """Submit a complex order in the first account and return the one of the answer."""
     data: Any = harness.data("POST", target(harness), body, 201, "complex_orders.submit")
     return dict(data["complex-order"])
 
@@ -33,33 +32,19 @@ def shown(harness: Harness, identifier: object) -> dict[str, Any]:
     return dict(harness.data("GET", target(harness, identifier)))
 
 
-def test_otoco_components_wait_for_their_trigger(harness: Harness) -> None:
-    harness.wait(5)
-    data = harness.complex_order("OTOCO")
-    trigger = data["trigger-order"]
-    assert (trigger["status"], trigger["complex-order-tag"]) == ("Live", "OTOCO::trigger-order")
-    names = ("status", "contingent-status", "complex-order-tag", "complex-order-id")
-    expected = ("Contingent", "Pending Order", "OTOCO::oco-1-order", data["id"])
-    assert [tuple(order[name] for name in names) for order in data["orders"]] == [expected] * 2
-
-
 def test_filled_trigger_releases_components_and_one_cancels_the_other(harness: Harness) -> None:
+    data = submit(harness, COMPLEX_ORDERS["OTOCO"])
     harness.wait(5)
-    harness.set_price("KO", 19)
-    harness.wait(1)
-    harness.set_price("KO", 70)
+    harness.sim.fill_order(str(data["trigger-order"]["id"]))
     harness.wait(10)
-    if harness.complex_order("OTOCO")["trigger-order"]["status"] != "Filled":
-        harness.set_price("KO", 19)
-        harness.wait(10)
-    data = harness.complex_order("OTOCO")
-    assert data["trigger-order"]["status"] == "Filled"
-    assert all("contingent-status" not in order for order in data["orders"])
-    harness.set_price("KO", 500)
+    released = shown(harness, data["id"])
+    assert statuses(released) == ["Filled", "Live", "Live"]
+    assert all("contingent-status" not in order for order in released["orders"])
+    harness.sim.set_price("AAPL", 500)
     harness.wait(20)
-    data = harness.complex_order("OTOCO")
-    assert sorted(statuses(data)) == ["Cancelled", "Filled", "Filled"]
-    assert "terminal-at" in data
+    after = shown(harness, data["id"])
+    assert statuses(after) == ["Filled", "Filled", "Cancelled"]
+    assert "terminal-at" in after
 
 
 def test_cancelled_component_ends_what_waits_for_it(harness: Harness) -> None:
@@ -75,37 +60,18 @@ def test_cancelled_component_ends_what_waits_for_it(harness: Harness) -> None:
         harness = Harness().login()
 
 
-def test_oco_fill_cancels_the_other_order(harness: Harness) -> None:
+def test_trigger_filled_before_replacement_stays_the_trigger(harness: Harness) -> None:
+    data = submit(harness, COMPLEX_ORDERS["OTOCO"])
     harness.wait(5)
-    assert statuses(harness.complex_order("OCO")) == ["Live", "Live"]
-    harness.set_price("GLD", 140)
-    harness.wait(20)
-    assert statuses(harness.complex_order("OCO")) == ["Filled", "Cancelled"]
-
-
-def test_trigger_filled_before_replacement_stays_the_trigger() -> None:
-    stopped = 0
-    for seed in range(30):
-        harness = Harness(seed=seed, equities=20).login()
-        harness.wait(5)
-        trigger = harness.complex_order("OTOCO")["trigger-order"]["id"]
-        harness.set_price("KO", 19)
-        harness.wait(0.5)
-        edit = {"order-type": "Limit", "time-in-force": "GTC", "price": "21.00"}
-        response = harness.ask("PUT", f"/accounts/{harness.accounts[1]}/orders/{trigger}", edit)
-        if response.status == 422:  # it has been filled already
-            continue
-        new = str(json.loads(response.body)["data"]["id"])
-        harness.wait(1)
-        harness.set_price("KO", 70)
-        harness.wait(1)
-        if harness.history(new)[-1] == "Rejected":
-            stopped += 1
-            data = harness.complex_order("OTOCO")
-            assert data["trigger-order"]["id"] == trigger
-            assert [(one["id"], one["status"]) for one in data["related-orders"]] == [(new, "Rejected")]
-            assert {order["status"] for order in data["orders"]} != {"Cancelled"}
-    assert stopped > 0
+    trigger = data["trigger-order"]["id"]
+    harness.sim.hold_order(str(trigger), "Replace Requested")
+    new = harness.data("PUT", f"/accounts/{harness.account}/orders/{trigger}", EDIT)["id"]
+    harness.sim.fill_order(str(trigger))
+    harness.sim.release_order()
+    harness.wait(5)
+    after = shown(harness, data["id"])
+    assert (after["trigger-order"]["id"], statuses(after)) == (trigger, ["Filled", "Live", "Live"])
+    assert [(one["id"], one["status"]) for one in after["related-orders"]] == [(str(new), "Rejected")]
 
 
 @for_each(
@@ -128,6 +94,10 @@ def test_components_are_contingent_at_acceptance_and_routed_when_they_wait_for_n
     assert [each["preflight-id"] for each in found] == list(range(len(found)))
     assert len({each["global-request-id"] for each in found}) == 1
     assert {each["complex-order-id"] for each in found} == {data["id"]}
+    tags = {each["complex-order-tag"] for each in data["orders"]}
+    assert tags == {f"{kind}::{'oco-1-order' if kind == 'OTOCO' else 'order'}"}
+    if kind.startswith("OTO"):
+        assert data["trigger-order"]["complex-order-tag"] == f"{kind}::trigger-order"
     assert "terminal-at" not in data
     harness.wait(5)
     assert statuses(shown(harness, data["id"])) == routed
@@ -145,25 +115,16 @@ def test_orders_of_oto_are_routed_together_and_do_not_cancel_one_another(harness
     assert "terminal-at" in shown(harness, identifier)
 
 
-def test_partial_fill_of_one_exit_cancels_the_other_and_goes_on() -> None:
-    parts = 0
-    for seed in range(8):
-        harness = Harness(seed=seed, equities=20).login()
-        harness.trade(market(), seconds=20)
-        identifier = submit(harness, {"type": "OCO", "orders": exits("150.00")})["id"]
-        filled = 0
-        while filled < 10:
-            harness.wait(0.05)
-            first, second = shown(harness, identifier)["orders"]
-            filled = 10 - first["legs"][0]["remaining-quantity"]
-            if 0 < filled < 10:
-                parts += 1
-                assert first["status"] == "Live"
-            if filled:
-                assert second["status"] in ("Cancel Requested", "Cancelled")
-                assert not second["legs"][0]["fills"]
-        assert first["status"] == "Filled"
-    assert parts > 0
+def test_partial_fill_of_one_exit_cancels_the_other_and_goes_on(harness: Harness) -> None:
+    harness.trade(market())
+    identifier = submit(harness, COMPLEX_ORDERS["OCO"])["id"]
+    harness.wait(5)
+    first, _ = shown(harness, identifier)["orders"]
+    for quantity, expected in (("4", ["Live", "Cancelled"]), ("6", ["Filled", "Cancelled"])):
+        harness.sim.fill_order(str(first["id"]), quantity)
+        harness.wait(1)
+        data = shown(harness, identifier)
+        assert (statuses(data), data["orders"][1]["legs"][0]["fills"]) == (expected, [])
 
 
 @for_each("wait", [0.0, 5.0])
@@ -214,7 +175,7 @@ def test_rules_of_a_component_apply_once_it_is_released(harness: Harness) -> Non
     harness.wait(20)
     (order,) = shown(harness, identifier)["orders"]
     assert (order["status"], order["contingent-status"]) == ("Contingent", "Pending Condition")
-    harness.set_price("AAPL", 310)
+    harness.sim.set_price("AAPL", 310)
     harness.wait(70)
     assert statuses(shown(harness, identifier)) == ["Filled", "Live"]
 
@@ -304,6 +265,7 @@ def test_errors_name_their_component(harness: Harness) -> None:
     profit, loss = exits()
     body = {"type": "OCO", "orders": [profit, {**loss, "stop-trigger": "-1"}]}
     answer = json.loads(harness.ask("POST", target(harness, "dry-run"), body).body)
+    assert answer["context"] == target(harness, "dry-run")
     assert answer["error"]["code"] == "preflight_check_failure"
     assert [each["code"] for each in answer["error"]["errors"]] == ["invalid_price"]
     assert [(each["code"], each["preflight-id"]) for each in answer["data"]["errors"]] == [("invalid_price", 1)]

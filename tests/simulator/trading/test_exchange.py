@@ -6,17 +6,13 @@ from typing import Any, cast
 
 import attrs
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from brokerage_async._generated.behaviours import BEHAVIOURS
-from brokerage_async._generated.models import OrderStatus
-from brokerage_async.protocol.order_status import TRANSITIONS
 from brokerage_async.simulator import PricePath
 from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.trading.exchange import RATES, Chances
 from tests.simulator import factories
-from tests.simulator.harness import CALL, EDIT, Harness, leg, limit, market, spread
+from tests.simulator.harness import CALL, Harness, leg, limit, market, spread
 from tests.tables import for_each
 
 
@@ -61,13 +57,22 @@ def test_limit_order_fills_at_its_price(harness: Harness) -> None:
     cancelled, filled = harness.trade(limit("100.00")), harness.trade(limit("150.00"))
     assert harness.cancel(cancelled).status == 200
     harness.wait(25)
-    harness.set_price("AAPL", 149)
+    harness.sim.set_price("AAPL", 149)
     harness.wait(10)
     assert (harness.status(filled), {price for _, price in harness.fills(filled)}) == ("Filled", {149})
-    harness.set_price("AAPL", 99)
+    harness.sim.set_price("AAPL", 99)
     harness.wait(10)
     assert harness.history(cancelled)[-2:] == ["Cancel Requested", "Cancelled"]
     assert harness.fills(cancelled) == []
+
+
+def test_limit_order_waits_when_its_price_is_gone_before_the_trade(harness: Harness) -> None:
+    identifier = harness.place(limit("250.00"))
+    while harness.status(identifier) != "Live":
+        harness.wait(0.01)
+    harness.sim.set_price("AAPL", 300)
+    harness.wait(60)
+    assert (harness.status(identifier), harness.fills(identifier)) == ("Live", [])
 
 
 def test_marketable_limit_order_never_fills_beyond_its_price(harness: Harness) -> None:
@@ -146,58 +151,38 @@ def puts(order_type: str, first: str, second: str, **terms: Any) -> dict[str, An
 
 
 def net(harness: Harness) -> Decimal:
-    """Return the price of the spread between the puts at 190 and 180."""
     high, low = (harness.instrument(f"AAPL  260717P00{strike}000") for strike in (190, 180))
     return harness.state.prices.price(high, harness.now) - harness.state.prices.price(low, harness.now)
 
 
-def test_stop_limit_of_a_spread_is_triggered_by_its_net_price() -> None:
-    for first, second in (
-        ("Buy to Close 190", "Sell to Close 180"),
-        ("Sell to Close 180", "Buy to Close 190"),
-    ):  # buys back a credit spread, whatever leg comes first
-        harness = Harness().login()
-        harness.sim.set_price("AAPL", 200)
-        opened = harness.trade(puts("Limit", "Sell to Open 190", "Buy to Open 180", price="0.05", effect="Credit"))
-        assert harness.status(opened) == "Filled"
-        trigger = net(harness) + 1
-        stop = puts("Stop Limit", first, second, price="9.00", effect="Debit", stop_trigger=str(trigger))
-        identifier = harness.trade(stop, seconds=600)
-        assert (first, harness.status(identifier)) == (first, "Live")
-        harness.sim.set_price("AAPL", 195)
-        harness.wait(120)
-        is_reached = net(harness) >= trigger
-        assert (first, harness.status(identifier)) == (first, "Filled" if is_reached else "Live")
-        harness.sim.set_price("AAPL", 180)
-        harness.wait(120)
-        assert net(harness) > trigger
-        assert (first, harness.status(identifier)) == (first, "Filled")
+CREDIT_SPREAD = puts("Limit", "Sell to Open 190", "Buy to Open 180", price="0.05", effect="Credit")
+DEBIT_SPREAD = puts("Limit", "Buy to Open 190", "Sell to Open 180", price="9.90")
 
 
-def test_stop_limit_sells_a_spread_whose_credit_falls_to_its_trigger(harness: Harness) -> None:
-    harness.sim.set_price("AAPL", 185)
-    opened = harness.trade(puts("Limit", "Buy to Open 190", "Sell to Open 180", price="9.90", effect="Debit"))
-    assert harness.status(opened) == "Filled"
-    trigger = net(harness) - 1
-    terms = {"price": "0.05", "effect": "Credit", "stop_trigger": str(trigger)}
-    identifier = harness.trade(puts("Stop Limit", "Buy to Close 180", "Sell to Close 190", **terms), seconds=600)
+@for_each(
+    "opening, spot, offset, first, second, terms, moves",
+    [  # whatever leg comes first
+        (CREDIT_SPREAD, 200, 1, "Buy to Close 190", "Sell to Close 180", {"price": "9.00"}, (195, 180)),
+        (CREDIT_SPREAD, 200, 1, "Sell to Close 180", "Buy to Close 190", {"price": "9.00"}, (195, 180)),
+        (DEBIT_SPREAD, 185, -1, "Buy to Close 180", "Sell to Close 190", {"price": "0.05", "effect": "Credit"}, (205,)),
+    ],
+)
+def test_stop_limit_of_a_spread_is_triggered_by_its_net_price(
+    opening: Any, spot: int, offset: int, first: str, second: str, terms: dict[str, Any], moves: tuple[int, ...]
+) -> None:
+    """It buys back a credit spread that has become dearer, or sells one whose credit has fallen."""
+    harness = Harness().login()
+    harness.sim.set_price("AAPL", spot)
+    assert harness.status(harness.trade(opening)) == "Filled"
+    trigger = net(harness) + offset
+    identifier = harness.trade(puts("Stop Limit", first, second, stop_trigger=str(trigger), **terms), seconds=600)
     assert harness.status(identifier) == "Live"
-    harness.sim.set_price("AAPL", 205)
-    harness.wait(120)
-    assert net(harness) < trigger
-    assert harness.status(identifier) == "Filled"
-
-
-def test_notional_and_spread_orders_fill_in_proportion(harness: Harness) -> None:
-    notional = market(leg(quantity=None), order_type="Notional Market", value="100.00", value_effect="Debit")
-    identifier = harness.trade(notional)
-    assert harness.status(identifier) == "Filled"
-    ((quantity, price),) = harness.fills(identifier)
-    assert quantity * price == pytest.approx(Decimal(100), abs=Decimal(2))
-    order = harness.order(harness.trade(spread("4", "8"), seconds=15))
-    assert (order["status"], order["size"]) == ("Filled", 12)
-    first, second = ([fill["quantity"] for fill in one["fills"]] for one in order["legs"])
-    assert [2 * quantity for quantity in first] == second
+    for move in moves:
+        harness.sim.set_price("AAPL", move)
+        harness.wait(120)
+        is_reached = (net(harness) - trigger) * offset >= 0
+        assert (move, harness.status(identifier)) == (move, "Filled" if is_reached else "Live")
+    assert is_reached
 
 
 def test_order_for_a_halted_instrument_is_rejected_after_a_warning(harness: Harness) -> None:
@@ -226,7 +211,7 @@ def test_price_condition_and_stop_hold_the_order_back(harness: Harness) -> None:
     identifier = harness.trade(market(rules={"conditions": [condition]}), seconds=600)
     order = harness.order(identifier)
     assert (order["status"], order["contingent-status"]) == ("Contingent", "Pending Condition")
-    harness.set_price("MSFT", 399)
+    harness.sim.set_price("MSFT", 399)
     harness.wait(120)
     order = harness.order(identifier)
     assert (order["status"], order["rules"]["conditions"][0]["triggered-value"]) == ("Filled", "399.00")
@@ -235,75 +220,9 @@ def test_price_condition_and_stop_hold_the_order_back(harness: Harness) -> None:
     stop = market(leg(action="Sell to Close"), order_type="Stop", stop_trigger="180.00")
     identifier = harness.trade(stop, seconds=600)
     assert harness.status(identifier) == "Live"
-    harness.set_price("AAPL", "179.50")
+    harness.sim.set_price("AAPL", "179.50")
     harness.wait(10)
     assert harness.status(identifier) == "Filled"
-
-
-steps = st.lists(
-    st.tuples(
-        st.sampled_from(["limit", "market", "ioc", "cancel", "replace", "wait", "price"]),
-        st.integers(0, 5),
-        st.floats(0.05, 400.0),
-    ),
-    min_size=3,
-    max_size=25,
-)
-
-
-@settings(max_examples=40)
-@given(st.integers(0, 10_000), steps)
-def test_histories_are_legal_and_quantities_balance(seed: int, plan: list[tuple[str, int, float]]) -> None:
-    harness = Harness(seed=seed).login()
-    placed: list[str] = []
-    for action, which, amount in plan:
-        match action:
-            case "limit":
-                placed.append(harness.place(limit(f"{195 + which * 2}.00", leg(quantity=str(which + 1)))))
-            case "market":
-                placed.append(harness.place(market(leg(quantity=str(which + 1)))))
-            case "ioc":
-                placed.append(harness.place(limit("200.00", time_in_force="IOC")))
-            case "cancel" if placed:
-                harness.cancel(placed[which % len(placed)])
-            case "replace" if placed:
-                target = f"/accounts/{harness.account}/orders/{placed[which % len(placed)]}"
-                response = harness.ask("PUT", target, EDIT | {"price": "198.00"})
-                if response.status == 200:
-                    placed.append(str(json.loads(response.body)["data"]["id"]))
-            case "price":
-                harness.state.prices.set_price("AAPL", Decimal(195 + which), harness.now)
-            case _:
-                harness.wait(amount)
-                harness.login()
-    harness.wait(60)
-    check_histories(harness)
-    check_quantities(harness)
-    account = harness.own()
-    working = [order for order in harness.state.order_store.of([account]) if not order.is_terminal]
-    assert account.reserved == sum((order.reserved for order in working), Decimal(0))
-
-
-def check_histories(harness: Harness) -> None:
-    latest: dict[str, str] = {}
-    for event in harness.sim.ledger.events:
-        before = latest.get(event.order_id)
-        assert event.before == before
-        if before is not None:
-            assert OrderStatus(event.after) in TRANSITIONS[OrderStatus(before)]
-        latest[event.order_id] = event.after
-
-
-def check_quantities(harness: Harness) -> None:
-    account = harness.own()
-    held = Decimal(0)
-    for order in harness.state.order_store.of([account]):
-        for one in order.legs:
-            filled = sum((Decimal(str(fill.quantity)) for fill in one.fills), Decimal(0))
-            assert filled + one.remaining == one.quantity
-            assert (order.status is OrderStatus.FILLED) == (one.remaining == 0)
-            held += filled * one.sign
-    assert account.held("AAPL") == held
 
 
 def test_overnight_order_works_in_the_evening_unless_that_is_switched_off() -> None:
@@ -334,17 +253,6 @@ def scripted(*rows: tuple[float, str, str, int]) -> Harness:
 
 def filled(harness: Harness, identifier: str) -> Decimal:
     return sum((quantity for quantity, _ in harness.fills(identifier)), Decimal(0))
-
-
-def test_order_fills_at_bid_or_ask_once_they_cross_it() -> None:
-    harness = scripted((0, "99.90", "100.10", 1000), (100, "99.80", "100.00", 1000))
-    identifier = harness.trade(limit("100.00"), seconds=95)
-    assert harness.status(identifier) == "Live"
-    harness.wait(10)
-    assert (harness.status(identifier), {price for _, price in harness.fills(identifier)}) == ("Filled", {100})
-    harness = scripted((0, "99.90", "100.10", 1000))
-    identifier = harness.trade(market(leg(action="Sell to Open")))
-    assert {price for _, price in harness.fills(identifier)} == {Decimal("99.90")}
 
 
 IOC = limit("101.00", leg(quantity="100"), time_in_force="IOC")
@@ -389,28 +297,6 @@ def test_orders_of_one_side_share_the_size_of_a_quote() -> None:
     assert harness.status(sale, harness.accounts[1]) == "Filled"
 
 
-def test_alert_triggers_and_balance_moves_as_the_path_does() -> None:
-    harness = Harness(prices={"AAPL": PricePath([(0, "200"), (30, "260"), (45.5, "180")])}).login()
-    account = harness.accounts[1]  # holds shares
-    alert = harness.alert(">", "250.00")
-    equity = [harness.get(f"/accounts/{account}/balances/USD")["data"]["margin-equity"]]
-    for seconds in (31, 15):
-        harness.wait(seconds)
-        equity.append(harness.get(f"/accounts/{account}/balances/USD")["data"]["margin-equity"])
-    assert Decimal(equity[1]) > Decimal(equity[0]) > Decimal(equity[2])
-    (row,) = [row for row in harness.rows("/quote-alerts") if row["alert-external-id"] == alert]
-    assert row["triggered-at"].startswith("2026-06-10T14:00:30")
-
-
-@for_each("seconds", [20, 90])
-def test_buying_power_follows_the_path_within_a_minute(seconds: int) -> None:
-    harness = Harness(prices={"AAPL": PricePath([(0, "200"), (10, "260")])}).login()
-    target = f"/accounts/{harness.accounts[1]}/balances/USD"
-    before = harness.get(target)["data"]["derivative-buying-power"]
-    harness.wait(seconds)
-    assert harness.get(target)["data"]["derivative-buying-power"] != before
-
-
 def always(monkeypatch: pytest.MonkeyPatch, behaviour: str) -> None:
     """Let a rare event happen to each order, or on each day."""
     monkeypatch.setitem(cast("dict[str, Any]", RATES), behaviour, attrs.evolve(RATES[behaviour], one_in=1))
@@ -428,7 +314,6 @@ def test_rates_are_met_in_a_thousand_days_of_ten_orders() -> None:
 
 
 def cancelled(harness: Harness) -> str:
-    """Place an order that rests, and cancel it once it is live."""
     identifier = harness.trade(limit(), seconds=1)
     assert harness.cancel(identifier).status == 200
     return identifier
@@ -443,7 +328,6 @@ def in_an_outage(harness: Harness) -> str:
 
 
 def at_each_minute(start: float) -> range:
-    """Return the minutes of three days from a time on."""
     return range(int(start), int(start) + 3 * 86400, 60)
 
 

@@ -128,15 +128,6 @@ def test_order_for_an_option_expires_with_it_and_is_refused_later(harness: Harne
     assert harness.codes(limit("0.01", leg(option.symbol, "1"))) == ["instrument_expired"]
 
 
-def test_position_is_back_after_a_restore(harness: Harness) -> None:
-    before = harness.sim.snapshot()
-    rows_at_end(harness, *call_held(harness))
-    harness.sim.restore(before)
-    harness.state = harness.sim.brokerage.state
-    account, option = call_held(harness)
-    assert account.held(option.symbol) == -1
-
-
 def test_day_order_ends_with_its_option_before_the_session_does(harness: Harness) -> None:
     option: Any = future_option_instrument(harness.rows("/instruments/future-options?per-page=1")[0]["symbol"])
     harness.wait(option.expires_at - 1800 - harness.now)

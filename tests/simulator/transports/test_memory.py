@@ -12,7 +12,6 @@ from brokerage_async.http.websocket import SocketTransport, WebSocket
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
-from brokerage_async.simulator.transports.memory import Pump
 from tests.simulator.harness import Harness, limit
 from tests.stream.world import SMALL
 from tests.tables import for_each
@@ -25,11 +24,10 @@ def loop_time() -> float:
 
 
 class Caller:
-    """Sends requests through an in-memory transport."""
-
     def __init__(self, **options: Any) -> None:
         self.harness = Harness(**options).login()
         self.sim: Simulator = self.harness.sim
+        self.sim.clock.speed = 1
         self.transport = self.sim.transport()
 
     async def get(self, timeout: float | None = None) -> Response:
@@ -64,7 +62,7 @@ async def test_latency_is_halved_around_the_processing_and_may_depend_on_the_req
     began = loop_time()
     await caller.get()
     assert loop_time() - began == pytest.approx(1.0)
-    assert caller.sim.ledger.requests[-1].at - caller.harness.now == pytest.approx(0.5)
+    assert caller.harness.now - caller.sim.ledger.requests[-1].at == pytest.approx(0.5)
     caller = Caller(latency=lambda request: 2.0 if request.method == "POST" else 0.0)
     began = loop_time()
     await caller.get()
@@ -123,14 +121,6 @@ async def test_faults_of_the_connection_lose_the_request_or_the_response(
     assert [entry.delivered for entry in caller.sim.ledger.requests if entry.fault] == [False]
 
 
-async def test_orders_advance_with_the_loop_clock() -> None:
-    caller = Caller()
-    identifier = str(json.loads((await caller.place("a")).body)["data"]["order"]["id"])
-    await asyncio.sleep(3)
-    caller.sim.settle()
-    assert caller.harness.history(identifier) == ["Received", "Routed", "In Flight", "Live"]
-
-
 async def test_fault_pattern_matches_the_query() -> None:
     caller = Caller()
     url = f"{caller.sim.base_url}/instruments/equities?per-page=7"
@@ -144,7 +134,6 @@ SETUP = json.dumps({"type": "SETUP", "channel": 0, "version": "0.1"})
 
 
 async def opened() -> tuple[Simulator, WebSocket]:
-    """Return a simulator and a socket of its market data."""
     sim = Simulator(**SMALL)
     transport = sim.transport()
     assert isinstance(transport, SocketTransport)
@@ -205,6 +194,17 @@ async def test_socket_ends_when_either_side_closes() -> None:
     await socket.close()
 
 
+async def test_streams_run_at_once_when_the_clock_is_advanced() -> None:
+    sim, socket = await opened()
+    await asyncio.sleep(1)
+    sim.clock.advance(4000)
+    began = loop_time()
+    with pytest.raises(ResponseLostError, match="the service closed the connection"):
+        await kinds(socket, 100)
+    assert loop_time() - began < 1
+    await socket.close()
+
+
 async def test_socket_opens_at_an_address_of_a_stream_until_the_transport_is_closed() -> None:
     transport = Simulator(**SMALL).transport()
     assert isinstance(transport, SocketTransport)
@@ -213,53 +213,3 @@ async def test_socket_opens_at_an_address_of_a_stream_until_the_transport_is_clo
     await transport.close()
     with pytest.raises(RequestNotSentError, match="transport is closed"):
         await transport.open_socket("ws://x/streams/account", user_agent="tests/1", timeout=1)
-
-
-def pumped() -> tuple[Simulator, Pump]:
-    """Return a simulator with an open stream, and a pump."""
-    sim = Simulator(**SMALL)
-    sim.clock.now()
-    assert sim.brokerage.streams.open("/streams/account", sim.clock.now()) is not None
-    return sim, Pump(sim.brokerage, sim.clock)
-
-
-def schedule(sim: Simulator, seconds: float, times: list[float]) -> None:
-    """Note when an event of the simulator runs."""
-    sim.brokerage.state.event_queue.at(sim.clock.now() + seconds, lambda _: times.append(loop_time()))
-
-
-async def test_events_run_when_they_are_due_however_late_they_were_scheduled() -> None:
-    sim, pump = pumped()
-    times: list[float] = []
-    schedule(sim, 5.0, times)
-    pump.start()
-    pump.start()
-    start = loop_time()
-    await asyncio.sleep(1)
-    schedule(sim, 2.0, times)
-    await asyncio.sleep(10)
-    assert [round(at - start, 3) for at in times] == [3.0, 5.0]
-    schedule(sim, 3000.0, times)
-    await asyncio.sleep(1)
-    sim.clock.advance(4000)
-    await asyncio.sleep(0.1)
-    assert len(times) == 3
-    await pump.stop()
-    await pump.stop()
-
-
-async def test_pump_ends_with_the_last_connection() -> None:
-    def runs() -> bool:
-        return any(task.get_name() == "simulator streams" for task in asyncio.all_tasks())
-
-    sim, pump = pumped()
-    pump.start()
-    pump.check()
-    assert runs()
-    sim.streams.forget(sim.streams.sessions[0])
-    pump.check()
-    pump.check()
-    await asyncio.sleep(0)
-    assert not runs()
-    assert sim.brokerage.state.event_queue.on_schedule is None
-    assert sim.clock.on_advance is None

@@ -1,8 +1,11 @@
-"""openapi-typescript and @hey-api/openapi-ts: the compiler checks the type of the rows of every list."""
+"""Tools from npm: rows that TypeScript knows, the page of Redoc with every field, and linters without an error."""
 
 import json
 import re
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from codegen.naming import pascal
 from tests.schema.bundle import OPERATIONS
@@ -26,8 +29,7 @@ export const rejected: [Typed<any, "id">, Typed<unknown, "id">, Typed<never, "id
 _ERROR = re.compile(r"^check\.ts\((\d+),")
 
 
-def run(bundle: Path, tools: Path, folder: Path) -> list[Result]:
-    """Generate the types into ``folder`` and compile the assertions."""
+def typescript(bundle: Path, tools: Path, folder: Path) -> list[Result]:
     run_npm(tools, "openapi-typescript", [bundle, "-o", "openapi-typescript.d.ts"], folder=folder)
     run_npm(tools, "openapi-ts", ["-i", bundle, "-o", "hey-api", "-p", "@hey-api/typescript"], folder=folder)
     source, lines = assertions()
@@ -69,3 +71,65 @@ def problems(output: str, lines: dict[int, tuple[str, str]]) -> dict[str, list[s
         for each in tools if "error TS" in line else ():
             found.setdefault(each, []).append(operation or line)
     return found
+
+
+#: Start of the definition that the page shows.
+DEFINITION = "const __redoc_definition = "
+
+
+def redoc(bundle: Path, tools: Path, folder: Path) -> list[Result]:
+    page = folder / "redoc.html"
+    run_npm(tools, "redocly", ["build-docs", bundle, "-o", page])
+    shown = definition(page.read_text("utf-8"))
+    operations = {each["operationId"]: each for item in shown["paths"].values() for each in item.values()}
+    hidden = tuple(name for name, operation in operations.items() if not shows_fields(shown, name, operation))
+    return [Result(tool="Redoc", check="answers with fields", total=len(operations), problems=hidden)]
+
+
+def definition(page: str) -> Any:
+    found, _ = json.JSONDecoder().raw_decode(page, page.index(DEFINITION) + len(DEFINITION))
+    return found
+
+
+def shows_fields(shown: Any, name: str, operation: Any) -> bool:
+    """Return whether an answer, if it has a body, has fields at every level, and a list also its rows' fields."""
+    answer = next(response for status, response in operation["responses"].items() if status[0] == "2")
+    if "content" not in answer:
+        return True
+    levels = list(fields(shown, answer["content"]["application/json"]["schema"]))
+    return all(levels) and (name not in LISTS or set(properties_of(LISTS[name])) in levels)
+
+
+def fields(shown: Any, schema: Any) -> Iterator[set[str]]:
+    schema = schema["items"] if schema.get("type") == "array" else schema
+    if schema.get("type") == "string":
+        return  # a list of identifiers
+    if "$ref" in schema:
+        schema = shown["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    if "anyOf" in schema:
+        for alternative in schema["anyOf"]:
+            yield from fields(shown, alternative)
+        return
+    properties = schema.get("properties", {})
+    yield set(properties)
+    for key in ("data", "items"):
+        inner = properties.get(key, {})
+        inner = inner.get("items", inner)
+        if "$ref" in inner:
+            yield from fields(shown, inner)
+
+
+def lint(bundle: Path, tools: Path, folder: Path) -> list[Result]:
+    ruleset = folder / "spectral.yaml"
+    ruleset.write_text('extends: ["spectral:oas"]\n', "utf-8")
+    commands = {
+        "@redocly/cli lint": ["redocly", "lint", bundle],
+        "@stoplight/spectral-cli lint": ["spectral", "lint", bundle, "-r", ruleset, "--fail-severity", "error"],
+    }
+    results = []
+    for tool, (name, *arguments) in commands.items():
+        command = [tools / "node_modules" / ".bin" / name, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+        said = (done.stdout + done.stderr,) if done.returncode else ()
+        results.append(Result(tool=tool, check="without errors", total=1, problems=said))
+    return results
