@@ -54,18 +54,6 @@ async def test_silent_connection_is_given_up_after_a_minute(sim: Simulator, clie
 
 
 @in_world
-async def test_connection_lives_on_heartbeats_for_hours(sim: Simulator, client: Client) -> None:
-    stream, quotes = client.stream.account(sim.account_numbers[:1]), client.stream.quotes(["SPY"])
-    await stream.ready()
-    await quotes.ready()
-    await asyncio.sleep(4 * 3600)
-    assert not any(isinstance(event, Gap) for event in await drain(stream) + await drain(quotes))
-    assert len(sim.streams.sessions) == 2
-    await stream.aclose()
-    await quotes.aclose()
-
-
-@in_world
 async def test_refused_token_is_replaced_and_a_fourth_refusal_ends_the_stream(sim: Simulator, client: Client) -> None:
     sim.streams.faults.refusals = 2
     async with ready(client.stream.account(sim.account_numbers[:1])):
@@ -104,11 +92,9 @@ async def test_closing_the_client_ends_every_stream(sim: Simulator, client: Clie
 
 @in_world
 async def test_last_stream_closes_the_connection_and_another_opens_it(sim: Simulator, client: Client) -> None:
-    accounts = sim.account_numbers[:1]
-    first, second = client.stream.account(accounts), client.stream.account(accounts)
+    first, second, third, fourth = (client.stream.account(sim.account_numbers[:1]) for _ in range(4))
     await first.ready()
     await second.ready()
-    assert len(sim.streams.sessions) == 1
     await first.aclose()
     with pytest.raises(StopAsyncIteration):
         await anext(first)
@@ -116,19 +102,26 @@ async def test_last_stream_closes_the_connection_and_another_opens_it(sim: Simul
     await second.aclose()
     await second.aclose()
     assert sim.streams.sessions == []
-    async with ready(client.stream.account(accounts)):
+    async with ready(third):
         assert len(sim.streams.sessions) == 1
+        closing = asyncio.ensure_future(third.aclose())
+        await asyncio.sleep(0)
+        async with ready(fourth):
+            await closing
+            assert len(sim.streams.sessions) == 1
 
 
 @in_world
-async def test_stream_opened_while_the_connection_closes_gets_its_own(sim: Simulator, client: Client) -> None:
-    first = client.stream.account(sim.account_numbers[:1])
-    await first.ready()
-    closing = asyncio.ensure_future(first.aclose())
-    await asyncio.sleep(0)
-    async with ready(client.stream.account(sim.account_numbers[:1])):
-        await closing
-        assert len(sim.streams.sessions) == 1
+async def test_connection_whose_last_stream_is_refused_is_closed(sim: Simulator, client: Client) -> None:
+    async with asyncio.timeout(60):
+        async with client.stream.account([sim.account_numbers[0], sim.foreign_account_number]) as bad:
+            with pytest.raises(errors.StreamRefusedError, match="did not accept"):
+                await within(30, bad)
+        async with ready(client.stream.quotes(["ZZZZ"])) as refused:
+            sim.streams.sessions[0].push({"type": "ERROR", "channel": 1, "error": "BAD_ACTION", "message": "no"})
+            with pytest.raises(errors.StreamRefusedError, match="refused Quote of ZZZZ"):
+                await within(30, refused)
+    assert sim.streams.sessions == []
 
 
 @on_virtual_time
