@@ -22,8 +22,6 @@ async def relay(one: Streams, other: Streams) -> None:
 
 
 class TlsFront(LoopbackServer):
-    """TLS server that passes everything on to a plain one."""
-
     def __init__(self, port: int, tls: ssl.SSLContext) -> None:
         super().__init__(tls)
         self._target = port
@@ -64,7 +62,6 @@ class ProxyServer(LoopbackServer):
 
     @property
     def lines(self) -> list[str]:
-        """First lines of everything that it was asked."""
         return [head.split(b"\r\n", 1)[0].decode() for head in self.heads]
 
     def url(self, user: str = "") -> str:

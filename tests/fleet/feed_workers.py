@@ -44,7 +44,6 @@ class Log:
 
 
 def publish(place: Place) -> None:
-    """Stand for election, and poll when elected."""
     logging.disable(logging.CRITICAL)
     asyncio.run(_publish(place))
 
@@ -69,7 +68,6 @@ async def _publish(place: Place) -> None:
 
 
 def consume(place: Place, group: str) -> None:
-    """Handle the changes of a group."""
     logging.disable(logging.CRITICAL)
     asyncio.run(_consume(place, group))
 
@@ -101,5 +99,4 @@ async def _acknowledge(change: Change[Any], log: Log) -> None:
 
 
 def fact_of(change: Change[dict[str, Any]]) -> dict[str, Any]:
-    """Return the parts of a change that are compared."""
     return {"id": change.idempotency_key, "key": change.key, "before": change.before, "after": change.after}

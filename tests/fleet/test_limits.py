@@ -36,7 +36,6 @@ async def client(sim: Simulator, url: str, budget: float = 50.0, **options: floa
 
 
 async def limits_of(client: Client) -> Any:
-    """Return the status of the limits of its fleet."""
     return (await client.fleet.status()).parts["limits"]  # type: ignore[attr-defined]
 
 

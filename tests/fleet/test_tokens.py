@@ -360,30 +360,20 @@ async def state(server: EngineServer) -> AsyncIterator[State]:
         yield State(fleet)
 
 
-async def test_join_gives_one_turn_at_a_time(state: State) -> None:
+@pytest.mark.parametrize("arguments", [(), ("why", 60_000)], ids=["released", "failed"])
+async def test_turn_is_renewed_and_ended_by_its_holder_only(state: State, arguments: tuple[str | float, ...]) -> None:
     assert await state.join("one") == [b"turn"]
     assert await state.join("one") == [b"turn"], "its answer may have been lost"
     what, left = await state.join("two")
     assert what == b"wait"
     assert 4000 < left <= 5000
-
-
-@pytest.mark.parametrize("arguments", [(), ("why", 60_000)], ids=["released", "failed"])
-async def test_turn_ends_for_its_holder_only(state: State, arguments: tuple[str | float, ...]) -> None:
-    await state.join("one")
+    assert [await state.run(RENEW, name, 9000) for name in ("two", "one")] == [0, 1]
+    assert (await state.join("two"))[1] > 5000
     assert await state.run(END, "two", *arguments) == 0
     assert (await state.join("two"))[0] == b"wait"
     assert await state.run(END, "one", *arguments) == 1
     assert (await state.join("two"))[0] == (b"failed" if arguments else b"turn")
     assert await state.run(END, "one", *arguments) == 0, "it is over"
-
-
-async def test_renew_extends_the_turn_of_its_holder_only(state: State) -> None:
-    await state.join("one")
-    assert await state.run(RENEW, "two", 9000) == 0
-    assert (await state.join("two"))[1] <= 5000
-    assert await state.run(RENEW, "one", 9000) == 1
-    assert (await state.join("two"))[1] > 5000
 
 
 async def test_failure_spares_the_others_and_ends_with_the_next_token(state: State) -> None:
@@ -409,22 +399,6 @@ async def test_join_token_that_is_due_is_renewed_and_kept_for_the_others(state: 
     await state.publish("", "t1")
     assert await state.join("two", due="digest of t1") == [b"turn"]
     assert (await state.join("three"))[:2] == [b"token", b"t1"]
-
-
-async def test_join_token_that_was_rejected_is_dropped_for_all(state: State) -> None:
-    await state.publish("", "t1")
-    assert (await state.join("one", rejected="digest of t0"))[:2] == [b"token", b"t1"]
-    assert await state.join("one", rejected="digest of t1") == [b"turn"]
-    assert (await state.join("two"))[0] == b"wait"
-
-
-async def test_publish_without_the_turn_keeps_nothing(state: State) -> None:
-    await state.join("two")
-    assert await state.publish("one", "late") == [0]
-    assert await state.publish("two", "t1") == [1]
-    refused, token, life = await state.publish("one", "late")
-    assert (refused, token) == (0, b"t1")
-    assert 890_000 < life <= 900_000
 
 
 async def test_state_is_removed_some_time_after_its_token(state: State) -> None:

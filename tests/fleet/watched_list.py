@@ -15,8 +15,6 @@ LEASE = 0.6
 
 
 class Lags:
-    """Records the lags of a fleet."""
-
     def __init__(self) -> None:
         self.found: list[FeedLag] = []
 

@@ -87,7 +87,6 @@ async def test_streams_over_a_real_connection() -> None:
 
 @asynccontextmanager
 async def served(handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> AsyncIterator[str]:
-    """Serve WebSockets on a loopback port, and yield the address."""
     application = web.Application()
     application.router.add_get("/", handler)
     runner = web.AppRunner(application, shutdown_timeout=0.1)

@@ -36,8 +36,6 @@ SMALL = {"equities": 20, "equity_options": 20, "chain_rows": 20, "warrants": 5}
 
 @attrs.define
 class Collected:
-    """Points by the name of their metric."""
-
     reader: InMemoryMetricReader = attrs.field(factory=InMemoryMetricReader)
 
     def metrics(self) -> OpenTelemetryMetrics:

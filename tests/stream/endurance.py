@@ -52,20 +52,17 @@ async def day(symbols: int, reconnects: int, *, batches: bool) -> tuple[int, int
 
 
 async def drop_often(simulator: Simulator, times: int) -> None:
-    """Lose all connections this many times, spread over a day."""
     for _ in range(times):
         simulator.streams.drop()
         await asyncio.sleep(DAY / times)
 
 
 def traced() -> int:
-    """Bytes in use."""
     gc.collect()
     return tracemalloc.get_traced_memory()[0] + pyarrow.total_allocated_bytes()
 
 
 def main() -> int:
-    """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m tests.stream.endurance")
     parser.add_argument("--symbols", type=int, default=500)
     parser.add_argument("--reconnects", type=int, default=1000)

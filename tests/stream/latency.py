@@ -52,7 +52,6 @@ async def over_loopback(fills: int, interval: float = 30.0) -> tuple[list[float]
 
 
 async def collect(watcher: Any, reported: dict[str, float]) -> None:
-    """Note when each fill is reported."""
     async for change in watcher:
         if change.after is not None and change.after.status == "Filled":
             reported.setdefault(str(change.key), asyncio.get_running_loop().time())
@@ -98,7 +97,6 @@ def dead_socket(interval: float) -> tuple[int, float, int, int]:
 
 
 def main() -> int:
-    """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m tests.stream.latency")
     parser.add_argument("--fills", type=int, default=40)
     options = parser.parse_args()

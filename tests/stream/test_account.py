@@ -135,7 +135,6 @@ async def until(watcher: Any, **fields: Any) -> Any:
 
 
 async def time_to_fill(client: Client, sim: Simulator, *, push: bool, interval: float = 30.0) -> float:
-    """Return the seconds from a fill to its report."""
     account, loop = sim.account_numbers[0], asyncio.get_running_loop()
     async with client.watch.orders("me", [account], interval=interval, push=push) as watcher:
         waiting = asyncio.ensure_future(until(watcher, status="Filled"))

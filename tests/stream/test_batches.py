@@ -33,7 +33,6 @@ def rows_of(batches: list[pyarrow.RecordBatch], columns: list[str]) -> list[dict
 
 
 async def batches_of(stream: QuoteStream, during: float = 3.0, **options: Any) -> list[pyarrow.RecordBatch]:
-    """Return the batches of some seconds."""
     found = []
     batches = stream.batches(**options)
     try:

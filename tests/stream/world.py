@@ -52,7 +52,6 @@ async def ready(stream: T) -> AsyncIterator[T]:
 
 
 async def within(seconds: float, stream: Any) -> Any:
-    """Return the next event of a stream."""
     return await asyncio.wait_for(anext(stream), seconds)
 
 
@@ -67,14 +66,12 @@ async def drain(stream: Any, seconds: float = 1.0) -> list[Any]:
 
 
 def alert(symbol: str, threshold: int) -> models.NewQuoteAlert:
-    """Return an alert for a price above a threshold."""
     above = models.AlertOperator.GREATER_THAN
     price = Decimal(threshold)
     return models.NewQuoteAlert(symbol=symbol, field=models.AlertField.LAST, operator=above, threshold=price)
 
 
 def buy(symbol: str = "AAPL", quantity: int = 3, price: str | None = None) -> models.NewOrder:
-    """Return a market order, or a limit order at a price."""
     leg = models.NewOrderLeg(
         instrument_type=models.InstrumentType.EQUITY, symbol=symbol, quantity=Decimal(quantity),
         action=models.LegAction.BUY_TO_OPEN,
