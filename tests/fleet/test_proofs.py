@@ -15,11 +15,7 @@ from tests.fleet.shared_budget import share_budget
 from tests.fleet.workers import get_token
 from tests.processes import Service, crowd
 
-pytestmark = [
-    pytest.mark.redis,
-    pytest.mark.slow,
-    pytest.mark.skipif(missing() is not None, reason=str(missing())),
-]
+pytestmark = [pytest.mark.redis, pytest.mark.slow, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
 
 
 async def test_cold_processes_share_a_token_whose_holder_is_killed() -> None:

@@ -8,11 +8,7 @@ import attrs
 import pytest
 
 from brokerage_async import errors
-from brokerage_async._generated.operations import (
-    MARGIN_REQUIREMENTS,
-    MARKET_METRICS_DIVIDENDS,
-    ORDERS_LIVE,
-)
+from brokerage_async._generated.operations import MARGIN_REQUIREMENTS, MARKET_METRICS_DIVIDENDS, ORDERS_LIVE
 from brokerage_async.auth.manager import ProvidedTokens
 from brokerage_async.config import Environment, Limits, RetryPolicy, StaticToken
 from brokerage_async.http.limiter import LaneName, Limiter

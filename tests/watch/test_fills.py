@@ -110,12 +110,7 @@ async def test_bust_and_correction_keep_their_fill_id(client: Client, sim: Simul
     told = [(each.kind, each.fill_id, each.quantity, each.price) for each in await watching]
     bust, corrected = (each[0].fill_id for each in names)
     assert sorted(told) == sorted(
-        [
-            ("fill", bust, 3, 100),
-            ("bust", bust, 3, 100),
-            ("fill", corrected, 4, 100),
-            ("correction", corrected, 4, 101),
-        ]
+        [("fill", bust, 3, 100), ("bust", bust, 3, 100), ("fill", corrected, 4, 100), ("correction", corrected, 4, 101)]
     )
 
 
@@ -134,10 +129,7 @@ async def test_fill_is_seen_while_positions_fail_and_a_denied_account_is_given_u
     assert isinstance(await asyncio.wait_for(first, 6), Fill)
     await watcher.aclose()
     assert list(watcher.failed) == [sim.foreign_account_number]
-    assert {type(each) for each in failures} == {
-        errors.ServerError,
-        type(watcher.failed[sim.foreign_account_number]),
-    }
+    assert {type(each) for each in failures} == {errors.ServerError, type(watcher.failed[sim.foreign_account_number])}
 
 
 @on_simulator

@@ -13,22 +13,10 @@ from brokerage_async import Client, errors
 from brokerage_async._generated.models import Fill, Order, OrderLeg, OrderStatus
 from brokerage_async.errors import ConfigurationError, NotFoundError
 from brokerage_async.models import AccountBalance, Position
-from brokerage_async.watch import (
-    AccountsWatcher,
-    BalanceKey,
-    PositionKey,
-    WatchStateError,
-    is_complete,
-)
+from brokerage_async.watch import AccountsWatcher, BalanceKey, PositionKey, WatchStateError, is_complete
 from brokerage_async.watch.diff import Change, ChangeKind
 from brokerage_async.watch.feed import Feed, Schedule
-from brokerage_async.watch.lists import (
-    ABSENT_LOOKUP_INTERVAL,
-    FILLS_DELAY,
-    MAX_LOOKUPS,
-    alert_changes,
-    until_terminal,
-)
+from brokerage_async.watch.lists import ABSENT_LOOKUP_INTERVAL, FILLS_DELAY, MAX_LOOKUPS, alert_changes, until_terminal
 from tests.fake_transport import ok
 from tests.tables import for_each
 from tests.watch.memory_state import MemoryState

@@ -268,8 +268,7 @@ async def test_market_watcher_stale_clock_reads_the_timetable_at_once() -> None:
 
 
 @for_each(
-    "off, expected",
-    [(timedelta(hours=2), 1800 + 60), (timedelta(hours=-2), 16200), (timedelta(days=-400), None)],
+    "off, expected", [(timedelta(hours=2), 1800 + 60), (timedelta(hours=-2), 16200), (timedelta(days=-400), None)]
 )
 @on_virtual_time
 async def test_market_watcher_set_wall_clock_reports_nothing_twice(off: timedelta, expected: int | None) -> None:
