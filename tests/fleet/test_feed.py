@@ -1,4 +1,4 @@
-"""Change feeds on a real engine: one poller at a time, leases, trimming, losses that are seen, an engine that is away."""
+"""Change feeds on a real engine: one poller at a time, leases, trimming, losses, and an engine that is away."""
 
 import asyncio
 import contextlib

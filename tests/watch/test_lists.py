@@ -62,9 +62,6 @@ def filled(*fills: int, status: str = "Filled", id: str = "1", by: str | None = 
     return Order(id=id, status=OrderStatus(status), replacing_order_id=by, legs=legs)
 
 
-NEW_STATUS = Order(status=OrderStatus("Something New"), terminal_at=datetime(2026, 3, 2, tzinfo=UTC))
-
-
 async def test_until_terminal_filled_with_fills_missing_is_waited_for() -> None:
     """An order of several legs is `Filled` when its first leg is. The fills of the others come later."""
     orders = List(filled(10))
@@ -80,16 +77,6 @@ async def test_until_terminal_fills_that_never_come_end_the_wait_in_time(caplog:
     assert await List(filled(10)).wait() == filled(10)
     assert asyncio.get_running_loop().time() == FILLS_DELAY
     assert f"order 1 is Filled, but shows not all fills after {FILLS_DELAY:g} s" in caplog.text
-
-
-async def test_until_terminal_unknown_status_or_late_listing_ends() -> None:
-    assert (await List(attrs.evolve(NEW_STATUS, id="1")).wait()).id == "1"
-    assert asyncio.get_running_loop().time() == 0
-    orders = List()
-    waiting = asyncio.create_task(orders.wait())
-    await asyncio.sleep(ABSENT_LOOKUP_INTERVAL + 1)
-    orders.listed.append(of("Filled"))
-    assert (await waiting).status == "Filled"
 
 
 async def test_until_terminal_follow_returns_the_replacement_unless_a_fill_of_the_original_has_ended_it() -> None:
