@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from brokerage_async._generated.models import MarketSession
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.fleet import EngineUnavailableError, FeedGapError, Fleet, LeaseLostError
 from brokerage_async.fleet.feed import Turn
@@ -106,35 +105,28 @@ async def test_turn_is_not_kept_beyond_its_lease_while_the_engine_is_silent(flee
         await turn.resign()
 
 
-async def test_market_hours_are_not_published(fleet: Fleet) -> None:
-    async def nothing() -> list[MarketSession]:
-        raise AssertionError("not polled")
+async def test_publish_takes_a_function_that_makes_a_watcher_of_a_list_with_the_state(fleet: Fleet) -> None:
+    async def fetch() -> list[dict[str, Any]]:
+        return [{"id": "a"}]
 
     def now() -> datetime:
         return datetime(2026, 3, 2, 12, tzinfo=UTC)
 
-    def watch(state: Any) -> Any:
-        sessions = Feed(nothing, key=str, schedule=Schedule(interval=60.0), now=now)
-        return MarketWatcher(MarketCursor(sessions, now=now, extended=False, initial=False))
-
-    feed = feed_of(fleet)
-    with pytest.raises(ConfigurationError, match="market hours cannot be published"):
-        await asyncio.wait_for(feed.publish(watch), 20)
-    assert (await feed.status()).poller is None, "it has resigned"
-
-
-async def test_publish_takes_a_function_that_makes_a_watcher_with_the_state(fleet: Fleet) -> None:
-    async def fetch() -> list[dict[str, Any]]:
-        return [{"id": "a"}]
-
+    sessions = Feed[Any](fetch, key=str, schedule=Schedule(interval=60.0), now=now)
     watches: list[tuple[Any, str]] = [
         (5, "must be a function, got 5"),
         (lambda _: None, "got NoneType"),
         (lambda _: poll(fetch, key=lambda item: str(item["id"]), interval=0.02), "make its watcher with the state"),
+        (
+            lambda _: MarketWatcher(MarketCursor(sessions, now=now, extended=False, initial=False)),
+            "market hours cannot be published",
+        ),
     ]
+    feed = feed_of(fleet)
     for watch, reason in watches:
         with pytest.raises(ConfigurationError, match=reason):
-            await asyncio.wait_for(feed_of(fleet).publish(watch), 10)
+            await asyncio.wait_for(feed.publish(watch), 10)
+        assert (await feed.status()).poller is None, "it has resigned"
 
 
 async def test_poller_cancelled_during_its_election_leaves_no_lease(fleet: Fleet) -> None:

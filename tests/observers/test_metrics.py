@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterable
 from typing import Any
 
 import attrs
@@ -31,7 +30,19 @@ from brokerage_async.operation import Effect
 from brokerage_async.simulator import Simulator
 from tests.documents import ROOT
 
-SMALL = {"equities": 20, "equity_options": 20, "chain_rows": 20, "warrants": 5}
+SMALL: dict[str, Any] = {"equities": 20, "equity_options": 20, "chain_rows": 20, "warrants": 5}
+ATTEMPT = Attempt(
+    operation="orders.live", effect=Effect.READ, method="GET", path="/", origin="https://x.example", number=1,
+    outcome="throttled", status=429, code=None, waited=0.0, elapsed=0.1, pause=1.0, request_bytes=0, response_bytes=0,
+)  # fmt: skip
+EVENTS: list[Event] = [
+    TokenRequest(outcome="refused", elapsed=0.5),
+    PollStarted(watcher="orders", lateness=0.25),
+    FeedLag(feed="orders", group="desk", lag=0.125),
+    OrderOutcome(outcome="refused", code="guard_refused"),
+    OpenEntries(count=2, oldest=52.5),
+    FillSeen(source="orders", delay=1.5),
+]
 
 
 @attrs.define
@@ -54,7 +65,7 @@ class Collected:
 
 
 async def test_client_records_requests_retries_waits_and_tokens() -> None:
-    collected, sim = Collected(), Simulator(**SMALL)  # type: ignore[arg-type]
+    collected, sim = Collected(), Simulator(**SMALL)
     sim.faults.add("GET", r"/holidays", "status(500)")
     async with sim.client(observers=[collected.metrics()]) as client:
         await client.market_time.equity_holidays()
@@ -95,7 +106,7 @@ def test_histograms_resolve_milliseconds_and_say_what_they_measure() -> None:
 
 
 async def test_watcher_records_the_lateness_of_its_polls() -> None:
-    collected, sim = Collected(), Simulator(**SMALL)  # type: ignore[arg-type]
+    collected, sim = Collected(), Simulator(**SMALL)
     async with sim.client(observers=[collected.metrics()]) as client:
         await client.quote_alerts.list()
         async with client.watch.orders("me", sim.account_numbers[:1], interval=0.05, min_interval=0.05) as watcher:
@@ -112,12 +123,8 @@ async def test_watcher_records_the_lateness_of_its_polls() -> None:
 def test_events_become_points() -> None:
     collected = Collected()
     metrics = collected.metrics()
-    metrics.on_event(TokenRequest(outcome="refused", elapsed=0.5))
-    metrics.on_event(PollStarted(watcher="orders", lateness=0.25))
-    metrics.on_event(FeedLag(feed="orders", group="desk", lag=0.125))
-    metrics.on_event(OrderOutcome(outcome="refused", code="guard_refused"))
-    metrics.on_event(OpenEntries(count=2, oldest=52.5))
-    metrics.on_event(FillSeen(source="orders", delay=1.5))
+    for event in EVENTS:
+        metrics.on_event(event)
     points = collected.points()
     assert points["brokerage.token.requests"] == [({"outcome": "refused"}, 1)]
     assert points["brokerage.poll.lateness"] == [({"watcher": "orders"}, 1)]
@@ -128,40 +135,22 @@ def test_events_become_points() -> None:
     assert points["brokerage.feed.lag"] == [({"feed": "orders", "group": "desk"}, 1)]
 
 
-def series(metrics: Iterable[Callable[[OpenTelemetryMetrics], None]]) -> dict[str, set[str]]:
+def series() -> dict[str, set[str]]:
     """Return the labels of each series of a text that Prometheus scrapes, by its name."""
-    reader = PrometheusMetricReader()
-    provider = MeterProvider([reader])
+    provider = MeterProvider([PrometheusMetricReader()])
     try:
         recorder = OpenTelemetryMetrics(provider)
-        for record in metrics:
-            record(recorder)
+        recorder(ATTEMPT)
+        for event in EVENTS:
+            recorder.on_event(event)
         families = text_string_to_metric_families(generate_latest().decode())
         return {sample.name: {*sample.labels} for family in families for sample in family.samples}
     finally:
         provider.shutdown()
 
 
-EVERYTHING: tuple[Attempt | Event, ...] = (
-    Attempt(
-        operation="orders.live", effect=Effect.READ, method="GET", path="/", origin="https://x.example", number=1,
-        outcome="throttled", status=429, code=None, waited=0.0, elapsed=0.1, pause=1.0, request_bytes=0,
-        response_bytes=0,
-    ),
-    TokenRequest(outcome="success", elapsed=0.5),
-    PollStarted(watcher="orders", lateness=0.25),
-    FeedLag(feed="orders", group="desk", lag=0.125),
-    OrderOutcome(outcome="refused", code="guard_refused"),
-    OpenEntries(count=2, oldest=52.5),
-    FillSeen(source="orders", delay=1.5),
-)  # fmt: skip
-
-
 def test_dashboard_and_alarms_ask_for_series_and_labels_that_prometheus_scrapes() -> None:
-    scraped = series(
-        (lambda metrics, each=each: metrics(each) if isinstance(each, Attempt) else metrics.on_event(each))
-        for each in EVERYTHING
-    )
+    scraped = series()
     panels = json.loads((ROOT / "docs" / "fleet-dashboard.json").read_text("utf-8"))["panels"]
     assert len({panel["id"] for panel in panels}) == len(panels) == 10
     [group] = yaml.safe_load((ROOT / "docs" / "alarms.yml").read_text("utf-8"))["groups"]
