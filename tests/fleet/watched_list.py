@@ -74,11 +74,6 @@ async def take(reader: FeedReader[Any], count: int, *, ack: bool = True) -> list
     return found
 
 
-async def quiet(reader: FeedReader[Any], seconds: float = 0.3) -> None:
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(anext(reader), seconds)
-
-
 async def published(feed: RedisFeed[Any], count: int) -> None:
     for _ in range(1000):
         if (await feed.status()).published == count:

@@ -227,22 +227,18 @@ async def test_consumer_cancelled_at_any_turn_leaves_no_connection(turns: int) -
 
 @in_world
 async def test_service_that_is_away_is_tried_ever_more_rarely(sim: Simulator, client: Client) -> None:
-    stream = client.stream.account(sim.account_numbers[:1])
-    await stream.ready()
-    sim.streams.faults.is_half_open = True
-    sim.streams.drop()
-    waiting = asyncio.ensure_future(within(4000, stream))
-    attempts = []
-    known = len(sim.streams.sessions)
-    for second in range(1200):
-        await asyncio.sleep(1)
-        if len(sim.streams.sessions) > known:
-            attempts.append(second)
-        known = len(sim.streams.sessions)
-    assert 20 <= len(attempts) <= 60
-    sim.streams.faults.is_half_open = False
-    assert isinstance(await waiting, Gap)
-    await stream.aclose()
+    async with ready(client.stream.account(sim.account_numbers[:1])) as stream:
+        sim.streams.faults.is_half_open = True
+        sim.streams.drop()
+        waiting = asyncio.ensure_future(within(4000, stream))
+        attempts, known = 0, len(sim.streams.sessions)
+        for _ in range(1200):
+            await asyncio.sleep(1)
+            attempts += len(sim.streams.sessions) > known
+            known = len(sim.streams.sessions)
+        assert 20 <= attempts <= 60
+        sim.streams.faults.is_half_open = False
+        assert isinstance(await waiting, Gap)
 
 
 @in_world
@@ -386,15 +382,13 @@ async def test_closing_the_client_waits_for_every_connection_that_closes(monkeyp
 
 @in_world
 async def test_connection_is_closed_even_if_its_task_is_cancelled_twice(sim: Simulator, client: Client) -> None:
-    stream = client.stream.account(sim.account_numbers[:1])
-    await stream.ready()
-    [task] = [each for each in asyncio.all_tasks() if each.get_name() == "brokerage_async account stream"]
-    task.cancel()
-    await asyncio.sleep(0)
-    task.cancel()
-    await asyncio.wait({task})
-    assert sim.streams.sessions == []
-    await stream.aclose()
+    async with ready(client.stream.account(sim.account_numbers[:1])):
+        [task] = [each for each in asyncio.all_tasks() if each.get_name() == "brokerage_async account stream"]
+        task.cancel()
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait({task})
+        assert sim.streams.sessions == []
 
 
 @for_each("turns", range(0, 40, 4))

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from decimal import Decimal
 from typing import Any, TypeVar
 
-from brokerage_async import Client, models
+from brokerage_async import Client, models, tickets
 from brokerage_async.simulator import Simulator
 from tests.loops import on_virtual_time
 
@@ -72,13 +72,7 @@ def alert(symbol: str, threshold: int) -> models.NewQuoteAlert:
 
 
 def buy(symbol: str = "AAPL", quantity: int = 3, price: str | None = None) -> models.NewOrder:
-    leg = models.NewOrderLeg(
-        instrument_type=models.InstrumentType.EQUITY, symbol=symbol, quantity=Decimal(quantity),
-        action=models.LegAction.BUY_TO_OPEN,
-    )  # fmt: skip
+    leg = tickets.buy_to_open(symbol, quantity)
     if price is None:
-        return models.NewOrder(order_type=models.OrderType.MARKET, time_in_force=models.TimeInForce.DAY, legs=[leg])
-    return models.NewOrder(
-        order_type=models.OrderType.LIMIT, time_in_force=models.TimeInForce.GTC, legs=[leg], price=Decimal(price),
-        price_effect=models.PriceEffect.DEBIT,
-    )  # fmt: skip
+        return tickets.market(leg)
+    return tickets.limit(leg, price=price, time_in_force=models.TimeInForce.GTC)
