@@ -6,7 +6,6 @@
 import asyncio
 import itertools
 import json
-import multiprocessing
 import os
 import random
 import sys
@@ -19,11 +18,12 @@ from typing import Any
 import attrs
 
 from brokerage_async.fleet import Fleet
+from tests.fleet import feed_workers
 from tests.fleet.engines import EngineServer, engine_server
 from tests.fleet.feed_workers import Place, consume, fact_of, publish
+from tests.processes import PROCESSES, preload
 
-PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["tests.fleet.feed_workers", "redis.asyncio"])
+preload("tests.fleet.feed_workers", "redis.asyncio")
 
 LEASE = 1.5
 POLLERS = 3
@@ -77,7 +77,7 @@ class Troop:
 
     def start(self, number: int) -> None:
         _, work, arguments = self._work[number]
-        self._running[number] = PROCESSES.Process(target=work, args=arguments, daemon=True)
+        self._running[number] = PROCESSES.Process(target=feed_workers.run, args=(work, *arguments), daemon=True)
         self._running[number].start()
 
     def kill(self, number: int) -> None:

@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import time
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +44,12 @@ class Log:
         os.write(self._file, json.dumps(fact | {"time": time.monotonic()}).encode() + b"\n")
 
 
-def publish(place: Place) -> None:
+def run(work: Callable[..., Coroutine[Any, Any, None]], *arguments: Any) -> None:
     logging.disable(logging.CRITICAL)
-    asyncio.run(_publish(place))
+    asyncio.run(work(*arguments))
 
 
-async def _publish(place: Place) -> None:
+async def publish(place: Place) -> None:
     log = Log(place, "polls")
 
     def watching(state: Any) -> Watcher[dict[str, Any]]:
@@ -67,12 +68,7 @@ async def _publish(place: Place) -> None:
         await place.feed(fleet).publish(watching)
 
 
-def consume(place: Place, group: str) -> None:
-    logging.disable(logging.CRITICAL)
-    asyncio.run(_consume(place, group))
-
-
-async def _consume(place: Place, group: str) -> None:
+async def consume(place: Place, group: str) -> None:
     log = Log(place, f"group-{group}")
     async with Fleet(place.engine) as fleet, place.feed(fleet).read_group(group, start="beginning") as reader:
         while True:
