@@ -130,71 +130,59 @@ STREAMS: dict[str, Callable[[Client], Watcher[Any]]] = {
 }
 
 
-async def break_off(watcher: Callable[[], Watcher[Any]]) -> None:
-    async for _ in watcher():
-        break
+async def leave(watcher: Callable[[], Watcher[Any]], way: str) -> object:
+    """Leave a new watcher, and return what the caller may hold on to."""
 
-
-async def forget(watcher: Callable[[], Watcher[Any]]) -> None:
-    held = watcher()
-    await anext(held)
-    del held
-
-
-async def cancel(watcher: Callable[[], Watcher[Any]]) -> None:
     async def consume() -> None:
         async for _ in watcher():
-            pass
+            if way == "break":
+                break
 
-    consumer = asyncio.create_task(consume())
-    await asyncio.sleep(1)
-    consumer.cancel()
-    await asyncio.wait({consumer})
-    kept.append(consumer)  # with its exception, whose traceback has the frames
-
-
-kept: list[asyncio.Task[None]] = []
-
-
-async def close(watcher: Callable[[], Watcher[Any]]) -> None:
-    async with watcher() as held:
-        await anext(held)
-
-
-async def take_one(watcher: Callable[[], Watcher[Any]]) -> None:
-    await asyncio.create_task(anext(watcher()))  # type: ignore[arg-type]
-
-
-async def cancel_at_once(watcher: Callable[[], Watcher[Any]]) -> None:
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(anext(watcher()), 0)
-
-
-async def never_use(watcher: Callable[[], Watcher[Any]]) -> None:
-    watcher()
+    match way:
+        case "break":
+            await consume()
+        case "forget":
+            await anext(watcher())
+        case "take one":
+            await asyncio.create_task(anext(watcher()))  # type: ignore[arg-type]
+        case "close":
+            async with watcher() as held:
+                await anext(held)
+        case "cancel":
+            consumer = asyncio.create_task(consume())
+            await asyncio.sleep(1)
+            consumer.cancel()
+            await asyncio.wait({consumer})
+            return consumer  # with its exception, whose traceback has the frames
+        case "cancel at once":
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(anext(watcher()), 0)
+        case _:
+            watcher()
+    return None
 
 
-LEAVING = {break_off: 1, forget: 1, cancel: 1, close: 0, take_one: 1, cancel_at_once: 0, never_use: 0}
+LEAVING = {"break": 1, "forget": 1, "cancel": 1, "close": 0, "take one": 1, "cancel at once": 0, "never use": 0}
 """Ways to leave a watcher, with the number of warnings."""
 
 
-@for_each("stream, leave", itertools.product([*STREAMS.values(), lambda _: hourly(one_item)], LEAVING))
+@for_each("stream, way", itertools.product([*STREAMS.values(), lambda _: hourly(one_item)], LEAVING))
 @on_virtual_time
 async def test_watcher_left_stops_its_polls_at_once_and_warns_unless_closed(
-    stream: Callable[[Client], Watcher[Any]], leave: Callable[[Callable[[], Watcher[Any]]], Awaitable[None]]
+    stream: Callable[[Client], Watcher[Any]], way: str
 ) -> None:
     gc.disable()  # reference counts must do
     try:
         async with client_of(service := one_row()) as client:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                await leave(lambda: stream(client))
+                held = await leave(lambda: stream(client), way)
                 for _ in range(3):
                     await asyncio.sleep(0)
             assert polls() == []
             assert len(service.requests) <= 2
-            assert [each.category for each in caught] == [ResourceWarning] * LEAVING[leave]
-            kept.clear()
+            assert [each.category for each in caught] == [ResourceWarning] * LEAVING[way]
+            del held
     finally:
         gc.enable()
 

@@ -104,34 +104,26 @@ def test_timetable_range_includes_last_and_next_session(now: datetime) -> None:
     assert known[0].at < now < known[-1].at
 
 
-class Reader:
-    def __init__(self, *answers: Any) -> None:
-        self.answers = list(answers)
-        self.times: list[float] = []
+async def test_market_hours_transient_failures_count_as_open(caplog: pytest.LogCaptureFixture) -> None:
+    answers: list[Any] = [errors.ServerError(status=502), WEEKS, errors.ResponseLostError()]
+    times, loop = list[float](), asyncio.get_running_loop()
+    start = new_york(date(2026, 11, 26), 10)
 
-    async def __call__(self) -> list[MarketSession]:
-        self.times.append(asyncio.get_running_loop().time())
-        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+    async def read() -> list[MarketSession]:
+        times.append(loop.time())
+        answer = answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-
-def hours(reader: Reader, start: datetime) -> MarketHours:
-    loop = asyncio.get_running_loop()
-    return MarketHours(reader, trading=60, resting=600, now=lambda: start + timedelta(seconds=loop.time()))
-
-
-async def test_market_hours_transient_failures_count_as_open(caplog: pytest.LogCaptureFixture) -> None:
-    reader = Reader(errors.ServerError(status=502), WEEKS, errors.ResponseLostError(), [])
-    pace = hours(reader, new_york(date(2026, 11, 26), 10))
+    pace = MarketHours(read, trading=60, resting=600, now=lambda: start + timedelta(seconds=loop.time()))
     assert await pace() == 60  # not known: taken for open
     assert await pace() == 60
     await asyncio.sleep(60)
     assert await pace() == 600
     await asyncio.sleep(3600)
     assert await pace() == 600
-    assert reader.times == [0, 60, 3660]
+    assert times == [0, 60, 3660]
     assert caplog.messages == [
         "reading the market timetable failed: ServerError",
         "reading the market timetable failed: ResponseLostError",
