@@ -51,16 +51,13 @@ class Node:
     marks: Mapping[str, Any] | None = None
 
 
-def test_recursive_model_is_json_below_the_first_level() -> None:
+def test_recursive_model_is_json_below_the_first_level_and_an_empty_object_is_not_a_missing_one() -> None:
+    assert to_arrow([Node(marks={}), Node()]).column("marks").to_pylist() == ["{}", None]
     tree = Node("root", children=(Node("leaf", Decimal("1.50")),))
     [row] = to_arrow([tree]).to_pylist()
     assert [json.loads(child, parse_float=Decimal) for child in row["children"]] == [
         {"name": "leaf", "price": Decimal("1.50"), "children": [], "marks": None}
     ]
-
-
-def test_an_empty_object_is_not_a_missing_one() -> None:
-    assert to_arrow([Node(marks={}), Node()]).column("marks").to_pylist() == ["{}", None]
 
 
 @for_each(

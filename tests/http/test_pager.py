@@ -124,16 +124,18 @@ async def every(pager: Any) -> Any:
         ("full", 20, 10, 2),  # the total says that a full page is the last
         ("counts", 25, 10, 3),  # a short page is the last
         ("counts", 20, 10, 3),  # only an empty page shows the end
-        ("none", 25, 10, 3),
+        ("counts", 45, 10, 5),
+        ("none", 45, 10, 5),
         ("none", 20, 10, 3),
         ("none", 25, None, 4),  # page size unknown: until an empty page
         ("none", 0, 10, 1),
     ],
 )
 async def test_the_list_ends_as_documented(block: str, count: int, per_page: int | None, requests: int) -> None:
-    service = Service(rows(count), block=block)
-    assert await every(service.pager(per_page=per_page)) == rows(count)
-    assert len(service.asked) == requests
+    for ahead in (0, 8):
+        service = Service(rows(count), block=block)
+        assert await every(service.pager(per_page=per_page).prefetch(ahead)) == rows(count)
+        assert (len(service.asked), service.max_in_flight) == (requests, 1), "pages are read ahead by the total alone"
 
 
 async def test_pages_say_what_they_are_and_a_walk_goes_on_from_a_page_offset() -> None:
@@ -213,13 +215,6 @@ async def test_pages_that_overtake_wait_for_their_turn() -> None:
 
     service.fetch = fetch
     assert await every(service.pager(per_page=5).prefetch(20)) == rows(50)
-
-
-@for_each("block", ["none", "counts"])
-async def test_without_a_total_pages_are_asked_one_by_one(block: str) -> None:
-    service = Service(rows(45), block=block)
-    assert await every(service.pager(per_page=10).prefetch(8)) == rows(45)
-    assert (service.max_in_flight, len(service.asked)) == (1, 5)
 
 
 async def test_leaving_the_loop_or_cancelling_the_caller_cancels_what_is_in_flight() -> None:
