@@ -63,6 +63,26 @@ async def workers(server: EngineServer, budget: float) -> AsyncIterator[Workers]
 @pytest.mark.redis
 @pytest.mark.skipif(missing() is not None, reason=str(missing()))
 class TestBucket:
+    async def test_new_state_grants_nothing_until_all_workers_could_be_seen(self, server: EngineServer) -> None:
+        async with Fleet(server.url) as fleet:
+            found = await Workers(fleet, 50).ask("a", "trade")
+        assert found.slot is None
+        assert 2.0 < found.grace <= 2.5
+
+    async def test_trades_go_at_once_while_reads_are_booked_ahead(self, server: EngineServer) -> None:
+        async with workers(server, 50) as fleet:
+            reads = [(await fleet.ask(f"w{number}", "read")).slot for number in range(50)]
+            assert reads[-1] is not None
+            assert 0.9 < reads[-1] < 1.3
+            trades = [(await fleet.ask("a", "trade")).slot for _ in range(10)]
+            assert trades[:6] == [0.0] * 6
+            assert all(slot is not None and 0.9 < slot < 1.3 for slot in trades[6:]), (
+                "not before the first six are over"
+            )
+            first, *_ = sorted(await fleet.fleet.connection.command("ZRANGE", fleet.keys[2], 0, -1))
+            await fleet.fleet.connection.command("ZADD", fleet.keys[2], 1, first)  # as if it were over
+            assert (await fleet.ask("a", "trade")).slot == 0.0
+
     async def test_any_second_has_at_most_the_budget(self, server: EngineServer) -> None:
         """Greedy workers use whatever they book, trades beyond the places of trades included."""
         for budget in (50, 25, 3):
