@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async.models import QuoteAlert
-from brokerage_async.watch.diff import Change, ChangeKind, changed_fields, keyed
+from brokerage_async.watch.diff import Change, ChangeKind, changed_fields, differing, keyed
 from tests.watch.scripted_service import NOON
 
 pairs = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2)))
@@ -18,6 +18,7 @@ def test_keyed_equal_items_keep_their_objects(old: Any, new: Any) -> None:
     after = keyed(new, lambda item: item[0], before)
     assert after == {key: (key, value) for key, value in new}
     assert all(item is before[key] for key, item in after.items() if before.get(key) == item)
+    assert list(differing(after, keyed(new, lambda item: item[0], after))) == []
 
 
 def test_change_has_fields_and_item() -> None:

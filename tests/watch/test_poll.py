@@ -94,6 +94,7 @@ SINCE_THEN = [("changed", "b", 1, 2), ("added", "d", None, 1), ("removed", "c", 
     [
         ([{"a": 1}, {"a": 2}], {"initial": False}, [("changed", "a", 1, 2)]),
         ([{"a": 1, "b": 2, "d": 1}], {"initial": False, "seed": SEED}, SINCE_THEN),
+        ([{"a": 1, "b": 2, "d": 1}], {"seed": {item[0]: item for item in SEED}}, SINCE_THEN),  # a snapshot
         ([{"a": 1}, UNCHANGED, UNCHANGED, {"a": 2}], {}, [("added", "a", None, 1), ("changed", "a", 1, 2)]),
     ],
 )
@@ -402,7 +403,7 @@ async def unawaited(*_: object) -> bool:
 
 @for_each("name, wrong", [
         ("fetch", None), ("fetch", []), ("key", "id"), ("key", unawaited), ("now", NOON), ("fatal", True),
-        ("fatal", unawaited), ("on_error", "log"), ("on_error", unawaited), ("seed", 5), ("seed", [5]),
+        ("fatal", unawaited), ("on_error", "log"), ("on_error", unawaited), ("seed", 5), ("seed", [5]), ("seed", {"1": None}),
         ("interval", "1"), ("min_interval", -1), ("jitter", 2), ("max_backoff", None),
     ])  # fmt: skip
 async def test_poll_invalid_argument_raises_at_once(name: str, wrong: object) -> None:
