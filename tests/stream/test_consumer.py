@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from brokerage_async import models
 from brokerage_async.errors import ConfigurationError, SlowConsumerError
-from brokerage_async.protocol.streams.events import MARKET_EVENTS, AccountEvent, Gap
+from brokerage_async.protocol.streams.events import MARKET_EVENTS, AccountEvent, Gap, Snapshot
 from brokerage_async.stream.consumer import (
     MARKET_POLICIES,
     BufferFullError,
@@ -24,6 +24,7 @@ from brokerage_async.stream.consumer import (
 from tests.tables import for_each
 
 GAP = Gap(since=None, reason="test")
+SNAPSHOT = Snapshot(type=models.Candle, symbol="A{=m}", events=())
 
 
 def quote(symbol: str, sequence: int) -> models.Quote:
@@ -52,6 +53,13 @@ TWO_TRADES = {**MARKET_POLICIES, models.Trade: DropOldest(limit=2)}
             2,
         ),
         (MARKET_POLICIES, [GAP, GAP, GAP, trade("A", 1), GAP], [GAP, trade("A", 1), GAP], 0),
+        (
+            TWO_TRADES,
+            [trade("A", 1), GAP, trade("A", 2), GAP, trade("A", 3), GAP, trade("A", 4), GAP],
+            [GAP, trade("A", 3), GAP, trade("A", 4), GAP],
+            2,
+        ),
+        (TWO_TRADES, [SNAPSHOT, quote("A", 1), GAP, SNAPSHOT, quote("A", 2), GAP], [SNAPSHOT, quote("A", 1), GAP], 0),
     ],
 )
 def test_events_wait_as_their_policy_says(policies: Any, events: Any, waiting: Any, dropped: int) -> None:
