@@ -53,37 +53,32 @@ def rows(count: Any, start: Any = 0) -> Any:
     return [Row(str(number)) for number in range(start, start + count)]
 
 
+@attrs.define(slots=False)
 class Service:
     """Serves ``content`` in pages, each after a second of the loop's clock.
 
     ``block`` selects the pagination block: complete, missing, or without the totals.
     """
 
-    def __init__(
-        self,
-        content: Any,
-        *,
-        default: Any = 10,
-        block: str = "full",
-        most: Any = 10_000,
-        ignores_offset: bool = False,
-        echo: bool = True,
-        model: Any = Row,
-        latency: Any = 1,
-    ) -> None:
-        self.latency = latency
-        self.content, self.default, self.block, self.most = list(content), default, block, most
-        self.ignores_offset, self.echo, self.model = ignores_offset, echo, model
-        self.asked, self.failures = [], {}
-        self.in_flight = self.max_in_flight = self.cancelled = 0
-        self.before_answer = lambda offset: None
+    content: list[Any] = attrs.field(converter=list)
+    block: str = "full"
+    most: int = 10_000
+    ignores_offset: bool = False
+    model: Any = Row
+    latency: float = 1
+    asked: list[int] = attrs.Factory(list)
+    failures: dict[int, list[Exception]] = attrs.Factory(dict)
+    in_flight: int = 0
+    max_in_flight: int = 0
+    cancelled: int = 0
+    before_answer: Callable[[int], object] = lambda offset: None
 
     def pager(self, **query: Any) -> Any:
         wire = {key.replace("_", "-"): value for key, value in query.items()}
         return OffsetPager(self.fetch, BoundCall(operation(self.model), query=wire))
 
     async def fetch(self, call: Any) -> Any:
-        offset, size = call.query["page-offset"], min(call.query.get("per-page") or self.default, self.most)
+        offset, size = call.query["page-offset"], min(call.query.get("per-page") or 10, self.most)
         self.asked.append(offset)
         self.in_flight += 1
         self.max_in_flight = max(self.max_in_flight, self.in_flight)
@@ -102,13 +97,9 @@ class Service:
     def answer(self, offset: Any, size: Any) -> Any:
         items = self.content[offset * size : (offset + 1) * size]
         block = SimpleNamespace(
-            per_page=size,
-            page_offset=offset if self.echo else None,
-            item_offset=offset * size,
-            total_items=len(self.content),
-            total_pages=math.ceil(len(self.content) / size),
-            current_item_count=len(items),
-        )
+            per_page=size, page_offset=offset, item_offset=offset * size, current_item_count=len(items),
+            total_items=len(self.content), total_pages=math.ceil(len(self.content) / size),
+        )  # fmt: skip
         if self.block == "counts":
             block.total_items = block.total_pages = None
         return SimpleNamespace(value=items, pagination=None if self.block == "none" else block)
