@@ -19,16 +19,6 @@ AT = "2026-03-02T12:00:00+00:00"
 ENTRY = [b"7-0", [b"key", b'["A1",["x",2]]', b"kind", b"added", b"at", AT.encode(), b"id", b"k", b"after", b"1"]]
 
 
-def test_entry_has_what_was_published() -> None:
-    entry = Entry.read([ENTRY[0], [*ENTRY[1], b"published", b"1772452800000123"]])
-    stored = entry.stored
-    assert (stored.sequence, stored.key, stored.kind, stored.before, stored.after) == (
-        7, '["A1",["x",2]]', "added", None, b"1",
-    )  # fmt: skip
-    assert (entry.key, entry.published) == ("k", 1772452800000123)
-    assert Entry.read(ENTRY).published is None, "an entry of an earlier version has no time"
-
-
 @pytest.mark.parametrize(("key", "expected"), [(None, ("A1", ("x", 2))), (lambda item: item + 1, 2)])
 def test_restored_key_is_that_of_the_text_unless_there_is_a_function(key: object, expected: object) -> None:
     codec: ItemCodec[int] = ItemCodec(key)  # type: ignore[arg-type]
