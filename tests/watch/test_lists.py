@@ -12,7 +12,7 @@ import pytest
 from brokerage_async import Client, errors
 from brokerage_async._generated.models import Fill, Order, OrderLeg, OrderStatus
 from brokerage_async.errors import ConfigurationError, NotFoundError
-from brokerage_async.models import AccountBalance, Position
+from brokerage_async.models import AccountBalance, Position, QuoteAlert
 from brokerage_async.watch import AccountsWatcher, BalanceKey, PositionKey, WatchStateError, is_complete
 from brokerage_async.watch.diff import Change, ChangeKind
 from brokerage_async.watch.feed import Feed, Schedule
@@ -144,17 +144,7 @@ async def test_until_terminal_client_closed_during_a_lookup_raises_at_once() -> 
     assert asyncio.get_running_loop().time() == 0
 
 
-@attrs.frozen(kw_only=True)
-class Alert:
-    created_at: datetime | None = None
-    triggered_at: datetime | None = None
-    completed_at: datetime | None = None
-    expired_at: datetime | None = None
-    dismissed_at: datetime | None = None
-    threshold: str | None = None
-
-
-def alert_change(before: Alert | None, after: Alert | None) -> Change[Alert]:
+def alert_change(before: QuoteAlert | None, after: QuoteAlert | None) -> Change[QuoteAlert]:
     kind = ChangeKind.ADDED if before is None else ChangeKind.REMOVED if after is None else ChangeKind.CHANGED
     return Change(kind=kind, key="x", before=before, after=after, at=NOON)
 
@@ -162,19 +152,25 @@ def alert_change(before: Alert | None, after: Alert | None) -> Change[Alert]:
 @for_each(
     "before, after, kinds",
     [
-        (None, Alert(created_at=NOON), ["created"]),
-        (None, Alert(), ["created"]),
-        (None, Alert(created_at=NOON, triggered_at=NOON, completed_at=NOON), ["created", "triggered", "completed"]),
-        (Alert(created_at=NOON), Alert(created_at=NOON, triggered_at=NOON), ["triggered"]),
-        (Alert(triggered_at=NOON), Alert(triggered_at=NOON, completed_at=NOON), ["completed"]),
-        (Alert(), Alert(expired_at=NOON), ["expired"]),
-        (Alert(), Alert(dismissed_at=NOON), ["dismissed"]),
-        (Alert(), Alert(threshold="3"), ["changed"]),
-        (Alert(triggered_at=NOON), Alert(), ["changed"]),
-        (Alert(), None, ["removed"]),
+        (None, QuoteAlert(created_at=NOON), ["created"]),
+        (None, QuoteAlert(), ["created"]),
+        (
+            None,
+            QuoteAlert(created_at=NOON, triggered_at=NOON, completed_at=NOON),
+            ["created", "triggered", "completed"],
+        ),
+        (QuoteAlert(created_at=NOON), QuoteAlert(created_at=NOON, triggered_at=NOON), ["triggered"]),
+        (QuoteAlert(triggered_at=NOON), QuoteAlert(triggered_at=NOON, completed_at=NOON), ["completed"]),
+        (QuoteAlert(), QuoteAlert(expired_at=NOON), ["expired"]),
+        (QuoteAlert(), QuoteAlert(dismissed_at=NOON), ["dismissed"]),
+        (QuoteAlert(), QuoteAlert(threshold="3"), ["changed"]),
+        (QuoteAlert(triggered_at=NOON), QuoteAlert(), ["changed"]),
+        (QuoteAlert(), None, ["removed"]),
     ],
 )
-def test_alert_changes_kinds_come_from_timestamps(before: Alert | None, after: Alert | None, kinds: list[str]) -> None:
+def test_alert_changes_kinds_come_from_timestamps(
+    before: QuoteAlert | None, after: QuoteAlert | None, kinds: list[str]
+) -> None:
     changes = alert_changes(alert_change(before, after))
     assert [change.kind for change in changes] == kinds
     assert {(change.before, change.after) for change in changes} == {(before, after)}
