@@ -330,29 +330,23 @@ async def test_token_that_cannot_be_renewed_costs_the_connection_and_nothing_els
         assert orders(await drain(stream))[-1] == "Filled"
 
 
-@in_world
-async def test_error_of_a_stream_keeps_its_traceback_however_often_it_is_raised(sim: Simulator, client: Client) -> None:
-    stream = client.stream.account([sim.foreign_account_number])
-    depths = set()
-    for _ in range(5):
-        with pytest.raises(errors.StreamRefusedError) as caught:
-            await anext(stream)
-        depths.add(len(caught.traceback))
-    assert len(depths) == 1
-
-
 @for_each("use", ["ready", "__anext__"])
 @on_virtual_time
-async def test_stream_that_ended_with_an_error_is_collected(use: str) -> None:
-    references = list[weakref.ref[Any]]()
+async def test_stream_that_ended_with_an_error_keeps_its_traceback_and_is_collected(use: str) -> None:
+    references, depths = list[weakref.ref[Any]](), set[int]()
 
     async def consume(stream: Any) -> None:
         references.append(weakref.ref(stream))
+        for _ in range(5):
+            with pytest.raises(errors.StreamRefusedError) as caught:
+                await getattr(stream, use)()
+            depths.add(len(caught.traceback))
         await getattr(stream, use)()
 
     async with world() as (sim, client):
         with pytest.raises(errors.StreamRefusedError):
             await consume(client.stream.account([sim.foreign_account_number]))
+        assert len(depths) == 1
         gc.collect()
         assert [reference() for reference in references] == [None]
 
