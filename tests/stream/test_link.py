@@ -213,8 +213,7 @@ async def test_cancelled_consumer_loses_no_event_and_leaves_nothing(sim: Simulat
 @for_each("turns", range(0, 40, 3))
 @on_virtual_time
 async def test_consumer_cancelled_at_any_turn_leaves_no_connection(turns: int) -> None:
-    async with world() as (sim, client):
-        quotes = client.stream.quotes(["SPY"])
+    async with world() as (sim, client), client.stream.quotes(["SPY"]) as quotes:
         tasks = [asyncio.ensure_future(quotes.ready()), asyncio.ensure_future(anext(quotes))]
         for _ in range(turns):
             await asyncio.sleep(0)

@@ -29,7 +29,7 @@ def waiting(stream: Any) -> list[Any]:
 
 
 @in_world
-async def test_symbols_of_the_rest_api_are_translated(sim: Simulator, client: Client) -> None:
+async def test_symbols_of_the_rest_api_are_translated_or_refused(sim: Simulator, client: Client) -> None:
     [future] = [each for each in await client.instruments.futures().collect() if each.symbol == "/ESU6"]
     given = ["AAPL  260619C00200000", "BTC/USD", "/ESU6", "AAPL", ".SPY260619P600"]
     async with ready(client.stream.quotes(given)) as stream:
@@ -38,10 +38,6 @@ async def test_symbols_of_the_rest_api_are_translated(sim: Simulator, client: Cl
             "/ESU6": future.streamer_symbol, ".SPY260619P600": ".SPY260619P600",
         }  # fmt: skip
         assert symbols(await drain(stream)) >= {"AAPL", "BTC/USD:CXTALP", future.streamer_symbol}
-
-
-@in_world
-async def test_unknown_symbol_is_an_error(sim: Simulator, client: Client) -> None:
     with pytest.raises(errors.InvalidRequestError, match="unknown symbols, or without a streamer symbol: /NOPEZ6"):
         await anext(client.stream.quotes(["/NOPEZ6"]))
 
