@@ -18,7 +18,6 @@ ERRORS = ["UNSUPPORTED_PROTOCOL", "TIMEOUT", "UNAUTHORIZED", "INVALID_MESSAGE", 
 
 
 def message(required: str = "", *, channel: dict[str, Any] = NUMBER, **properties: Any) -> dict[str, Any]:
-    """Return the schema of a message."""
     known = {"type": TEXT, "channel": channel, **properties}
     return {"type": "object", "properties": known, "required": ["type", "channel", *required.split()]}
 
@@ -102,7 +101,6 @@ class DxLinkServer:
         self._last = 0.0
 
     def receive(self, text: str, now: float) -> list[str]:
-        """Check a message, and return the answers."""
         one = json.loads(text)
         kind, channel = one.get("type"), one.get("channel")
         self.broken += problems(text, CLIENT, self.contracts.get(channel, "AUTO"))
@@ -113,7 +111,6 @@ class DxLinkServer:
         return [json.dumps({"channel": channel, **answer}) for answer in answers]
 
     def rule(self, *, holds: bool, text: str) -> None:
-        """Note a rule that was broken."""
         if not holds:
             self.broken.append(text)
 

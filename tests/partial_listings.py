@@ -72,8 +72,6 @@ def unnamed(*tags: str) -> faults.Fault:
 
 
 def emptied() -> faults.Fault:
-    """Show complex orders without their component orders."""
-
     def change(document: Any) -> Any:
         data = document["data"]
         for row in data.get("items", [data]):
@@ -95,8 +93,6 @@ def unlinked() -> faults.Fault:
 
 
 def oldest_first() -> faults.Fault:
-    """Show a list in the opposite order."""
-
     def change(document: Any) -> Any:
         document["data"]["items"].reverse()
         return document

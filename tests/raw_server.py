@@ -76,7 +76,6 @@ class RawServer(LoopbackServer):
 
     @property
     def url(self) -> str:
-        """Address of the server."""
         return f"{'http' if self._tls is None else 'https'}://127.0.0.1:{self.port}"
 
     @property

@@ -39,8 +39,6 @@ def values(table: Any, name: str) -> list[Any]:
 
 
 class Pages:
-    """Three pages of transactions."""
-
     def __init__(self, *, pages: int = 3) -> None:
         self.asked = 0
         self.pages = pages
@@ -91,19 +89,17 @@ def test_invalid_argument_is_refused(extra: str, rows: Any, options: Any, messag
         CONVERSIONS[extra](rows, **options)
 
 
-def test_missing_package_names_the_extra(extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = "pyarrow" if extra == "arrow" else extra
+async def test_missing_package_names_the_extra_and_costs_no_request(
+    extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package, pages = "pyarrow" if extra == "arrow" else extra, Pages()
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ConfigurationError, match=rf'{package} is missing: pip install "brokerage-async\[{extra}\]"'):
+    missing = rf'{package} is missing: pip install "brokerage-async\[{extra}\]"'
+    with pytest.raises(ConfigurationError, match=missing):
         CONVERSIONS[extra]([models.Dividend()])
-    with pytest.raises(ConfigurationError, match=extra):
+    with pytest.raises(ConfigurationError, match=missing):
         getattr(BulkResult(found={}, model=models.Dividend), f"to_{extra}")()
-
-
-async def test_pager_without_the_package_requests_nothing(extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow" if extra == "arrow" else extra, None)
-    pages = Pages()
-    with pytest.raises(ConfigurationError, match=rf"brokerage-async\[{extra}\]"):
+    with pytest.raises(ConfigurationError, match=missing):
         await getattr(pages.pager(), f"to_{extra}")()
     assert pages.asked == 0
 
@@ -115,12 +111,8 @@ async def test_pager_gives_all_items_or_the_first_ones(extra: str, decimals: Any
     assert values(table, "value") == [one_and_a_half] * 9
     first = await getattr(Pages().pager(), f"to_{extra}")(max_items=5, decimals=decimals)
     assert values(first, "id") == ["0-0", "0-1", "0-2", "0-3", "1-0"]
-
-
-async def test_pager_without_items_has_the_schema(extra: str) -> None:
-    table = await getattr(Pages(pages=0).pager(), f"to_{extra}")()
-    assert len(table) == 0
-    assert columns(table) == columns(CONVERSIONS[extra]([], models.Transaction))
+    empty = await getattr(Pages(pages=0).pager(), f"to_{extra}")(decimals=decimals)
+    assert (len(empty), columns(empty)) == (0, columns(table))
 
 
 async def test_arrow_table_of_a_pager_widens_across_pages() -> None:
@@ -134,20 +126,14 @@ async def test_arrow_table_of_a_pager_widens_across_pages() -> None:
     assert table.column("value").to_pylist() == [1, long]
 
 
-def test_bulk_values_stand_beside_their_key(extra: str) -> None:
+def test_bulk_values_stand_beside_their_key_and_lists_give_a_row_per_item(extra: str) -> None:
     found = {"AAPL": models.Equity(symbol="AAPL"), "brk/b": models.Equity(symbol="BRK/B")}
     table = getattr(BulkResult(found=found, model=models.Equity), f"to_{extra}")()
     assert columns(table)[0] == "key"
     assert (values(table, "key"), values(table, "symbol")) == (["AAPL", "brk/b"], ["AAPL", "BRK/B"])
-
-
-def test_bulk_lists_give_a_row_per_item(extra: str) -> None:
-    found = {
-        "A": [models.Dividend(amount=Decimal(1)), models.Dividend(amount=Decimal(2))],
-        "B": [],
-        "C": [models.Dividend()],
-    }
-    table = getattr(BulkResult(found=found, model=models.Dividend), f"to_{extra}")(decimals="string")
+    one, two = models.Dividend(amount=Decimal(1)), models.Dividend(amount=Decimal(2))
+    lists = {"A": [one, two], "B": [], "C": [models.Dividend()]}
+    table = getattr(BulkResult(found=lists, model=models.Dividend), f"to_{extra}")(decimals="string")
     assert values(table, "key") == ["A", "A", "C"]
     assert [value if isinstance(value, str) else None for value in values(table, "amount")] == ["1", "2", None]
 
@@ -170,48 +156,36 @@ EVERY_MODEL = [
 ]
 
 
-def responses() -> list[type[Any]]:
-    """Every model without required fields."""
-    return [model for model in EVERY_MODEL if all(field.default is not attrs.NOTHING for field in attrs.fields(model))]
+RESPONSES = [model for model in EVERY_MODEL if all(field.default is not attrs.NOTHING for field in attrs.fields(model))]
 
 
-@for_each("model", responses())
+@for_each("model", RESPONSES)
 @for_each("decimals", ["exact", "string", "float"])
 def test_every_model_has_the_columns_of_its_fields(model: type[Any], decimals: Any) -> None:
+    assert len(RESPONSES) > 30
     table = to_arrow([model()], decimals=decimals)
     assert table.schema == schema_of(model, decimals=decimals) == to_arrow([], model, decimals=decimals).schema
     assert table.column_names == [field.name for field in attrs.fields(model)]
     assert {name for name, (value,) in table.to_pydict().items() if value not in (None, "")} <= {"legs", "orders"}
 
 
-def test_models_are_many() -> None:
-    assert len(responses()) > 30
-
-
 def test_values_are_unchanged() -> None:
-    equity = models.Equity(
-        symbol="BRK/B",
-        id=7,
-        is_etf=False,
-        borrow_rate=Decimal("0.10"),
-        halted_at=MOMENT,
-        lendability=models.Lendability("Something New"),
-        tick_sizes=(
-            models.TickSize(value=Decimal("0.01"), threshold=Decimal(1), extra={"unit": "dollars"}),
-            models.TickSize(value=Decimal("0.05")),
-        ),
-        extra={"new-field": [1, {"deep": None}], "é": "ü"},
+    plain: dict[str, Any] = {"symbol": "BRK/B", "id": 7, "is_etf": False, "borrow_rate": Decimal("0.10")}
+    extra = {"new-field": [1, {"deep": None}], "é": "ü"}
+    ticks = (
+        models.TickSize(value=Decimal("0.01"), threshold=Decimal(1), extra={"unit": "dollars"}),
+        models.TickSize(value=Decimal("0.05")),
     )
+    lendability = models.Lendability("Something New")
+    equity = models.Equity(halted_at=MOMENT, lendability=lendability, tick_sizes=ticks, extra=extra, **plain)
     [row] = to_arrow([equity]).to_pylist()
-    assert (row["symbol"], row["id"], row["is_etf"]) == ("BRK/B", 7, False)
-    assert row["borrow_rate"] == Decimal("0.1")
-    assert row["halted_at"] == MOMENT
-    assert row["lendability"] == "Something New"
-    assert [tick["value"] for tick in row["tick_sizes"]] == [Decimal("0.01"), Decimal("0.05")]
-    assert row["tick_sizes"][1]["threshold"] is None
-    assert [tick["extra"] for tick in row["tick_sizes"]] == ['{"unit":"dollars"}', None]
-    assert json.loads(row["extra"]) == {"new-field": [1, {"deep": None}], "é": "ü"}
-    assert row["description"] is None
+    wanted = {**plain, "halted_at": MOMENT, "lendability": "Something New", "description": None}
+    assert {name: row[name] for name in wanted} == wanted
+    assert [(tick["value"], tick["threshold"], tick["extra"]) for tick in row["tick_sizes"]] == [
+        (Decimal("0.01"), 1, '{"unit":"dollars"}'),
+        (Decimal("0.05"), None, None),
+    ]
+    assert json.loads(row["extra"]) == extra
 
 
 @for_each(

@@ -26,14 +26,13 @@ from tests.tables import for_each
 
 def test_columns_have_the_types_of_the_fields() -> None:
     schema = schema_of(models.Equity, key=True)
-    assert schema.field(0) == pa.field("key", pa.string())
-    assert schema.field("symbol").type == pa.string()
-    assert schema.field("id").type == pa.int64()
-    assert schema.field("is_etf").type == pa.bool_()
-    assert schema.field("borrow_rate").type == pa.decimal128(38, 18)
-    assert schema.field("halted_at").type == pa.timestamp("us", tz="UTC")
-    assert schema.field("lendability").type == pa.string()
-    assert schema.field("extra").type == pa.string()
+    wanted = {
+        "key": pa.string(), "symbol": pa.string(), "id": pa.int64(), "is_etf": pa.bool_(),
+        "borrow_rate": pa.decimal128(38, 18), "halted_at": pa.timestamp("us", tz="UTC"), "lendability": pa.string(),
+        "extra": pa.string(),
+    }  # fmt: skip
+    assert schema.names[0] == "key"
+    assert {name: schema.field(name).type for name in wanted} == wanted
     ticks = schema.field("tick_sizes").type.value_type
     assert ticks.field("threshold").type == pa.decimal128(38, 18)
     assert schema_of(models.EquityOption).field("expiration_date").type == pa.date32()
@@ -52,16 +51,13 @@ class Node:
     marks: Mapping[str, Any] | None = None
 
 
-def test_recursive_model_is_json_below_the_first_level() -> None:
+def test_recursive_model_is_json_below_the_first_level_and_an_empty_object_is_not_a_missing_one() -> None:
+    assert to_arrow([Node(marks={}), Node()]).column("marks").to_pylist() == ["{}", None]
     tree = Node("root", children=(Node("leaf", Decimal("1.50")),))
     [row] = to_arrow([tree]).to_pylist()
     assert [json.loads(child, parse_float=Decimal) for child in row["children"]] == [
         {"name": "leaf", "price": Decimal("1.50"), "children": [], "marks": None}
     ]
-
-
-def test_an_empty_object_is_not_a_missing_one() -> None:
-    assert to_arrow([Node(marks={}), Node()]).column("marks").to_pylist() == ["{}", None]
 
 
 @for_each(

@@ -29,6 +29,8 @@ from tests.fake_transport import FakeTransport, ok
 from tests.tables import for_each
 
 TODAY = date(2026, 6, 12)
+FRIDAY = TODAY + timedelta(days=7)
+SEVERAL = "got SPX 2026-06-19 AM, SPXW 2026-06-19 PM: choose one by root"
 OFFSETS = st.lists(st.integers(0, 800), min_size=1, max_size=30, unique=True)
 
 
@@ -86,15 +88,10 @@ def test_expiration_by_day_or_days(choice: dict[str, Any], expected: str) -> Non
     assert str(SPX.expiration(**choice)) == expected
 
 
-@for_each("choice", [{"days": 7}, {"on": date(2026, 6, 19)}, {"near": date(2026, 6, 18)}])
-def test_several_expirations_of_one_day_are_rejected(choice: dict[str, Any]) -> None:
-    with pytest.raises(InvalidRequestError, match="got SPX 2026-06-19 AM, SPXW 2026-06-19 PM: choose one by root"):
-        SPX.expiration(**choice)
-
-
 @for_each(
     "choice, problem",
     [
+        *((choice, SEVERAL) for choice in ({"days": 7}, {"on": FRIDAY}, {"near": FRIDAY - timedelta(days=1)})),
         ({}, "exactly one of near, on and days"),
         ({"days": 1, "on": TODAY}, "exactly one of near, on and days"),
         ({"on": date(2026, 6, 13)}, "got 2026-06-13: it lists SPXW 2026-06-12 PM, "),
@@ -106,7 +103,7 @@ def test_several_expirations_of_one_day_are_rejected(choice: dict[str, Any]) -> 
         ({"on": "2026-06-12"}, "on must be a datetime.date"),
     ],
 )
-def test_expiration_that_fits_nothing_is_rejected(choice: dict[str, Any], problem: str) -> None:
+def test_expiration_that_fits_nothing_or_several_is_rejected(choice: dict[str, Any], problem: str) -> None:
     with pytest.raises(InvalidRequestError, match=problem):
         SPX.expiration(**choice)
 
@@ -131,15 +128,9 @@ def test_empty_chain_has_nothing_to_choose(rows: Any) -> None:
 
 def test_rows_without_day_root_or_strikes_are_left_out() -> None:
     whole = expiring(7)
-    rows = [
-        chain(
-            attrs.evolve(whole, expiration_date=None),
-            attrs.evolve(whole, strikes=None),
-            attrs.evolve(whole, strikes=()),
-        ),
-        attrs.evolve(chain(whole), root_symbol=None),
-        chain(whole),
-    ]
+    changes: list[dict[str, Any]] = [{"expiration_date": None}, {"strikes": None}, {"strikes": ()}]
+    partial = chain(*(attrs.evolve(whole, **change) for change in changes))
+    rows = [partial, attrs.evolve(chain(whole), root_symbol=None), chain(whole)]
     assert len(OptionChain.of(rows).expirations) == 1
 
 
@@ -155,13 +146,11 @@ def test_strikes_without_price_or_symbols_are_left_out_and_the_first_of_a_price_
 
 
 def test_expiration_without_days_is_found_by_its_day_only() -> None:
-    made = OptionChain.of(chain(attrs.evolve(expiring(7), days_to_expiration=None)))
-    assert made.expiration(near=TODAY).days is None
-    with pytest.raises(InvalidRequestError, match="got 7 days: it lists SPX 2026-06-19 PM"):
-        made.expiration(days=7)
-    today = OptionChain.of(chain(attrs.evolve(expiring(0), days_to_expiration=None)))
-    with pytest.raises(InvalidRequestError, match="got 0 days: it lists SPX 2026-06-12 PM"):
-        today.expiration(days=0)
+    for days in (7, 0):
+        made = OptionChain.of(chain(attrs.evolve(expiring(days), days_to_expiration=None)))
+        assert made.expiration(near=TODAY).days is None
+        with pytest.raises(InvalidRequestError, match=f"got {days} days: it lists SPX 2026-06-{12 + days} PM"):
+            made.expiration(days=days)
 
 
 @for_each("kind", ["Non-standard", "Flex"])
@@ -172,12 +161,9 @@ def test_adjusted_chains_are_left_out_unless_wanted(kind: str) -> None:
 
 
 @for_each("wrong", [None, 1, "AAPL", [None], [OptionExpiration()]])
-def test_rows_of_another_type_are_rejected(wrong: Any) -> None:
+def test_rows_of_another_type_or_of_several_underlyings_are_rejected(wrong: Any) -> None:
     with pytest.raises(InvalidRequestError, match="rows must be nested option chains"):
         OptionChain.of(wrong)
-
-
-def test_rows_of_several_underlyings_are_rejected() -> None:
     with pytest.raises(InvalidRequestError, match="rows must be of one underlying, got AAPL, SPX"):
         OptionChain.of([chain(), attrs.evolve(chain(), underlying_symbol="AAPL")])
 
@@ -250,14 +236,6 @@ def test_strike_near_a_price_is_the_nearest_or_the_lower_of_two(near: Any, price
 
 def test_strike_at_a_price_is_exact() -> None:
     assert LADDER.strike(at="110.0").call == "AAPL  260619C00110000"
-    with pytest.raises(InvalidRequestError, match="AAPL 2026-06-19 PM lists, got 111: the nearest are 110, 115"):
-        LADDER.strike(at=111)
-
-
-@for_each("choice", [{}, {"near": 1, "at": 1}])
-def test_strike_without_exactly_one_choice_is_rejected(choice: dict[str, Any]) -> None:
-    with pytest.raises(InvalidRequestError, match="exactly one of near and at"):
-        LADDER.strike(**choice)
 
 
 @for_each(
@@ -274,12 +252,6 @@ def test_nearest_strikes_ascend_and_prefer_the_lower_of_two(around: int, count: 
     assert prices(LADDER.nearest(around, count)) == expected
 
 
-@for_each("count", [0, -1, True, 1.0, None])
-def test_nearest_of_an_invalid_count_is_rejected(count: Any) -> None:
-    with pytest.raises(InvalidRequestError, match="count must be an int of at least 1"):
-        LADDER.nearest(110, count)
-
-
 def test_out_of_the_money_skips_strikes_that_do_not_list_the_type() -> None:
     sparse = expiration(row(100), row(105, "P"), row(110, "C"), row(115))
     assert sparse.out_of_the_money("C", 100, strikes=1).price == 110
@@ -287,24 +259,35 @@ def test_out_of_the_money_skips_strikes_that_do_not_list_the_type() -> None:
     assert [strike.lists("C") for strike in sparse.strikes] == [True, False, True, True]
 
 
+def out(*arguments: Any, **distance: Any) -> Any:
+    return lambda: LADDER.out_of_the_money(*arguments, **distance)
+
+
 @for_each(
-    "arguments, distance, problem",
+    "choose, problem",
     [
-        (("C", 110), {}, "exactly one of strikes and percent"),
-        (("C", 110), {"strikes": 1, "percent": 1}, "exactly one of strikes and percent"),
-        (("call", 110), {"strikes": 1}, "option_type must be C or P, got 'call'"),
-        (("C", 110), {"strikes": 0}, "strikes must be an int of at least 1, got 0"),
-        (("C", 110), {"strikes": True}, "strikes must be an int of at least 1"),
-        (("C", 110), {"percent": -5}, "percent must not be negative"),
-        (("C", 110), {"percent": 0.5}, "percent must be a Decimal"),
-        (("C", 110.0), {"strikes": 1}, "price must be a Decimal"),
-        (("C", 110), {"strikes": 3}, "PM lists for C out of the money, got number 3 from 110: choose a nearer one"),
-        (("P", 110), {"percent": 50}, "PM lists for P out of the money, got 50 percent from 110"),
+        (lambda: LADDER.strike(at=111), "AAPL 2026-06-19 PM lists, got 111: the nearest are 110, 115"),
+        (lambda: LADDER.strike(), "exactly one of near and at"),
+        (lambda: LADDER.strike(near=1, at=1), "exactly one of near and at"),
+        *(
+            (lambda count=count: LADDER.nearest(110, count), "count must be an int")
+            for count in (0, -1, True, 1.0, None)
+        ),
+        (out("C", 110), "exactly one of strikes and percent"),
+        (out("C", 110, strikes=1, percent=1), "exactly one of strikes and percent"),
+        (out("call", 110, strikes=1), "option_type must be C or P, got 'call'"),
+        (out("C", 110, strikes=0), "strikes must be an int of at least 1, got 0"),
+        (out("C", 110, strikes=True), "strikes must be an int of at least 1"),
+        (out("C", 110, percent=-5), "percent must not be negative"),
+        (out("C", 110, percent=0.5), "percent must be a Decimal"),
+        (out("C", 110.0, strikes=1), "price must be a Decimal"),
+        (out("C", 110, strikes=3), "PM lists for C out of the money, got number 3 from 110: choose a nearer one"),
+        (out("P", 110, percent=50), "PM lists for P out of the money, got 50 percent from 110"),
     ],
 )
-def test_out_of_the_money_that_fits_nothing_is_rejected(arguments: Any, distance: dict[str, Any], problem: str) -> None:
+def test_strike_that_fits_nothing_is_rejected(choose: Any, problem: str) -> None:
     with pytest.raises(InvalidRequestError, match=problem):
-        LADDER.out_of_the_money(*arguments, **distance)
+        choose()
 
 
 @given(STRIKE_PRICES, PRICES, st.integers(1, 50))
@@ -374,22 +357,17 @@ def test_extreme_price_is_rejected_briefly(extreme: str) -> None:
         assert len(str(caught.value)) < 200
 
 
-def strike(day: date, price: int) -> dict[str, str]:
-    return {"strike-price": f"{price}.0", "call": occ_symbol("AAPL", day, "C", price)}
-
-
 async def test_example_builds_a_spread_from_a_nested_chain() -> None:
     assert chains.__doc__ is not None
     example = textwrap.dedent(next(part for part in chains.__doc__.split("\n\n") if part.startswith("    ")))
     code = compile(example, "example", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    days = {25: date(2026, 6, 5), 46: date(2026, 6, 26)}
     expirations = [
         {
             "expiration-date": str(day),
             "days-to-expiration": left,
-            "strikes": [strike(day, price) for price in (110, 115)],
+            "strikes": [{"strike-price": f"{n}.0", "call": occ_symbol("AAPL", day, "C", n)} for n in (110, 115)],
         }
-        for left, day in days.items()
+        for left, day in ((25, date(2026, 6, 5)), (46, date(2026, 6, 26)))
     ]
     row = {"underlying-symbol": "AAPL", "root-symbol": "AAPL", "expirations": expirations}
     service = FakeTransport(ok({"items": [row]}))

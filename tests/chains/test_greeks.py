@@ -64,8 +64,6 @@ async def test_options_without_both_in_time_are_missing() -> None:
 
 
 class Events:
-    """Stream of scripted events."""
-
     def __init__(self, *events: Any) -> None:
         self.symbols = MappingProxyType({symbol: symbol for symbol in symbols(WEEKLY)})
         self._events = iter(events)

@@ -74,7 +74,6 @@ async def one_round(sim: Simulator, engine: str, number: int, processes: int, ki
 
 
 async def cold_start(processes: int, kills: int, seed: int) -> list[Round]:
-    """Start processes cold, first without a kill and then with one kill per round."""
     logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
     chance = random.Random(seed)
     with engine_server() as server:

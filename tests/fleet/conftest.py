@@ -11,7 +11,6 @@ from tests.fleet.watched_list import Lags
 
 @pytest.fixture(scope="module")
 def shared_server() -> Iterator[EngineServer]:
-    """Yield the engine of the test module."""
     with engine_server() as server:
         yield server
 

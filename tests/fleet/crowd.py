@@ -14,7 +14,6 @@ preload("tests.fleet.workers", "tests.fleet.warm", "redis.asyncio")
 
 
 def small_simulator(**options: Any) -> Simulator:
-    """Return a simulator with short lists, which starts at once."""
     return Simulator(equities=20, equity_options=20, chain_rows=20, warrants=5, **options)
 
 
@@ -35,5 +34,4 @@ async def warm_up(sim: Simulator) -> None:
 
 
 def as_table(rows: Mapping[str, object]) -> str:
-    """Return figures, one a line."""
     return "\n".join(f"  {name:44s} {value}" for name, value in rows.items())

@@ -59,12 +59,10 @@ class EngineServer:
 
     @property
     def url(self) -> str:
-        """The address for a fleet."""
         login = "" if self._password is None else f":{self._password}@"
         return f"redis://{login}127.0.0.1:{self.port}/0"
 
     def start(self) -> None:
-        """Start it and wait until it answers."""
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(self._command, stdout=log, stderr=log, start_new_session=True)
         deadline = time.monotonic() + 20
@@ -74,7 +72,6 @@ class EngineServer:
             time.sleep(0.02)
 
     def kill(self) -> None:
-        """Kill it with SIGKILL."""
         self._signal(signal.SIGKILL)
         self._process.wait()
 
@@ -83,12 +80,10 @@ class EngineServer:
         self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let it go on."""
         self._signal(signal.SIGCONT)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Pause it for the time of a block."""
         self.pause()
         try:
             yield
@@ -96,7 +91,6 @@ class EngineServer:
             self.resume()
 
     def stop(self) -> None:
-        """Kill it, if it runs."""
         if self._process is not None and self._process.poll() is None:
             self.kill()
 
@@ -116,8 +110,6 @@ class EngineServer:
 def engine_server(
     engine: str = ENGINE, *, append_only: bool = False, password: str | None = None
 ) -> Iterator[EngineServer]:
-    """Start a fresh server and yield it."""
-
     def make(folder: Path) -> EngineServer:
         return EngineServer(folder, engine=engine, append_only=append_only, password=password)
 
@@ -126,7 +118,6 @@ def engine_server(
 
 
 def free_port() -> int:
-    """Return a loopback port that was just free."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         return int(listening.getsockname()[1])

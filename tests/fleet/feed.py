@@ -6,7 +6,6 @@
 import asyncio
 import itertools
 import json
-import multiprocessing
 import os
 import random
 import sys
@@ -19,11 +18,12 @@ from typing import Any
 import attrs
 
 from brokerage_async.fleet import Fleet
+from tests.fleet import feed_workers
 from tests.fleet.engines import EngineServer, engine_server
 from tests.fleet.feed_workers import Place, consume, fact_of, publish
+from tests.processes import PROCESSES, preload
 
-PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["tests.fleet.feed_workers", "redis.asyncio"])
+preload("tests.fleet.feed_workers", "redis.asyncio")
 
 LEASE = 1.5
 POLLERS = 3
@@ -33,8 +33,6 @@ ITEMS = 200
 
 @attrs.define
 class Outcome:
-    """Counts of one run."""
-
     kills: Counter[str] = attrs.field(factory=Counter)
     changes: int = 0
     handled: int = 0
@@ -79,7 +77,7 @@ class Troop:
 
     def start(self, number: int) -> None:
         _, work, arguments = self._work[number]
-        self._running[number] = PROCESSES.Process(target=work, args=arguments, daemon=True)
+        self._running[number] = PROCESSES.Process(target=feed_workers.run, args=(work, *arguments), daemon=True)
         self._running[number].start()
 
     def kill(self, number: int) -> None:
@@ -113,7 +111,6 @@ async def kill_at_random(troop: Troop, server: EngineServer, chance: random.Rand
 
 
 async def published(fleet: Fleet, place: Place) -> tuple[int, int]:
-    """Return how many changes are published, and the lag of the slowest group."""
     status = await place.feed(fleet).status()
     if status.published is None:
         return 0, sys.maxsize
@@ -134,7 +131,6 @@ async def settle(fleet: Fleet, place: Place, seconds: float) -> None:
 
 
 async def run(changes: int, seed: int) -> Outcome:
-    """Play until ``changes`` changes are published, then check the logs of all processes."""
     chance, outcome, began = random.Random(seed), Outcome(), time.monotonic()
     with engine_server(append_only=True) as server, tempfile.TemporaryDirectory() as folder:
         place = Place(engine=server.url, folder=folder, lease=LEASE)
@@ -166,7 +162,6 @@ async def stop(killing: asyncio.Task[None], server: EngineServer) -> None:
 
 
 async def everything(fleet: Fleet, place: Place) -> list[dict[str, Any]]:
-    """Return every change that was published, in its order."""
     await asyncio.sleep(1)  # the breaker of the connection
     total = (await published(fleet, place))[0]
     async with place.feed(fleet).read(start="beginning") as reader:
@@ -189,7 +184,6 @@ def check(truth: list[dict[str, Any]], rows: dict[str, int], folder: Path, outco
 
 
 def check_group(facts: list[dict[str, Any]], truth: list[dict[str, Any]], position: dict[str, int]) -> int:
-    """Check the changes that the consumers of a group handled. Return how much that was."""
     seen, acknowledged = set[str](), set[str]()
     reached: dict[str, int] = defaultdict(lambda: -1)
     handled = 0
@@ -221,7 +215,6 @@ def check_polls(facts: list[dict[str, Any]], outcome: Outcome) -> None:
 
 
 def read_logs(folder: Path, pattern: str) -> list[dict[str, Any]]:
-    """Return the lines of all logs by their time. The last of a process may be cut off."""
     facts = []
     for path in folder.glob(pattern):
         for line in path.read_text().splitlines():

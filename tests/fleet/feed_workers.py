@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import time
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -43,13 +44,12 @@ class Log:
         os.write(self._file, json.dumps(fact | {"time": time.monotonic()}).encode() + b"\n")
 
 
-def publish(place: Place) -> None:
-    """Stand for election, and poll when elected."""
+def run(work: Callable[..., Coroutine[Any, Any, None]], *arguments: Any) -> None:
     logging.disable(logging.CRITICAL)
-    asyncio.run(_publish(place))
+    asyncio.run(work(*arguments))
 
 
-async def _publish(place: Place) -> None:
+async def publish(place: Place) -> None:
     log = Log(place, "polls")
 
     def watching(state: Any) -> Watcher[dict[str, Any]]:
@@ -68,13 +68,7 @@ async def _publish(place: Place) -> None:
         await place.feed(fleet).publish(watching)
 
 
-def consume(place: Place, group: str) -> None:
-    """Handle the changes of a group."""
-    logging.disable(logging.CRITICAL)
-    asyncio.run(_consume(place, group))
-
-
-async def _consume(place: Place, group: str) -> None:
+async def consume(place: Place, group: str) -> None:
     log = Log(place, f"group-{group}")
     async with Fleet(place.engine) as fleet, place.feed(fleet).read_group(group, start="beginning") as reader:
         while True:
@@ -101,5 +95,4 @@ async def _acknowledge(change: Change[Any], log: Log) -> None:
 
 
 def fact_of(change: Change[dict[str, Any]]) -> dict[str, Any]:
-    """Return the parts of a change that are compared."""
     return {"id": change.idempotency_key, "key": change.key, "before": change.before, "after": change.after}

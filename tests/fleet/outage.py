@@ -19,8 +19,6 @@ from tests.processes import Service, crowd
 
 @attrs.frozen(kw_only=True)
 class Figures:
-    """Outcomes of the placements, how often each order exists, and the requests of the busiest second."""
-
     outcomes: Counter[str]
     doubled: int
     lost: int

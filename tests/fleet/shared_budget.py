@@ -49,7 +49,6 @@ async def settled(fleet: Fleet) -> None:
 
 
 async def share_budget(workers: int, budget: float, seconds: float) -> Figures:
-    """Let workers saturate the budget."""
     logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
     with engine_server() as server:
         async with small_simulator() as sim, crowd() as people:

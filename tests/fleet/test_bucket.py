@@ -102,21 +102,6 @@ class TestBucket:
             assert busiest_second(moments) <= budget + 1, budget  # the answers take a moment
             assert len(full) >= 2.4 * bucket_of(budget)[0], budget
 
-    async def test_reads_are_booked_in_turn(self, server: EngineServer) -> None:
-        counts = dict.fromkeys("abcde", 0)
-        async with workers(server, 50) as fleet:
-
-            async def read(worker: str, pause: float) -> None:
-                while time.monotonic() < end:
-                    slot = (await fleet.ask(worker, "read")).slot
-                    assert slot is not None
-                    await asyncio.sleep(slot + pause)
-                    counts[worker] += 1
-
-            end = time.monotonic() + 2
-            await asyncio.gather(*(read(worker, 0.001 * number) for number, worker in enumerate(counts)))
-        assert max(counts.values()) - min(counts.values()) <= 0.2 * max(counts.values()), counts
-
     async def test_429_halves_the_rate_once_and_pauses_all(self, server: EngineServer) -> None:
         async with workers(server, 50) as fleet:
             before = (await fleet.ask("a")).rate

@@ -147,8 +147,6 @@ GROUP = "group must be a non-empty str"
 
 
 class SilentEngine:
-    """A client of an engine that is never asked."""
-
     async def aclose(self) -> None:
         raise AssertionError("a borrowed client stays open")
 

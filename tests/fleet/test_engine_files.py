@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.documents import ROOT
-from tests.fleet.engines import free_port, missing
+from tests.fleet.engines import free_port
 
 FOLDER = ROOT / "examples" / "engines"
 
@@ -54,7 +54,3 @@ def test_compose_file_listens_on_loopback_only() -> None:
     for service in services.values():
         assert all(port.startswith("127.0.0.1:") for port in service["ports"])
         assert service["healthcheck"]["test"][0] == "CMD"
-
-
-def test_reason_is_given_where_an_engine_is_missing() -> None:
-    assert "not installed" in str(missing("no-such-engine"))

@@ -1,18 +1,297 @@
-"""Change feeds on a real engine: losses that must be seen, one list per name, and an engine that goes away."""
+"""Change feeds on a real engine: one poller at a time, leases, trimming, losses, and an engine that is away."""
 
 import asyncio
 import contextlib
+import struct
+import time
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from brokerage_async.errors import ConfigurationError
-from brokerage_async.fleet import EngineUnavailableError, FeedGapError, Fleet
-from brokerage_async.watch import WatchStateError, poll
-from tests.fleet.engines import engine_server, missing
-from tests.fleet.watched_list import LEASE, Lists, feed_of, published, publishing, quiet, take
+from brokerage_async.fleet import EngineUnavailableError, FeedGapError, Fleet, LeaseLostError
+from brokerage_async.fleet.feed import Turn
+from brokerage_async.fleet.feed_reader import Entry
+from brokerage_async.fleet.feed_scripts import ACK, ELECT, EXTEND, TAKE
+from brokerage_async.fleet.fleet import Script
+from brokerage_async.watch import StoredChange, WatchStateError, poll
+from brokerage_async.watch.feed import Feed, Schedule
+from brokerage_async.watch.market import MarketCursor, MarketWatcher
+from tests.fleet.engines import EngineServer, engine_server, missing
+from tests.fleet.watched_list import LEASE, Lists, feed_of, published, publishing, take
+from tests.watch.scripted_service import quiet
 
 pytestmark = [pytest.mark.redis, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
+
+
+CHANGE = StoredChange(sequence=1, key='"a"', kind="added", at="2026-03-02T12:00:00+00:00", before=None, after=b"1")
+
+
+async def test_next_poller_goes_on_where_the_last_one_stood(fleet: Fleet) -> None:
+    one, two, lists = feed_of(fleet), feed_of(fleet), Lists(a=1)
+    async with one.read(start="beginning") as reader:
+        async with publishing(one, lists, "one"):
+            assert await take(reader, 1) == [("added", "a", 1)]
+            async with publishing(two, lists, "two"):
+                await asyncio.sleep(2 * LEASE)
+                assert set(lists.polls) == {"one"}, "only one polls, lease after lease"
+        lists.rows = {"a": 2}
+        lists.polls.clear()
+        async with publishing(two, lists, "two"):
+            assert await take(reader, 1) == [("changed", "a", 2)]
+            await quiet(reader, 0.3)
+            assert set(lists.polls) == {"two"}
+
+
+async def test_publish_cancelled_while_the_fleet_closes_is_cancelled(shared_server: EngineServer) -> None:
+    async with Fleet(shared_server.url, name="closing") as closing:
+        publishing = asyncio.create_task(feed_of(closing).publish(Lists(a=1).watching()))
+        await asyncio.sleep(LEASE)
+    publishing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await publishing
+
+
+async def test_poller_that_lost_its_lease_publishes_nothing(fleet: Fleet) -> None:
+    feed = feed_of(fleet)
+    keys = feed._feed
+    first, second = Turn(keys, "first"), Turn(keys, "second")
+    assert await first.elect() is None
+    assert await first.elect() is None, "its answer may have been lost"
+    wait = await second.elect()
+    assert wait is not None
+    assert 0 < wait <= LEASE
+    await second.resign()
+    assert await second.elect() is not None, "the first one still has it"
+    await first.open("things")
+    await asyncio.sleep(LEASE * 1.1)
+    assert await second.elect() is None
+    with pytest.raises(LeaseLostError, match="the lease of the feed 'things' was lost"):
+        await first.report([CHANGE], {})
+    with pytest.raises(LeaseLostError):
+        await first.open("things")
+    await first.resign()
+    assert (await feed.status()).published == 0
+    assert await first.elect() is not None, "the second one still has it"
+
+
+async def test_batch_whose_answer_was_lost_is_published_once(fleet: Fleet) -> None:
+    feed = feed_of(fleet)
+    turn = Turn(feed._feed, "first")
+    await turn.elect()
+    await turn.open("things")
+    await turn.report([CHANGE], {"": {}})
+    turn._sequence = 0  # as if the answer had not arrived
+    await turn.report([CHANGE], {"": {}})
+    assert (await feed.status()).published == 1
+    assert (await turn.open("things")).items == {'"a"': b"1"}
+
+
+async def test_turn_is_kept_until_it_is_lost(fleet: Fleet) -> None:
+    feed = feed_of(fleet)
+    turn, other = Turn(feed._feed, "first"), Turn(feed._feed, "second")
+    await turn.elect()
+    keeping = asyncio.create_task(turn.keep())
+    await asyncio.sleep(1.5 * LEASE)
+    assert await other.elect() is not None, "it is renewed"
+    assert not keeping.done()
+    await fleet.connection.command("DEL", feed._feed.key("lease"))
+    await asyncio.wait_for(keeping, LEASE)
+    assert await other.elect() is None
+
+
+async def test_turn_is_not_kept_beyond_its_lease_while_the_engine_is_silent(fleet: Fleet, server: EngineServer) -> None:
+    turn = Turn(feed_of(fleet)._feed, "first")
+    await turn.elect()
+    with server.paused():
+        await asyncio.wait_for(turn.keep(), LEASE)
+        await turn.resign()
+
+
+async def test_publish_takes_a_function_that_makes_a_watcher_of_a_list_with_the_state(fleet: Fleet) -> None:
+    async def fetch() -> list[dict[str, Any]]:
+        return [{"id": "a"}]
+
+    def now() -> datetime:
+        return datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+    sessions = Feed[Any](fetch, key=str, schedule=Schedule(interval=60.0), now=now)
+    watches: list[tuple[Any, str]] = [
+        (5, "must be a function, got 5"),
+        (lambda _: None, "got NoneType"),
+        (lambda _: poll(fetch, key=lambda item: str(item["id"]), interval=0.02), "make its watcher with the state"),
+        (
+            lambda _: MarketWatcher(MarketCursor(sessions, now=now, extended=False, initial=False)),
+            "market hours cannot be published",
+        ),
+    ]
+    feed = feed_of(fleet)
+    for watch, reason in watches:
+        with pytest.raises(ConfigurationError, match=reason):
+            await asyncio.wait_for(feed.publish(watch), 10)
+        assert (await feed.status()).poller is None, "it has resigned"
+
+
+async def test_poller_cancelled_during_its_election_leaves_no_lease(fleet: Fleet) -> None:
+    feed, run, elected = feed_of(fleet), fleet.connection.script, asyncio.Event()
+
+    async def lose_answer(script: Any, *arguments: Any, **options: Any) -> Any:
+        found = await run(script, *arguments, **options)
+        if script is ELECT:
+            elected.set()
+            await asyncio.Event().wait()
+        return found
+
+    fleet.connection.script = lose_answer  # type: ignore[method-assign]
+    polling = asyncio.create_task(feed.publish(Lists().watching()))
+    await elected.wait()
+    assert (await feed.status()).poller is not None
+    polling.cancel()
+    await asyncio.wait({polling})
+    assert (await feed.status()).poller is None
+
+
+async def test_idempotency_key_is_the_same_after_the_engine_lost_changes(fleet: Fleet) -> None:
+    feed, lists = feed_of(fleet), Lists(a=1)
+    dumped: dict[str, Any] = {}
+
+    async def keys_of_next(count: int) -> list[str | None]:
+        async with publishing(feed, lists), feed.read(start="beginning") as reader:
+            return [(await asyncio.wait_for(anext(reader), 20)).idempotency_key for _ in range(count)]
+
+    await keys_of_next(1)
+    run = fleet.connection.command
+    for name in ("meta", "begun", "items", "revisions", "stream"):
+        dumped[name] = await run("DUMP", feed._feed.key(name))
+    lists.rows = {"a": 2}
+    before = await keys_of_next(2)
+    lists.rows = {"a": 1}
+    await keys_of_next(3)
+    for name, data in dumped.items():
+        await run("RESTORE", feed._feed.key(name), 0, data, "REPLACE")
+    lists.rows = {"a": 2}
+    after = await keys_of_next(2)
+    assert before == after
+    lists.rows = {}
+    await keys_of_next(3)
+    lists.rows = {"a": 1}
+    everything = await keys_of_next(4)
+    assert len(set(everything)) == 4, "an item that comes back is another change"
+
+
+async def test_group_hands_changes_of_a_key_out_one_after_another(fleet: Fleet) -> None:
+    feed, lists = feed_of(fleet), Lists(a=1)
+    async with publishing(feed, lists), feed.read_group("g", start="beginning") as one, feed.read_group("g") as two:
+        first = await asyncio.wait_for(anext(one), 20)
+        lists.rows = {"a": 2, "b": 1}
+        assert await take(two, 1) == [("added", "b", 1)]
+        lists.rows = {"a": 3, "b": 1}
+        await published(feed, 4)
+        await quiet(two, 2 * LEASE)
+        async with asyncio.TaskGroup() as group:
+            waiting = group.create_task(take(two, 2))
+            await first.ack()
+        assert waiting.result() == [("changed", "a", 2), ("changed", "a", 3)]
+
+
+async def test_slow_group_keeps_changes_up_to_the_bound_and_sees_the_gap(fleet: Fleet) -> None:
+    feed, lists = feed_of(fleet, keep=3, max_length=10), Lists(a=0)
+    async with publishing(feed, lists), feed.read_group("slow", start="beginning") as slow:
+        held = await asyncio.wait_for(anext(slow), 20)
+        for n in range(1, 9):
+            lists.rows = {"a": n}
+            await published(feed, n + 1)
+        assert await fleet.connection.command("XLEN", feed._feed.key("stream")) == 9, "kept for the group"
+        await held.ack()
+        assert await take(slow, 8) == [("changed", "a", n) for n in range(1, 9)]
+        held = None
+        for n in range(9, 30):
+            lists.rows = {"a": n}
+            await published(feed, n + 1)
+        assert await fleet.connection.command("XLEN", feed._feed.key("stream")) <= 10
+        with pytest.raises(FeedGapError, match="11 changes of the feed 'things' are lost") as caught:
+            await take(slow, 1)
+        assert caught.value.lost == 11
+        assert await take(slow, 10) == [("changed", "a", n) for n in range(20, 30)]
+        await feed.remove_group("slow")
+        lists.rows = {"a": 99}
+        await published(feed, 31)
+        assert await fleet.connection.command("XLEN", feed._feed.key("stream")) == 3, "nothing is kept for a group"
+        async with feed.read(start=5) as late:
+            with pytest.raises(FeedGapError, match="23 changes"):
+                await take(late, 1)
+            assert await take(late, 1) == [("changed", "a", 28)]
+        async with feed.read(start=500) as ahead:
+            with pytest.raises(FeedGapError):  # the engine was restored from a backup
+                await take(ahead, 1)
+
+
+async def test_change_is_extended_and_acknowledged_by_its_consumer_only(fleet: Fleet) -> None:
+    feed, lists = feed_of(fleet), Lists(a=1, b=1)
+
+    async def run(script: Script, consumer: str, *arguments: str | float | bytes) -> Any:
+        return await fleet.connection.script(script, feed._feed.group_keys("g"), ["g", consumer, *arguments])
+
+    async with publishing(feed, lists):
+        await published(feed, 2)
+    lost, last, _, taken = await run(TAKE, "one", 5000, 10, 100, "0", 1)
+    assert (lost, last, [number for number, _ in taken]) == (0, 2, [b"1-0", b"2-0"])
+    a, _b = (Entry.read(each) for each in taken)
+    assert [await run(EXTEND, "two", 1, 2), await run(EXTEND, "one", 1, 2, 3)] == [0, 2]
+    assert await run(ACK, "two", 1, a.key, a.stored.key, 3, "x", "x") == [1]
+    assert await run(ACK, "one", 1, "of a change that the engine has lost", a.stored.key) == []
+    assert (await feed.status()).lag == {"g": 2}
+    assert await run(ACK, "one", 1, a.key, a.stored.key, 1, a.key, a.stored.key) == []
+    assert (await feed.status()).lag == {"g": 1}
+    assert await run(EXTEND, "one", 1, 2) == 1
+    assert (await run(TAKE, "one", 5000, 10, 100, "$", 0))[3] == [], "the group stays where it is"
+
+
+async def test_poller_is_replaced_after_the_clock_of_the_engine_was_set_back(fleet: Fleet) -> None:
+    feed = feed_of(fleet)
+    await fleet.connection.command("SET", feed._feed.key("lease"), "dead", "PX", 3_600_000)
+    async with publishing(feed, Lists(a=1)):
+        await published(feed, 1)
+
+
+async def test_changes_of_a_dead_consumer_are_passed_on_after_the_clock_was_set_back(fleet: Fleet) -> None:
+    feed, run = feed_of(fleet), fleet.connection.command
+    async with publishing(feed, Lists(a=1)), feed.read_group("g", start="beginning") as dead:
+        await anext(dead)
+        dead._keeping.cancel()
+        stream, meta, *_ = feed._feed.group_keys("g")
+        await run("DEBUG", "SET-SKIP-CHECKSUM-VALIDATION", 1)
+        await run("RESTORE", stream, 0, handed_out_in_an_hour(await run("DUMP", stream)), "REPLACE")
+        await run("HINCRBY", meta, "taken at g", 3_600_000)
+        async with feed.read_group("g") as other:
+            assert await take(other, 1) == [("added", "a", 1)]
+
+
+def handed_out_in_an_hour(dump: bytes) -> bytes:
+    """Return the dump of a stream with all times of the last ten seconds moved an hour ahead."""
+    now, changed = int(time.time() * 1000), bytearray(dump)
+    for at in range(len(dump) - 8):
+        (moment,) = struct.unpack_from("<q", dump, at)
+        if now - 10_000 <= moment <= now:
+            struct.pack_into("<q", changed, at, moment + 3_600_000)
+    assert changed != dump
+    return bytes(changed)
+
+
+async def test_reader_sees_a_gap_where_other_changes_took_the_place_of_those_it_read(fleet: Fleet) -> None:
+    feed, lists = feed_of(fleet), Lists(a=1)
+    async with feed.read(start="beginning") as reader:
+        async with publishing(feed, lists):
+            await take(reader, 1)
+        await fleet.connection.command("FLUSHALL")
+        lists.rows = {"x": 1, "y": 2}
+        async with publishing(feed, lists):
+            await published(feed, 2)
+            with pytest.raises(FeedGapError, match="2 changes"):
+                await anext(reader)
+            lists.rows = {"x": 3, "y": 2}
+            assert await take(reader, 1) == [("changed", "x", 3)]
 
 
 async def test_another_list_under_the_same_name_is_rejected(fleet: Fleet) -> None:
@@ -99,7 +378,7 @@ async def test_cursor_kept_across_a_failover_that_lost_writes_gets_a_gap(fleet: 
         async with feed.read(start=lost) as reader:
             with pytest.raises(FeedGapError):
                 await asyncio.wait_for(anext(reader), 20)
-            await quiet(reader)
+            await quiet(reader, 0.3)
             lists.rows |= {"new": 8}
             assert await take(reader, 1) == [("added", "new", 8)]
         async with feed.read(start=kept) as reader:

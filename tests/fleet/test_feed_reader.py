@@ -12,20 +12,11 @@ from brokerage_async.fleet.feed_scripts import TAKE
 from brokerage_async.watch import StoredChange
 from brokerage_async.watch.state import ItemCodec
 from tests.fleet.engines import missing
-from tests.fleet.watched_list import LEASE, Lags, Lists, feed_of, published, publishing, quiet, take
+from tests.fleet.watched_list import LEASE, Lags, Lists, feed_of, published, publishing, take
+from tests.watch.scripted_service import quiet
 
 AT = "2026-03-02T12:00:00+00:00"
 ENTRY = [b"7-0", [b"key", b'["A1",["x",2]]', b"kind", b"added", b"at", AT.encode(), b"id", b"k", b"after", b"1"]]
-
-
-def test_entry_has_what_was_published() -> None:
-    entry = Entry.read([ENTRY[0], [*ENTRY[1], b"published", b"1772452800000123"]])
-    stored = entry.stored
-    assert (stored.sequence, stored.key, stored.kind, stored.before, stored.after) == (
-        7, '["A1",["x",2]]', "added", None, b"1",
-    )  # fmt: skip
-    assert (entry.key, entry.published) == ("k", 1772452800000123)
-    assert Entry.read(ENTRY).published is None, "an entry of an earlier version has no time"
 
 
 @pytest.mark.parametrize(("key", "expected"), [(None, ("A1", ("x", 2))), (lambda item: item + 1, 2)])
@@ -60,8 +51,8 @@ class TestReaders:
                 feed.read_group("one", start="beginning") as one,
                 feed.read_group("two") as two,
             ):
-                await quiet(new)
-                await quiet(two)
+                await quiet(new, 0.3)
+                await quiet(two, 0.3)
                 lists.rows = {"a": 2}
                 before, after = [("added", "a", 1), ("added", "b", 1)], [("changed", "a", 2), ("removed", "b", None)]
                 assert await take(new, 2) == await take(two, 2) == after
@@ -147,7 +138,7 @@ class TestReaders:
             await asyncio.sleep(LEASE * 1.1)
             async with feed.read_group("g") as other:
                 assert await take(other, 2) == [("added", "a", 1), ("added", "b", 1)]
-                await quiet(slow)  # it has fetched b, too
+                await quiet(slow, 0.3)  # it has fetched b, too
             await slow.aclose()
 
     async def test_consumer_closed_while_it_takes_passes_its_changes_on(self, fleet: Fleet) -> None:

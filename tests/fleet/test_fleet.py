@@ -30,8 +30,6 @@ class Engine:
 
 
 class Member:
-    """A part that counts how often it was closed."""
-
     def __init__(self, state: str = "well") -> None:
         self.state = state
         self.closed = 0

@@ -27,16 +27,21 @@ async def sim() -> AsyncIterator[Simulator]:
 
 
 @asynccontextmanager
-async def client(sim: Simulator, url: str, budget: float = 50.0, **options: float) -> AsyncIterator[Client]:
-    async with Fleet(url) as fleet:
+async def client(
+    sim: Simulator, url: str, budget: float = 50.0, *, wait: float = 0.0, timeout: float | None = None, **options: float
+) -> AsyncIterator[Client]:
+    """Yield a client with a token after ``wait`` seconds: from 3.2 on the engine grants requests."""
+    async with Fleet(url, **({} if timeout is None else {"timeout": timeout})) as fleet:
         limits = RedisLimits(fleet, requests_per_second=budget, **options)  # type: ignore[arg-type]
         async with sim.client(limits=limits) as opened:
             opened.fleet = fleet  # type: ignore[attr-defined]
+            if wait:
+                await opened.authorize()
+                await asyncio.sleep(wait)
             yield opened
 
 
 async def limits_of(client: Client) -> Any:
-    """Return the status of the limits of its fleet."""
     return (await client.fleet.status()).parts["limits"]  # type: ignore[attr-defined]
 
 
@@ -108,8 +113,7 @@ class TestClient:
         assert status.parts["limits 2"].workers == 2
 
     async def test_cancelled_calls_leave_the_others_going(self, server: EngineServer, sim: Simulator) -> None:
-        async with client(sim, server.url) as one:
-            await one.authorize()
+        async with client(sim, server.url, wait=0.01) as one:
             for delay in (0, 0.001, 0.01, 0.05):
                 tasks = [asyncio.create_task(one.market_time.equity_holidays()) for _ in range(10)]
                 await asyncio.sleep(delay)
@@ -120,10 +124,7 @@ class TestClient:
                 await asyncio.gather(*tasks, return_exceptions=True)
 
     async def test_429_of_one_slows_the_other_down(self, server: EngineServer, sim: Simulator) -> None:
-        async with client(sim, server.url) as one, client(sim, server.url) as two:
-            await one.authorize()
-            await two.authorize()
-            await asyncio.sleep(3.2)
+        async with client(sim, server.url, wait=0.01) as one, client(sim, server.url, wait=3.2) as two:
             await two.market_time.equity_holidays()
             sim.faults.add("GET", r"/holidays", "rate_limited")
             await one.market_time.equity_holidays()
@@ -148,9 +149,7 @@ class TestEngineAway:
         assert busiest_second(moments()) <= 2
 
     async def test_silent_engine_holds_no_trade_up(self, server: EngineServer, sim: Simulator) -> None:
-        async with client(sim, server.url, 50.0) as one:
-            await one.authorize()
-            await asyncio.sleep(3.2)
+        async with client(sim, server.url, wait=3.2) as one:
             with pytest.raises(NotFoundError):
                 await one.orders.cancel(sim.account_numbers[0], "1")
             with server.paused():
@@ -166,20 +165,14 @@ class TestEngineAway:
     async def test_engine_that_falls_silent_while_a_trade_waits_its_turn_holds_it_up_no_longer(
         self, server: EngineServer, sim: Simulator
     ) -> None:
-        async with Fleet(server.url, timeout=5) as fleet:
-            limits = RedisLimits(fleet, requests_per_second=1.5, local_share=0.7)
-            async with sim.client(limits=limits) as one:
-                await one.authorize()
-                await asyncio.sleep(3.2)
-                began = asyncio.get_running_loop().time()
-                calls = [
-                    asyncio.create_task(one.orders.cancel(sim.account_numbers[0], str(number))) for number in range(5)
-                ]
-                await asyncio.sleep(0.2)  # the engine has said when to ask again for the last of them
-                with server.paused():
-                    await asyncio.wait(calls)
-                assert asyncio.get_running_loop().time() - began < 5.5
-                assert all(isinstance(call.exception(), NotFoundError) for call in calls)
+        async with client(sim, server.url, 1.5, wait=3.2, timeout=5, local_share=0.7) as one:
+            began = asyncio.get_running_loop().time()
+            calls = [asyncio.create_task(one.orders.cancel(sim.account_numbers[0], str(n))) for n in range(5)]
+            await asyncio.sleep(0.2)  # the engine has said when to ask again for the last of them
+            with server.paused():
+                await asyncio.wait(calls)
+            assert asyncio.get_running_loop().time() - began < 5.5
+            assert all(isinstance(call.exception(), NotFoundError) for call in calls)
 
     async def test_budget_is_shared_again_when_the_engine_is_back(self, sim: Simulator) -> None:
         with engine_server() as mortal:
@@ -199,9 +192,7 @@ class TestEngineAway:
     async def test_worker_keeps_to_its_local_share_until_the_others_have_noticed_that_the_engine_is_back(
         self, server: EngineServer, sim: Simulator
     ) -> None:
-        async with client(sim, server.url) as one:
-            await one.authorize()
-            await asyncio.sleep(3.2)
+        async with client(sim, server.url, wait=3.2) as one:
             with server.paused():  # not for long enough that the engine itself grants nothing
                 while not (await limits_of(one)).is_local:
                     await one.market_time.equity_holidays()

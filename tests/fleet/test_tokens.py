@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -43,32 +43,27 @@ class Endpoint:
 
 
 class Processes:
-    """Token managers that share nothing but the engine."""
+    """Token managers that share the engine and the endpoint of the service, and nothing else."""
 
-    def __init__(self, url: str, endpoint: Endpoint, *, key: Secret | None = None, lease: float = 0.5) -> None:
-        self._url, self._endpoint, self._key, self._lease = url, endpoint, key, lease
+    def __init__(self, url: str, *, key: Secret | None = None, lease: float = 0.5, **endpoint: Any) -> None:
+        self.endpoint = Endpoint(**endpoint)
+        self._url, self._key, self._lease = url, key, lease
         self._opened: list[tuple[Fleet, TokenManager]] = []
 
-    def open(self, *, key: Secret | None = None, name: str = "desk") -> TokenManager:
-        fleet = Fleet(self._url, name=name)
+    def open(self, *, key: Secret | None = None) -> TokenManager:
+        fleet = Fleet(self._url, name="desk")
         store = RedisTokenStore(fleet, encryption_key=key or self._key, lease=self._lease)
-        manager = TokenManager(REFRESH, self._endpoint, policy=POLICY, store=store, store_key="k" * 32)
+        manager = TokenManager(REFRESH, self.endpoint, policy=POLICY, store=store, store_key="k" * 32)
         self._opened.append((fleet, manager))
         return manager
 
-    async def aclose(self) -> None:
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
         for fleet, manager in self._opened:
             await manager.close()
             await fleet.aclose()
-
-
-@asynccontextmanager
-async def processes(server: EngineServer, endpoint: Endpoint, **options: float | str) -> AsyncIterator[Processes]:
-    opened = Processes(server.url, endpoint, **options)  # type: ignore[arg-type]
-    try:
-        yield opened
-    finally:
-        await opened.aclose()
 
 
 Command = Callable[..., Awaitable[object]]
@@ -86,16 +81,14 @@ async def state_key(command: Command) -> bytes:
 
 
 async def test_cold_processes_share_one_request(server: EngineServer) -> None:
-    endpoint = Endpoint(latency=0.2)
-    async with processes(server, endpoint) as fleet:
+    async with Processes(server.url, latency=0.2) as fleet:
         found = await asyncio.gather(*(fleet.open().get() for _ in range(30)))
     assert set(found) == {Secret("Bearer t1")}
-    assert endpoint.requests == 1
+    assert fleet.endpoint.requests == 1
 
 
 async def test_turn_of_a_dead_process_is_passed_on(server: EngineServer) -> None:
-    endpoint = Endpoint()
-    async with processes(server, endpoint) as fleet, Fleet(server.url, name="desk") as dying:
+    async with Processes(server.url) as fleet, Fleet(server.url, name="desk") as dying:
         await RedisTokenStore(dying, lease=0.5).join("k" * 32, rejected=None, due=None)
         for task in asyncio.all_tasks():
             if task.get_name() == "brokerage_async token turn":  # it dies: nothing renews its lease
@@ -104,7 +97,7 @@ async def test_turn_of_a_dead_process_is_passed_on(server: EngineServer) -> None
         began = loop.time()
         assert await asyncio.gather(*(fleet.open().get() for _ in range(5))) == [Secret("Bearer t1")] * 5
         assert 0.3 < loop.time() - began < 1.2
-    assert endpoint.requests == 1
+    assert fleet.endpoint.requests == 1
 
 
 async def test_turn_is_held_for_less_than_its_lease_which_bounds_the_wait_of_the_others(server: EngineServer) -> None:
@@ -119,15 +112,13 @@ async def test_turn_is_held_for_less_than_its_lease_which_bounds_the_wait_of_the
 
 
 async def test_slow_request_keeps_its_turn(server: EngineServer) -> None:
-    endpoint = Endpoint(latency=1.2)
-    async with processes(server, endpoint, lease=0.4) as fleet:
+    async with Processes(server.url, latency=1.2, lease=0.4) as fleet:
         await asyncio.gather(*(fleet.open().get() for _ in range(5)))
-    assert endpoint.requests == 1
+    assert fleet.endpoint.requests == 1
 
 
 async def test_rejected_token_is_replaced_for_all_with_one_request(server: EngineServer) -> None:
-    endpoint = Endpoint()
-    async with processes(server, endpoint) as fleet:
+    async with Processes(server.url) as fleet:
         managers = [fleet.open() for _ in range(5)]
         await asyncio.gather(*(each.get() for each in managers))
         assert managers[0].invalidate(Secret("Bearer t1"))
@@ -136,25 +127,25 @@ async def test_rejected_token_is_replaced_for_all_with_one_request(server: Engin
             each.invalidate(Secret("Bearer t1"))
         assert await asyncio.gather(*(each.get() for each in managers)) == [Secret("Bearer t2")] * 5
         assert await fleet.open().get() == Secret("Bearer t2")
-    assert endpoint.requests == 2
+    assert fleet.endpoint.requests == 2
 
 
 @pytest.mark.parametrize("transient", [True, False])
 async def test_failure_of_one_spares_the_others_the_same_request(server: EngineServer, transient: bool) -> None:
-    endpoint = Endpoint(failure=TokenError("no", transient=transient, status=503 if transient else 400), latency=0.2)
-    async with processes(server, endpoint) as fleet:
+    async with Processes(
+        server.url, failure=TokenError("no", transient=transient, status=503 if transient else 400), latency=0.2
+    ) as fleet:
         found = await asyncio.gather(*(fleet.open().get() for _ in range(10)), return_exceptions=True)
         assert all(isinstance(each, TokenError) and each.transient is transient for each in found)
-        assert endpoint.requests == 1
+        assert fleet.endpoint.requests == 1
         if transient:  # its pause is a second
-            endpoint.failure = None
+            fleet.endpoint.failure = None
             await asyncio.sleep(1.1)
             assert await fleet.open().get() == Secret("Bearer t2")
 
 
 async def test_closing_in_the_middle_passes_the_turn_on_at_once(server: EngineServer) -> None:
-    endpoint = Endpoint(latency=0.3)
-    async with processes(server, endpoint, lease=30.0) as fleet:
+    async with Processes(server.url, latency=0.3, lease=30.0) as fleet:
         closing, waiting = fleet.open(), fleet.open()
         task = asyncio.create_task(closing.get())
         await asyncio.sleep(0.1)
@@ -169,11 +160,10 @@ async def test_closing_in_the_middle_passes_the_turn_on_at_once(server: EngineSe
 
 async def test_cancellation_at_each_await_leaves_no_turn_behind(server: EngineServer) -> None:
     """A manager is closed after each number of steps of the event loop. The next one never waits for its lease."""
-    endpoint = Endpoint(latency=0.002)
     for steps in range(0, 60, 2):
         async with commands(server) as command:
             await command("FLUSHALL")
-        async with processes(server, endpoint, lease=30.0) as fleet:
+        async with Processes(server.url, latency=0.002, lease=30.0) as fleet:
             closing = fleet.open()
             task = asyncio.create_task(closing.get())
             for _ in range(steps):
@@ -191,8 +181,7 @@ class TestSecrets:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(b"MONITOR\r\n")
         await reader.readline()
-        endpoint = Endpoint()
-        async with processes(server, endpoint, key=KEY) as fleet:
+        async with Processes(server.url, key=KEY) as fleet:
             first = fleet.open()
             await first.get()
             first.invalidate(Secret("Bearer t1"))
@@ -210,20 +199,18 @@ class TestSecrets:
         )
 
     async def test_processes_with_another_key_share_another_token(self, server: EngineServer) -> None:
-        endpoint = Endpoint()
-        async with processes(server, endpoint) as fleet:
+        async with Processes(server.url) as fleet:
             for key in (None, KEY, RedisTokenStore.generate_key()):
                 await asyncio.gather(*(fleet.open(key=key).get() for _ in range(3)))
-        assert endpoint.requests == 3
+        assert fleet.endpoint.requests == 3
 
     async def test_damaged_token_is_replaced(self, server: EngineServer) -> None:
-        endpoint = Endpoint()
-        async with processes(server, endpoint, key=KEY) as fleet, commands(server) as command:
+        async with Processes(server.url, key=KEY) as fleet, commands(server) as command:
             await fleet.open().get()
             for damage in (b"junk", b""):
                 await command("HSET", await state_key(command), "token", damage)
-                assert await fleet.open().get() == Secret(f"Bearer t{endpoint.requests}")
-        assert endpoint.requests == 3
+                assert await fleet.open().get() == Secret(f"Bearer t{fleet.endpoint.requests}")
+        assert fleet.endpoint.requests == 3
 
     async def test_repr_shows_neither_key_nor_password(self) -> None:
         async with Fleet("redis://:hush-hush@127.0.0.1:1") as fleet:
@@ -234,27 +221,21 @@ class TestSecrets:
 
 class TestEngineFailures:
     async def test_without_engine_each_process_requests_its_own(self) -> None:
-        endpoint = Endpoint()
-        opened = Processes("redis://127.0.0.1:1", endpoint)
-        try:
-            assert await opened.open().get() == Secret("Bearer t1")
-            assert await opened.open().get() == Secret("Bearer t2")
-        finally:
-            await opened.aclose()
+        async with Processes("redis://127.0.0.1:1") as fleet:
+            assert await fleet.open().get() == Secret("Bearer t1")
+            assert await fleet.open().get() == Secret("Bearer t2")
 
     async def test_state_lost_in_the_middle_costs_at_most_one_more_request(self, server: EngineServer) -> None:
-        endpoint = Endpoint(latency=0.3)
-        async with processes(server, endpoint) as fleet, commands(server) as command:
+        async with Processes(server.url, latency=0.3) as fleet, commands(server) as command:
             tasks = [asyncio.create_task(fleet.open().get()) for _ in range(10)]
             await asyncio.sleep(0.15)
             await command("FLUSHALL")
             await asyncio.gather(*tasks)
-            assert endpoint.requests <= 2
+            assert fleet.endpoint.requests <= 2
             assert await fleet.open().get() in {task.result() for task in tasks}
 
     async def test_engine_paused_while_a_request_is_under_way_delays_little(self, server: EngineServer) -> None:
-        endpoint = Endpoint(latency=0.2)
-        async with processes(server, endpoint) as fleet:
+        async with Processes(server.url, latency=0.2) as fleet:
             tasks = [asyncio.create_task(fleet.open().get()) for _ in range(3)]
             await asyncio.sleep(0.1)
             with server.paused():
@@ -262,8 +243,7 @@ class TestEngineFailures:
                     await asyncio.gather(*tasks)
 
     async def test_wrong_type_under_the_key_is_worked_around(self, server: EngineServer) -> None:
-        endpoint = Endpoint()
-        async with processes(server, endpoint) as fleet, commands(server) as command:
+        async with Processes(server.url) as fleet, commands(server) as command:
             await fleet.open().get()
             key = await state_key(command)
             await command("DEL", key)
@@ -271,8 +251,7 @@ class TestEngineFailures:
             assert await fleet.open().get() == Secret("Bearer t2")
 
     async def test_keys_of_another_version_are_left_alone(self, server: EngineServer) -> None:
-        endpoint = Endpoint()
-        async with processes(server, endpoint) as fleet, commands(server) as command:
+        async with Processes(server.url) as fleet, commands(server) as command:
             await fleet.open().get()
             key = await state_key(command)
             later = key.replace(b"}:1:", b"}:2:")
@@ -299,18 +278,15 @@ async def test_status_says_how_the_token_is(server: EngineServer) -> None:
 
 async def test_refused_credentials_are_sent_once_by_the_fleet_until_they_change(server: EngineServer) -> None:
     refusal = TokenError("revoked", transient=False, status=400, code="invalid_grant")
-    endpoint = Endpoint(failure=refusal)
-    async with processes(server, endpoint) as fleet:
+    async with Processes(server.url, failure=refusal) as fleet, commands(server) as command:
         found = await asyncio.gather(*(fleet.open().get() for _ in range(5)), return_exceptions=True)
         assert all(isinstance(error, TokenError) and not error.transient for error in found)
-    async with commands(server) as command:
         await command("DEL", await state_key(command))  # the shared pause is over
-    async with processes(server, endpoint) as fleet:
         for _ in range(3):
             with pytest.raises(TokenError, match=r"remove k+ from it to try the same credentials again") as caught:
                 await fleet.open().get()
             assert (caught.value.status, caught.value.code) == (400, "invalid_grant")
-    assert endpoint.requests == 1
+    assert fleet.endpoint.requests == 1
 
 
 async def test_process_paused_beyond_its_lease_adopts_the_token_of_its_successor(server: EngineServer) -> None:
@@ -360,30 +336,20 @@ async def state(server: EngineServer) -> AsyncIterator[State]:
         yield State(fleet)
 
 
-async def test_join_gives_one_turn_at_a_time(state: State) -> None:
+@pytest.mark.parametrize("arguments", [(), ("why", 60_000)], ids=["released", "failed"])
+async def test_turn_is_renewed_and_ended_by_its_holder_only(state: State, arguments: tuple[str | float, ...]) -> None:
     assert await state.join("one") == [b"turn"]
     assert await state.join("one") == [b"turn"], "its answer may have been lost"
     what, left = await state.join("two")
     assert what == b"wait"
     assert 4000 < left <= 5000
-
-
-@pytest.mark.parametrize("arguments", [(), ("why", 60_000)], ids=["released", "failed"])
-async def test_turn_ends_for_its_holder_only(state: State, arguments: tuple[str | float, ...]) -> None:
-    await state.join("one")
+    assert [await state.run(RENEW, name, 9000) for name in ("two", "one")] == [0, 1]
+    assert (await state.join("two"))[1] > 5000
     assert await state.run(END, "two", *arguments) == 0
     assert (await state.join("two"))[0] == b"wait"
     assert await state.run(END, "one", *arguments) == 1
     assert (await state.join("two"))[0] == (b"failed" if arguments else b"turn")
     assert await state.run(END, "one", *arguments) == 0, "it is over"
-
-
-async def test_renew_extends_the_turn_of_its_holder_only(state: State) -> None:
-    await state.join("one")
-    assert await state.run(RENEW, "two", 9000) == 0
-    assert (await state.join("two"))[1] <= 5000
-    assert await state.run(RENEW, "one", 9000) == 1
-    assert (await state.join("two"))[1] > 5000
 
 
 async def test_failure_spares_the_others_and_ends_with_the_next_token(state: State) -> None:
@@ -409,22 +375,6 @@ async def test_join_token_that_is_due_is_renewed_and_kept_for_the_others(state: 
     await state.publish("", "t1")
     assert await state.join("two", due="digest of t1") == [b"turn"]
     assert (await state.join("three"))[:2] == [b"token", b"t1"]
-
-
-async def test_join_token_that_was_rejected_is_dropped_for_all(state: State) -> None:
-    await state.publish("", "t1")
-    assert (await state.join("one", rejected="digest of t0"))[:2] == [b"token", b"t1"]
-    assert await state.join("one", rejected="digest of t1") == [b"turn"]
-    assert (await state.join("two"))[0] == b"wait"
-
-
-async def test_publish_without_the_turn_keeps_nothing(state: State) -> None:
-    await state.join("two")
-    assert await state.publish("one", "late") == [0]
-    assert await state.publish("two", "t1") == [1]
-    refused, token, life = await state.publish("one", "late")
-    assert (refused, token) == (0, b"t1")
-    assert 890_000 < life <= 900_000
 
 
 async def test_state_is_removed_some_time_after_its_token(state: State) -> None:

@@ -15,8 +15,6 @@ LEASE = 0.6
 
 
 class Lags:
-    """Records the lags of a fleet."""
-
     def __init__(self) -> None:
         self.found: list[FeedLag] = []
 
@@ -74,11 +72,6 @@ async def take(reader: FeedReader[Any], count: int, *, ack: bool = True) -> list
                 await change.ack()
             found.append(brief(change))
     return found
-
-
-async def quiet(reader: FeedReader[Any], seconds: float = 0.3) -> None:
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(anext(reader), seconds)
 
 
 async def published(feed: RedisFeed[Any], count: int) -> None:

@@ -29,8 +29,6 @@ def begin(channel: Connection, main: Coroutine[Any, Any, None]) -> None:
 
 
 def get_token(channel: Connection, service: Service, lease: float, name: str) -> None:
-    """Get a token in a cold process, and say how long it took."""
-
     async def main() -> None:
         loop = asyncio.get_running_loop()
         async with Fleet(service.engine, name=name) as fleet:
@@ -86,8 +84,6 @@ def read_and_cancel(channel: Connection, service: Service, budget: float, second
 
 
 def place_orders(channel: Connection, service: Service, budget: float, orders: int, name: str) -> None:
-    """Place orders one after another. Report each outcome with its time."""
-
     async def main() -> None:
         loop = asyncio.get_running_loop()
         async with Fleet(service.engine) as fleet:

@@ -69,8 +69,7 @@ class TestRepeating:
     @on_virtual_time
     async def test_refusals_are_final(self, status: int) -> None:
         transport = FakeTransport(fail(status))
-        error = await failure(errors.APIError, transport)
-        assert error.status == status
+        assert (await failure(errors.APIError, transport)).status == status
         assert len(transport.requests) == 1
 
     async def test_body_is_sent_again_unchanged(self) -> None:
@@ -79,23 +78,27 @@ class TestRepeating:
             await preflight(client)
         assert len({(request.body, request.url, request.method) for request in transport.requests}) == 1
 
-    @for_each("header, waited", [("7", 7), ("0", 0.5), ("99999999", 60), ("soon", 0.5), ("-1", 0.5)])
+    @for_each(
+        "header, least, most",
+        [
+            ("7", 7, 7),
+            ("99999999", 60, 60),
+            *((header, None, None) for header in ("0", "soon", "-1", -20)),  # as if there were none
+            (20, 18, 20),
+            (10**6, 60, 60),
+        ],
+    )
     @for_each("status", [503, 429])
     @on_virtual_time
-    async def test_retry_after(self, status: int, header: str, waited: float) -> None:
+    async def test_retry_after(self, status: int, header: Any, least: float | None, most: float | None) -> None:
+        """The header is a text, or a date that is so many seconds ahead."""
+        if isinstance(header, int):
+            header = formatdate(time.time() + header, usegmt=True)
         transport = FakeTransport(fail(status, retry_after=header), ok())
         async with client_of(transport) as client:
             await read(client)
         nothing_said = 1.5 if status == 429 else 0.5
-        assert transport.times[1] == (nothing_said if waited == 0.5 else waited)
-
-    @for_each("ahead, least, most", [(20, 18, 20), (-20, 0.5, 0.5), (10**6, 60, 60)])
-    @on_virtual_time
-    async def test_retry_after_a_date(self, ahead: Any, least: float, most: float) -> None:
-        transport = FakeTransport(fail(503, retry_after=formatdate(time.time() + ahead, usegmt=True)), ok())
-        async with client_of(transport) as client:
-            await read(client)
-        assert least <= transport.times[1] <= most
+        assert (least or nothing_said) <= transport.times[1] <= (most or nothing_said)
 
     async def test_budget_keeps_an_outage_from_multiplying_the_load(self) -> None:
         transport = FakeTransport(fail(503))
@@ -164,42 +167,38 @@ class TestTokens:
         assert len(transport.token_requests) == 1
 
 
-class TestDeadline:
-    @for_each("call, step, maybe", [(mutate, 10.0, True), (read, 10.0, True), (mutate, NOT_SENT, False)])
-    @on_virtual_time
-    async def test_covers_sending_and_says_whether_anything_may_be_done(
-        self, call: Any, step: Any, maybe: bool
-    ) -> None:
-        retry = RetryPolicy(base_delay=4, jitter=lambda: 0.9)
-        error = await failure(errors.DeadlineExceededError, FakeTransport(step), deadline=2, retry=retry, call=call)
-        assert now() <= 2
-        assert error.maybe_processed is maybe
+LATE: dict[str, Any] = {"jitter": lambda: 0.9}
 
+
+class TestDeadline:
     @for_each(
-        "waiting_for, cause, maybe, script, tokens, options",
+        "waiting_for, cause, maybe, call, step, tokens, options",
         [
-            ("the response", errors.ResponseLostError, True, [10.0], (), {}),
-            ("the next one, in 3.6 s", errors.ServerError, True, [fail(503)], (), {"jitter": lambda: 0.9}),
-            ("the end of the pause after a 429", errors.RateLimitError, False, [fail(429, retry_after="9")], (), {}),
-            ("an access token", None, False, [ok()], (10.0,), {}),
+            ("the response", errors.ResponseLostError, True, read, 10.0, (), {}),
+            ("the response", errors.ResponseLostError, True, mutate, 10.0, (), {}),
+            ("the next one, in 3.6 s", errors.ServerError, True, read, fail(503), (), LATE),
+            ("the next one, in 3.6 s", errors.RequestNotSentError, False, mutate, NOT_SENT, (), LATE),
             (
-                "an access token",
-                errors.AuthenticationError,
+                "the end of the pause after a 429",
+                errors.RateLimitError,
                 False,
-                [FAULTS["401"]],
-                (token("a"), 10.0),
+                read,
+                fail(429, retry_after="9"),
+                (),
                 {},
             ),
-            ("an access token", errors.TokenError, False, [ok()], (fail(503), 10.0), {"base_delay": 1}),
+            ("an access token", None, False, read, ok(), (10.0,), {}),
+            ("an access token", errors.AuthenticationError, False, read, FAULTS["401"], (token("a"), 10.0), {}),
+            ("an access token", errors.TokenError, False, read, ok(), (fail(503), 10.0), {"base_delay": 1}),
         ],
     )
     @on_virtual_time
     async def test_says_what_it_waited_for_and_chains_the_last_failure(
-        self, waiting_for: str, cause: Any, maybe: bool, script: list[Any], tokens: Any, options: Any
+        self, waiting_for: str, cause: Any, maybe: bool, call: Any, step: Any, tokens: Any, options: Any
     ) -> None:
-        transport = FakeTransport(*script, token_script=tokens)
+        transport = FakeTransport(step, token_script=tokens)
         policy = RetryPolicy(**({"base_delay": 4, "jitter": lambda: 0.5} | options))
-        error = await failure(errors.DeadlineExceededError, transport, deadline=2, retry=policy)
+        error = await failure(errors.DeadlineExceededError, transport, deadline=2, retry=policy, call=call)
         assert now() <= 2
         assert error.maybe_processed is maybe
         attempts = error.attempts
@@ -248,19 +247,15 @@ class TestDeadline:
                         await call(client)
                     assert caught.value.__cause__ is error
 
-    async def test_timeout_of_one_attempt_is_no_deadline(self) -> None:
+    async def test_timeout_of_one_attempt_is_no_deadline_and_none_is_no_bound(self) -> None:
         transport = FakeTransport(100.0, ok())
         async with client_of(transport, timeout=2) as client:
             await read(client)
             assert transport.times == [0, 2.5]
-        transport = FakeTransport(100.0)
-        await failure(errors.ResponseLostError, transport, timeout=2, call=mutate)
-
-    async def test_none_is_no_bound(self) -> None:
-        transport = FakeTransport(10_000.0)
-        async with client_of(transport, timeout=None) as client:
+        await failure(errors.ResponseLostError, FakeTransport(100.0), timeout=2, call=mutate)
+        async with client_of(FakeTransport(10_000.0), timeout=None) as client:
             await read(client)
-        assert transport.requests[0].timeout is None
+            assert now() > 10_000
 
 
 class TestLanes:
@@ -307,8 +302,7 @@ class TestObserving:
 
     async def test_path_is_the_template_and_nothing_private_is_told(self) -> None:
         seen = []
-        transport = FakeTransport(ok())
-        async with client_of(transport, observers=[seen.append]) as client:
+        async with client_of(FakeTransport(ok()), observers=[seen.append]) as client:
             await mutate(client)
             await preflight(client)
         assert seen[0].path == "/accounts/{account_number}/orders/{id}"
@@ -318,8 +312,7 @@ class TestObserving:
 
     async def test_abandoned_attempts_are_told_too(self) -> None:
         seen = []
-        transport = FakeTransport(100.0)
-        async with client_of(transport, observers=[seen.append], timeout=None) as client:
+        async with client_of(FakeTransport(100.0), observers=[seen.append], timeout=None) as client:
             call = asyncio.create_task(read(client))
             await asyncio.sleep(3)
             call.cancel()

@@ -9,11 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async.http.service_clock import ServiceClock
-from brokerage_async.order_entry import OrderEntry
 from tests.tables import for_each
-from tests.trading import floor, order
-
-pytestmark = pytest.mark.virtual_time
 
 NOON = "Wed, 10 Jun 2026 12:00:00 GMT"
 AT_NOON = datetime(2026, 6, 10, 12, tzinfo=UTC)
@@ -99,12 +95,3 @@ def test_now_at_the_ends_of_time_never_raises(year: str) -> None:
     clock.observe(f"Mon, 01 Jan {year} 00:00:00 GMT", 1.0, 1.0)
     clock.now(1e15)
     clock.now(-1e15)
-
-
-async def test_session_knows_the_time_of_the_service_after_its_first_answer() -> None:
-    """Whatever the clock of this machine says: the simulated day is one in June."""
-    async with floor() as here:
-        assert here.client.session.service_now() is None
-        await OrderEntry(here.client, here.journal).place(here.account, order())
-        now = here.client.session.service_now()
-        assert abs(now.timestamp() - here.sim.clock.now()) < 2

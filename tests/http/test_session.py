@@ -8,11 +8,7 @@ import attrs
 import pytest
 
 from brokerage_async import errors
-from brokerage_async._generated.operations import (
-    MARGIN_REQUIREMENTS,
-    MARKET_METRICS_DIVIDENDS,
-    ORDERS_LIVE,
-)
+from brokerage_async._generated.operations import MARGIN_REQUIREMENTS, MARKET_METRICS_DIVIDENDS, ORDERS_LIVE
 from brokerage_async.auth.manager import ProvidedTokens
 from brokerage_async.config import Environment, Limits, RetryPolicy, StaticToken
 from brokerage_async.http.limiter import LaneName, Limiter
@@ -31,27 +27,12 @@ from tests.tables import for_each
 pytestmark = pytest.mark.virtual_time
 
 
-class TestRequest:
-    async def test_headers_of_every_request(self) -> None:
-        transport = FakeTransport()
-        async with client_of(transport, user_agent="me/1", accept_version="20261012") as client:
-            await read(client)
-            await preflight(client)
-        get, post = (dict(request.headers) for request in transport.requests)
-        common = {"User-Agent": "me/1", "Accept": "application/json"}
-        content = {"Content-Type": "application/json"}
-        assert get == common | {"Accept-Version": "20261012", "Authorization": "Bearer t1"}
-        assert post == get | content
-        token = transport.token_requests[0]
-        assert dict(token.headers) == common | content
-        assert token.url == "https://api.example.com/v1/oauth/token"
-
-    async def test_token_does_not_show_in_a_dump_of_the_request(self) -> None:
-        transport = FakeTransport()
-        async with client_of(transport, StaticToken("s3cr3t")) as client:
-            await read(client)
-        assert transport.tokens_used == ["Bearer s3cr3t"]
-        assert "s3cr3t" not in repr(attrs.asdict(transport.received[0], recurse=False))
+async def test_token_does_not_show_in_a_dump_of_the_request() -> None:
+    transport = FakeTransport()
+    async with client_of(transport, StaticToken("s3cr3t")) as client:
+        await read(client)
+    assert transport.tokens_used == ["Bearer s3cr3t"]
+    assert "s3cr3t" not in repr(attrs.asdict(transport.received[0], recurse=False))
 
 
 class TestBeforeAnyIO:
@@ -71,30 +52,22 @@ class TestBeforeAnyIO:
         async with client_of(transport) as client:
             with pytest.raises(errors.ConfigurationError, match="sandbox environment does not offer"):
                 await client.session.execute(requirements)
-        assert not transport.requests
-        assert not transport.token_requests
+        assert not transport.received
         production = Environment.production("https://api.example.com")
         async with client_of(transport, environment=production) as client:
             await client.session.execute(requirements)
         assert len(transport.requests) == 1
 
-    async def test_host_without_an_address_is_never_called(self) -> None:
+    async def test_host_without_an_address_or_a_wrong_argument(self) -> None:
         transport = FakeTransport()
         async with client_of(transport) as client:
             with pytest.raises(errors.ConfigurationError, match="address of the lab is unknown: pass hosts=") as caught:
                 await client.session.execute(LAB.bind())
-        assert (caught.value.operation, caught.value.path) == ("lab.list", "/tests")
-        assert not transport.requests
-        assert not transport.token_requests
-
-    async def test_wrong_arguments(self) -> None:
-        transport = FakeTransport()
-        async with client_of(transport) as client:
             for symbol in ("..", "", None):
                 with pytest.raises(errors.InvalidRequestError):
                     await client.session.execute(MARKET_METRICS_DIVIDENDS.bind(symbol=symbol))
-        assert not transport.requests
-        assert not transport.token_requests
+        assert (caught.value.operation, caught.value.path) == ("lab.list", "/tests")
+        assert not transport.received
 
 
 class TestNotes:
@@ -115,11 +88,6 @@ class TestNotes:
         error = await failure(errors.UnprocessableError, FakeTransport(Response(status=201, body=body)), call=preflight)
         assert error.__notes__ == ["called as orders.dry_run(account_number='5WT1', <2 bytes>)"]
         assert error.body == body.decode()
-
-
-async def test_an_unknown_path_says_to_check_that_of_the_base_url() -> None:
-    error = await failure(errors.NotFoundError, FakeTransport(fail(404, "not_found")))
-    assert "check base_url, which has the path '/v1'" in str(error)
 
 
 class TestQuotedToken:

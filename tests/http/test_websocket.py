@@ -25,10 +25,18 @@ from tests.tables import for_each
 
 @for_each("borrows", [False, True])
 async def test_message_there_and_back_and_the_end(borrows: bool) -> None:
-    async with Simulator(**SMALL) as sim, aiohttp.ClientSession() as session:
-        transport = AiohttpTransport(session if borrows else None)
+    seen: list[int] = []
+    config = aiohttp.TraceConfig()
+
+    async def note(session: object, context: object, end: aiohttp.TraceRequestEndParams) -> None:
+        seen.append(end.response.status)
+
+    config.on_request_end.append(note)
+    async with Simulator(**SMALL) as sim, aiohttp.ClientSession(trace_configs=[config]) as session:
+        transport = AiohttpTransport(session) if borrows else AiohttpTransport(trace_configs=[config])
         assert isinstance(transport, SocketTransport)
         socket = await transport.open_socket(sim.streamer_url, user_agent="tests/1", timeout=5)
+        assert seen == [101]
         await socket.send(json.dumps({"action": "heartbeat", "request-id": 4}))
         answer = json.loads(await socket.receive())
         assert (answer["status"], answer["message"]) == ("error", "Unknown domain")
@@ -43,28 +51,6 @@ async def test_message_there_and_back_and_the_end(borrows: bool) -> None:
         assert not session.closed
         with pytest.raises(ConfigurationError, match="the client is closed"):
             await transport.open_socket(sim.streamer_url, user_agent="tests/1", timeout=5)
-
-
-async def test_handshake_is_seen_by_trace_configs() -> None:
-    seen: list[int] = []
-    config = aiohttp.TraceConfig()
-
-    async def note(session: object, context: object, end: aiohttp.TraceRequestEndParams) -> None:
-        seen.append(end.response.status)
-
-    config.on_request_end.append(note)
-    async with Simulator(**SMALL) as sim:
-        transport = AiohttpTransport(trace_configs=[config])
-        await (await transport.open_socket(sim.streamer_url, user_agent="tests/1", timeout=5)).close()
-        await transport.close()
-    assert seen == [101]
-
-
-async def test_no_connection_is_an_error_without_secrets() -> None:
-    async with Simulator(**SMALL) as sim:
-        for url in ("ws://127.0.0.1:9/", f"ws{sim.base_url.removeprefix('http')}/nowhere"):
-            with pytest.raises(RequestNotSentError, match=r"no connection to 127\.0\.0\.1"):
-                await opened(url)
 
 
 async def test_streams_over_a_real_connection() -> None:
@@ -87,7 +73,6 @@ async def test_streams_over_a_real_connection() -> None:
 
 @asynccontextmanager
 async def served(handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> AsyncIterator[str]:
-    """Serve WebSockets on a loopback port, and yield the address."""
     application = web.Application()
     application.router.add_get("/", handler)
     runner = web.AppRunner(application, shutdown_timeout=0.1)
@@ -130,6 +115,8 @@ async def test_upgrade_that_is_refused_or_hangs_is_no_connection_and_leaves_noth
             await release.wait()
         raise web.HTTPBadGateway(text="<html>token=hush</html>")
 
+    with pytest.raises(RequestNotSentError, match=r"no connection to 127\.0\.0\.1"):
+        await opened("ws://127.0.0.1:9/")
     async with served(refuse) as url:
         with pytest.raises(RequestNotSentError, match=r"no connection to 127\.0\.0\.1:[0-9]+: status 502") as caught:
             await opened(url)

@@ -16,6 +16,7 @@ from brokerage_async.errors import BrokerageError
 from brokerage_async.journal import EntryKey, JournalError, SqliteJournal
 from brokerage_async.storage.sqlite_file import SqliteFile, prepare
 from brokerage_async.storage.subject import Subject
+from tests.tables import for_each
 
 SUBJECT = Subject(kind="journal", name="j", error=JournalError)
 KEY = EntryKey("https://api.example.com", "sandbox", "A1", "one")
@@ -41,44 +42,29 @@ def replace(path: Path) -> None:
     copy.replace(path)
 
 
-def delete_log(path: Path) -> None:
-    Path(f"{path}-wal").unlink()
-
-
-def replace_log(path: Path) -> None:
-    replace(Path(f"{path}-wal"))
-
-
-def delete_index(path: Path) -> None:
-    Path(f"{path}-shm").unlink()
-
-
-def move_folder(path: Path) -> None:
-    path.parent.rename(path.parent.with_name("renamed"))
-
-
 CHANGES = [
-    (move, "orders.journal was moved or deleted"),
-    (Path.unlink, "orders.journal was moved or deleted"),
-    (replace, "orders.journal was replaced"),
-    (delete_log, "orders.journal-wal was moved or deleted"),
-    (replace_log, "orders.journal-wal was replaced"),
-    (delete_index, "orders.journal-shm was moved or deleted"),
-    (move_folder, "orders.journal was moved or deleted"),
+    (move, "", "moved or deleted"),
+    (Path.unlink, "", "moved or deleted"),
+    (replace, "", "replaced"),
+    (Path.unlink, "-wal", "moved or deleted"),
+    (replace, "-wal", "replaced"),
+    (Path.unlink, "-shm", "moved or deleted"),
+    (lambda path: move(path.parent), "", "moved or deleted"),
 ]
 
 
-@pytest.mark.parametrize(("change", "reason"), CHANGES)
+@pytest.mark.parametrize(("change", "suffix", "reason"), CHANGES)
 async def test_a_changed_file_is_noticed_before_the_next_entry_is_written(
-    tmp_path: Path, change: Callable[[Path], None], reason: str
+    tmp_path: Path, change: Callable[[Path], None], suffix: str, reason: str
 ) -> None:
     path = tmp_path / "folder" / "orders.journal"
     path.parent.mkdir()
     async with SqliteJournal(path) as journal:
         await journal.open(KEY, b"", owner="a", lease=30)
-        change(path)
+        change(Path(f"{path}{suffix}"))
+        said = rf"orders\.journal{suffix} was {reason} after it was opened: close the journal"
         for _ in range(2):
-            with pytest.raises(JournalError, match=f"{reason} after it was opened: close the journal"):
+            with pytest.raises(JournalError, match=said):
                 await journal.open(OTHER, b"", owner="a", lease=30)
 
 
@@ -150,17 +136,16 @@ def test_side_files_that_others_can_access_are_named_as_well(tmp_path: Path, cap
     ]
 
 
-@pytest.mark.parametrize("name", ["j", "j-wal", "j-shm"])
-def test_what_is_not_a_regular_file_is_refused(tmp_path: Path, name: str) -> None:
-    os.mkfifo(tmp_path / name)
+def link(path: Path) -> None:
+    path.symlink_to(path.with_name("other"))
+
+
+@for_each("name, make", [*((name, os.mkfifo) for name in ("j", "j-wal", "j-shm")), ("j-wal", link)])
+def test_what_is_not_a_regular_file_is_refused(tmp_path: Path, name: str, make: Callable[[Path], None]) -> None:
+    make(tmp_path / name)
     with pytest.raises(JournalError, match=f"{name} must be a regular file"):
         prepare(tmp_path / "j", SUBJECT)
-
-
-def test_a_linked_log_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "j-wal").symlink_to(tmp_path / "other")
-    with pytest.raises(JournalError, match="j-wal must be a regular file"):
-        prepare(tmp_path / "j", SUBJECT)
+    (tmp_path / name).unlink()
 
 
 def test_a_new_file_is_private_whatever_the_umask(tmp_path: Path) -> None:
@@ -180,28 +165,14 @@ def create(connection: sqlite3.Connection, subject: Subject) -> None:
     connection.execute("CREATE TABLE IF NOT EXISTS t (a)")
 
 
-def exclusive(path: Path) -> SqliteFile:
-    return SqliteFile(path, OWNED, set_up=create, exclusive=True)
-
-
 def count(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT count(*) FROM t").fetchone()[0])
 
 
-async def test_run_second_owner_is_rejected_at_once_until_the_first_closes(tmp_path: Path) -> None:
-    one, other = exclusive(tmp_path / "t.db"), exclusive(tmp_path / "t.db")
-    await one.run(lambda connection: connection.execute("INSERT INTO t VALUES (1)").rowcount)
-    with pytest.raises(BrokerageError, match=r"the thing t\.db cannot be used: another owner has it"):
-        await other.run(count)
-    assert not (tmp_path / "t.db-shm").exists(), "one owner needs no shared index"
-    await one.aclose()
-    assert await other.run(count) == 1
-    await other.aclose()
-
-
 async def test_run_exclusive_file_that_was_moved_is_noticed(tmp_path: Path) -> None:
-    file = exclusive(tmp_path / "t.db")
+    file = SqliteFile(tmp_path / "t.db", OWNED, set_up=create, exclusive=True)
     assert await file.run(count) == 0
+    assert not (tmp_path / "t.db-shm").exists(), "one owner needs no shared index"
     (tmp_path / "t.db").rename(tmp_path / "elsewhere")
     with pytest.raises(BrokerageError, match="was moved or deleted after it was opened: close the thing"):
         await file.run(count)

@@ -11,7 +11,6 @@ import pytest
 from brokerage_async.journal import EntryKey, JournalError, SqliteJournal
 from brokerage_async.storage.subject import Subject
 from brokerage_async.storage.wal import FRAME, HEADER, check_log, damaged_frame
-from tests.tables import for_each
 
 ENTRIES = 20
 PAGE = 4096
@@ -69,15 +68,10 @@ def read_by_sqlite(path: Path) -> int:
         connection.close()
 
 
-async def test_an_intact_log_is_read_to_its_end(crashed: Path) -> None:
-    assert damaged_frame(log_of(crashed).read_bytes()) is None
-    async with SqliteJournal(crashed) as journal:
-        assert len(await journal.entries()) == ENTRIES
-
-
 async def test_damage_anywhere_before_the_last_two_transactions_is_found(crashed: Path) -> None:
     """SQLite itself opens every one of these without an error, and with entries missing."""
     intact = log_of(crashed).read_bytes()
+    assert damaged_frame(intact) is None
     *_, before_last, _ = commits(intact)
     chance = random.Random(1)
     for _ in range(104):
@@ -101,11 +95,12 @@ async def test_a_damaged_journal_is_refused_and_left_alone(crashed: Path) -> Non
     assert contents(crashed) == before
 
 
-@pytest.mark.parametrize("position", [0, 5, 10, 17, 25, 31], ids=lambda position: f"byte {position}")
-async def test_a_damaged_header_is_found(crashed: Path, position: int) -> None:
-    damage(crashed, position)
-    assert read_by_sqlite(crashed) == 0
-    assert damaged_frame(log_of(crashed).read_bytes()) == 0
+async def test_a_damaged_header_is_found(crashed: Path) -> None:
+    for position in (0, 5, 10, 17, 25, 31):
+        damage(crashed, position)
+        assert read_by_sqlite(crashed) == 0, position
+        assert damaged_frame(log_of(crashed).read_bytes()) == 0, position
+        damage(crashed, position)  # as it was
 
 
 async def test_a_torn_last_transaction_is_what_a_crash_leaves(crashed: Path) -> None:
@@ -165,13 +160,10 @@ async def test_a_log_that_changes_while_it_is_read_is_no_damage(crashed: Path, m
         check_log(crashed, SUBJECT)
 
 
-@for_each("content", [b"", b"\0" * 31, b"\0" * 32, b"\0" * 3 * SIZE, b"\xff" * 3 * SIZE])
-def test_what_is_not_a_log_hides_nothing(content: bytes) -> None:
-    assert damaged_frame(content) is None
-
-
-def test_a_missing_log_is_what_a_clean_close_leaves(tmp_path: Path) -> None:
-    check_log(tmp_path / "j", SUBJECT)
+def test_what_is_not_a_log_hides_nothing(tmp_path: Path) -> None:
+    for content in (b"", b"\0" * 31, b"\0" * 32, b"\0" * 3 * SIZE, b"\xff" * 3 * SIZE):
+        assert damaged_frame(content) is None
+    check_log(tmp_path / "j", SUBJECT)  # a clean close leaves none
 
 
 def test_both_byte_orders_of_checksums_are_read(tmp_path: Path) -> None:

@@ -1,12 +1,11 @@
 """Time from a fill to its report by a watcher: with push over loopback, and with a dead socket on virtual time.
 
-    python -m tests.stream.latency [--fills 40]
+    python -m tests.stream.latency
 
 It exits with 1 if the median with push is more than 20 ms and one request, or if a watcher whose socket is dead for an
 hour reports anything later than one without push, or polls more often.
 """
 
-import argparse
 import asyncio
 import statistics
 import sys
@@ -18,6 +17,7 @@ from brokerage_async.simulator.trading.orders import Order
 from tests.loops import on_virtual_time
 from tests.stream.world import SMALL, buy
 
+FILLS = 40
 LIMIT = 0.020
 PAUSE = 4.0
 """Seconds between two orders, each of which makes about four bursts of events: in the long run two per second count."""
@@ -25,7 +25,7 @@ PAUSE = 4.0
 HOUR = 3600
 
 
-async def over_loopback(fills: int, interval: float = 30.0) -> tuple[list[float], list[float]]:
+async def over_loopback() -> tuple[list[float], list[float]]:
     """Return the seconds from each fill to its report and the seconds of each request, over real sockets."""
     async with Simulator(**SMALL) as sim, sim.client() as client:
         account, loop = sim.account_numbers[0], asyncio.get_running_loop()
@@ -36,10 +36,10 @@ async def over_loopback(fills: int, interval: float = 30.0) -> tuple[list[float]
                 filled.setdefault(str(order.number), loop.time())
 
         sim.brokerage.state.order_store.on_change(note)
-        async with client.watch.orders("me", [account], interval=interval, push=True) as watcher:
+        async with client.watch.orders("me", [account], interval=30.0, push=True) as watcher:
             reports = asyncio.ensure_future(collect(watcher, reported))
             await asyncio.sleep(1)
-            for _ in range(fills):
+            for _ in range(FILLS):
                 await client.orders.submit(account, buy())
                 await asyncio.sleep(PAUSE)
                 start = loop.time()
@@ -52,7 +52,6 @@ async def over_loopback(fills: int, interval: float = 30.0) -> tuple[list[float]
 
 
 async def collect(watcher: Any, reported: dict[str, float]) -> None:
-    """Note when each fill is reported."""
     async for change in watcher:
         if change.after is not None and change.after.status == "Filled":
             reported.setdefault(str(change.key), asyncio.get_running_loop().time())
@@ -98,18 +97,14 @@ def dead_socket(interval: float) -> tuple[int, float, int, int]:
 
 
 def main() -> int:
-    """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m tests.stream.latency")
-    parser.add_argument("--fills", type=int, default=40)
-    options = parser.parse_args()
-    delays, requests = asyncio.run(over_loopback(options.fills))
+    delays, requests = asyncio.run(over_loopback())
     delay, request = statistics.median(delays), statistics.median(requests)
     print(f"{len(delays)} fills over loopback: reported after {delay * 1000:.1f} ms (median); "
           f"a request takes {request * 1000:.1f} ms (median)")  # fmt: skip
     reports, late, polls, more = dead_socket(5.0)
     print(f"dead socket for an hour: {reports} reports, at most {late:.3f} s later than without push; "
           f"{more} polls instead of {polls}")  # fmt: skip
-    return int(len(delays) < options.fills or delay > LIMIT + request or late > 0.001 or more > polls)
+    return int(len(delays) < FILLS or delay > LIMIT + request or late > 0.001 or more > polls)
 
 
 if __name__ == "__main__":

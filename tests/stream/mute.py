@@ -37,8 +37,6 @@ NEW_YORK = ZoneInfo("America/New_York")
 
 
 class Day:
-    """One seed: its events, and the problems found."""
-
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.is_mute = seed % 2 == 1
@@ -82,11 +80,9 @@ class Day:
             self.problems.append(f"the gap begins at {gap.since}, the first loss was at {self.lost_at}")
 
     def symbols(self) -> list[str]:
-        """Return the symbols of the day. The first one is lively."""
         return list(SYMBOLS[: self.random.randint(1, len(SYMBOLS))])
 
     async def consume(self, client: Client) -> None:
-        """Take every event."""
         loop = asyncio.get_running_loop()
         async with client.stream.quotes(SYMBOLS) as stream:
             async for event in stream:

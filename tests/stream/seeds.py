@@ -46,8 +46,6 @@ MAX_WAITING = 10_000
 
 
 class History:
-    """One seed: its events, and the problems found."""
-
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.sim = Simulator(seed=seed, **SMALL)
@@ -60,12 +58,10 @@ class History:
         self.interval = self.random.choice((1, 5, 20))
 
     def check(self, holds: object, problem: str) -> None:
-        """Note a problem unless something holds."""
         if not holds:
             self.problems.append(problem)
 
     async def run(self) -> None:
-        """Trade, break things, and look for leftovers."""
         self.number_sessions()
         with order_events_arriving_in(self.arrivals):
             await self.live()
@@ -74,7 +70,6 @@ class History:
         self.check(not self.sinks, f"{len(self.sinks)} buffers left")
 
     async def live(self) -> None:
-        """Run all tasks to their end."""
         start = asyncio.get_running_loop().time()
         async with self.sim.client() as client:
             watching = asyncio.ensure_future(self.watch(client))
@@ -134,7 +129,6 @@ class History:
                     )
 
     async def trade(self, client: Client) -> None:
-        """Place and cancel orders, and move prices."""
         ids: list[str] = []
         for _ in range(MINUTES * 6):
             await asyncio.sleep(self.random.random() * 20)
@@ -151,7 +145,6 @@ class History:
                     await client.orders.cancel(self.account, self.random.choice(ids))
 
     async def break_things(self) -> None:
-        """Break connections and messages."""
         faults = self.sim.streams.faults
         for _ in range(MINUTES * 4):
             await asyncio.sleep(self.random.random() * 30)
@@ -200,13 +193,11 @@ class History:
             await asyncio.sleep(self.random.random() * 10)
 
     async def stay(self, consume: Callable[[Client, float], Any], client: Client) -> None:
-        """Consume a stream to the end, at once."""
         while True:
             with contextlib.suppress(errors.SlowConsumerError, errors.StreamRefusedError):
                 await consume(client, 0.0)
 
     async def consume_account(self, client: Client, slowness: float) -> None:
-        """Consume the account stream, with or without alerts."""
         alerts, limit = self.random.random() < 0.5, self.random.choice((5, MAX_WAITING))
         stream = client.stream.account([self.account], alerts=alerts, limit=limit)
         self.sinks.add(stream._sink)
@@ -247,7 +238,6 @@ class History:
             await asyncio.sleep(self.random.random() * slowness)
 
     def note_waiting(self, stream: Any, limit: int) -> None:
-        """Check the size of a buffer."""
         self.check(stream.waiting <= 2 * limit, f"{stream.waiting} events wait")
 
     def number_sessions(self) -> None:
@@ -288,7 +278,6 @@ class GapCheck:
         self._has_gap = True
 
     def gap(self) -> None:
-        """Note a gap."""
         self._history.counts["gaps"] += 1
         self._has_gap = True
 

@@ -1,6 +1,7 @@
 """Arguments, addresses, symbols and caps of the streams of one client."""
 
 import asyncio
+from contextlib import AsyncExitStack
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,7 +16,7 @@ from brokerage_async.stream.api import candle_symbol, streamer_symbols
 from brokerage_async.stream.link import StreamAccess
 from tests.fake_transport import FakeTransport
 from tests.loops import on_virtual_time
-from tests.stream.world import drain, in_world, world
+from tests.stream.world import drain, in_world, ready, world
 from tests.tables import for_each
 
 pytestmark = pytest.mark.virtual_time
@@ -52,6 +53,9 @@ def test_arguments_of_account_are_checked(client: Client, accounts: Any) -> None
         ({"policies": {models.Quote: None}}, "policy of Quote must be Conflate or DropOldest or Fail, got None"),
         ({"policies": {Snapshot: Conflate()}}, "policy of Snapshot must be DropOldest or Fail, got Conflate()"),
         ({"regular_hours": 1}, "regular_hours must be True or False"),
+        ({"contract": "HISTORY"}, "contract"),
+        ({"aggregation_period": -1}, "aggregation_period"),
+        ({"aggregation_period": "0"}, "aggregation_period"),
     ],
 )
 def test_arguments_of_quotes_are_checked(client: Client, options: dict[str, Any], reason: str) -> None:
@@ -127,25 +131,18 @@ async def test_events_lead_back_to_the_symbols_that_were_given() -> None:
         assert stream.symbol_of(Gap(since=None, reason="lost")) is None
 
 
-KEEP = DropOldest()
-
-
 @in_world
 async def test_sixth_session_of_a_login_is_named(sim: Simulator, client: Client) -> None:
-    clients = [sim.client() for _ in range(6)]
-    streams: list[Any] = []
-    for client in clients:
-        await client.__aenter__()
-        streams.append(client.stream.quotes(["SPY"]))
-    for stream in streams[:5]:
-        await stream.ready()
-    with pytest.raises(errors.StreamRefusedError, match="BAD_ACTION: simulated: a login has at most 5 sessions"):
-        await asyncio.wait_for(streams[5].ready(), 60)
-    await streams[0].aclose()
-    async with clients[5].stream.quotes(["SPY"]) as again:
-        await again.ready()
-    for client in clients:
-        await client.aclose()
+    async with AsyncExitStack() as stack:
+        clients = [await stack.enter_async_context(sim.client()) for _ in range(6)]
+        streams = [each.stream.quotes(["SPY"]) for each in clients]
+        for stream in streams[:5]:
+            await stream.ready()
+        with pytest.raises(errors.StreamRefusedError, match="BAD_ACTION: simulated: a login has at most 5 sessions"):
+            await asyncio.wait_for(streams[5].ready(), 60)
+        await streams[0].aclose()
+        async with ready(clients[5].stream.quotes(["SPY"])):
+            pass
 
 
 @in_world
@@ -173,24 +170,16 @@ async def test_subscriptions_beyond_the_caps_are_queued_and_none_is_refused(sim:
 
 @in_world
 async def test_contract_and_aggregation_period_are_the_choice_of_the_caller(sim: Simulator, client: Client) -> None:
-    slow = client.stream.quotes(["SPY"], aggregation_period=5, policies={models.Quote: KEEP})
-    every = client.stream.quotes(["SPY"], contract="STREAM", aggregation_period=0, policies={models.Quote: KEEP})
-    await slow.ready()
-    await every.ready()
-    await drain(slow, 10)
-    await drain(every, 10)
-    for price in range(101, 111):
-        sim.set_price("SPY", price)
-        await asyncio.sleep(0.5)
-    bids = [[round(event.bid_price) for event in await drain(stream, 10)] for stream in (slow, every)]
+    keep = {models.Quote: DropOldest()}
+    async with (
+        ready(client.stream.quotes(["SPY"], aggregation_period=5, policies=keep)) as slow,
+        ready(client.stream.quotes(["SPY"], contract="STREAM", aggregation_period=0, policies=keep)) as every,
+    ):
+        await drain(slow, 10)
+        await drain(every, 10)
+        for price in range(101, 111):
+            sim.set_price("SPY", price)
+            await asyncio.sleep(0.5)
+        bids = [[round(event.bid_price) for event in await drain(stream, 10)] for stream in (slow, every)]
     assert (bids[0][0], bids[0][-1], len(bids[0])) == (101, 110, 2)
     assert bids[1][:10] == list(range(101, 111))
-    await slow.aclose()
-    await every.aclose()
-
-
-async def test_contract_and_aggregation_period_are_checked() -> None:
-    async with world() as (_, client):
-        for arguments in ({"contract": "HISTORY"}, {"aggregation_period": -1}, {"aggregation_period": "0"}):
-            with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError), match=next(iter(arguments))):
-                client.stream.quotes(["SPY"], **arguments)  # type: ignore[arg-type]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -16,7 +16,7 @@ from brokerage_async.protocol.decoding.issues import Issues
 from brokerage_async.protocol.streams.events import INDEXED, MARKET_EVENTS, Gap, Rows
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.streams.dxlink_session import MarketRows
-from brokerage_async.stream import EventFlag, QuoteStream, Snapshot, gaps_of
+from brokerage_async.stream import QuoteStream, Snapshot, gaps_of
 from brokerage_async.stream.tape import CHUNK, Tape
 from tests.loops import on_virtual_time
 from tests.stream.world import drain, in_world, within, world
@@ -33,7 +33,6 @@ def rows_of(batches: list[pyarrow.RecordBatch], columns: list[str]) -> list[dict
 
 
 async def batches_of(stream: QuoteStream, during: float = 3.0, **options: Any) -> list[pyarrow.RecordBatch]:
-    """Return the batches of some seconds."""
     found = []
     batches = stream.batches(**options)
     try:
@@ -262,20 +261,3 @@ async def test_batches_end_with_the_stream_or_its_error(sim: Simulator, client: 
     assert (await anext(batches)).num_rows == 1  # what came before is delivered
     with pytest.raises(errors.ConfigurationError, match="closed"):
         await anext(batches)
-
-
-@on_virtual_time
-async def test_candles_come_under_the_contract_that_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows, needs = MarketRows.rows, True
-
-    def answer(self: MarketRows, kind: str, *args: Any, has_history: bool = True) -> Any:
-        return rows(self, kind, *args, has_history=has_history is needs)
-
-    monkeypatch.setattr(MarketRows, "rows", answer)
-    for needs in (True, False):
-        async with world() as (sim, client):
-            start = sim.clock.time - timedelta(minutes=10)
-            async with client.stream.quotes(["AAPL"], [models.Candle], period="1m", start=start) as stream:
-                batches = await batches_of(stream, during=1.5)
-            flags = [row["event_flags"] for row in rows_of(batches, ["event_flags"])]
-            assert sum(not flag & EventFlag.REMOVE_EVENT for flag in flags) == 11, needs

@@ -20,9 +20,11 @@ from brokerage_async.stream.consumer import (
     EventBuffer,
     Fail,
     Sink,
-)  # fmt: skip
+)
+from tests.tables import for_each
 
 GAP = Gap(since=None, reason="test")
+SNAPSHOT = Snapshot(type=models.Candle, symbol="A{=m}", events=())
 
 
 def quote(symbol: str, sequence: int) -> models.Quote:
@@ -37,46 +39,36 @@ def drained(buffer: EventBuffer) -> list[Any]:
     return [buffer.get() for _ in range(len(buffer))]
 
 
-def test_quotes_are_conflated_by_symbol_and_keep_their_turn() -> None:
-    buffer = EventBuffer(MARKET_POLICIES)
-    for event in (quote("A", 1), quote("B", 2), quote("A", 3)):
-        buffer.put(event)
-    assert drained(buffer) == [quote("A", 3), quote("B", 2)]
-    assert buffer.dropped == 0
+TWO_TRADES = {**MARKET_POLICIES, models.Trade: DropOldest(limit=2)}
+
+
+@for_each(
+    "policies, events, waiting, dropped",
+    [
+        (MARKET_POLICIES, [quote("A", 1), quote("B", 2), quote("A", 3)], [quote("A", 3), quote("B", 2)], 0),
+        (
+            TWO_TRADES,
+            [trade("A", 1), quote("A", 2), trade("A", 3), trade("A", 4), trade("B", 5)],
+            [trade("A", 4), quote("A", 2), trade("B", 5)],
+            2,
+        ),
+        (MARKET_POLICIES, [GAP, GAP, GAP, trade("A", 1), GAP], [GAP, trade("A", 1), GAP], 0),
+        (
+            TWO_TRADES,
+            [trade("A", 1), GAP, trade("A", 2), GAP, trade("A", 3), GAP, trade("A", 4), GAP],
+            [GAP, trade("A", 3), GAP, trade("A", 4), GAP],
+            2,
+        ),
+        (TWO_TRADES, [SNAPSHOT, quote("A", 1), GAP, SNAPSHOT, quote("A", 2), GAP], [SNAPSHOT, quote("A", 1), GAP], 0),
+    ],
+)
+def test_events_wait_as_their_policy_says(policies: Any, events: Any, waiting: Any, dropped: int) -> None:
+    buffer = EventBuffer(policies)
+    for event in events:
+        (buffer.put_gap if event is GAP else buffer.put)(event)
+    assert (drained(buffer), buffer.dropped) == (waiting, dropped)
     with pytest.raises(IndexError):
         buffer.get()
-
-
-def test_trades_are_dropped_oldest_first_and_counted() -> None:
-    buffer = EventBuffer({**MARKET_POLICIES, models.Trade: DropOldest(limit=2)})
-    for event in (trade("A", 1), quote("A", 2), trade("A", 3), trade("A", 4), trade("B", 5)):
-        buffer.put(event)
-    assert drained(buffer) == [trade("A", 4), quote("A", 2), trade("B", 5)]
-    assert buffer.dropped == 2
-
-
-def test_gaps_in_a_row_are_one() -> None:
-    buffer = EventBuffer(MARKET_POLICIES)
-    for _ in range(3):
-        buffer.put_gap(GAP)
-    buffer.put(trade("A", 1))
-    buffer.put_gap(GAP)
-    assert drained(buffer) == [GAP, trade("A", 1), GAP]
-
-
-def test_consumer_that_never_reads_keeps_no_snapshot_of_each_connection() -> None:
-    buffer = EventBuffer({**MARKET_POLICIES, models.Trade: DropOldest(limit=3)})
-    for number in range(100):
-        buffer.put(Snapshot(type=models.Candle, symbol="A{=m}", events=(number,)))
-        buffer.put(quote("A", number))
-        buffer.put(trade("A", number))
-        buffer.put_gap(GAP)
-    assert len(buffer) == 2 + 3 + 4
-    waiting = drained(buffer)
-    assert [each.events for each in waiting if isinstance(each, Snapshot)] == [(0,)]
-    assert [each.sequence for each in waiting if isinstance(each, models.Trade)] == [97, 98, 99]
-    assert buffer.dropped == 97
-    assert len(buffer) == 0
 
 
 def test_account_events_on_both_sides_of_a_gap_count() -> None:

@@ -10,8 +10,9 @@ from brokerage_async import Client, errors, models
 from brokerage_async.arrow import to_arrow, to_pandas
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.streams.dxlink_session import MAX_CANDLES, DxLinkSession, MarketRows
-from brokerage_async.stream import Snapshot
+from brokerage_async.stream import EventFlag, Snapshot
 from tests.loops import on_virtual_time
+from tests.stream.test_batches import batches_of, rows_of
 from tests.stream.world import drain, in_world, ready, within, world
 
 
@@ -39,6 +40,11 @@ async def test_candles_with_a_start_come_under_either_contract(monkeypatch: pyte
                 assert (len(snapshot.events), asked) == (found, asks), needs
                 sim.set_price("AAPL", 77)
                 assert [event.close for event in await drain(stream)] == [77], needs
+            if found:
+                async with client.stream.quotes(["AAPL"], [models.Candle], period="1m", start=start) as stream:
+                    batches = await batches_of(stream, during=1.5)
+                flags = [row["event_flags"] for row in rows_of(batches, ["event_flags"])]
+                assert sum(not flag & EventFlag.REMOVE_EVENT for flag in flags) == 11, needs
 
 
 async def equity_names(client: Client, count: int) -> list[str]:

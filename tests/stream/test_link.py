@@ -54,18 +54,6 @@ async def test_silent_connection_is_given_up_after_a_minute(sim: Simulator, clie
 
 
 @in_world
-async def test_connection_lives_on_heartbeats_for_hours(sim: Simulator, client: Client) -> None:
-    stream, quotes = client.stream.account(sim.account_numbers[:1]), client.stream.quotes(["SPY"])
-    await stream.ready()
-    await quotes.ready()
-    await asyncio.sleep(4 * 3600)
-    assert not any(isinstance(event, Gap) for event in await drain(stream) + await drain(quotes))
-    assert len(sim.streams.sessions) == 2
-    await stream.aclose()
-    await quotes.aclose()
-
-
-@in_world
 async def test_refused_token_is_replaced_and_a_fourth_refusal_ends_the_stream(sim: Simulator, client: Client) -> None:
     sim.streams.faults.refusals = 2
     async with ready(client.stream.account(sim.account_numbers[:1])):
@@ -104,11 +92,9 @@ async def test_closing_the_client_ends_every_stream(sim: Simulator, client: Clie
 
 @in_world
 async def test_last_stream_closes_the_connection_and_another_opens_it(sim: Simulator, client: Client) -> None:
-    accounts = sim.account_numbers[:1]
-    first, second = client.stream.account(accounts), client.stream.account(accounts)
+    first, second, third, fourth = (client.stream.account(sim.account_numbers[:1]) for _ in range(4))
     await first.ready()
     await second.ready()
-    assert len(sim.streams.sessions) == 1
     await first.aclose()
     with pytest.raises(StopAsyncIteration):
         await anext(first)
@@ -116,19 +102,26 @@ async def test_last_stream_closes_the_connection_and_another_opens_it(sim: Simul
     await second.aclose()
     await second.aclose()
     assert sim.streams.sessions == []
-    async with ready(client.stream.account(accounts)):
+    async with ready(third):
         assert len(sim.streams.sessions) == 1
+        closing = asyncio.ensure_future(third.aclose())
+        await asyncio.sleep(0)
+        async with ready(fourth):
+            await closing
+            assert len(sim.streams.sessions) == 1
 
 
 @in_world
-async def test_stream_opened_while_the_connection_closes_gets_its_own(sim: Simulator, client: Client) -> None:
-    first = client.stream.account(sim.account_numbers[:1])
-    await first.ready()
-    closing = asyncio.ensure_future(first.aclose())
-    await asyncio.sleep(0)
-    async with ready(client.stream.account(sim.account_numbers[:1])):
-        await closing
-        assert len(sim.streams.sessions) == 1
+async def test_connection_whose_last_stream_is_refused_is_closed(sim: Simulator, client: Client) -> None:
+    async with asyncio.timeout(60):
+        async with client.stream.account([sim.account_numbers[0], sim.foreign_account_number]) as bad:
+            with pytest.raises(errors.StreamRefusedError, match="did not accept"):
+                await within(30, bad)
+        async with ready(client.stream.quotes(["ZZZZ"])) as refused:
+            sim.streams.sessions[0].push({"type": "ERROR", "channel": 1, "error": "BAD_ACTION", "message": "no"})
+            with pytest.raises(errors.StreamRefusedError, match="refused Quote of ZZZZ"):
+                await within(30, refused)
+    assert sim.streams.sessions == []
 
 
 @on_virtual_time
@@ -220,8 +213,7 @@ async def test_cancelled_consumer_loses_no_event_and_leaves_nothing(sim: Simulat
 @for_each("turns", range(0, 40, 3))
 @on_virtual_time
 async def test_consumer_cancelled_at_any_turn_leaves_no_connection(turns: int) -> None:
-    async with world() as (sim, client):
-        quotes = client.stream.quotes(["SPY"])
+    async with world() as (sim, client), client.stream.quotes(["SPY"]) as quotes:
         tasks = [asyncio.ensure_future(quotes.ready()), asyncio.ensure_future(anext(quotes))]
         for _ in range(turns):
             await asyncio.sleep(0)
@@ -234,22 +226,18 @@ async def test_consumer_cancelled_at_any_turn_leaves_no_connection(turns: int) -
 
 @in_world
 async def test_service_that_is_away_is_tried_ever_more_rarely(sim: Simulator, client: Client) -> None:
-    stream = client.stream.account(sim.account_numbers[:1])
-    await stream.ready()
-    sim.streams.faults.is_half_open = True
-    sim.streams.drop()
-    waiting = asyncio.ensure_future(within(4000, stream))
-    attempts = []
-    known = len(sim.streams.sessions)
-    for second in range(1200):
-        await asyncio.sleep(1)
-        if len(sim.streams.sessions) > known:
-            attempts.append(second)
-        known = len(sim.streams.sessions)
-    assert 20 <= len(attempts) <= 60
-    sim.streams.faults.is_half_open = False
-    assert isinstance(await waiting, Gap)
-    await stream.aclose()
+    async with ready(client.stream.account(sim.account_numbers[:1])) as stream:
+        sim.streams.faults.is_half_open = True
+        sim.streams.drop()
+        waiting = asyncio.ensure_future(within(4000, stream))
+        attempts, known = 0, len(sim.streams.sessions)
+        for _ in range(1200):
+            await asyncio.sleep(1)
+            attempts += len(sim.streams.sessions) > known
+            known = len(sim.streams.sessions)
+        assert 20 <= attempts <= 60
+        sim.streams.faults.is_half_open = False
+        assert isinstance(await waiting, Gap)
 
 
 @in_world
@@ -341,29 +329,23 @@ async def test_token_that_cannot_be_renewed_costs_the_connection_and_nothing_els
         assert orders(await drain(stream))[-1] == "Filled"
 
 
-@in_world
-async def test_error_of_a_stream_keeps_its_traceback_however_often_it_is_raised(sim: Simulator, client: Client) -> None:
-    stream = client.stream.account([sim.foreign_account_number])
-    depths = set()
-    for _ in range(5):
-        with pytest.raises(errors.StreamRefusedError) as caught:
-            await anext(stream)
-        depths.add(len(caught.traceback))
-    assert len(depths) == 1
-
-
 @for_each("use", ["ready", "__anext__"])
 @on_virtual_time
-async def test_stream_that_ended_with_an_error_is_collected(use: str) -> None:
-    references = list[weakref.ref[Any]]()
+async def test_stream_that_ended_with_an_error_keeps_its_traceback_and_is_collected(use: str) -> None:
+    references, depths = list[weakref.ref[Any]](), set[int]()
 
     async def consume(stream: Any) -> None:
         references.append(weakref.ref(stream))
+        for _ in range(5):
+            with pytest.raises(errors.StreamRefusedError) as caught:
+                await getattr(stream, use)()
+            depths.add(len(caught.traceback))
         await getattr(stream, use)()
 
     async with world() as (sim, client):
         with pytest.raises(errors.StreamRefusedError):
             await consume(client.stream.account([sim.foreign_account_number]))
+        assert len(depths) == 1
         gc.collect()
         assert [reference() for reference in references] == [None]
 
@@ -393,15 +375,13 @@ async def test_closing_the_client_waits_for_every_connection_that_closes(monkeyp
 
 @in_world
 async def test_connection_is_closed_even_if_its_task_is_cancelled_twice(sim: Simulator, client: Client) -> None:
-    stream = client.stream.account(sim.account_numbers[:1])
-    await stream.ready()
-    [task] = [each for each in asyncio.all_tasks() if each.get_name() == "brokerage_async account stream"]
-    task.cancel()
-    await asyncio.sleep(0)
-    task.cancel()
-    await asyncio.wait({task})
-    assert sim.streams.sessions == []
-    await stream.aclose()
+    async with ready(client.stream.account(sim.account_numbers[:1])):
+        [task] = [each for each in asyncio.all_tasks() if each.get_name() == "brokerage_async account stream"]
+        task.cancel()
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait({task})
+        assert sim.streams.sessions == []
 
 
 @for_each("turns", range(0, 40, 4))

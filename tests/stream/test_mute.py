@@ -6,17 +6,15 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import pytest
-
+from brokerage_async import Client
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
 from brokerage_async.stream import Gap
 from brokerage_async.stream.quotes import collection_of
+from tests.loops import on_virtual_time
 from tests.stream import mute, seeds
-from tests.stream.world import SMALL, buy, drain
+from tests.stream.world import SMALL, buy, drain, in_world, ready
 from tests.tables import for_each
-
-pytestmark = pytest.mark.virtual_time
 
 
 async def beat(sim: Simulator, symbol: str, seconds: float) -> None:
@@ -35,10 +33,9 @@ def test_days_of_some_seeds_have_no_problem() -> None:
     assert sum(map(mute.play, range(4)), Counter())["mute days"] == 2
 
 
-async def test_mute_stream_is_opened_again_until_it_has_events() -> None:
-    sim = Simulator(seed=1, **SMALL)
-    async with sim.client() as client, client.stream.quotes(["SPY"], policies={}) as stream:
-        await stream.ready()
+@in_world
+async def test_mute_stream_is_opened_again_until_it_has_events(sim: Simulator, client: Client) -> None:
+    async with ready(client.stream.quotes(["SPY"], policies={})) as stream:
         await beat(sim, "SPY", 400)
         opened, open_session = [], sim.streams.open
 
@@ -58,11 +55,11 @@ async def test_mute_stream_is_opened_again_until_it_has_events() -> None:
         assert all(low <= wait <= low + 12 for low, wait in zip((60, 60, 120, 240), waits, strict=True)), waits
 
 
+@on_virtual_time
 async def test_silence_of_a_closed_market_is_no_fault_and_costs_one_look_at_the_timetable() -> None:
     start = datetime(2026, 11, 27, 12, 45, tzinfo=ZoneInfo("America/New_York"))  # closes at 13:00
     sim = Simulator(seed=1, start=start, **SMALL)
-    async with sim.client() as client, client.stream.quotes(["SPY"]) as stream:
-        await stream.ready()
+    async with sim.client() as client, ready(client.stream.quotes(["SPY"])) as stream:
         await beat(sim, "SPY", 15 * 60)
         sim.streams.mute()  # without the prices that the simulator pushes every minute, open or not
         await asyncio.sleep(3 * 3600)
@@ -70,10 +67,9 @@ async def test_silence_of_a_closed_market_is_no_fault_and_costs_one_look_at_the_
         assert sim.ledger.count("market_time.sessions") == 1
 
 
-async def test_stream_without_a_timetable_is_not_judged() -> None:
-    sim = Simulator(seed=1, **SMALL)
-    async with sim.client() as client, client.stream.quotes(["SPY"]) as stream:
-        await stream.ready()
+@in_world
+async def test_stream_without_a_timetable_is_not_judged(sim: Simulator, client: Client) -> None:
+    async with ready(client.stream.quotes(["SPY"])) as stream:
         await beat(sim, "SPY", 400)
         sim.faults.add("GET", "/market-time", "status(503)", times=1000)
         sim.streams.mute()
@@ -84,25 +80,22 @@ async def test_stream_without_a_timetable_is_not_judged() -> None:
         assert gaps(await drain(stream)) == ["stale"]
 
 
-async def test_removed_symbol_is_not_missed() -> None:
-    sim = Simulator(seed=1, **SMALL)
-    async with sim.client() as client, client.stream.quotes(["SPY", "AAPL"]) as stream:
-        await stream.ready()
+@in_world
+async def test_removed_symbol_is_not_missed(sim: Simulator, client: Client) -> None:
+    async with ready(client.stream.quotes(["SPY", "AAPL"])) as stream:
         await beat(sim, "SPY", 400)
         await stream.remove(["SPY"])
         await asyncio.sleep(600)
         assert gaps(await drain(stream)) == []
 
 
-async def test_account_stream_that_misses_a_change_of_an_order_is_opened_again() -> None:
-    sim = Simulator(seed=1, **SMALL)
-    account = sim.account_numbers[0]
+@in_world
+async def test_account_stream_that_misses_a_change_of_an_order_is_opened_again(sim: Simulator, client: Client) -> None:
+    account, changes = sim.account_numbers[0], list[Any]()
     async with (
-        sim.client() as client,
         client.stream.account([account]) as stream,
         client.watch.orders("me", [account], interval=30, push=True) as watcher,
     ):
-        changes: list[Any] = []
 
         async def note() -> None:
             async for change in watcher:

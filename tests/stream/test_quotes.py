@@ -29,7 +29,7 @@ def waiting(stream: Any) -> list[Any]:
 
 
 @in_world
-async def test_symbols_of_the_rest_api_are_translated(sim: Simulator, client: Client) -> None:
+async def test_symbols_of_the_rest_api_are_translated_or_refused(sim: Simulator, client: Client) -> None:
     [future] = [each for each in await client.instruments.futures().collect() if each.symbol == "/ESU6"]
     given = ["AAPL  260619C00200000", "BTC/USD", "/ESU6", "AAPL", ".SPY260619P600"]
     async with ready(client.stream.quotes(given)) as stream:
@@ -38,22 +38,23 @@ async def test_symbols_of_the_rest_api_are_translated(sim: Simulator, client: Cl
             "/ESU6": future.streamer_symbol, ".SPY260619P600": ".SPY260619P600",
         }  # fmt: skip
         assert symbols(await drain(stream)) >= {"AAPL", "BTC/USD:CXTALP", future.streamer_symbol}
-
-
-@in_world
-async def test_unknown_symbol_is_an_error(sim: Simulator, client: Client) -> None:
     with pytest.raises(errors.InvalidRequestError, match="unknown symbols, or without a streamer symbol: /NOPEZ6"):
         await anext(client.stream.quotes(["/NOPEZ6"]))
 
 
 @in_world
-async def test_symbols_are_added_and_removed(sim: Simulator, client: Client) -> None:
-    async with ready(client.stream.quotes(["AAPL"])) as stream:
+async def test_symbols_are_added_and_removed_also_before_the_first_use(sim: Simulator, client: Client) -> None:
+    stream = client.stream.quotes(["AAPL", "QQQ"])
+    await stream.remove(["QQQ"])
+    with pytest.raises(errors.InvalidRequestError, match="symbols must be a list of symbols"):
+        await stream.remove("AAPL")
+    async with ready(stream):
+        assert symbols(await drain(stream)) == {"AAPL"}
         await stream.add(["SPY", "MSFT"])
         await stream.remove(["AAPL"])
         await stream.ready()
         await drain(stream)
-        for symbol in ("AAPL", "SPY", "MSFT"):
+        for symbol in ("AAPL", "QQQ", "SPY", "MSFT"):
             sim.set_price(symbol, 99)
         assert symbols(await drain(stream)) == {"SPY", "MSFT"}
         assert dict(stream.symbols) == {"SPY": "SPY", "MSFT": "MSFT"}
@@ -94,18 +95,6 @@ async def test_consumer_that_leaves_early_does_not_hold_up_the_others(turns: int
         async with client.stream.quotes(["AAPL"], [models.Trade]):
             pass
         await asyncio.wait_for(first.ready(), 5)
-
-
-@in_world
-async def test_symbols_removed_before_the_first_use_are_never_subscribed(sim: Simulator, client: Client) -> None:
-    stream = client.stream.quotes(["AAPL", "SPY"])
-    await stream.remove(["AAPL"])
-    await stream.ready()
-    assert symbols(await drain(stream)) == {"SPY"}
-    assert dict(stream.symbols) == {"SPY": "SPY"}
-    with pytest.raises(errors.InvalidRequestError, match="symbols must be a list of symbols"):
-        await stream.remove("SPY")
-    await stream.aclose()
 
 
 @in_world
@@ -246,17 +235,6 @@ async def test_refused_subscription_ends_its_stream_and_the_others_of_the_type_g
         assert isinstance((await drain(other))[-1], Gap)
         sim.set_price("SPY", 99)
         assert symbols(await drain(other)) == {"SPY"}
-
-
-@in_world
-async def test_connection_whose_last_stream_has_a_refused_subscription_is_closed(
-    sim: Simulator, client: Client
-) -> None:
-    async with asyncio.timeout(60), ready(client.stream.quotes(["ZZZZ"])) as refused:
-        sim.streams.sessions[0].push(refuse())
-        with pytest.raises(errors.StreamRefusedError, match="refused Quote of ZZZZ"):
-            await within(30, refused)
-    assert sim.streams.sessions == []
 
 
 @on_virtual_time

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from decimal import Decimal
 from typing import Any, TypeVar
 
-from brokerage_async import Client, models
+from brokerage_async import Client, models, tickets
 from brokerage_async.simulator import Simulator
 from tests.loops import on_virtual_time
 
@@ -52,7 +52,6 @@ async def ready(stream: T) -> AsyncIterator[T]:
 
 
 async def within(seconds: float, stream: Any) -> Any:
-    """Return the next event of a stream."""
     return await asyncio.wait_for(anext(stream), seconds)
 
 
@@ -67,21 +66,13 @@ async def drain(stream: Any, seconds: float = 1.0) -> list[Any]:
 
 
 def alert(symbol: str, threshold: int) -> models.NewQuoteAlert:
-    """Return an alert for a price above a threshold."""
     above = models.AlertOperator.GREATER_THAN
     price = Decimal(threshold)
     return models.NewQuoteAlert(symbol=symbol, field=models.AlertField.LAST, operator=above, threshold=price)
 
 
 def buy(symbol: str = "AAPL", quantity: int = 3, price: str | None = None) -> models.NewOrder:
-    """Return a market order, or a limit order at a price."""
-    leg = models.NewOrderLeg(
-        instrument_type=models.InstrumentType.EQUITY, symbol=symbol, quantity=Decimal(quantity),
-        action=models.LegAction.BUY_TO_OPEN,
-    )  # fmt: skip
+    leg = tickets.buy_to_open(symbol, quantity)
     if price is None:
-        return models.NewOrder(order_type=models.OrderType.MARKET, time_in_force=models.TimeInForce.DAY, legs=[leg])
-    return models.NewOrder(
-        order_type=models.OrderType.LIMIT, time_in_force=models.TimeInForce.GTC, legs=[leg], price=Decimal(price),
-        price_effect=models.PriceEffect.DEBIT,
-    )  # fmt: skip
+        return tickets.market(leg)
+    return tickets.limit(leg, price=price, time_in_force=models.TimeInForce.GTC)

@@ -18,7 +18,10 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
 class Service(FakeTransport):
-    """Answers each request with the current value of ``answers`` for its path: rows, a status, or a function."""
+    """Answers each request with the current value of ``answers`` for its path, or for its account.
+
+    A value is rows, a status, seconds before a list without rows, a whole response, or a function that returns one.
+    """
 
     def __init__(self) -> None:
         super().__init__(self._answer)
@@ -31,11 +34,14 @@ class Service(FakeTransport):
     def times_of(self, path: str) -> list[float]:
         return [at for at, target in zip(self.times, self.targets, strict=True) if target.startswith(path)]
 
-    def _answer(self, request: Request) -> Response:
+    def _answer(self, request: Request) -> Response | float:
         target = self.targets[-1]
-        answer = self.answers[target.partition("?")[0]]
+        path = target.partition("?")[0]
+        answer = self.answers[path if path in self.answers else path.split("/")[2]]
         if callable(answer):
             answer = answer(target)
+        if isinstance(answer, float | Response):
+            return answer
         if "page-offset=0" not in target and "page-offset" in target:
             answer = []
         return fail(answer, f"code_{answer}") if isinstance(answer, int) else ok({"items": answer})

@@ -184,6 +184,7 @@ INVALID: list[tuple[str, Callable[[Any, Any], Any], Sequence[Any]]] = [
     ("customer_id", lambda watch, wrong: watch.order(wrong, "A1", 1), CUSTOMERS),
     ("account", lambda watch, wrong: watch.orders("me", wrong), [*ACCOUNTS, {"A1": 1}]),
     ("account", lambda watch, wrong: watch.positions(wrong), [*ACCOUNTS, [".."]]),
+    ("seed must hold", lambda watch, wrong: watch.positions(["A1"], seed=wrong), (5, [5], "text", {"1": None})),
     ("include_marks", lambda watch, wrong: watch.positions(["A1"], include_marks=wrong), (None, 7, "yes")),
     ("id", lambda watch, wrong: watch.order("me", "A1", wrong), (None, 1.5, True, "")),
     ("timeout", lambda watch, wrong: watch.order("me", "A1", "1", timeout=wrong), ("5", -1)),

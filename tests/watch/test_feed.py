@@ -1,8 +1,10 @@
-"""Polling loops: they run as long as a watcher listens, end with their client, and poll at once after an event."""
+"""Polling loops: schedules, watchers that listen, the end of a client, and polls at once after an event."""
 
 import asyncio
 import gc
 import itertools
+import logging
+import math
 import threading
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -11,8 +13,10 @@ from operator import itemgetter
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from brokerage_async import Client, Environment, StaticToken
+from brokerage_async import Client, Environment, StaticToken, errors
 from brokerage_async._generated.endpoints import Endpoints
 from brokerage_async._generated.operations import TRANSACTIONS_LIST, WATCHLISTS_LIST
 from brokerage_async.errors import ConfigurationError, NotFoundError, ServerError
@@ -20,7 +24,7 @@ from brokerage_async.http.session import BrokerageSession
 from brokerage_async.protocol.response import Response
 from brokerage_async.watch import Watch, Watcher
 from brokerage_async.watch.diff import UNCHANGED
-from brokerage_async.watch.feed import Cursor, Feed, Schedule
+from brokerage_async.watch.feed import MAX_LATENESS, MAX_RETRY_AFTER, Cursor, Feed, Schedule
 from brokerage_async.watch.lists import ConditionalExecutor
 from brokerage_async.watch.poll import poll
 from tests.fake_transport import FakeTransport, fail, ok
@@ -29,6 +33,72 @@ from tests.tables import for_each
 from tests.watch.memory_state import MemoryState
 
 pytestmark = pytest.mark.virtual_time
+
+
+seconds = st.floats(0.01, 100)
+
+
+@given(seconds, st.lists(st.floats(0, 300), min_size=1, max_size=30))
+def test_next_due_is_on_the_grid_and_skips_missed_polls(interval: float, durations: list[float]) -> None:
+    schedule = Schedule(interval=interval)
+    due = now = 1000.0
+    for polls, duration in enumerate(durations, start=1):
+        now = max(now, due) + duration  # a poll starts when it is due, or at once when that has passed
+        following = schedule.next_due(due, interval, now)
+        steps = (following - 1000.0) / interval
+        assert steps == pytest.approx(round(steps), abs=1e-6)
+        assert round(steps) >= polls
+        assert following > due
+        assert now - following <= MAX_LATENESS + 1e-9
+        assert following <= max(due + interval, now + interval) + 1e-9
+        due = following
+
+
+@given(st.integers(1, 2000), seconds, st.none() | st.floats(0, 500))
+def test_backoff_grows_to_its_bound_and_honours_retry_after(
+    failures: int, interval: float, retry_after: float | None
+) -> None:
+    schedule = Schedule(interval=interval, max_backoff=60)
+    wait = schedule.backoff(failures, interval, retry_after)
+    assert wait >= max(interval, retry_after or 0)  # as long as that is a patience that one may ask for
+    assert wait <= max(interval, 60, retry_after or 0)
+    assert schedule.backoff(failures + 1, interval, retry_after) >= wait
+
+
+def test_backoff_doubles_up_to_the_maximum_and_retry_after_is_bounded() -> None:
+    schedule = Schedule(interval=1)
+    assert [schedule.backoff(failures, 1.0) for failures in range(1, 9)] == [1, 2, 4, 8, 16, 32, 60, 60]
+    assert schedule.backoff(1, 1.0, 86_400.0) == MAX_RETRY_AFTER
+
+
+@for_each("wrong", [0, -1, math.nan, math.inf, None, "1", True])
+async def test_current_invalid_result_of_pacing_raises(wrong: Any) -> None:
+    async def pace() -> float:
+        return wrong
+
+    with pytest.raises(errors.ConfigurationError, match="result of the pacing function must be a number of seconds"):
+        await Schedule(interval=pace, min_interval=1.0).current()
+
+
+async def test_current_min_interval_bounds_numbers_and_pacing(caplog: pytest.LogCaptureFixture) -> None:
+    async def hasty() -> float:
+        return 0.1
+
+    with caplog.at_level(logging.WARNING, "brokerage_async.watch"):
+        assert await Schedule(interval=0.1, min_interval=1.0).current() == 1.0
+    assert "below the minimum" in caplog.text
+    assert await Schedule(interval=hasty, min_interval=1.0).current() == 1.0
+    assert await Schedule(interval=2.0, min_interval=1.0).current() == 2.0
+
+
+NAMES = ["interval", "min_interval", "jitter", "max_backoff"]
+WRONG = [*itertools.product(NAMES, [None, "1", True, -1, math.nan, math.inf]), ("interval", 0)]
+
+
+@for_each("name, wrong", [*WRONG, ("jitter", -0.1), ("jitter", 1.1)])
+def test_schedule_invalid_seconds_raise(name: str, wrong: object) -> None:
+    with pytest.raises(errors.ConfigurationError, match=name):
+        Schedule(**({"interval": 1.0} | {name: wrong}))  # type: ignore[arg-type]
 
 
 def one_row(latency: float = 0.0) -> FakeTransport:
@@ -60,71 +130,59 @@ STREAMS: dict[str, Callable[[Client], Watcher[Any]]] = {
 }
 
 
-async def break_off(watcher: Callable[[], Watcher[Any]]) -> None:
-    async for _ in watcher():
-        break
+async def leave(watcher: Callable[[], Watcher[Any]], way: str) -> object:
+    """Leave a new watcher, and return what the caller may hold on to."""
 
-
-async def forget(watcher: Callable[[], Watcher[Any]]) -> None:
-    held = watcher()
-    await anext(held)
-    del held
-
-
-async def cancel(watcher: Callable[[], Watcher[Any]]) -> None:
     async def consume() -> None:
         async for _ in watcher():
-            pass
+            if way == "break":
+                break
 
-    consumer = asyncio.create_task(consume())
-    await asyncio.sleep(1)
-    consumer.cancel()
-    await asyncio.wait({consumer})
-    kept.append(consumer)  # with its exception, whose traceback has the frames
-
-
-kept: list[asyncio.Task[None]] = []
-
-
-async def close(watcher: Callable[[], Watcher[Any]]) -> None:
-    async with watcher() as held:
-        await anext(held)
-
-
-async def take_one(watcher: Callable[[], Watcher[Any]]) -> None:
-    await asyncio.create_task(anext(watcher()))  # type: ignore[arg-type]
-
-
-async def cancel_at_once(watcher: Callable[[], Watcher[Any]]) -> None:
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(anext(watcher()), 0)
-
-
-async def never_use(watcher: Callable[[], Watcher[Any]]) -> None:
-    watcher()
+    match way:
+        case "break":
+            await consume()
+        case "forget":
+            await anext(watcher())
+        case "take one":
+            await asyncio.create_task(anext(watcher()))  # type: ignore[arg-type]
+        case "close":
+            async with watcher() as held:
+                await anext(held)
+        case "cancel":
+            consumer = asyncio.create_task(consume())
+            await asyncio.sleep(1)
+            consumer.cancel()
+            await asyncio.wait({consumer})
+            return consumer  # with its exception, whose traceback has the frames
+        case "cancel at once":
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(anext(watcher()), 0)
+        case _:
+            watcher()
+    return None
 
 
-LEAVING = {break_off: 1, forget: 1, cancel: 1, close: 0, take_one: 1, cancel_at_once: 0, never_use: 0}
+LEAVING = {"break": 1, "forget": 1, "cancel": 1, "close": 0, "take one": 1, "cancel at once": 0, "never use": 0}
 """Ways to leave a watcher, with the number of warnings."""
 
 
-@for_each("stream, leave", itertools.product([*STREAMS.values(), lambda _: hourly(one_item)], LEAVING))
+@for_each("stream, way", itertools.product([*STREAMS.values(), lambda _: hourly(one_item)], LEAVING))
 @on_virtual_time
 async def test_watcher_left_stops_its_polls_at_once_and_warns_unless_closed(
-    stream: Callable[[Client], Watcher[Any]], leave: Callable[[Callable[[], Watcher[Any]]], Awaitable[None]]
+    stream: Callable[[Client], Watcher[Any]], way: str
 ) -> None:
     gc.disable()  # reference counts must do
     try:
         async with client_of(service := one_row()) as client:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                await leave(lambda: stream(client))
+                held = await leave(lambda: stream(client), way)
                 for _ in range(3):
                     await asyncio.sleep(0)
             assert polls() == []
             assert len(service.requests) <= 2
-            assert [each.category for each in caught] == [ResourceWarning] * LEAVING[leave]
-            kept.clear()
+            assert [each.category for each in caught] == [ResourceWarning] * LEAVING[way]
+            del held
     finally:
         gc.enable()
 
@@ -140,26 +198,6 @@ async def test_other_watchers_keep_the_poll_task_running() -> None:
         await asyncio.sleep(25)
         assert len(service.requests) == 3
         await staying.aclose()
-
-
-@for_each("stream", STREAMS.values())
-async def test_closed_client_ends_every_watcher_with_an_error(stream: Callable[[Client], Watcher[Any]]) -> None:
-    async with client_of(one_row()) as client:
-        waiting, idle, unused = stream(client), stream(client), stream(client)
-        await anext(waiting)
-        await anext(idle)
-        pending = asyncio.ensure_future(anext(waiting))
-        await asyncio.sleep(1)
-    assert polls() == []
-    with pytest.raises(ConfigurationError, match="the client is closed"):
-        await pending
-    for watcher in (idle, unused):
-        with pytest.raises(ConfigurationError, match="the client is closed"):
-            [change async for change in watcher]
-        with pytest.raises(StopAsyncIteration):
-            await anext(watcher)
-    with pytest.raises(ConfigurationError, match="the client is closed"):
-        await anext(stream(client))
 
 
 async def test_closed_client_cancels_a_poll_under_way() -> None:
@@ -242,30 +280,35 @@ def hourly(fetch: Callable[[], Awaitable[Any]]) -> Watcher[Any]:
     return poll(fetch, key=str, interval=3600)
 
 
-@for_each(
-    "make",
-    [
-        lambda client: hourly(client.watchlists.list),
-        lambda client: hourly(lambda: watchlists(client)),
-        lambda client: hourly(client.with_options(timeout=5).watchlists.list),
-        lambda client: hourly(lambda: asyncio.ensure_future(watchlists(client))),
-        lambda client: poll(one_item, key=int, interval=client.watch.market_hours(trading=3600, resting=3600)),
-    ],
-)
+POLLS: list[Callable[[Client], Watcher[Any]]] = [
+    lambda client: hourly(client.watchlists.list),
+    lambda client: hourly(lambda: watchlists(client)),
+    lambda client: hourly(client.with_options(timeout=5).watchlists.list),
+    lambda client: hourly(lambda: asyncio.ensure_future(watchlists(client))),
+    lambda client: poll(one_item, key=int, interval=client.watch.market_hours(trading=3600, resting=3600)),
+]
+
+
+@for_each("make", [*STREAMS.values(), *POLLS])
 @on_virtual_time
-async def test_closed_client_ends_poll_with_an_error(make: Callable[[Client], Watcher[Any]]) -> None:
-    async with client_of(FakeTransport(ok({"items": [{"name": "Tech"}]}))) as client:
-        changes = make(client)
-        assert (await anext(changes)).kind == "added"
-        pending = asyncio.ensure_future(anext(changes))
+async def test_closed_client_ends_every_watcher_with_an_error(make: Callable[[Client], Watcher[Any]]) -> None:
+    async with client_of(one_row()) as client:
+        waiting, idle, unused = make(client), make(client), make(client)
+        await anext(waiting)
+        await anext(idle)
+        pending = asyncio.ensure_future(anext(waiting))
         await asyncio.sleep(1)
-        assert len(polls()) == 1
     assert polls() == []
     assert asyncio.get_running_loop().time() == 1
     with pytest.raises(ConfigurationError, match="the client is closed"):
         await pending
-    with pytest.raises(StopAsyncIteration):
-        await anext(changes)
+    is_poll = make in POLLS
+    for watcher in (idle, *([] if is_poll else [unused, make(client)])):
+        with pytest.raises(ConfigurationError, match="the client is closed"):
+            [change async for change in watcher]
+    for watcher in (waiting, idle):
+        with pytest.raises(StopAsyncIteration):
+            await anext(watcher)
 
 
 async def test_poll_over_a_client_of_its_own_goes_on_when_that_is_closed() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from typing import Any
 
@@ -12,27 +11,13 @@ import pytest
 
 from brokerage_async import Client, errors
 from brokerage_async.observers import Event, FillSeen
-from brokerage_async.simulator import Simulator, run
+from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit, market
 from brokerage_async.watch import Discrepancy, Fill, WatchStateError
 from brokerage_async.watch.fills import FillCodec
+from tests.loops import on_virtual_time
+from tests.stream.world import in_world, world
 from tests.watch.memory_state import MemoryState
-
-SIZES = {"equities": 50, "equity_options": 20, "chain_rows": 20, "warrants": 2}
-Main = Callable[[Client, Simulator], Awaitable[None]]
-
-
-def play(main: Main, **options: Any) -> None:
-    async def program(client: Client, sim: Simulator) -> bool:
-        await main(client, sim)
-        return True
-
-    given: dict[str, Any] = {**SIZES, "client_options": options}
-    assert run(program, start="2026-06-10T10:30-04:00", **given)
-
-
-def on_simulator(main: Main) -> Callable[[], None]:
-    return lambda: play(main)
 
 
 async def fill(client: Client, sim: Simulator, quantity: int = 10) -> str:
@@ -59,8 +44,8 @@ async def reports(client: Client, sim: Simulator, seconds: float, *, ack: bool =
     return found
 
 
-@on_simulator
-async def test_watcher_without_a_state_begins_with_the_call(client: Client, sim: Simulator) -> None:
+@in_world
+async def test_watcher_without_a_state_begins_with_the_call(sim: Simulator, client: Client) -> None:
     await fill(client, sim, 3)
     await asyncio.sleep(5)
     watcher = client.watch.fills([sim.account_numbers[0]])
@@ -75,8 +60,8 @@ async def test_watcher_without_a_state_begins_with_the_call(client: Client, sim:
         pass
 
 
-@on_simulator
-async def test_restart_reports_what_is_not_acknowledged_and_what_came_meanwhile(client: Client, sim: Simulator) -> None:
+@in_world
+async def test_restart_reports_what_is_not_acknowledged_and_what_came_meanwhile(sim: Simulator, client: Client) -> None:
     state = MemoryState()
     assert await reports(client, sim, 60, state=state) == []
     await fill(client, sim, 3)
@@ -96,8 +81,8 @@ async def test_restart_reports_what_is_not_acknowledged_and_what_came_meanwhile(
     await other.aclose()
 
 
-@on_simulator
-async def test_bust_and_correction_keep_their_fill_id(client: Client, sim: Simulator) -> None:
+@in_world
+async def test_bust_and_correction_keep_their_fill_id(sim: Simulator, client: Client) -> None:
     watching = asyncio.create_task(reports(client, sim, 300))
     await asyncio.sleep(10)
     names = []
@@ -110,18 +95,13 @@ async def test_bust_and_correction_keep_their_fill_id(client: Client, sim: Simul
     told = [(each.kind, each.fill_id, each.quantity, each.price) for each in await watching]
     bust, corrected = (each[0].fill_id for each in names)
     assert sorted(told) == sorted(
-        [
-            ("fill", bust, 3, 100),
-            ("bust", bust, 3, 100),
-            ("fill", corrected, 4, 100),
-            ("correction", corrected, 4, 101),
-        ]
+        [("fill", bust, 3, 100), ("bust", bust, 3, 100), ("fill", corrected, 4, 100), ("correction", corrected, 4, 101)]
     )
 
 
-@on_simulator
+@in_world
 async def test_fill_is_seen_while_positions_fail_and_a_denied_account_is_given_up(
-    client: Client, sim: Simulator
+    sim: Simulator, client: Client
 ) -> None:
     failures: list[Exception] = []
     watcher = client.watch.fills(
@@ -134,14 +114,11 @@ async def test_fill_is_seen_while_positions_fail_and_a_denied_account_is_given_u
     assert isinstance(await asyncio.wait_for(first, 6), Fill)
     await watcher.aclose()
     assert list(watcher.failed) == [sim.foreign_account_number]
-    assert {type(each) for each in failures} == {
-        errors.ServerError,
-        type(watcher.failed[sim.foreign_account_number]),
-    }
+    assert {type(each) for each in failures} == {errors.ServerError, type(watcher.failed[sim.foreign_account_number])}
 
 
-@on_simulator
-async def test_discrepancy_is_acknowledged_and_not_repeated_after_a_restart(client: Client, sim: Simulator) -> None:
+@in_world
+async def test_discrepancy_is_acknowledged_and_not_repeated_after_a_restart(sim: Simulator, client: Client) -> None:
     state = MemoryState()
     await reports(client, sim, 60, state=state)
     await fill(client, sim)
@@ -159,7 +136,8 @@ async def test_discrepancy_is_acknowledged_and_not_repeated_after_a_restart(clie
     assert not any("discrepancy" in key for key in state.items)
 
 
-def test_delay_of_each_fill_is_observed() -> None:
+@on_virtual_time
+async def test_delay_of_each_fill_is_observed() -> None:
     seen: list[FillSeen] = []
 
     class Observer:
@@ -170,31 +148,29 @@ def test_delay_of_each_fill_is_observed() -> None:
             if isinstance(event, FillSeen):
                 seen.append(event)
 
-    async def main(client: Client, sim: Simulator) -> None:
+    async with world(observers=[Observer()]) as (sim, client):
         watching = asyncio.create_task(reports(client, sim, 60, interval=8.0))
         await asyncio.sleep(10)
         await fill(client, sim)
         [found] = await watching
-        assert [(each.source, each.delay > 0, each.delay <= 8) for each in seen] == [("orders", True, True)]
-        assert found.kind == "fill"
-
-    play(main, observers=[Observer()])
+    assert [(each.source, each.delay > 0, each.delay <= 8) for each in seen] == [("orders", True, True)]
+    assert found.kind == "fill"
 
 
-def test_silent_changes_do_not_make_a_stream_look_mute(caplog: pytest.LogCaptureFixture) -> None:
-    async def main(client: Client, sim: Simulator) -> None:
-        account = sim.account_numbers[0]
-        watching = asyncio.create_task(reports(client, sim, 600, push=True, interval=2.0))
-        await asyncio.sleep(120)
-        await client.orders.submit(account, limit(buy_to_open("AAPL", 1), price="1"))
-        books = sim.brokerage.state.accounts.get(account)
-        assert books is not None
-        await client.orders.submit(account, market(buy_to_open("AAPL", 1)))
-        await asyncio.sleep(100)
-        books.positions["AAPL"].quantity += 1
-        assert [type(each) for each in await watching] == [Fill, Discrepancy]
-
-    play(main)
+@in_world
+async def test_silent_changes_do_not_make_a_stream_look_mute(
+    sim: Simulator, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    account = sim.account_numbers[0]
+    watching = asyncio.create_task(reports(client, sim, 600, push=True, interval=2.0))
+    await asyncio.sleep(120)
+    await client.orders.submit(account, limit(buy_to_open("AAPL", 1), price="1"))
+    books = sim.brokerage.state.accounts.get(account)
+    assert books is not None
+    await client.orders.submit(account, market(buy_to_open("AAPL", 1)))
+    await asyncio.sleep(100)
+    books.positions["AAPL"].quantity += 1
+    assert [type(each) for each in await watching] == [Fill, Discrepancy]
     assert "without an event" not in caplog.text
 
 

@@ -53,8 +53,6 @@ def position(quantity: int, average: str = "100", symbol: str = "AAPL", **option
 
 @attrs.define
 class Reader:
-    """A ledger and the time of its readings."""
-
     ledger: Ledger = attrs.field(factory=lambda: Ledger("A"))
     now: float = 20.0
 

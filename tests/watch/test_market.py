@@ -104,47 +104,26 @@ def test_timetable_range_includes_last_and_next_session(now: datetime) -> None:
     assert known[0].at < now < known[-1].at
 
 
-class Reader:
-    def __init__(self, *answers: Any) -> None:
-        self.answers = list(answers)
-        self.times: list[float] = []
+async def test_market_hours_transient_failures_count_as_open(caplog: pytest.LogCaptureFixture) -> None:
+    answers: list[Any] = [errors.ServerError(status=502), WEEKS, errors.ResponseLostError()]
+    times, loop = list[float](), asyncio.get_running_loop()
+    start = new_york(date(2026, 11, 26), 10)
 
-    async def __call__(self) -> list[MarketSession]:
-        self.times.append(asyncio.get_running_loop().time())
-        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+    async def read() -> list[MarketSession]:
+        times.append(loop.time())
+        answer = answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-
-def hours(reader: Reader, start: datetime) -> MarketHours:
-    loop = asyncio.get_running_loop()
-    return MarketHours(reader, trading=60, resting=600, now=lambda: start + timedelta(seconds=loop.time()))
-
-
-async def test_market_hours_read_the_timetable_once_an_hour() -> None:
-    reader = Reader(WEEKS)
-    pace = hours(reader, new_york(date(2026, 11, 27), 9, 15))
-    waits = []
-    while asyncio.get_running_loop().time() < 4 * 3600:
-        waits.append(await pace())
-        await asyncio.sleep(waits[-1])
-    assert waits[:3] == [600, 300, 60]
-    assert waits.count(60) == 3.5 * 60
-    assert waits[-1] == 600
-    assert reader.times == [0, 3600, 7200, 10800]
-
-
-async def test_market_hours_transient_failures_count_as_open(caplog: pytest.LogCaptureFixture) -> None:
-    reader = Reader(errors.ServerError(status=502), WEEKS, errors.ResponseLostError(), [])
-    pace = hours(reader, new_york(date(2026, 11, 26), 10))
+    pace = MarketHours(read, trading=60, resting=600, now=lambda: start + timedelta(seconds=loop.time()))
     assert await pace() == 60  # not known: taken for open
     assert await pace() == 60
     await asyncio.sleep(60)
     assert await pace() == 600
     await asyncio.sleep(3600)
     assert await pace() == 600
-    assert reader.times == [0, 60, 3660]
+    assert times == [0, 60, 3660]
     assert caplog.messages == [
         "reading the market timetable failed: ServerError",
         "reading the market timetable failed: ResponseLostError",
@@ -172,11 +151,11 @@ DAYS = [new_york_session(day) for day in (date(2026, 12, 30), date(2026, 12, 31)
 class Wall:
     """A wall clock that goes with the loop's clock until it is set."""
 
-    def __init__(self) -> None:
-        self.off = timedelta(0)
+    def __init__(self, start: datetime = START) -> None:
+        self.start, self.off = start, timedelta(0)
 
     def __call__(self) -> datetime:
-        return START + self.off + timedelta(seconds=asyncio.get_running_loop().time())
+        return self.start + self.off + timedelta(seconds=asyncio.get_running_loop().time())
 
 
 async def week() -> list[MarketSession]:
@@ -268,8 +247,7 @@ async def test_market_watcher_stale_clock_reads_the_timetable_at_once() -> None:
 
 
 @for_each(
-    "off, expected",
-    [(timedelta(hours=2), 1800 + 60), (timedelta(hours=-2), 16200), (timedelta(days=-400), None)],
+    "off, expected", [(timedelta(hours=2), 1800 + 60), (timedelta(hours=-2), 16200), (timedelta(days=-400), None)]
 )
 @on_virtual_time
 async def test_market_watcher_set_wall_clock_reports_nothing_twice(off: timedelta, expected: int | None) -> None:
@@ -418,19 +396,7 @@ async def test_market_hours_pace_polls_while_closed(service: Service, client: Cl
     assert times[:4] == pytest.approx([0, 3600, 7200, opening])
     assert len([at for at in times if opening <= at < closing]) == 6.5 * 60
     assert len([at for at in times if at >= closing]) <= 16
-
-
-class Clock:
-    """The clock of the service as the client knows it: wrong until an answer has shown the time."""
-
-    def __init__(self, *, days_off: float) -> None:
-        self.off = timedelta(days=days_off)
-
-    def __call__(self) -> datetime:
-        return NOON + self.off + timedelta(seconds=asyncio.get_running_loop().time())
-
-    def correct(self) -> None:
-        self.off = timedelta(0)
+    assert service.times_of(SESSIONS)[:8] == [hour * 3600 for hour in range(8)]
 
 
 def days_of(service: Service) -> list[list[str]]:
@@ -446,19 +412,18 @@ RIGHT_DAYS, WRONG_DAYS = ["2026-02-23", "2026-03-12"], ["2026-01-24", "2026-02-1
 async def test_market_reads_again_when_the_answer_shows_another_date(
     service: Service, client: Client, first_answer: Any
 ) -> None:
-    clock = Clock(days_off=-30)
+    clock, wrong = Wall(NOON), timedelta(days=-30)
+    clock.off = wrong  # until an answer has shown the time of the service
 
     def answer(target: str) -> Any:
-        if clock.off:
-            clock.correct()
-            return first_answer
-        return WEEK
+        was, clock.off = clock.off, timedelta(0)
+        return first_answer if was else WEEK
 
     service.answers[SESSIONS] = answer
     pace = Watch(client, now=clock).market_hours(trading=60, resting=3600)
     assert await pace() == 3600, "it is before the opening"
     assert days_of(service) == [WRONG_DAYS, RIGHT_DAYS]
-    clock.off = timedelta(days=-30)
+    clock.off = wrong
     if first_answer == []:
         async with Watch(client, now=clock).market() as market:
             assert (await anext(market)).at == NOON + timedelta(hours=2.5)

@@ -45,8 +45,6 @@ def script(here: Floor, chance: random.Random) -> None:
 
 
 class History:
-    """One ladder, and everything that happens to it."""
-
     def __init__(self, here: Floor, chance: random.Random) -> None:
         self.here = here
         self.chance = chance
@@ -55,12 +53,10 @@ class History:
         self._prices = [Decimal(10 + step) for step in range(chance.randint(1, 6))]
 
     def orders(self) -> list[Any]:
-        """All orders of the ladder in the books."""
         found = [self._state.order_store.find(record.order_id) for record in self.here.orders(NAME)]
         return [each for each in found if each is not None]
 
     def filled(self) -> Decimal:
-        """How much the books have filled."""
         return sum((leg.quantity - leg.remaining for each in self.orders() for leg in each.legs), Decimal(0))
 
     async def market(self) -> None:
@@ -74,7 +70,6 @@ class History:
                 self.tally["parts filled"] += 1
 
     async def call(self, entry: OrderEntry) -> None:
-        """One caller, perhaps impatient."""
         chance = self.chance
         moment = self.here.sim.clock.now() + chance.uniform(5, 60)
         end = None if chance.random() < 0.7 else datetime.fromtimestamp(moment, UTC)
@@ -90,7 +85,6 @@ class History:
             return  # this process is dead
 
     def check(self, placement: Placement) -> None:
-        """Check what a call reports."""
         self.tally[placement.outcome] += 1
         if placement.outcome is not Outcome.PLACED:
             assert not self.orders(), f"reported as {placement.outcome}, but the books have {self.orders()}"

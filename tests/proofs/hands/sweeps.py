@@ -82,7 +82,6 @@ def _records(here: Floor) -> list[Any]:
 
 
 def _checked(here: Floor, result: Cancellations, working: set[str]) -> Counter[str]:
-    """Hold a result against the books, order by order."""
     store, tally = here.sim.brokerage.state.order_store, Counter[str]()
     missing = working - set(result)
     assert not missing, f"said nothing of {missing}"
@@ -103,7 +102,6 @@ def _checked(here: Floor, result: Cancellations, working: set[str]) -> Counter[s
 
 
 def main(seed: int) -> Counter[str]:
-    """Play a seed and print how quickly the orders were cancelled."""
     tally, average, most = play(seed, 300)
     print(f"sweep {seed}: {average:.1f} cancels a second, at most {most}", flush=True)
     return tally
