@@ -1,8 +1,10 @@
 """The bundle of the toy schema, in forms that the schema does not have; `tests/schema` tries the real one."""
 
 import json
+from typing import Any
 
 from codegen.bundle.document import bundle, render
+from codegen.bundle.examples import with_examples
 from codegen.read.document import Document
 from tests.codegen.support import TOY
 
@@ -21,3 +23,15 @@ def test_bundle_shares_what_operations_refer_to_and_types_what_stands_for_a_miss
     words = [{"type": "string", "enum": [word]} for word in ("NaN", "")]
     assert plant["sown"]["anyOf"] == [{"type": "string"}, words[1], {"type": "null"}]
     assert plant["price"]["anyOf"][1:] == [*words, {"type": "null"}]
+
+
+def test_examples_end_where_a_component_is_within_itself_and_integers_are_positive() -> None:
+    plant, nothing = {"$ref": "#/components/schemas/Plant"}, {"type": "null"}
+    properties: dict[str, dict[str, Any]] = {
+        "parent": {"anyOf": [plant, nothing]},
+        "children": {"type": "array", "items": plant},
+        "rows": {"type": "integer", "minimum": 0},
+        "width": {"type": "integer", "minimum": 5},
+    }
+    made = with_examples({"Plant": {"type": "object", "properties": properties}}, {})
+    assert made["Plant"]["examples"] == [{"children": [], "rows": 1, "width": 5}]

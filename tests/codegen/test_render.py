@@ -1,5 +1,6 @@
-"""Generated wire structs: they read every declared JSON form, keep the raw value if it says more, and write it back."""
+"""What is rendered: endpoints, converters, docstrings and the index of the schema. The golden sample has the rest."""
 
+import pydoc
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -9,8 +10,41 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.codegen.support import Package, edit, imported
+from brokerage_async._generated.endpoints import Instruments
+from brokerage_async.operation import BoundCall
+from codegen.read.load import load
+from codegen.render.docstrings import WIDTH, fill
+from codegen.render.index import INDEX, render
+from codegen.render.write import formatted, write
+from tests.codegen.support import TOY, Package, edit, imported, problems_of
 from tests.tables import for_each
+from tests.vectors.exchange import Recorder
+
+
+async def test_method_passes_arguments_by_wire_name(garden: Package) -> None:
+    recorder = Recorder()
+    beds = garden.endpoints.Endpoints(recorder).garden
+    returned = [beds.plants(7, seasons=["Spring"]), await beds.list(), await beds.remove("7")]
+    assert returned == recorder.calls
+    new = garden.models.NewPlant(name="Rose", labels=[garden.models.NewLabel(text="red")])
+    await beds.plant(7, new)
+    await beds.edit_bed(7, season="Spring")
+    operations = garden.operations
+    edit = garden.models.BedEdit(season=garden.models.Season.SPRING)
+    assert recorder.calls == [
+        BoundCall(operations.GARDEN_PLANTS, path={"bed_number": 7}, query={"season[]": ["Spring"]}),
+        BoundCall(operations.GARDEN_LIST),
+        BoundCall(operations.GARDEN_REMOVE, path={"bed_number": "7"}),
+        BoundCall(operations.GARDEN_PLANT, path={"bed_number": 7}, body=new),
+        BoundCall(operations.GARDEN_EDIT_BED, path={"bed_number": 7}, body=edit),
+    ]
+    recorder.calls.clear()
+    for given in (None, 5, "Spring", "Monsoon"):
+        await beds.edit_bed(7, season=given)
+    seasons = [call.body.season for call in recorder.calls]
+    assert seasons == [None, 5, garden.models.Season.SPRING, "Monsoon"]
+    assert [isinstance(season, garden.models.Season) for season in seasons] == [False, False, True, True]
+
 
 DAY = date(2026, 3, 1)
 MOMENT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
@@ -135,3 +169,83 @@ def test_build_without_class_swap_returns_an_equal_model(wires: ModuleType, monk
     made = msgspec.convert(raw, wires.PlantWire).build()
     assert made == swapped
     assert type(made) is type(swapped)
+
+
+SHED = """paths:
+  Sheds:
+    x-path: /sheds
+    get:
+      operationId: garden.sheds
+      summary: List the sheds.
+      x-effect: read
+      x-section: Sheds
+      responses:
+        "200":
+          description: Sheds.
+          content: {application/json: {schema: {type: array, items: {$ref: "#/schemas/Shed"}}}}
+schemas:
+  Shed:
+    type: object
+    description: Shed of a garden.
+    x-section: Sheds
+    properties:
+      width: {type: integer, description: "Width in metres."}
+"""
+
+
+def test_render_new_path_and_component_get_a_line_at_the_end_of_their_section(toy: Path) -> None:
+    (toy / "sheds.yaml").write_text(SHED)
+    before = (toy / INDEX).read_text().splitlines()
+    made = render(toy)
+    assert [line for line in made.splitlines() if line not in before] == [
+        '  /sheds: {$ref: "sheds.yaml#/paths/Sheds"}',
+        '    Shed: {$ref: "sheds.yaml#/schemas/Shed"}',
+    ]
+    (toy / INDEX).write_text(made)
+    assert render(toy) == made
+    spec = load(toy)
+    assert (spec.operations[-1].path, list(spec.models)[-1]) == ("/sheds", "Shed")
+
+
+def test_render_invalid_file_is_left_to_the_reader(toy: Path) -> None:
+    edit(toy / "garden.yaml", "paths:\n", "paths: [\n")
+    assert render(toy) == (TOY / INDEX).read_text()
+    assert problems_of(toy)
+
+
+def test_docstrings_keep_both_blanks_of_a_symbol(garden: Package) -> None:
+    for documented in (garden.endpoints.Garden.plants, garden.models.Plant):
+        assert "`Rosa  canina`" in pydoc.render_doc(documented, renderer=pydoc.plaintext)
+    assert "`AAPL  260612C00110000`" in pydoc.render_doc(Instruments.equity_options, renderer=pydoc.plaintext)
+
+
+@for_each("word", ["`AAPL  260612C00110000`", "start-date"])
+def test_fill_literals_and_wire_names_are_not_broken(word: str) -> None:
+    for length in range(WIDTH - len(word), WIDTH + 1):
+        lines = fill(f"{'x' * length} {word} end", "    ", "        ").splitlines()
+        assert [line for line in lines if word in line]
+        assert all(line.startswith("        ") for line in lines[1:])
+
+
+def test_formatted_ignores_local_settings_and_rejects_invalid_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ruff.toml").write_text("line-length = 40\n")
+    monkeypatch.chdir(tmp_path)
+    line = "x = [" + ", ".join(f'"{number}"' for number in range(15)) + "]\n"
+    assert formatted(f"import os\n\n{line}") == line
+    with pytest.raises(RuntimeError, match="ruff rejected the generated code: "):
+        formatted("def broken(:\n")
+
+
+def test_write_leaves_exactly_the_generated_files(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "folder"
+    files = {"a.py": "a\n", "b.py": "b\n"}
+    assert write(files, folder) == ["a.py", "b.py"]
+    (folder / "b.py").write_text("edited")
+    (folder / "c.py").write_text("left over")
+    assert write(files, folder, whole_folder=False) == ["b.py"]
+    assert (folder / "c.py").exists()
+    assert write(files, folder) == ["c.py"]
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == {"a.py": b"a\n", "b.py": b"b\n"}
+    assert write(files, folder) == []
