@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,7 +22,6 @@ from typing import Any
 import attrs
 
 from brokerage_async.journal import PostgresJournal, SqliteJournal
-from tests.fresh_server import fresh_server
 
 
 @attrs.frozen
@@ -137,7 +136,6 @@ class PostgresServer:
             time.sleep(0.05)
 
     def kill(self) -> None:
-        """Kill the postmaster and every process of it with SIGKILL."""
         number = self._process.pid
         children = Path(f"/proc/{number}/task/{number}/children").read_text().split()
         for process in (number, *map(int, children)):
@@ -160,6 +158,18 @@ class PostgresServer:
                 stderr=output,
                 check=False,
             )
+
+
+@contextmanager
+def fresh_server(make: Callable[[Path], Any], *, prefix: str) -> Iterator[Any]:
+    """Start the server that ``make`` returns for a new folder and yield it. Stop it and remove both afterwards."""
+    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as folder:
+        server = make(Path(folder))
+        try:
+            server.start()
+            yield server
+        finally:
+            server.stop()
 
 
 @contextmanager

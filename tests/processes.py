@@ -54,7 +54,6 @@ async def run_program(*arguments: str | Path, seconds: float | None = 60, **opti
 
 
 def preload(*modules: str) -> None:
-    """Let processes find these modules loaded."""
     PROCESSES.set_forkserver_preload([*modules, "aiohttp", "brokerage_async.http.transport"])
 
 
@@ -119,11 +118,9 @@ class Crowd:
         return process.exitcode  # type: ignore[no-any-return]
 
     def kill(self, number: int, sign: int = signal.SIGKILL) -> None:
-        """Send a signal to a worker."""
         os.kill(self._workers[number][0].pid, sign)
 
     async def wait_for(self, enough: Callable[[Self], bool], seconds: float) -> None:
-        """Wait until ``enough`` holds."""
         async with asyncio.timeout(seconds):
             while not enough(self):
                 self._stirred.clear()
@@ -145,7 +142,6 @@ class Crowd:
             channel.close()
 
     def note(self, number: int, kind: str, content: Any) -> None:
-        """Keep a message."""
         self.messages.append((number, (kind, content)))
 
     def _receive(self, number: int, channel: Connection) -> None:
@@ -163,7 +159,6 @@ C = TypeVar("C", bound=Crowd)
 
 @asynccontextmanager
 async def crowd(kind: type[C] = Crowd) -> AsyncIterator[C]:  # type: ignore[assignment]
-    """Yield a crowd whose workers are killed at the end."""
     opened = kind()
     try:
         yield opened

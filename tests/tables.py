@@ -1,4 +1,4 @@
-"""Tests over a table: one test runs every row and reports all rows that fail."""
+"""Tests over a table: one test runs every row and reports all rows that fail, or all parts that an output lacks."""
 
 import functools
 import inspect
@@ -44,3 +44,8 @@ def for_each(names: str, rows: Iterable[Any]) -> Callable[[Callable[..., Any]], 
         return made
 
     return decorate
+
+
+def lacks(output: Any, *expected: Any) -> list[Any]:
+    """Return what an output is to hold and does not."""
+    return [each for each in expected if each not in output]

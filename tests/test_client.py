@@ -1,6 +1,7 @@
-"""Construction of a client."""
+"""Construction of a client, and the raw answers of its endpoints."""
 
 import inspect
+import json
 import pydoc
 import re
 import subprocess
@@ -11,14 +12,16 @@ import aiohttp
 import pytest
 
 import brokerage_async
-from brokerage_async import Client, Environment, Limits, RefreshToken, RetryPolicy, StaticToken
+from brokerage_async import Client, Environment, Limits, RawResponse, RefreshToken, RetryPolicy, StaticToken, errors
 from brokerage_async._generated.endpoints import Endpoints
 from brokerage_async._version import __version__
 from brokerage_async.client import PER_OPERATION
 from brokerage_async.config import AuthorizationCode
-from brokerage_async.errors import BrokerageError, ConfigurationError
+from brokerage_async.models import NewWatchlist, NewWatchlistEntry
 from brokerage_async.protocol.response import Response
-from tests.fake_transport import FakeTransport, fail
+from brokerage_async.simulator import Simulator
+from tests.fake_transport import LOST, FakeTransport, fail
+from tests.http.calls import client_of
 from tests.tables import for_each
 
 pytestmark = pytest.mark.virtual_time
@@ -81,7 +84,7 @@ class TestArguments:
         ],
     )
     def test_wrong_arguments_are_told_what_is_expected(self, wrong: Any, expected: str) -> None:
-        with pytest.raises(ConfigurationError, match=expected):
+        with pytest.raises(errors.ConfigurationError, match=expected):
             Client(**({"environment": SANDBOX, "credentials": TOKEN} | wrong))
 
     def test_made_without_an_event_loop_it_has_its_features_and_shows_no_secret(self) -> None:
@@ -93,14 +96,13 @@ class TestArguments:
 
 
 def test_from_env_takes_variables_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ConfigurationError, match="BROKERAGE_BASE_URL"):
+    with pytest.raises(errors.ConfigurationError, match="BROKERAGE_BASE_URL"):
         Client.from_env()
     given = {"BASE_URL": "https://api.example.com", "CLIENT_SECRET": "cs", "REFRESH_TOKEN": "rt", "USER_AGENT": "env/1"}
     for name, value in given.items():
         monkeypatch.setenv(f"BROKERAGE_{name}", value)
     client = Client.from_env()
-    assert client.environment == SANDBOX
-    assert client.session.options.headers["User-Agent"] == "env/1"
+    assert (client.environment, client.session.options.headers["User-Agent"]) == (SANDBOX, "env/1")
     assert Client.from_env(user_agent="me/2").session.options.headers["User-Agent"] == "me/2"
     assert Client.from_env(read_only=True).session.options.read_only
 
@@ -128,7 +130,7 @@ def test_views_build_on_each_other_and_can_take_back() -> None:
     assert "Accept-Version" not in options.headers
     assert client.session.options.deadline == 3
     for wrong in ({"timeout": -1}, {"deadline": 0}, {"accept_version": ""}):
-        with pytest.raises(ConfigurationError):
+        with pytest.raises(errors.ConfigurationError):
             client.with_options(**wrong)
 
 
@@ -154,7 +156,7 @@ async def test_odd_answers_are_read() -> None:
         assert [(await client.watchlists.list())[0].name for _ in range(2)] == ["b", "b"]
 
 
-def test_package_has_its_names_and_loads_what_decodes_before_the_first_call() -> None:
+def test_package_has_its_names_and_loads_what_is_needed_when_it_is_needed() -> None:
     for name in brokerage_async.__all__:
         assert getattr(brokerage_async, name) is not None
     assert set(brokerage_async.__all__) <= set(dir(brokerage_async))
@@ -164,13 +166,10 @@ def test_package_has_its_names_and_loads_what_decodes_before_the_first_call() ->
     code = f"from brokerage_async import Client, Environment, StaticToken; import sys; {made}; "
     code += "print('brokerage_async._generated.converters' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code]) == b"True\n"
-
-
-@for_each("statement", ["import brokerage_async", "from brokerage_async import Client"])
-def test_import_leaves_out_what_may_not_be_needed(statement: str) -> None:
     unneeded = ("aiohttp", "cattrs", "sqlite3", "brokerage_async._generated.converters", "brokerage_async.stream")
-    code = f"{statement}; import sys; print([m for m in {unneeded} if m in sys.modules])"
-    assert subprocess.check_output([sys.executable, "-c", code]) == b"[]\n"
+    for statement in ("import brokerage_async", "from brokerage_async import Client"):
+        code = f"{statement}; import sys; print([m for m in {unneeded} if m in sys.modules])"
+        assert subprocess.check_output([sys.executable, "-c", code]) == b"[]\n", statement
 
 
 def test_every_namespace_is_listed_and_annotated() -> None:
@@ -185,6 +184,125 @@ def test_every_namespace_is_listed_and_annotated() -> None:
 
 async def test_error_of_a_call_names_it() -> None:
     async with Client(SANDBOX, TOKEN, transport=FakeTransport(fail(404, "record_not_found"))) as client:
-        with pytest.raises(BrokerageError, match=r"instruments\.warrant") as caught:
+        with pytest.raises(errors.BrokerageError, match=r"instruments\.warrant") as caught:
             await client.instruments.warrant("NOPE")
     assert (caught.value.code, caught.value.method) == ("record_not_found", "GET")
+
+
+WARRANT = {"symbol": "AAPLW"}
+TECH = NewWatchlist(name="tech", watchlist_entries=(NewWatchlistEntry(symbol="AAPL"),))
+
+
+def answer(status: int = 200, data: Any = None, **headers: str) -> Response:
+    return Response(status=status, headers=headers, body=json.dumps({"data": data}).encode())
+
+
+async def by_name(client: Client, symbol: str) -> RawResponse[Any]:
+    return await client.with_raw_response.instruments.warrant(symbol)
+
+
+async def by_method(client: Client, symbol: str) -> RawResponse[Any]:
+    return await client.with_raw_response(client.instruments.warrant)(symbol)
+
+
+both_forms = for_each("form", [by_name, by_method])
+BOTH = b'{"data": {}, "error": {"code": "record_not_found", "message": "no"}}'
+
+
+@both_forms
+async def test_answer_has_status_headers_body_and_result(form: Any) -> None:
+    transport = FakeTransport(answer(203, WARRANT, etag="7"))
+    async with client_of(transport) as client:
+        raw = await form(client, "BRK/B")
+        assert (raw.status, raw.headers, raw.body) == (203, {"etag": "7"}, json.dumps({"data": WARRANT}).encode())
+        assert raw.parse() == await client.instruments.warrant("BRK/B")
+    first, second = transport.requests
+    assert (first.url, first.headers) == (second.url, second.headers)
+
+
+@both_forms
+async def test_errors_are_those_of_an_ordinary_call(form: Any) -> None:
+    async with client_of(FakeTransport(fail(404, "record_not_found"), Response(status=200, body=BOTH))) as client:
+        with pytest.raises(errors.NotFoundError) as caught:
+            await form(client, "NOPE")
+        assert caught.value.operation == "instruments.warrant"
+        assert caught.value.__notes__ == ["called as instruments.warrant(symbol='NOPE')"]
+        with pytest.raises(errors.NotFoundError) as caught:  # at once, though the status is that of a success
+            await form(client, "NOPE")
+        assert caught.value.attempts == 1
+    transport = FakeTransport()
+    async with client_of(transport) as client:
+        with pytest.raises(errors.InvalidRequestError):
+            await form(client, "..")
+    assert not transport.requests
+
+
+@both_forms
+async def test_body_is_parsed_only_when_asked_and_as_strictly_as_the_client(form: Any) -> None:
+    async with client_of(FakeTransport(Response(status=200, body=b"<html>"))) as client:
+        raw = await form(client, "AAPLW")
+    assert raw.body == b"<html>"
+    with pytest.raises(errors.ResponseDecodeError):
+        raw.parse()
+    async with client_of(FakeTransport(answer(200, {"symbol": ["A"]}))) as client:
+        assert (await form(client, "A")).parse().extra == {"symbol": ["A"]}
+    async with client_of(FakeTransport(answer(200, {"symbol": ["A"]})), strict=True) as client:
+        raw = await form(client, "A")
+    with pytest.raises(errors.ResponseDecodeError):
+        raw.parse()
+
+
+@both_forms
+async def test_view_has_the_options_of_its_client(form: Any) -> None:
+    async with client_of(FakeTransport(10.0)) as client:
+        with pytest.raises(errors.DeadlineExceededError):
+            await form(client.with_options(deadline=1.0), "A")
+
+
+async def test_paginated_list_is_one_page() -> None:
+    body = {"data": {"items": [{"symbol": "A"}]}, "pagination": {"total-pages": 9, "page-offset": 3}}
+    transport = FakeTransport(Response(status=200, body=json.dumps(body).encode()))
+    async with client_of(transport) as client:
+        raw = await client.with_raw_response.instruments.equities(is_etf=True, page_offset=3)
+        same = await client.with_raw_response(client.instruments.equities)(is_etf=True, page_offset=3)
+    assert [equity.symbol for equity in raw.parse()] == ["A"]
+    assert same.body == raw.body
+    assert ["page-offset=3" in request.url for request in transport.requests] == [True, True]
+
+
+async def test_read_is_repeated_and_a_mutation_sent_once_if_at_all() -> None:
+    transport = FakeTransport(LOST, answer(200, WARRANT), LOST)
+    async with client_of(transport) as client:
+        assert (await client.with_raw_response.instruments.warrant("A")).status == 200
+        with pytest.raises(errors.ResponseLostError):
+            await client.with_raw_response.watchlists.create(TECH)
+    assert len(transport.requests) == 3
+    async with client_of(transport, read_only=True) as client:
+        with pytest.raises(errors.ConfigurationError, match="read-only"):
+            await client.with_raw_response.watchlists.create(TECH)
+    assert len(transport.requests) == 3
+
+
+async def test_names_are_those_of_this_client() -> None:
+    """A method of another client could send to another environment."""
+    async with client_of(FakeTransport()) as client, client_of(FakeTransport()) as other:
+        assert {"instruments", "orders"} <= set(dir(client.with_raw_response))
+        for name in ("session", "nope", "__wrapped__"):
+            assert not hasattr(client.with_raw_response, name)
+        assert not hasattr(client.with_raw_response.orders, "nope")
+        for wrong in (other.instruments.warrant, client.request, client.authorize, print, None):
+            anything: Any = wrong
+            with pytest.raises(errors.ConfigurationError, match="method of this client"):
+                client.with_raw_response(anything)
+
+
+@pytest.mark.virtual_time(False)
+async def test_answers_of_the_simulator_have_the_same_result_raw() -> None:
+    async with Simulator() as brokerage, brokerage.client() as client:
+        account = brokerage.account_numbers[0]
+        raw = await client.with_raw_response.orders.live("me", [account])
+        assert raw.parse() == await client.orders.live("me", [account])
+        page = await client.with_raw_response.instruments.equities(per_page=5)
+        assert page.parse() == await client.instruments.equities(per_page=5).collect(5)
+        assert page.headers["content-type"].startswith("application/json")
+        assert (await client.with_raw_response.watchlists.create(TECH)).status == 201

@@ -67,7 +67,7 @@ def test_only_a_documented_refusal_proves_that_nothing_changed(kind: Any, from_s
     assert kind("x", status=status, from_service=from_service).maybe_processed is not proven
 
 
-def test_what_became_of_a_request_is_assumed_or_told() -> None:
+def test_what_became_of_a_request_is_assumed_or_told_and_details_are_values() -> None:
     lost = (errors.TransportError, errors.ResponseLostError, errors.DeadlineExceededError)
     assert [kind("x").maybe_processed for kind in lost] == [True] * 3
     assert errors.RequestNotSentError("x").maybe_processed is False
@@ -78,9 +78,6 @@ def test_what_became_of_a_request_is_assumed_or_told() -> None:
     again = pickle.loads(pickle.dumps(found))
     assert again.from_service is True
     assert repr(again) == "NotFoundError('no such order', status=404, code='record_not_found', from_service=True)"
-
-
-def test_errors_carry_details_as_values() -> None:
     assert errors.TokenError("x").transient is False
     assert errors.TokenError("x", transient=True).transient is True
     assert errors.ResponseDecodeError("x", json_path="$.data").json_path == "$.data"
@@ -89,8 +86,7 @@ def test_errors_carry_details_as_values() -> None:
     assert (unknown.account_number, unknown.external_identifier, unknown.attempts) == ("5WT00001", "e-1", 1)
     assert pickle.loads(pickle.dumps(unknown)).external_identifier == "e-1"
     assert str(errors.ErrorDetail("a", "first", "price")) == "price: first"
-    assert str(errors.ErrorDetail("a", None, "price")) == "price: a"
-    assert str(errors.ErrorDetail("a")) == "a"
+    assert (str(errors.ErrorDetail("a", None, "price")), str(errors.ErrorDetail("a"))) == ("price: a", "a")
     assert str(errors.ErrorDetail()) == "unspecified"
     assert {errors.ErrorDetail("a"), errors.ErrorDetail("a")} == {errors.ErrorDetail("a")}
     assert errors.BrokerageError("x", errors=[errors.ErrorDetail("a")]).errors == (errors.ErrorDetail("a"),)

@@ -1,21 +1,27 @@
-"""Every generated model: frozen, slotted, hashable, picklable, with a repr that hides personal data."""
+"""Every generated model and operation: values that travel, as JSON and in pydantic too, and show no personal data."""
 
 import copy
+import json
 import pickle
 import subprocess
 import sys
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any, get_args, get_origin, get_type_hints
 
 import attrs
 import msgspec
+import pydantic
 import pytest
 
 from brokerage_async import models
 from brokerage_async._generated.converters import WIRES
+from brokerage_async._generated.operations import OPERATIONS, REQUEST_MODELS
 from brokerage_async._open_enums import OpenStrEnum
 from brokerage_async._values import EMPTY, Model
+from brokerage_async.operation import BoundCall, Effect, Page, Pager, Shape
+from brokerage_async.stream import AccountEvent, Gap, Snapshot
 from tests.tables import for_each
 
 MODELS = sorted(WIRES, key=lambda model: model.__name__)
@@ -47,7 +53,6 @@ def test_personal_data_and_secrets_are_not_shown() -> None:
 
 
 def sample(model: type[Any], depth: int = 3) -> Any:
-    """A model with every field set."""
     hints = get_type_hints(model)
     fields = {field.name: value_of(hints[field.name], depth) for field in attrs.fields(model) if field.name != "extra"}
     return model(**fields, extra={"new-key": [1, {"a": None}]})
@@ -126,7 +131,7 @@ def test_public_door_exports_every_model_by_its_wire_name() -> None:
     assert subprocess.check_output([sys.executable, "-c", code]) == b"[]\n"
 
 
-def test_lists_and_iterables_are_taken_where_tuples_are_kept() -> None:
+def test_only_lists_and_iterables_are_taken_where_tuples_are_kept() -> None:
     leg = models.NewOrderLeg(
         action=models.LegAction.BUY_TO_OPEN, instrument_type=models.InstrumentType.EQUITY, symbol="A"
     )
@@ -136,12 +141,125 @@ def test_lists_and_iterables_are_taken_where_tuples_are_kept() -> None:
     assert models.NewWatchlist(name="w", watchlist_entries=iter([])).watchlist_entries == ()
     assert models.WatchlistEntry(symbol="AAPL") != models.NewWatchlistEntry(symbol="AAPL")
     assert models.NewOrderRules(conditions=None).conditions is None
+    with pytest.raises(TypeError, match="expected a list or tuple, got NoneType"):
+        attrs.evolve(order, legs=None)
+    wrong: Any
+    for wrong in ("AAPL", b"AAPL", {"symbol": "AAPL"}, 5, models.NewOrderLeg):
+        for make in (partial(attrs.evolve, order, legs=wrong), partial(models.NewOrderRules, conditions=wrong)):
+            with pytest.raises(TypeError, match=f"expected a list or tuple, got {type(wrong).__name__}"):
+                make()
 
 
-@for_each("wrong", [None, "AAPL", b"AAPL", {"symbol": "AAPL"}, 5, models.NewOrderLeg])
-def test_what_is_no_list_is_refused_where_tuples_are_kept(wrong: Any) -> None:
-    with pytest.raises(TypeError, match=f"expected a list or tuple, got {type(wrong).__name__}"):
-        models.NewOrder(order_type=models.OrderType.MARKET, time_in_force=models.TimeInForce.DAY, legs=wrong)
-    if wrong is not None:
-        with pytest.raises(TypeError, match="expected a list or tuple"):
-            models.NewOrderRules(conditions=wrong)
+ORDER = models.Order(
+    id="7",
+    price=Decimal("1.50"),
+    status=models.OrderStatus("New"),
+    received_at=datetime(2026, 6, 10, 14, tzinfo=UTC),
+    legs=(models.OrderLeg(symbol="AAPL", quantity=Decimal(3)),),
+    extra={"new-key": [1, None]},
+)
+
+
+def test_models_and_events_travel_by_attribute_or_wire_key() -> None:
+    assert ORDER.to_dict() == {
+        "id": "7",
+        "price": Decimal("1.50"),
+        "status": models.OrderStatus("New"),
+        "received_at": datetime(2026, 6, 10, 14, tzinfo=UTC),
+        "legs": [{"symbol": "AAPL", "quantity": Decimal(3)}],
+        "extra": {"new-key": [1, None]},
+    }
+    assert models.Order().to_dict() == {}
+    assert json.loads(ORDER.to_json()) == {
+        "id": "7",
+        "price": "1.50",
+        "status": "New",
+        "received-at": "2026-06-10T14:00:00Z",
+        "legs": [{"symbol": "AAPL", "quantity": "3"}],
+        "new-key": [1, None],
+    }
+    assert json.loads(ORDER.to_json(wire=False))["received_at"] == "2026-06-10T14:00:00Z"
+    event = AccountEvent(type="Order", data=models.Order(id="7", order_type=models.OrderType.LIMIT), sequence=3)
+    assert event.to_dict() == {"type": "Order", "data": {"id": "7", "order_type": "Limit"}, "sequence": 3}
+    assert json.loads(event.to_json())["data"] == {"id": "7", "order-type": "Limit"}
+    assert Gap(since=None, reason="stale").to_json() == '{"reason":"stale"}'
+    candle = models.Candle(event_symbol="AAPL{=d}", close=Decimal("1.5"))
+    whole = Snapshot(type=models.Candle, symbol="AAPL{=d}", events=(candle,))
+    assert json.loads(whole.to_json())["type"] == "Candle"
+
+
+@for_each("model", MODELS)
+def test_every_model_is_read_back_and_has_a_schema(model: type) -> None:
+    one = sample(model)
+    assert models.converter.structure(one.to_dict(wire=True), model) == one
+    assert one.to_dict(wire=True) == models.converter.unstructure(one)
+    assert models.converter.structure(json.loads(one.to_json(), parse_float=Decimal), model) == one
+    assert json.loads(one.to_json(wire=False)).keys() == one.to_dict().keys()
+    schema = pydantic.TypeAdapter(model).json_schema(mode="serialization")
+    assert (schema["type"], schema["title"]) == ("object", model.__name__)
+
+
+def test_pydantic_returns_models_as_json_with_their_schema() -> None:
+    adapter = pydantic.TypeAdapter(list[models.Order])
+    assert json.loads(adapter.dump_json([ORDER])) == [json.loads(ORDER.to_json())]
+    assert adapter.validate_python([ORDER]) == [ORDER]
+    with pytest.raises(pydantic.ValidationError):
+        adapter.validate_python([{"id": "7"}])
+    schema = adapter.json_schema(mode="serialization")
+    assert schema["items"]["title"] == "Order"
+    assert schema["items"]["properties"]["legs"]["anyOf"][0]["items"]["properties"].keys() >= {"symbol", "fills"}
+    assert "$ref" not in json.dumps(schema)
+    code = "from brokerage_async import models; import sys; models.Order().to_json(); print('pydantic' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_operations_calls_and_pages_are_values() -> None:
+    one = OPERATIONS["watchlists.list"]
+    assert one == one
+    assert one != attrs.evolve(one)
+    assert len({one, attrs.evolve(one)}) == 2
+    assert repr(one) == "<Operation watchlists.list: GET /watchlists>"
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        OPERATIONS["orders.submit"].effect = Effect.READ
+    live = OPERATIONS["orders.live"]
+    call = live.bind(customer_id="me", account_numbers=["A1"], per_page=None)
+    assert call == BoundCall(live, path={"customer_id": "me"}, query={"account-numbers[]": ["A1"]})
+    assert OPERATIONS["orders.submit"].bind(account_number="A1", body=b"{}").body == b"{}"
+    with pytest.raises(TypeError, match=r"orders\.live has no parameter 'account_number'"):
+        OPERATIONS["orders.live"].bind(customer_id="me", account_number="A1")
+    call = OPERATIONS["orders.submit"].bind(account_number="A1", body=b"s3cr3t")
+    assert call == OPERATIONS["orders.submit"].bind(account_number="A1", body=b"s3cr3t")
+    assert hash(call) == hash(attrs.evolve(call))
+    assert "s3cr3t" not in repr(call)
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        call.body = b""
+    assert Page((1, 2), None, 0) == Page((1, 2), None, 0)
+    assert hash(Page((1, 2), None, 0)) == hash(Page((1, 2), None, 0))
+    assert Pager.__abstractmethods__ == {
+        "__aiter__", "pages", "collect", "prefetch", "repeats", "disagreement", "to_arrow", "to_pandas",
+        "to_polars",
+    }  # fmt: skip
+
+
+@for_each("operation", OPERATIONS.values())
+def test_effect_and_scope_of_an_operation_follow_its_method(operation: Any) -> None:
+    assert OPERATIONS[operation.name] is operation
+    if operation.method == "GET":
+        assert (operation.effect, operation.body) == (Effect.READ, None)
+    if operation.method in ("PUT", "PATCH", "DELETE"):
+        assert operation.effect is Effect.MUTATE
+    if operation.path.endswith("/dry-run"):
+        assert operation.effect is Effect.PREFLIGHT
+    assert operation.scope in ({"read", "trade"} if operation.path != "/oauth/token" else {None})
+    assert operation.scope == "trade" or operation.effect is not Effect.MUTATE
+    assert (operation.result is None) == (operation.shape is Shape.NONE)
+    assert operation.status in ({204, 200} if operation.shape is Shape.NONE else {200, 201})
+    assert operation.body is None or operation.body in REQUEST_MODELS
+
+
+@for_each("model", REQUEST_MODELS)
+def test_request_model_is_described_field_by_field(model: Any) -> None:
+    fields = REQUEST_MODELS[model].fields
+    assert {field.name for field in fields} == {attribute.name for attribute in attrs.fields(model)} - {"extra"}
+    assert all((field.kind == "object" and field.model in REQUEST_MODELS) or field.model is None for field in fields)

@@ -34,7 +34,6 @@ def terms_of(model: Any) -> dict[str, Any]:
 
 
 def as_placed(ticket: models.NewOrder, **more: Any) -> models.Order:
-    """Return the order as the service lists it."""
     row = models.converter.unstructure(ticket) | {"id": 7, "status": "Live", "preflight-id": "0", "source": "web"}
     return attrs.evolve(models.converter.structure(row, models.Order), **more)
 
@@ -91,26 +90,24 @@ def test_order_edit_of_leaves_out_terms_that_do_not_go_with_new_ones() -> None:
         models.OrderEdit.of(TICKETS["limit"], quantity=5)  # type: ignore[call-arg]
 
 
-@for_each("wrong", [None, 7, "7", models.OrderEdit(order_type="Limit", time_in_force="Day")])
-def test_order_edit_of_anything_but_an_order_raises(wrong: Any) -> None:
-    with pytest.raises(
-        InvalidRequestError, match=f"order must be of type Order or NewOrder, got {type(wrong).__name__}"
-    ):
-        models.OrderEdit.of(wrong)
+EDIT = models.OrderEdit(order_type="Limit", time_in_force="Day")
+TOO_LONG = "price must have at most 64 digits before and after the point"
 
 
-@for_each("wrong", [1.5, True, "1_000", "abc", Decimal("NaN"), ""])
-@for_each("name", ["price", "stop_trigger", "value"])
-def test_order_edit_of_inexact_amounts_raise(name: str, wrong: Any) -> None:
-    with pytest.raises(InvalidRequestError, match=f"{name} must be a "):
-        models.OrderEdit.of(TICKETS["limit"], **{name: wrong})
-
-
-@for_each("extreme", ["1E+65", Decimal("1E-65"), "-1E+999999999", 10**5000])
-def test_order_edit_of_extreme_amounts_raise(extreme: Any) -> None:
-    with pytest.raises(
-        InvalidRequestError, match="price must have at most 64 digits before and after the point"
-    ) as caught:
-        models.OrderEdit.of(TICKETS["limit"], price=extreme)
+@for_each(
+    "order, terms, message",
+    [
+        *((each, {}, f"order must be of type Order or NewOrder, got {type(each).__name__}")
+          for each in (None, 7, "7", EDIT)),
+        *((TICKETS["limit"], {name: inexact}, f"{name} must be a ")
+          for name in ("price", "stop_trigger", "value")
+          for inexact in (1.5, True, "1_000", "abc", Decimal("NaN"), "")),
+        *((TICKETS["limit"], {"price": extreme}, TOO_LONG)
+          for extreme in ("1E+65", Decimal("1E-65"), "-1E+999999999", 10**5000)),
+    ],
+)  # fmt: skip
+def test_order_edit_of_no_order_or_amounts_out_of_bounds_raises(order: Any, terms: Any, message: str) -> None:
+    with pytest.raises(InvalidRequestError, match=message) as caught:
+        models.OrderEdit.of(order, **terms)
     assert len(str(caught.value)) < 200
     assert models.OrderEdit.of(TICKETS["limit"], price="1E+64").price == Decimal("1E+64")

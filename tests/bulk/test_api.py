@@ -16,7 +16,6 @@ from brokerage_async import RetryPolicy, errors, models
 from brokerage_async._generated.endpoints import Endpoints
 from brokerage_async.bulk import Bulk, over_range, split_range
 from brokerage_async.bulk.api import by_type
-from brokerage_async.errors import ConfigurationError, InvalidRequestError
 from brokerage_async.protocol.validation.rules import add_months
 from brokerage_async.simulator import Simulator
 
@@ -82,9 +81,7 @@ async def test_warrants_one_by_one() -> None:
     symbols = [row.symbol for row in sim.brokerage.state.catalogue.warrants.definitions]
     async with sim.client() as client:
         result = await client.bulk.warrants([*symbols, "NOPE", "A/B C", "..", ""], batch_size=10)
-    assert list(result.found) == symbols
-    assert result.missing == ["NOPE", "A/B C"]
-    assert set(result.failed) == {"..", ""}
+    assert (list(result.found), result.missing, set(result.failed)) == (symbols, ["NOPE", "A/B C"], {"..", ""})
     assert len(requests_of(sim, "instruments.warrant")) == len(symbols) + 2
 
 
@@ -93,8 +90,7 @@ async def test_chains_dividends_and_earnings_by_symbol() -> None:
     async with sim.client() as client:
         fetch = client.bulk.futures_option_chains(["ES", "XX", "CL"])
         chains = {code: chain async for code, chain in fetch}
-    assert set(chains) == {"ES", "CL"}
-    assert len(chains["ES"]) == 500
+    assert (set(chains), len(chains["ES"])) == ({"ES", "CL"}, 500)
     assert fetch.missing == ["XX"]
     sim = simulator()
     start, end = date(2024, 1, 1), date(2024, 12, 31)
@@ -209,16 +205,7 @@ async def test_market_data_splits_a_batch_by_type_and_takes_a_hundred_over_all()
         "include-instrument": ["true"],
     }
     assert second["equity"][0].split(",") == more[94:]
-    assert list(result.found) == [*symbols[:-1], *more]
-    assert result.missing == ["NOPE/USD"]
-
-
-async def test_market_metrics_in_the_sandbox_end_the_fetch() -> None:
-    sim = simulator()
-    async with sim.client() as client:
-        with pytest.raises(errors.ConfigurationError, match="sandbox"):
-            await client.bulk.market_metrics(["AAPL"])
-    assert asked(sim) == []
+    assert (list(result.found), result.missing) == ([*symbols[:-1], *more], ["NOPE/USD"])
 
 
 async def test_names_of_fetches_hold_all_that_their_values_depend_on() -> None:
@@ -266,6 +253,8 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 async def test_invalid_arguments_raise_before_anything_is_sent() -> None:
     sim = simulator()
     async with sim.client() as client:
+        with pytest.raises(errors.ConfigurationError, match="sandbox"):
+            await client.bulk.market_metrics(["AAPL"])
         for name, arguments, options in WRONG:
             with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError)):
                 await getattr(client.bulk, name)(*arguments, **options)
@@ -303,7 +292,9 @@ def test_split_range_gives_the_fewest_parts_of_a_valid_range() -> None:
         (date(2026, 7, 1), date(2026, 12, 31)),
     ]
     for end, months in ((date(2025, 12, 31), 9), (date(2026, 1, 2), 0)):
-        with pytest.raises((InvalidRequestError, ConfigurationError), match=r"must not be before|at least 1"):
+        with pytest.raises(
+            (errors.InvalidRequestError, errors.ConfigurationError), match=r"must not be before|at least 1"
+        ):
             split_range(date(2026, 1, 1), end, months=months)
 
 
@@ -312,8 +303,7 @@ def test_split_range_covers_every_day_once_within_the_span(start: date, days: in
     end = start + timedelta(days=min(days, (date.max - start).days))
     parts = split_range(start, end, months=months)
 
-    assert parts[0][0] == start
-    assert parts[-1][1] == end
+    assert (parts[0][0], parts[-1][1]) == (start, end)
     for (_, before), (after, _) in pairwise(parts):
         assert after == before + timedelta(days=1)
     assert all(first <= last < add_months(first, months) or last == date.max for first, last in parts)

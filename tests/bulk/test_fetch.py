@@ -79,11 +79,9 @@ async def test_await_batches_run_concurrently_and_keep_the_input_order() -> None
     fetch = BulkFetch(keys(95), service.fetch, concurrency=4, batch_size=10)
     result = await fetch
 
-    assert list(result.found) == [key for key in keys(95) if key not in unknown]
-    assert result.found["K7"] == "k7"
+    assert (list(result.found), result.found["K7"]) == ([key for key in keys(95) if key not in unknown], "k7")
     assert (result.missing, sorted(fetch.missing), result.failed) == (unknown, sorted(unknown), {})
-    assert len(service.batches) == 10
-    assert service.max_in_flight == 4
+    assert (len(service.batches), service.max_in_flight) == (10, 4)
     assert asyncio.get_running_loop().time() < 10
 
 
@@ -226,8 +224,7 @@ DENIED = errors.PermissionDeniedError("not permitted", status=403)
 async def test_any_number_of_failures_beside_successes_is_of_their_keys() -> None:
     service = Service(poison=["K3"], error=lambda *_: DENIED)
     result = await BulkFetch(keys(10), service.fetch, concurrency=2, batch_size=4)
-    assert result.failed == {"K3": DENIED}
-    assert len(result.found) == 9
+    assert (result.failed, len(result.found)) == ({"K3": DENIED}, 9)
     denied = keys(2 * MAX_CONSECUTIVE_AMBIGUOUS)
     service = Service(poison=denied, error=lambda *_: DENIED)
     result = await BulkFetch(["first", *denied], service.fetch, concurrency=1, batch_size=1)

@@ -209,7 +209,6 @@ async def test_invalid_arguments_are_refused_before_anything_is_sent(tmp_path: P
 
 
 def partition(folder: Path, day: str, rows: Mapping[str, list[Any]], **manifest: Any) -> Path:
-    """Write a partition of the rows of each list and chain."""
     folder.mkdir(exist_ok=True)
     target = folder / f"day={day}"
     with Checkpoint(folder / ".rows") as checkpoint:

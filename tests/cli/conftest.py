@@ -2,19 +2,77 @@
 
 import contextlib
 import functools
+import io
+import json
+import os
+import re
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import Any, Protocol
 
 import pytest
 import typer.testing
 from typer.main import get_command
+from typer.testing import CliRunner, Result
 
 from brokerage_async import Client, cli
 from brokerage_async.cli import screen
+from brokerage_async.cli.app import app
 from brokerage_async.cli.service import Service
 from brokerage_async.simulator import Simulator
 
-from .commands import SMALL, ConnectTo
+SMALL: Any = {"equities": 50, "equity_options": 10, "chain_rows": 10}
+"""Sizes of a simulator that starts quickly."""
+
+ORDER = {
+    "order-type": "Limit", "time-in-force": "Day", "price": "10", "price-effect": "Debit",
+    "legs": [{"action": "Buy to Open", "instrument-type": "Equity", "quantity": "1", "symbol": "AAPL"}],
+}  # fmt: skip
+"""An order as JSON."""
+
+MAIN = "\nfrom brokerage_async.cli import main\nmain()"
+"""Program of the console script."""
+
+
+class ConnectTo(Protocol):
+    def __call__(
+        self, make: Callable[[], Client], prepare: Callable[[Client], Awaitable[object]] | None = None
+    ) -> None: ...
+
+
+def run(program: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a program with the arguments of a command, in a separate process."""
+    source = f"import sys; sys.argv = ['brokerage-async', *{arguments!r}]\n{program}"
+    return subprocess.run(
+        [sys.executable, "-c", source],
+        env=os.environ | environment, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+def invoke(*arguments: str, code: int = 0, width: int = 80, **options: Any) -> Result:
+    """Run a command that is to end with an exit code, on a terminal of a width."""
+    result = CliRunner().invoke(app, arguments, env={"COLUMNS": str(width)}, **options)
+    assert result.exit_code == code, (arguments, result.output, result.exception)
+    tables = re.findall(r"^(?:[┏┃┡│└]|No room for).*", result.stdout, re.MULTILINE)
+    assert max(map(len, tables), default=0) <= width, result.stdout
+    return result
+
+
+def parsed(*arguments: str, **options: Any) -> Any:
+    return json.loads(invoke(*arguments, "--json", **options).stdout)
+
+
+def printed(thing: object, width: int = 160, *, terminal: bool = False) -> str:
+    """Return what a console of a width prints of a thing, without colours."""
+    console = screen.PlainConsole(file=io.StringIO(), force_terminal=terminal, width=width, color_system=None)
+    console.print(thing)
+    return str(console.file.getvalue())  # type: ignore[attr-defined]  # it is the one above
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("│").split("│")]
 
 
 @pytest.fixture(autouse=True, scope="session")

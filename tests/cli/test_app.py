@@ -19,19 +19,9 @@ from brokerage_async.cli.completion import SCRIPTS, VARIABLE, complete
 from brokerage_async.cli.fetch import METHODS
 from tests.documents import PAGES
 from tests.schema.bundle import SOURCE
+from tests.tables import lacks
 
-from .commands import invoke, lacks
-
-MAIN = "\nfrom brokerage_async.cli import main\nmain()"
-
-
-def run(program: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a program with the arguments of a command, in a separate process."""
-    source = f"import sys; sys.argv = ['brokerage-async', *{arguments!r}]\n{program}"
-    return subprocess.run(
-        [sys.executable, "-c", source],
-        env=os.environ | environment, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+from .conftest import MAIN, invoke, run
 
 
 def test_help_names_every_command() -> None:
@@ -126,11 +116,6 @@ def test_start_without_the_extra_names_what_to_install_and_hides_no_other_missin
     assert "pip install" not in done.stderr
 
 
-def test_module_runs_like_the_script() -> None:
-    result = run("import runpy; runpy.run_module('brokerage_async', run_name='__main__')", "--version")
-    assert result.stdout.strip() == f"brokerage-async {__version__}"
-
-
 def test_place_ascii_terminal_does_not_end_it_half_way() -> None:
     order = ["orders", "place", "buy-to-open", "AAPL", "1", "--market", "--yes", "--allow-warnings", "--simulator"]
     result = run(MAIN, *order, PYTHONIOENCODING="ascii")
@@ -157,9 +142,9 @@ def test_start_prepares_streams_logging_and_tracebacks() -> None:
     assert unknown == "?"
     done = run(f"import io\nsys.stdout = io.StringIO(){MAIN}", "--version")
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_start_unexpected_exception_of_a_command_cannot_control_the_terminal() -> None:
+    result = run("import runpy; runpy.run_module('brokerage_async', run_name='__main__')", "--version")
+    assert result.stdout.strip() == f"brokerage-async {__version__}"
+    # An unexpected exception of a command cannot control the terminal.
     program = (
         "import brokerage_async.cli.completion as completion\n"
         "class Broken:\n"

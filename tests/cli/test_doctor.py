@@ -1,4 +1,4 @@
-"""``brokerage-async doctor``: a machine that is ready, and misconfigurations, each of them named."""
+"""``brokerage-async doctor`` on a machine that is ready and on others; the service that a command takes."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ from collections.abc import AsyncIterator
 from email.utils import formatdate
 from pathlib import Path
 from ssl import PROTOCOL_TLS_SERVER, SSLContext
+from typing import Any
 
 import pytest
 import trustme
 import typer
 
 from brokerage_async.cli.doctor import CHECKS, doctor, examine
-from brokerage_async.cli.service import KNOWN
+from brokerage_async.cli.service import KNOWN, check_environment, connect
+from brokerage_async.config import settings_from_env
+from brokerage_async.errors import ConfigurationError
 from brokerage_async.journal import EntryKey, SqliteJournal
 from brokerage_async.simulator import Simulator
 from tests.raw_server import RawServer, answer
 
-from .commands import SMALL
+from .conftest import SMALL
 
 CLOSED = "127.0.0.1:1"
 UNAUTHORIZED = b'{"error": {"code": "token_invalid", "message": "no token"}}'
@@ -140,3 +143,77 @@ async def test_engine_that_a_fleet_cannot_use_is_named(simulator: Simulator, mon
         finding = (await examine())["Redis"]
     assert finding.state == "mend"
     assert "or a Sentinel, in whose place the primary belongs" in finding.found
+
+
+REQUIRED = ("BROKERAGE_BASE_URL", "BROKERAGE_CLIENT_SECRET", "BROKERAGE_REFRESH_TOKEN")
+
+
+@pytest.fixture
+def complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in REQUIRED:
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+
+
+@pytest.mark.usefixtures("complete")
+async def test_connect_uses_the_service_of_the_environment_or_simulates_when_asked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with connect(simulated=False) as service:
+        assert str(service) == "sandbox at http://127.0.0.1:9"
+        assert service.simulator is None
+        with pytest.raises(ConfigurationError, match="--account, or set BROKERAGE_ACCOUNT"):
+            service.account(None)
+        monkeypatch.setenv("BROKERAGE_ACCOUNT", "REAL")
+        assert service.account(None) == "REAL"
+    assert capsys.readouterr() == ("", "")
+    async with connect(simulated=True) as service:
+        assert str(service) == f"the simulator at {service.simulator.base_url}"
+        assert await service.client.watchlists.list() is not None
+        assert (service.account(None), service.account("X")) == (service.simulator.account_numbers[0], "X")
+    output, errors = capsys.readouterr()
+    assert output == ""
+    assert "SIMULATED: an embedded simulator answers" in errors
+
+
+@pytest.mark.usefixtures("complete")
+def test_check_environment_refuses_misspelt_variables_and_warns_of_unknown_ones(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = {
+        "BROKERAGE_BASEURL": "BROKERAGE_BASE_URL",
+        "BROKERAGE_ENVIROMENT": "BROKERAGE_ENVIRONMENT",
+        "BROKERAGE_JOURNL": "BROKERAGE_JOURNAL",
+        "BROKERAGE_ACCOUNTS": "BROKERAGE_ACCOUNT",
+        "brokerage_account": "BROKERAGE_ACCOUNT",
+        "BROKERGE_ACCOUNT": "BROKERAGE_ACCOUNT",
+    }
+    for name, meant in table.items():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(name, "s3cret")
+            with pytest.raises(ConfigurationError) as caught:
+                check_environment()
+        assert f"{name}: unknown variable, probably a typing error for {meant}" in str(caught.value)
+        assert "s3cret" not in str(caught.value)
+    for name in KNOWN:
+        monkeypatch.setenv(name, "x")
+    check_environment()
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setenv("BROKERAGE_ZZ", "s3cret")
+    check_environment()
+    assert capsys.readouterr().err == "BROKERAGE_ZZ: unknown variable, without effect\n"
+
+
+def test_known_variables_are_those_that_configure_a_client() -> None:
+    read: set[str] = set()
+
+    class Recording(dict[str, str]):
+        def get(self, name: str, default: Any = None) -> Any:
+            read.add(name)
+            return super().get(name, default)
+
+    settings_from_env(Recording(dict.fromkeys(REQUIRED, "https://a.example")))
+    assert read <= set(KNOWN)
+    assert set(KNOWN) - read == {
+        "BROKERAGE_ACCOUNT", "BROKERAGE_JOURNAL", "BROKERAGE_CONTROL_URL", "BROKERAGE_CONTROL_TOKEN",
+        "BROKERAGE_REDIRECT_URI",
+    }  # fmt: skip

@@ -16,8 +16,9 @@ from brokerage_async.bulk.to_file import FORMATS
 from brokerage_async.cli import fetch as command
 from brokerage_async.cli.fetch import METHODS
 from brokerage_async.simulator import Simulator
+from tests.tables import lacks
 
-from .commands import invoke, lacks
+from .conftest import invoke
 
 SYMBOLS = ["AAPL", "SPY", "NOPE", "AMZN", "MSFT", "AAPL", "", "NVDA"]
 FOUND = ["AAPL", "SPY", "AMZN", "MSFT", "NVDA"]
@@ -50,8 +51,7 @@ def test_fetch_to_json_lines_csv_and_parquet(folder: Any) -> None:
     result = fetch("equities", "--symbols", "symbols", "--out", "out.jsonl", "--batch-size", "2")
     assert keys_of(folder / "out.jsonl") == FOUND
     first = rows_of(folder / "out.jsonl")[0]
-    assert list(first)[:2] == ["key", "active"]
-    assert first["borrow-rate"] == "0.0"
+    assert (list(first)[:2], first["borrow-rate"]) == (["key", "active"], "0.0")
     assert lacks(result.stderr, "5 of 6 symbols found", "unknown to the service: NOPE") == []
     assert names_in(folder) == ["out.jsonl", "symbols"]
     fetch("dividends", "--symbols", "-", "--out", "out.csv", stdin="AAPL\nMSFT\n")
@@ -87,8 +87,10 @@ def test_every_kind_has_another_fetch() -> None:
     assert "futures(only_active_futures=False) of " in names
 
 
-def test_fetch_impossible_arguments_are_refused_at_once(folder: Any) -> None:
+def test_fetch_impossible_arguments_are_refused_at_once(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     table = {
+        ("equities", "out.parquet"): "pip install",
         ("equities", "out.txt"): "must end in",
         ("equities", "out.csv", "--symbols", "nowhere"): "No such file",
         ("earnings", "out.csv"): "earnings need their first day",
@@ -99,12 +101,6 @@ def test_fetch_impossible_arguments_are_refused_at_once(folder: Any) -> None:
     for (kind, out, *rest), message in table.items():
         assert message in fetch(kind, "--symbols", "symbols", "--out", out, *rest, code=2).output
     assert [path.name for path in folder.iterdir()] == ["symbols"]
-
-
-def test_fetch_parquet_without_pyarrow_names_what_to_install(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    output = fetch("equities", "--symbols", "symbols", "--out", "out.parquet", code=2).output
-    assert "pip install" in output
 
 
 def test_fetch_universe_and_the_difference_of_two(folder: Any) -> None:
@@ -129,13 +125,16 @@ def break_dividends(monkeypatch: pytest.MonkeyPatch, symbol: str) -> None:
     monkeypatch.setattr(Simulator, "__init__", with_fault)
 
 
-def test_fetch_run_again_continues_where_it_stopped(folder: Any) -> None:
+def test_fetch_run_again_continues_where_it_stopped_and_mixes_in_no_other_kind(folder: Any) -> None:
     with pytest.MonkeyPatch.context() as broken:
         break_dividends(broken, "MSFT")
         result = fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl", code=1)
     advice = "out.jsonl was not written: run the same command again to retry"
     assert lacks(result.stderr, "failed: MSFT", advice) == []
     assert names_in(folder) == ["out.jsonl.partial", "symbols"]
+    result = fetch("equities", "--symbols", "symbols", "--out", "out.jsonl", code=1)
+    difference = "fetch 'dividends() of the simulator' instead of 'equities() of the simulator'"
+    assert lacks(result.stderr, difference, "--restart") == []
 
     result = fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl")
     assert "continued: 5 symbols came from an interrupted run" in result.stderr
@@ -151,12 +150,9 @@ def test_fetch_skip_failed_omits_symbols_that_failed(folder: Any, monkeypatch: p
     assert names_in(folder) == ["out.jsonl", "symbols"]
 
 
-def test_fetch_another_kind_is_not_mixed_in(folder: Any) -> None:
+def test_fetch_restart_drops_what_another_kind_left(folder: Any) -> None:
     with pytest.MonkeyPatch.context() as broken:
         break_dividends(broken, "MSFT")
         fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl", code=1)
-    result = fetch("equities", "--symbols", "symbols", "--out", "out.jsonl", code=1)
-    difference = "fetch 'dividends() of the simulator' instead of 'equities() of the simulator'"
-    assert lacks(result.stderr, difference, "--restart") == []
     fetch("equities", "--symbols", "symbols", "--out", "out.jsonl", "--restart")
     assert keys_of(folder / "out.jsonl") == FOUND

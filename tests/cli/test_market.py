@@ -10,8 +10,9 @@ from brokerage_async.cli.accounts import figures, position_row
 from brokerage_async.cli.market import price_of, quote_row
 from brokerage_async.models import AccountBalance, MarketDataSnapshot, Position, PriceEffect, QuantityDirection
 from brokerage_async.simulator import Simulator
+from tests.tables import lacks
 
-from .commands import SMALL, ConnectTo, cells, invoke, lacks, parsed
+from .conftest import SMALL, ConnectTo, cells, invoke, parsed
 
 
 @pytest.fixture(scope="module")

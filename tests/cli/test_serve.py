@@ -1,4 +1,4 @@
-"""`brokerage-async simulator` serves, prints how to be reached, ends on Ctrl-C, and is steered by `ctl`."""
+"""`brokerage-async simulator` serves, ends on Ctrl-C, and is steered by `ctl`. `demo` runs on one, or on a service."""
 
 import json
 import os
@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -21,18 +22,13 @@ import typer
 from brokerage_async.cli.console import INTERRUPTED
 from brokerage_async.cli.serve import request_of, steer
 from brokerage_async.errors import ConfigurationError
+from brokerage_async.simulator import Simulator
+from tests.processes import run_program
+from tests.tables import lacks
 
-from .commands import invoke
+from .conftest import MAIN, invoke, run
 
 WINDOWS = sys.platform == "win32"
-
-
-def console(settings: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run another command with these variables."""
-    return subprocess.run(
-        [sys.executable, "-m", "brokerage_async", *arguments],
-        env=os.environ | settings, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
 
 
 @contextmanager
@@ -59,13 +55,12 @@ def test_simulator_prints_all_that_another_process_needs_and_starts_when_it_is_t
     given = ("--environment", "production", "--seed", "3", "--start", "2031-07-07T10:30-04:00")
     with serving(*given) as (lines, settings):
         assert len(settings) == 12
-        assert settings["BROKERAGE_ACCOUNT"] in lines[-1]
-        assert "2031-07-07 14:30Z" in lines[-1]
+        assert lacks(lines[-1], settings["BROKERAGE_ACCOUNT"], "2031-07-07 14:30Z") == []
         with pytest.raises(urllib.error.HTTPError) as caught:
             urllib.request.urlopen(settings["BROKERAGE_BASE_URL"] + "/watchlists")
         with caught.value as answer:
             sent = parsedate_to_datetime(answer.headers["Date"])
-        call = console(settings, "call", "backtests.list")
+        call = run(MAIN, "call", "backtests.list", **settings)
         assert call.returncode == 0, call.stderr
         assert call.stdout.lstrip().startswith("[")
     assert timedelta() <= sent - datetime(2031, 7, 7, 14, 30, tzinfo=UTC) < timedelta(seconds=30)
@@ -79,16 +74,9 @@ def test_simulator_live_has_the_instruments_of_the_service_that_is_named() -> No
     ):
         assert lines[0] == f"# prices and instruments of {service['BROKERAGE_BASE_URL']}; orders stay here\n"
         assert settings["BROKERAGE_BASE_URL"] != service["BROKERAGE_BASE_URL"]
-        call = console(settings, "call", "instruments.equity", "--symbol", "KO")
+        call = run(MAIN, "call", "instruments.equity", "--symbol", "KO", **settings)
         assert call.returncode == 0, call.stderr
         assert json.loads(call.stdout)["symbol"] == "KO"
-
-
-def test_simulator_live_needs_a_service_and_its_pace(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith("BROKERAGE_")]:
-        monkeypatch.delenv(name)
-    for given, told in ((["--live"], "BROKERAGE_"), (["--live", "--speed", "2"], "--speed must be 1")):
-        assert told in invoke("simulator", *given, code=1).output
 
 
 @pytest.fixture
@@ -127,6 +115,8 @@ def test_simulator_impossible_options_are_refused() -> None:
         *(("--environment", "staging", 2, known) for known in ("sandbox", "production")),
         ("--start", "1960-01-01T00:00Z", 1, "ConfigurationError: start must be in the years 1972 to 2190, got 1960-01"),
         ("--fault", "nonsense", 1, "ConfigurationError"),
+        ("--live", "--live", 1, "BROKERAGE_"),  # no service is named
+        ("--live", "--speed=2", 1, "--speed must be 1"),
     ]
     said = [(invoke("simulator", option, wrong, code=code).output, told) for option, wrong, code, told in table]
     assert [pair for pair in said if pair[1] not in " ".join(pair[0].split())] == []
@@ -144,7 +134,7 @@ def test_simulator_address_that_is_taken_is_one_message() -> None:
 def test_ctl_steers_a_running_simulator(monkeypatch: pytest.MonkeyPatch) -> None:
     ctl = ("simulator", "ctl")
     with serving("--speed", "0", "--fault", "GET /watchlists$ status(503)") as (_, settings):
-        changed = console(settings, *ctl, "set-price", "symbol=AAPL", "price=150.25")
+        changed = run(MAIN, *ctl, "set-price", "symbol=AAPL", "price=150.25", **settings)
         assert json.loads(changed.stdout)["last"] == "150.25", changed.stderr
         for name, value in settings.items():
             monkeypatch.setenv(name, value)
@@ -191,3 +181,32 @@ def test_steer_calls_only_a_loopback_simulator_that_answers(monkeypatch: pytest.
         monkeypatch.setenv("BROKERAGE_CONTROL_URL", address)
         with pytest.raises(ConfigurationError, match=message):
             steer("state", [])
+
+
+def test_demo_ends_with_a_filled_order_and_its_tables() -> None:
+    output = invoke("demo").stdout
+    expected = ("all equities", "10,000", "futures option chain", "20,000", "buying power after", "Filled", "fees")
+    assert lacks(output, *expected) == []
+
+
+async def test_demo_on_a_service_runs_only_the_reading_parts() -> None:
+    async with Simulator() as brokerage:
+        code, output = await run_program("-m", "brokerage_async", "demo", env=brokerage.environ)
+        assert (code, "No order was sent" in output) == (0, True), output
+        assert all(record.method == "GET" or record.operation == "oauth.token" for record in brokerage.ledger.requests)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
+def test_demo_ctrl_c_leaves_cleanly() -> None:
+    program = subprocess.Popen(
+        [sys.executable, "-u", "-X", "dev", "-W", "error", "-m", "brokerage_async", "demo"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    program.stdout.readline()  # the simulator is up
+    time.sleep(0.1)
+    program.send_signal(signal.SIGINT)
+    _, errors = program.communicate(timeout=30)
+    assert program.returncode == INTERRUPTED
+    assert "interrupted" in errors
+    assert "Traceback" not in errors
+    assert "ResourceWarning" not in errors

@@ -25,8 +25,9 @@ from brokerage_async.simulator import Simulator
 from brokerage_async.stream import AccountEvent, Gap, Snapshot, UnknownEvent
 from brokerage_async.watch import Watch
 from brokerage_async.watch.diff import Change
+from tests.tables import lacks
 
-from .commands import SMALL, ConnectTo, invoke, lacks
+from .conftest import SMALL, ConnectTo, invoke
 
 LEG = NewOrderLeg(instrument_type="Equity", symbol="AAPL", action="Buy to Open", quantity=Decimal(5))
 ORDER = NewOrder(order_type="Market", time_in_force="Day", legs=(LEG,))
@@ -63,8 +64,7 @@ def test_watch_json_is_a_line_for_each_change(service: Simulator) -> None:
     assert first["kind"] == "added"
     assert first["before"] is None
     assert first["after"]["legs"][0]["symbol"] == "AAPL"
-    assert second["kind"] == "changed"
-    assert second["key"] == first["key"]
+    assert (second["kind"], second["key"]) == ("changed", first["key"])
     assert datetime.fromisoformat(second["at"]) >= datetime.fromisoformat(first["at"])
     assert "status" in second["fields"]
     assert second["before"] == first["after"]

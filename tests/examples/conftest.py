@@ -26,7 +26,6 @@ class Stage:
         monkeypatch.setenv("BROKERAGE_ACCOUNT", self.account)
 
     def load(self, name: str) -> ModuleType:
-        """Import an example by name, as a fresh module."""
         specification = importlib.util.spec_from_file_location(f"example_{name}", FOLDER / f"{name}.py")
         module = importlib.util.module_from_spec(specification)
         specification.loader.exec_module(module)

@@ -1,11 +1,15 @@
 """The folder of examples: programs short enough to copy, listed where users look, and tried on a simulator."""
 
+from __future__ import annotations
+
 import ast
 import asyncio
 import contextlib
 import io
 import json
 import re
+import runpy
+import socket
 from collections.abc import AsyncIterator
 from decimal import Decimal
 from email.message import EmailMessage
@@ -19,22 +23,22 @@ from rich.console import Console
 from brokerage_async import models
 from brokerage_async.chains import OptionChain
 from brokerage_async.errors import InvalidRequestError
+from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit, market, sell_to_open
-from tests.tables import for_each
+from tests.browser import chromium
+from tests.processes import run_program
+from tests.tables import for_each, lacks
+from tests.trading import SMALL
 
 from .conftest import FOLDER, Stage
 
 PROGRAMS = sorted(FOLDER.glob("*.py"))
 
 
-def test_there_are_twelve_examples_and_a_test_of_each() -> None:
-    assert len(PROGRAMS) == 12
-    tests = "".join(path.read_text("utf-8") for path in Path(__file__).parent.glob("test_*.py"))
-    assert [path.stem for path in PROGRAMS if f'"{path.stem}' not in tests] == []
-
-
 @for_each("path", PROGRAMS)
-def test_example_is_short_says_how_to_run_it_and_is_listed(path: Path) -> None:
+def test_example_is_short_says_how_to_run_it_is_listed_and_has_a_test(path: Path) -> None:
+    assert len(PROGRAMS) == 12
+    assert f'"{path.stem}' in Path(__file__).read_text("utf-8")
     source = path.read_text("utf-8")
     name = path.name
     longest = 170 if name == "lumibot_broker.py" else 120  # its base class demands 16 methods
@@ -46,7 +50,7 @@ def test_example_is_short_says_how_to_run_it_and_is_listed(path: Path) -> None:
 TRADE = ["AAPL", "10", "200.50", "trade-1"]
 
 
-async def test_bracket_is_placed_once_and_followed_to_its_end(stage: Stage) -> None:
+async def test_bracket_is_placed_once_under_its_name_and_followed_to_its_end(stage: Stage) -> None:
     program = stage.load("bracket_bot")
     stage.patch.setattr(program, "PAUSE", 0.01)
     stage.simulator.set_price("AAPL", "200")
@@ -65,16 +69,7 @@ async def test_bracket_is_placed_once_and_followed_to_its_end(stage: Stage) -> N
             await asyncio.sleep(0.02)
     await again
     shown = stage.shown()
-    assert "placed" in shown
-    assert "profit Filled" in shown
-    assert "loss Cancelled" in shown
-    assert len(stage.orders()) == 3
-
-
-async def test_other_prices_under_the_same_name_are_refused(stage: Stage) -> None:
-    program = stage.load("bracket_bot")
-    stage.patch.setattr(program, "follow", lambda *_: asyncio.sleep(0))
-    await program.main(TRADE)
+    assert lacks(shown, "placed", "profit Filled", "loss Cancelled") == []
     with pytest.raises(InvalidRequestError, match="another order"):
         await program.main(["AAPL", "10", "201.00", "trade-1"])
     assert len(stage.orders()) == 3
@@ -106,17 +101,13 @@ async def test_report_of_a_day(stage: Stage) -> None:
     await stage.load("end_of_day").main()
     shown = stage.shown()
     assert shown.startswith(f"# Account {stage.account}, 2026-06-10\n")
-    assert "| AAPL | 4 |" in shown
-    assert "| Filled | 1 |" in shown
-    assert "| Live | 1 |" in shown
-    assert "| Trade | -" in shown
+    assert lacks(shown, "| AAPL | 4 |", "| Filled | 1 |", "| Live | 1 |", "| Trade | -") == []
 
 
-SYMBOLS = "AAPL\nMSFT\n\nNO.SUCH\n"
-
-
-async def test_files_of_the_day_are_written_once(stage: Stage, tmp_path: Path) -> None:
-    (tmp_path / "symbols.txt").write_text(SYMBOLS)
+async def test_files_of_the_day_are_written_once_and_a_failure_is_reported_and_made_up_for(
+    stage: Stage, tmp_path: Path
+) -> None:
+    (tmp_path / "symbols.txt").write_text("AAPL\nMSFT\n\nNO.SUCH\n")
     program = stage.load("nightly_fetch")
     assert await program.main(["symbols.txt", "data"]) == 0
     files = sorted(path.name for path in (tmp_path / "data").iterdir())
@@ -126,37 +117,29 @@ async def test_files_of_the_day_are_written_once(stage: Stage, tmp_path: Path) -
     assert await program.main(["symbols.txt", "data"]) == 0
     assert stage.shown().count("complete already") == 3
     assert len(stage.simulator.ledger.requests) - requests <= 2  # a token, and the time
-
-
-async def test_failure_is_reported_and_the_next_run_goes_on(stage: Stage, tmp_path: Path) -> None:
-    (tmp_path / "symbols.txt").write_text(SYMBOLS)
-    program = stage.load("nightly_fetch")
     stage.simulator.faults.add("GET", "/market-metrics/.*/dividends/MSFT", "status(403)", times=1)
-    assert await program.main(["symbols.txt", "data"]) == 1
-    assert not (tmp_path / "data" / "dividends-2026-06-10.csv").exists()
+    assert await program.main(["symbols.txt", "again"]) == 1
+    assert not (tmp_path / "again" / "dividends-2026-06-10.csv").exists()
     assert "1 of" in stage.complaints()
-    assert await program.main(["symbols.txt", "data"]) == 0
-    assert (tmp_path / "data" / "dividends-2026-06-10.csv").exists()
-
-
-async def sell_a_put(stage: Stage) -> str:
-    async with stage.simulator.client() as client:
-        chain = OptionChain.of(await client.option_chains.nested("AAPL"))
-        symbol = chain.expirations[0].strike(near=stage.simulator.price("AAPL")).put
-        await client.orders.submit(stage.account, market(sell_to_open(symbol, 2)))
-    stage.simulator.clock.advance(60)
-    stage.simulator.settle()
-    return symbol
+    assert await program.main(["symbols.txt", "again"]) == 0
+    assert (tmp_path / "again" / "dividends-2026-06-10.csv").exists()
 
 
 async def test_roll_is_shown_first_and_sent_when_asked(stage: Stage) -> None:
-    old = await sell_a_put(stage)
     program = stage.load("roll_option")
+    with pytest.raises(SystemExit, match="no short option on AAPL"):
+        await program.main(["AAPL", "--send"])
+    assert not stage.orders()
+    async with stage.simulator.client() as client:
+        chain = OptionChain.of(await client.option_chains.nested("AAPL"))
+        old = chain.expirations[0].strike(near=stage.simulator.price("AAPL")).put
+        await client.orders.submit(stage.account, market(sell_to_open(old, 2)))
+    stage.simulator.clock.advance(60)
+    stage.simulator.settle()
     before = len(stage.orders())
     await program.main(["AAPL"])
     shown = stage.shown()
-    assert f"Buy to Close 2 {old}" in shown
-    assert "change in buying power" in shown
+    assert lacks(shown, f"Buy to Close 2 {old}", "change in buying power") == []
     assert len(stage.orders()) == before
     await program.main(["AAPL", "--send"])
     async with stage.simulator.client() as client:
@@ -169,12 +152,6 @@ async def test_roll_is_shown_first_and_sent_when_asked(stage: Stage) -> None:
     assert symbols[0] < symbols[1]  # a later day
 
 
-async def test_roll_without_a_short_option_stops(stage: Stage) -> None:
-    with pytest.raises(SystemExit, match="no short option on AAPL"):
-        await stage.load("roll_option").main(["AAPL", "--send"])
-    assert not stage.orders()
-
-
 Browser = TestClient[Any, Any]
 
 
@@ -184,15 +161,14 @@ async def browser(stage: Stage) -> AsyncIterator[Browser]:
         yield client
 
 
-async def test_prices_are_strings_and_unknown_symbols_404(browser: Browser) -> None:
+async def test_web_application_answers_and_turns_errors_into_statuses_without_messages(
+    stage: Stage, browser: Browser
+) -> None:
     async with browser.get("/prices/AAPL") as answer:
         assert answer.status == 200
         assert float((await answer.json())["mark"]) > 0
     async with browser.get("/prices/NO.SUCH") as answer:
         assert answer.status == 404
-
-
-async def test_positions_and_previews(stage: Stage, browser: Browser) -> None:
     async with browser.get("/positions") as answer:
         assert isinstance(await answer.json(), list)
     order = {"symbol": "AAPL", "quantity": "10", "price": "187.50"}
@@ -200,9 +176,6 @@ async def test_positions_and_previews(stage: Stage, browser: Browser) -> None:
         assert answer.status == 200
         assert "change-in-buying-power" in await answer.json()
     assert not stage.orders()
-
-
-async def test_errors_become_statuses_without_messages(stage: Stage, browser: Browser) -> None:
     async with browser.post("/previews", json={"symbol": "AAPL", "quantity": "-1", "price": "1"}) as answer:
         assert answer.status == 400
         assert await answer.json() == {"error": "InvalidRequestError"}
@@ -276,8 +249,7 @@ async def test_board_shows_orders_positions_and_buying_power_and_goes_on_after_a
     await asyncio.sleep(20)
     assert "Last failure: positions.list" in shown()
     await running
-    assert "Buy to Open 3 AAPL" in board
-    assert "Filled" in board
+    assert lacks(board, "Buy to Open 3 AAPL", "Filled") == []
     assert re.search(r"^Buying power: [\d.]+ USD$", board, re.MULTILINE)
     assert "Last failure" not in board
 
@@ -341,3 +313,58 @@ async def test_universe_changes_are_told_the_second_night(stage: Stage, tmp_path
     stage.simulator.clock.advance(86_400)
     assert await program.main(["universe", "AAPL"]) == 1
     assert "AAPL: " in stage.complaints()
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(chromium.MISSING is not None, reason=chromium.MISSING or "")
+async def test_two_customers_see_their_own_orders(monkeypatch: pytest.MonkeyPatch) -> None:
+    uvicorn = pytest.importorskip("uvicorn", reason="needs uvicorn and fastapi: `nox -s browser` installs them")
+    pytest.importorskip("fastapi", reason="needs uvicorn and fastapi: `nox -s browser` installs them")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        home = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        async with (
+            Simulator(customers=2, redirect_uris=[f"{home}/callback"], **SMALL) as simulator,
+            chromium.browser() as started,
+        ):
+            for name, value in simulator.environ.items():
+                monkeypatch.setenv(name, value)
+            for number, price in enumerate(("101", "102")):
+                async with simulator.client(number) as client:
+                    account = simulator.customers[number].account_numbers[0]
+                    await client.orders.submit(account, limit(buy_to_open("AAPL", 1), price=price))
+            application: Any = runpy.run_path(str(FOLDER / "several_customers.py"))["app"]
+            server = uvicorn.Server(uvicorn.Config(application, log_level="warning", lifespan="on"))
+            serving = asyncio.create_task(server.serve([listening]))
+            try:
+                seen = []
+                for customer in simulator.customers:
+                    page = await (await started.new_context()).new_page()
+                    await page.goto(home)
+                    assert [each.username for each in simulator.customers] == await page.locator("a").all_inner_texts()
+                    await page.get_by_text(customer.username).click()
+                    await page.wait_for_url(f"{home}/orders")
+                    orders = json.loads(await page.locator("body").inner_text())
+                    seen.append([(each["account-number"], Decimal(str(each.get("price", 0)))) for each in orders])
+                    stranger = await (await started.new_context()).new_page()
+                    forged = await stranger.goto(f"{home}/callback?code=stolen&state=guessed")
+                    assert forged.status == 403
+            finally:
+                server.should_exit = True
+                await serving
+    (first, second) = simulator.customers
+    assert (first.account_numbers[0], Decimal(101)) in seen[0]
+    assert {account for account, _ in seen[0]} <= set(first.account_numbers)
+    assert seen[1] == [(second.account_numbers[0], Decimal(102))]
+
+
+@pytest.mark.slow
+async def test_lumibot_strategy_buys_and_sells_shares_through_the_journal(tmp_path: Path) -> None:
+    pytest.importorskip("lumibot", reason="needs lumibot: `nox -s lumibot` installs it")
+    async with Simulator(environment="production", equities=50) as sim:
+        environ = sim.environ | {"BROKERAGE_ACCOUNT": sim.account_numbers[0]}
+        code, output = await run_program(FOLDER / "lumibot_broker.py", cwd=tmp_path, env=environ, seconds=170)
+        orders = sim.ledger.orders(account_number=sim.account_numbers[0])
+    told = [line.split(" at ")[0] for line in output.splitlines() if line.startswith(("buy", "sell"))]
+    assert (code, told) == (0, ["buy 10.0 AAPL", "sell 10.0 AAPL"]), output
+    assert [order.status for order in orders] == ["Filled", "Filled"]
+    assert (tmp_path / "lumibot.journal").exists()

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-from tests.fresh_server import fresh_server
+from tests.journal_servers import fresh_server
 
 ENGINE = os.environ.get("FLEET_ENGINE", "redis-server")
 

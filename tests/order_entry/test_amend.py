@@ -1,30 +1,34 @@
 """Outcome of a cancellation, a replacement and an edit of a pair, for each answer and for none.
 
-Tests against a whole brokerage are in `test_changes.py`.
+First of one answer after the other, then against a whole brokerage: the order itself shows what no answer tells.
 """
 
 import asyncio
 import json
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 import attrs
 import pytest
 
-from brokerage_async import Client, Environment, RetryPolicy, StaticToken
+from brokerage_async import Client, Environment, RetryPolicy, StaticToken, models
 from brokerage_async._generated.models import Comparator
 from brokerage_async._generated.operations import ORDERS_REPLACE
-from brokerage_async.errors import PreflightError, ResponseLostError
-from brokerage_async.journal import MemoryJournal
+from brokerage_async.errors import ConfigurationError, PreflightError, ResponseLostError
+from brokerage_async.journal import EntryState, MemoryJournal
 from brokerage_async.order_entry import ChangeOutcome, OrderChange, OrderEntry, ReconcilePolicy
 from brokerage_async.order_entry.amend import Reader, send_replacement
 from brokerage_async.order_entry.preflight import SendOptions
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
+from brokerage_async.simulator import faults
+from tests import trading
 from tests.fake_transport import LOST, NOT_SENT, FakeTransport, fail, ok
-from tests.loops import on_virtual_time
+from tests.loops import VirtualLoop, on_virtual_time, run_in
+from tests.partial_listings import altered
 from tests.tables import for_each
-from tests.trading import Bells, cancelled
+from tests.trading import Bells, Floor, cancelled, edit, on_floor, order
 
 pytestmark = pytest.mark.virtual_time
 
@@ -34,7 +38,7 @@ APPLIED, REFUSED, UNKNOWN = ChangeOutcome.APPLIED, ChangeOutcome.REFUSED, Change
 FILLED = ChangeOutcome.FILLED
 
 
-def order(status: str, id: int = 1, **fields: Any) -> dict[str, Any]:
+def row(status: str, id: int = 1, **fields: Any) -> dict[str, Any]:
     return {"id": id, "account-number": "A1", "status": status, **{k.replace("_", "-"): v for k, v in fields.items()}}
 
 
@@ -49,7 +53,7 @@ def pages(*answers: Response | list[dict[str, Any]]) -> list[Response]:
     return [each if isinstance(each, Response) else listed(*each) for each in answers]
 
 
-REPLACED = order("Cancelled", replacing_order_id=2)
+REPLACED = row("Cancelled", replacing_order_id=2)
 
 
 async def replace(entry: OrderEntry, *, allow_warnings: Any = False) -> OrderChange:
@@ -108,20 +112,20 @@ class Desk:
 
 
 CANCELS: list[tuple[str, Any, Any, ChangeOutcome]] = [
-    ("answered", ok(order("Cancel Requested")), None, APPLIED),
-    ("cancelled at once", ok(order("Cancelled")), None, APPLIED),
-    ("lost, shown", LOST, listed(order("Cancelled")), APPLIED),
-    ("lost, filled", LOST, listed(order("Filled")), REFUSED),
+    ("answered", ok(row("Cancel Requested")), None, APPLIED),
+    ("cancelled at once", ok(row("Cancelled")), None, APPLIED),
+    ("lost, shown", LOST, listed(row("Cancelled")), APPLIED),
+    ("lost, filled", LOST, listed(row("Filled")), REFUSED),
     ("replaced", ok(REPLACED), listed(REPLACED), REFUSED),
     ("lost, replaced", LOST, listed(REPLACED), REFUSED),
-    ("lost, still works", LOST, listed(order("Live")), UNKNOWN),
+    ("lost, still works", LOST, listed(row("Live")), UNKNOWN),
     ("lost, not listed", LOST, listed(), UNKNOWN),
     ("lost, lists fail", LOST, fail(500), UNKNOWN),
-    ("500, shown", fail(500), listed(order("Cancel Requested")), APPLIED),
-    ("another order", ok(order("Cancelled", 2)), listed(order("Live")), UNKNOWN),
-    ("another account", ok(order("Cancelled") | {"account-number": "B7"}), listed(order("Live")), UNKNOWN),
-    ("still live", ok(order("Live")), listed(order("Live")), UNKNOWN),
-    ("refused", fail(422, "cannot_update_order"), listed(order("Filled")), REFUSED),
+    ("500, shown", fail(500), listed(row("Cancel Requested")), APPLIED),
+    ("another order", ok(row("Cancelled", 2)), listed(row("Live")), UNKNOWN),
+    ("another account", ok(row("Cancelled") | {"account-number": "B7"}), listed(row("Live")), UNKNOWN),
+    ("still live", ok(row("Live")), listed(row("Live")), UNKNOWN),
+    ("refused", fail(422, "cannot_update_order"), listed(row("Filled")), REFUSED),
     ("not sent", NOT_SENT, None, ChangeOutcome.NOT_SENT),
     ("429", fail(429), None, ChangeOutcome.NOT_SENT),
     ("401", fail(401, "token_invalid"), None, ChangeOutcome.NOT_SENT),
@@ -130,14 +134,14 @@ CANCELS: list[tuple[str, Any, Any, ChangeOutcome]] = [
 
 CANCEL_POLLS: list[tuple[Any, Any, ChangeOutcome, tuple[int, int]]] = [
     # Until the live list shows it.
-    (pages([order("Live")], [order("Live")], [order("Cancel Requested")]), listed(), APPLIED, (3, 0)),
+    (pages([row("Live")], [row("Live")], [row("Cancel Requested")]), listed(), APPLIED, (3, 0)),
     # An old order that is cancelled and leaves the live list is read back from further away.
-    (pages([order("Live")], []), pages([], [], [], [order("Cancelled")]), APPLIED, (5, 4)),
+    (pages([row("Live")], []), pages([], [], [], [row("Cancelled")]), APPLIED, (5, 4)),
     # Seen cancelled too early, and never again: it may have been replaced.
-    (pages([order("Cancelled")], []), listed(), UNKNOWN, (5, 4)),
-    (pages([order("Cancelled")], fail(500)), fail(500), UNKNOWN, (7, 6)),
+    (pages([row("Cancelled")], []), listed(), UNKNOWN, (5, 4)),
+    (pages([row("Cancelled")], fail(500)), fail(500), UNKNOWN, (7, 6)),
     # It names its successor later than it reads cancelled.
-    (pages([order("Cancelled")], [REPLACED]), listed(), REFUSED, (2, 0)),
+    (pages([row("Cancelled")], [REPLACED]), listed(), REFUSED, (2, 0)),
 ]
 
 
@@ -173,23 +177,23 @@ class TestCancel:
     async def test_order_that_only_the_last_poll_could_read_settles_by_what_it_shows(self) -> None:
         """The lists fail until the policy gives up. The poll after that one goes further back, and works."""
         policy = ReconcilePolicy(first=1.0, visibility_delay=1.0, max_interval=2.0, give_up=3.0)
-        lists = [fail(500), fail(500), listed(order("Filled"))]
+        lists = [fail(500), fail(500), listed(row("Filled"))]
         desk = Desk(orders__cancel=LOST, orders__list_live=lists, orders__list=fail(500))
         change = await desk.change("cancel", policy=policy)
         assert (change.outcome, desk.sent("orders.list_live")) == (REFUSED, 3)
 
 
-PREVIEW = ok({"order": order("Received")})
-WARNED = ok({"order": order("Received"), "warnings": [{"code": "w", "message": "hm"}]})
-SUCCESSOR = order("Live", 2, replaces_order_id=1, order_type="Limit", time_in_force="Day", price="11",
+PREVIEW = ok({"order": row("Received")})
+WARNED = ok({"order": row("Received"), "warnings": [{"code": "w", "message": "hm"}]})
+SUCCESSOR = row("Live", 2, replaces_order_id=1, order_type="Limit", time_in_force="Day", price="11",
                   price_effect="Debit")  # fmt: skip
-CHEAP = order("Live", price="10")
+CHEAP = row("Live", price="10")
 
 PREVIEWS: list[tuple[Any, Any, ChangeOutcome]] = [
     (fail(422, "preflight_check_failure"), False, REFUSED),
     (NOT_SENT, False, ChangeOutcome.NOT_SENT),
     (LOST, False, ChangeOutcome.NOT_SENT),
-    (ok({"order": order("Received"), "errors": [{"code": "e", "message": "no"}]}), False, REFUSED),
+    (ok({"order": row("Received"), "errors": [{"code": "e", "message": "no"}]}), False, REFUSED),
     (WARNED, False, REFUSED),
     (WARNED, True, APPLIED),
     (WARNED, ["w"], APPLIED),
@@ -200,27 +204,27 @@ REPLACEMENTS: list[tuple[Any, Any, Any, ChangeOutcome, str | None, str]] = [
     (LOST, listed(REPLACED, SUCCESSOR), None, APPLIED, "2", "2"),
     (LOST, listed(REPLACED, SUCCESSOR | {"price": "12"}), None, UNKNOWN, "2", "2"),  # somebody else's
     (LOST, listed(REPLACED), None, UNKNOWN, "1", "1"),
-    (LOST, listed(order("Filled", replacing_order_id=2)), None, FILLED, "1", "1"),
-    (LOST, listed(order("Filled")), None, REFUSED, "1", "1"),
-    (LOST, listed(order("Cancelled")), None, REFUSED, "1", "1"),
-    (LOST, listed(order("Live")), None, UNKNOWN, "1", "1"),
+    (LOST, listed(row("Filled", replacing_order_id=2)), None, FILLED, "1", "1"),
+    (LOST, listed(row("Filled")), None, REFUSED, "1", "1"),
+    (LOST, listed(row("Cancelled")), None, REFUSED, "1", "1"),
+    (LOST, listed(row("Live")), None, UNKNOWN, "1", "1"),
     (LOST, listed(), None, UNKNOWN, None, "1"),
     # It names its successor later than it reads cancelled.
-    (LOST, pages(*[[order("Cancelled")]] * 2, [REPLACED, SUCCESSOR]), listed(), APPLIED, "2", "2"),
+    (LOST, pages(*[[row("Cancelled")]] * 2, [REPLACED, SUCCESSOR]), listed(), APPLIED, "2", "2"),
     # Without a complete poll after the delay, a cancelled order may have been replaced.
-    (LOST, pages([order("Cancelled")], fail(500)), fail(500), UNKNOWN, "1", "1"),
+    (LOST, pages([row("Cancelled")], fail(500)), fail(500), UNKNOWN, "1", "1"),
     # An answer that shows another order is looked into unless it has the new terms.
-    (ok(order("Live", price="11")), listed(), None, APPLIED, "1", "1"),
+    (ok(row("Live", price="11")), listed(), None, APPLIED, "1", "1"),
     (ok(CHEAP), listed(REPLACED, SUCCESSOR), None, APPLIED, "2", "2"),
     (ok(CHEAP), listed(CHEAP), None, UNKNOWN, "1", "1"),
     (ok(REPLACED), listed(REPLACED, SUCCESSOR), None, APPLIED, "2", "2"),
-    (ok(order("Live", 5, price="10")), listed(CHEAP), None, UNKNOWN, "1", "1"),
-    (ok(order("Live", 5) | {"account-number": "B7"}), listed(CHEAP), None, UNKNOWN, "1", "1"),
-    (ok(order("Live", 5, price="11")), listed(REPLACED, SUCCESSOR), None, APPLIED, "2", "2"),
-    (ok(order("Live", 5, external_identifier="other")), listed(REPLACED, SUCCESSOR), None, APPLIED, "2", "2"),
+    (ok(row("Live", 5, price="10")), listed(CHEAP), None, UNKNOWN, "1", "1"),
+    (ok(row("Live", 5) | {"account-number": "B7"}), listed(CHEAP), None, UNKNOWN, "1", "1"),
+    (ok(row("Live", 5, price="11")), listed(REPLACED, SUCCESSOR), None, APPLIED, "2", "2"),
+    (ok(row("Live", 5, external_identifier="other")), listed(REPLACED, SUCCESSOR), None, APPLIED, "2", "2"),
     # Edited in place, even if it replaced an order earlier.
-    (ok(order("Live", price="11", replaces_order_id=98)), listed(), None, APPLIED, "1", "1"),
-    (ok(order("Live", 99, replaces_order_id=98)), listed(CHEAP), None, UNKNOWN, "1", "1"),
+    (ok(row("Live", price="11", replaces_order_id=98)), listed(), None, APPLIED, "1", "1"),
+    (ok(row("Live", 99, replaces_order_id=98)), listed(CHEAP), None, UNKNOWN, "1", "1"),
     (fail(422, "validation_error"), listed(CHEAP), None, REFUSED, "1", "1"),
 ]
 
@@ -265,7 +269,7 @@ class TestEditPairs:
             (ok({"complex-order": ASKED | {"id": 8}}), ok(ASKED | {"ratio-price-threshold": "2"}), UNKNOWN),
             (ok({"complex-order": ASKED | {"account-number": "B7"}}), fail(500), UNKNOWN),
             (ok({"complex-order": ASKED | {"ratio-price-threshold": "2"}}), ok(ASKED), APPLIED),
-            (ok({"order": order("Live")}), ok(ASKED | {"ratio-price-threshold": "2"}), UNKNOWN),
+            (ok({"order": row("Live")}), ok(ASKED | {"ratio-price-threshold": "2"}), UNKNOWN),
             (ok({"warnings": []}), ok(ASKED | {"ratio-price-threshold": "2"}), UNKNOWN),
             (LOST, ok(ASKED), APPLIED),
             (LOST, ok(ASKED | {"ratio-price-threshold": "2"}), UNKNOWN),
@@ -293,7 +297,7 @@ class TestEditPairs:
         assert (change.outcome, desk.sent("complex_orders.get")) == (UNKNOWN, 1)
 
 
-CANCELLED = {"id": 9, "type": "OCO", "orders": [order("Cancelled", 1), order("Cancelled", 2)]}
+CANCELLED = {"id": 9, "type": "OCO", "orders": [row("Cancelled", 1), row("Cancelled", 2)]}
 
 
 class TestCancelComplex:
@@ -312,7 +316,7 @@ class TestCancelComplex:
     async def test_outcome(
         self, answer: Any, statuses: tuple[str, ...], shown: dict[str, Any], expected: ChangeOutcome, polls: int
     ) -> None:
-        seen = CANCELLED | {"orders": [order(status, number) for number, status in enumerate(statuses, 1)]} | shown
+        seen = CANCELLED | {"orders": [row(status, number) for number, status in enumerate(statuses, 1)]} | shown
         desk = Desk(complex_orders__cancel=answer, complex_orders__get=ok(seen))
         change = await desk.change("cancel_complex")
         assert (change.outcome, desk.sent("complex_orders.get")) == (expected, polls)
@@ -320,7 +324,7 @@ class TestCancelComplex:
         assert isinstance(change.error, ResponseLostError) is (answer is LOST)
 
 
-REQUESTED = CANCELLED | {"orders": [order("Cancel Requested", 1), order("Cancel Requested", 2)]}
+REQUESTED = CANCELLED | {"orders": [row("Cancel Requested", 1), row("Cancel Requested", 2)]}
 
 
 @for_each("kind", ["cancel", "edit_pairs", "cancel_complex"])
@@ -329,7 +333,7 @@ async def test_event_of_the_account_brings_the_look_at_a_change_forward(kind: st
     bells = Bells(0.2)
     desk = Desk(
         orders__cancel=LOST,
-        orders__list_live=listed(order("Cancel Requested")),
+        orders__list_live=listed(row("Cancel Requested")),
         complex_orders__edit_pairs=LOST,
         complex_orders__cancel=LOST,
         complex_orders__get=ok(ASKED if kind == "edit_pairs" else REQUESTED),
@@ -342,7 +346,7 @@ async def test_event_of_the_account_brings_the_look_at_a_change_forward(kind: st
 def filled(*fills: int, status: str = "Filled", id: int = 1, **fields: Any) -> dict[str, Any]:
     each = [{"fill-id": f"f{number}", "quantity": quantity} for number, quantity in enumerate(fills)]
     leg = {"symbol": "AAPL", "quantity": 10, "remaining-quantity": 10 - sum(fills), "fills": each}
-    return order(status, id, **fields) | {"legs": [leg]}
+    return row(status, id, **fields) | {"legs": [leg]}
 
 
 def fills_of(change: Any) -> list[int]:
@@ -355,9 +359,9 @@ NOT_NOW = fail(422, "cannot_update_order")
 SENT = {"cancel": "orders.cancel", "replace": "orders.replace", "cancel_complex": "complex_orders.cancel",
         "edit_pairs": "complex_orders.edit_pairs"}  # fmt: skip
 DONE = {
-    "cancel": order("Cancel Requested"),
-    "replace": order("Routed", 2, replaces_order_id=1),
-    "cancel_complex": {"id": 9, "orders": [order("Cancel Requested")]},
+    "cancel": row("Cancel Requested"),
+    "replace": row("Routed", 2, replaces_order_id=1),
+    "cancel_complex": {"id": 9, "orders": [row("Cancel Requested")]},
     "edit_pairs": {"complex-order": ASKED},
 }
 
@@ -380,7 +384,7 @@ class TestNotNow:
     @for_each("kind", DONE)
     @on_virtual_time
     async def test_order_that_stays_closed_to_changes_is_shown_at_the_bound(self, kind: str) -> None:
-        desk = self.desk([NOT_NOW], order("In Flight"))
+        desk = self.desk([NOT_NOW], row("In Flight"))
         change = await desk.change(kind)
         assert change.outcome is REFUSED
         assert "In Flight" in str(change.order or change.complex_order)
@@ -390,10 +394,10 @@ class TestNotNow:
     @for_each("kind", DONE)
     async def test_nothing_is_repeated_but_a_refusal_for_now(self, kind: str) -> None:
         for answers, seen, expected, sends in (
-            ([NOT_NOW, NOT_NOW, ok(DONE[kind])], order("Routed"), APPLIED, 3),  # once the order is live
+            ([NOT_NOW, NOT_NOW, ok(DONE[kind])], row("Routed"), APPLIED, 3),  # once the order is live
             ([NOT_NOW], filled(4, 6), REFUSED, 1),  # the order has ended: reported with its fills, at once
-            ([fail(422, "validation_error")], order("Live"), REFUSED, 1),
-            ([NOT_NOW, LOST, ok(DONE[kind])], order("Live"), UNKNOWN, 2),
+            ([fail(422, "validation_error")], row("Live"), REFUSED, 1),
+            ([NOT_NOW, LOST, ok(DONE[kind])], row("Live"), UNKNOWN, 2),
         ):
             desk = self.desk(answers, seen)
             change = await desk.change(kind)
@@ -403,7 +407,7 @@ class TestNotNow:
 
     async def test_dry_run_that_is_refused_so_is_repeated_before_anything_is_sent(self) -> None:
         answer = ok(DONE["replace"])
-        desk = self.desk([answer], order("Routed"), dry_run=[NOT_NOW, NOT_NOW, PREVIEW])
+        desk = self.desk([answer], row("Routed"), dry_run=[NOT_NOW, NOT_NOW, PREVIEW])
         change = await desk.change("replace")
         assert (change.outcome, desk.sent("orders.edit_dry_run"), desk.sent("orders.replace")) == (APPLIED, 3, 1)
         desk = self.desk([answer], filled(10), dry_run=NOT_NOW)
@@ -411,46 +415,46 @@ class TestNotNow:
         assert (change.outcome, fills_of(change), desk.sent("orders.replace")) == (REFUSED, [10], 0)
 
     async def test_cancellation_that_is_under_way_already_is_applied_and_not_repeated(self) -> None:
-        desk = self.desk([NOT_NOW], [order("Cancel Requested"), order("Cancelled")])
+        desk = self.desk([NOT_NOW], [row("Cancel Requested"), row("Cancelled")])
         change = await desk.change("cancel")
         assert (change.outcome, change.order.status, desk.sent("orders.cancel")) == (APPLIED, "Cancel Requested", 1)
-        desk, began = self.desk([NOT_NOW, ok(DONE["cancel"])], order("Routed")), asyncio.get_running_loop().time()
+        desk, began = self.desk([NOT_NOW, ok(DONE["cancel"])], row("Routed")), asyncio.get_running_loop().time()
         change = await desk.change("cancel", bells=Bells(0.2))  # an event of the account brings the repetition forward
         assert change.outcome is APPLIED
         assert asyncio.get_running_loop().time() - began < POLICY.first
 
     @for_each("kind", DONE)
     async def test_caller_that_is_cancelled_while_it_waits_sends_nothing_more(self, kind: str) -> None:
-        desk = self.desk([NOT_NOW], order("Routed"))
+        desk = self.desk([NOT_NOW], row("Routed"))
         error = await cancelled(desk.change(kind), 0.5)
         number = "1" if kind in ("cancel", "replace") else "9"
         assert (desk.sent(SENT[kind]), error.order_id) == (1, number)
         assert error.__notes__ == [f"the change of order {number} of account A1 was refused for now and is not applied"]
 
 
-REQUEST = ok(order("Cancel Requested"))
+REQUEST = ok(row("Cancel Requested"))
 
 ENDS: list[tuple[str, Any, list[Any], ChangeOutcome, list[int]]] = [
-    ("cancelled", REQUEST, [order("Cancel Requested"), order("Cancelled")], APPLIED, []),
-    ("filled first", REQUEST, [order("Cancel Requested"), filled(10)], FILLED, [10]),
+    ("cancelled", REQUEST, [row("Cancel Requested"), row("Cancelled")], APPLIED, []),
+    ("filled first", REQUEST, [row("Cancel Requested"), filled(10)], FILLED, [10]),
     ("fills come later", REQUEST, [filled(4), filled(4, 6)], FILLED, [4, 6]),
     ("partly filled, then cancelled", REQUEST, [filled(4, status="Cancel Requested"), filled(4, status="Cancelled")],
      APPLIED, [4]),
-    ("an answer alone", ok({"status": "Cancelled"}), [order("Live")], UNKNOWN, []),
-    ("an answer without fills", ok(order("Cancelled")), [filled(4, status="Cancelled")], APPLIED, [4]),
-    ("never over", REQUEST, [order("Cancel Requested")], UNKNOWN, []),
+    ("an answer alone", ok({"status": "Cancelled"}), [row("Live")], UNKNOWN, []),
+    ("an answer without fills", ok(row("Cancelled")), [filled(4, status="Cancelled")], APPLIED, [4]),
+    ("never over", REQUEST, [row("Cancel Requested")], UNKNOWN, []),
     ("lists fail", REQUEST, [], UNKNOWN, []),
     ("lost, filled", LOST, [filled(10)], FILLED, [10]),
-    ("lost, cancelled", LOST, [order("Live"), order("Cancelled")], APPLIED, []),
-    ("lost, cancelled after the search", LOST, [order("Live")] * 4 + [order("Cancelled")], APPLIED, []),
-    ("lost, works on", LOST, [order("Live")], UNKNOWN, []),
+    ("lost, cancelled", LOST, [row("Live"), row("Cancelled")], APPLIED, []),
+    ("lost, cancelled after the search", LOST, [row("Live")] * 4 + [row("Cancelled")], APPLIED, []),
+    ("lost, works on", LOST, [row("Live")], UNKNOWN, []),
     ("refused, filled", NOT_NOW, [filled(10)], FILLED, [10]),
-    ("refused, cancelled before", NOT_NOW, [order("Cancelled")], REFUSED, []),
-    ("refused, works on", NOT_NOW, [order("Routed")], REFUSED, []),
-    ("expired first", REQUEST, [order("Expired")], REFUSED, []),
-    ("replaced", REQUEST, [order("Cancelled", replacing_order_id=2)], REFUSED, []),
+    ("refused, cancelled before", NOT_NOW, [row("Cancelled")], REFUSED, []),
+    ("refused, works on", NOT_NOW, [row("Routed")], REFUSED, []),
+    ("expired first", REQUEST, [row("Expired")], REFUSED, []),
+    ("replaced", REQUEST, [row("Cancelled", replacing_order_id=2)], REFUSED, []),
     ("removed with fills", REQUEST, [filled(3, status="Partially Removed")], REFUSED, [3]),
-    ("not sent", NOT_SENT, [order("Live")], ChangeOutcome.NOT_SENT, []),
+    ("not sent", NOT_SENT, [row("Live")], ChangeOutcome.NOT_SENT, []),
 ]  # fmt: skip
 
 
@@ -502,12 +506,12 @@ class TestReplacementThatWaitsForItsOriginal:
     """A replacement is Contingent until the original is cancelled. A fill in between ends it (P4)."""
 
     def new(self, status: str, **fields: Any) -> dict[str, Any]:
-        return SUCCESSOR | order(status, 2, **fields)
+        return SUCCESSOR | row(status, 2, **fields)
 
     @for_each("is_lost", [False, True])
     async def test_outcome(self, is_lost: bool) -> None:
         live = "2026-03-02T10:00:00Z"
-        asked, gone = (order(status, replacing_order_id=2) for status in ("Replace Requested", "Cancelled"))
+        asked, gone = (row(status, replacing_order_id=2) for status in ("Replace Requested", "Cancelled"))
         partly = filled(4, status="Cancelled", replacing_order_id=2)
         hit = filled(10, replacing_order_id=2)
         rows: list[tuple[str, list[tuple[Any, Any]], ChangeOutcome, str, list[int]]] = [
@@ -524,7 +528,7 @@ class TestReplacementThatWaitsForItsOriginal:
              [(filled(4, status="Live", replacing_order_id=2), self.new("Cancelled"))], FILLED, "1", [4]),
             ("partly filled before", [(partly, self.new("Contingent")), (partly, self.new("Live"))], APPLIED, "2", []),
             ("rejected", [(asked, self.new("Contingent")), (gone, self.new("Rejected"))], APPLIED, "2", []),
-            ("ended, original works on", [(order("Live", replacing_order_id=2), self.new("Cancelled"))],
+            ("ended, original works on", [(row("Live", replacing_order_id=2), self.new("Cancelled"))],
              REFUSED, "1", []),
             ("undecided", [(asked, self.new("Contingent"))], UNKNOWN, "2", []),
         ]  # fmt: skip
@@ -538,3 +542,209 @@ class TestReplacementThatWaitsForItsOriginal:
             assert told == (expected, shown, shown, fills, 1), name
             if name == "original filled first":  # which shows all: it is not read again
                 assert desk.sent("orders.list_live") == 1 + is_lost
+
+
+SUBMIT, ONE_ORDER = r"/orders$", r"/orders/\d+$"
+
+UNTOUCHED = ["drop_before", "hang", "status(500)", "status(503)", "html(502)"]
+ARRIVED: list[Any] = ["drop_after", "hang_after", "after_status(500)", "after_html(502)", "truncate", "garbage"]
+ARRIVED += [faults.body(each) for each in (b"", b'{"maintenance": true}')]
+ARRIVED += [faults.delay(trading.TIMEOUT + 5), faults.delay_after(trading.TIMEOUT + 5)]
+
+
+async def working(here: Floor) -> str:
+    number = (await here.entry.place(here.account, order("original"))).order_id
+    await asyncio.sleep(30)
+    return number
+
+
+async def fill(here: Floor, number: str, quantity: int | None = None, *, after: float = 1.5) -> None:
+    await asyncio.sleep(after)
+    here.sim.fill_order(number, quantity)
+    here.sim.settle()
+
+
+async def status_of(here: Floor, order_id: str | None) -> str:
+    await asyncio.sleep(30)
+    here.sim.settle()
+    return next(record.status for record in here.sim.ledger.orders() if record.order_id == order_id)
+
+
+REQUESTS = {
+    "cancel": ("DELETE", ONE_ORDER),
+    "replace": ("PUT", ONE_ORDER),
+    "edit": ("PATCH", ONE_ORDER),
+    "edit_pairs": ("PATCH", r"/complex-orders/\d+$"),
+}
+"""Method and path of the request of each change."""
+
+RATIO = Decimal("1.75")
+
+
+async def changed(kind: str, action: Any, *, hidden: int = 0, times: int | None = 1) -> tuple[OrderChange, bool]:
+    """Make a change whose request meets ``action``. Return it, and whether the books have it."""
+    async with trading.floor() as here:
+        account, number = here.sim.account_numbers[1], here.sim.complex_order_ids["PAIRS"]
+        if kind != "edit_pairs":
+            account, number = here.account, await working(here)
+        if action is not None:
+            here.sim.faults.add(*REQUESTS[kind], action, times=times)
+        if hidden:
+            here.on_lists(trading.UNLISTED, times=hidden)
+        terms: dict[str, Any] = {"edit": edit()}
+        if kind == "edit_pairs":
+            terms = {"ratio_price_comparator": models.Comparator.LTE, "ratio_price_threshold": RATIO}
+        make: Any = getattr(here.entry, kind)
+        change: OrderChange = await make(account, number, **({} if kind == "cancel" else terms))
+        here.sim.faults.clear()
+        return change, await is_done(here, kind, account, number, change)
+
+
+async def is_done(here: Floor, kind: str, account: str, number: str, change: OrderChange) -> bool:
+    """Return whether the books have a change, once its request has arrived."""
+    status = await status_of(here, number) if kind != "edit_pairs" else ""
+    await asyncio.sleep(60)
+    if kind == "cancel":
+        return status == "Cancelled"
+    if kind == "edit_pairs":
+        return (await here.client.complex_orders.get(account, number)).ratio_price_threshold == RATIO
+    (dry,), (sent, *more) = here.wire.bodies["orders.edit_dry_run"], here.wire.bodies[f"orders.{kind}"]
+    assert {dry} == {sent, *more}
+    successors = [each.order_id for each in here.sim.ledger.orders() if each.replaces_order_id == number]
+    assert change.outcome is not ChangeOutcome.APPLIED or [change.order.id] == successors
+    return bool(successors)
+
+
+OUTCOMES: list[tuple[Any, ChangeOutcome]] = [
+    *((action, ChangeOutcome.APPLIED) for action in (None, *ARRIVED)),
+    *((action, ChangeOutcome.UNKNOWN) for action in (*UNTOUCHED, faults.html(200))),  # the last is a captive portal's
+    ("refuse", ChangeOutcome.NOT_SENT),
+]
+
+
+@for_each("kind", REQUESTS)
+@for_each("action, outcome", OUTCOMES)
+def test_change_has_the_outcome_that_the_order_shows(kind: str, action: Any, outcome: ChangeOutcome) -> None:
+    is_applied = outcome is ChangeOutcome.APPLIED
+    for hidden in (0, 5) if is_applied and kind in ("cancel", "replace") else (0,):
+        times = None if outcome is ChangeOutcome.NOT_SENT else 1
+        change, done = run_in(VirtualLoop(), changed(kind, action, hidden=hidden, times=times))
+        assert (change.outcome, done) == (outcome, is_applied)
+        assert is_applied or change.error is not None
+        if outcome is ChangeOutcome.UNKNOWN:
+            assert (change.complex_order if kind == "edit_pairs" else change.order) is not None
+        if kind == "cancel" and change.order is not None:
+            assert change.order.status in (("Cancel Requested", "Cancelled") if is_applied else ("Live",))
+        if action is None and kind in ("replace", "edit"):
+            assert (change.order.price, change.preview is not None) == (11, True)
+
+
+@for_each("price, outcome", [("10", ChangeOutcome.UNKNOWN), ("200", ChangeOutcome.REFUSED)])
+@on_floor()
+async def test_order_not_touched_for_long_is_still_read_back(here: Floor, price: str, outcome: ChangeOutcome) -> None:
+    ticket = attrs.evolve(order("old"), time_in_force=models.TimeInForce.GTC, price=Decimal(price))
+    number = (await here.entry.place(here.account, ticket)).order_id
+    await asyncio.sleep(60)
+    for _ in range(8):
+        here.sim.clock.advance(86_400)
+    for _ in range(210):  # more than a page of newer ones
+        await here.client.orders.submit(here.account, order())
+    here.sim.faults.add("DELETE", ONE_ORDER, "drop_before")
+    change = await here.entry.cancel(here.account, number)
+    assert (change.outcome, change.order.id) == (outcome, number)
+
+
+async def held(here: Floor) -> str:
+    """Return the id of an order that the exchange holds back from its replacement."""
+    number = await working(here)
+    here.sim.hold_order(number, "Replace Requested")
+    return number
+
+
+@for_each("quantity", [None, 4])
+@on_floor()
+async def test_place_after_an_ended_replacement_returns_the_original(here: Floor, quantity: int | None) -> None:
+    number = await held(here)
+    await asyncio.gather(fill(here, number, quantity), here.entry.replace(here.account, number, edit()))
+    again = await here.another_entry().place(here.account, order("original"))
+    assert (again.order_id, again.order.status) == (number, "Live" if quantity else "Filled")
+
+
+async def test_ended_replacement_whose_original_is_not_listed_is_no_absence(here: Floor) -> None:
+    placing = asyncio.ensure_future(trading.place_unknown(here, "original", resubmit=1, fault="drop_after"))
+    await asyncio.sleep(0.45)
+    (record,) = here.orders("original")
+
+    def ended(document: Any) -> Any:
+        """Show only an order that was rejected before it could replace the requested one."""
+        items = document["data"]["items"]
+        for each in items:
+            each |= {"id": "9", "status": "Rejected", "replaces-order-id": record.order_id, "live-at": None}
+        return document
+
+    here.on_lists(altered("only its replacement", ended))
+    assert (await placing).code == "identifier_conflict"
+    assert len(here.orders("original")) == 1
+
+
+async def test_unanswered_replacement_is_not_judged_by_that_of_someone_else(here: Floor) -> None:
+    number = await held(here)
+    await here.client.orders.replace(here.account, number, edit("12"))
+    here.sim.faults.add("PUT", ONE_ORDER, "drop_before")
+    accepted = json.dumps({"data": {"order": {"status": "Received", "account-number": here.account}}}).encode()
+    dry_run = faults.Fault(name="accepted before", answer=lambda _: Response(status=200, body=accepted))
+    here.sim.faults.add("POST", r"/orders/\d+/dry-run$", dry_run)
+    _, change = await asyncio.gather(fill(here, number, 4), here.entry.replace(here.account, number, edit()))
+    assert change.outcome is ChangeOutcome.UNKNOWN
+
+
+@on_floor(without=("replacements_wait_for_the_cancel",))
+async def test_replacement_that_reads_received_waits_for_the_end_of_its_original(here: Floor) -> None:
+    number = await held(here)
+    _, change = await asyncio.gather(fill(here, number), here.entry.replace(here.account, number, edit()))
+    assert (change.outcome, change.order_id) == (ChangeOutcome.FILLED, number)
+
+
+async def test_original_that_cannot_be_read_is_said_in_the_log(here: Floor, caplog: pytest.LogCaptureFixture) -> None:
+    number = await working(here)
+    here.sim.faults.add("GET", ONE_ORDER, "status(500)", times=None)
+    assert (await here.entry.replace(here.account, number, edit())).outcome is ChangeOutcome.APPLIED
+    assert "is sent without an external identifier" in caplog.text
+
+
+async def test_cancellation_of_a_bracket_that_could_not_be_read_first_blames_no_earlier_fill(here: Floor) -> None:
+    placed = await here.entry.place_complex(here.account, trading.bracket_order("mine"))
+    await fill(here, str(placed.complex_order.trigger_order.id), after=30)
+    await asyncio.sleep(3600)
+    here.sim.faults.add("GET", r"/complex-orders/\d+$", "status(500)", times=4)
+    change = await here.entry.cancel_complex(here.account, placed.order_id, wait=True)
+    assert change.outcome is ChangeOutcome.APPLIED
+
+
+@for_each("given", [None, "another"])
+@for_each("method", ["replace", "edit"])
+@on_floor()
+async def test_replacement_carries_identifier_and_dry_run_no_rules(here: Floor, method: str, given: str | None) -> None:
+    rules = models.NewOrderRules(cancel_at=datetime(2026, 6, 10, 19, tzinfo=UTC))
+    terms = attrs.evolve(edit(), external_identifier=given, rules=rules)
+    change = await getattr(here.entry, method)(here.account, await working(here), terms)
+    assert change.order.external_identifier == (given or "original")
+    (dry_run,), (sent,) = here.wire.bodies["orders.edit_dry_run"], here.wire.bodies[f"orders.{method}"]
+    expected = {"external-identifier": given or "original", "price": "11"}
+    checked, done = json.loads(dry_run or b""), json.loads(sent or b"")
+    assert checked | expected == checked
+    assert done == checked | {"rules": {"cancel-at": "2026-06-10T19:00:00Z"}}
+    assert here.wire.bodies["orders.get"].count(None) == 1  # for its identifier, or its label
+
+
+async def test_replacement_whose_client_is_closed_before_it_is_sent_leaves_no_open_entry(here: Floor) -> None:
+    number = await working(here)
+
+    async def close_the_client(open_: Any, *names: Any, **values: Any) -> Any:
+        await here.client.aclose()
+        return await open_(*names, **values)
+
+    journal = trading.HookedJournal(open=close_the_client)
+    with pytest.raises(ConfigurationError):
+        await OrderEntry(here.client, journal).replace(here.account, number, edit())
+    assert [entry.state for entry in await journal.entries()] == [EntryState.NOT_SENT]

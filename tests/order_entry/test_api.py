@@ -18,15 +18,7 @@ from brokerage_async.protocol.request import Request
 from tests.fake_transport import LOST, FakeTransport, ok
 from tests.loops import on_virtual_time
 from tests.tables import for_each
-from tests.trading import (
-    POLICY,
-    Floor,
-    bracket_order,
-    edit,
-    on_floor,
-    order,
-    place_unknown,
-)
+from tests.trading import POLICY, Floor, bracket_order, edit, on_floor, order, place_unknown
 
 pytestmark = pytest.mark.virtual_time
 

@@ -12,19 +12,8 @@ import pytest
 from brokerage_async.journal import EntryState, JournalEntry
 from brokerage_async.order_entry import OrderEntry, OrderGuard
 from brokerage_async.simulator import faults
-from tests.trading import (
-    DRY_RUN,
-    FAILED,
-    SUBMIT,
-    Floor,
-    HookedJournal,
-    bracket_order,
-    cancelled,
-    check_agreement,
-    edit,
-    floor,
-    order,
-)
+from tests import trading
+from tests.trading import Floor, edit, order
 
 pytestmark = pytest.mark.virtual_time
 
@@ -73,7 +62,7 @@ async def call(here: Floor, entry: OrderEntry, name: str) -> Any:
     number = next((each.order_id for each in here.orders("first")), "")
     terms: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
         "place": ((order("mine"),), {}),
-        "place_complex": ((bracket_order("mine"),), {}),
+        "place_complex": ((trading.bracket_order("mine"),), {}),
         "work": ((order("mine"), [Decimal(10), Decimal(11)]), {"every": 1}),
         "replace": ((number, edit(external_identifier="mine")), {}),
         "edit": ((number, edit(external_identifier="mine")), {}),
@@ -95,15 +84,15 @@ async def first(here: Floor, entry: OrderEntry) -> None:
 
 async def recovered(here: Floor, entry: OrderEntry) -> None:
     """Leave an order at work whose entry is closed."""
-    await cancelled(call(here, entry, "work"), 1)
+    await trading.cancelled(call(here, entry, "work"), 1)
     await entry.recover()
 
 
 CASES: list[tuple[str, Any, tuple[Any, ...], set[str]]] = [
     ("place", None, (), {UNSENT, MAY_EXIST, "was placed"}),
-    ("place", None, ("POST", DRY_RUN, faults.body(FAILED)), {UNSENT, "was refused"}),
-    ("place", None, ("POST", SUBMIT, "status(422)"), {UNSENT, MAY_EXIST, "was refused"}),
-    ("place", None, ("POST", SUBMIT, "drop_after"), {UNSENT, MAY_EXIST, "was placed"}),
+    ("place", None, ("POST", trading.DRY_RUN, faults.body(trading.FAILED)), {UNSENT, "was refused"}),
+    ("place", None, ("POST", trading.SUBMIT, "status(422)"), {UNSENT, MAY_EXIST, "was refused"}),
+    ("place", None, ("POST", trading.SUBMIT, "drop_after"), {UNSENT, MAY_EXIST, "was placed"}),
     ("place_complex", None, (), {UNSENT, MAY_EXIST, "was placed"}),
     ("place", placed, (), {UNSENT, "is in the journal as placed"}),
     ("replace", first, (), {UNSENT, CHANGE, "ended as applied"}),
@@ -128,7 +117,7 @@ def check(here: Floor, gone: Any, entries: list[JournalEntry]) -> str:
     if told == UNSENT:
         assert EntryState.OPEN not in mine
     if getattr(gone, "placement", None) is not None:
-        check_agreement(gone.placement, here.orders("mine"))
+        trading.check_agreement(gone.placement, here.orders("mine"))
     elif told == MAY_EXIST:
         assert mine == [EntryState.OPEN]
     return str(told)
@@ -139,9 +128,9 @@ async def test_caller_cancelled_at_any_await_is_told_what_books_and_journal_say(
         told, number, is_over = set[str](), 0, False
         while not is_over:
             number += 1
-            async with floor() as here:
+            async with trading.floor() as here:
                 methods = ("now", "open", "find", "claim", "renew", "release", "close", "trip")
-                journal = HookedJournal(clock=here.sim.clock.now, **dict.fromkeys(methods, slowly))
+                journal = trading.HookedJournal(clock=here.sim.clock.now, **dict.fromkeys(methods, slowly))
                 entry = OrderEntry(here.client, journal, guard=GUARD)
                 if before is not None:
                     await before(here, entry)

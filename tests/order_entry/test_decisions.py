@@ -11,22 +11,8 @@ from hypothesis import strategies as st
 
 from brokerage_async import errors
 from brokerage_async._generated.models import ComplexOrder, ComplexOrderType, Order, OrderStatus
-from brokerage_async.order_entry.decisions import (
-    DeliveryOutcome,
-    Poll,
-    ReconcilePolicy,
-    SearchResult,
-    Step,
-    cancel_shown,
-    complex_cancel_shown,
-    decide,
-    delivery_of,
-    is_permanent,
-    next_poll,
-    pairs_shown,
-    preflight_outcome,
-    replace_shown,
-)
+from brokerage_async.order_entry import decisions
+from brokerage_async.order_entry.decisions import DeliveryOutcome, Poll, ReconcilePolicy, SearchResult, Step
 from brokerage_async.order_entry.results import Outcome
 from brokerage_async.protocol.order_status import TERMINAL
 from tests.tables import for_each
@@ -74,17 +60,17 @@ FATES = [
 @for_each("error, fate", FATES)
 def test_what_each_end_of_a_request_proves(error: errors.BrokerageError, fate: DeliveryOutcome) -> None:
     """Of a submit, of a dry-run, which never leaves doubt, and of a read, which may be hopeless to repeat."""
-    assert delivery_of(error) is fate
+    assert decisions.delivery_of(error) is fate
     judged = isinstance(error, errors.APIError) and fate is DeliveryOutcome.REFUSED and error.status not in (401, 429)
     judged |= isinstance(error, errors.PreflightError) and fate is DeliveryOutcome.ACCEPTED
-    assert preflight_outcome(error) is (DeliveryOutcome.REFUSED if judged else DeliveryOutcome.NOT_SENT)
+    assert decisions.preflight_outcome(error) is (DeliveryOutcome.REFUSED if judged else DeliveryOutcome.NOT_SENT)
     lasting = (400, 401, 403, 404, 406, 422)
     settings = isinstance(error, errors.ConfigurationError | errors.InvalidRequestError)
     dead_grant = isinstance(error, errors.TokenError) and not error.transient
     refused = (
         getattr(error, "from_service", False) and error.status in lasting and not isinstance(error, errors.ServerError)
     )
-    assert is_permanent(error) is (refused or settings or dead_grant)
+    assert decisions.is_permanent(error) is (refused or settings or dead_grant)
 
 
 # The whole table: fate, earlier doubt, finding, resubmits left -> decision
@@ -111,7 +97,7 @@ def test_every_line_of_the_decision_table(fate: DeliveryOutcome, doubt: bool) ->
     for finding, column in COLUMNS.items():
         for left in range(4):
             expected = TABLE[fate, doubt][column + (left > 0 and finding is ABSENT)]
-            assert decide(fate, finding, doubt=doubt, resubmits_left=left) is expected, (finding, left)
+            assert decisions.decide(fate, finding, doubt=doubt, resubmits_left=left) is expected, (finding, left)
 
 
 PLANS = st.builds(
@@ -130,7 +116,7 @@ def test_looking_ends_and_never_too_early(plan: ReconcilePolicy, readable: list[
     """The lists are readable or not, look by look. The order is listed from ``appears`` on, or never."""
     polls: list[Poll] = []
     answers = iter(readable)
-    while not isinstance(step := next_poll(plan, polls), SearchResult):
+    while not isinstance(step := decisions.next_poll(plan, polls), SearchResult):
         assert step >= (polls[-1].at if polls else 0)
         complete = next(answers, True)
         polls.append(Poll(at=step, complete=complete, found=complete and appears is not None and step >= appears))
@@ -151,7 +137,7 @@ def polled(
 ) -> tuple[list[Poll], SearchResult]:
     """Poll as a plan says, an order that is listed from ``appears`` on. Return the polls, and their result."""
     polls: list[Poll] = []
-    while not isinstance(step := next_poll(plan, polls), SearchResult):
+    while not isinstance(step := decisions.next_poll(plan, polls), SearchResult):
         polls.append(Poll(at=step, complete=complete, found=step >= appears))
     return polls, step
 
@@ -189,7 +175,7 @@ def test_pauses_grow_up_to_the_longest_whatever_the_factor() -> None:
     assert result is UNDETERMINED
     assert 500 <= len(polls) <= 504
     hopeless = [Poll(at=0.5), Poll(at=1.5, complete=False, permanent=True)]
-    assert next_poll(ReconcilePolicy(), hopeless) is UNDETERMINED
+    assert decisions.next_poll(ReconcilePolicy(), hopeless) is UNDETERMINED
 
 
 C, D = DeliveryOutcome.CONFIRMED, DeliveryOutcome.REFUSED
@@ -198,25 +184,26 @@ C, D = DeliveryOutcome.CONFIRMED, DeliveryOutcome.REFUSED
 @for_each(
     "says, status, successor, shown, settled",  # settled: what a poll after the visibility delay shows
     [
-        (cancel_shown, "Cancelled", None, None, C),  # a replaced order may read so before it names the new one
-        (cancel_shown, "Cancelled", "78", D, D),
-        (cancel_shown, "Cancel Requested", None, C, C),
-        (cancel_shown, "Cancel Requested", "78", C, C),
-        (cancel_shown, "Filled", None, D, D),
-        (cancel_shown, "Filled", "78", D, D),
-        (cancel_shown, "Expired", None, D, D),
-        (cancel_shown, "Rejected", None, D, D),
-        (cancel_shown, "Live", None, None, None),
-        (cancel_shown, "Live", "78", None, None),
-        (cancel_shown, "Received", None, None, None),
-        (cancel_shown, "Contingent", None, None, None),
-        (cancel_shown, None, None, None, None),
-        (replace_shown, "Cancelled", "78", C, C),
-        (replace_shown, "Live", "78", C, C),
-        (replace_shown, "Live", None, None, None),
-        (replace_shown, "Replace Requested", None, None, None),
-        (replace_shown, "Cancelled", None, None, D),
-        *((replace_shown, status, None, D, D) for status in TERMINAL - {"Cancelled"}),
+        # A replaced order may read so before it names the new one.
+        (decisions.cancel_shown, "Cancelled", None, None, C),
+        (decisions.cancel_shown, "Cancelled", "78", D, D),
+        (decisions.cancel_shown, "Cancel Requested", None, C, C),
+        (decisions.cancel_shown, "Cancel Requested", "78", C, C),
+        (decisions.cancel_shown, "Filled", None, D, D),
+        (decisions.cancel_shown, "Filled", "78", D, D),
+        (decisions.cancel_shown, "Expired", None, D, D),
+        (decisions.cancel_shown, "Rejected", None, D, D),
+        (decisions.cancel_shown, "Live", None, None, None),
+        (decisions.cancel_shown, "Live", "78", None, None),
+        (decisions.cancel_shown, "Received", None, None, None),
+        (decisions.cancel_shown, "Contingent", None, None, None),
+        (decisions.cancel_shown, None, None, None, None),
+        (decisions.replace_shown, "Cancelled", "78", C, C),
+        (decisions.replace_shown, "Live", "78", C, C),
+        (decisions.replace_shown, "Live", None, None, None),
+        (decisions.replace_shown, "Replace Requested", None, None, None),
+        (decisions.replace_shown, "Cancelled", None, None, D),
+        *((decisions.replace_shown, status, None, D, D) for status in TERMINAL - {"Cancelled"}),
     ],
 )
 def test_what_an_order_says_about_its_cancellation_and_its_replacement(
@@ -229,10 +216,10 @@ def test_what_an_order_says_about_its_cancellation_and_its_replacement(
 
 def test_what_a_complex_order_says_about_its_edit() -> None:
     one, two = Decimal("1.5"), Decimal(2)
-    assert pairs_shown(("gte", one), ("gte", Decimal("1.50")), terminal=False) is DeliveryOutcome.CONFIRMED
-    assert pairs_shown((None, one), ("lte", one), terminal=True) is DeliveryOutcome.CONFIRMED
-    assert pairs_shown(("gte", None), ("lte", one), terminal=False) is None
-    assert pairs_shown((None, two), ("gte", one), terminal=True) is DeliveryOutcome.REFUSED
+    assert decisions.pairs_shown(("gte", one), ("gte", Decimal("1.50")), terminal=False) is DeliveryOutcome.CONFIRMED
+    assert decisions.pairs_shown((None, one), ("lte", one), terminal=True) is DeliveryOutcome.CONFIRMED
+    assert decisions.pairs_shown(("gte", None), ("lte", one), terminal=False) is None
+    assert decisions.pairs_shown((None, two), ("gte", one), terminal=True) is DeliveryOutcome.REFUSED
 
 
 def complex_order(kind: str, trigger: str | None, *statuses: str | None) -> ComplexOrder:
@@ -267,8 +254,9 @@ def test_cancellation_of_a_complex_order_as_its_components_show_it(
 ) -> None:
     trigger, *orders = statuses
     seen = complex_order(kind, trigger, *orders)
-    assert complex_cancel_shown(seen, settled=True) is shown
-    assert complex_cancel_shown(seen) is (None if "Cancelled" in statuses else shown)
-    assert complex_cancel_shown(attrs.evolve(seen, terminal_at=datetime.now(UTC))) is shown
+    assert decisions.complex_cancel_shown(seen, settled=True) is shown
+    assert decisions.complex_cancel_shown(seen) is (None if "Cancelled" in statuses else shown)
+    assert decisions.complex_cancel_shown(attrs.evolve(seen, terminal_at=datetime.now(UTC))) is shown
     replaced = attrs.evolve(seen.orders[0], replacing_order_id="8") if seen.orders else Order()
-    assert complex_cancel_shown(attrs.evolve(seen, orders=(replaced, *(seen.orders or ())[1:])), settled=True) is None
+    seen = attrs.evolve(seen, orders=(replaced, *(seen.orders or ())[1:]))
+    assert decisions.complex_cancel_shown(seen, settled=True) is None

@@ -15,20 +15,9 @@ from brokerage_async.errors import ConfigurationError, InvalidRequestError, Orde
 from brokerage_async.journal import EntryState, MemoryJournal
 from brokerage_async.order_entry import ChangeOutcome, OrderChange, OrderEntry, OrderGuard, Outcome, Placement
 from brokerage_async.order_entry.exposure import shows_quantity, underlying_of, value_of
+from tests import trading
 from tests.tables import for_each
-from tests.trading import (
-    Floor,
-    HookedJournal,
-    bracket_order,
-    cancelled,
-    edit,
-    exclusive_orders,
-    floor,
-    hold,
-    on_floor,
-    order,
-    place_unknown,
-)
+from tests.trading import Floor, bracket_order, edit, on_floor, order
 
 pytestmark = pytest.mark.virtual_time
 
@@ -85,7 +74,7 @@ CAPS: dict[str, tuple[dict[str, Any], list[models.NewOrder], list[str]]] = {
 async def test_caps_stop_the_orders_that_pass_them() -> None:
     wrong = []
     for name, (caps, orders, expected) in CAPS.items():
-        async with floor() as here:
+        async with trading.floor() as here:
             entry = guarded(here, **caps)
             placements = [await entry.place(here.account, each) for each in orders]
             found = ["" if each.outcome is PLACED else stopped_by(each) for each in placements]
@@ -116,7 +105,7 @@ async def test_only_refused_and_unsent_orders_give_their_share_back(here: Floor)
         here.on_submit(fault, times=5)
         assert (await entry.place(here.account, buy(20))).outcome is expected
         here.sim.faults.clear()
-    await place_unknown(here, entry=entry, fault="drop_before")
+    await trading.place_unknown(here, entry=entry, fault="drop_before")
     (await entry.place(here.account, buy(10))).require()
     assert stopped_by(await entry.place(here.account, buy(1))) == "max_value_per_day max_orders_per_day"
 
@@ -139,7 +128,7 @@ async def test_market_order_is_valued_by_the_far_side_of_one_quote(here: Floor) 
 
 async def test_net_position_counts_positions_and_working_orders_at_worst(here: Floor) -> None:
     """That of options counts by underlying, whatever their root is."""
-    hold(here, quantity=10)
+    trading.hold(here, quantity=10)
     entry = guarded(here, max_net_quantity=15)
     sell = tickets.limit(tickets.sell_to_close("AAPL", 10), price="900")
     sold = (await entry.place(here.account, sell)).require()  # at worst 0, and still 10 if it is not filled
@@ -182,8 +171,8 @@ async def test_complex_order_counts_what_it_opens(here: Floor) -> None:
     (await entry.place_complex(here.account, bracket_order())).require()  # exits at 900 each, which close
     refused = await entry.place_complex(here.account, bracket_order())
     assert stopped_by(refused) == "max_value_per_day max_net_quantity"
-    hold(here, "MSFT")
-    refused = await entry.place_complex(here.account, exclusive_orders(symbol="MSFT"))
+    trading.hold(here, "MSFT")
+    refused = await entry.place_complex(here.account, trading.exclusive_orders(symbol="MSFT"))
     assert stopped_by(refused) == "max_order_value"
 
 
@@ -210,7 +199,7 @@ async def test_replacement_is_journaled_and_counts_what_it_adds(here: Floor, cap
 async def test_replacement_that_a_crash_interrupts_is_recovered(here: Floor, fault: str, outcome: Outcome) -> None:
     placed = (await here.entry.place(here.account, buy(10))).require()
     here.sim.faults.add("PUT", r"/orders/\d+$", fault, times=1)
-    await cancelled(here.entry.replace(here.account, placed.order_id, edit()), 1)
+    await trading.cancelled(here.entry.replace(here.account, placed.order_id, edit()), 1)
     said = list[str]()
     [found] = await here.another_entry().recover(report=said.append)
     assert found.outcome is outcome
@@ -315,7 +304,7 @@ async def test_call_cancelled_while_counted_tells_how_it_ended(here: Floor, call
         await asyncio.sleep(60)
         return bool(await counted(*names, **values))
 
-    journal = HookedJournal(trip=trip)
+    journal = trading.HookedJournal(trip=trip)
     entry = OrderEntry(
         here.client, journal, guard=OrderGuard(halt_after_unknown=(1, 3600.0), halt_after_refusals=(1, 3600.0))
     )
@@ -326,7 +315,7 @@ async def test_call_cancelled_while_counted_tells_how_it_ended(here: Floor, call
     here.sim.faults.add("PATCH" if call == "edit" else "PUT", r"/orders/\d+$", fault)
     calling = asyncio.create_task(getattr(entry, call)(here.account, *terms.get(call, (placed.order_id, edit()))))
     await counting.wait()
-    error = await cancelled(calling, 0)
+    error = await trading.cancelled(calling, 0)
     assert error.account_number == here.account
     assert error.__notes__[0].endswith(told.format(placed.order_id))
     if call in terms:

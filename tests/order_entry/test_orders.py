@@ -7,20 +7,10 @@ from typing import Any
 import attrs
 import pytest
 
-from brokerage_async import models
-from brokerage_async.errors import ResponseDecodeError
+from brokerage_async import errors, models
 from brokerage_async.journal import EntryKey, JournalEntry
-from brokerage_async.models import converter
 from brokerage_async.operation import BoundCall
-from brokerage_async.order_entry.orders import (
-    AskedOrder,
-    asked_in,
-    complex_differs_in,
-    components_of,
-    differs_in,
-    effect_changes,
-    successor_differs_in,
-)
+from brokerage_async.order_entry import orders
 from brokerage_async.order_entry.preflight import named_complex_order, named_order
 from tests.tables import for_each
 from tests.trading import bracket_order, edit, order
@@ -38,12 +28,12 @@ ASKED_LEGS = [
     {"action": "Buy to Open", "symbol": "SPY   260612C00500000", "quantity": "10", "instrument-type": "Equity Option"},
     {"action": "Sell", "symbol": "/ESM6", "quantity": "1", "instrument-type": "Future"},
 ]
-ASKED = attrs.evolve(converter.structure({"legs": ASKED_LEGS}, models.NewOrder), **TERMS)
+ASKED = attrs.evolve(models.converter.structure({"legs": ASKED_LEGS}, models.NewOrder), **TERMS)
 
 
 def asking(**terms: Any) -> models.NewOrder:
     """A requested order with only these terms known."""
-    return attrs.evolve(converter.structure({}, models.NewOrder), legs=(), **terms)
+    return attrs.evolve(models.converter.structure({}, models.NewOrder), legs=(), **terms)
 
 
 def leg(action: str, symbol: str = "SPY 260612C00500000", quantity: object = 10) -> models.OrderLeg:
@@ -79,37 +69,37 @@ DIFFERENCES: list[tuple[dict[str, Any], str | None]] = [
 
 @for_each("change, term", DIFFERENCES)
 def test_what_proves_that_an_order_is_another_one(change: dict[str, Any], term: str | None) -> None:
-    assert differs_in(ASKED, attrs.evolve(SHOWN, **change)) == term
-    assert differs_in(converter.structure({}, models.NewOrder), attrs.evolve(SHOWN, **change)) is None
+    assert orders.differs_in(ASKED, attrs.evolve(SHOWN, **change)) == term
+    assert orders.differs_in(models.converter.structure({}, models.NewOrder), attrs.evolve(SHOWN, **change)) is None
 
 
 def test_amounts_are_compared_whatever_they_are() -> None:
     for nonsense in (None, "x", [], {}, True, "NaN"):
         body = {"price": nonsense, "value": nonsense, "stop-trigger": nonsense}
-        assert differs_in(converter.structure(body, models.NewOrder), SHOWN) is None, nonsense
+        assert orders.differs_in(models.converter.structure(body, models.NewOrder), SHOWN) is None, nonsense
     for amount in ("1E+9999999", "1E-9999999", "NaN", "-Infinity", "9" * 60):
         seen = models.Order(price=Decimal(amount))
-        assert differs_in(asking(price=Decimal(10)), seen) == ("price" if Decimal(amount).is_finite() else None)
-        assert differs_in(asking(price=Decimal(amount)), seen) is None
+        assert orders.differs_in(asking(price=Decimal(10)), seen) == ("price" if Decimal(amount).is_finite() else None)
+        assert orders.differs_in(asking(price=Decimal(amount)), seen) is None
     order = models.Order(value=Decimal(100), value_effect=models.PriceEffect.DEBIT)
-    assert differs_in(asking(value=Decimal("100.00")), order) is None
-    assert differs_in(asking(value=Decimal(101)), order) == "value"
-    assert differs_in(asking(value=Decimal(100), value_effect=models.PriceEffect.CREDIT), order) == "value"
+    assert orders.differs_in(asking(value=Decimal("100.00")), order) is None
+    assert orders.differs_in(asking(value=Decimal(101)), order) == "value"
+    assert orders.differs_in(asking(value=Decimal(100), value_effect=models.PriceEffect.CREDIT), order) == "value"
     nothing = attrs.evolve(order, value=Decimal(0))
-    assert differs_in(asking(value=Decimal(0), value_effect=models.PriceEffect.CREDIT), nothing) is None
+    assert orders.differs_in(asking(value=Decimal(0), value_effect=models.PriceEffect.CREDIT), nothing) is None
 
 
 def test_what_proves_that_an_order_was_replaced_by_another_edit() -> None:
     limit = {"order_type": models.OrderType.LIMIT, "price_effect": models.PriceEffect.DEBIT}
     ours = models.Order(price=Decimal("11.00"), replaces_order_id="1", edited=True, **limit)  # type: ignore[arg-type]
-    assert successor_differs_in(edit(), ours) is None
-    assert successor_differs_in(edit(), models.Order()) is None
-    assert successor_differs_in(edit(), attrs.evolve(ours, price=Decimal(9))) == "price"
-    assert successor_differs_in(edit(), attrs.evolve(ours, time_in_force=models.TimeInForce.GTC)) == "time in force"
+    assert orders.successor_differs_in(edit(), ours) is None
+    assert orders.successor_differs_in(edit(), models.Order()) is None
+    assert orders.successor_differs_in(edit(), attrs.evolve(ours, price=Decimal(9))) == "price"
+    lasting = attrs.evolve(ours, time_in_force=models.TimeInForce.GTC)
+    assert orders.successor_differs_in(edit(), lasting) == "time in force"
 
 
 def shown_as(asked: models.NewOrder, **change: Any) -> models.Order:
-    """Build a component as the service shows it."""
     legs = tuple(models.OrderLeg(symbol=each.symbol, action=each.action, quantity=each.quantity) for each in asked.legs)
     names = ("external_identifier", "order_type", "price", "price_effect", "stop_trigger")
     return models.Order(**{name: getattr(asked, name) for name in names} | {"legs": legs} | change)
@@ -162,15 +152,17 @@ def test_complex_order_is_another_one_if_any_component_is() -> None:
         ({"orders": (attrs.evolve(LOSS, edited=True), attrs.evolve(PROFIT, price=Decimal(11)))}, "components"),
         ({"orders": (models.Order(), attrs.evolve(PROFIT, **NAMELESS)), "trigger_order": None}, None),
     ]
-    seen = [(change, complex_differs_in(BRACKET, attrs.evolve(WHOLE, **change)), term) for change, term in rows]
+    seen = [(change, orders.complex_differs_in(BRACKET, attrs.evolve(WHOLE, **change)), term) for change, term in rows]
     assert [(change, found) for change, found, term in seen if found != term] == []
-    assert complex_differs_in(attrs.evolve(BRACKET, trigger_order=None), WHOLE) == "components"  # none was asked for
+    assert (
+        orders.complex_differs_in(attrs.evolve(BRACKET, trigger_order=None), WHOLE) == "components"
+    )  # none was asked for
 
 
 def test_components_name_their_complex_order() -> None:
-    assert [each.complex_order_id for each in components_of(WHOLE)] == ["7", "7", "7"]
-    assert [each.external_identifier for each in components_of(WHOLE)] == ["t", "p", "l"]
-    assert components_of(models.ComplexOrder(id="7")) == []
+    assert [each.complex_order_id for each in orders.components_of(WHOLE)] == ["7", "7", "7"]
+    assert [each.external_identifier for each in orders.components_of(WHOLE)] == ["t", "p", "l"]
+    assert orders.components_of(models.ComplexOrder(id="7")) == []
 
 
 def test_effect_changes_name_both_actions() -> None:
@@ -182,13 +174,13 @@ def test_effect_changes_name_both_actions() -> None:
         ((FIRST, leg("Sell to Close")), []),
         ((), []),
     ):
-        changes = effect_changes(ASKED, attrs.evolve(SHOWN, legs=legs))
+        changes = orders.effect_changes(ASKED, attrs.evolve(SHOWN, legs=legs))
         assert len(changes) == bool(actions), legs
         assert all(action in change for change in changes for action in actions), legs
     # Of equal legs, the unchanged are paired first.
     opening = ASKED.legs[0]
     both = attrs.evolve(ASKED, legs=(opening, attrs.evolve(opening, action=models.LegAction.BUY_TO_CLOSE)))
-    assert effect_changes(both, attrs.evolve(SHOWN, legs=(changed, SECOND))) == []
+    assert orders.effect_changes(both, attrs.evolve(SHOWN, legs=(changed, SECOND))) == []
 
 
 def test_complex_effect_changes_name_each_component() -> None:
@@ -197,7 +189,7 @@ def test_complex_effect_changes_name_each_component() -> None:
     for action, difference in (("Buy to Open", None), ("Sell to Open", "components")):
         trigger = attrs.evolve(acted(asked.trigger_order, action), id="1")
         shown = models.ComplexOrder(id="9", trigger_order=trigger, orders=exits)
-        assert complex_differs_in(asked, shown) == difference
+        assert orders.complex_differs_in(asked, shown) == difference
         changes = [] if difference else ["AAPL was sent as Sell to Close and the service has Sell to Open"] * 2
         assert named_complex_order("A", asked, str).effect_changes(shown) == changes
 
@@ -214,11 +206,11 @@ def test_kind_and_components_are_those_of_the_body() -> None:
         *((body, "orders.submit", ["mine"]) for body in unreadable),
     ):
         key, opened_at = EntryKey("", "sandbox", "A", "mine"), datetime(2026, 6, 10, tzinfo=UTC)
-        found = asked_in(JournalEntry(key=key, body=body, opened_at=opened_at))
+        found = orders.asked_in(JournalEntry(key=key, body=body, opened_at=opened_at))
         assert (found.is_complex, found.submit.name) == (body is COMPLEX.body, submit), body
         assert list(found.components) == components, body
     assert list(COMPLEX.components) == ["mine", "mine.1", "mine.2"]
-    assert list(AskedOrder("mine", is_complex=True, body=b'{"orders": 1}').components) == ["mine"]
+    assert list(orders.AskedOrder("mine", is_complex=True, body=b'{"orders": 1}').components) == ["mine"]
 
 
 def test_single_order_is_no_component_and_a_component_no_single_order() -> None:
@@ -234,13 +226,15 @@ def test_answer_of_the_other_kind_or_with_other_terms_is_another_order() -> None
     assert not COMPLEX.is_another(same)
     for another in (other, models.Order(id="7"), models.Order(id="7", external_identifier="mine")):
         assert COMPLEX.is_another(another)
-    unreadable = AskedOrder("mine", is_complex=True, body=b'{"orders": 1}')
+    unreadable = orders.AskedOrder("mine", is_complex=True, body=b'{"orders": 1}')
     assert not unreadable.is_another(same)  # nothing is known of the terms, and nothing is proven
 
 
 def structure_like(asked: models.NewComplexOrder) -> models.ComplexOrder:
     """A complex order as the service shows one of these terms."""
-    shown: models.ComplexOrder = converter.structure({**converter.unstructure(asked), "id": "7"}, models.ComplexOrder)
+    shown: models.ComplexOrder = models.converter.structure(
+        {**models.converter.unstructure(asked), "id": "7"}, models.ComplexOrder
+    )
     return shown
 
 
@@ -265,6 +259,6 @@ async def test_whole_of_a_component_is_its_complex_order() -> None:
         assert executor.calls == [("complex_orders.get", {"account_number": "A1", "id": "7"})]
     assert await SINGLE.whole_of(executor, "A1", listed) == (listed, "")
     executor = Answers(models.ComplexOrder(id="8"))
-    with pytest.raises(ResponseDecodeError, match="id must be 7, got 8") as caught:
+    with pytest.raises(errors.ResponseDecodeError, match="id must be 7, got 8") as caught:
         await COMPLEX.whole_of(executor, "A1", listed)
     assert caught.value.operation == "complex_orders.get"

@@ -11,20 +11,9 @@ from brokerage_async.journal import EntryKey, EntryState, JournalError, MemoryJo
 from brokerage_async.operation import BoundCall
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.simulator import faults
+from tests import trading
 from tests.tables import for_each
-from tests.trading import (
-    POLICY,
-    Bells,
-    Floor,
-    HookedJournal,
-    cancelled,
-    failing_journal,
-    leave_open,
-    on_floor,
-    order,
-    place_unknown,
-    slow_journal,
-)
+from tests.trading import Floor, HookedJournal, cancelled, on_floor, order
 
 pytestmark = pytest.mark.virtual_time
 
@@ -44,7 +33,7 @@ async def test_recovery_with_nothing_open_in_its_environment_asks_nobody(here: F
 
 async def test_recovery_sorts_out_everything_that_is_open_and_sends_nothing(here: Floor) -> None:
     for name, action in [("arrived", "drop_after"), ("never", "drop_before")]:
-        await leave_open(here, name, action)
+        await trading.leave_open(here, name, action)
     reads = here.sim.ledger.count("orders.list_live")
     found, missing = await here.another_entry().recover()
     assert (found.external_identifier, found.outcome) == ("arrived", Outcome.PLACED)
@@ -64,7 +53,7 @@ async def test_recovery_sorts_out_everything_that_is_open_and_sends_nothing(here
 @on_floor()
 async def test_conflict_of_one_order_says_nothing_about_the_others(here: Floor, lists: str, code: str) -> None:
     for name in ("taken", "never"):
-        await leave_open(here, name, "drop_before")
+        await trading.leave_open(here, name, "drop_before")
     await here.client.orders.submit(here.account, order("taken", 11))
     if lists:
         here.sim.faults.add("GET", lists, faults.status(503), times=None)
@@ -81,7 +70,7 @@ async def test_recover_days_later_finds_the_order_whatever_the_clock_says(here: 
     """The journal's clock is days ahead of the brokerage's: when the order was journaled, and at the recovery."""
     days = [ahead]
     journal = MemoryJournal(clock=lambda: here.sim.clock.now() + days[-1] * 86_400.0)
-    await leave_open(here, entry=OrderEntry(here.client, journal))
+    await trading.leave_open(here, entry=OrderEntry(here.client, journal))
     days.append(later)
     for _ in range(3):
         here.sim.clock.advance(86_400)
@@ -93,7 +82,7 @@ async def test_recover_days_later_finds_the_order_whatever_the_clock_says(here: 
 async def test_a_clock_that_is_set_back_during_recovery_makes_it_no_longer(here: Floor) -> None:
     off = 0.0
     entry = OrderEntry(here.client, MemoryJournal(clock=lambda: here.sim.clock.now() + off))
-    await place_unknown(here, entry=entry, fault="drop_before")
+    await trading.place_unknown(here, entry=entry, fault="drop_before")
     began = asyncio.get_running_loop().time()
     recovering = asyncio.create_task(entry.recover())
     await asyncio.sleep(5)
@@ -145,7 +134,7 @@ async def test_recovery_waits_for_the_claim_of_another_worker_and_is_cancelled_a
     began = asyncio.get_running_loop().time()
     (found,) = await here.entry.recover()
     assert (found.outcome, found.external_identifier) == (Outcome.UNKNOWN, "mine")
-    assert asyncio.get_running_loop().time() - began > 30 + POLICY.visibility_delay
+    assert asyncio.get_running_loop().time() - began > 30 + trading.POLICY.visibility_delay
     await here.journal.open(here.key("other"), b"{}", owner="dead", lease=0)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(5):
@@ -166,7 +155,7 @@ async def test_what_was_handled_before_a_recovery_ended_early_is_told(here: Floo
     if end == "cancelled":
         recovering.cancel()
     else:
-        here.journal.entries = failing_journal("entries").entries  # type: ignore[method-assign]
+        here.journal.entries = trading.failing_journal("entries").entries  # type: ignore[method-assign]
     with pytest.raises((asyncio.CancelledError, JournalError)) as caught:
         await recovering
     told = [(placement.external_identifier, placement.outcome) for placement in caught.value.placements]  # type: ignore[union-attr]
@@ -176,7 +165,7 @@ async def test_what_was_handled_before_a_recovery_ended_early_is_told(here: Floo
 
 async def test_recover_cancelled_while_it_records_an_outcome_returns_what_the_journal_said(here: Floor) -> None:
     await here.client.orders.submit(here.account, order("mine"))
-    journal = slow_journal("close", 2)
+    journal = trading.slow_journal("close", 2)
     await journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
     recovering = asyncio.create_task(OrderEntry(here.client, journal).recover())
     await asyncio.sleep(2)
@@ -229,8 +218,8 @@ async def test_claims_that_take_longer_than_a_lease_are_renewed_from_the_first_o
 
 async def test_recover_with_push_finds_an_order_as_soon_as_its_event_comes(here: Floor) -> None:
     await leave_listed(here)
-    entry = OrderEntry(here.client, here.journal, reconcile=attrs.evolve(POLICY, first=10.0))
-    object.__setattr__(entry._context, "doorbells", Bells(0.5))
+    entry = OrderEntry(here.client, here.journal, reconcile=attrs.evolve(trading.POLICY, first=10.0))
+    object.__setattr__(entry._context, "doorbells", trading.Bells(0.5))
     began = asyncio.get_running_loop().time()
     (found,) = await entry.recover()
     assert found.outcome is Outcome.PLACED
@@ -242,7 +231,7 @@ async def test_recover_with_push_finds_an_order_as_soon_as_its_event_comes(here:
 async def test_recover_that_cannot_read_the_account_leaves_the_entry(here: Floor, trouble: str) -> None:
     await leave_listed(here)
     here.on_lists(trouble)
-    (unread,) = await here.another_entry().recover(reconcile=attrs.evolve(POLICY, give_up=30))
+    (unread,) = await here.another_entry().recover(reconcile=attrs.evolve(trading.POLICY, give_up=30))
     assert (unread.outcome, unread.code) == (Outcome.UNKNOWN, "undetermined")
     assert unread.note == f"the order lists could not be read: {unread.error}"
     assert (await here.journaled())[0].looked_at is None
@@ -293,10 +282,10 @@ async def test_recover_names_orders_of_other_origins_to_adopt(here: Floor, caplo
 
 async def test_place_cancelled_while_it_tidies_up_after_an_error_ends_cancelled(here: Floor) -> None:
     """The journal fails when the search begins, and takes its time to release the entry."""
-    journal = slow_journal("release", 2)
-    journal.now = failing_journal("now").now  # type: ignore[method-assign]
+    journal = trading.slow_journal("release", 2)
+    journal.now = trading.failing_journal("now").now  # type: ignore[method-assign]
     entry = OrderEntry(here.client, journal)
-    await place_unknown(here, entry=entry, fault="drop_before")
+    await trading.place_unknown(here, entry=entry, fault="drop_before")
     error = await cancelled(entry.place(here.account, order("mine")), 1)
     assert isinstance(error.__cause__, JournalError)
     assert "may have been placed" in error.__notes__[0]

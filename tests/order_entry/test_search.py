@@ -1,30 +1,81 @@
-"""Search for journaled orders: the orders that are taken for ours, and the others."""
+"""Search for journaled orders: how far the lists are read, when a look is complete, and which orders are ours.
+
+Events bring looks at them forward, and decide nothing but that an order is there.
+"""
 
 import asyncio
 import itertools
 import time
-from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from collections.abc import AsyncIterator, Mapping
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import attrs
 import pytest
 
-from brokerage_async._generated.models import ComplexOrder, LegAction, NewOrder, Order, OrderLeg, OrderStatus
-from brokerage_async.errors import PermissionDeniedError, ServerError
+from brokerage_async import Client, Environment, StaticToken, errors, models
 from brokerage_async.journal import EntryKey, JournalEntry, MemoryJournal
 from brokerage_async.operation import BoundCall, Page
+from brokerage_async.order_entry import OrderEntry, ReconcilePolicy
 from brokerage_async.order_entry import context as module
 from brokerage_async.order_entry.context import Attempts, Context
-from brokerage_async.order_entry.decisions import ReconcilePolicy, SearchResult
-from brokerage_async.order_entry.lists import Sighting, Window, poll_until
+from brokerage_async.order_entry.decisions import SearchResult
+from brokerage_async.order_entry.lists import FULL_PAGES, EarlyLooks, OrderLists, Sighting, Window, poll_until
 from brokerage_async.order_entry.orders import terms_of
 from brokerage_async.order_entry.search import IdentifierSearch
-from tests.order_entry.accounts import NOW, Account, order, poll
+from tests.fake_transport import FakeTransport
+from tests.loops import on_virtual_time
 from tests.tables import for_each
+from tests.trading import Bells
 
 pytestmark = pytest.mark.virtual_time
+
+LIVE, FILLED = models.OrderStatus.LIVE, models.OrderStatus.FILLED
+NOW = datetime(2026, 6, 10, 14, tzinfo=UTC)
+COUNTED = models.Pagination(total_items=0)
+
+
+def order(name: str, *, days_ago: float | None = 0) -> models.Order:
+    received = None if days_ago is None else NOW - timedelta(days=days_ago)
+    return models.Order(id=f"id of {name}", external_identifier=name, received_at=received)
+
+
+class Account:
+    """An executor that answers both lists page by page. An exception in place of a page is raised."""
+
+    def __init__(self, live: list[Any], everything: list[Any], complex_orders: Any = ()) -> None:
+        self._lists = {"orders.list_live": live, "orders.list": everything, "complex_orders.list": complex_orders}
+        self.read: list[str] = []
+        self.queries: dict[str, Mapping[str, object]] = {}
+        self.wholes: dict[str, models.ComplexOrder | errors.BrokerageError] = {}
+
+    async def execute(self, call: BoundCall[Any]) -> Any:
+        whole = self.wholes[str(call.path["id"])]
+        if isinstance(whole, errors.BrokerageError):
+            raise whole
+        return whole
+
+    def paginate(self, call: BoundCall[list[models.Order]]) -> Any:
+        operation = call.operation
+        assert call.path == {"account_number": "A1"}
+        self.queries[operation.name] = call.query
+        account = self
+
+        class Lists:
+            async def pages(self) -> AsyncIterator[Page[models.Order]]:
+                for number, page in enumerate(account._lists[operation.name]):
+                    account.read.append(f"{operation.name} {number}")
+                    if isinstance(page, errors.BrokerageError):
+                        raise page
+                    yield page if isinstance(page, Page) else Page(tuple(page), COUNTED, number)
+
+        return Lists()
+
+
+async def poll(account: Account, *wanted: str, opened_at: datetime = NOW) -> Sighting:
+    lists = OrderLists(account, "A1")  # type: ignore[arg-type]
+    return await lists.poll(set(wanted), Window.since(opened_at, NOW), by=lambda each: each.external_identifier)
 
 
 BODY = (
@@ -49,8 +100,8 @@ def searching(
     return IdentifierSearch(context, "A1", Window.from_now(NOW), {"a": entry})
 
 
-def carrier(number: int, **terms: Any) -> Order:
-    return Order(id=str(number), external_identifier="a", status=OrderStatus.LIVE, received_at=NOW, **terms)
+def carrier(number: int, **terms: Any) -> models.Order:
+    return models.Order(id=str(number), external_identifier="a", status=LIVE, received_at=NOW, **terms)
 
 
 async def test_order_that_may_have_been_sent_twice_is_looked_for_to_the_end() -> None:
@@ -81,24 +132,24 @@ async def test_what_turns_out_to_be_another_order_does_not_end_the_reading() -> 
 
 def test_terms_are_those_of_the_bytes_if_they_are_an_order() -> None:
     body = b'{"order-type":"Limit","price":"1.50","legs":[{"symbol":"AAPL","quantity":"10"}],"new-field":1}'
-    terms = terms_of(body, NewOrder)
+    terms = terms_of(body, models.NewOrder)
     assert (terms.order_type, terms.price, terms.legs[0].symbol) == ("Limit", Decimal("1.50"), "AAPL")
     assert terms.extra == {"new-field": 1}
     for legs in (b"[null, {}]", b'{"symbol": "AAPL"}'):
-        assert terms_of(b'{"legs": %b}' % legs, NewOrder) is None, legs
+        assert terms_of(b'{"legs": %b}' % legs, models.NewOrder) is None, legs
     for body in (b"", b"\xff", b"[]", b"null", b'{"price": []}', b'{"price": 1e99999999999999999999}'):
-        assert terms_of(body, NewOrder) is None, body
+        assert terms_of(body, models.NewOrder) is None, body
 
 
 class Endless(Account):
     """An account whose list of all orders never ends. Each page takes a second."""
 
-    def paginate(self, call: BoundCall[list[Order]]) -> Any:
+    def paginate(self, call: BoundCall[list[models.Order]]) -> Any:
         if call.operation.name != "orders.list":
             return super().paginate(call)
 
         class Lists:
-            async def pages(self) -> AsyncIterator[Page[Order]]:
+            async def pages(self) -> AsyncIterator[Page[models.Order]]:
                 for number in itertools.count():
                     await asyncio.sleep(1)
                     yield Page((order(f"x{number}"),), None, number)
@@ -107,7 +158,7 @@ class Endless(Account):
 
 
 async def test_search_gives_up_in_time_and_at_once_when_it_is_hopeless() -> None:
-    forbidden, policy, polls = PermissionDeniedError("no", status=403, from_service=True), ReconcilePolicy(), []
+    forbidden, policy, polls = errors.PermissionDeniedError("no", status=403, from_service=True), ReconcilePolicy(), []
 
     async def once() -> tuple[bool, Sighting]:
         polls.append(await poll(account, "a"))
@@ -140,14 +191,14 @@ async def test_order_received_before_ours_was_journaled_is_not_ours(monkeypatch:
 
 @pytest.mark.parametrize("year", [1, 9999])
 async def test_poll_with_absurd_times_reads_on(year: int) -> None:
-    absurd = Order(id="x", external_identifier="x", received_at=datetime(year, 1, 1, tzinfo=UTC))
+    absurd = models.Order(id="x", external_identifier="x", received_at=datetime(year, 1, 1, tzinfo=UTC))
     for pages in ([[absurd], [order("a")]], [[order("y"), absurd], [order("a")]]):
         found = searching(Account([[]], pages), now=NOW)
         assert list((await poll(Account([[]], pages), "a")).orders) in (["a"], [])
         assert (await found.poll(["a"])).complete
 
 
-@for_each("failure, permanent", [(PermissionDeniedError, True), (ServerError, False)])
+@for_each("failure, permanent", [(errors.PermissionDeniedError, True), (errors.ServerError, False)])
 async def test_poll_reports_why_a_listed_complex_order_cannot_be_read(failure: Any, permanent: bool) -> None:
     error = failure("no", status=403 if permanent else 503, from_service=True)
     account = Account([[carrier(1, complex_order_id="7")]], [[]], complex_orders=[[]])
@@ -164,8 +215,8 @@ async def test_nameless_complex_order_is_neither_ours_nor_nothing(price: str, fi
     It is not taken for ours where other orders show identifiers, nor while the service's time is not known.
     """
     body = b'{"orders": [{"external-identifier": "a", "price": "10"}]}'
-    nameless = Order(id="1", status=OrderStatus.LIVE, received_at=NOW, price=Decimal(price), complex_order_id="7")
-    whole = ComplexOrder(id="7", orders=(nameless,))
+    nameless = attrs.evolve(carrier(1, price=Decimal(price), complex_order_id="7"), external_identifier=None)
+    whole = models.ComplexOrder(id="7", orders=(nameless,))
     account = Account([[nameless, *map(order, others)]], [[]], complex_orders=[[whole]])
     account.wholes["7"] = whole
     search = searching(account, body=body)
@@ -175,7 +226,7 @@ async def test_nameless_complex_order_is_neither_ours_nor_nothing(price: str, fi
     assert (found, "order 7 shows no identifier" in problem) == (None, fits)
 
 
-BOUGHT = (OrderLeg(symbol="AAPL", action=LegAction.BUY_TO_OPEN, quantity=Decimal(10)),)
+BOUGHT = (models.OrderLeg(symbol="AAPL", action=models.LegAction.BUY_TO_OPEN, quantity=Decimal(10)),)
 
 
 @for_each(
@@ -188,16 +239,16 @@ BOUGHT = (OrderLeg(symbol="AAPL", action=LegAction.BUY_TO_OPEN, quantity=Decimal
         (BODY, {"edited": True, "price": Decimal(99)}, NOW, [], None),
         (b'{"legs": []', {}, NOW, [], None),
         # The echo of identifiers was never recorded: it may differ between lists, or between statuses.
-        (BODY, {"status": OrderStatus.FILLED}, NOW, [order("another")], None),
-        (BODY, {"status": OrderStatus.FILLED, "received_at": NOW - timedelta(days=1)}, NOW, [order("another")], False),
+        (BODY, {"status": FILLED}, NOW, [order("another")], None),
+        (BODY, {"status": FILLED, "received_at": NOW - timedelta(days=1)}, NOW, [order("another")], False),
     ],
 )
 async def test_order_without_identifier_is_ours_only_by_its_own_terms_where_no_other_shows_one(
-    body: bytes, seen: dict[str, Any], now: datetime, others: list[Order], is_ours: bool | None
+    body: bytes, seen: dict[str, Any], now: datetime, others: list[models.Order], is_ours: bool | None
 ) -> None:
     """Calling it ours could be false, and calling ours absent would permit a second submit."""
-    terms = {"price": Decimal(10), "legs": BOUGHT, "status": OrderStatus.LIVE, "received_at": NOW} | seen
-    search = searching(Account([others], [[Order(id="5", **terms)]]), now=now, body=body)
+    terms = {"price": Decimal(10), "legs": BOUGHT, "status": LIVE, "received_at": NOW} | seen
+    search = searching(Account([others], [[models.Order(id="5", **terms)]]), now=now, body=body)
     sighting = await search.poll(["a"])
     assert (dict(sighting.orders), sighting.complete) == ({}, True)
     found, problem = await search.nameless("a")
@@ -206,10 +257,218 @@ async def test_order_without_identifier_is_ours_only_by_its_own_terms_where_no_o
 
 @for_each("is_complex", [False, True])
 async def test_single_and_complex_orders_of_one_number_are_two(is_complex: bool) -> None:
-    single, component = carrier(7), Order(id="71", complex_order_id="7", status=OrderStatus.LIVE)
+    single, component = carrier(7), models.Order(id="71", complex_order_id="7", status=LIVE)
     rows = [single, component] if is_complex else [component, single]
     account = Account([rows], [[]], complex_orders=[[]])
-    account.wholes["7"] = ComplexOrder(id="7", orders=(component,))
+    account.wholes["7"] = models.ComplexOrder(id="7", orders=(component,))
     body = b'{"orders": [{"external-identifier": "a"}]}' if is_complex else BODY
     found = (await searching(account, body=body, order_id="7").poll(["a"])).orders
-    assert isinstance(found.get("a"), ComplexOrder if is_complex else Order)
+    assert isinstance(found.get("a"), models.ComplexOrder if is_complex else models.Order)
+
+
+def days(*ages: tuple[str, float | None]) -> list[Any]:
+    return [order(name, days_ago=age) for name, age in ages]
+
+
+X_Y_A_Z = [days(("x", 0)), days(("y", 2)), days(("a", 2.5)), days(("z", 30))]
+
+
+@for_each(
+    "live, everything, wanted, found, pages",
+    [
+        # An order of today is found without reading further.
+        ([days(("a", 0)), days(("b", 0))], [days(("a", 0))], "a", "a", (1, 0)),
+        # Both lists are read for what is missing.
+        ([days(("a", 0))], [days(("a", 0), ("b", 0))], "abc", "ab", (1, 1)),
+        # The older list is read newest first until it is past the order.
+        ([[]], [days(("x", 1)), days(("y", 5)), days(("z", 9))], "a", "", (1, 2)),
+        # An order of last month that was changed today may stand among today's.
+        ([[]], [days(("x", 0), ("y", 40)), days(("a", 0), ("z", 50))], "a", "a", (1, 2)),
+        # Orders without a time do not end the reading.
+        ([[]], [days(("x", None)), days(("a", None))], "a", "a", (1, 2)),
+    ],
+)
+async def test_lists_are_read_as_far_as_needed(
+    live: Any, everything: Any, wanted: str, found: str, pages: tuple[int, int]
+) -> None:
+    account = Account(live, everything)
+    sighting = await poll(account, *wanted)
+    assert (sorted(sighting.orders), sighting.complete, sighting.error) == (list(found), True, None)
+    numbers = [account.read.count(f"orders.list_live {number}") for number in range(pages[0] + 1)]
+    assert numbers == [1] * pages[0] + [0]
+    assert (len(account.read), account.queries["orders.list_live"]) == (sum(pages), {"per-page": 200})
+    if pages[1]:  # from a day early, because the service counts in US Eastern time
+        assert account.queries["orders.list"] == {"per-page": 200, "sort": "Desc", "start-date": date(2025, 5, 5)}
+
+
+@for_each(
+    "everything, opened_at",
+    [
+        ([days(("x", 5)), days(("a", 8)), days(("z", 20))], NOW - timedelta(days=8)),
+        # The clock was ahead when the order was journaled, so the age of the entry is unknown.
+        ([days(("x", 0)), days(("y", 6)), days(("a", 9))], NOW + timedelta(days=600)),
+    ],
+)
+async def test_age_of_the_entry_decides_how_far_back_is_read(everything: Any, opened_at: Any) -> None:
+    account = Account([[]], everything)
+    assert list((await poll(account, "a", opened_at=opened_at)).orders) == ["a"]
+    assert account.queries["orders.list"]["start-date"] < date(2025, 5, 6)  # type: ignore[operator]
+
+
+@for_each("months", [-6, 6])
+async def test_the_times_of_the_service_count_not_those_of_this_side(months: int) -> None:
+    moment = NOW + timedelta(days=30 * months)
+    lists = OrderLists(Account([[]], X_Y_A_Z), "A1")  # type: ignore[arg-type]
+    window = Window.since(moment, moment + timedelta(seconds=5))
+    sighting = await lists.poll({"a"}, window, by=lambda each: each.external_identifier)
+    assert list(sighting.orders) == ["a"]
+
+
+FAILURE = errors.ServerError("down", status=503)
+OF_THREE = models.Pagination(total_items=450, total_pages=3, current_item_count=0)
+ROWS = tuple(order(f"o{number}") for number in range(200))
+X, Y, LAST = ((order(name),) for name in ("x", "y", "last"))
+
+READINGS: list[tuple[str, list[Any], bool, str]] = [
+    ("breaks off", [list(X), FAILURE], False, "down"),
+    ("shows nothing at all", [Page((), models.Pagination(per_page=200), 0)], False, "neither orders nor their number"),
+    ("counts none", [Page((), COUNTED, 0)], True, ""),
+    ("counts none on this page", [Page((), models.Pagination(current_item_count=0), 0)], True, ""),
+    ("shows none of three pages", [Page((), OF_THREE, 0)], False, "shows no orders"),
+    ("shows no last page", [Page((), OF_THREE, 2)], False, "shows no orders"),
+    ("ends after its last page", [Page((), OF_THREE, 3)], True, ""),
+    ("shows none of five", [Page((), models.Pagination(total_items=5), 0)], False, "shows no orders"),
+    ("has no pages", [Page((), models.Pagination(total_items=5, total_pages=0), 0)], False, "shows no orders"),
+    ("has an unreadable row", [Page(X, models.Pagination(total_items=2, total_pages=1, current_item_count=2), 0)],
+     False, "shows 1 orders instead of 2"),
+    ("repeats the first page", [Page((), models.Pagination(current_item_count=200), 1)], False, "instead of 200"),
+    ("has a row that an earlier page has shown",
+     [Page(X, models.Pagination(total_items=202, total_pages=2, current_item_count=2), 1)], False, "the list changed"),
+    ("has nothing", [Page((), models.Pagination(total_items=0, total_pages=1), 0)], True, ""),
+    # An order that moves to an earlier page is shown on none: the total number gives it away.
+    ("shrinks", [Page(X, models.Pagination(total_items=total), number) for number, total in enumerate((3, 3, 2))],
+     False, "the list changed while it was read: 2 orders instead of 3"),
+    # Rows have moved while it was read: an order may have slipped by between two pages.
+    ("repeats a row", [Page(X, COUNTED, 0), Page(Y, COUNTED, 1, repeats=1)],
+     False, "page 1 repeats earlier orders (1)"),
+    ("shows a row changed", [Page(X, COUNTED, 0), Page(Y, COUNTED, 1, changed=1)],
+     False, "page 1 repeats earlier orders (1)"),
+    *((f"is full at {size}", [Page(ROWS[:size], None, 0)], False, f"page 0 is full ({size} orders)")
+      for size in FULL_PAGES),
+    *((f"is not full at {size}", [Page(ROWS[: size - 1], None, 0)], True, "") for size in FULL_PAGES),
+    # Lists without pagination blocks are whole once the same answer comes again.
+    ("came whole", [Page(ROWS, None, 0), Page((), None, 1, repeats=200)], True, ""),
+    ("was cut off", [Page(ROWS, None, 0), Page(LAST, None, 1)], False, "page 0 is full"),
+]  # fmt: skip
+
+
+@for_each("name, pages, complete, reason", READINGS)
+@for_each("listing", ["live", "everything"])
+async def test_list_is_complete_only_if_nothing_speaks_against_it(
+    listing: str, name: str, pages: list[Any], complete: bool, reason: str
+) -> None:
+    """What was seen of an incomplete one counts."""
+    account = Account(pages, [[]]) if listing == "live" else Account([[]], pages)
+    sighting = await poll(account, "a")
+    assert (dict(sighting.orders), sighting.complete, sighting.permanent) == ({}, complete, False)
+    assert (sighting.error is None) is complete
+    assert reason in str(sighting.error)
+    shown = [each for page in pages if page is not FAILURE for each in getattr(page, "items", page)]
+    if shown:
+        assert list((await poll(account, shown[0].external_identifier)).orders) == [shown[0].external_identifier]
+
+
+async def test_success_without_orders_and_pagination_proves_nothing_but_of_today() -> None:
+    assert not (await poll(Account([[]], [Page((), None, 0)]), "a")).complete
+    assert (await poll(Account([Page((), None, 0)], [[]]), "a")).complete
+
+
+async def test_order_at_the_very_edge_of_the_window_is_not_past() -> None:
+    window, newest = Window.from_now(NOW), NOW + timedelta(days=1)
+    assert not window.is_past(order("a", days_ago=3), newest)
+    assert window.is_past(order("a", days_ago=3.001), newest)
+
+
+class Lists:
+    """Order lists that show the order from a time on. Each poll takes a while and may fail."""
+
+    def __init__(self, shown_from: float = 1e9, latency: float = 0.02, error: Any = None) -> None:
+        self._shown_from = shown_from
+        self._latency = latency
+        self._error = error
+        self.polls: list[float] = []
+
+    async def poll(self) -> tuple[bool, Sighting[Any]]:
+        loop = asyncio.get_running_loop()
+        self.polls.append(round(loop.time(), 3))
+        await asyncio.sleep(self._latency)
+        found = loop.time() >= self._shown_from
+        return found, Sighting(orders={}, complete=self._error is None, error=self._error)
+
+
+@on_virtual_time
+async def searched(*rings: float, **options: Any) -> tuple[SearchResult, float, list[float]]:
+    """Search lists while events ring. Return the result, its time, and those of the polls."""
+    lists = Lists(**options)
+    result = await poll_until(ReconcilePolicy(), lists.poll, Bells(*rings).rings)
+    return result, asyncio.get_running_loop().time(), lists.polls
+
+
+@for_each(
+    "shown_from, rings, end, polls",
+    [
+        (2.0, (2.0, 2.001, 2.005), 2.03, [0.5, 1.5, 2.01]),
+        (2.0, (0.7, 0.701), 3.52, [0.5, 0.71, 1.5, 3.5]),  # of another order: one look more
+        (0.5, (0.46, 0.495), 0.52, [0.5]),  # right before a poll
+    ],
+)
+def test_event_brings_find_forward(shown_from: float, rings: tuple[float, ...], end: float, polls: list[float]) -> None:
+    assert searched(*rings, shown_from=shown_from) == (SearchResult.FOUND, pytest.approx(end), polls)
+
+
+@for_each("error", [None, errors.ResponseLostError("lost")])
+@for_each("seconds", [0.01, 0.3, 1.0, 7.0])
+def test_raining_events_leave_the_conclusion_and_its_time_alone(
+    seconds: float, error: errors.BrokerageError | None
+) -> None:
+    *alone, polls = searched(error=error)
+    rings = [seconds * number for number in range(1, int(200 / seconds))]
+    *with_push, more = searched(*rings, error=error)
+    assert with_push == alone
+    assert set(polls) <= set(more)
+    assert 0 < len(more) - len(polls) <= min(len(rings), 11 + 0.5 * alone[1])
+
+
+def test_early_look_that_takes_too_long_does_not_delay_the_next_poll() -> None:
+    *alone, polls = searched(latency=1.2)
+    *with_push, more = searched(0.2, 2.0, latency=1.2)
+    assert with_push == alone
+    assert more == sorted([*polls, 0.21, 2.9])  # the second came while a poll was under way
+
+
+async def test_wait_that_is_cancelled_leaves_no_timer() -> None:
+    looks = EarlyLooks()
+    waiting = asyncio.ensure_future(looks.before(100))
+    await asyncio.sleep(1)
+    looks.ring()
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    looks.reset()
+    assert looks._timer is None
+
+
+def test_push_needs_a_client_that_can_stream() -> None:
+    client = Client(Environment.sandbox("https://api.example.com"), StaticToken("t"), transport=FakeTransport())
+    for push, words in (
+        (True, "streamer_url must be the address of the account stream"),
+        (1, "push must be True or False, got 1"),
+    ):
+        with pytest.raises(errors.ConfigurationError, match=words):
+            client.order_entry(MemoryJournal(), push=push)  # type: ignore[arg-type]
+
+    class Other:
+        session, environment = client.session, client.environment
+
+    with pytest.raises(errors.ConfigurationError, match="push must be False: the client has no streams"):
+        OrderEntry(Other(), MemoryJournal(), push=True)

@@ -22,7 +22,6 @@ LISTS = ("ListEnvelope", "PageEnvelope")
 
 
 def resolved(node: dict[str, Any]) -> dict[str, Any]:
-    """Return a node of the bundle with its reference resolved."""
     while "$ref" in node:
         _, _, section, name = node["$ref"].split("/")
         node = BUNDLE["components"][section][name]
@@ -30,7 +29,6 @@ def resolved(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def name_of(reference: dict[str, Any]) -> str:
-    """Return the name of the component that a schema refers to."""
     return str(reference["$ref"]).rpartition("/")[2]
 
 

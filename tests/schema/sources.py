@@ -18,7 +18,6 @@ ROOT = FILES.pop("openapi.yaml")
 
 
 def schema_files() -> dict[str, dict[str, Any]]:
-    """Return the content of every file by name."""
     return {"openapi.yaml": ROOT, **FILES}
 
 

@@ -13,18 +13,7 @@ from brokerage_async._generated.converters import WIRES
 from brokerage_async._generated.operations import OPERATIONS, REQUEST_MODELS
 from brokerage_async.operation import Shape
 from brokerage_async.protocol.decoding.fields import WireField, wire_fields
-from tests.schema.bundle import (
-    BUNDLE,
-    SCHEMAS,
-    SOURCE,
-    alternatives,
-    answers,
-    requests,
-    resolved,
-    row_components,
-    success_schema,
-)
-from tests.schema.bundle import OPERATIONS as BUNDLED
+from tests.schema import bundle
 from tests.schema.sources import walk
 from tests.tables import for_each
 
@@ -34,7 +23,7 @@ RECEIVED = sorted(MODELS.keys() - {model.__name__ for model in REQUEST_MODELS})
 
 @cache
 def validator(schema: str) -> Draft202012Validator:
-    return Draft202012Validator({**json.loads(schema), "components": BUNDLE["components"]})
+    return Draft202012Validator({**json.loads(schema), "components": bundle.BUNDLE["components"]})
 
 
 def misfit(schema: dict[str, Any], value: Any) -> str | None:
@@ -44,42 +33,42 @@ def misfit(schema: dict[str, Any], value: Any) -> str | None:
 
 
 def test_bundle_is_valid_and_complete_with_valid_examples() -> None:
-    references = {node["$ref"] for node in walk(BUNDLE) if isinstance(node.get("$ref"), str)}
+    references = {node["$ref"] for node in walk(bundle.BUNDLE) if isinstance(node.get("$ref"), str)}
     assert {reference.split("/")[0] for reference in references} == {"#"}
-    assert all(resolved({"$ref": reference}) for reference in references)
-    assert [key for key in ('"allOf"', '"oneOf"', ".yaml#") if key in SOURCE] == []
-    assert BUNDLED.keys() == OPERATIONS.keys()
-    for name, operation in BUNDLED.items():
+    assert all(bundle.resolved({"$ref": reference}) for reference in references)
+    assert [key for key in ('"allOf"', '"oneOf"', ".yaml#") if key in bundle.SOURCE] == []
+    assert bundle.OPERATIONS.keys() == OPERATIONS.keys()
+    for name, operation in bundle.OPERATIONS.items():
         statuses = {"401", "406", "429", "5XX"} | ({"403"} if OPERATIONS[name].scope else set())
         assert statuses <= operation["responses"].keys(), name
-    for name, schema in SCHEMAS.items():
+    for name, schema in bundle.SCHEMAS.items():
         [example] = schema["examples"]
         assert example, name
         assert misfit({"$ref": f"#/components/schemas/{name}"}, example) is None, name
-    assert takes(SCHEMAS["Order"]["properties"]["status"], "On Hold")
-    assert not takes(SCHEMAS["NewOrder"]["properties"]["order-type"], "On Hold")
-    decimals = [node for node in walk(SCHEMAS) if node.get("format") == "decimal"]
+    assert takes(bundle.SCHEMAS["Order"]["properties"]["status"], "On Hold")
+    assert not takes(bundle.SCHEMAS["NewOrder"]["properties"]["order-type"], "On Hold")
+    decimals = [node for node in walk(bundle.SCHEMAS) if node.get("format") == "decimal"]
     assert len(decimals) > 300
     assert all("pattern" in node for node in decimals)
-    price = SCHEMAS["NewOrder"]["properties"]["price"]
+    price = bundle.SCHEMAS["NewOrder"]["properties"]["price"]
     assert all(takes(price, value) for value in ("1.25", "-0.5", "10", "1e3"))
     assert not any(takes(price, value) for value in ("", "1_000", "NaN", ".5", 1.25, None))
-    assert len([*answers()]) > 140
-    assert len([*requests()]) > 25
-    validate(BUNDLE)
+    assert len([*bundle.answers()]) > 140
+    assert len([*bundle.requests()]) > 25
+    validate(bundle.BUNDLE)
 
 
 @for_each("name", sorted(OPERATIONS))
 def test_answer_is_a_component_whose_rows_have_properties(name: str) -> None:
     operation = OPERATIONS[name]
-    rows = row_components(name)
+    rows = bundle.row_components(name)
     is_list = operation.shape in (Shape.MANY, Shape.PAGE, Shape.BARE_MANY)
     assert not is_list or operation.result not in WIRES or rows
     assert operation.result is None or all(row == operation.result.__name__ for row in rows)
-    answer = success_schema(name)
+    answer = bundle.success_schema(name)
     assert (answer is None) == (operation.shape is Shape.NONE)
-    components = [resolved(each) for each in alternatives(answer or {}) if "$ref" in each]
-    for component in (*components, *(SCHEMAS[row] for row in rows)):
+    components = [bundle.resolved(each) for each in bundle.alternatives(answer or {}) if "$ref" in each]
+    for component in (*components, *(bundle.SCHEMAS[row] for row in rows)):
         assert component["type"] == "object"
         assert component["properties"]
     assert components or is_list or answer is None
@@ -117,7 +106,7 @@ def letters(key: str) -> str:
 
 def test_no_inline_union_is_named_like_a_component() -> None:
     """Generators name it by its place: `status` of `Order` would be `OrderStatus`, a union of itself."""
-    titled = {f"{name}.{key}": each["title"] for name, schema in SCHEMAS.items()
+    titled = {f"{name}.{key}": each["title"] for name, schema in bundle.SCHEMAS.items()
               for key, each in schema.get("properties", {}).items() if "title" in each}  # fmt: skip
     assert titled == {
         "Backtest.status": "BacktestStatusOrOther",
@@ -130,7 +119,7 @@ def test_no_inline_union_is_named_like_a_component() -> None:
 @for_each("name", RECEIVED)
 def test_every_wire_form_of_a_received_property_is_in_its_union(name: str) -> None:
     """Compare with the forms that the generated wire structs decode, the other reader of ``x-wire``."""
-    properties = SCHEMAS[name]["properties"]
+    properties = bundle.SCHEMAS[name]["properties"]
     fields, shown = wire_fields(MODELS[name]), {letters(key) for key in properties}
     # Generators give no separate name to an alias that differs only in case, dashes and underscores.
     fields = {key: field for key, field in fields.items() if key in properties or letters(key) not in shown}
@@ -142,6 +131,6 @@ def test_every_wire_form_of_a_received_property_is_in_its_union(name: str) -> No
         assert not takes(schema, [[]]), key
 
 
-@for_each("body", [*answers(), *requests()])
+@for_each("body", [*bundle.answers(), *bundle.requests()])
 def test_body_of_a_vector_is_valid(body: Any) -> None:
     assert misfit(body.schema, json.loads(body.source)) is None

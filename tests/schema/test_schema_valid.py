@@ -1,11 +1,16 @@
-"""The schema is valid OpenAPI and follows the conventions that the generator does not check itself."""
+"""The schema is valid OpenAPI and keeps its conventions; recorded behaviours have tests and switches that are read."""
 
 import re
 from typing import Any
 
+import pytest
 from openapi_spec_validator import validate
 from openapi_spec_validator.readers import read_from_filename
 
+from brokerage_async._generated import operations as generated
+from brokerage_async._generated.behaviours import BEHAVIOURS, SWITCHES
+from brokerage_async.simulator import Simulator
+from codegen.read.document import parse
 from codegen.read.vocabulary import EXTENSIONS
 from tests.schema.sources import FILES, FOLDER, OPERATIONS, ROOT, SCHEMAS, resolved, walk
 
@@ -113,3 +118,28 @@ def test_rules_are_those_of_requests_and_name_values_that_exist() -> None:
             for field, values in rule.get(part, {}).items():
                 enum = SCHEMAS[field_schema(owner, field)["$ref"].rpartition("/")[2]]
                 assert set() < set(values) <= set(enum["enum"]), (owner, rule)
+
+
+ENTRIES = parse((FOLDER / "behaviours.yaml").read_text("utf-8"))["behaviours"]
+
+
+def test_behaviours_name_tests_that_exist_and_switches_that_the_simulator_reads() -> None:
+    missing = []
+    for name, entry in ENTRIES.items():
+        file, _, function = entry["test"].partition("::")
+        if function and not re.search(rf"def {function}\(", (FOLDER.parent / file).read_text("utf-8")):
+            missing.append((name, entry["test"]))
+    assert missing == []
+    holders = [*generated.REQUEST_MODELS.values(), *generated.OPERATIONS.values()]
+    rules = [rule for holder in holders for rule in (*holder.rules, *holder.service_rules)]
+    used = {rule.behaviour for rule in rules}
+    simulator = FOLDER.parent / "brokerage_async" / "simulator"
+    source = "".join(path.read_text("utf-8") for path in simulator.rglob("*.py"))
+    unused = [name for name in SWITCHES if name not in used and f'"{name}"' not in source]
+    assert unused == []
+
+
+def test_simulator_without_unknown_behaviour_is_refused() -> None:
+    for name in ("no_such_thing", *(BEHAVIOURS.keys() - SWITCHES)):
+        with pytest.raises(ValueError, match="without must name behaviours"):
+            Simulator(without=[name])
