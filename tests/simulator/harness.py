@@ -143,13 +143,18 @@ class Harness:
     def cancel(self, identifier: str) -> Response:
         return self.ask("DELETE", f"/accounts/{self.account}/orders/{identifier}")
 
-    def order(self, identifier: str, account: str | None = None) -> dict[str, Any]:
+    def order(self, identifier: str, account: str | None = None, after: float | str = 0) -> dict[str, Any]:
+        """Return an order as it is listed after some seconds, or at an ISO 8601 date-time."""
+        if isinstance(after, str):
+            self.wait_until(after)
+        elif after:
+            self.wait(after)
         rows = self.rows(f"/accounts/{account or self.account}/orders?per-page=200")
         (found,) = [row for row in rows if str(row["id"]) == identifier]
         return dict(found)
 
-    def status(self, identifier: str, account: str | None = None) -> str:
-        return str(self.order(identifier, account)["status"])
+    def status(self, identifier: str, account: str | None = None, after: float | str = 0) -> str:
+        return str(self.order(identifier, account, after)["status"])
 
     def fills(self, identifier: str) -> list[tuple[Decimal, Decimal]]:
         found = [fill for each in self.order(identifier)["legs"] for fill in each["fills"]]
@@ -222,6 +227,12 @@ def limit(price: str = "100.00", *legs: Any, effect: str = "Debit", **more: Any)
 def market(*legs: Any, **more: Any) -> dict[str, Any]:
     terms = {"order-type": "Market", "time-in-force": "Day", "legs": list(legs) or [leg()]}
     return {**terms, **{name.replace("_", "-"): value for name, value in more.items()}}
+
+
+def condition(symbol: str, comparator: str, threshold: str) -> dict[str, Any]:
+    """Build a condition on the last price of an equity, which routes an order."""
+    terms = {"action": "route", "symbol": symbol, "instrument-type": "Equity", "indicator": "last"}
+    return {**terms, "comparator": comparator, "threshold": threshold}
 
 
 def spread(bought: str = "1", sold: str = "1", price: str = "50.00") -> dict[str, Any]:

@@ -76,8 +76,7 @@ def test_pending_removal_ends_with_a_second_call(harness: Harness) -> None:
     identifier = harness.trade(limit(), seconds=5)
     harness.sim.remove_order(identifier, status="Remove Pending")
     harness.sim.set_price("AAPL", 90)
-    harness.wait(60)
-    assert harness.status(identifier) == "Remove Pending"
+    assert harness.status(identifier, after=60) == "Remove Pending"
     harness.sim.remove_order(identifier)
     assert harness.status(identifier) == "Removed"
 
@@ -89,16 +88,13 @@ def test_order_is_held_in_a_status_until_it_is_released(harness: Harness) -> Non
         harness.wait(60)
         assert harness.history(identifier)[-1] == status
         harness.sim.release_order(identifier)
-        harness.wait(5)
-        assert harness.status(identifier) == "Live"
+        assert harness.status(identifier, after=5) == "Live"
     harness.sim.hold_order("*", status="Routed")
     first, second = harness.place(limit()), harness.place(limit())
-    harness.wait(60)
-    assert harness.status(first) == harness.status(second) == "Routed"
+    assert harness.status(first, after=60) == harness.status(second) == "Routed"
     held = harness.sim.snapshot()
     harness.sim.release_order()
-    harness.wait(5)
-    assert harness.status(first) == harness.status(second) == "Live"
+    assert harness.status(first, after=5) == harness.status(second) == "Live"
     harness.sim.restore(held)
     assert harness.status(first) == harness.status(second) == "Routed"
 
@@ -109,8 +105,7 @@ def test_held_confirmation_of_a_cancellation_loses_to_a_fill(harness: Harness) -
         harness.sim.hold_order(identifier, status="Cancel Requested")
         harness.wait(5)
         assert harness.cancel(identifier).status == 200
-        harness.wait(60)
-        assert harness.status(identifier) == "Cancel Requested"
+        assert harness.status(identifier, after=60) == "Cancel Requested"
         harness.sim.fill_order(identifier, quantity=quantity, price="100")
         harness.sim.release_order(identifier)
         assert harness.status(identifier) == ends
@@ -145,8 +140,7 @@ def test_order_is_rejected_or_expired_once_on_its_way_and_live(harness: Harness)
     harness.sim.reject_order(live)
     assert harness.history(live)[-2:] == ["Live", "Rejected"]
     harness.sim.set_price("AAPL", 90)
-    harness.wait(5)
-    assert harness.status(live) == "Rejected"
+    assert harness.status(live, after=5) == "Rejected"
 
 
 @for_each(
@@ -177,8 +171,7 @@ def test_spread_is_filled_in_units_without_a_price(harness: Harness) -> None:
     assert [Decimal(str(each["remaining-quantity"])) for each in harness.order(identifier)["legs"]] == [1, 2]
     identifier = harness.place(spread())
     harness.sim.hold_order(identifier, status="Filled")
-    harness.wait(600)
-    assert (harness.status(identifier), len(harness.fills(identifier))) == ("Filled", 1)
+    assert (harness.status(identifier, after=600), len(harness.fills(identifier))) == ("Filled", 1)
     harness.sim.release_order(identifier)
     assert len(harness.fills(identifier)) == 2
 

@@ -37,8 +37,7 @@ def test_live_order_is_cancelled_once_the_exchange_confirms(harness: Harness) ->
     answer = harness.data("DELETE", target(harness, identifier))
     assert (answer["status"], answer["cancellable"]) == ("Cancel Requested", False)
     assert "cancelled-at" not in answer
-    harness.wait(1)
-    order = harness.order(identifier)
+    order = harness.order(identifier, after=1)
     assert (order["status"], order["cancel-username"]) == ("Cancelled", "simulated-owner")
     assert order["cancelled-at"] == order["terminal-at"]
     spellings = (f"{identifier}.0", f"%20{identifier}", f"0{identifier}", f"%2B{identifier}")
@@ -64,8 +63,7 @@ def test_replacement_is_a_new_order_that_references_the_original(method: str) ->
     new = harness.data(method, target(harness, old), EDIT | {"external-identifier": "mine"})
     assert (str(new["replaces-order-id"]), new["edited"], new["price"]) == (old, True, "101.00")
     assert harness.status(old) == "Replace Requested"
-    harness.wait(3)
-    before = harness.order(old)
+    before = harness.order(old, after=3)
     assert (before["status"], before["edited"], before["replacing-order-id"]) == ("Cancelled", True, new["id"])
     assert harness.status(str(new["id"])) == "Live"
     assert len(harness.sim.ledger.orders(external_identifier="mine")) == 2
@@ -129,21 +127,18 @@ def test_order_on_its_way_takes_no_change_yet(harness: Harness) -> None:
     path = target(harness, identifier)
     for status in ("Routed", "In Flight"):
         harness.sim.hold_order(identifier, status=status)
-        harness.wait(5)
-        order = harness.order(identifier)
+        order = harness.order(identifier, after=5)
         assert (order["status"], order["cancellable"], order["editable"]) == (status, False, False)
         for method, tail in (("DELETE", ""), ("PUT", ""), ("PATCH", ""), ("POST", "/dry-run")):
             error = harness.error(method, f"{path}{tail}", None if method == "DELETE" else EDIT)
             assert error["code"] == "cannot_update_order"
         harness.sim.release_order(identifier)
-    harness.wait(1)
-    assert harness.order(identifier)["cancellable"]
+    assert harness.order(identifier, after=1)["cancellable"]
     assert harness.cancel(identifier).status == 200
     lenient = Harness(without=["no_change_before_live"]).login()
     identifier = lenient.place(limit())
     lenient.sim.hold_order(identifier, status="Routed")
-    lenient.wait(5)
-    assert lenient.order(identifier)["cancellable"]
+    assert lenient.order(identifier, after=5)["cancellable"]
     assert lenient.cancel(identifier).status == 200
     lenient.wait(1)
     assert lenient.history(identifier) == ["Received", "Routed", "Cancel Requested", "Cancelled"]
@@ -155,11 +150,9 @@ def test_replacement_is_contingent_until_the_original_is_cancelled() -> None:
         old = harness.trade(limit(), seconds=2)
         harness.sim.hold_order(old, status="Replace Requested")
         new = replaced(harness, old)
-        harness.wait(60)
-        assert (harness.status(old), harness.status(new)) == ("Replace Requested", waits)
+        assert (harness.status(old, after=60), harness.status(new)) == ("Replace Requested", waits)
         harness.sim.release_order(old)
-        harness.wait(2)
-        assert (harness.status(old), harness.status(new)) == ("Cancelled", "Live")
+        assert (harness.status(old, after=2), harness.status(new)) == ("Cancelled", "Live")
 
 
 @for_each("quantity, becomes", [("4", "Live"), (None, "Filled")])
@@ -170,8 +163,7 @@ def test_any_fill_of_the_original_ends_its_replacement(quantity: str | None, bec
     new = replaced(harness, old)
     harness.sim.fill_order(old, quantity=quantity, price="100")
     harness.sim.release_order(old)
-    harness.wait(5)
-    assert (harness.status(old), harness.history(new)) == (becomes, ["Received", "Contingent", "Rejected"])
+    assert (harness.status(old, after=5), harness.history(new)) == (becomes, ["Received", "Contingent", "Rejected"])
     assert "replacing-order-id" not in harness.order(old)
 
 
@@ -180,15 +172,13 @@ def test_replacement_waits_for_its_original_and_expires_with_it(harness: Harness
     new = replaced(harness, old)
     assert not harness.order(new)["editable"]
     assert harness.ask("PUT", target(harness, new), EDIT).status == 422
-    harness.wait(3)
-    assert harness.order(new)["editable"]
+    assert harness.order(new, after=3)["editable"]
     assert working(harness, replaced(harness, new)).replaces is working(harness, new)
     harness.wait_until("2026-06-10T19:59:30+00:00")
     old = harness.place(limit())
     harness.wait(29.98)
     new = replaced(harness, old)
-    harness.wait(2)
-    assert (harness.status(old), harness.status(new)) == ("Expired", "Expired")
+    assert (harness.status(old, after=2), harness.status(new)) == ("Expired", "Expired")
 
 
 def test_partial_fill_of_the_original_keeps_its_own_reservation(harness: Harness) -> None:
