@@ -11,8 +11,7 @@ from brokerage_async._generated.behaviours import BEHAVIOURS
 from brokerage_async.simulator import PricePath
 from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.trading.exchange import RATES, Chances
-from tests.simulator import factories
-from tests.simulator.harness import CALL, Harness, condition, leg, limit, market, spread
+from tests.simulator.harness import CALL, Harness, condition, leg, limit, lone_order, market, notional, spread, switched
 from tests.tables import for_each
 
 
@@ -77,8 +76,7 @@ def test_limit_order_never_fills_beyond_its_price(harness: Harness) -> None:
 
 
 def test_spread_is_filled_before_its_last_fills() -> None:
-    for without, open_at_first in (((), 1), (("filled_with_fills_to_come",), 0)):
-        harness = Harness(without=without).login()
+    for harness, open_at_first in switched("filled_with_fills_to_come", 1, 0):
         identifier = harness.place(spread())
         while (order := harness.order(identifier))["status"] != "Filled":
             harness.wait(0.02)
@@ -96,8 +94,7 @@ def test_order_after_hours_waits_for_the_next_session(harness: Harness) -> None:
     placed = harness.data("POST", f"/accounts/{harness.account}/orders", limit("250.00"), 201)
     assert [warning["code"] for warning in placed["warnings"]] == ["tif.next_valid_session"]
     for moment, status in (("2026-06-15T13:29:59+00:00", "Received"), ("2026-06-15T13:31:00+00:00", "Filled")):
-        harness.wait_until(moment)
-        assert harness.status(str(placed["order"]["id"])) == status
+        assert harness.status(str(placed["order"]["id"]), after=moment) == status
     old = Harness(without=["next_session_warning_is_dotted"])
     old.wait_until("2026-06-12T21:00:00+00:00")
     assert [warning["code"] for warning in old.preview(limit("250.00"))["warnings"]] == ["tif_next_valid_sesssion"]
@@ -116,9 +113,8 @@ def test_order_lives_as_long_as_its_time_in_force(harness: Harness) -> None:
         identifier = harness.place(limit("100.00", time_in_force=force, **date))
         assert harness.status(identifier, after=alive) == "Live"
         if ended is not None:
-            harness.wait_until(ended)
+            assert harness.order(identifier, after=ended)["terminal-at"] == f"{ended[:10]}T20:00:00.000+00:00"
             assert harness.history(identifier) == ["Received", "Routed", "In Flight", "Live", "Expired"]
-            assert harness.order(identifier)["terminal-at"] == f"{ended[:10]}T20:00:00.000+00:00"
             harness.wait_until(f"{ended[:10]}T21:00:00+00:00")
             assert harness.status(harness.trade(limit("250.00", time_in_force="Ext"))) == "Filled"
 
@@ -212,12 +208,11 @@ def test_price_condition_and_stop_hold_the_order_back(harness: Harness) -> None:
 
 
 def test_overnight_order_works_in_the_evening_unless_that_is_switched_off() -> None:
-    for without, status in (((), "Filled"), (("overnight_orders_work_at_night",), "Received")):
-        harness = Harness(without=without).login()
+    for harness, status in switched("overnight_orders_work_at_night", "Filled", "Received"):
         harness.wait_until("2026-06-11T01:00:00+00:00")  # Wednesday, 21:00 in New York
         harness.login()
         identifier = harness.trade(limit("999.00", time_in_force="Ext Overnight"), seconds=60)
-        assert (without, harness.status(identifier)) == (without, status)
+        assert harness.status(identifier) == status
 
 
 def test_exchange_fill_comes_however_often_the_price_is_set(harness: Harness) -> None:
@@ -240,7 +235,6 @@ def filled(harness: Harness, identifier: str) -> Decimal:
 
 
 IOC = limit("101.00", leg(quantity="100"), time_in_force="IOC")
-NOTIONAL = market(leg(quantity=None), order_type="Notional Market", value="50", value_effect="Debit")
 
 
 @for_each(
@@ -255,7 +249,7 @@ NOTIONAL = market(leg(quantity=None), order_type="Notional Market", value="50", 
         ("99.90", (30,), IOC, [(30, "Cancelled", 30)]),
         # 3 contracts are wanted of the second option: enough for one unit of one and two
         ("199.90", (60, 2000), spread("2", "4"), [(59, "Live", 1 + 2), (60, "Filled", 2 + 4)]),
-        ("99.90", (0, 1), NOTIONAL, [(59, "Live", 0), (10, "Filled", Decimal("0.5005"))]),
+        ("99.90", (0, 1), notional("50"), [(59, "Live", 0), (10, "Filled", Decimal("0.5005"))]),
     ],
 )
 def test_order_larger_than_the_size_fills_quote_by_quote(
@@ -284,7 +278,7 @@ def test_rates_are_met_in_a_thousand_days_of_ten_orders() -> None:
     """Of 10,000 orders, each event meets some, and none meets many."""
     chances = Chances(KeyedRandom(7), "sandbox", lambda behaviour: True)
     for behaviour, rate in RATES.items():
-        delays = [chances.delay(behaviour, factories.order(number=number)) for number in range(10_000)]
+        delays = [chances.delay(behaviour, lone_order(number=number)) for number in range(10_000)]
         met = [delay for delay in delays if delay is not None]
         assert 0.4 * 10_000 / rate.one_in < len(met) < 1.8 * 10_000 / rate.one_in
         assert all(rate.seconds[0] <= delay <= rate.seconds[1] for delay in met)
@@ -339,7 +333,7 @@ def test_session_of_the_sandbox_is_offline_for_25_minutes(monkeypatch: pytest.Mo
     always(monkeypatch, "sandbox_sessions_go_offline")
     for environment, expected in (("sandbox", 25), ("production", 0)):
         one = Chances(KeyedRandom(3), environment, lambda behaviour: True)
-        offline = [now for now in minutes(factories.START, days=1) if one.is_offline(now)]
+        offline = [now for now in minutes(Harness().now, days=1) if one.is_offline(now)]
         assert len(offline) == expected
     harness = Harness().login()
     refused = in_an_outage(harness)
