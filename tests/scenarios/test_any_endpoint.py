@@ -16,58 +16,52 @@ SANDBOX = Environment.sandbox("https://api.example.com")
 REFRESH = RefreshToken(client_secret="cs-s3cr3t", refresh_token="rt-s3cr3t")
 
 
-class TestRequest:
-    """A custom call is sent, repeated, refused and observed like a call of the schema."""
+async def test_request_has_all_that_is_passed_and_its_answer_is_parsed() -> None:
+    transport = FakeTransport(ok({"net": 1.5}))
+    async with Client(SANDBOX, REFRESH, transport=transport, accept_version="20260101") as client:
+        response = await client.request(
+            "POST", "/a/{b}", path_values={"b": "x/y"}, query={"c[]": ["1", 2]}, body={"d": None}, effect=Effect.READ
+        )
+    (request,) = transport.requests
+    assert (request.method, request.url) == ("POST", f"{SANDBOX.base_url}/a/x%2Fy?c[]=1&c[]=2")
+    assert request.body == b'{"d":null}'
+    sent = {"Authorization": "Bearer t1", "Content-Type": "application/json", "Accept-Version": "20260101"}
+    assert sent.items() <= request.headers.items()
+    assert response.parse() == {"data": {"net": Decimal("1.5")}}
 
-    async def test_answer_and_what_is_sent(self) -> None:
-        transport = FakeTransport(ok({"net": 1.5}))
-        async with Client(SANDBOX, REFRESH, transport=transport, accept_version="20260101") as client:
-            response = await client.request(
-                "POST",
-                "/a/{b}",
-                path_values={"b": "x/y"},
-                query={"c[]": ["1", 2]},
-                body={"d": None},
-                effect=Effect.READ,
-            )
-        (request,) = transport.requests
-        assert (request.method, request.url) == ("POST", f"{SANDBOX.base_url}/a/x%2Fy?c[]=1&c[]=2")
-        assert request.body == b'{"d":null}'
-        assert request.headers["Authorization"] == "Bearer t1"
-        assert request.headers["Content-Type"] == "application/json"
-        assert request.headers["Accept-Version"] == "20260101"
-        assert response.parse() == {"data": {"net": Decimal("1.5")}}
 
-    @pytest.mark.parametrize(("method", "effect", "sends"), [
-        ("GET", None, 3), ("POST", None, 1), ("PUT", None, 1), ("DELETE", None, 1), ("GET", Effect.MUTATE, 1),
-        ("POST", Effect.PREFLIGHT, 3),
-    ])  # fmt: skip
-    async def test_only_what_changes_nothing_is_repeated(self, method: str, effect: Any, sends: int) -> None:
-        for failure in (LOST, fail(503)):
-            transport = FakeTransport(failure)
-            async with Client(SANDBOX, REFRESH, transport=transport, retry=RetryPolicy(max_attempts=3)) as client:
-                with pytest.raises((errors.ResponseLostError, errors.ServerError)) as caught:
-                    await client.request(method, "/x", effect=effect)
-            assert len(transport.requests) == caught.value.attempts == sends
+@pytest.mark.parametrize(("method", "effect", "sends"), [
+    ("GET", None, 3), ("POST", None, 1), ("PUT", None, 1), ("DELETE", None, 1), ("GET", Effect.MUTATE, 1),
+    ("POST", Effect.PREFLIGHT, 3),
+])  # fmt: skip
+async def test_request_is_repeated_only_if_it_changes_nothing(method: str, effect: Any, sends: int) -> None:
+    for failure in (LOST, fail(503)):
+        transport = FakeTransport(failure)
+        async with Client(SANDBOX, REFRESH, transport=transport, retry=RetryPolicy(max_attempts=3)) as client:
+            with pytest.raises((errors.ResponseLostError, errors.ServerError)) as caught:
+                await client.request(method, "/x", effect=effect)
+        assert len(transport.requests) == caught.value.attempts == sends
 
-    async def test_read_only_client_sends_no_mutation(self) -> None:
-        transport = FakeTransport()
-        async with Client(SANDBOX, REFRESH, transport=transport, read_only=True) as client:
-            for method, path in (("POST", "/x"), ("DELETE", "/x"), ("POST", "/accounts/5WT1/orders")):
-                with pytest.raises(errors.ConfigurationError, match="read-only"):
-                    await client.request(method, path)
-            with pytest.raises(errors.InvalidRequestError, match=r"effect: must be mutate.*orders\.submit"):
-                await client.request("POST", "/accounts/5WT1/orders", body={}, effect=Effect.READ)
-            assert not transport.requests
-            await client.request("GET", "/x")
-            await client.request("POST", "/accounts/5WT1/orders/dry-run", body={})
-        assert len(transport.requests) == 2
 
-    async def test_many_paths_leave_nothing_behind(self) -> None:
-        async with Client(SANDBOX, REFRESH, transport=FakeTransport()) as client:
-            for number in range(50):
-                await client.request("GET", f"/x/{number}", query={f"k{number}": "1"})
-            assert len(client.session.engine.limiter._routes) == 1
+async def test_read_only_client_sends_no_mutation() -> None:
+    transport = FakeTransport()
+    async with Client(SANDBOX, REFRESH, transport=transport, read_only=True) as client:
+        for method, path in (("POST", "/x"), ("DELETE", "/x"), ("POST", "/accounts/5WT1/orders")):
+            with pytest.raises(errors.ConfigurationError, match="read-only"):
+                await client.request(method, path)
+        with pytest.raises(errors.InvalidRequestError, match=r"effect: must be mutate.*orders\.submit"):
+            await client.request("POST", "/accounts/5WT1/orders", body={}, effect=Effect.READ)
+        assert not transport.requests
+        await client.request("GET", "/x")
+        await client.request("POST", "/accounts/5WT1/orders/dry-run", body={})
+    assert len(transport.requests) == 2
+
+
+async def test_requests_of_many_paths_leave_nothing_behind() -> None:
+    async with Client(SANDBOX, REFRESH, transport=FakeTransport()) as client:
+        for number in range(50):
+            await client.request("GET", f"/x/{number}", query={f"k{number}": "1"})
+        assert len(client.session.engine.limiter._routes) == 1
 
 
 @pytest.mark.virtual_time(False)

@@ -28,127 +28,124 @@ TOKEN = StaticToken("abc")
 LIST = answer(b'{"data": {"items": []}}')
 
 
-class TestBeginningAndEnd:
-    @on_virtual_time
-    async def test_use_after_closing(self) -> None:
-        client = Client(SANDBOX, TOKEN, transport=FakeTransport())
+@on_virtual_time
+async def test_client_used_after_closing_raises() -> None:
+    client = Client(SANDBOX, TOKEN, transport=FakeTransport())
+    async with client:
+        pass
+    for closed in (client, client.with_options(timeout=1)):
+        with pytest.raises(ConfigurationError, match="closed"):
+            await closed.watchlists.list()
+    with pytest.raises(ConfigurationError, match="closed"):
         async with client:
             pass
-        with pytest.raises(ConfigurationError, match="closed"):
-            await client.watchlists.list()
-        with pytest.raises(ConfigurationError, match="closed"):
-            await client.with_options(timeout=1).watchlists.list()
-        with pytest.raises(ConfigurationError, match="closed"):
-            async with client:
-                pass
 
-    @on_virtual_time
-    async def test_failed_call_is_not_repeated_on_a_closed_client(self) -> None:
-        transport = FakeTransport(LOST, latency=1)
-        client = Client(SANDBOX, TOKEN, transport=transport)
-        call = asyncio.create_task(client.watchlists.list())
-        await asyncio.sleep(0.5)
-        await client.aclose()
-        with pytest.raises(TransportError):
-            await call
-        assert len(transport.requests) == 1
 
-    async def test_one_client_for_all_tasks_or_one_each(self) -> None:
-        async with RawServer(LIST) as server:
-            environment = Environment.sandbox(server.url)
+@on_virtual_time
+async def test_failed_call_is_not_repeated_on_a_closed_client() -> None:
+    transport = FakeTransport(LOST, latency=1)
+    client = Client(SANDBOX, TOKEN, transport=transport)
+    call = asyncio.create_task(client.watchlists.list())
+    await asyncio.sleep(0.5)
+    await client.aclose()
+    with pytest.raises(TransportError):
+        await call
+    assert len(transport.requests) == 1
+
+
+async def test_one_client_for_all_tasks_or_one_each() -> None:
+    async with RawServer(LIST) as server:
+        environment = Environment.sandbox(server.url)
+        async with Client(environment, TOKEN) as client:
+            await asyncio.gather(*(client.watchlists.list() for _ in range(100)))
+        assert server.connections <= 32
+
+        async def own() -> None:
             async with Client(environment, TOKEN) as client:
-                await asyncio.gather(*(client.watchlists.list() for _ in range(100)))
-            assert server.connections <= 32
+                await client.watchlists.list()
 
-            async def own() -> None:
-                async with Client(environment, TOKEN) as client:
-                    await client.watchlists.list()
+        await asyncio.gather(*(own() for _ in range(20)))
+    assert len(server.requests) == 120
 
-            await asyncio.gather(*(own() for _ in range(20)))
-        assert len(server.requests) == 120
 
-    async def test_borrowed_session_that_is_closed_is_named(self) -> None:
-        async with aiohttp.ClientSession() as session:
-            pass
-        for credentials, kind in ((REFRESH, TokenError), (TOKEN, ConfigurationError)):
-            async with Client(SANDBOX, credentials, http_session=session) as client:
-                with pytest.raises(kind, match="http_session of the client is closed"):
-                    await client.watchlists.list()
+async def test_borrowed_session_that_is_closed_is_named() -> None:
+    async with aiohttp.ClientSession() as session:
+        pass
+    for credentials, kind in ((REFRESH, TokenError), (TOKEN, ConfigurationError)):
+        async with Client(SANDBOX, credentials, http_session=session) as client:
+            with pytest.raises(kind, match="http_session of the client is closed"):
+                await client.watchlists.list()
 
-    def test_forgotten_unused_client_does_not_warn(self) -> None:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            Client(SANDBOX, TOKEN)
-            gc.collect()
-        assert caught == []
+
+def test_forgotten_unused_client_does_not_warn() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        Client(SANDBOX, TOKEN)
+        gc.collect()
+    assert caught == []
 
 
 def run_script(code: str) -> str:
     """Run code in a new process, with every warning an error. Return its output."""
-    done = subprocess.run(
-        [sys.executable, "-X", "dev", "-W", "error", "-c", textwrap.dedent(code)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-    )
+    command = [sys.executable, "-X", "dev", "-W", "error", "-c", textwrap.dedent(code)]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=env)
     # asyncio's debug mode logs slow steps, such as the import of aiohttp by the first client.
     complaints = [line for line in done.stderr.splitlines() if not line.startswith("Executing ")]
     assert (done.returncode, complaints) == (0, [])
     return done.stdout
 
 
-class TestProcesses:
-    def test_clean_exit_after_success_and_after_errors(self) -> None:
-        printed = run_script("""
-            import asyncio
-            from brokerage_async import Client, Environment, StaticToken, errors
-            from tests.raw_server import RawServer, answer
+def test_process_exits_cleanly_after_success_and_after_errors() -> None:
+    printed = run_script("""
+        import asyncio
+        from brokerage_async import Client, Environment, StaticToken, errors
+        from tests.raw_server import RawServer, answer
 
-            async def main():
-                async with RawServer(answer(b'{"data": {"items": []}}'), None, "stall") as server:
-                    async with Client(Environment.sandbox(server.url), StaticToken("abc"), timeout=0.1) as client:
-                        await client.watchlists.list()
-                        try:
-                            await client.orders.cancel("5WT1", "7")
-                        except errors.ResponseLostError as error:
-                            print(error.attempts)
-                        await asyncio.gather(*(client.watchlists.list() for _ in range(3)))
+        async def main():
+            async with RawServer(answer(b'{"data": {"items": []}}'), None, "stall") as server:
+                async with Client(Environment.sandbox(server.url), StaticToken("abc"), timeout=0.1) as client:
+                    await client.watchlists.list()
+                    try:
+                        await client.orders.cancel("5WT1", "7")
+                    except errors.ResponseLostError as error:
+                        print(error.attempts)
+                    await asyncio.gather(*(client.watchlists.list() for _ in range(3)))
 
+        try:
+            asyncio.run(main())
+        except errors.ResponseLostError:
+            print("stalled")
+    """)
+    assert printed == "1\nstalled\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_client_after_a_fork_belongs_to_the_parent() -> None:
+    printed = run_script("""
+        import asyncio, os, sys
+        from brokerage_async import Client, Environment, StaticToken, errors
+        from tests.raw_server import RawServer, answer
+
+        loop = asyncio.new_event_loop()
+        server = loop.run_until_complete(RawServer(answer(b'{"data": {"items": []}}')).__aenter__())
+        client = Client(Environment.sandbox(server.url), StaticToken("abc"))
+        loop.run_until_complete(client.watchlists.list())
+        child = os.fork()
+        if child == 0:
             try:
-                asyncio.run(main())
-            except errors.ResponseLostError:
-                print("stalled")
-        """)
-        assert printed == "1\nstalled\n"
-
-    @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-    def test_fork(self) -> None:
-        printed = run_script("""
-            import asyncio, os, sys
-            from brokerage_async import Client, Environment, StaticToken, errors
-            from tests.raw_server import RawServer, answer
-
-            loop = asyncio.new_event_loop()
-            server = loop.run_until_complete(RawServer(answer(b'{"data": {"items": []}}')).__aenter__())
-            client = Client(Environment.sandbox(server.url), StaticToken("abc"))
-            loop.run_until_complete(client.watchlists.list())
-            child = os.fork()
-            if child == 0:
-                try:
-                    asyncio.new_event_loop().run_until_complete(client.watchlists.list())
-                except errors.ConfigurationError as error:
-                    print("child:", error.message, flush=True)
-                os._exit(0)
-            print("child left with", os.waitpid(child, 0)[1])
-            loop.run_until_complete(client.watchlists.list())
-            print("parent:", len(server.requests), "requests,", server.connections, "connection")
-            loop.run_until_complete(client.aclose())
-            loop.run_until_complete(server.__aexit__(None, None, None))
-            loop.close()
-        """)
-        assert printed.splitlines() == [f"child: {OTHER_LOOP}", "child left with 0", "parent: 2 requests, 1 connection"]
+                asyncio.new_event_loop().run_until_complete(client.watchlists.list())
+            except errors.ConfigurationError as error:
+                print("child:", error.message, flush=True)
+            os._exit(0)
+        print("child left with", os.waitpid(child, 0)[1])
+        loop.run_until_complete(client.watchlists.list())
+        print("parent:", len(server.requests), "requests,", server.connections, "connection")
+        loop.run_until_complete(client.aclose())
+        loop.run_until_complete(server.__aexit__(None, None, None))
+        loop.close()
+    """)
+    assert printed.splitlines() == [f"child: {OTHER_LOOP}", "child left with 0", "parent: 2 requests, 1 connection"]
 
 
 CALLS = (WATCHLISTS_LIST.bind(), ORDERS_CANCEL.bind(account_number="5WT1", id="7"))

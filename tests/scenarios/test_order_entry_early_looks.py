@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 from typing import Any
+from unittest.mock import AsyncMock
 
 import attrs
 import pytest
@@ -159,21 +160,13 @@ async def rain(here: Floor) -> None:
         here.sim.streams.send_account_event(here.account, "Order", data, here.sim.clock.now())
 
 
-class NoStream(Recorder):
-    def __init__(self, inner: Any, error: Exception) -> None:
-        super().__init__(inner)
-        self._error = error
-
-    async def open_socket(self, url: str, *, user_agent: str, timeout: float) -> Any:
-        raise self._error
-
-
 @pytest.mark.parametrize("error", [RequestNotSentError("no route"), OSError("no route"), RuntimeError("a defect")])
 def test_stream_that_cannot_connect_fails_no_call(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
     @on_virtual_time
     async def run() -> None:
         async with floor() as here:
-            wire = NoStream(here.sim.transport(), error)
+            wire = Recorder(here.sim.transport())
+            wire.open_socket = AsyncMock(side_effect=error)  # type: ignore[method-assign]
             async with here.sim.client(transport=wire, timeout=5.0) as client:
                 entry = OrderEntry(client, here.journal, reconcile=POLICY, push=True)
                 here.sim.faults.add("POST", SUBMIT, "drop_after")

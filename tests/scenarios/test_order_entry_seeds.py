@@ -112,11 +112,8 @@ class History:
             patience = self._chance.choice([None, None, self._chance.uniform(0, 2), self._chance.uniform(0, 60)])
             try:
                 async with asyncio.timeout(patience):
-                    self.note(
-                        await kind_of(name).place(
-                            entry, self._here.account, name, resubmit=self._chance.choice([0, 0, 1, 2])
-                        )
-                    )
+                    times = self._chance.choice([0, 0, 1, 2])
+                    self.note(await kind_of(name).place(entry, self._here.account, name, resubmit=times))
             except TimeoutError:
                 self.tally["gave up"] += 1
             except OrderOutcomeUnknownError as unknown:
@@ -129,10 +126,8 @@ class History:
         journal = Mortal(self._here.journal)
         lease = self._chance.choice([5.0, 30.0])
         entry = OrderEntry(self._here.client, journal, reconcile=POLICY, lease=lease, push=self._push)  # type: ignore[arg-type]
-        names = [
-            f"{self._chance.choice(['order', 'order', 'complex'])}-{process}-{number}"
-            for number in range(self._chance.randint(1, 3))
-        ]
+        kinds = [self._chance.choice(["order", "order", "complex"]) for _ in range(self._chance.randint(1, 3))]
+        names = [f"{kind}-{process}-{number}" for number, kind in enumerate(kinds)]
         if self.last and self._chance.random() < 0.5:  # one that an earlier process has tried
             names.append(self._chance.choice(sorted(self.last)))
         work = [asyncio.create_task(self.trade(entry, name)) for name in names]
@@ -172,9 +167,7 @@ async def play(seed: int) -> Counter[str]:
     chance = random.Random(seed)
     async with floor(seed=seed, latency=chance.choice([0.0, 0.05, 0.5])) as here:
         history = History(here, chance, push=bool(seed % 2))
-        for name in random.Random(seed).choices(
-            STREAM_FAULTS, k=5
-        ):  # not drawn from ``chance``: the rest stays the same
+        for name in random.Random(seed).choices(STREAM_FAULTS, k=5):  # not from ``chance``: the rest stays the same
             here.sim.streams.faults.add(name)
         for process in range(chance.randint(1, 3)):
             script(here, chance)

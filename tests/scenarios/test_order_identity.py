@@ -62,12 +62,8 @@ async def test_answer_to_another_request_gives_no_order_its_id() -> None:
         async with floor(without=without, over=stale) as here:
             names = [f"order {number}" for number in range(12)]
             placements = [await kind.place(here.entry, here.account, name) for name in names]
-            wrong = [
-                one.external_identifier
-                for one in placements
-                if kind.ids(here, one.external_identifier) != [one.order_id]
-            ]
-            assert wrong == [], (kind.name, without)
+            ids = [kind.ids(here, one.external_identifier) for one in placements]
+            assert ids == [[one.order_id] for one in placements], (kind.name, without)
             expected = ["identifier_not_echoed"] if without else []
             assert {tuple(code.code for code in one.warnings) for one in placements} == {tuple(expected)}
 

@@ -2,12 +2,14 @@
 
 import asyncio
 import time
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 
+from brokerage_async.journal import MemoryJournal
 from brokerage_async.simulator import Simulator
+from brokerage_async.simulator.api.versions import VERSIONS
 from brokerage_async.tickets import buy_to_open, limit
 from brokerage_async.watch import feed, poll
 from tests.trading import SMALL
@@ -113,3 +115,33 @@ async def test_over_http_the_market_opens_at_the_time_of_the_service() -> None:
             change = await asyncio.wait_for(anext(market), 10)
         assert change.at == OPENING
         assert 0 <= lateness(sim, OPENING) < 2
+
+
+EVENING = datetime(2026, 6, 10, 20, 30, tzinfo=timezone(timedelta(hours=-4)))
+"""In New York, when it is the next day in UTC already."""
+
+
+async def test_order_placed_at_half_past_eight_is_found_under_every_version() -> None:
+    for version in (None, "20250813", "20261012"):
+        sim = Simulator(start=EVENING, versions=VERSIONS, **SMALL)  # type: ignore[arg-type]
+        client, account = sim.client(accept_version=version), sim.account_numbers[0]
+        async with client:
+            entry = client.order_entry(MemoryJournal())
+            sim.faults.add("POST", r"/orders$", "drop_after")
+            ticket = limit(buy_to_open("AAPL", 1), price="1", time_in_force="GTC")
+            order_id = (await entry.place(account, ticket, allow_warnings=True)).require().order_id
+            for days in range(3):
+                found = [
+                    await client.orders.list(account).collect(),
+                    await client.orders.search("me", [account]).collect(),
+                    await client.orders.search("me", [account], start_date=EVENING.date()).collect(),
+                    await client.orders.live("me", [account]),
+                    await client.orders.list_live(account, underlying_symbol="AAPL").collect(),
+                ]
+                assert [[order.id for order in orders] for orders in found] == [[order_id]] * 5, (version, days)
+                sim.clock.advance(86_400)
+            assert found[0][0].received_at.astimezone(UTC).date() > EVENING.date()
+            await client.orders.cancel(account, str(order_id))
+            sim.clock.advance(2 * 86_400)
+            assert await client.orders.live("me", [account]) == []
+            assert (await client.watch.order("me", account, str(order_id))).status == "Cancelled"

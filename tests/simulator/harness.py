@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from brokerage_async._generated.models import LegAction, OrderType, TimeInForce
 from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.models import InstrumentType
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.api.brokerage import Brokerage
 from brokerage_async.simulator.api.versions import VERSIONS
+from brokerage_async.simulator.keyed_random import KeyedRandom
+from brokerage_async.simulator.market.catalogue import Catalogue, Sizes
 from brokerage_async.simulator.market.instrument import Instrument
+from brokerage_async.simulator.market.prices import Prices
 from brokerage_async.simulator.state import State
-from brokerage_async.simulator.trading.accounts import Account
+from brokerage_async.simulator.trading.accounts import Account, Customer
+from brokerage_async.simulator.trading.orders import Leg, Order, Terms
 
 
 class Harness:
@@ -53,10 +60,14 @@ class Harness:
         request = Request(method=method, url=f"http://simulator.invalid{target}", headers=sent, body=content)
         return self.brokerage.handle(request, self.now)
 
+    def answered(self, method: str, target: str, body: Any, status: int, **headers: str | None) -> bytes:
+        """Return the body of an answer with this status."""
+        response = self.ask(method, target, body, **headers)
+        assert response.status == status, response.body
+        return response.body
+
     def get(self, target: str, **headers: str | None) -> Any:
-        response = self.ask("GET", target, **headers)
-        assert response.status == 200, response.body
-        return json.loads(response.body)
+        return json.loads(self.answered("GET", target, None, 200, **headers))
 
     def rows(self, target: str) -> list[Any]:
         items: list[Any] = self.get(target)["data"]["items"]
@@ -64,33 +75,22 @@ class Harness:
 
     def data(self, method: str, target: str, body: Any = None, status: int = 200, operation: str = "") -> Any:
         """Return the data of an answer with this status, and check it against the schema of an operation."""
-        response = self.ask(method, target, body)
-        assert response.status == status, response.body
+        answer = self.answered(method, target, body, status)
         if operation:
-            codec.decode(OPERATIONS[operation], response.body, strict=True)
-        return json.loads(response.body)["data"]
+            codec.decode(OPERATIONS[operation], answer, strict=True)
+        return json.loads(answer)["data"]
 
     def error(self, method: str, target: str, body: Any = None, status: int = 422) -> dict[str, Any]:
-        response = self.ask(method, target, body)
-        assert response.status == status, response.body
-        error: dict[str, Any] = json.loads(response.body)["error"]
-        return error
+        return dict(json.loads(self.answered(method, target, body, status))["error"])
 
     def decoded(self, operation: str, target: str) -> Any:
         """Return the models of a successful GET after checking it against the schema."""
-        response = self.ask("GET", target)
-        assert response.status == 200, response.body
-        return codec.decode(OPERATIONS[operation], response.body, strict=True).value
+        return codec.decode(OPERATIONS[operation], self.answered("GET", target, None, 200), strict=True).value
 
     def token(self, **body: str) -> Response:
         """Request a token with the owner's refresh token. Keyword arguments change the body."""
-        asked = {
-            "grant_type": "refresh_token",
-            "refresh_token": self.sim.refresh_token,
-            "client_secret": self.sim.client_secret,
-            **body,
-        }
-        return self.ask("POST", "/oauth/token", asked, authorization=None)
+        asked = {"refresh_token": self.sim.refresh_token, "client_secret": self.sim.client_secret, **body}
+        return self.ask("POST", "/oauth/token", {"grant_type": "refresh_token", **asked}, authorization=None)
 
     def login(self, **body: str) -> Harness:
         """Use a fresh access token from now on."""
@@ -143,13 +143,18 @@ class Harness:
     def cancel(self, identifier: str) -> Response:
         return self.ask("DELETE", f"/accounts/{self.account}/orders/{identifier}")
 
-    def order(self, identifier: str, account: str | None = None) -> dict[str, Any]:
+    def order(self, identifier: str, account: str | None = None, after: float | str = 0) -> dict[str, Any]:
+        """Return an order as it is listed after some seconds, or at an ISO 8601 date-time."""
+        if isinstance(after, str):
+            self.wait_until(after)
+        elif after:
+            self.wait(after)
         rows = self.rows(f"/accounts/{account or self.account}/orders?per-page=200")
         (found,) = [row for row in rows if str(row["id"]) == identifier]
         return dict(found)
 
-    def status(self, identifier: str, account: str | None = None) -> str:
-        return str(self.order(identifier, account)["status"])
+    def status(self, identifier: str, account: str | None = None, after: float | str = 0) -> str:
+        return str(self.order(identifier, account, after)["status"])
 
     def fills(self, identifier: str) -> list[tuple[Decimal, Decimal]]:
         found = [fill for each in self.order(identifier)["legs"] for fill in each["fills"]]
@@ -177,6 +182,12 @@ class Harness:
         response = self.ask("POST", "/backtester/backtests", strategy(**change))
         assert response.status in (200, 201), response.body
         return str(json.loads(response.body)["id"])
+
+
+def switched(behaviour: str, on: Any, off: Any, **options: Any) -> Iterator[tuple[Harness, Any]]:
+    """Yield a brokerage that has a behaviour, with what is expected of it, then one without it, with its own."""
+    yield Harness(**options).login(), on
+    yield Harness(without=[behaviour], **options).login(), off
 
 
 class Peer:
@@ -222,6 +233,17 @@ def limit(price: str = "100.00", *legs: Any, effect: str = "Debit", **more: Any)
 def market(*legs: Any, **more: Any) -> dict[str, Any]:
     terms = {"order-type": "Market", "time-in-force": "Day", "legs": list(legs) or [leg()]}
     return {**terms, **{name.replace("_", "-"): value for name, value in more.items()}}
+
+
+def notional(value: str = "10", symbol: str = "AAPL") -> dict[str, Any]:
+    """Build a market order for an amount of money."""
+    return market(leg(symbol, None), order_type="Notional Market", value=value, value_effect="Debit")
+
+
+def condition(symbol: str, comparator: str, threshold: str) -> dict[str, Any]:
+    """Build a condition on the last price of an equity, which routes an order."""
+    terms = {"action": "route", "symbol": symbol, "instrument-type": "Equity", "indicator": "last"}
+    return {**terms, "comparator": comparator, "threshold": threshold}
 
 
 def spread(bought: str = "1", sold: str = "1", price: str = "50.00") -> dict[str, Any]:
@@ -278,3 +300,22 @@ def check_effect(placed: dict[str, Any]) -> None:
     names = ("regulatory-fees", "clearing-fees", "commission", "proprietary-index-option-fees")
     assert sum(signed(fees, name) for name in names) == signed(fees, "total-fees")
     assert Decimal(effect["impact"]) == abs(change)
+
+
+START = 1_781_100_000.0
+"""2026-06-10T14:00:00Z, a Wednesday, in epoch seconds."""
+
+
+def market_prices(seed: int = 0, start: float = START) -> Prices:
+    """Build the prices of a market with fifty equities."""
+    random = KeyedRandom(seed)
+    return Prices(Catalogue(Sizes(equities=50), random, start), random)
+
+
+def lone_order(*quantities: str, number: int = 7, **change: Any) -> Order:
+    """Build a buy of one leg per quantity, by default of one share, as a day order at 5 that is in no store."""
+    share = Instrument(symbol="X", instrument_type=InstrumentType.EQUITY, underlying="X")
+    account = Account(number="A", customer=Customer(1, "one"), kind="Margin", cash=Decimal(1000))
+    legs = [Leg(share, LegAction.BUY_TO_OPEN, Decimal(one), Decimal(one)) for one in quantities or ("1",)]
+    terms = {"order_type": OrderType.LIMIT, "time_in_force": TimeInForce.DAY, "price": Decimal(5), **change}
+    return Order(number=number, account=account, legs=legs, terms=Terms(**terms))

@@ -5,7 +5,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 
 from brokerage_async import models
@@ -20,15 +19,11 @@ from tests.tables import for_each
 SMALL = {"equities": 50, "equity_options": 20, "chain_rows": 20}
 
 
-def order(external_identifier: str | None = None) -> models.NewOrder:
-    return attrs.evolve(limit(buy_to_open("AAPL", 3), price="250.00"), external_identifier=external_identifier)
-
-
 async def test_client_over_http() -> None:
     async with Simulator(seed=3, **SMALL) as sim, sim.client() as client:
         sessions = await client.market_time.sessions(date(2026, 6, 12))
         assert [session.session_date for session in sessions] == [date(2026, 6, day) for day in (10, 11, 12)]
-        placed = await client.orders.submit(sim.account_numbers[0], order("mine"))
+        placed = await client.orders.submit(sim.account_numbers[0], limit(buy_to_open("AAPL", 3), price="250.00"))
         sim.clock.advance(30)
         (live,) = await client.orders.live(sim.customer_id, [sim.account_numbers[0]])
         assert (live.id, live.status) == (placed.order.id, models.OrderStatus.FILLED)
@@ -53,50 +48,30 @@ async def test_service_answers_at_the_ends_of_the_range_of_starts(year: int) -> 
 
 
 SIZES = ("equities", "equity_options", "chain_rows", "warrants")
-GOOD: dict[str, Any] = {
-    "environment": "sandbox",
-    "seed": 0,
-    "wire": "observed",
-    "cash": 1e6,
-    "rate_limit": None,
-    "equities": 0,
-    "equity_options": 0,
-    "chain_rows": 0,
-    "warrants": 0,
-    "prices": {"AAPL": RandomWalk(), "MSFT": PricePath([(0, 1)])},
-}
-
-
-def test_start_takes_effect() -> None:
-    assert Simulator(start=datetime(2027, 1, 4, 15, tzinfo=UTC), **SMALL).clock.time.year == 2027
+GOOD: dict[str, Any] = {"environment": "sandbox", "seed": 0, "wire": "observed", "cash": 1e6, "rate_limit": None}
+GOOD |= {**dict.fromkeys(SIZES, 0), "prices": {"AAPL": RandomWalk(), "MSFT": PricePath([(0, 1)])}}
 
 
 def test_good_options_pass_and_wrong_ones_leave_no_state_file(tmp_path: Path) -> None:
-    Simulator(**GOOD)
+    assert Simulator(**GOOD, start=datetime(2027, 1, 4, 15, tzinfo=UTC)).clock.time.year == 2027
     Simulator(**{**GOOD, "rate_limit": 0, "prices": None, "wire": "documented", "environment": "production"})
     with pytest.raises(ValueError, match="seed must be"):
         Simulator(seed="1", state=tmp_path / "state")  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
 
 
-@for_each(
-    "name, value",
-    [
-        ("environment", "live"),
-        ("seed", "1"),
-        ("seed", 1.5),
-        ("seed", True),
-        ("seed", None),
-        ("wire", "real"),
-        ("cash", "much"),
-        ("cash", float("nan")),
-        ("rate_limit", -1),
-        ("rate_limit", "unpublished"),
-        ("rate_limit", float("nan")),
-        ("prices", {"AAPL": 5}),
-        *((name, size) for name in SIZES for size in (-1, "9", 1.0)),
-    ],
-)
+WRONG: dict[str, tuple[Any, ...]] = {
+    "environment": ("live",),
+    "seed": ("1", 1.5, True, None),
+    "wire": ("real",),
+    "cash": ("much", float("nan")),
+    "rate_limit": (-1, "unpublished", float("nan")),
+    "prices": ({"AAPL": 5},),
+    **dict.fromkeys(SIZES, (-1, "9", 1.0)),
+}
+
+
+@for_each("name, value", [(name, value) for name, values in WRONG.items() for value in values])
 def test_wrong_option_is_named(name: str, value: Any) -> None:
     rule = "a whole number of rows" if name in SIZES else ""
     with pytest.raises(ValueError, match=f"^{name}.* must be {rule}"):

@@ -75,16 +75,14 @@ def test_restarted_simulator_has_the_same_books_clock_and_ledger(tmp_path: Path)
     assert {str(order.status) for order in kept[0]} == {"Filled", "Live", "Cancel Requested"}
 
 
-def test_other_options_raise(tmp_path: Path) -> None:
-    options: dict[str, Any]
-    for message, options in (
-        ("seed must be 3 for the state file .*, got 4", {"seed": 4}),
-        ("environment must", {"environment": "production"}),
-    ):
-        simulator(tmp_path / "state")._file.close()
+def test_other_options_raise_and_leave_it_closed(tmp_path: Path) -> None:
+    other: dict[str, dict[str, Any]] = {"seed must be 3 for the state file .*, got 4": {"seed": 4}}
+    other |= {"environment must": {"environment": "production"}}
+    simulator(tmp_path / "state")._file.close()
+    for message, options in other.items():
         with pytest.raises(StateError, match=message):
             simulator(tmp_path / "state", **options)
-    simulator(tmp_path / "state")._file.close()  # the errors did not leave it open
+        simulator(tmp_path / "state")._file.close()
 
 
 def test_file_belongs_to_one_simulator_at_a_time(tmp_path: Path) -> None:
@@ -106,13 +104,6 @@ def test_file_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     assert stat.S_IMODE(os.stat(tmp_path / "state").st_mode) == 0o600
 
 
-def test_file_of_another_kind_raises(tmp_path: Path) -> None:
-    (tmp_path / "text").write_text("not a database, but long enough to be seen as one" * 100)
-    for path in (tmp_path / "text", tmp_path):
-        with pytest.raises(StateError, match="cannot open the state file"):
-            StateFile(path)
-
-
 def used_file(path: Path) -> Path:
     path.unlink(missing_ok=True)
     sim = simulator(path)
@@ -121,7 +112,11 @@ def used_file(path: Path) -> Path:
     return path
 
 
-def test_truncated_file_raises_and_stays_unlocked(tmp_path: Path) -> None:
+def test_file_of_another_kind_or_truncated_raises_and_stays_unlocked(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("not a database, but long enough to be seen as one" * 100)
+    for path in (tmp_path / "text", tmp_path):
+        with pytest.raises(StateError, match="cannot open the state file"):
+            StateFile(path)
     content = used_file(tmp_path / "state").read_bytes()
     for size in (10, 100, 4096, len(content) // 2):
         (tmp_path / "state").write_bytes(content[:size])

@@ -27,17 +27,9 @@ SERVED = [name for name in OPERATIONS if hasattr(HANDLERS.get(name.partition("."
 
 @functools.cache
 def named() -> dict[str, set[int]]:
-    methods = [
-        one
-        for content in schema_files().values()
-        for item in content.get("paths", {}).values()
-        for one in item.values()
-    ]
-    return {
-        one["operationId"]: {int(status) for status in one["responses"] if int(status) >= 400}
-        for one in methods
-        if isinstance(one, dict)
-    }
+    items = [item for content in schema_files().values() for item in content.get("paths", {}).values()]
+    methods = [one for item in items for one in item.values() if isinstance(one, dict)]
+    return {one["operationId"]: {int(status) for status in one["responses"] if int(status) >= 400} for one in methods}
 
 
 class Abuse:
@@ -75,10 +67,6 @@ class Abuse:
         self.harness.sim.rate_limit = 1
         yield from (self.ask() for _ in range(2))
 
-    def margin_order(self, account: str) -> Any:
-        fields = {"account-number": account, "underlying-symbol": "AAPL", "underlying-instrument-type": "Equity"}
-        return {**fields, "order-type": "Market", "time-in-force": "Day"}
-
     def wrong_tokens(self) -> Iterator[int]:
         good = self.harness.headers["Authorization"]
         yield self.ask(authorization=None)
@@ -93,7 +81,8 @@ class Abuse:
             path = self.path(account_number=account, customer_id=customer)
             for body in (None, limit(), COMPLEX_ORDERS["OCO"]):
                 yield self.ask(f"account-numbers[]={account}&{self.needed}", body, path)
-            yield self.ask(body=self.margin_order(account), path=path)
+            fields = {"account-number": account, "underlying-symbol": "AAPL", "underlying-instrument-type": "Equity"}
+            yield self.ask(body={**fields, "order-type": "Market", "time-in-force": "Day"}, path=path)
         yield self.ask("start-date=2026-01-01", path=self.path(symbol="NO%2FSUCH"))
         yield self.ask(path=self.path(id="0" * 32))
 
@@ -112,16 +101,8 @@ class Abuse:
 
     def wrong_bodies(self) -> Iterator[int]:
         if self.operation.body is not None:
-            for body in (
-                b"{",
-                b"",
-                b"[]",
-                b'{"x": 1}',
-                limit(),
-                limit(quantity=1),
-                WATCHLIST,
-                strategy(symbol="NO/SUCH"),
-            ):
+            objects = (limit(), limit(quantity=1), WATCHLIST, strategy(symbol="NO/SUCH"))
+            for body in (b"{", b"", b"[]", b'{"x": 1}', *objects):
                 yield self.ask(body=body)
 
     def too_late(self) -> Iterator[int]:

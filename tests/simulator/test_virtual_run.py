@@ -142,13 +142,11 @@ async def advances(client: Client, simulator: Simulator) -> None:
     await asyncio.sleep(3600)
 
 
-def test_until_cancels_the_program() -> None:
+def test_until_cancels_the_program_and_raises_if_that_is_ignored() -> None:
     until = datetime(2026, 6, 10, 14, 0, tzinfo=UTC)
     results: dict[Any, str | None] = {forever: None, cleans_up: "2026-06-10T14:00:30+00:00", advances: None}
     assert {main: run(main, start=START, until=until, **SMALL) for main in results} == results
 
-
-def test_program_that_ignores_its_cancellation_raises() -> None:
     async def stubborn(client: Client, simulator: Simulator) -> None:
         while True:
             try:

@@ -42,11 +42,9 @@ class Tickets:
         self.random = random
 
     def any(self) -> NewOrder | NewComplexOrder:
-        complex_kinds = (self._bracket, self._exclusive, self._triggering, self._pair)
-        kinds = (self._limit, self._market, self._stop, self._stop_limit, self._notional, self._spread, *complex_kinds)
         while True:
             try:
-                return self.random.choice(kinds)()
+                return self.random.choice((self._single, self._complex))()
             except InvalidRequestError:
                 continue
 
@@ -54,19 +52,21 @@ class Tickets:
         kind, strike = self.random.choice("CP"), self.random.choice(STRIKES)
         return occ_symbol("AAPL", EXPIRATION, kind, strike)
 
-    def _symbol(self) -> str:
-        kinds = (EQUITIES, EQUITIES, [self._option()], COINS, FUTURES, FUTURE_OPTIONS)
-        return self.random.choice(self.random.choice(kinds))
-
     def _leg(self, symbol: str | None = None) -> NewOrderLeg:
-        symbol = symbol or self._symbol()
+        kinds = (EQUITIES, EQUITIES, [self._option()], COINS, FUTURES, FUTURE_OPTIONS)
+        symbol = symbol or self.random.choice(self.random.choice(kinds))
         quantity = self.random.choice(("1", "2", "10", "0.5", "1.25"))
         if symbol in FUTURES:
             return self.random.choice((tickets.buy, tickets.sell))(symbol, quantity)
         kind = InstrumentType.CRYPTOCURRENCY if symbol in COINS else None
-        return self.random.choice((tickets.buy_to_open, tickets.sell_to_open, tickets.sell_to_close))(
-            symbol, quantity, instrument_type=kind
-        )
+        build = self.random.choice((tickets.buy_to_open, tickets.sell_to_open, tickets.sell_to_close))
+        return build(symbol, quantity, instrument_type=kind)
+
+    def _legs(self) -> tuple[NewOrderLeg, ...]:
+        if self.random.random() < 0.7:
+            return (self._leg(),)
+        symbols = {self._option() for _ in range(self.random.randint(2, 5))}
+        return tuple(self._leg(symbol) for symbol in (*sorted(symbols), *self.random.choice(((), ("AAPL",)))))
 
     def _price(self) -> Decimal:
         return Decimal(self.random.randrange(5, 20_000, 5)) / 100
@@ -76,64 +76,48 @@ class Tickets:
             return {"until": date(2026, 6, self.random.randint(11, 30))}
         return {"time_in_force": self.random.choice([force for force in FORCES if force is not TimeInForce.GTD])}
 
-    def _net(self, legs: tuple[NewOrderLeg, ...]) -> dict[str, Any]:
-        kinds = ("price", "debit", "credit") if len(legs) == 1 else ("debit", "credit")
-        return {self.random.choice(kinds): self._price()}
-
-    def _legs(self) -> tuple[NewOrderLeg, ...]:
-        if self.random.random() < 0.7:
-            return (self._leg(),)
-        symbols = {self._option() for _ in range(self.random.randint(2, 5))}
-        return tuple(self._leg(symbol) for symbol in (*sorted(symbols), *self.random.choice(((), ("AAPL",)))))
-
     def _limit(self) -> NewOrder:
         legs = self._legs()
         return tickets.limit(*legs, **self._net(legs), **self._terms())
 
-    def _market(self) -> NewOrder:
-        return tickets.market(*self._legs(), time_in_force=self.random.choice((*FORCES, *[TimeInForce.DAY] * 8)))
+    def _net(self, legs: tuple[NewOrderLeg, ...]) -> dict[str, Any]:
+        kinds = ("price", "debit", "credit") if len(legs) == 1 else ("debit", "credit")
+        return {self.random.choice(kinds): self._price()}
 
-    def _stop(self) -> NewOrder:
-        return tickets.stop(*self._legs(), trigger=self._price(), **self._terms())
-
-    def _stop_limit(self) -> NewOrder:
+    def _single(self) -> NewOrder:
         legs = self._legs()
-        return tickets.stop_limit(*legs, trigger=self._price(), **self._net(legs), **self._terms())
-
-    def _notional(self) -> NewOrder:
-        leg = tickets.buy_to_open(self.random.choice(EQUITIES[:3]))
-        force = self.random.choice((TimeInForce.DAY, *FORCES))
-        return tickets.notional(leg, value=Decimal(self.random.randrange(100, 9_000)) / 100, time_in_force=force)
-
-    def _spread(self) -> NewOrder:
+        match self.random.randrange(6):
+            case 0:
+                return self._limit()
+            case 1:
+                return tickets.market(*legs, time_in_force=self.random.choice((*FORCES, *[TimeInForce.DAY] * 8)))
+            case 2:
+                return tickets.stop(*legs, trigger=self._price(), **self._terms())
+            case 3:
+                return tickets.stop_limit(*legs, trigger=self._price(), **self._net(legs), **self._terms())
+            case 4:
+                leg = tickets.buy_to_open(self.random.choice(EQUITIES[:3]))
+                force = self.random.choice((TimeInForce.DAY, *FORCES))
+                value = Decimal(self.random.randrange(100, 9_000)) / 100
+                return tickets.notional(leg, value=value, time_in_force=force)
         long, short = self.random.sample(STRIKES, 2)
         return tickets.vertical("AAPL", EXPIRATION, self.random.choice("CP"), long=long, short=short, debit="1.85")
 
-    def _bracket(self) -> NewComplexOrder:
-        entry = tickets.limit(tickets.buy_to_open(self.random.choice(EQUITIES), 10), price=10)
-        exits = tickets.closing_legs(entry)
-        return tickets.bracket(
-            entry,
-            profit=tickets.limit(*exits, price=12 + self.random.randrange(9)),
-            loss=tickets.stop(*exits, trigger=9),
-        )
-
-    def _exclusive(self) -> NewComplexOrder:
-        sale = tickets.sell_to_close(self.random.choice(EQUITIES), 10)
-        usual = (lambda: tickets.limit(sale, price=900), lambda: tickets.stop(sale, trigger=2))
-        makers = (self._limit, self._stop, *usual)
-        return tickets.one_cancels_other(self.random.choice(makers)(), self.random.choice(makers)())
-
-    def _triggering(self) -> NewComplexOrder:
-        return tickets.one_triggers_other(self._limit(), *(self._limit() for _ in range(self.random.randint(1, 3))))
-
-    def _pair(self) -> NewComplexOrder:
+    def _complex(self) -> NewComplexOrder:
         first, second = self.random.sample(EQUITIES, 2)
-        return tickets.pair(
-            tickets.limit(tickets.buy_to_open(first, 10), price=10),
-            tickets.limit(tickets.sell_to_open(second, 10), price=10),
-            at_most="0.44",
-        )
+        entry = tickets.limit(tickets.buy_to_open(first, 10), price=10)
+        exits = tickets.closing_legs(entry)
+        match self.random.randrange(4):
+            case 0:
+                profit = tickets.limit(*exits, price=12 + self.random.randrange(9))
+                return tickets.bracket(entry, profit=profit, loss=tickets.stop(*exits, trigger=9))
+            case 1:
+                parts = (self._single(), tickets.limit(*exits, price=900), tickets.stop(*exits, trigger=2))
+                return tickets.one_cancels_other(self.random.choice(parts), self.random.choice(parts))
+            case 2:
+                later = (self._limit() for _ in range(self.random.randint(1, 3)))
+                return tickets.one_triggers_other(self._limit(), *later)
+        return tickets.pair(entry, tickets.limit(tickets.sell_to_open(second, 10), price=10), at_most="0.44")
 
 
 HARNESS = Harness(without=["cryptocurrency_orders_are_off"]).login()

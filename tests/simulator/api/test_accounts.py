@@ -9,7 +9,7 @@ import attrs
 from brokerage_async._generated.converters import AccountBalanceWire
 from brokerage_async.models import TimeOfDay
 from brokerage_async.protocol.decoding.fields import wire_fields
-from tests.simulator.harness import Harness, leg, market
+from tests.simulator.harness import Harness, leg, market, switched
 
 
 def test_customer_accounts_and_trading_status(harness: Harness) -> None:
@@ -20,22 +20,18 @@ def test_customer_accounts_and_trading_status(harness: Harness) -> None:
     ]
     account = harness.decoded("accounts.get", f"/customers/me/accounts/{harness.account}")
     assert account.account_number == harness.account
-    for number, enabled in ((harness.accounts[0], True), (harness.accounts[2], False)):
-        status = harness.decoded("accounts.trading_status", f"/accounts/{number}/trading-status")
-        assert status.short_calls_enabled is enabled
+    targets = [f"/accounts/{number}/trading-status" for number in harness.accounts]
+    statuses = [harness.decoded("accounts.trading_status", target) for target in targets]
+    assert [status.short_calls_enabled for status in statuses] == [True, True, False]
 
 
 def test_day_trader_fields_can_vanish() -> None:
-    for without, arrive in (((), True), (["day_trader_fields_still_arrive"], False)):
-        harness = Harness(without=without).login()
+    for harness, arrive in switched("day_trader_fields_still_arrive", True, False):
         account = f"/accounts/{harness.account}"
-        rows = (
-            (harness.get(f"{account}/trading-status")["data"], "is-pattern-day-trader"),
-            (harness.get(f"{account}/trading-status")["data"], "day-trade-count"),
-            (harness.rows("/customers/me/accounts")[0]["account"], "day-trader-status"),
-            (harness.get(f"{account}/balances/USD")["data"], "day-trading-buying-power"),
-        )
-        assert [name for row, name in rows if (name in row) is not arrive] == []
+        shown = harness.get(f"{account}/trading-status")["data"] | harness.get(f"{account}/balances/USD")["data"]
+        shown |= harness.rows("/customers/me/accounts")[0]["account"]
+        names = {"is-pattern-day-trader", "day-trade-count", "day-trader-status", "day-trading-buying-power"}
+        assert names & shown.keys() == (names if arrive else set())
 
 
 def test_foreign_account_is_403_and_unknown_account_404(harness: Harness) -> None:
@@ -136,13 +132,9 @@ def test_filters_and_pages(harness: Harness) -> None:
 def test_transaction_of_an_evening_belongs_to_its_eastern_day(harness: Harness) -> None:
     harness.wait_until("2026-06-10T20:30:00-04:00")  # the next day in UTC
     harness.sim.move_cash(harness.account, "25")
-    found = [
-        day
-        for day in ("2026-06-09", "2026-06-10", "2026-06-11")
-        if harness.rows(f"/accounts/{harness.account}/transactions?start-date={day}&end-date={day}")
-    ]
-    assert found == ["2026-06-10"]
-    (row,) = harness.rows(f"/accounts/{harness.account}/transactions?start-date=2026-06-10")
+    target, days = f"/accounts/{harness.account}/transactions", ("2026-06-09", "2026-06-10", "2026-06-11")
+    before, [row], after = (harness.rows(f"{target}?start-date={day}&end-date={day}") for day in days)
+    assert before == after == []
     assert (row["transaction-date"], row["executed-at"][:10]) == ("2026-06-10", "2026-06-11")
 
 
@@ -159,11 +151,8 @@ def test_balance_is_one_object_or_a_list_and_has_all_but_a_few_fields(harness: H
     missing = {key for key, field in wire_fields(AccountBalanceWire).items() if getattr(balance, field.target) is None}
     parts = {f"intraday-{kind}-cash-{name}" for kind in ("equities", "futures") for name in (*AMOUNT, "effective-date")}
     parts |= {f"previous-day-cryptocurrency-fiat-{name}" for name in AMOUNT}
-    assert missing == parts | {
-        "apex-starting-day-margin-equity",
-        "previous-date-cryptocurrency-fiat-effective-date",
-        "time-of-day",
-    }
+    parts |= {"apex-starting-day-margin-equity", "previous-date-cryptocurrency-fiat-effective-date", "time-of-day"}
+    assert missing == parts
     target = f"/accounts/{harness.account}/balances"
     assert "items" not in harness.get(target)["data"]
     assert len(harness.get(target, accept_version="20260629")["data"]["items"]) == 1
@@ -200,7 +189,7 @@ def test_snapshot_shows_the_account_of_its_time(harness: Harness) -> None:
     assert alone == eod
 
 
-def test_snapshots_are_filtered(harness: Harness) -> None:
+def test_snapshots_are_filtered_and_a_day_without_time_or_with_a_range_is_refused(harness: Harness) -> None:
     counts = {
         "time-of-day=EOD&start-date=2026-06-01": 7,
         "start-date=2026-06-01&end-date=2026-06-05": 10,
@@ -212,9 +201,6 @@ def test_snapshots_are_filtered(harness: Harness) -> None:
         "time-of-day=BOD": 250,
     }
     assert {query: len(snapshots(harness, harness.account, query)) for query in counts} == counts
-
-
-def test_day_without_time_or_with_a_range_is_refused(harness: Harness) -> None:
     for query in ("snapshot-date=2026-06-09", "snapshot-date=2026-06-09&start-date=2026-06-08"):
         harness.error("GET", f"/accounts/{harness.account}/balance-snapshots?{query}")
 
@@ -265,9 +251,8 @@ def test_history_has_intervals_of_its_range_from_the_opening_or_the_start_asked_
         "start-time=2026-06-10T14:03:30Z": (0, "", ""),
     }
     found = {query: [f"{row.time:%FT%R}" for row in history(production, production.account, query)] for query in rows}
-    assert {
-        query: (len(times), min(times, default=""), max(times, default="")) for query, times in found.items()
-    } == rows
+    ends = {query: (len(times), min(times, default=""), max(times, default="")) for query, times in found.items()}
+    assert ends == rows
     for now in ("2026-06-10T13:00", "2026-06-09T23:00"):  # the market is closed
         closed = Harness(environment="production", start=datetime.fromisoformat(f"{now}+00:00")).login()
         times = [f"{row.time:%FT%R}" for row in history(closed, closed.account)]

@@ -8,7 +8,6 @@ from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.simulator import faults
 from tests.simulator.harness import Harness, option_leg, strategy
-from tests.tables import for_each
 
 HOST = "/backtester"
 PUT = "AAPL  260618P00190000"
@@ -40,9 +39,8 @@ def read(harness: Harness, identifier: str) -> dict[str, Any]:
 def test_list_names_the_backtests_of_the_user(harness: Harness) -> None:
     created = [harness.backtest() for _ in range(2)]
     assert harness.get(f"{HOST}/backtests") == created
-    assert harness.get(f"{HOST}/available-dates") == [
-        {"symbol": "AAPL", "startDate": "2021-01-04", "endDate": "2026-06-09"}
-    ]
+    [dates] = harness.get(f"{HOST}/available-dates")
+    assert dates == {"symbol": "AAPL", "startDate": "2021-01-04", "endDate": "2026-06-09"}
 
 
 def test_cancelled_backtest_is_gone(harness: Harness) -> None:
@@ -114,38 +112,21 @@ def test_results_are_those_of_the_seed_at_the_creation(harness: Harness) -> None
     assert Harness(equity_options=0).login().get(f"{HOST}/available-dates") == []
 
 
-@for_each(
-    "now, last",
-    [
-        ("2026-06-10T15:00:00Z", "2026-06-09"),
-        ("2026-06-10T19:59:59Z", "2026-06-09"),
-        ("2026-06-10T20:00:00Z", "2026-06-10"),
-        ("2026-06-14T15:00:00Z", "2026-06-12"),
-    ],
-)
-def test_last_day_is_that_of_the_last_close(harness: Harness, now: str, last: str) -> None:
-    harness.wait_until(now)
-    (row,) = harness.get(f"{HOST}/available-dates")
-    assert (row["startDate"], row["endDate"]) == ("2021-01-04", last)
+def test_last_day_is_that_of_the_last_close(harness: Harness) -> None:
+    days = {"10T15:00:00": "2026-06-09", "10T19:59:59": "2026-06-09", "10T20:00:00": "2026-06-10"}
+    for now, last in {**days, "14T15:00:00": "2026-06-12"}.items():
+        harness.wait_until(f"2026-06-{now}Z")
+        (row,) = harness.get(f"{HOST}/available-dates")
+        assert (now, row["startDate"], row["endDate"]) == (now, "2021-01-04", last)
 
 
-@for_each(
-    "body, status",
-    [
-        (strategy(symbol="MSFT"), 404),
-        (strategy(endDate="2026-02-01"), 400),
-        (strategy(option_leg(delta="20")), 400),
-        (strategy(option_leg(delta=True)), 400),
-        (strategy(option_leg(delta=1e300)), 400),
-        (strategy(option_leg(side=None)), 400),
-        (strategy(legs=[]), 400),
-        (strategy(entryConditions=None), 400),
-    ],
-)
-def test_invalid_backtest_is_refused(harness: Harness, body: dict[str, Any], status: int) -> None:
-    response = harness.ask("POST", f"{HOST}/backtests", body)
-    assert response.status == status
-    assert harness.get(f"{HOST}/backtests") == []
+def test_invalid_backtest_is_refused(harness: Harness) -> None:
+    legs = [option_leg(**change) for change in ({"delta": "20"}, {"delta": True}, {"delta": 1e300}, {"side": None})]
+    changes: tuple[dict[str, Any], ...] = ({"endDate": "2026-02-01"}, {"legs": []}, {"entryConditions": None})
+    cases = [(strategy(symbol="MSFT"), 404)]
+    cases += [(body, 400) for body in (*map(strategy, legs), *(strategy(**change) for change in changes))]
+    found = [(body, harness.ask("POST", f"{HOST}/backtests", body).status) for body, _ in cases]
+    assert (found, harness.get(f"{HOST}/backtests")) == (cases, [])
 
 
 def test_shares_are_priced_every_15_minutes_or_at_each_close(harness: Harness) -> None:
@@ -175,21 +156,18 @@ def test_shares_are_priced_every_15_minutes_or_at_each_close(harness: Harness) -
     assert 0 < Decimal(put["delta"]) < 1 < Decimal(both["delta"]) < 2
 
 
-@for_each(
-    "change",
-    [
-        {"underlying": "MSFT"},
-        {"legs": []},
-        {"legs": [{**SHARES, "symbol": "MSFT"}]},
-        {"legs": [{**SHARES, "symbol": "no symbol"}]},
-        {"legs": [{**SHARES, "quantity": 0}]},
-        {"legs": [{**SHARES, "direction": "up"}]},
-        {"startTime": "2026-06-11T00:00:00Z", "endTime": None},
-        {"endTime": "2019-01-01T00:00:00Z", "startTime": None},
-    ],
-)
-def test_invalid_trade_is_refused(harness: Harness, change: dict[str, Any]) -> None:
-    assert harness.ask("POST", f"{HOST}/simulate-trade", trade(**change)).status == 400
+def test_invalid_trade_is_refused(harness: Harness) -> None:
+    legs: tuple[dict[str, Any], ...] = (
+        {"symbol": "MSFT"},
+        {"symbol": "no symbol"},
+        {"quantity": 0},
+        {"direction": "up"},
+    )
+    changes: list[dict[str, Any]] = [{"underlying": "MSFT"}, {"legs": []}, *({"legs": [SHARES | one]} for one in legs)]
+    changes += [{"startTime": "2026-06-11T00:00:00Z", "endTime": None}]
+    changes += [{"endTime": "2019-01-01T00:00:00Z", "startTime": None}]
+    statuses = [(one, harness.ask("POST", f"{HOST}/simulate-trade", trade(**one)).status) for one in changes]
+    assert statuses == [(one, 400) for one in changes]
 
 
 async def test_log_of_a_backtest_is_raw(harness: Harness) -> None:

@@ -153,9 +153,6 @@ def test_products_are_paged_and_embed_each_other_once(harness: Harness) -> None:
     assert {(row.future_product.code, row.future_product.option_products) for row in rows} == {("ES", None)}
     pages = [harness.rows(f"{BASE}/future-products?per-page=40&page-offset={offset}") for offset in range(4)]
     assert [len(page) for page in pages] == [40, 40, 3, 0]
-
-
-def test_one_option_product_of_a_future(harness: Harness) -> None:
     for name, path in (("product", ""), ("product_of_exchange", "CME/")):
         row = harness.decoded(f"instruments.future_option_{name}", f"{BASE}/future-option-products/{path}ES3")
         assert (row.root_symbol, row.expiration_type, row.future_product.code) == ("ES3", "Weekly", "ES")
@@ -204,7 +201,7 @@ def chain_of(harness: Harness, form: str, symbol: str = "AAPL") -> Any:
     return harness.decoded(operation, OPERATIONS[operation].path.replace("{symbol}", symbol))
 
 
-def test_flat_and_nested_chains_hold_the_options_that_have_not_expired(chains: Harness) -> None:
+def test_chains_of_each_form_hold_the_options_that_have_not_expired(chains: Harness) -> None:
     flat = chain_of(chains, "flat")
     listed = {row["symbol"] for row in chains.rows("/instruments/equity-options") if row["underlying-symbol"] == "AAPL"}
     assert {option.symbol for option in flat} == listed
@@ -216,6 +213,15 @@ def test_flat_and_nested_chains_hold_the_options_that_have_not_expired(chains: H
     assert strike.call[:12] == strike.put[:12]
     assert (strike.call[12], strike.put[12]) == ("C", "P")
     assert standard.deliverables[0].symbol == "AAPL"
+    streamed = {option.symbol: option.streamer_symbol for option in flat}
+    rows = chain_of(chains, "compact")
+    assert dict(pair for row in rows for pair in zip(row.symbols, row.streamer_symbols, strict=True)) == streamed
+    expirations = [expiration for row in chain_of(chains, "nested") for expiration in row.expirations]
+    strikes = [strike for expiration in expirations for strike in expiration.strikes]
+    found = {strike.call: strike.call_streamer_symbol for strike in strikes}
+    found |= {strike.put: strike.put_streamer_symbol for strike in strikes}
+    found.pop(None, None)
+    assert found == streamed
 
 
 def test_chains_beyond_the_list_are_made_when_requested() -> None:
@@ -238,18 +244,6 @@ def test_chains_beyond_the_list_are_made_when_requested() -> None:
     assert harness.rows("/instruments/equity-options") == []
 
 
-def test_other_forms_hold_the_same_options(chains: Harness) -> None:
-    flat = {option.symbol: option.streamer_symbol for option in chain_of(chains, "flat")}
-    rows = chain_of(chains, "compact")
-    assert dict(pair for row in rows for pair in zip(row.symbols, row.streamer_symbols, strict=True)) == flat
-    expirations = [expiration for row in chain_of(chains, "nested") for expiration in row.expirations]
-    strikes = [strike for expiration in expirations for strike in expiration.strikes]
-    found = {strike.call: strike.call_streamer_symbol for strike in strikes}
-    found |= {strike.put: strike.put_streamer_symbol for strike in strikes}
-    found.pop(None, None)
-    assert found == flat
-
-
 def test_shares_that_list_ticks_of_options_have_options(chains: Harness) -> None:
     shares = {row["symbol"]: row for row in chains.rows("/instruments/equities?per-page=200")}
     optionable = {symbol for symbol, row in shares.items() if row.get("option-tick-sizes")}
@@ -257,7 +251,7 @@ def test_shares_that_list_ticks_of_options_have_options(chains: Harness) -> None
     assert optionable == {symbol for symbol in shares if chains.state.catalogue.options_on(symbol)}
 
 
-def test_instruments_are_found_by_symbol_or_name(harness: Harness) -> None:
+def test_instruments_are_found_by_symbol_name_or_beginning(harness: Harness, production: Harness) -> None:
     counts = {
         "query=aapl": 1,
         "query=holdings": 25,
@@ -269,9 +263,6 @@ def test_instruments_are_found_by_symbol_or_name(harness: Harness) -> None:
     }
     found = {query: harness.decoded("search.instruments", f"/instruments/search?{query}") for query in counts}
     assert {query: len(rows) for query, rows in found.items()} == counts
-
-
-def test_symbols_are_found_by_their_beginning(production: Harness) -> None:
     hits = production.decoded("search.symbols", "/symbols/search/BRK%2F")
     assert [hit.symbol for hit in hits] == ["BRK/B", "BRK/A"]
     assert production.rows("/symbols/search/zz") == []

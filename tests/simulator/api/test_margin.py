@@ -3,8 +3,7 @@
 from decimal import Decimal
 from typing import Any
 
-from tests.simulator.harness import Harness, leg, limit, signed
-from tests.tables import for_each
+from tests.simulator.harness import Harness, leg, limit, signed, switched
 
 
 def test_requirements_report_adds_up(production: Harness) -> None:
@@ -32,8 +31,7 @@ def margin_order(account: str, **change: Any) -> dict[str, Any]:
 def test_margin_order_legs_are_one_to_four_and_distinct() -> None:
     expirations = ("260717", "260821", "260918", "261016", "261120")
     calls = [leg(f"AAPL  {day}C00200000", "1") for day in expirations]
-    for without, status in (((), 422), (["margin_orders_have_four_distinct_legs"], 200)):
-        harness = Harness(environment="production", without=without).login()
+    for harness, status in switched("margin_orders_have_four_distinct_legs", 422, 200, environment="production"):
         target = f"/margin/accounts/{harness.account}/dry-run"
         wrong = [
             len(legs)
@@ -97,13 +95,7 @@ def test_limits_of_an_account_and_span_file_of_each_future(harness: Harness) -> 
     body = harness.get("/span/rows?date=2026-06-09&exchange=CME&per-page=100&page-offset=1")
     assert body["pagination"]["total-items"] == 1 + 7 * 80
     assert [row["row-index"] for row in body["data"]["items"]] == list(range(100, 200))
-
-
-@for_each("day", ["2026-06-07", "2026-06-10", "2030-01-02", "1900-01-01"])
-def test_day_without_a_finished_session_has_no_file(harness: Harness, day: str) -> None:
-    assert span(harness, f"date={day}&exchange=CME") == []
-
-
-@for_each("query", ["date=2026-06-09", "exchange=CME", "date=2026-06-09&exchange=SMALLS"])
-def test_missing_or_unknown_parameter_is_refused(harness: Harness, query: str) -> None:
-    assert harness.ask("GET", f"/span/rows?{query}").status == 422
+    for day in ("2026-06-07", "2026-06-10", "2030-01-02", "1900-01-01"):  # without a session that has ended
+        assert span(harness, f"date={day}&exchange=CME") == [], day
+    for query in ("date=2026-06-09", "exchange=CME", "date=2026-06-09&exchange=SMALLS"):
+        harness.error("GET", f"/span/rows?{query}")

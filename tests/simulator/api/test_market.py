@@ -1,11 +1,9 @@
 """Market data, which shows the prices that orders trade at, metrics, and market time."""
 
-from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from tests.simulator.harness import Harness
-from tests.tables import for_each
+from tests.simulator.harness import Harness, switched
 
 ALL = (
     "equity=AAPL,NOSUCH&index=SPX,AAPL&future=%2FESZ6&cryptocurrency=BTC%2FUSD"
@@ -53,10 +51,9 @@ def test_quote_token_is_good_for_a_day(harness: Harness) -> None:
 
 
 def test_sandbox_answers_502_unless_that_is_switched_off() -> None:
-    for target in ("/market-data/by-type?equity=AAPL", "/market-data/Equity/AAPL", "/market-metrics?symbols=AAPL"):
-        assert Harness(environment="sandbox").login().ask("GET", target).status == 502, target
-        served = Harness(environment="sandbox", without=["sandbox_has_no_market_data"]).login()
-        assert served.ask("GET", target).status == 200, target
+    targets = ("/market-data/by-type?equity=AAPL", "/market-data/Equity/AAPL", "/market-metrics?symbols=AAPL")
+    for harness, status in switched("sandbox_has_no_market_data", 502, 200, environment="sandbox"):
+        assert [harness.ask("GET", target).status for target in targets] == [status] * 3
 
 
 BASE = "/market-metrics/historic-corporate-events"
@@ -143,21 +140,17 @@ def test_range_starts_today_by_default(harness: Harness) -> None:
     assert harness.ask("GET", "/market-time/sessions?to-date=2027-03-11").status == 422
 
 
-@for_each(
-    "moment, state",
-    [
-        ("2026-06-10T21:00:00+00:00", "After-Hours"),
-        ("2026-06-11T05:00:00+00:00", "Closed"),
-        ("2026-06-11T12:30:00+00:00", "Pre-Market"),
-        ("2026-06-13T15:00:00+00:00", "Closed"),
-        ("2026-06-19T15:00:00+00:00", "Closed"),
-    ],
-)
-def test_current_session_state(harness: Harness, moment: str, state: str) -> None:
-    harness.wait_until(moment)
-    (row,) = harness.rows("/market-time/sessions/current?instrument-collections[]=Equity")
-    assert row["state"] == state
-    assert ("open-at" in row) == (date.fromisoformat(moment[:10]).weekday() < 5 and "06-19" not in moment)
+def test_current_session_state(harness: Harness) -> None:
+    for moment, state, is_trading_day in (
+        ("2026-06-10T21:00:00+00:00", "After-Hours", True),
+        ("2026-06-11T05:00:00+00:00", "Closed", True),
+        ("2026-06-11T12:30:00+00:00", "Pre-Market", True),
+        ("2026-06-13T15:00:00+00:00", "Closed", False),
+        ("2026-06-19T15:00:00+00:00", "Closed", False),
+    ):
+        harness.wait_until(moment)
+        (row,) = harness.rows("/market-time/sessions/current?instrument-collections[]=Equity")
+        assert (moment, row["state"], "open-at" in row) == (moment, state, is_trading_day)
 
 
 def test_sessions_by_path_equal_those_by_query(harness: Harness) -> None:
@@ -171,10 +164,7 @@ def test_sessions_by_path_equal_those_by_query(harness: Harness) -> None:
         ("futures_holidays", "futures/holidays/CME", holidays),
     ):
         assert harness.decoded(f"market_time.{operation}", f"/market-time/{target}") == expected
-
-
-def test_next_includes_the_day_and_previous_does_not(harness: Harness) -> None:
-    days = {
+    days = {  # the next one includes the day, the previous one does not
         "equities/sessions/next?date=2026-06-12": "2026-06-12",
         "equities/sessions/next?date=2026-06-13": "2026-06-15",
         "equities/sessions/previous?date=2026-06-15": "2026-06-12",

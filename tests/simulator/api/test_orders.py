@@ -3,7 +3,7 @@
 import pytest
 
 from brokerage_async.simulator.api.wire import WireForm
-from tests.simulator.harness import Harness, leg, limit, market
+from tests.simulator.harness import Harness, condition, leg, limit, market, switched
 from tests.tables import for_each
 
 
@@ -88,18 +88,12 @@ def test_live_lists_keep_orders_of_earlier_days_while_they_work() -> None:
 
 
 def test_order_of_an_evening_belongs_to_its_eastern_day() -> None:
-    for without, days in ((), ["2026-06-10"]), (("order_searches_count_eastern_days",), ["2026-06-11"]):
-        harness = Harness(without=without).login()
+    for harness, days in switched("order_searches_count_eastern_days", ["2026-06-10"], ["2026-06-11"]):
         harness.wait_until("2026-06-10T20:30:00-04:00")
         harness.place(limit(time_in_force="GTC"))
-        lists = f"accounts/{harness.account}/orders?", f"customers/me/orders?account-numbers[]={harness.account}"
-        found = [
-            day
-            for day in ("2026-06-09", "2026-06-10", "2026-06-11")
-            for path in lists
-            if harness.rows(f"/{path}&start-date={day}&end-date={day}")
-        ]
-        assert found == [day for day in days for _ in range(2)]
+        for path in (f"accounts/{harness.account}/orders?", f"customers/me/orders?account-numbers[]={harness.account}"):
+            every = ("2026-06-09", "2026-06-10", "2026-06-11")
+            assert [day for day in every if harness.rows(f"/{path}&start-date={day}&end-date={day}")] == days
 
 
 def test_unchanged_live_list_is_not_rendered_again(harness: Harness) -> None:
@@ -113,8 +107,8 @@ def test_unchanged_live_list_is_not_rendered_again(harness: Harness) -> None:
 
 
 def test_unknown_key_of_a_condition_is_ignored(harness: Harness) -> None:
-    condition = {"action": "route", "symbol": "AAPL", "comparator": "lte", "indicator": "last", "threshold": "1"}
-    order = harness.preview(limit(rules={"conditions": [condition | {"colour": "blue"}]}))["order"]
+    wanted = condition("AAPL", "lte", "1") | {"colour": "blue"}
+    order = harness.preview(limit(rules={"conditions": [wanted]}))["order"]
     assert "colour" not in order["rules"]["conditions"][0]
 
 
@@ -124,14 +118,9 @@ def test_unknown_key_of_a_condition_is_ignored(harness: Harness) -> None:
 )
 def test_order_wire_in_both_forms(form: WireForm, kind: type, rules: str, conditions: str) -> None:
     harness = Harness(wire=form).login()
-    condition = {"action": "route", "symbol": "MSFT", "instrument-type": "Equity", "indicator": "last"}
-    wanted = [
-        {**condition, "comparator": "lte", "threshold": "1"},
-        {**condition, "comparator": "gte", "threshold": "9"},
-    ]
-    identifier = harness.trade(
-        limit(rules={"route-after": "2026-06-10T12:00:00-02:00", "conditions": wanted}), seconds=70
-    )
+    wanted = [condition("MSFT", "lte", "1"), condition("MSFT", "gte", "9")]
+    body = limit(rules={"route-after": "2026-06-10T12:00:00-02:00", "conditions": wanted})
+    identifier = harness.trade(body, seconds=70)
     assert harness.cancel(identifier).status == 200
     shown = harness.order(identifier)
     assert type(shown["id"]) is type(shown["legs"][0]["quantity"]) is kind

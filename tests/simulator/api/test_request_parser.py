@@ -38,10 +38,10 @@ def test_each_invalid_key_and_type_is_listed(harness: Harness) -> None:
     assert refused(harness, market(time_in_force="GTC")) == expected
 
 
-@for_each("key", ["orderType", "order_type", "Order-Type", "ordertype"])
-def test_wrongly_cased_key_is_rejected_with_the_right_one(harness: Harness, key: str) -> None:
-    (entry,) = harness.error("POST", dry_run(harness), {**limit(), key: "Limit"})["errors"]
-    assert entry == {"domain": key, "reason": f"{key} is wrongly cased, the field is order-type"}
+def test_wrongly_cased_key_is_rejected_with_the_right_one(harness: Harness) -> None:
+    for key in ("orderType", "order_type", "Order-Type", "ordertype"):
+        (entry,) = harness.error("POST", dry_run(harness), {**limit(), key: "Limit"})["errors"]
+        assert entry == {"domain": key, "reason": f"{key} is wrongly cased, the field is order-type"}
 
 
 def test_unknown_keys_are_ignored(harness: Harness) -> None:
@@ -69,18 +69,16 @@ def test_broken_rule_over_several_fields_is_listed(harness: Harness, body: Any, 
     assert domain in domains
 
 
-@for_each("number", ["1e9", "9" * 28, "1e-10", "١", "1_0", " 1", "NaN", "Infinity", "0x1", ""])
-def test_invalid_amount_is_rejected(harness: Harness, number: str) -> None:
-    assert refused(harness, limit(number)) == ("validation_error", ["price"])
-    assert refused(harness, limit("1.00", leg(quantity=number))) == ("validation_error", ["legs[0].quantity"])
-
-
-@for_each("number", ["999999999.99", "1e8", "0.000000001", "1.00000000000000000000000000000000001"])
-def test_amount_at_the_limit_is_accepted(number: str) -> None:
+def test_amount_up_to_the_limit_is_accepted() -> None:
     harness = Harness(without=["cryptocurrency_orders_are_off"]).login()
-    for one in (leg(quantity=number), leg("BTC/USD", number)):
-        response = harness.ask("POST", dry_run(harness), limit(number, one))
-        assert json.loads(response.body)["data"]["order"]["price"]
+    for number in ("1e9", "9" * 28, "1e-10", "١", "1_0", " 1", "NaN", "Infinity", "0x1", ""):
+        assert refused(harness, limit(number)) == ("validation_error", ["price"]), number
+        code, domains = refused(harness, limit("1.00", leg(quantity=number)))
+        assert (code, domains) == ("validation_error", ["legs[0].quantity"]), number
+    for number in ("999999999.99", "1e8", "0.000000001", "1.00000000000000000000000000000000001"):
+        for one in (leg(quantity=number), leg("BTC/USD", number)):
+            response = harness.ask("POST", dry_run(harness), limit(number, one))
+            assert json.loads(response.body)["data"]["order"]["price"], number
 
 
 def test_date_time_in_a_body_is_validated(harness: Harness) -> None:

@@ -2,7 +2,7 @@
 
 from brokerage_async.models import InstrumentType
 from brokerage_async.simulator import PricePath
-from tests.simulator.harness import Harness
+from tests.simulator.harness import Harness, switched
 
 ENTRIES = [{"symbol": "AAPL"}, {"symbol": "BRK/B", "instrument-type": "Equity"}]
 LIST = {"name": "tech / core", "watchlist-entries": ENTRIES}
@@ -84,8 +84,7 @@ def test_pairs_lists_buy_one_known_symbol_and_sell_another(harness: Harness) -> 
 
 async def test_deleted_watchlist_comes_back_or_nothing_does() -> None:
     """The client takes either for a success."""
-    for without, is_returned in (((), True), (["deleted_watchlists_are_returned"], False)):
-        harness = Harness(without=without).login()
+    for harness, is_returned in switched("deleted_watchlists_are_returned", True, False):
         for name in ("One", "Two"):
             harness.data("POST", "/watchlists", {**LIST, "name": name}, 201)
         answer = harness.ask("DELETE", "/watchlists/One")
@@ -125,9 +124,7 @@ def test_alert_triggers_once_the_quote_crosses(harness: Harness) -> None:
     (row,) = harness.rows("/quote-alerts")
     assert row["expired-at"] == row["completed-at"] == row["expires-at"]
     assert row["triggered-at"] is None
-
-
-def test_alert_is_checked_every_minute(harness: Harness) -> None:
+    harness = Harness().login()
     harness.alert(threshold="100.00")
     assert harness.rows("/quote-alerts")[0]["triggered-at"] is None
     harness.wait(61)

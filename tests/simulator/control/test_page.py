@@ -123,9 +123,6 @@ def test_target_is_an_encoded_path(harness: Harness) -> None:
             Sender(harness.brokerage).send("GET", target, None, harness.now)
 
 
-VOID = {"meta", "link", "input"}
-
-
 class Balance(HTMLParser):
     """Parser that compares opening and closing tags."""
 
@@ -139,7 +136,7 @@ class Balance(HTMLParser):
         values = dict(attrs)
         self.ids.add(values.get("id") or "")
         self.targets.add(values.get("href") or "")
-        if tag not in VOID:
+        if tag not in ("meta", "link", "input"):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:

@@ -7,19 +7,10 @@ import pytest
 
 from brokerage_async.models import InstrumentType, TimeInForce
 from brokerage_async.simulator.market import calendar
-from brokerage_async.simulator.market.calendar import (
-    CALENDARS,
-    expiration_day,
-    half_days,
-    holidays,
-    local_date,
-    local_epoch,
-    monthly_expiration,
-)
 from brokerage_async.simulator.market.instrument import Instrument
-from tests.simulator.factories import START
+from tests.simulator.harness import START
 
-EQUITY = CALENDARS["Equity"]
+EQUITY = calendar.CALENDARS["Equity"]
 
 
 def at(text: str) -> float:
@@ -28,18 +19,18 @@ def at(text: str) -> float:
 
 def test_holidays_and_half_days_match_the_exchange() -> None:
     closed = "01-01 01-20 02-17 04-18 05-26 06-19 07-04 09-01 11-27 12-25"
-    assert sorted(holidays(2025)) == [date.fromisoformat(f"2025-{day}") for day in closed.split()]
-    assert date(2026, 7, 3) in holidays(2026)
-    assert date(2021, 12, 24) in holidays(2021)
-    assert date(2021, 12, 31) not in holidays(2021) | holidays(2022)
+    assert sorted(calendar.holidays(2025)) == [date.fromisoformat(f"2025-{day}") for day in closed.split()]
+    assert date(2026, 7, 3) in calendar.holidays(2026)
+    assert date(2021, 12, 24) in calendar.holidays(2021)
+    assert date(2021, 12, 31) not in calendar.holidays(2021) | calendar.holidays(2022)
     assert EQUITY.session(date(2021, 12, 31)) is not None
-    assert sorted(half_days(2025)) == [date(2025, 7, 3), date(2025, 11, 28), date(2025, 12, 24)]
-    assert sorted(half_days(2026)) == [date(2026, 11, 27), date(2026, 12, 24)]
+    assert sorted(calendar.half_days(2025)) == [date(2025, 7, 3), date(2025, 11, 28), date(2025, 12, 24)]
+    assert sorted(calendar.half_days(2026)) == [date(2026, 11, 27), date(2026, 12, 24)]
     session = EQUITY.session(date(2026, 11, 27))
     assert session.close == at("2026-11-27T18:00:00+00:00")
     first, last = date(2026, 1, 1), date(2027, 12, 31)
     days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
-    expected = [day for day in days if day.weekday() < 5 and day not in holidays(day.year)]
+    expected = [day for day in days if day.weekday() < 5 and day not in calendar.holidays(day.year)]
     assert [session.day for session in EQUITY.between(first, last)] == expected
     assert len(expected) == 502
 
@@ -52,8 +43,8 @@ def test_offsets_agree_with_the_time_zone_database() -> None:
     day = date(2019, 1, 1)
     while day < date(2031, 1, 1):
         opening = datetime(day.year, day.month, day.day, 9, 30, tzinfo=zone)
-        assert local_epoch(day, 9.5) == opening.timestamp()
-        assert local_date(opening.timestamp()) == day
+        assert calendar.local_epoch(day, 9.5) == opening.timestamp()
+        assert calendar.local_date(opening.timestamp()) == day
         day += timedelta(days=1)
 
 
@@ -61,14 +52,14 @@ def test_sessions_follow_daylight_saving_and_skip_days_without_one() -> None:
     before, after = EQUITY.session(date(2026, 3, 6)), EQUITY.session(date(2026, 3, 9))
     assert before.open == at("2026-03-06T14:30:00+00:00")
     assert after.open == at("2026-03-09T13:30:00+00:00")
-    session = CALENDARS["CME"].current(at("2026-06-14T23:00:00+00:00"))
+    session = calendar.CALENDARS["CME"].current(at("2026-06-14T23:00:00+00:00"))
     assert session.day == date(2026, 6, 15)
     assert EQUITY.following(date(2026, 7, 2)).day == date(2026, 7, 6)
     assert EQUITY.preceding(date(2026, 7, 6)).day == date(2026, 7, 2)
-    assert monthly_expiration(2026, 9) == date(2026, 9, 18)
-    assert monthly_expiration(2026, 6) == date(2026, 6, 18)
-    assert expiration_day(date(2026, 4, 3)) == date(2026, 4, 2)
-    assert expiration_day(date(2026, 4, 10)) == date(2026, 4, 10)
+    assert calendar.monthly_expiration(2026, 9) == date(2026, 9, 18)
+    assert calendar.monthly_expiration(2026, 6) == date(2026, 6, 18)
+    assert calendar.expiration_day(date(2026, 4, 3)) == date(2026, 4, 2)
+    assert calendar.expiration_day(date(2026, 4, 10)) == date(2026, 4, 10)
 
 
 NIGHT = START + 10 * 3600

@@ -8,17 +8,9 @@ from typing import Any
 import msgspec
 
 from brokerage_async.simulator import Simulator
-from brokerage_async.simulator.market.futures import (
-    Expiration,
-    FutureOptionChain,
-    contracts,
-    future_instrument,
-    future_option_instrument,
-    option_products,
-)
-from brokerage_async.simulator.market.instrument import (
-    FUTURES,
-)
+from brokerage_async.simulator.market import futures
+from brokerage_async.simulator.market.futures import FutureOptionChain, contracts, future_instrument
+from brokerage_async.simulator.market.instrument import FUTURES
 from tests.simulator.harness import Harness
 from tests.tables import for_each
 
@@ -104,21 +96,17 @@ def rows_of(chain: FutureOptionChain) -> list[Any]:
     return [json.loads(row) for row in map(chain.table.row, range(len(chain.table)))]
 
 
-@for_each(
-    "day, future, contract",
-    [
-        (date(2026, 6, 12), "ESM6", "ES2M6"),
-        (date(2026, 6, 18), "ESM6", "ESM6"),
-        (date(2026, 6, 26), "ESU6", "ES4M6"),
-        (date(2026, 7, 31), "ESU6", "ES5N6"),
-        (date(2026, 12, 4), "ESZ6", "ES1Z6"),
-        (date(2030, 1, 4), "ESH0", "ES1F0"),
-    ],
-)
-def test_codes_of_an_expiration(day: date, future: str, contract: str) -> None:
-    expiration = Expiration(day, FUTURES["ES"])
-    assert (expiration.contract.code, expiration.option_contract) == (future, contract)
-    assert expiration.date_code == f"{day:%y%m%d}"
+def test_codes_of_an_expiration() -> None:
+    codes = {
+        date(2026, 6, 12): ("ESM6", "ES2M6", "260612"),
+        date(2026, 6, 18): ("ESM6", "ESM6", "260618"),
+        date(2026, 6, 26): ("ESU6", "ES4M6", "260626"),
+        date(2026, 7, 31): ("ESU6", "ES5N6", "260731"),
+        date(2026, 12, 4): ("ESZ6", "ES1Z6", "261204"),
+        date(2030, 1, 4): ("ESH0", "ES1F0", "300104"),
+    }
+    found = {day: futures.Expiration(day, FUTURES["ES"]) for day in codes}
+    assert {day: (one.contract.code, one.option_contract, one.date_code) for day, one in found.items()} == codes
 
 
 @for_each("code", ["ES", "CL", "6E", "6J", "M2K", "10Y", "VX", "SM75"])
@@ -128,11 +116,11 @@ def test_chain_rows_are_complete_and_tradable(code: str) -> None:
     assert len({row["symbol"] for row in rows}) == len(rows) == 801
     assert len({tuple(row) for row in rows}) == 1
     for row in rows[::50]:
-        instrument = future_option_instrument(row["symbol"])
+        instrument = futures.future_option_instrument(row["symbol"])
         assert instrument.underlying == row["underlying-symbol"]
         assert instrument.strike == Decimal(row["strike-price"])
         assert str(instrument.expires) == row["expiration-date"]
-        assert option_products()[row["option-root-symbol"]].row().root_symbol == row["option-root-symbol"]
+        assert futures.option_products()[row["option-root-symbol"]].row().root_symbol == row["option-root-symbol"]
     assert [row["option-type"] for row in rows[:2]] == ["C", "P"]
     # 2026-06-19 is a holiday.
     assert [row["expiration-date"] for row in rows[399::400]] == ["2026-06-12", "2026-06-18"]
@@ -141,13 +129,13 @@ def test_chain_rows_are_complete_and_tradable(code: str) -> None:
 def test_options_of_every_product_are_tradable_and_end_before_their_future() -> None:
     for code, product in FUTURES.items():
         [option] = FutureOptionChain(product, 1, TODAY).table.definitions
-        instrument = future_option_instrument(option.symbol)
+        instrument = futures.future_option_instrument(option.symbol)
         assert instrument.underlying == f"/{code}M6"
     for expiration in FutureOptionChain(FUTURES["ES"], 20_000, TODAY).expirations:
         future = future_instrument(expiration.contract.symbol, TODAY)
         assert future.expires is not None
         assert expiration.day <= future.expires
-    assert len(option_products()) == 6 * len(FUTURES)
+    assert len(futures.option_products()) == 6 * len(FUTURES)
 
 
 def test_nested_chain_has_the_options_of_the_flat_one() -> None:
@@ -161,9 +149,9 @@ def test_nested_chain_has_the_options_of_the_flat_one() -> None:
     streamed = [strike["call-streamer-symbol"] for strike in strikes]
     assert streamed == [row["streamer-symbol"] for row in rows[:800:2]]
     listed = {contract.symbol: str(contract.expires) for contract in contracts(FUTURES["NQ"], TODAY)}
-    futures = {future["symbol"]: future["expiration-date"] for future in nested["futures"]}
-    assert [*futures.items()] == [*listed.items()][1:]  # without the one that has expired
-    assert {one["underlying-symbol"] for one in expirations} <= futures.keys()
+    expiring = {future["symbol"]: future["expiration-date"] for future in nested["futures"]}
+    assert [*expiring.items()] == [*listed.items()][1:]  # without the one that has expired
+    assert {one["underlying-symbol"] for one in expirations} <= expiring.keys()
     kinds = [(one["expiration-type"], one["settlement-type"]) for one in expirations[:2]]
     assert kinds == [("Weekly", "PM"), ("Regular", "AM")]
     chain = FutureOptionChain(FUTURES["ES"], 0, TODAY)

@@ -15,8 +15,7 @@ from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.market.catalogue import Catalogue, Sizes
 from brokerage_async.simulator.market.instrument import Instrument, occ_symbol
 from brokerage_async.simulator.market.option_pricing import RATE, Surface, price_of, theory_of
-from tests.simulator.factories import START, market_prices
-from tests.simulator.harness import kind_of
+from tests.simulator.harness import START, kind_of, market_prices
 
 
 def problems(seed: int) -> Iterator[str]:

@@ -13,8 +13,7 @@ from brokerage_async.simulator.market.calendar import CALENDARS, TradingSession,
 from brokerage_async.simulator.market.prices import Prices
 from brokerage_async.simulator.market.quotes import PricePath
 from brokerage_async.simulator.market.strategies import Held, Results, Strategies, problems_of
-from tests.simulator.factories import market_prices
-from tests.simulator.harness import option_leg, strategy
+from tests.simulator.harness import market_prices, option_leg, strategy
 from tests.tables import for_each
 
 AT = local_epoch(date(2026, 3, 3), 16)
@@ -38,18 +37,17 @@ def strikes(*legs: dict[str, Any], price: int = 200) -> list[Decimal | None]:
     return [instrument.strike for instrument, _ in entered(*legs, price=price) or ()]
 
 
-@for_each(
-    "leg, strike",
-    [
-        ({"strikeSelection": "percentageOTM", "percentageOTM": 0.1}, 180),
-        ({"strikeSelection": "percentageOTM", "percentageOTM": 0.1, **CALL}, 220),
-        ({"strikeSelection": "percentageOTM", "percentageOTM": -0.1}, 220),
-        ({"strikeSelection": "currentPriceOffset", "currentPriceOffset": 12}, 210),
-        ({"strikeSelection": "currentPriceOffset", "currentPriceOffset": -50000}, 5),
-    ],
-)
-def test_strike_is_the_nearest_listed_one(leg: dict[str, Any], strike: int) -> None:
-    assert strikes(option_leg(**leg)) == [strike]
+def by(selection: str, value: float, base: int | None = None, **terms: Any) -> dict[str, Any]:
+    """Build a leg whose strike is selected by a value, perhaps relative to another leg."""
+    name = "percentageOTM" if selection.startswith("percentage") else "currentPriceOffset"
+    relative = {} if base is None else {"strikeRelativeLeg": base}
+    return option_leg(strikeSelection=selection, **{name: value}, **relative, **terms)
+
+
+def test_strike_is_the_nearest_listed_one() -> None:
+    wanted = [by("percentageOTM", 0.1), by("percentageOTM", 0.1, **CALL), by("percentageOTM", -0.1)]
+    wanted += [by("currentPriceOffset", 12), by("currentPriceOffset", -50000)]
+    assert [strikes(one) for one in wanted] == [[180], [220], [220], [210], [5]]
 
 
 @for_each("side", ["call", "put"])
@@ -76,18 +74,13 @@ def test_strike_by_premium_costs_about_that(side: str, premium: int) -> None:
 
 
 def test_relative_and_exact_offsets_start_from_the_other_leg() -> None:
-    base = option_leg(strikeSelection="currentPriceOffset", currentPriceOffset=-20)
-    further = option_leg(
-        strikeSelection="currentPriceOffsetRelative", currentPriceOffset=-10, strikeRelativeLeg=1, direction="long"
-    )
-    assert strikes(further, base) == [170, 180]
-    percent = option_leg(strikeSelection="percentageOTMRelative", percentageOTM=0.1, strikeRelativeLeg=1)
-    assert strikes(percent, base) == [160, 180]
-    base = option_leg(strikeSelection="currentPriceOffset", currentPriceOffset=0)
-    exact = {"strikeSelection": "currentPriceExactOffsetRelative", "strikeRelativeLeg": 0}
-    assert strikes(base, option_leg(**exact, currentPriceOffset=-15)) == [200, 185]
+    base = by("currentPriceOffset", -20)
+    assert strikes(by("currentPriceOffsetRelative", -10, 1, direction="long"), base) == [170, 180]
+    assert strikes(by("percentageOTMRelative", 0.1, 1), base) == [160, 180]
+    base = by("currentPriceOffset", 0)
+    assert strikes(base, by("currentPriceExactOffsetRelative", -15, 0)) == [200, 185]
     for offset in (-12, -200):
-        assert entered(base, option_leg(**exact, currentPriceOffset=offset)) is None
+        assert entered(base, by("currentPriceExactOffsetRelative", offset, 0)) is None
     assert entered(option_leg(daysUntilExpiration=45), exact=True) is not None
     assert entered(option_leg(daysUntilExpiration=44), exact=True) is None
 
@@ -106,10 +99,7 @@ def test_legs_are_worth_their_signed_units_or_their_exercise() -> None:
     assert strategies.worth(legs, AT) == 7 * 200 - 200 * prices.price(legs[0][0], AT)
     assert strategies.delta(legs[1:], AT) == 7
     strategies, _ = made()
-    legs = entered(
-        option_leg(strikeSelection="currentPriceOffset", currentPriceOffset=20, direction="long"),
-        option_leg(strikeSelection="currentPriceOffset", currentPriceOffset=-20, direction="long"),
-    )
+    legs = entered(*(by("currentPriceOffset", offset, direction="long") for offset in (20, -20)))
     at = local_epoch(date(2026, 4, 17), 16)
     assert [strategies.worth([leg], at) for leg in legs or ()] == [2000, 0]
     assert [strategies.delta([leg], at) for leg in legs or ()] == [-100, 0]
@@ -134,8 +124,9 @@ def run(body: dict[str, Any], seed: int = 0, **closes: Sequence[int]) -> Results
     return Strategies(prices).run(converter.structure(body, models.NewBacktest), sessions(body))
 
 
-def shares(**change: Any) -> dict[str, Any]:
-    return strategy(SHARE, **WEEK, **change)
+def shares(entry: dict[str, Any] | None = None, end: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Build a strategy with one share over a week, with conditions of its entries and exits."""
+    return strategy(SHARE, **WEEK, entryConditions=entry or {}, exitConditions=end or {})
 
 
 def profits(results: Results) -> list[int]:
@@ -161,35 +152,31 @@ def test_share_gains_the_difference_of_two_closes() -> None:
 
 def test_short_put_keeps_its_premium_less_its_exercise() -> None:
     terms = {"startDate": "2026-03-10", "entryConditions": {"maximumActiveTrials": 1}}
-    put = option_leg(strikeSelection="percentageOTM", percentageOTM=0.05, daysUntilExpiration=10)
+    put = by("percentageOTM", 0.05, daysUntilExpiration=10)
     first, *_ = run(strategy(put, **terms), AAPL=[200] * 14).trials
     assert first.closed.day == first.expires == date(2026, 3, 20)
     assert first.profit == -first.cost > 0
-    put = option_leg(strikeSelection="currentPriceOffset", currentPriceOffset=0, daysUntilExpiration=10)
+    put = by("currentPriceOffset", 0, daysUntilExpiration=10)
     (only,) = run(strategy(put, **terms, endDate="2026-03-20"), AAPL=[*[200] * 8, 180]).trials
     assert only.profit == -only.cost - 2000
 
 
-@for_each(
-    "conditions, expected",
-    [
+VIX = (20, 29, 30, 31, 30)
+
+
+def test_exit_conditions_end_trials() -> None:
+    cases: list[tuple[dict[str, int], list[tuple[int, int]]]] = [
         ({}, [(2, 6)]),
         ({"takeProfitPercentage": 10}, [(2, 3), (3, 6)]),
         ({"takeProfitPercentage": 11}, [(2, 5), (5, 6)]),
         ({"stopLossPercentage": 4}, [(2, 6)]),
         ({"afterDaysInTrade": 2}, [(2, 4), (4, 6)]),
         ({"minimumVIX": 30}, [(2, 4), (4, 5), (5, 6)]),
-    ],
-)
-def test_exit_conditions_end_trials(conditions: dict[str, int], expected: list[tuple[int, int]]) -> None:
+    ]
     entry = {"maximumActiveTrials": 1, "maximumActiveTrialsBehavior": "don't enter"}
-    body = shares(entryConditions=entry, exitConditions=conditions)
-    assert days(run(body, AAPL=(100, 110, 105, 120, 115), VIX=(20, 29, 30, 31, 30))) == expected
-
-
-def test_stop_loss_and_days_to_expiration_end_a_trial() -> None:
-    body = shares(entryConditions={"maximumActiveTrials": 1}, exitConditions={"stopLossPercentage": 5})
-    results = run(body, AAPL=(100, 96, 95, 120, 115))
+    found = [(end, days(run(shares(entry, end), AAPL=(100, 110, 105, 120, 115), VIX=VIX))) for end, _ in cases]
+    assert found == cases
+    results = run(shares({"maximumActiveTrials": 1}, {"stopLossPercentage": 5}), AAPL=(100, 96, 95, 120, 115))
     assert (days(results)[0], profits(results)[0]) == ((2, 4), -5)
     body = strategy(entryConditions={"maximumActiveTrials": 1}, exitConditions={"atDaysToExpiration": 25})
     first = run(body).trials[0]
@@ -200,31 +187,27 @@ def test_stop_loss_and_days_to_expiration_end_a_trial() -> None:
     assert (only.opened.day, only.expires) == (date(2026, 3, 3), date(2026, 4, 17))
 
 
-@for_each(
-    "conditions, entries",
-    [
+def test_entry_conditions_choose_days() -> None:
+    cases: list[tuple[dict[str, Any], list[int]]] = [
         ({"frequency": "every day"}, [2, 3, 4, 5]),
         ({"frequency": "on specific days of the week", "specificDays": [1, 4, 5]}, [2, 5]),
         ({"frequency": "on exact days to expiration match"}, [2, 3, 4, 5]),
         ({"minimumVIX": 29}, [3, 4, 5]),
         ({"maximumVIX": 29}, [2, 3]),
         ({"minimumVIX": 29, "maximumVIX": 30}, [3, 4]),
-    ],
-)
-def test_entry_conditions_choose_days(conditions: dict[str, Any], entries: list[int]) -> None:
-    results = run(shares(entryConditions=conditions), VIX=(20, 29, 30, 31, 30))
-    assert [trial.opened.day.day for trial in results.trials] == entries
+    ]
+    assert [(entry, [opened for opened, _ in days(run(shares(entry), VIX=VIX))]) for entry, _ in cases] == cases
 
 
 def test_limits_of_active_trials_are_kept_and_noticed() -> None:
     entry = {"maximumActiveTrials": 2, "maximumActiveTrialsBehavior": "close oldest"}
-    assert days(run(shares(entryConditions=entry))) == [(2, 4), (3, 5), (4, 6), (5, 6)]
+    assert days(run(shares(entry))) == [(2, 4), (3, 5), (4, 6), (5, 6)]
     assert run(shares()).notices == [
         "Trials that were open on the last day, and end at its prices: 4.",
         "Trials that are active at a time are limited to 50.",
     ]
-    assert len(run(shares(entryConditions={"maximumActiveTrials": 9})).notices) == 1
-    results = run(shares(entryConditions={"minimumVIX": 1000, "maximumActiveTrials": 1}))
+    assert len(run(shares({"maximumActiveTrials": 9})).notices) == 1
+    results = run(shares({"minimumVIX": 1000, "maximumActiveTrials": 1}))
     assert (results.statistics(), results.notices) == ({"Number of trials": 0}, [])
     assert [profit for _, profit, _ in results.snapshots] == [0] * 5
 
@@ -233,18 +216,15 @@ FIRST, LAST = date(2021, 1, 4), date(2026, 6, 9)
 SHARES = {**option_leg(quantity=100), "type": "equity"}
 
 
-def problems(body: dict[str, Any]) -> list[str]:
-    found = problems_of(converter.structure(body, models.NewBacktest), FIRST, LAST)
-    return [f"{name} {problem}" for name, problem in found]
-
-
 def based(base: int | None) -> dict[str, Any]:
     """Build a strategy with a leg that is relative to the one at a position."""
-    relative = option_leg(strikeSelection="percentageOTMRelative", percentageOTM=0.1, strikeRelativeLeg=base)
-    return strategy(option_leg(), relative, SHARES)
+    return strategy(option_leg(), by("percentageOTMRelative", 0.1, strikeRelativeLeg=base), SHARES)
 
 
 NO_BASE = "legs[1].strikeRelativeLeg must be the index of an option leg with a strikeSelection that is not relative"
+PREMIUM = "legs[1].premium must be from 0 to 50000 for the strikeSelection premium"
+NO_DAY = "entryConditions.specificDays must name at least one day for this frequency"
+WEEKLY = {"frequency": "on specific days of the week"}
 
 
 @for_each(
@@ -255,15 +235,9 @@ NO_BASE = "legs[1].strikeRelativeLeg must be the index of an option leg with a s
         (strategy(startDate="2026-03-02", endDate="2026-03-02"), None),
         (strategy(SHARES), None),
         (strategy(option_leg(quantity=10, delta=100, daysUntilExpiration=1100)), None),
-        (strategy(entryConditions={"frequency": "on specific days of the week", "specificDays": [1]}), None),
+        (strategy(entryConditions=WEEKLY | {"specificDays": [1]}), None),
         (based(0), None),
-        (
-            strategy(
-                option_leg(),
-                option_leg(strikeSelection="currentPriceOffsetRelative", currentPriceOffset=-5, strikeRelativeLeg=0),
-            ),
-            None,
-        ),
+        (strategy(option_leg(), by("currentPriceOffsetRelative", -5, 0)), None),
         *((based(base), NO_BASE) for base in (None, -1, 1, 2, 3)),
         (strategy(startDate="2021-01-03"), "startDate must be from 2021-01-04 to 2026-06-09"),
         (strategy(endDate="2026-06-10"), "endDate must be from 2021-01-04 to 2026-06-09"),
@@ -273,19 +247,14 @@ NO_BASE = "legs[1].strikeRelativeLeg must be the index of an option leg with a s
         (strategy(option_leg(daysUntilExpiration=-1)), "legs[0].daysUntilExpiration must be from 0 to 1100"),
         (strategy(option_leg(daysUntilExpiration=10**9)), "legs[0].daysUntilExpiration must be from 0 to 1100"),
         (strategy(option_leg(delta=0.16)), "legs[0].delta must be from 1 to 100 for the strikeSelection delta"),
-        (
-            strategy(SHARES, option_leg(strikeSelection="premium")),
-            "legs[1].premium must be from 0 to 50000 for the strikeSelection premium",
-        ),
+        (strategy(SHARES, option_leg(strikeSelection="premium")), PREMIUM),
         (
             strategy(entryConditions={"maximumActiveTrials": 0}),
             "entryConditions.maximumActiveTrials must be at least 1",
         ),
-        (
-            strategy(entryConditions={"frequency": "on specific days of the week"}),
-            "entryConditions.specificDays must name at least one day for this frequency",
-        ),
+        (strategy(entryConditions=WEEKLY), NO_DAY),
     ],
 )
 def test_broken_rule_is_named(body: dict[str, Any], problem: str | None) -> None:
-    assert problems(body) == ([] if problem is None else [problem])
+    found = problems_of(converter.structure(body, models.NewBacktest), FIRST, LAST)
+    assert [f"{name} {words}" for name, words in found] == ([] if problem is None else [problem])

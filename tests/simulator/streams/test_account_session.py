@@ -22,11 +22,8 @@ class AccountPeer(Peer):
         self.token = json.loads(harness.token().body)["access_token"]
 
     def send(self, **message: Any) -> dict[str, Any]:
-        body = {
-            "auth-token": f"Bearer {self.token}",
-            **{key.replace("_", "-"): value for key, value in message.items()},
-        }
-        self.session.receive(json.dumps(body), self.harness.now)
+        fields = {key.replace("_", "-"): value for key, value in message.items()}
+        self.session.receive(json.dumps({"auth-token": f"Bearer {self.token}", **fields}), self.harness.now)
         return self.received[-1]
 
 
@@ -42,8 +39,7 @@ def test_connect_subscriptions_and_messages_before_them(peer: AccountPeer) -> No
     answer = peer.send(action="connect", value=[account, "foreign"], request_id=3)
     assert (answer["status"], answer["value"], answer["request-id"]) == ("ok", [account], 3)
     assert peer.send(action="connect", value=peer.harness.accounts[1])["status"] == "ok"
-    assert peer.send(action="quote-alerts-subscribe")["status"] == "ok"
-    assert peer.send(action="heartbeat")["status"] == "ok"
+    assert [peer.send(action=each)["status"] for each in ("quote-alerts-subscribe", "heartbeat")] == ["ok"] * 2
     assert peer.send(action="dance")["message"] == "not-implemented"
     assert peer.session.accounts == {account, peer.harness.accounts[1]}
 

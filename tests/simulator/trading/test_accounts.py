@@ -1,10 +1,8 @@
 """Day trades, how bookings are shown, and margin. `tests/proofs/books` computes fees, positions and balances again."""
 
-from collections.abc import Callable
 from decimal import Decimal
 
 from brokerage_async.simulator.api.wire import WireForm
-from brokerage_async.simulator.market.instrument import Instrument
 from brokerage_async.simulator.trading.accounts import day_trade_count, requirement
 from tests.simulator.harness import CALL, HIGHER_CALL, Harness, check_effect, leg, market, signed
 from tests.tables import for_each
@@ -42,21 +40,10 @@ def test_identifiers_and_counts_follow_the_wire_form(form: WireForm, kind: type)
     assert not {"symbol", "action", "quantity", "price"} & set(deposit)
 
 
-def requirements(prices: dict[Instrument, int]) -> Callable[..., Decimal]:
-    """Return what gives the requirement of positions, each an instrument and a signed quantity."""
-    worth = {instrument.symbol: Decimal(price) for instrument, price in prices.items()}
-
-    def required(*holdings: tuple[Instrument, int]) -> Decimal:
-        signed = [(instrument, Decimal(quantity)) for instrument, quantity in holdings]
-        return requirement(signed, lambda one: worth[one.symbol], Decimal(200), Decimal("0.5"))
-
-    return required
-
-
 def test_requirement_of_shares_options_spreads_and_covered_calls(harness: Harness) -> None:
     symbols = ("AAPL", CALL, HIGHER_CALL, "AAPL  260717P00190000", "AAPL  260717C00215000")
     share, low, high, put, higher = map(harness.instrument, symbols)
-    required = requirements({share: 200, low: 12, high: 7, put: 6, higher: 5})
+    worth = {share: Decimal(200), low: Decimal(12), high: Decimal(7), put: Decimal(6), higher: Decimal(5)}
     cases = (
         ([(share, 10)], 1_000),
         ([(share, -10)], 1_000),
@@ -73,10 +60,11 @@ def test_requirement_of_shares_options_spreads_and_covered_calls(harness: Harnes
         ([(share, 100), (put, -1)], 10_000 + 4_000),
         ([(share, -100), (high, -1)], 10_000 + 4_000),
     )
-    assert [(held, found) for held, expected in cases if (found := required(*held)) != expected] == []
-
-
-def test_covered_call_takes_no_margin(harness: Harness) -> None:
+    found = []
+    for holdings, _ in cases:
+        positions = [(instrument, Decimal(quantity)) for instrument, quantity in holdings]
+        found.append((holdings, requirement(positions, worth.__getitem__, Decimal(200), Decimal("0.5"))))
+    assert found == list(cases)
     harness.trade(market(leg(quantity="100")))
     placed = harness.preview(market(leg(HIGHER_CALL, "1", "Sell to Open")))
     check_effect(placed)

@@ -11,16 +11,14 @@ from brokerage_async._generated.behaviours import BEHAVIOURS
 from brokerage_async.simulator import PricePath
 from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.trading.exchange import RATES, Chances
-from tests.simulator import factories
-from tests.simulator.harness import CALL, Harness, leg, limit, market, spread
+from tests.simulator.harness import CALL, Harness, condition, leg, limit, lone_order, market, notional, spread, switched
 from tests.tables import for_each
 
 
 def test_marketable_order_is_received_routed_in_flight_live_and_filled(harness: Harness) -> None:
     identifier = harness.place(market())
     assert harness.status(identifier) == "Received"
-    harness.wait(10)
-    order = harness.order(identifier)
+    order = harness.order(identifier, after=10)
     assert harness.history(identifier) == ["Received", "Routed", "In Flight", "Live", "Filled"]
     assert (order["cancellable"], order["editable"]) == (False, False)
     assert order["received-at"] < order["in-flight-at"] < order["live-at"] < order["terminal-at"]
@@ -58,40 +56,34 @@ def test_limit_order_fills_at_its_price(harness: Harness) -> None:
     assert harness.cancel(cancelled).status == 200
     harness.wait(25)
     harness.sim.set_price("AAPL", 149)
-    harness.wait(10)
-    assert (harness.status(filled), {price for _, price in harness.fills(filled)}) == ("Filled", {149})
+    assert (harness.status(filled, after=10), {price for _, price in harness.fills(filled)}) == ("Filled", {149})
     harness.sim.set_price("AAPL", 99)
     harness.wait(10)
     assert harness.history(cancelled)[-2:] == ["Cancel Requested", "Cancelled"]
     assert harness.fills(cancelled) == []
 
 
-def test_limit_order_waits_when_its_price_is_gone_before_the_trade(harness: Harness) -> None:
+def test_limit_order_never_fills_beyond_its_price(harness: Harness) -> None:
+    """Not even one whose price is gone before the trade."""
+    waiting = harness.trade(limit("150.00", order_type="Marketable Limit"), seconds=600)
+    at_once = harness.trade(limit("250.00", order_type="Marketable Limit"))
+    assert (harness.status(waiting), harness.status(at_once)) == ("Live", "Filled")
     identifier = harness.place(limit("250.00"))
     while harness.status(identifier) != "Live":
         harness.wait(0.01)
     harness.sim.set_price("AAPL", 300)
-    harness.wait(60)
-    assert (harness.status(identifier), harness.fills(identifier)) == ("Live", [])
-
-
-def test_marketable_limit_order_never_fills_beyond_its_price(harness: Harness) -> None:
-    waiting = harness.trade(limit("150.00", order_type="Marketable Limit"), seconds=600)
-    at_once = harness.trade(limit("250.00", order_type="Marketable Limit"))
-    assert (harness.status(waiting), harness.status(at_once)) == ("Live", "Filled")
+    assert (harness.status(identifier, after=60), harness.fills(identifier)) == ("Live", [])
 
 
 def test_spread_is_filled_before_its_last_fills() -> None:
-    for without, open_at_first in (((), 1), (("filled_with_fills_to_come",), 0)):
-        harness = Harness(without=without).login()
+    for harness, open_at_first in switched("filled_with_fills_to_come", 1, 0):
         identifier = harness.place(spread())
         while (order := harness.order(identifier))["status"] != "Filled":
             harness.wait(0.02)
         assert [each["remaining-quantity"] for each in order["legs"]] == [0, open_at_first]
         assert len(harness.own().positions) == 2 - open_at_first
         before = order["updated-at"]
-        harness.wait(21)
-        order = harness.order(identifier)
+        order = harness.order(identifier, after=21)
         assert [each["remaining-quantity"] for each in order["legs"]] == [0, 0]
         assert len(harness.own().positions) == 2
         assert (order["updated-at"] > before) is bool(open_at_first)
@@ -102,8 +94,7 @@ def test_order_after_hours_waits_for_the_next_session(harness: Harness) -> None:
     placed = harness.data("POST", f"/accounts/{harness.account}/orders", limit("250.00"), 201)
     assert [warning["code"] for warning in placed["warnings"]] == ["tif.next_valid_session"]
     for moment, status in (("2026-06-15T13:29:59+00:00", "Received"), ("2026-06-15T13:31:00+00:00", "Filled")):
-        harness.wait_until(moment)
-        assert harness.status(str(placed["order"]["id"])) == status
+        assert harness.status(str(placed["order"]["id"]), after=moment) == status
     old = Harness(without=["next_session_warning_is_dotted"])
     old.wait_until("2026-06-12T21:00:00+00:00")
     assert [warning["code"] for warning in old.preview(limit("250.00"))["warnings"]] == ["tif_next_valid_sesssion"]
@@ -120,12 +111,10 @@ def test_order_lives_as_long_as_its_time_in_force(harness: Harness) -> None:
     for force, (alive, ended) in resting.items():
         date = {"gtc_date": ended[:10]} if force == "GTD" and ended else {}
         identifier = harness.place(limit("100.00", time_in_force=force, **date))
-        harness.wait_until(alive)
-        assert harness.status(identifier) == "Live"
+        assert harness.status(identifier, after=alive) == "Live"
         if ended is not None:
-            harness.wait_until(ended)
+            assert harness.order(identifier, after=ended)["terminal-at"] == f"{ended[:10]}T20:00:00.000+00:00"
             assert harness.history(identifier) == ["Received", "Routed", "In Flight", "Live", "Expired"]
-            assert harness.order(identifier)["terminal-at"] == f"{ended[:10]}T20:00:00.000+00:00"
             harness.wait_until(f"{ended[:10]}T21:00:00+00:00")
             assert harness.status(harness.trade(limit("250.00", time_in_force="Ext"))) == "Filled"
 
@@ -195,25 +184,19 @@ def test_order_for_a_halted_instrument_is_rejected_after_a_warning(harness: Harn
 def test_route_after_and_cancel_at_rules(harness: Harness) -> None:
     rules = {"route-after": "2026-06-10T15:00:00Z", "cancel-at": "2026-06-10T16:00:00Z"}
     identifier = harness.place(limit(rules=rules))
-    harness.wait_until("2026-06-10T14:59:59+00:00")
-    assert harness.status(identifier) == "Received"
-    harness.wait_until("2026-06-10T15:00:02+00:00")
-    assert harness.status(identifier) == "Live"
-    harness.wait_until("2026-06-10T16:00:02+00:00")
-    order = harness.order(identifier)
+    assert harness.status(identifier, after="2026-06-10T14:59:59+00:00") == "Received"
+    assert harness.status(identifier, after="2026-06-10T15:00:02+00:00") == "Live"
+    order = harness.order(identifier, after="2026-06-10T16:00:02+00:00")
     assert order["status"] == "Cancelled"
     assert {"routed-at", "cancelled-at"} <= set(order["rules"])
 
 
 def test_price_condition_and_stop_hold_the_order_back(harness: Harness) -> None:
-    condition = {"action": "route", "symbol": "MSFT", "instrument-type": "Equity", "indicator": "last"}
-    condition |= {"comparator": "lte", "threshold": "400"}
-    identifier = harness.trade(market(rules={"conditions": [condition]}), seconds=600)
+    identifier = harness.trade(market(rules={"conditions": [condition("MSFT", "lte", "400")]}), seconds=600)
     order = harness.order(identifier)
     assert (order["status"], order["contingent-status"]) == ("Contingent", "Pending Condition")
     harness.sim.set_price("MSFT", 399)
-    harness.wait(120)
-    order = harness.order(identifier)
+    order = harness.order(identifier, after=120)
     assert (order["status"], order["rules"]["conditions"][0]["triggered-value"]) == ("Filled", "399.00")
     harness = Harness().login()
     harness.trade(market())
@@ -221,17 +204,15 @@ def test_price_condition_and_stop_hold_the_order_back(harness: Harness) -> None:
     identifier = harness.trade(stop, seconds=600)
     assert harness.status(identifier) == "Live"
     harness.sim.set_price("AAPL", "179.50")
-    harness.wait(10)
-    assert harness.status(identifier) == "Filled"
+    assert harness.status(identifier, after=10) == "Filled"
 
 
 def test_overnight_order_works_in_the_evening_unless_that_is_switched_off() -> None:
-    for without, status in (((), "Filled"), (("overnight_orders_work_at_night",), "Received")):
-        harness = Harness(without=without).login()
+    for harness, status in switched("overnight_orders_work_at_night", "Filled", "Received"):
         harness.wait_until("2026-06-11T01:00:00+00:00")  # Wednesday, 21:00 in New York
         harness.login()
         identifier = harness.trade(limit("999.00", time_in_force="Ext Overnight"), seconds=60)
-        assert (without, harness.status(identifier)) == (without, status)
+        assert harness.status(identifier) == status
 
 
 def test_exchange_fill_comes_however_often_the_price_is_set(harness: Harness) -> None:
@@ -242,13 +223,11 @@ def test_exchange_fill_comes_however_often_the_price_is_set(harness: Harness) ->
     assert harness.status(order) == "Filled"
 
 
-def scripted(*rows: tuple[float, str, str, int]) -> Harness:
-    """Return a brokerage where each row sets AAPL's bid, ask and size from a time in seconds."""
-    path = [
-        {"time": at, "price": bid, "bid": bid, "ask": ask, "bid_size": size, "ask_size": size}
-        for at, bid, ask, size in rows
-    ]
-    return Harness(prices={"AAPL": PricePath(path)}).login()
+def scripted(bid: str, *sizes: int) -> Harness:
+    """Return a brokerage that quotes AAPL twenty cents wide, each minute with the next size."""
+    quote = {"price": bid, "bid": bid, "ask": Decimal(bid) + Decimal("0.2")}
+    rows = [{**quote, "time": 60 * n, "bid_size": size, "ask_size": size} for n, size in enumerate(sizes)]
+    return Harness(prices={"AAPL": PricePath(rows)}).login()
 
 
 def filled(harness: Harness, identifier: str) -> Decimal:
@@ -256,41 +235,34 @@ def filled(harness: Harness, identifier: str) -> Decimal:
 
 
 IOC = limit("101.00", leg(quantity="100"), time_in_force="IOC")
-NOTIONAL = market(leg(quantity=None), order_type="Notional Market", value="50", value_effect="Debit")
 
 
 @for_each(
-    "quotes, body, steps",
+    "bid, sizes, body, steps",
     [
         (
-            [(0, "199.90", "200.10", 30), (60, "199.90", "200.10", 50), (120, "199.90", "200.10", 500)],
+            "199.90",
+            (30, 50, 500),
             market(leg(quantity="100")),
             [(59, "Live", 30), (60, "Live", 80), (30, "Filled", 100)],
         ),
-        ([(0, "99.90", "100.10", 30)], IOC, [(30, "Cancelled", 30)]),
+        ("99.90", (30,), IOC, [(30, "Cancelled", 30)]),
         # 3 contracts are wanted of the second option: enough for one unit of one and two
-        (
-            [(0, "199.90", "200.10", 60), (60, "199.90", "200.10", 2000)],
-            spread("2", "4"),
-            [(59, "Live", 1 + 2), (60, "Filled", 2 + 4)],
-        ),
-        (
-            [(0, "99.90", "100.10", 0), (60, "99.90", "100.10", 1)],
-            NOTIONAL,
-            [(59, "Live", 0), (10, "Filled", Decimal("0.5005"))],
-        ),
+        ("199.90", (60, 2000), spread("2", "4"), [(59, "Live", 1 + 2), (60, "Filled", 2 + 4)]),
+        ("99.90", (0, 1), notional("50"), [(59, "Live", 0), (10, "Filled", Decimal("0.5005"))]),
     ],
 )
-def test_order_larger_than_the_size_fills_quote_by_quote(quotes: Any, body: dict[str, Any], steps: Any) -> None:
-    harness = scripted(*quotes)
+def test_order_larger_than_the_size_fills_quote_by_quote(
+    bid: str, sizes: tuple[int, ...], body: dict[str, Any], steps: Any
+) -> None:
+    harness = scripted(bid, *sizes)
     identifier = harness.place(body)
     for seconds, status, quantity in steps:
-        harness.wait(seconds)
-        assert (harness.status(identifier), filled(harness, identifier)) == (status, quantity)
+        assert (harness.status(identifier, after=seconds), filled(harness, identifier)) == (status, quantity)
 
 
 def test_orders_of_one_side_share_the_size_of_a_quote() -> None:
-    harness = scripted((0, "199.90", "200.10", 50))
+    harness = scripted("199.90", 50)
     first, second = (harness.place(market(leg(quantity="40"))) for _ in range(2))
     sale = harness.trade(market(leg(quantity="50", action="Sell to Close")), harness.accounts[1], seconds=30)
     assert filled(harness, first) + filled(harness, second) == 50
@@ -306,7 +278,7 @@ def test_rates_are_met_in_a_thousand_days_of_ten_orders() -> None:
     """Of 10,000 orders, each event meets some, and none meets many."""
     chances = Chances(KeyedRandom(7), "sandbox", lambda behaviour: True)
     for behaviour, rate in RATES.items():
-        delays = [chances.delay(behaviour, factories.order(number=number)) for number in range(10_000)]
+        delays = [chances.delay(behaviour, lone_order(number=number)) for number in range(10_000)]
         met = [delay for delay in delays if delay is not None]
         assert 0.4 * 10_000 / rate.one_in < len(met) < 1.8 * 10_000 / rate.one_in
         assert all(rate.seconds[0] <= delay <= rate.seconds[1] for delay in met)
@@ -322,32 +294,24 @@ def cancelled(harness: Harness) -> str:
 def in_an_outage(harness: Harness) -> str:
     """Place an order that rests, once the sandbox's session is offline."""
     chances = Chances(harness.state.random, "sandbox", lambda behaviour: True)
-    outage = next(now for now in at_each_minute(harness.now) if chances.is_offline(now))
+    outage = next(now for now in minutes(harness.now, days=3) if chances.is_offline(now))
     harness.wait(outage - harness.now)
     return harness.login().place(limit())
 
 
-def at_each_minute(start: float) -> range:
-    return range(int(start), int(start) + 3 * 86400, 60)
-
-
-def resting(harness: Harness) -> str:
-    return harness.place(limit())
-
-
-def spreading(harness: Harness) -> str:
-    return harness.place(spread())
+def minutes(start: float, days: int) -> range:
+    return range(int(start), int(start) + days * 86400, 60)
 
 
 @for_each(
     "behaviour, begin, seconds, usual, rare",
     [
-        ("filled_with_fills_to_come", spreading, 4.0, ("Filled", 0), ("Filled", 1)),
+        ("filled_with_fills_to_come", lambda here: here.place(spread()), 4.0, ("Filled", 0), ("Filled", 1)),
         ("cancels_confirmed_late", cancelled, 1.0, ("Cancelled", 10), ("Cancel Requested", 10)),
         ("fills_after_cancel_requests", cancelled, 1.0, ("Cancelled", 10), ("Filled", 0)),
-        ("live_orders_can_be_rejected", resting, 61.0, ("Live", 10), ("Rejected", 10)),
-        ("administrators_remove_orders", resting, 606.0, ("Live", 10), ("Removed", 10)),
-        ("orders_can_be_dead", resting, 1.0, ("Live", 10), ("Dead", 10)),
+        ("live_orders_can_be_rejected", lambda here: here.place(limit()), 61.0, ("Live", 10), ("Rejected", 10)),
+        ("administrators_remove_orders", lambda here: here.place(limit()), 606.0, ("Live", 10), ("Removed", 10)),
+        ("orders_can_be_dead", lambda here: here.place(limit()), 1.0, ("Live", 10), ("Dead", 10)),
         ("sandbox_sessions_go_offline", in_an_outage, 1.0, ("Live", 10), ("Rejected", 10)),
     ],
 )
@@ -367,22 +331,20 @@ def test_each_event_happens_by_the_seed_and_can_be_switched_off(
 
 def test_session_of_the_sandbox_is_offline_for_25_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
     always(monkeypatch, "sandbox_sessions_go_offline")
-    for environment, minutes in (("sandbox", 25), ("production", 0)):
+    for environment, expected in (("sandbox", 25), ("production", 0)):
         one = Chances(KeyedRandom(3), environment, lambda behaviour: True)
-        offline = [now for now in at_each_minute(factories.START)[: 24 * 60] if one.is_offline(now)]
-        assert len(offline) == minutes
+        offline = [now for now in minutes(Harness().now, days=1) if one.is_offline(now)]
+        assert len(offline) == expected
     harness = Harness().login()
     refused = in_an_outage(harness)
-    harness.wait(1)
-    shown = harness.order(refused)
+    shown = harness.order(refused, after=1)
     assert (shown["status"], shown["reject-reason"]) == ("Rejected", "Session offline")
     harness.wait(25 * 60)
     assert harness.login().status(harness.trade(limit(), seconds=1)) == "Live"
 
 
-def test_fill_before_a_cancellation_is_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fill_before_a_cancellation_is_at_the_limit(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     always(monkeypatch, "fills_after_cancel_requests")
-    harness = Harness().login()
     identifier = cancelled(harness)
     harness.wait(1)
     assert harness.history(identifier)[-2:] == ["Cancel Requested", "Filled"]

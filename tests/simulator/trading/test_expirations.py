@@ -133,5 +133,4 @@ def test_day_order_ends_with_its_option_before_the_session_does(harness: Harness
     harness.wait(option.expires_at - 1800 - harness.now)
     identifier = harness.login().trade(limit("0.05", leg(option.symbol, "1")), seconds=1799)
     assert harness.login().status(identifier) == "Live"
-    harness.wait(60)
-    assert harness.status(identifier) == "Expired"
+    assert harness.status(identifier, after=60) == "Expired"

@@ -1,13 +1,13 @@
 """Orders are filled, rejected and expired from outside, as their status allows. Controls of a simulator in use."""
 
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
 from brokerage_async.simulator import PricePath
 from brokerage_async.simulator.control.actions import ACTIONS
 from tests.simulator.harness import Harness, limit, market, spread
-from tests.tables import for_each
 
 
 def test_order_is_filled_by_hand_in_parts_at_any_status(harness: Harness) -> None:
@@ -64,22 +64,18 @@ def test_order_is_removed_with_the_status_of_its_fills(harness: Harness) -> None
         harness.sim.remove_order(identifier, status=status)
         assert harness.status(identifier) == expected
         assert harness.cancel(identifier).status == 422
+        if expected == "Remove Pending":  # until a second call
+            pending = identifier
     on_its_way = harness.place(limit())
     harness.sim.remove_order(on_its_way, status="Dead")
     assert harness.history(on_its_way) == ["Received", "Dead"]
     for wrong, message in (("Filled", "status must be one of Removed, "), ("Removed", "cannot become Removed")):
         with pytest.raises(ValueError, match=message):
             harness.sim.remove_order(on_its_way, status=wrong)
-
-
-def test_pending_removal_ends_with_a_second_call(harness: Harness) -> None:
-    identifier = harness.trade(limit(), seconds=5)
-    harness.sim.remove_order(identifier, status="Remove Pending")
     harness.sim.set_price("AAPL", 90)
-    harness.wait(60)
-    assert harness.status(identifier) == "Remove Pending"
-    harness.sim.remove_order(identifier)
-    assert harness.status(identifier) == "Removed"
+    assert harness.status(pending, after=60) == "Remove Pending"
+    harness.sim.remove_order(pending)
+    assert harness.status(pending) == "Removed"
 
 
 def test_order_is_held_in_a_status_until_it_is_released(harness: Harness) -> None:
@@ -89,16 +85,13 @@ def test_order_is_held_in_a_status_until_it_is_released(harness: Harness) -> Non
         harness.wait(60)
         assert harness.history(identifier)[-1] == status
         harness.sim.release_order(identifier)
-        harness.wait(5)
-        assert harness.status(identifier) == "Live"
+        assert harness.status(identifier, after=5) == "Live"
     harness.sim.hold_order("*", status="Routed")
     first, second = harness.place(limit()), harness.place(limit())
-    harness.wait(60)
-    assert harness.status(first) == harness.status(second) == "Routed"
+    assert harness.status(first, after=60) == harness.status(second) == "Routed"
     held = harness.sim.snapshot()
     harness.sim.release_order()
-    harness.wait(5)
-    assert harness.status(first) == harness.status(second) == "Live"
+    assert harness.status(first, after=5) == harness.status(second) == "Live"
     harness.sim.restore(held)
     assert harness.status(first) == harness.status(second) == "Routed"
 
@@ -109,8 +102,7 @@ def test_held_confirmation_of_a_cancellation_loses_to_a_fill(harness: Harness) -
         harness.sim.hold_order(identifier, status="Cancel Requested")
         harness.wait(5)
         assert harness.cancel(identifier).status == 200
-        harness.wait(60)
-        assert harness.status(identifier) == "Cancel Requested"
+        assert harness.status(identifier, after=60) == "Cancel Requested"
         harness.sim.fill_order(identifier, quantity=quantity, price="100")
         harness.sim.release_order(identifier)
         assert harness.status(identifier) == ends
@@ -119,18 +111,14 @@ def test_held_confirmation_of_a_cancellation_loses_to_a_fill(harness: Harness) -
 
 def test_wrong_orders_and_statuses_are_refused(harness: Harness) -> None:
     identifier, filled = harness.place(limit()), harness.trade(market())
-    wrong_status, unknown = "status must be one of Received, ", "unknown order 7"
-    cases: list[tuple[type[Exception], str, str, str, dict[str, str | None]]] = [
-        (ValueError, wrong_status, "hold_order", identifier, {"status": "Cancelled"}),
-        (ValueError, wrong_status, "hold_order", "*", {"status": None}),
-        (ValueError, wrong_status, "hold_order", identifier, {"status": "lost"}),
-        (LookupError, unknown, "hold_order", "7", {}),
-        (LookupError, unknown, "fill_order", "7", {}),
-        (ValueError, "must be on its way or live to be filled, it is Filled", "fill_order", filled, {}),
-    ]
-    for kind, message, name, order, arguments in cases:
-        with pytest.raises(kind, match=message):
-            getattr(harness.sim, name)(order, **arguments)
+    for order, status in ((identifier, "Cancelled"), ("*", None), (identifier, "lost")):
+        with pytest.raises(ValueError, match="status must be one of Received, "):
+            harness.sim.hold_order(order, status=status)
+    for act in (harness.sim.hold_order, harness.sim.fill_order):
+        with pytest.raises(LookupError, match="unknown order 7"):
+            act("7")
+    with pytest.raises(ValueError, match="must be on its way or live to be filled, it is Filled"):
+        harness.sim.fill_order(filled)
 
 
 def test_order_is_rejected_or_expired_once_on_its_way_and_live(harness: Harness) -> None:
@@ -145,26 +133,23 @@ def test_order_is_rejected_or_expired_once_on_its_way_and_live(harness: Harness)
     harness.sim.reject_order(live)
     assert harness.history(live)[-2:] == ["Live", "Rejected"]
     harness.sim.set_price("AAPL", 90)
-    harness.wait(5)
-    assert harness.status(live) == "Rejected"
+    assert harness.status(live, after=5) == "Rejected"
 
 
-@for_each(
-    "arguments, message",
-    [
-        ({"quantity": "11"}, "quantity must be a multiple of 1 up to 10, got 11"),
-        ({"quantity": "0.5"}, "quantity must be a multiple of 1 up to 10, got 0.5"),
-        ({"quantity": "-1"}, "quantity must be positive, got -1"),
-        ({"quantity": "x"}, "quantity must be a number, got 'x'"),
-        ({"price": "0"}, "price must be positive"),
-        ({"quantity": 11, "price": Decimal("99.5")}, "up to 10, got 11"),
-    ],
-)
-def test_invalid_fill_changes_nothing(harness: Harness, arguments: dict[str, str], message: str) -> None:
+def test_invalid_fill_changes_nothing(harness: Harness) -> None:
     identifier = harness.place(limit())
     recorded = len(harness.brokerage.entries)
-    with pytest.raises(ValueError, match=message):
-        harness.sim.fill_order(identifier, **arguments)
+    cases: dict[str, dict[str, Any]] = {
+        "quantity must be a multiple of 1 up to 10, got 11": {"quantity": "11"},
+        "quantity must be a multiple of 1 up to 10, got 0.5": {"quantity": "0.5"},
+        "quantity must be positive, got -1": {"quantity": "-1"},
+        "quantity must be a number, got 'x'": {"quantity": "x"},
+        "price must be positive": {"price": "0"},
+        "up to 10, got 11": {"quantity": 11, "price": Decimal("99.5")},
+    }
+    for message, arguments in cases.items():
+        with pytest.raises(ValueError, match=message):
+            harness.sim.fill_order(identifier, **arguments)
     assert harness.history(identifier) == ["Received"]
     assert len(harness.brokerage.entries) == recorded
 
@@ -177,8 +162,7 @@ def test_spread_is_filled_in_units_without_a_price(harness: Harness) -> None:
     assert [Decimal(str(each["remaining-quantity"])) for each in harness.order(identifier)["legs"]] == [1, 2]
     identifier = harness.place(spread())
     harness.sim.hold_order(identifier, status="Filled")
-    harness.wait(600)
-    assert (harness.status(identifier), len(harness.fills(identifier))) == ("Filled", 1)
+    assert (harness.status(identifier, after=600), len(harness.fills(identifier))) == ("Filled", 1)
     harness.sim.release_order(identifier)
     assert len(harness.fills(identifier)) == 2
 

@@ -8,14 +8,13 @@ import pytest
 from brokerage_async._generated.models import OrderStatus
 from brokerage_async.protocol.order_status import TERMINAL
 from brokerage_async.simulator.trading.orders import IllegalTransitionError
-from tests.simulator.factories import order
-from tests.simulator.harness import EDIT, Harness, leg, limit, market
+from tests.simulator.harness import EDIT, Harness, leg, limit, lone_order, market, switched
 from tests.tables import for_each
 
 
 def test_no_transition_leaves_a_terminal_status() -> None:
     for name in TERMINAL:
-        one = order()
+        one = lone_order()
         one.status = OrderStatus(name)
         for status in OrderStatus:
             with pytest.raises(IllegalTransitionError):
@@ -37,8 +36,7 @@ def test_live_order_is_cancelled_once_the_exchange_confirms(harness: Harness) ->
     answer = harness.data("DELETE", target(harness, identifier))
     assert (answer["status"], answer["cancellable"]) == ("Cancel Requested", False)
     assert "cancelled-at" not in answer
-    harness.wait(1)
-    order = harness.order(identifier)
+    order = harness.order(identifier, after=1)
     assert (order["status"], order["cancel-username"]) == ("Cancelled", "simulated-owner")
     assert order["cancelled-at"] == order["terminal-at"]
     spellings = (f"{identifier}.0", f"%20{identifier}", f"0{identifier}", f"%2B{identifier}")
@@ -64,8 +62,7 @@ def test_replacement_is_a_new_order_that_references_the_original(method: str) ->
     new = harness.data(method, target(harness, old), EDIT | {"external-identifier": "mine"})
     assert (str(new["replaces-order-id"]), new["edited"], new["price"]) == (old, True, "101.00")
     assert harness.status(old) == "Replace Requested"
-    harness.wait(3)
-    before = harness.order(old)
+    before = harness.order(old, after=3)
     assert (before["status"], before["edited"], before["replacing-order-id"]) == ("Cancelled", True, new["id"])
     assert harness.status(str(new["id"])) == "Live"
     assert len(harness.sim.ledger.orders(external_identifier="mine")) == 2
@@ -92,8 +89,7 @@ def test_replacement_of_a_terminal_order_or_with_another_instrument_is_rejected(
 def test_edit_takes_what_belongs_to_it(method: str) -> None:
     """Legs belong to the dry-run, rules to the edit, and the identifier is the one that was sent."""
     rules = {"cancel-at": "2026-06-10T15:00:00Z"}
-    for without, statuses in (((), (422, 422)), (("edits_take_no_legs",), (200, 201))):
-        harness = Harness(without=without).login()
+    for harness, statuses in switched("edits_take_no_legs", (422, 422), (200, 201)):
         first, second = (target(harness, harness.place(limit(external_identifier="mine"))) for _ in range(2))
         harness.wait(2)
         dry_run = harness.ask("POST", f"{first}/dry-run", EDIT | {"rules": rules})
@@ -113,6 +109,13 @@ def replaced(harness: Harness, identifier: str, **change: str) -> str:
     return str(harness.data("PUT", target(harness, identifier), EDIT | change)["id"])
 
 
+def held_replacement(harness: Harness) -> tuple[str, str]:
+    """Return an order and its replacement, while the exchange has not confirmed the cancellation of the first."""
+    old = harness.trade(limit(), seconds=2)
+    harness.sim.hold_order(old, status="Replace Requested")
+    return old, replaced(harness, old)
+
+
 def test_replacement_never_trades_beside_its_original() -> None:
     for seed in range(60):
         harness = Harness(seed=seed, equities=20).login()
@@ -129,50 +132,39 @@ def test_order_on_its_way_takes_no_change_yet(harness: Harness) -> None:
     path = target(harness, identifier)
     for status in ("Routed", "In Flight"):
         harness.sim.hold_order(identifier, status=status)
-        harness.wait(5)
-        order = harness.order(identifier)
+        order = harness.order(identifier, after=5)
         assert (order["status"], order["cancellable"], order["editable"]) == (status, False, False)
         for method, tail in (("DELETE", ""), ("PUT", ""), ("PATCH", ""), ("POST", "/dry-run")):
             error = harness.error(method, f"{path}{tail}", None if method == "DELETE" else EDIT)
             assert error["code"] == "cannot_update_order"
         harness.sim.release_order(identifier)
-    harness.wait(1)
-    assert harness.order(identifier)["cancellable"]
+    assert harness.order(identifier, after=1)["cancellable"]
     assert harness.cancel(identifier).status == 200
-    lenient = Harness(without=["no_change_before_live"]).login()
-    identifier = lenient.place(limit())
-    lenient.sim.hold_order(identifier, status="Routed")
-    lenient.wait(5)
-    assert lenient.order(identifier)["cancellable"]
-    assert lenient.cancel(identifier).status == 200
-    lenient.wait(1)
-    assert lenient.history(identifier) == ["Received", "Routed", "Cancel Requested", "Cancelled"]
+    harness = Harness(without=["no_change_before_live"]).login()
+    identifier = harness.place(limit())
+    harness.sim.hold_order(identifier, status="Routed")
+    assert harness.order(identifier, after=5)["cancellable"]
+    assert harness.cancel(identifier).status == 200
+    harness.wait(1)
+    assert harness.history(identifier) == ["Received", "Routed", "Cancel Requested", "Cancelled"]
 
 
 def test_replacement_is_contingent_until_the_original_is_cancelled() -> None:
-    for without, waits in (((), "Contingent"), (("replacements_wait_for_the_cancel",), "Received")):
-        harness = Harness(without=without).login()
-        old = harness.trade(limit(), seconds=2)
-        harness.sim.hold_order(old, status="Replace Requested")
-        new = replaced(harness, old)
-        harness.wait(60)
-        assert (harness.status(old), harness.status(new)) == ("Replace Requested", waits)
+    for harness, waits in switched("replacements_wait_for_the_cancel", "Contingent", "Received"):
+        old, new = held_replacement(harness)
+        assert (harness.status(old, after=60), harness.status(new)) == ("Replace Requested", waits)
         harness.sim.release_order(old)
-        harness.wait(2)
-        assert (harness.status(old), harness.status(new)) == ("Cancelled", "Live")
+        assert (harness.status(old, after=2), harness.status(new)) == ("Cancelled", "Live")
 
 
-@for_each("quantity, becomes", [("4", "Live"), (None, "Filled")])
-def test_any_fill_of_the_original_ends_its_replacement(quantity: str | None, becomes: str) -> None:
-    harness = Harness().login()
-    old = harness.trade(limit(), seconds=2)
-    harness.sim.hold_order(old, status="Replace Requested")
-    new = replaced(harness, old)
-    harness.sim.fill_order(old, quantity=quantity, price="100")
-    harness.sim.release_order(old)
-    harness.wait(5)
-    assert (harness.status(old), harness.history(new)) == (becomes, ["Received", "Contingent", "Rejected"])
-    assert "replacing-order-id" not in harness.order(old)
+def test_any_fill_of_the_original_ends_its_replacement() -> None:
+    for quantity, becomes in (("4", "Live"), (None, "Filled")):
+        harness = Harness().login()
+        old, new = held_replacement(harness)
+        harness.sim.fill_order(old, quantity=quantity, price="100")
+        harness.sim.release_order(old)
+        assert (harness.status(old, after=5), harness.history(new)) == (becomes, ["Received", "Contingent", "Rejected"])
+        assert "replacing-order-id" not in harness.order(old)
 
 
 def test_replacement_waits_for_its_original_and_expires_with_it(harness: Harness) -> None:
@@ -180,25 +172,23 @@ def test_replacement_waits_for_its_original_and_expires_with_it(harness: Harness
     new = replaced(harness, old)
     assert not harness.order(new)["editable"]
     assert harness.ask("PUT", target(harness, new), EDIT).status == 422
-    harness.wait(3)
-    assert harness.order(new)["editable"]
+    assert harness.order(new, after=3)["editable"]
     assert working(harness, replaced(harness, new)).replaces is working(harness, new)
     harness.wait_until("2026-06-10T19:59:30+00:00")
     old = harness.place(limit())
     harness.wait(29.98)
     new = replaced(harness, old)
-    harness.wait(2)
-    assert (harness.status(old), harness.status(new)) == ("Expired", "Expired")
+    assert (harness.status(old, after=2), harness.status(new)) == ("Expired", "Expired")
 
 
 def test_partial_fill_of_the_original_keeps_its_own_reservation(harness: Harness) -> None:
     old = harness.trade(limit("100.00", leg(quantity="7")), seconds=2)
-    reserved = working(harness, old).reserved
+    order = working(harness, old)
+    reserved = order.reserved
     harness.sim.hold_order(old, "Replace Requested")
     replaced(harness, old)
-    assert working(harness, old).reserved == 0
+    assert order.reserved == 0
     harness.sim.fill_order(old, 3)
     harness.sim.release_order()
-    harness.wait(1)
-    assert working(harness, old).status == "Live"  # its replacement was rejected
-    assert working(harness, old).reserved == (reserved * 4 / 7).quantize(Decimal("0.001"))
+    assert harness.status(old, after=1) == "Live"  # its replacement was rejected
+    assert order.reserved == (reserved * 4 / 7).quantize(Decimal("0.001"))

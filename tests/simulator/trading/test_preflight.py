@@ -17,7 +17,7 @@ from brokerage_async._generated.operations import REQUEST_MODELS
 from brokerage_async.simulator.trading.accounts import Position
 from brokerage_async.simulator.trading.preflight import LIMITS
 from tests.simulator import tickets
-from tests.simulator.harness import CALL, EDIT, Harness, check_effect, exits, leg, limit, market
+from tests.simulator.harness import CALL, EDIT, Harness, check_effect, condition, exits, leg, limit, market, notional
 from tests.tables import for_each
 
 STRICT = {"strict-position-effect-validation": True}
@@ -51,20 +51,16 @@ def test_invalid_order_fails_its_preflight(harness: Harness, body: dict[str, Any
 
 def test_preflight_opening_market_order_after_hours_is_refused() -> None:
     known = "tif_no_after_hours_opening_market_orders"
-    notional = market(leg(quantity=None), order_type="Notional Market", value="10", value_effect="Debit")
     later = market(rules={"route-after": "2026-06-15T14:00:00+00:00"})
     close = market(leg(quantity="1", action="Sell to Close"))
     for without, refused in (((), [known]), (["opening_market_orders_need_an_open_market"], [])):
         harness = Harness(without=without)
         harness.wait_until("2026-06-12T21:00:00+00:00")
-        assert [harness.codes(body) for body in (market(), notional, later)] == [refused, refused, []]
+        assert [harness.codes(body) for body in (market(), notional(), later)] == [refused, refused, []]
         assert harness.codes(close, harness.accounts[1]) == []
 
 
 def test_preflight_fractions_are_small_market_orders() -> None:
-    def notional(value: str, symbol: str = "AAPL") -> dict[str, Any]:
-        return market(leg(symbol, None), order_type="Notional Market", value=value, value_effect="Debit")
-
     half, value, fraction = leg(quantity="0.5"), "notional_value_not_supported", "fractional_quantity_not_supported"
     cases = (
         (notional("5"), []),
@@ -115,8 +111,7 @@ def test_position_effects_are_checked_only_on_request(harness: Harness) -> None:
     order = limit("100000.00", leg(quantity="50000"))
     response = harness.ask("POST", f"/accounts/{harness.account}/orders", order)
     body = json.loads(response.body)
-    assert response.status == 422
-    assert body["error"]["code"] == "preflight_check_failure"
+    assert (response.status, body["error"]["code"]) == (422, "preflight_check_failure")
     assert [entry["code"] for entry in body["error"]["errors"]] == ["margin_check_failed"]
     assert body["data"]["errors"] == body["error"]["errors"]
     check_effect(body["data"])
@@ -145,19 +140,18 @@ def test_dry_run_creates_nothing(harness: Harness) -> None:
 
 
 def test_order_and_position_have_at_most_their_size(harness: Harness) -> None:
-    close = {"action": "Sell to Close", "effect": "Credit"}
-    cases: list[tuple[str, str, dict[str, str], list[str]]] = [
-        ("0", "50000", {}, []),
-        ("0", "50001", {}, ["size_limit_exceeded"]),
-        ("199990", "10", {}, []),
-        ("199990", "11", {}, ["size_limit_exceeded"]),
-        ("300000", "60000", close, []),
+    cases: list[tuple[str, str, str, list[str]]] = [
+        ("0", "50000", "Buy to Open", []),
+        ("0", "50001", "Buy to Open", ["size_limit_exceeded"]),
+        ("199990", "10", "Buy to Open", []),
+        ("199990", "11", "Buy to Open", ["size_limit_exceeded"]),
+        ("300000", "60000", "Sell to Close", []),
     ]
-    for held, quantity, terms, expected in cases:
+    for held, quantity, action, expected in cases:
         shares = Position(harness.instrument("AAPL"), Decimal(held), Fraction(1), harness.now)
         harness.own().positions |= {"AAPL": shares} if Decimal(held) else {}
-        body = limit("1.00", leg(quantity=quantity, action=terms.get("action", "Buy to Open")))
-        body["price-effect"] = terms.get("effect", "Debit")
+        effect = "Debit" if action == "Buy to Open" else "Credit"
+        body = limit("1.00", leg(quantity=quantity, action=action), effect=effect)
         assert (held, quantity, harness.codes(body)) == (held, quantity, expected)
     served = harness.get(f"/accounts/{harness.account}/position-limit")["data"]
     for kind, limits in LIMITS.items():
@@ -169,9 +163,8 @@ def test_order_and_position_have_at_most_their_size(harness: Harness) -> None:
 CALL = leg("AAPL  260717C00200000", "1")
 PUT = leg("AAPL  260717P00200000", "1")
 COIN = leg("BTC/USD", "0.1")
-NOTIONAL = market(leg(quantity=None), order_type="Notional Market", value="10", value_effect="Debit")
 STOP: dict[str, Any] = {"order-type": "Stop", "time-in-force": "GTC", "stop-trigger": "250", "legs": [leg()]}
-CONDITION = {"action": "route", "comparator": "gte", "indicator": "last", "threshold": "900", "symbol": "AAPL"}
+CONDITION = condition("AAPL", "gte", "900")
 COMPONENT = {"instrument-type": "Equity", "quantity": "1", "quantity-direction": "Long", "symbol": "AAPL"}
 COINS_OFF = "cryptocurrency_orders_are_off"
 
@@ -180,8 +173,8 @@ def without(body: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: value for name, value in body.items() if name not in names}
 
 
-def conditional(condition: dict[str, Any]) -> dict[str, Any]:
-    return limit(rules={"conditions": [condition]})
+def conditional(one: dict[str, Any]) -> dict[str, Any]:
+    return limit(rules={"conditions": [one]})
 
 
 def stop(*legs: Any) -> dict[str, Any]:
@@ -191,12 +184,12 @@ def stop(*legs: Any) -> dict[str, Any]:
 CASES: dict[tuple[str, str], list[dict[str, Any]]] = {
     ("price_terms_by_order_type", "price_not_allowed"): [market(price="100"), market(price_effect="Debit")],
     ("price_terms_by_order_type", "price_effect_missing"): [without(limit(), "price-effect")],
-    ("price_terms_by_order_type", "value_effect_missing"): [without(NOTIONAL, "value-effect")],
+    ("price_terms_by_order_type", "value_effect_missing"): [without(notional(), "value-effect")],
     ("market_orders_have_one_leg", "market_order_with_several_legs"): [market(CALL, PUT)],
     ("stops_of_spreads_have_a_net_trigger", "stop_order_with_several_legs"): [stop(CALL, PUT)],
     ("future_options_have_no_stops", "stop_order_not_supported"): [stop(leg("./ESZ6 EW3U6 260918P6000", "1"))],
     ("market_orders_are_never_gtc", "gtc_market_orders_not_supported"): [
-        NOTIONAL | {"time-in-force": "GTC"},
+        notional() | {"time-in-force": "GTC"},
         market() | {"time-in-force": "GTD", "gtc-date": "2026-06-30"},
         STOP,
     ],
@@ -250,8 +243,7 @@ def test_order_rules_have_a_case_and_a_known_code_each() -> None:
     assert set(re.findall(r'Message\("([a-z_.]+)"', source)) <= known
 
 
-def test_order_rules_invented_codes_say_so() -> None:
-    harness = Harness().login()
+def test_order_rules_invented_codes_say_so(harness: Harness) -> None:
     for body, invented in ((limit("100.00", COIN), True), (STOP, False)):
         (entry,) = harness.error("POST", f"/accounts/{harness.account}/orders/dry-run", body)["errors"]
         assert entry["message"].endswith(" (code invented by the simulator)") is invented
@@ -261,7 +253,7 @@ THREE = [*exits(), exits()[1]]
 PAIR = [limit(), limit("90.00", leg("MSFT"))]
 FORMS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("price_terms_by_order_type", limit(value="10")),
-    ("fractions_are_small_market_orders", NOTIONAL | {"legs": [leg(quantity="1")]}),
+    ("fractions_are_small_market_orders", notional() | {"legs": [leg(quantity="1")]}),
     ("legs_are_distinct_and_few", limit("1.00", CALL, CALL)),
     (
         "legs_are_distinct_and_few",
@@ -282,14 +274,12 @@ def form_is_refused(harness: Harness, body: dict[str, Any]) -> bool:
 def test_order_forms_broken_are_refused_unless_switched_off() -> None:
     combination = "oco_orders_are_a_limit_and_a_stop"
     usual = Harness(without=[combination]).login()
-    wrong = [(name, body) for name, body in FORMS if not form_is_refused(usual, body)]
-    for name, body in FORMS:
-        if form_is_refused(Harness(without=[name, combination]).login(), body):
-            wrong.append((f"without {name}", body))
-    assert wrong == []
+    off = {name: Harness(without=[name, combination]).login() for name, _ in FORMS}
+    found = [(name, form_is_refused(usual, body), form_is_refused(off[name], body)) for name, body in FORMS]
+    assert found == [(name, True, False) for name, _ in FORMS]
 
 
-def test_complex_orders_without_their_components_are_refused() -> None:
+def test_complex_orders_without_their_components_are_refused(harness: Harness) -> None:
     pairs = {"type": "PAIRS", "orders": PAIR, "ratio-price-comparator": "gte", "ratio-price-threshold": "1.5"}
     broken: tuple[dict[str, Any], ...] = (
         {"type": "OTO", "orders": exits()},
@@ -302,7 +292,6 @@ def test_complex_orders_without_their_components_are_refused() -> None:
         without(pairs, "ratio-price-threshold"),
         without(pairs, "ratio-price-comparator"),
     )
-    harness = Harness().login()
     assert [body for body in broken if not form_is_refused(harness, body)] == []
     assert not form_is_refused(harness, pairs)
 

@@ -145,16 +145,13 @@ async def kinds(socket: WebSocket, count: int) -> list[str]:
     return [json.loads(await socket.receive())["type"] for _ in range(count)]
 
 
-async def test_messages_go_there_and_back_in_order() -> None:
+async def test_messages_arrive_in_order_but_for_delayed_ones_which_are_lost_with_their_socket() -> None:
     sim, socket = await opened()
     await socket.send(SETUP)
     assert await kinds(socket, 2) == ["SETUP", "AUTH_STATE"]
     await socket.close()
     await socket.close()
     assert sim.streams.sessions == []
-
-
-async def test_delayed_message_is_overtaken_or_lost_with_its_socket() -> None:
     sim, socket = await opened()
     sim.streams.faults.add("late(3)", kind="protocol")
     await socket.send(SETUP)
