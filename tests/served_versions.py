@@ -1,7 +1,5 @@
 """Interface versions of a run of the tests, from SERVED_VERSIONS; see CONTRIBUTING.md."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rows of JSON values as record batches: each value in the type of its column, or null."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 from array import array

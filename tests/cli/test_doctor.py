@@ -1,7 +1,5 @@
 """``brokerage-async doctor`` on a machine that is ready and on others; the service that a command takes."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

@@ -1,7 +1,5 @@
 """The folder of examples: programs short enough to copy, listed where users look, and tried on a simulator."""
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import contextlib

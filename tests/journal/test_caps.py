@@ -1,7 +1,5 @@
 """Caps and halts in every journal: what the statements decide, and what processes that are killed leave behind."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import signal

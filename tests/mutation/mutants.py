@@ -5,8 +5,6 @@ annotations and other typing, docstrings, decorators, log records, ``__repr__``,
 space, which in this code is a sentence of an error (keys, codes and words of the wire have none).
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Cancelling everything: complex orders first, until the lists prove it, and closing what is held."""
 
-from __future__ import annotations
-
 import asyncio
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """A caller that is cancelled, at any of its awaits, learns the fate of its order."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Generator
 from decimal import Decimal

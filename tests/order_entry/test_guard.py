@@ -1,7 +1,5 @@
 """The guard and the switch, against a whole brokerage on virtual time."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import datetime
 from decimal import Decimal

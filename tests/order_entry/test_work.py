@@ -1,7 +1,5 @@
 """Working an order through prices: steps, ends, interruptions, and what `recover` finds."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Record batches of market events: the same rows as the events, gaps in their metadata, bounded."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime
 from decimal import Decimal

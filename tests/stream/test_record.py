@@ -1,7 +1,5 @@
 """Recordings: segments and Parquet files by day, whole after any end, and their replay in the simulator."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import threading

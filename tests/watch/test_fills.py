@@ -1,7 +1,5 @@
 """The watcher of fills, on the simulator and virtual time."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from decimal import Decimal
