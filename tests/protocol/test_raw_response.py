@@ -7,15 +7,7 @@ from typing import Any
 import pytest
 
 from brokerage_async import RawResponse, errors
-from brokerage_async._generated.operations import (
-    INSTRUMENTS_EQUITIES,
-    INSTRUMENTS_WARRANT,
-    OAUTH_TOKEN,
-    ORDERS_CANCEL,
-    ORDERS_DRY_RUN,
-    QUOTE_ALERTS_CANCEL,
-    TRANSACTIONS_LIST,
-)
+from brokerage_async._generated import operations as ops
 from brokerage_async.errors import APIError, BrokerageError, ResponseLostError
 from brokerage_async.models import GrantType, InstrumentType, TokenRequest
 from brokerage_async.operation import Operation
@@ -37,7 +29,7 @@ class TestParse:
     def test_unknown_endpoint_returns_json_with_exact_numbers(self) -> None:
         assert raw(b'{"data": [1, 0.1, "a", null]}').parse() == {"data": [1, Decimal("0.1"), "a", None]}
         assert raw(b"[1]").parse() == [1]
-        assert raw(b" \n").parse() is raw(b"", QUOTE_ALERTS_CANCEL).parse() is None
+        assert raw(b" \n").parse() is raw(b"", ops.QUOTE_ALERTS_CANCEL).parse() is None
 
     @for_each("body", [b"<html>", b'{"a"', b"[" * 100_000, b"\xff"])
     def test_body_that_is_not_json_raises(self, body: bytes) -> None:
@@ -50,15 +42,15 @@ class TestParse:
         assert answer.body == body
 
     def test_known_endpoint_returns_its_model_or_raises(self) -> None:
-        assert raw(b'{"data": {"symbol": "AAPLW"}}', INSTRUMENTS_WARRANT).parse().symbol == "AAPLW"
+        assert raw(b'{"data": {"symbol": "AAPLW"}}', ops.INSTRUMENTS_WARRANT).parse().symbol == "AAPLW"
         with pytest.raises(errors.ResponseDecodeError) as caught:
-            raw(b'{"data": {"symbol": ["AAPLW"]}}', INSTRUMENTS_WARRANT, strict=True).parse()
+            raw(b'{"data": {"symbol": ["AAPLW"]}}', ops.INSTRUMENTS_WARRANT, strict=True).parse()
         assert caught.value.status == 200
 
     def test_error_beside_the_data_is_raised(self) -> None:
         body = b'{"data": {"id": "7"}, "error": {"code": "cannot_update_order", "message": "no"}}'
         with pytest.raises(errors.OrderNotCancellableError) as caught:
-            raw(body, ORDERS_CANCEL).parse()
+            raw(body, ops.ORDERS_CANCEL).parse()
         assert (caught.value.operation, caught.value.status) == ("orders.cancel", 200)
 
 
@@ -84,30 +76,30 @@ def test_only_the_envelope_of_the_service_is_an_error(body: bytes, held: bool) -
     assert holds_error(Response(status=200, body=body)) is held
 
 
-WARRANT = INSTRUMENTS_WARRANT.bind(symbol="NOPE")
+WARRANT = ops.INSTRUMENTS_WARRANT.bind(symbol="NOPE")
 
 
 def test_describe_writes_a_call_as_in_python() -> None:
-    call = TRANSACTIONS_LIST.bind(
+    call = ops.TRANSACTIONS_LIST.bind(
         account_number="5WT1", start_date=date(2026, 6, 1), instrument_type=InstrumentType.EQUITY, per_page=5
     )
     assert describe(call) == (
         "transactions.list(account_number='5WT1', per_page=5, start_date=2026-06-01, instrument_type='Equity')"
     )
-    symbols = INSTRUMENTS_EQUITIES.bind(symbols=("AAPL", "BRK/B"))
+    symbols = ops.INSTRUMENTS_EQUITIES.bind(symbols=("AAPL", "BRK/B"))
     assert describe(symbols) == "instruments.equities(symbols=['AAPL', 'BRK/B'])"
 
 
 def test_describe_shows_the_body_without_its_secrets_and_is_cut() -> None:
     order = limit(buy_to_open("AAPL", 1), price=Decimal(100))
-    shown = describe(ORDERS_DRY_RUN.bind(account_number="5WT1", body=order))
+    shown = describe(ops.ORDERS_DRY_RUN.bind(account_number="5WT1", body=order))
     assert shown.endswith(f"(account_number='5WT1', {order!r})")
-    assert describe(ORDERS_DRY_RUN.bind(account_number="5WT1", body=b"{}")).endswith("'5WT1', <2 bytes>)")
+    assert describe(ops.ORDERS_DRY_RUN.bind(account_number="5WT1", body=b"{}")).endswith("'5WT1', <2 bytes>)")
     body = TokenRequest(grant_type=GrantType.REFRESH_TOKEN, client_secret="s3cr3t", refresh_token="s3cr3t")
-    assert "s3cr3t" not in describe(OAUTH_TOKEN.bind(body=body))
-    shown = describe(INSTRUMENTS_EQUITIES.bind(symbols=[f"S{number}" for number in range(10_000)]))
+    assert "s3cr3t" not in describe(ops.OAUTH_TOKEN.bind(body=body))
+    shown = describe(ops.INSTRUMENTS_EQUITIES.bind(symbols=[f"S{number}" for number in range(10_000)]))
     assert (len(shown), shown[-1]) == (MAX_LENGTH, "…")
-    assert describe(INSTRUMENTS_WARRANT.bind(symbol="eyJhbGciOi.x.y")) == "instruments.warrant(symbol='[redacted]')"
+    assert describe(ops.INSTRUMENTS_WARRANT.bind(symbol="eyJhbGciOi.x.y")) == "instruments.warrant(symbol='[redacted]')"
 
 
 @for_each(

@@ -13,19 +13,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from brokerage_async import models
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.errors import BrokerageError, ConfigurationError, InvalidRequestError, RequestNotSentError
-from brokerage_async.models import (
-    MarginOrder,
-    MarginOrderLeg,
-    NewOrder,
-    NewOrderLeg,
-    NewOrderRules,
-    OrderEdit,
-    OrderEditDryRun,
-    OrderType,
-    TimeInForce,
-)
 from brokerage_async.operation import BoundCall, Effect, Operation, Parameter, Rule, Shape
 from brokerage_async.protocol.request import (
     Request,
@@ -257,7 +247,7 @@ LEGS = st.one_of(
     st.sampled_from([frozenset({1}), range(3), iter(())]),
     st.lists(
         st.builds(
-            NewOrderLeg,
+            models.NewOrderLeg,
             action=ANYTHING,
             instrument_type=ANYTHING,
             quantity=ANYTHING,
@@ -273,25 +263,25 @@ RAW = st.recursive(
     max_leaves=5,
 )
 ORDERS = st.builds(
-    NewOrder,
-    order_type=st.one_of(st.sampled_from(OrderType), ANYTHING),
-    time_in_force=st.one_of(st.sampled_from(TimeInForce), ANYTHING),
+    models.NewOrder,
+    order_type=st.one_of(st.sampled_from(models.OrderType), ANYTHING),
+    time_in_force=st.one_of(st.sampled_from(models.TimeInForce), ANYTHING),
     legs=LEGS,
     gtc_date=ANYTHING,
     price=ANYTHING,
     value=ANYTHING,
     automated_source=ANYTHING,
     external_identifier=ANYTHING,
-    rules=st.one_of(ANYTHING, st.builds(NewOrderRules, cancel_at=ANYTHING, conditions=LEGS)),
+    rules=st.one_of(ANYTHING, st.builds(models.NewOrderRules, cancel_at=ANYTHING, conditions=LEGS)),
     extra=st.one_of(st.just({}), st.dictionaries(st.text(max_size=3), RAW, max_size=2)),
 )
 
 
 def sound_order(**changes: Any) -> Any:
-    order = NewOrder(
-        order_type=OrderType.MARKET,
-        time_in_force=TimeInForce.DAY,
-        legs=[NewOrderLeg(action="Buy", instrument_type="Future", quantity=Decimal(1), symbol="/ESZ6")],
+    order = models.NewOrder(
+        order_type=models.OrderType.MARKET,
+        time_in_force=models.TimeInForce.DAY,
+        legs=[models.NewOrderLeg(action="Buy", instrument_type="Future", quantity=Decimal(1), symbol="/ESZ6")],
     )
     return attrs.evolve(order, **changes)
 
@@ -327,16 +317,16 @@ def test_a_body_nested_too_deeply_is_refused() -> None:
     assert (error.operation, error.method, error.path) == ("orders.submit", "POST", "/accounts/{account_number}/orders")
 
 
-LEG = NewOrderLeg(action="Buy to Open", instrument_type="Equity", quantity=Decimal(1), symbol="AAPL")
+LEG = models.NewOrderLeg(action="Buy to Open", instrument_type="Equity", quantity=Decimal(1), symbol="AAPL")
 LIMIT = {"order_type": "Limit", "time_in_force": "Day", "price": Decimal(1), "price_effect": "Debit"}
-MARGIN_LEG = MarginOrderLeg(action="Buy to Open", instrument_type="Equity", quantity=Decimal(1), symbol="AAPL")
+MARGIN_LEG = models.MarginOrderLeg(action="Buy to Open", instrument_type="Equity", quantity=Decimal(1), symbol="AAPL")
 SOUND = {
-    "orders.submit": NewOrder(legs=(LEG,), **LIMIT),
-    "orders.dry_run": NewOrder(legs=(LEG,), **LIMIT),
-    "orders.replace": OrderEdit(**LIMIT),
-    "orders.edit": OrderEdit(**LIMIT),
-    "orders.edit_dry_run": OrderEditDryRun(legs=(LEG,), **LIMIT),
-    "margin.dry_run": MarginOrder(
+    "orders.submit": models.NewOrder(legs=(LEG,), **LIMIT),
+    "orders.dry_run": models.NewOrder(legs=(LEG,), **LIMIT),
+    "orders.replace": models.OrderEdit(**LIMIT),
+    "orders.edit": models.OrderEdit(**LIMIT),
+    "orders.edit_dry_run": models.OrderEditDryRun(legs=(LEG,), **LIMIT),
+    "margin.dry_run": models.MarginOrder(
         account_number="1", underlying_symbol="AAPL", underlying_instrument_type="Equity", legs=(MARGIN_LEG,), **LIMIT
     ),
 }
@@ -371,7 +361,7 @@ def test_signs_of_orders(name: str) -> None:
 def test_value_of_a_notional_order_must_be_positive(name: str, value: Any) -> None:
     legs = (attrs.evolve(LEG, quantity=None),)
     order = attrs.evolve(SOUND[name], order_type="Notional Market", price=None, price_effect=None)
-    if not isinstance(order, OrderEdit):
+    if not isinstance(order, models.OrderEdit):
         order = attrs.evolve(order, legs=legs)
     assert order_problems(name, attrs.evolve(order, value=Decimal(5), value_effect="Debit")) == []
     assert order_problems(name, attrs.evolve(order, value=value, value_effect="Debit")) == [("out_of_range", "value")]

@@ -5,13 +5,12 @@ import json
 import pickle
 from typing import Any
 
-import pytest
-
 from brokerage_async.config import AuthorizationCode, RefreshToken, Secret
 from brokerage_async.errors import PROXY_AUTHENTICATION, RequestNotSentError, TokenError
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.response import Response
 from brokerage_async.protocol.token import LIFETIME, Lease, grant_request, read_grant, unreachable
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 
@@ -73,9 +72,7 @@ class TestRefusals:
         ],
     )
     def test_transient_or_terminal(self, status: int, body: Any, transient: bool, code: str | None) -> None:
-        with pytest.raises(TokenError) as caught:
-            read_grant(Response(status=status, body=body))
-        error = caught.value
+        error = raised(TokenError, read_grant, Response(status=status, body=body))
         assert (error.transient, error.code, error.status) == (transient, code, status)
         assert "s3cr3t" not in str(error)
         assert (error.operation, error.method, error.path) == ("oauth.token", "POST", "/oauth/token")
@@ -95,36 +92,26 @@ class TestRefusals:
     def test_refusal_names_its_cause_in_one_sentence(
         self, status: int, body: bytes, context: dict[str, Any], sentence: str
     ) -> None:
-        with pytest.raises(TokenError) as caught:
-            read_grant(Response(status=status, body=body), **context)
-        assert caught.value.message == f"the token endpoint {sentence}"
-        assert not caught.value.transient
-        with pytest.raises(TokenError) as caught:
-            read_grant(Response(status=200, body=b"<html>Welcome</html>"), base_url="https://a.example")
-        assert caught.value.message == "the response of the token endpoint is an HTML page: check base_url"
+        error = raised(TokenError, read_grant, Response(status=status, body=body), **context)
+        assert error.message == f"the token endpoint {sentence}"
+        assert not error.transient
+        page = Response(status=200, body=b"<html>Welcome</html>")
+        error = raised(TokenError, read_grant, page, base_url="https://a.example")
+        assert error.message == "the response of the token endpoint is an HTML page: check base_url"
 
-    @for_each(
-        "headers, seconds",
-        [
-            ({"retry-after": "7"}, 7),
-            # a date counts from that of the answer
-            ({"retry-after": "Wed, 10 Jun 2026 12:00:30 GMT", "date": "Wed, 10 Jun 2026 12:00:00 GMT"}, 30),
-        ],
-    )
-    def test_retry_after_is_kept(self, headers: dict[str, str], seconds: float) -> None:
-        with pytest.raises(TokenError) as caught:
-            read_grant(Response(status=429, headers=headers), now=0.0)
-        assert caught.value.retry_after == seconds
+    def test_retry_after_is_kept_and_a_date_counts_from_that_of_the_answer(self) -> None:
+        dated = {"retry-after": "Wed, 10 Jun 2026 12:00:30 GMT", "date": "Wed, 10 Jun 2026 12:00:00 GMT"}
+        answers = [Response(status=429, headers=headers) for headers in ({"retry-after": "7"}, dated)]
+        assert [raised(TokenError, read_grant, each, now=0.0).retry_after for each in answers] == [7, 30]
 
     def test_login_at_a_proxy_is_final_and_keeps_its_code(self) -> None:
         """Repeated, a wrong password locks the account at the proxy."""
-        with pytest.raises(TokenError) as caught:
-            read_grant(Response(status=407))
+        error = raised(TokenError, read_grant, Response(status=407))
         withheld = unreachable(RequestNotSentError("login", code=PROXY_AUTHENTICATION))
         assert unreachable(RequestNotSentError("refused")).transient
         assert unreachable(OSError("refused")).code is None
-        for error in (caught.value, withheld):
-            assert (error.code, error.transient) == (PROXY_AUTHENTICATION, False)
+        assert (error.code, error.transient) == (PROXY_AUTHENTICATION, False)
+        assert (withheld.code, withheld.transient) == (PROXY_AUTHENTICATION, False)
 
 
 class TestLease:

@@ -1,9 +1,11 @@
 """Values of every kind that a caller may pass by mistake."""
 
 import datetime as dt
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+import pytest
 from hypothesis import strategies as st
 
 HUGE = ["x" * 100_000, 2**70, 2**4000, Decimal("1E+99999")]
@@ -27,3 +29,12 @@ ANYTHING: st.SearchStrategy[Any] = st.one_of(
     st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
     st.sampled_from([*HUGE, *NO_VALUES, *OBJECTS]),
 )
+
+
+def raised(
+    kind: type[Exception], call: Callable[..., Any], *args: Any, match: str | None = None, **options: Any
+) -> Any:
+    """Return the error of a call that has to fail with one of this class."""
+    with pytest.raises(kind, match=match) as caught:
+        call(*args, **options)
+    return caught.value

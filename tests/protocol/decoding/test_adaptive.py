@@ -11,11 +11,7 @@ import pytest
 
 from brokerage_async import models
 from brokerage_async._generated import operations as ops
-from brokerage_async._generated.converters import (
-    OptionExpirationWire,
-    OrderLegWire,
-    OrderWire,
-)
+from brokerage_async._generated.converters import OptionExpirationWire, OrderLegWire, OrderWire
 from brokerage_async._wire import Wire
 from brokerage_async.protocol.decoding import adaptive, codec, fields
 from brokerage_async.protocol.decoding.adaptive import MAX_KEY_LENGTH, MAX_KEYS, REGISTRY, SPARE, DecoderRegistry

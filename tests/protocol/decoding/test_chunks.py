@@ -16,6 +16,7 @@ from brokerage_async.protocol.decoding import chunks, codec, lenient
 from brokerage_async.protocol.decoding.adaptive import REGISTRY, Plan
 from brokerage_async.protocol.decoding.codec import Decoded
 from brokerage_async.protocol.decoding.fields import wire_fields
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 CHAIN = ops.INSTRUMENTS_FUTURES_OPTION_CHAIN
@@ -76,9 +77,7 @@ def test_chunks_give_the_same_as_one_go(rows: Any, style: Any, context: str, las
 @given(cut=st.floats(0, 1), rows=st.integers(5, 30))
 def test_a_truncated_body_is_an_error(cut: float, rows: int) -> None:
     body = json.dumps({"data": {"items": rows_of(rows)}, "context": "/x"}).encode()
-    with pytest.raises(errors.ResponseDecodeError) as caught:
-        run(body[: int(len(body) * cut * 0.999)])
-    assert caught.value.json_path == "$"
+    assert raised(errors.ResponseDecodeError, run, body[: int(len(body) * cut * 0.999)]).json_path == "$"
 
 
 def test_a_chunk_has_about_the_intended_size() -> None:
@@ -103,9 +102,7 @@ def test_an_invalid_value_in_one_chunk_costs_nothing_elsewhere(caplog: pytest.Lo
     assert [record.getMessage().split(": ")[1] for record in caplog.records] == [
         "$.data.items[].strike-price", "$.data.items[]",
     ]  # fmt: skip
-    with pytest.raises(errors.ResponseDecodeError) as caught:
-        run(body, strict=True)
-    assert caught.value.json_path == "$.data.items[40].strike-price"
+    assert raised(errors.ResponseDecodeError, run, body, strict=True).json_path == "$.data.items[40].strike-price"
 
 
 @for_each(
@@ -160,9 +157,8 @@ def test_lists_in_unusual_places_are_decoded_in_steps(envelope: str, caplog: pyt
     body = (envelope % json.dumps(rows)).encode()
     problems = []
     for read in (partial(codec.decode, CHAIN), run):
-        with pytest.raises(errors.ResponseDecodeError) as caught:
-            read(body, strict=True)
-        problems.append((caught.value.json_path, str(caught.value)))
+        error = raised(errors.ResponseDecodeError, read, body, strict=True)
+        problems.append((error.json_path, str(error)))
     assert problems[0] == problems[1]
 
 
@@ -267,9 +263,7 @@ def test_a_first_row_that_is_not_an_object_costs_only_itself(first: bytes) -> No
 
 def test_a_string_that_does_not_end_is_scanned_once() -> None:
     body = b'{"data":{"items":[{"symbol":"' + b'\\"' * 100_000  # minutes, if at every quote
-    with pytest.raises(errors.ResponseDecodeError) as caught:
-        run(body)
-    assert caught.value.json_path == "$"
+    assert raised(errors.ResponseDecodeError, run, body).json_path == "$"
 
 
 def test_invalid_json_around_the_rows_or_utf_8_in_any_is_an_error() -> None:
@@ -277,9 +271,7 @@ def test_invalid_json_around_the_rows_or_utf_8_in_any_is_an_error() -> None:
     before = [mark + body for mark in (b"\xef\xbb\xbf", b"\xff\xfe")]
     after = [body + text for text in (b"x", b"}", b',"data":', b"\x00")]
     for broken in (*before, *after, body.replace(b"./ES 40", b"./ES \xff")):
-        with pytest.raises(errors.ResponseDecodeError, match="not JSON") as caught:
-            run(broken)
-        assert caught.value.json_path == "$"
+        assert raised(errors.ResponseDecodeError, run, broken, match="not JSON").json_path == "$"
 
 
 def test_rows_under_a_key_that_comes_again_are_read_in_one_go_and_as_strictly() -> None:

@@ -14,6 +14,7 @@ from brokerage_async.errors import ResponseDecodeError
 from brokerage_async.operation import Effect, Operation, Shape
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.decoding.adaptive import DecoderRegistry
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 
@@ -120,16 +121,14 @@ def test_unusual_answer_costs_only_a_warning_that_names_its_outcome(
     assert codec.decode(operation, body(answer), registry=DecoderRegistry()).value == value
     assert [record.getMessage() for record in caplog.records] == [f"{operation.name}: {issue}; {outcome}"]
     caplog.clear()
-    with pytest.raises(ResponseDecodeError) as caught:
-        codec.decode(operation, body(answer), strict=True, registry=DecoderRegistry())
-    assert caught.value.message == f"{issue.replace('[]', '[0]')}; rejected in strict mode"
+    error = raised(ResponseDecodeError, codec.decode, operation, body(answer), strict=True, registry=DecoderRegistry())
+    assert error.message == f"{issue.replace('[]', '[0]')}; rejected in strict mode"
     assert not caplog.records
 
 
 def test_page_in_place_of_an_answer_is_named() -> None:
-    with pytest.raises(ResponseDecodeError) as caught:
-        codec.decode(ORDERS, b"\n<!doctype html><title>Welcome</title>")
-    assert caught.value.message == "$: an HTML page came back instead of JSON: check base_url"
+    error = raised(ResponseDecodeError, codec.decode, ORDERS, b"\n<!doctype html><title>Welcome</title>")
+    assert error.message == "$: an HTML page came back instead of JSON: check base_url"
 
 
 NOT_OBJECTS = [
@@ -148,9 +147,8 @@ NOT_OBJECTS = [
 @for_each("operation", [WARRANT, DIVIDENDS, ORDERS, TOKEN])
 @for_each("text", NOT_OBJECTS)
 def test_a_body_that_is_not_an_object_is_an_error(operation: Operation[Any], text: bytes) -> None:
-    with pytest.raises(errors.ResponseDecodeError) as caught:
-        codec.decode(operation, text)
-    assert (caught.value.json_path, caught.value.operation) == ("$", operation.name)
+    error = raised(errors.ResponseDecodeError, codec.decode, operation, text)
+    assert (error.json_path, error.operation) == ("$", operation.name)
 
 
 @for_each(
@@ -168,9 +166,7 @@ def test_a_body_that_is_not_an_object_is_an_error(operation: Operation[Any], tex
 )
 def test_an_empty_answer_is_never_made_up(operation: Operation[Any], answer: Any, path: str) -> None:
     """Orders that are merely not found in a broken body must not seem to be absent."""
-    with pytest.raises(errors.ResponseDecodeError) as caught:
-        codec.decode(operation, body(answer))
-    assert caught.value.json_path == path
+    assert raised(errors.ResponseDecodeError, codec.decode, operation, body(answer)).json_path == path
 
 
 def test_json_that_only_the_standard_library_reads() -> None:
@@ -229,9 +225,7 @@ def test_a_short_body_is_decoded_in_one_step_and_as_strictly(strict: bool) -> No
         with pytest.raises(ResponseDecodeError, match="price"):
             next(steps)
     else:
-        with pytest.raises(StopIteration) as end:
-            next(steps)
-        assert end.value.value.value[0].extra == {"price": ["?"]}
+        assert raised(StopIteration, next, steps).value.value[0].extra == {"price": ["?"]}
 
 
 @for_each("more", [{}, {"new": 1}, {"active": ["?"]}])

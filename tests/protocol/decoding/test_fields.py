@@ -6,19 +6,12 @@ from typing import Any
 
 import attrs
 
-from brokerage_async._generated.converters import (
-    WIRES,
-    EquityOptionWire,
-    FutureProductWire,
-    OrderLegWire,
-    OrderRuleWire,
-    OrderWire,
-    Wire,
-)
+from brokerage_async._generated import converters
+from brokerage_async._generated.converters import WIRES, Wire
 from brokerage_async.protocol.decoding.fields import forms, wire_fields
 from tests.tables import for_each
 
-ORDER, OPTION = wire_fields(OrderWire), wire_fields(EquityOptionWire)
+ORDER, OPTION = wire_fields(converters.OrderWire), wire_fields(converters.EquityOptionWire)
 
 
 @for_each("model, wire", WIRES.items())
@@ -41,9 +34,9 @@ def test_wire_fields_are_those_of_the_struct_and_of_the_model(model: type[Any], 
         (ORDER, "cancellable", {"scalars": {"bool"}, "settled": True}),
         (ORDER, "status", {"scalars": set(), "settled": True}),
         (ORDER, "updated-at", {"scalars": {"datetime", "int"}}),
-        (ORDER, "legs", {"child": OrderLegWire, "many": True, "array": False}),
-        (ORDER, "order-rule", {"child": OrderRuleWire, "many": False, "alias_of": None}),
-        (ORDER, "rules", {"child": OrderRuleWire, "target": "order_rule", "alias_of": "order-rule"}),
+        (ORDER, "legs", {"child": converters.OrderLegWire, "many": True, "array": False}),
+        (ORDER, "order-rule", {"child": converters.OrderRuleWire, "many": False, "alias_of": None}),
+        (ORDER, "rules", {"child": converters.OrderRuleWire, "target": "order_rule", "alias_of": "order-rule"}),
         (OPTION, "days-to-expiration", {"scalars": {"int"}, "settled": True}),
         (OPTION, "strike-price", {"settled": False}),
     ],
@@ -81,5 +74,5 @@ def test_an_alias_names_the_proper_key_and_an_array_is_never_settled() -> None:
     assert {key: field.alias_of for key, field in ORDER.items() if field.alias_of is not None} == {
         "rules": "order-rule"
     }
-    months = wire_fields(FutureProductWire)["listed-months"]
+    months = wire_fields(converters.FutureProductWire)["listed-months"]
     assert (months.array, months.settled, months.scalars) == (True, False, {"str"})

@@ -16,6 +16,7 @@ from brokerage_async.protocol.decoding.adaptive import REGISTRY, DecoderRegistry
 from brokerage_async.protocol.decoding.issues import Issues
 from brokerage_async.protocol.decoding.lenient import structure_one, structure_rows
 from tests.protocol.bodies import decode
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 SEARCH = ops.ORDERS_SEARCH
@@ -67,10 +68,9 @@ def test_an_invalid_value_is_kept_raw_and_reported(
     assert (record.name, record.levelno) == ("brokerage_async.decode", logging.WARNING)
     assert record.getMessage().startswith(f"orders.search: {pattern}: expected ")
     assert not raw or str(raw) not in record.getMessage()
-    with pytest.raises(errors.ResponseDecodeError) as caught:
-        orders_of(good, {**good, key: raw}, good, strict=True)
-    assert caught.value.json_path == f"$.data.items[1].{path}"
-    assert caught.value.operation == "orders.search"
+    error = raised(errors.ResponseDecodeError, orders_of, good, {**good, key: raw}, good, strict=True)
+    assert error.json_path == f"$.data.items[1].{path}"
+    assert error.operation == "orders.search"
 
 
 # The same value in another JSON type: field, JSON, value
@@ -127,9 +127,8 @@ def test_an_invalid_value_deep_inside_a_row_costs_only_itself() -> None:
     assert leg.symbol == "7"
     assert leg.fills == (models.Fill(extra={"fill-price": "?"}), models.Fill(fill_price=Decimal(1)))
     assert not order.extra
-    with pytest.raises(errors.ResponseDecodeError) as caught:
-        orders_of({}, raw, strict=True)
-    assert caught.value.json_path == "$.data.items[1].legs[0].fills[0].fill-price"
+    error = raised(errors.ResponseDecodeError, orders_of, {}, raw, strict=True)
+    assert error.json_path == "$.data.items[1].legs[0].fills[0].fill-price"
 
 
 def test_rows_that_are_not_objects_are_left_out_and_reported(caplog: pytest.LogCaptureFixture) -> None:
