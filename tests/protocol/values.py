@@ -1,7 +1,7 @@
 """Values of every kind that a caller may pass by mistake."""
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -38,3 +38,8 @@ def raised(
     with pytest.raises(kind, match=match) as caught:
         call(*args, **options)
     return caught.value
+
+
+def pairs(table: dict[Any, Iterable[Any]]) -> list[tuple[Any, Any]]:
+    """Return the rows of a table that has several values under each key."""
+    return [(key, value) for key, values in table.items() for value in values]
