@@ -16,7 +16,7 @@ from brokerage_async.errors import ConfigurationError, InvalidRequestError
 from brokerage_async.operation import BodyField, Effect, Operation, Parameter, RequestModel, Rule, Shape
 from brokerage_async.protocol.validation import requests as validation
 from brokerage_async.protocol.validation.requests import check, problems_of
-from tests.protocol.values import ANYTHING
+from tests.protocol.values import ANYTHING, pairs, raised
 from tests.tables import for_each
 
 
@@ -137,7 +137,7 @@ PLACE = Operation(
     body=Ticket,
     body_required=True,
 )
-TO_DATE = dt.date(2026, 6, 30)
+TO_DATE, NAIVE = dt.date(2026, 6, 30), dt.datetime(2026, 1, 1)  # noqa: DTZ001
 
 
 def problems(*call: Any, **options: Any) -> list[tuple[str, str | None]]:
@@ -164,34 +164,32 @@ class TestParameters:
         assert problems(joined, None, {"symbols": ["A", "B"]}, None) == []
 
     def test_a_sound_call_passes(self) -> None:
-        sound = {
-            "from-date": dt.date(2025, 9, 30),
-            "collections[]": ["Equity", Venue.CME],
-            "per-page": 250,
-            "active": True,
-            "start-at": dt.datetime(2026, 1, 1, tzinfo=dt.UTC),
-            "types[]": {"Trade"},
-            "account": 17,
-        }
+        sound: dict[str, Any] = {"from-date": dt.date(2025, 9, 30), "collections[]": ["Equity", Venue.CME]}
+        sound |= {"per-page": 250, "active": True, "start-at": dt.datetime(2026, 1, 1, tzinfo=dt.UTC)}
+        sound |= {"types[]": {"Trade"}, "account": 17}
         assert query_problems(sound) == []
         assert query_problems(dict.fromkeys(sound)) == []
 
     @for_each(
-        "wire, value, code",
-        [
-            ("from-date", "2026-01-01", "wrong_type"),
-            ("per-page", True, "wrong_type"),
-            ("active", 1, "wrong_type"),
-            ("start-at", dt.datetime(2026, 1, 1), "naive_date_time"),  # noqa: DTZ001
-            ("type", "\ud800", "not_text"),
-            ("account", 10**5000, "out_of_range"),  # an integer too long to be written
-            *(("types[]", value, "wrong_type") for value in ("Trade", b"Trade", {"Trade": 1}, iter(["Trade"]))),
-            ("types[]", [], "too_few_items"),
-            ("nonsense", 1, "unknown_parameter"),
-        ],
+        "code, call",
+        pairs(
+            {
+                "wrong_type": [
+                    {"from-date": "2026-01-01"},
+                    {"per-page": True},
+                    {"active": 1},
+                    *({"types[]": value} for value in ("Trade", b"Trade", {"Trade": 1}, iter(["Trade"]))),
+                ],
+                "naive_date_time": [{"start-at": NAIVE}],
+                "not_text": [{"type": "\ud800"}],
+                "out_of_range": [{"account": 10**5000}],  # an integer too long to be written
+                "too_few_items": [{"types[]": []}],
+                "unknown_parameter": [{"nonsense": 1}],
+            }
+        ),
     )
-    def test_a_value_that_cannot_be_sent_is_named(self, wire: str, value: Any, code: str) -> None:
-        assert query_problems({wire: value}) == [(code, wire)]
+    def test_a_value_that_cannot_be_sent_is_named(self, code: str, call: dict[str, Any]) -> None:
+        assert query_problems(call) == [(code, wire) for wire in call]
 
     def test_items_of_an_array_are_named_by_their_place(self) -> None:
         """The service takes an empty item for unfiltered, and would send everything."""
@@ -208,23 +206,22 @@ class TestParameters:
         assert found[-1] == ("more_problems", None)
 
     @for_each(
-        "operation, query, domains",
+        "operation, sound, unsound",
         [
-            ("orders.search", {"per-page": 0, "page-offset": -1}, ["page-offset", "per-page"]),
-            ("orders.list", {"per-page": 201}, ["per-page"]),
-            ("orders.list", {"per-page": 200, "page-offset": 0}, []),
-            ("transactions.list", {"per-page": 2001}, ["per-page"]),
-            ("transactions.list", {"per-page": 2000}, []),
-            ("instruments.equities", {"per-page": -1}, ["per-page"]),
-            ("instruments.equities", {"per-page": 1000}, []),
-            ("instruments.future_options", {"per-page": 100_000}, []),
+            ("orders.search", [], [{"page-offset": -1, "per-page": 0}]),
+            ("orders.list", [{"per-page": 200, "page-offset": 0}], [{"per-page": 201}]),
+            ("transactions.list", [{"per-page": 2000}], [{"per-page": 2001}]),
+            ("instruments.equities", [{"per-page": 1000}], [{"per-page": -1}]),
+            ("instruments.future_options", [{"per-page": 100_000}], []),
         ],
     )
-    def test_pages_keep_to_the_bounds_of_the_schema(self, operation: str, query: Any, domains: Any) -> None:
+    def test_pages_keep_to_the_bounds_of_the_schema(self, operation: str, sound: Any, unsound: Any) -> None:
         described = OPERATIONS[operation]
         path = {each.wire: "1" for each in described.parameters if each.location == "path"}
         needed = {each.wire: ["1"] for each in described.parameters if each.location == "query" and each.required}
-        assert problems(described, path, needed | query, None) == [("out_of_range", domain) for domain in domains]
+        for query in sound + unsound:
+            found = [("out_of_range", wire) for wire in query] if query in unsound else []
+            assert problems(described, path, needed | query, None) == found, query
 
     def test_rules_are_applied(self) -> None:
         too_long = {"from-date": dt.date(2025, 9, 29), "type": "Trade", "types[]": ["Trade"]}
@@ -250,16 +247,10 @@ class TestParameters:
             assert problems(operation, {}, {"nonsense": 1}, None) == [("unknown_parameter", "nonsense")]
 
     def test_everything_is_reported_at_once(self) -> None:
-        with pytest.raises(InvalidRequestError) as caught:
-            check(SESSIONS, {"venue": 3}, {"per-page": "x", "zz": None}, b"{}")
-        error = caught.value
-        assert [(problem.code, problem.domain) for problem in error.errors] == [
-            ("wrong_type", "venue"),
-            ("required", "to-date"),
-            ("wrong_type", "per-page"),
-            ("unknown_parameter", "zz"),
-            ("forbidden", None),
-        ]
+        error = raised(InvalidRequestError, check, SESSIONS, {"venue": 3}, {"per-page": "x", "zz": None}, b"{}")
+        codes = ["wrong_type", "required", "wrong_type", "unknown_parameter", "forbidden"]
+        assert [problem.code for problem in error.errors] == codes
+        assert [problem.domain for problem in error.errors] == ["venue", "to-date", "per-page", "zz", None]
         assert (error.operation, error.method, error.path) == ("time.sessions", "GET", "/time/{venue}/sessions")
         assert "to-date: is required" in str(error)
 
@@ -281,36 +272,28 @@ def test_items_that_were_not_looked_at_are_named_by_their_array(monkeypatch: pyt
     monkeypatch.setitem(MODELS, Bundle, RequestModel(fields=(legs, price), rules=(rule,)))
     monkeypatch.setitem(MODELS, Basket, RequestModel(fields=(bundles,)))
     found = problems_of(Basket(bundles=(Bundle(legs=(Leg(symbol="A"),) * validation.MAX_PROBLEMS), 7)))
-    assert [(problem.code, problem.domain) for problem in found] == [
-        ("required", "bundles[0].price"),
-        ("more_problems", "bundles"),
+    places = [(problem.code, problem.domain) for problem in found]
+    assert places == [("required", "bundles[0].price"), ("more_problems", "bundles")]
+
+
+def test_an_unknown_value_passes_with_one_warning_and_strict_refuses_it(caplog: pytest.LogCaptureFixture) -> None:
+    class Other(enum.StrEnum):
+        CME = "CME"
+
+    validation._warn_unknown.cache_clear()
+    values = [Other.CME, "CME", "Moon"]
+    assert query_problems({"collections[]": values}, strict=True) == [("unknown_value", "collections[2]")]
+    assert caplog.records == []
+    for _ in range(2):
+        assert query_problems({"collections[]": ["Moon"]}) == []
+    assert [record.getMessage() for record in caplog.records] == [
+        "time.sessions: collections[0] has the unknown value 'Moon', sent all the same; known values: Equity, CME"
     ]
-
-
-class TestEnumerations:
-    @pytest.fixture(autouse=True)
-    def forget_warnings(self) -> None:
-        validation._warn_unknown.cache_clear()
-
-    def test_an_unknown_value_passes_with_one_warning(self, caplog: pytest.LogCaptureFixture) -> None:
-        assert query_problems({"collections[]": ["Moon"]}) == []
-        assert query_problems({"collections[]": ["Moon"]}) == []
-        assert [record.getMessage() for record in caplog.records] == [
-            "time.sessions: collections[0] has the unknown value 'Moon', sent all the same; known values: Equity, CME"
-        ]
-        caplog.clear()
-        query_problems({"collections[]": ["x" * 10_000]})
-        assert len(caplog.text) < 300, "a long value is shown short"
-
-    def test_strict_refuses_unknown_values_only(self, caplog: pytest.LogCaptureFixture) -> None:
-        class Other(enum.StrEnum):
-            CME = "CME"
-
-        values = [Other.CME, "CME", "Moon"]
-        assert query_problems({"collections[]": values}, strict=True) == [("unknown_value", "collections[2]")]
-        assert caplog.records == []
-        assert problems_of(Ticket(order_type="Moon")) == ()
-        assert [problem.code for problem in problems_of(Ticket(order_type="Moon"), strict=True)] == ["unknown_value"]
+    caplog.clear()
+    query_problems({"collections[]": ["x" * 10_000]})
+    assert len(caplog.text) < 300, "a long value is shown short"
+    assert problems_of(Ticket(order_type="Moon")) == ()
+    assert [problem.code for problem in problems_of(Ticket(order_type="Moon"), strict=True)] == ["unknown_value"]
 
 
 class TestBodies:
@@ -350,34 +333,34 @@ class TestBodies:
             assert [problem.code for problem in problems_of(other)] == ["wrong_type"]
 
     @for_each(
-        "field, value, code",
-        [
-            ("order_type", None, "required"),
-            ("order_type", "", "required"),
-            ("order_type", 5, "wrong_type"),
-            ("price", None, "required"),
-            ("price", 1.25, "wrong_type"),
-            ("price", Decimal("NaN"), "not_finite"),
-            ("price", Decimal("1E+999999"), "out_of_range"),
-            ("legs", None, "required"),
-            ("legs", (), "too_few_items"),
-            ("legs", "AAPL", "wrong_type"),
-            ("legs", Leg(symbol="AAPL"), "wrong_type"),
-            ("gtc_date", "2026-01-01", "wrong_type"),
-            ("order_index", 1.0, "wrong_type"),
-            ("automated", "no", "wrong_type"),
-            ("conditions", {}, "wrong_type"),
-            ("options", [], "wrong_type"),
-            ("source", "\udfff", "not_text"),
-        ],
+        "code, fields",
+        pairs(
+            {
+                "required": [*({"order_type": value} for value in (None, "")), {"price": None}, {"legs": None}],
+                "wrong_type": [
+                    {"order_type": 5},
+                    {"price": 1.25},
+                    *({"legs": legs} for legs in ("AAPL", Leg(symbol="AAPL"))),
+                    {"gtc_date": "2026-01-01"},
+                    {"order_index": 1.0},
+                    {"automated": "no"},
+                    {"conditions": {}},
+                    {"options": []},
+                ],
+                "not_finite": [{"price": Decimal("NaN")}],
+                "out_of_range": [{"price": Decimal("1E+999999")}],
+                "too_few_items": [{"legs": ()}],
+                "not_text": [{"source": "\udfff"}],
+            }
+        ),
     )
-    def test_a_field_that_cannot_be_sent_is_named(self, field: str, value: Any, code: str) -> None:
-        assert body_problems(**{field: value}) == [(code, field.replace("_", "-"))]
+    def test_a_field_that_cannot_be_sent_is_named(self, code: str, fields: dict[str, Any]) -> None:
+        assert body_problems(**fields) == [(code, field.replace("_", "-")) for field in fields]
 
     def test_nested_fields_are_named_by_their_path(self) -> None:
         sound = Leg(symbol="AAPL", quantity=Decimal(1))
         legs = (sound, Leg(symbol="AAPL", quantity=None), Leg(symbol=None, quantity=Decimal("NaN")), "MSFT")
-        conditions = Conditions(route_after=dt.datetime(2026, 1, 1))  # noqa: DTZ001
+        conditions = Conditions(route_after=NAIVE)
         assert body_problems(legs=legs, price=None, conditions=conditions) == [
             ("required", "legs[2].symbol"),
             ("not_finite", "legs[2].quantity"),
