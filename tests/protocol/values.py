@@ -31,6 +31,15 @@ ANYTHING: st.SearchStrategy[Any] = st.one_of(
 )
 
 
+def json_values(keys: list[str], max_size: int = 4) -> st.SearchStrategy[Any]:
+    """Draw values of JSON whose objects have some of the keys."""
+    return st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(keys), inner, max_size=max_size),
+        max_leaves=12,
+    )
+
+
 def raised(
     kind: type[Exception], call: Callable[..., Any], *args: Any, match: str | None = None, **options: Any
 ) -> Any:
