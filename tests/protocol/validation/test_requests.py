@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.errors import ConfigurationError, InvalidRequestError
-from brokerage_async.operation import BodyField, Effect, Operation, Parameter, RequestModel, Rule, Shape
+from brokerage_async.operation import BodyField, Effect, RequestModel, Rule, Shape
 from brokerage_async.protocol.validation import requests as validation
 from brokerage_async.protocol.validation.requests import check, problems_of
-from tests.protocol.values import ANYTHING, pairs, raised
+from tests.protocol.values import ANYTHING, operation, pairs, parameter, problems_in, raised
 from tests.tables import for_each
 
 
@@ -100,16 +100,9 @@ def models_made_by_hand() -> Iterator[Any]:
     validation._described.cache_clear()
 
 
-def parameter(wire: Any, kind: str = "string", location: str = "query", **more: Any) -> Any:
-    return Parameter(name=wire.strip("[]").replace("-", "_"), wire=wire, location=location, kind=kind, **more)
-
-
-SESSIONS = Operation(
-    name="time.sessions",
-    method="GET",
-    path="/time/{venue}/sessions",
-    effect=Effect.READ,
-    shape=Shape.MANY,
+SESSIONS = operation(
+    "time.sessions",
+    "/time/{venue}/sessions",
     parameters=(
         parameter("venue", location="path", required=True),
         parameter("to-date", "date", required=True),
@@ -128,29 +121,12 @@ SESSIONS = Operation(
         Rule(exclusive=("type", "types[]"), message="give type or types[], not both"),
     ),
 )
-PLACE = Operation(
-    name="orders.place",
-    method="POST",
-    path="/orders",
-    effect=Effect.MUTATE,
-    shape=Shape.ONE,
-    body=Ticket,
-    body_required=True,
-)
+PLACE = operation("orders.place", "/orders", Shape.ONE, "POST", effect=Effect.MUTATE, body=Ticket, body_required=True)
 TO_DATE, NAIVE = dt.date(2026, 6, 30), dt.datetime(2026, 1, 1)  # noqa: DTZ001
 
 
-def problems(*call: Any, **options: Any) -> list[tuple[str, str | None]]:
-    """Return the code and the place of each problem of a call."""
-    try:
-        check(*call, **options)
-    except InvalidRequestError as error:
-        return [(problem.code, problem.domain) for problem in error.errors]
-    return []
-
-
 def query_problems(query: Any, **options: Any) -> Any:
-    return problems(SESSIONS, {"venue": "X"}, {"to-date": TO_DATE} | query, None, **options)
+    return problems_in(check, SESSIONS, {"venue": "X"}, {"to-date": TO_DATE} | query, None, **options)
 
 
 def body_problems(**fields: Any) -> Any:
@@ -160,8 +136,10 @@ def body_problems(**fields: Any) -> Any:
 class TestParameters:
     def test_item_of_a_joined_array_has_no_comma(self) -> None:
         joined = attrs.evolve(SESSIONS, parameters=(parameter("symbols", array=True, joined=True),))
-        assert problems(joined, None, {"symbols": ["A,B", "C"]}, None) == [("value_not_allowed", "symbols[0]")]
-        assert problems(joined, None, {"symbols": ["A", "B"]}, None) == []
+        assert problems_in(check, joined, None, {"symbols": ["A,B", "C"]}, None) == [
+            ("value_not_allowed", "symbols[0]")
+        ]
+        assert problems_in(check, joined, None, {"symbols": ["A", "B"]}, None) == []
 
     def test_a_sound_call_passes(self) -> None:
         sound: dict[str, Any] = {"from-date": dt.date(2025, 9, 30), "collections[]": ["Equity", Venue.CME]}
@@ -206,7 +184,7 @@ class TestParameters:
         assert found[-1] == ("more_problems", None)
 
     @for_each(
-        "operation, sound, unsound",
+        "name, sound, unsound",
         [
             ("orders.search", [], [{"page-offset": -1, "per-page": 0}]),
             ("orders.list", [{"per-page": 200, "page-offset": 0}], [{"per-page": 201}]),
@@ -215,13 +193,13 @@ class TestParameters:
             ("instruments.future_options", [{"per-page": 100_000}], []),
         ],
     )
-    def test_pages_keep_to_the_bounds_of_the_schema(self, operation: str, sound: Any, unsound: Any) -> None:
-        described = OPERATIONS[operation]
+    def test_pages_keep_to_the_bounds_of_the_schema(self, name: str, sound: Any, unsound: Any) -> None:
+        described = OPERATIONS[name]
         path = {each.wire: "1" for each in described.parameters if each.location == "path"}
         needed = {each.wire: ["1"] for each in described.parameters if each.location == "query" and each.required}
         for query in sound + unsound:
             found = [("out_of_range", wire) for wire in query] if query in unsound else []
-            assert problems(described, path, needed | query, None) == found, query
+            assert problems_in(check, described, path, needed | query, None) == found, query
 
     def test_rules_are_applied(self) -> None:
         too_long = {"from-date": dt.date(2025, 9, 29), "type": "Trade", "types[]": ["Trade"]}
@@ -235,16 +213,16 @@ class TestParameters:
             __hash__ = None
 
         path, query = {"venue": "X"}, {"to-date": TO_DATE}
-        assert problems(SESSIONS, {"venue": Several()}, query, None) == [("wrong_type", "venue")]
-        assert problems(SESSIONS, path, {"to-date": Several()}, None) == [("wrong_type", "to-date")]
-        assert problems(SESSIONS, path, query, Several()) == [("forbidden", None)]
+        assert problems_in(check, SESSIONS, {"venue": Several()}, query, None) == [("wrong_type", "venue")]
+        assert problems_in(check, SESSIONS, path, {"to-date": Several()}, None) == [("wrong_type", "to-date")]
+        assert problems_in(check, SESSIONS, path, query, Several()) == [("forbidden", None)]
         assert problems_of(Several())
 
     def test_an_unknown_parameter_is_named_however_many_there_are(self) -> None:
         optional = tuple(attrs.evolve(each, required=False) for each in SESSIONS.parameters if each.location != "path")
         for count in range(len(optional) + 1):
-            operation = attrs.evolve(SESSIONS, parameters=optional[:count])
-            assert problems(operation, {}, {"nonsense": 1}, None) == [("unknown_parameter", "nonsense")]
+            called = attrs.evolve(SESSIONS, parameters=optional[:count])
+            assert problems_in(check, called, {}, {"nonsense": 1}, None) == [("unknown_parameter", "nonsense")]
 
     def test_everything_is_reported_at_once(self) -> None:
         error = raised(InvalidRequestError, check, SESSIONS, {"venue": 3}, {"per-page": "x", "zz": None}, b"{}")
@@ -305,9 +283,9 @@ class TestBodies:
 
     def test_missing_body_is_refused_and_bytes_are_not_checked(self) -> None:
         for missing in (None, b""):
-            with pytest.raises(InvalidRequestError, match=r"a Ticket is required as the body") as caught:
+            with pytest.raises(InvalidRequestError, match=r"a Ticket is required as the body"):
                 check(PLACE, None, None, missing)
-            assert [(problem.code, problem.domain) for problem in caught.value.errors] == [("required", None)]
+            assert problems_in(check, PLACE, None, None, missing) == [("required", None)]
         check(attrs.evolve(PLACE, body_required=False), None, None, None)
         check(PLACE, None, None, b"anything")
 
