@@ -137,16 +137,12 @@ def test_total_that_changes_is_a_disagreement_and_warned_of_once(caplog: pytest.
     ]
 
 
-def test_list_of_values_without_a_model_is_walked() -> None:
+def test_list_of_values_without_a_model_is_walked_and_documented_lists_name_what_identifies_a_row() -> None:
+    assert all("id" in paged.identity for paged in (INSTRUMENTS_EQUITIES, ORDERS_LIST, TRANSACTIONS_LIST))
     for result in (None, str):
         values: Operation[Any] = attrs.evolve(operation(), result=result)
         pages, repeats = walk([["a", "b"], ["b"]], values)
         assert ([page.items for page in pages], repeats) == ([("a", "b"), ("b",)], 0)
-
-
-def test_every_documented_list_names_what_identifies_a_row() -> None:
-    for paged in (INSTRUMENTS_EQUITIES, ORDERS_LIST, TRANSACTIONS_LIST):
-        assert "id" in paged.identity
 
 
 @attrs.frozen(kw_only=True)

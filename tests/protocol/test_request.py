@@ -52,6 +52,7 @@ EAST = dt.timezone(dt.timedelta(hours=-5))
 
 SYMBOL = parameter("symbol", location="path", required=True)
 DIVIDENDS = operation("metrics.dividends", "/metrics/dividends/{symbol}", parameters=(SYMBOL,))
+START = parameter("start-at", "date-time")
 SEARCH = operation(
     "orders.search",
     "/customers/{customer_id}/orders",
@@ -60,7 +61,7 @@ SEARCH = operation(
         parameter("customer_id", "identifier", "path", required=True),
         parameter("account-numbers[]", array=True, required=True),
         parameter("page-offset", "integer"),
-        parameter("start-at", "date-time"),
+        START,
         parameter("start-date", "date"),
         parameter("sort", choices=Side),
         parameter("status[]", array=True),
@@ -133,10 +134,8 @@ class TestPaths:
 
 class TestQueries:
     def test_keys_stand_as_documented_and_follow_the_parameters(self) -> None:
-        given: dict[str, Any] = {
-            "status[]": ["Live", "Cancel Requested"],
-            "account-numbers[]": ("5WT00001", "5WT00002"),
-        }
+        statuses, accounts = ["Live", "Cancel Requested"], ("5WT00001", "5WT00002")
+        given: dict[str, Any] = {"status[]": statuses, "account-numbers[]": accounts}
         given |= {"page-offset": 0, "start-date": dt.date(2026, 1, 31), "sort": Side.OLDEST, "active": False}
         assert target(SEARCH, path={"customer_id": "me"}, query=given) == (
             "/customers/me/orders?account-numbers[]=5WT00001&account-numbers[]=5WT00002&page-offset=0"
@@ -157,8 +156,8 @@ class TestQueries:
     @for_each(
         "one, value, written",
         [
-            (parameter("start-at", "date-time"), dt.datetime(2026, 3, 1, 9, 30, tzinfo=dt.UTC), "2026-03-01T09%3A30%3A00Z"),
-            (parameter("start-at", "date-time"), dt.datetime(2026, 3, 1, 9, 30, 0, 250000, tzinfo=EAST),
+            (START, dt.datetime(2026, 3, 1, 9, 30, tzinfo=dt.UTC), "2026-03-01T09%3A30%3A00Z"),
+            (START, dt.datetime(2026, 3, 1, 9, 30, 0, 250000, tzinfo=EAST),
              "2026-03-01T09%3A30%3A00.250000-05%3A00"),
             *((parameter("type"), value, written) for value, written in [
                 ("a b", "a%20b"), ("a+b", "a%2Bb"), ("a&b=c", "a%26b%3Dc"), ("BRK/B", "BRK%2FB"), ("..", ".."),

@@ -136,10 +136,8 @@ def body_problems(**fields: Any) -> Any:
 class TestParameters:
     def test_item_of_a_joined_array_has_no_comma(self) -> None:
         joined = attrs.evolve(SESSIONS, parameters=(parameter("symbols", array=True, joined=True),))
-        assert problems_in(check, joined, None, {"symbols": ["A,B", "C"]}, None) == [
-            ("value_not_allowed", "symbols[0]")
-        ]
-        assert problems_in(check, joined, None, {"symbols": ["A", "B"]}, None) == []
+        for first, found in (("A,B", [("value_not_allowed", "symbols[0]")]), ("A", [])):
+            assert problems_in(check, joined, None, {"symbols": [first, "B"]}, None) == found
 
     def test_a_sound_call_passes(self) -> None:
         sound: dict[str, Any] = {"from-date": dt.date(2025, 9, 30), "collections[]": ["Equity", Venue.CME]}
