@@ -4,8 +4,6 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-import pytest
-
 from brokerage_async import RawResponse, errors
 from brokerage_async._generated import operations as ops
 from brokerage_async.errors import APIError, BrokerageError, ResponseLostError
@@ -16,6 +14,7 @@ from brokerage_async.protocol.notes import MAX_LENGTH, describe, note_arguments
 from brokerage_async.protocol.raw_response import holds_error
 from brokerage_async.protocol.response import Response
 from brokerage_async.tickets import buy_to_open, limit
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 CUSTOM = custom_call("GET", "/x").operation
@@ -34,24 +33,18 @@ class TestParse:
     @for_each("body", [b"<html>", b'{"a"', b"[" * 100_000, b"\xff"])
     def test_body_that_is_not_json_raises(self, body: bytes) -> None:
         answer = raw(body)
-        with pytest.raises(errors.ResponseDecodeError) as caught:
-            answer.parse()
-        error = caught.value
+        error = raised(errors.ResponseDecodeError, answer.parse)
         assert (error.status, error.operation, error.json_path) == (200, "request.read", "$")
         assert (error.method, error.path) == (CUSTOM.method, CUSTOM.path)
         assert answer.body == body
 
     def test_known_endpoint_returns_its_model_or_raises(self) -> None:
         assert raw(b'{"data": {"symbol": "AAPLW"}}', ops.INSTRUMENTS_WARRANT).parse().symbol == "AAPLW"
-        with pytest.raises(errors.ResponseDecodeError) as caught:
-            raw(b'{"data": {"symbol": ["AAPLW"]}}', ops.INSTRUMENTS_WARRANT, strict=True).parse()
-        assert caught.value.status == 200
-
-    def test_error_beside_the_data_is_raised(self) -> None:
-        body = b'{"data": {"id": "7"}, "error": {"code": "cannot_update_order", "message": "no"}}'
-        with pytest.raises(errors.OrderNotCancellableError) as caught:
-            raw(body, ops.ORDERS_CANCEL).parse()
-        assert (caught.value.operation, caught.value.status) == ("orders.cancel", 200)
+        odd = raw(b'{"data": {"symbol": ["AAPLW"]}}', ops.INSTRUMENTS_WARRANT, strict=True)
+        assert raised(errors.ResponseDecodeError, odd.parse).status == 200
+        beside = b'{"data": {"id": "7"}, "error": {"code": "cannot_update_order", "message": "no"}}'
+        error = raised(errors.OrderNotCancellableError, raw(beside, ops.ORDERS_CANCEL).parse)
+        assert (error.operation, error.status) == ("orders.cancel", 200)
 
 
 def test_headers_hold_no_secrets_and_repr_no_body() -> None:
@@ -105,11 +98,8 @@ def test_describe_shows_the_body_without_its_secrets_and_is_cut() -> None:
 @for_each(
     "error, noted",
     [
-        (APIError("x", status=404), True),
-        (APIError("x", status=201), True),
-        (APIError("x", status=500), False),
-        (APIError("x"), False),
-        (ResponseLostError("x", status=404), False),
+        *((APIError("x", status=status), True) for status in (404, 201)),
+        *((error, False) for error in (APIError("x", status=500), APIError("x"), ResponseLostError("x", status=404))),
     ],
 )
 def test_note_arguments_is_for_answers_that_depend_on_them(error: BrokerageError, noted: bool) -> None:

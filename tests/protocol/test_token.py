@@ -14,21 +14,16 @@ from tests.protocol.values import raised
 from tests.tables import for_each
 
 
-def sent(credentials: Any) -> Any:
-    return json.loads(codec.encode(grant_request(credentials)))
-
-
-def test_request_has_what_its_credentials_hold() -> None:
-    refresh = {"client_secret": "cs", "refresh_token": "rt"}
-    assert sent(RefreshToken(**refresh)) == {"grant_type": "refresh_token", **refresh}
+def test_request_has_what_its_credentials_hold_and_shows_no_secret() -> None:
+    refresh = {"client_secret": "s3cr3t", "refresh_token": "s3cr3t-rt"}
     more = {**refresh, "client_id": "id", "scope": "read trade"}
-    assert sent(RefreshToken(**more)) == {"grant_type": "refresh_token", **more}
+    for held in (refresh, more):
+        request = grant_request(RefreshToken(**held))
+        assert json.loads(codec.encode(request)) == {"grant_type": "refresh_token", **held}
+        assert "s3cr3t" not in repr(request)
     code = {"client_id": "id", "client_secret": "cs", "redirect_uri": "https://a.example/b", "code": "c"}
-    assert sent(AuthorizationCode(**code)) == {"grant_type": "authorization_code", **code}
-
-
-def test_request_shows_no_secret() -> None:
-    assert "s3cr3t" not in repr(grant_request(RefreshToken(client_secret="s3cr3t", refresh_token="s3cr3t")))
+    request = grant_request(AuthorizationCode(**code))
+    assert json.loads(codec.encode(request)) == {"grant_type": "authorization_code", **code}
 
 
 class TestGrant:
