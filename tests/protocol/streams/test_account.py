@@ -112,11 +112,8 @@ def test_order_event_has_the_model_and_the_time_of_the_message() -> None:
     assert event.timestamp == datetime(2026, 7, 6, 13, 30, 0, 140000, tzinfo=UTC)
 
 
-CHAIN = models.OrderChain(
-    id="3",
-    computed_data=models.OrderChainTotals(total_fees=Decimal("1.2")),
-    lite_nodes=(models.OrderChainNode(node_type="order", roll=False),),
-)
+TOTALS, NODE = models.OrderChainTotals(total_fees=Decimal("1.2")), models.OrderChainNode(node_type="order", roll=False)
+CHAIN = models.OrderChain(id="3", computed_data=TOTALS, lite_nodes=(NODE,))
 CHAIN_DATA = {"id": 3, "computed-data": {"total-fees": "1.2"}, "lite-nodes": [{"node-type": "order", "roll": False}]}
 
 

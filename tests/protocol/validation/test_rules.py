@@ -128,19 +128,13 @@ def test_span_without_comparable_ends_breaks_nothing(start: Any) -> None:
     assert findings(NINE_MONTHS, {"from-date": date(9999, 6, 1), "to-date": date.max}) == []
 
 
-@for_each(
-    "day, months, expected",
-    [
-        (date(2026, 1, 15), 9, date(2026, 10, 15)),
-        (date(2026, 5, 31), 9, date(2027, 2, 28)),
-        (date(2027, 5, 31), 9, date(2028, 2, 29)),
-        (date(2026, 3, 1), 10, date(2027, 1, 1)),
-        (date(2026, 12, 31), 12, date(2027, 12, 31)),
-        (date(9999, 6, 1), 9, date.max),
-    ],
-)
-def test_add_months_stays_within_the_calendar(day: Any, months: int, expected: Any) -> None:
-    assert add_months(day, months) == expected
+def test_add_months_stays_within_the_calendar() -> None:
+    assert add_months(date(2026, 3, 1), 10) == date(2027, 1, 1)
+    assert add_months(date(2026, 12, 31), 12) == date(2027, 12, 31)
+    assert add_months(date(9999, 6, 1), 9) == date.max
+    ends = {date(2026, 1, 15): date(2026, 10, 15), date(2026, 5, 31): date(2027, 2, 28)}
+    ends[date(2027, 5, 31)] = date(2028, 2, 29)
+    assert {day: add_months(day, 9) for day in ends} == ends
 
 
 POSITIVE = rule(positive=("value", "legs[].quantity"))
