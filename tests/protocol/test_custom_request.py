@@ -157,19 +157,14 @@ class TestEffect:
     @for_each(
         "method, path, values",
         [
-            *(
-                ("POST", path, None)
-                for path in ("/accounts/5WT1/orders", "/accounts/5WT1/orders/", "/Accounts/5/ORDERS")
-            ),
-            *(("POST", path, None) for path in ("/accounts/5WT1/%6Frders", "/accounts/5%2Forders")),
+            *(("POST", f"/accounts/{rest}", None) for rest in ("5WT1/orders", "5WT1/orders/", "5WT1/%6Frders")),
+            *(("POST", path, None) for path in ("/Accounts/5/ORDERS", "/accounts/5%2Forders")),
             *(("DELETE", path, None) for path in ("/accounts/5WT1/orders/7", "/accounts%2f5%2forders/7")),
             ("POST", "/accounts/{a}/{b}", {"a": "5WT1", "b": "orders"}),
             ("POST", "/accounts/{account}", {"account": "5/orders"}),
         ],
     )
-    def test_known_mutation_in_any_spelling_cannot_be_called_harmless(
-        self, method: str, path: str, values: Any
-    ) -> None:
+    def test_known_mutation_in_any_spelling_is_never_harmless(self, method: str, path: str, values: Any) -> None:
         for effect in (Effect.READ, Effect.PREFLIGHT):
             assert code_of(method, path, path_values=values, effect=effect) == "value_not_allowed"
         assert custom_call(method, path, path_values=values).operation.effect is Effect.MUTATE
