@@ -166,30 +166,23 @@ NOW = 784111777.0
 
 class TestRetryAfter:
     @for_each(
-        "seconds, value",
-        pairs(
-            {
-                0.0: [
-                    "0",
-                    *(
-                        f"{day} GMT"
-                        for day in (
-                            "Sun, 06 Nov 1994 08:49:37",
-                            "Sun, 06 Nov 1994 08:00:00",
-                            "Thu, 01 Jan 1970 00:00:00",
-                        )
-                    ),
-                ],
-                1.5: ["1.5"],
-                3.0: ["3"],
-                10.0: ["Sun, 06 Nov 1994 08:49:47 GMT", "Sun, 06 Nov 1994 10:49:47 +0200"],
-                60.0: ["Sunday, 06-Nov-94 08:50:37 GMT", "Sun Nov  6 08:50:37 1994"],
-                120.0: [" 120 "],
-                999999999999.0: ["999999999999"],
-            }
-        ),
+        "value, seconds",
+        [
+            ("0", 0.0),
+            ("3", 3.0),
+            (" 120 ", 120.0),
+            ("1.5", 1.5),
+            ("999999999999", 999999999999.0),
+            ("Sun, 06 Nov 1994 08:49:47 GMT", 10.0),
+            ("Sunday, 06-Nov-94 08:50:37 GMT", 60.0),
+            ("Sun Nov  6 08:50:37 1994", 60.0),
+            ("Sun, 06 Nov 1994 10:49:47 +0200", 10.0),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", 0.0),
+            ("Sun, 06 Nov 1994 08:00:00 GMT", 0.0),
+            ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0),
+        ],
     )
-    def test_both_forms(self, seconds: float, value: str) -> None:
+    def test_both_forms(self, value: str, seconds: float) -> None:
         assert retry_after(value, NOW) == seconds
         assert refused(429, headers={"retry-after": value}, now=NOW).retry_after == seconds
 
@@ -321,8 +314,9 @@ def test_parse_error_body_known_forms(body: Any, expected: Any) -> None:
 
 def test_parse_error_body_not_json_or_larger_than_the_bound_returns_none() -> None:
     largest = b'{"error":{"code":"x"}}'.ljust(MAX_PARSED)
-    bodies = [largest, b"", b"<html>", b"\xff", b"{", b"[" * 100_000, largest + b" "]
-    assert [body[:30] for body in bodies if parse_error_body(body, 422) is not None] == [largest[:30]]
+    assert parse_error_body(largest, 422) is not None
+    for body in (b"", b"<html>", b"\xff", b"{", b"[" * 100_000, largest + b" "):
+        assert parse_error_body(body, 422) is None
 
 
 @for_each(

@@ -16,7 +16,7 @@ from brokerage_async.errors import ConfigurationError, InvalidRequestError
 from brokerage_async.operation import BodyField, Effect, RequestModel, Rule, Shape
 from brokerage_async.protocol.validation import requests as validation
 from brokerage_async.protocol.validation.requests import check, problems_of
-from tests.protocol.values import ANYTHING, operation, pairs, parameter, problems_in, raised
+from tests.protocol.values import ANYTHING, operation, parameter, problems_in, raised
 from tests.tables import for_each
 
 
@@ -147,25 +147,21 @@ class TestParameters:
         assert query_problems(dict.fromkeys(sound)) == []
 
     @for_each(
-        "code, call",
-        pairs(
-            {
-                "wrong_type": [
-                    {"from-date": "2026-01-01"},
-                    {"per-page": True},
-                    {"active": 1},
-                    *({"types[]": value} for value in ("Trade", b"Trade", {"Trade": 1}, iter(["Trade"]))),
-                ],
-                "naive_date_time": [{"start-at": NAIVE}],
-                "not_text": [{"type": "\ud800"}],
-                "out_of_range": [{"account": 10**5000}],  # an integer too long to be written
-                "too_few_items": [{"types[]": []}],
-                "unknown_parameter": [{"nonsense": 1}],
-            }
-        ),
+        "wire, value, code",
+        [
+            ("from-date", "2026-01-01", "wrong_type"),
+            ("per-page", True, "wrong_type"),
+            ("active", 1, "wrong_type"),
+            ("start-at", NAIVE, "naive_date_time"),
+            ("type", "\ud800", "not_text"),
+            ("account", 10**5000, "out_of_range"),  # an integer too long to be written
+            *(("types[]", value, "wrong_type") for value in ("Trade", b"Trade", {"Trade": 1}, iter(["Trade"]))),
+            ("types[]", [], "too_few_items"),
+            ("nonsense", 1, "unknown_parameter"),
+        ],
     )
-    def test_a_value_that_cannot_be_sent_is_named(self, code: str, call: dict[str, Any]) -> None:
-        assert query_problems(call) == [(code, wire) for wire in call]
+    def test_a_value_that_cannot_be_sent_is_named(self, wire: str, value: Any, code: str) -> None:
+        assert query_problems({wire: value}) == [(code, wire)]
 
     def test_items_of_an_array_are_named_by_their_place(self) -> None:
         """The service takes an empty item for unfiltered, and would send everything."""
@@ -309,29 +305,29 @@ class TestBodies:
             assert [problem.code for problem in problems_of(other)] == ["wrong_type"]
 
     @for_each(
-        "code, fields",
-        pairs(
-            {
-                "required": [*({"order_type": value} for value in (None, "")), {"price": None}, {"legs": None}],
-                "wrong_type": [
-                    {"order_type": 5},
-                    {"price": 1.25},
-                    *({"legs": legs} for legs in ("AAPL", Leg(symbol="AAPL"))),
-                    {"gtc_date": "2026-01-01"},
-                    {"order_index": 1.0},
-                    {"automated": "no"},
-                    {"conditions": {}},
-                    {"options": []},
-                ],
-                "not_finite": [{"price": Decimal("NaN")}],
-                "out_of_range": [{"price": Decimal("1E+999999")}],
-                "too_few_items": [{"legs": ()}],
-                "not_text": [{"source": "\udfff"}],
-            }
-        ),
+        "field, value, code",
+        [
+            ("order_type", None, "required"),
+            ("order_type", "", "required"),
+            ("order_type", 5, "wrong_type"),
+            ("price", None, "required"),
+            ("price", 1.25, "wrong_type"),
+            ("price", Decimal("NaN"), "not_finite"),
+            ("price", Decimal("1E+999999"), "out_of_range"),
+            ("legs", None, "required"),
+            ("legs", (), "too_few_items"),
+            ("legs", "AAPL", "wrong_type"),
+            ("legs", Leg(symbol="AAPL"), "wrong_type"),
+            ("gtc_date", "2026-01-01", "wrong_type"),
+            ("order_index", 1.0, "wrong_type"),
+            ("automated", "no", "wrong_type"),
+            ("conditions", {}, "wrong_type"),
+            ("options", [], "wrong_type"),
+            ("source", "\udfff", "not_text"),
+        ],
     )
-    def test_a_field_that_cannot_be_sent_is_named(self, code: str, fields: dict[str, Any]) -> None:
-        assert body_problems(**fields) == [(code, field.replace("_", "-")) for field in fields]
+    def test_a_field_that_cannot_be_sent_is_named(self, field: str, value: Any, code: str) -> None:
+        assert body_problems(**{field: value}) == [(code, field.replace("_", "-"))]
 
     def test_nested_fields_are_named_by_their_path(self) -> None:
         sound = Leg(symbol="AAPL", quantity=Decimal(1))
