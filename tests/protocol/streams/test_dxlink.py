@@ -214,16 +214,25 @@ def test_channel_error_or_second_setup_delays_no_subscription(caplog: pytest.Log
     assert "Quote: BAD_ACTION: size is too big" in caplog.text
 
 
-@for_each("code", ["BAD_ACTION", "UNAUTHORIZED"])
-def test_refused_channel_leaves_the_others(code: str) -> None:
+def test_channel_that_is_refused_or_closed_instead_of_opened_leaves_the_others() -> None:
+    for code in ("BAD_ACTION", "UNAUTHORIZED"):
+        link = authorized(QUOTE, CANDLE)
+        assert len(sent(link)) == 2
+        receive(link, "ERROR", 1, error=code, message="no such feed")
+        receive(link, "CHANNEL_OPENED", 3)
+        assert sent(link)[0]["channel"] == 3
+        assert link.is_ready
+        receive(link, "KEEPALIVE", now=29.0)
+        assert sent(link, 29.0) == []
     link = authorized(QUOTE, CANDLE)
-    assert len(sent(link)) == 2
-    receive(link, "ERROR", 1, error=code, message="no such feed")
-    receive(link, "CHANNEL_OPENED", 3)
-    assert sent(link)[0]["channel"] == 3
-    assert link.is_ready
-    receive(link, "KEEPALIVE", now=29.0)
-    assert sent(link, 29.0) == []
+    sent(link)
+    receive(link, "CHANNEL_CLOSED", 1)
+    receive(link, "CHANNEL_CLOSED", 1)
+    [refusal] = link.interruptions
+    assert (refusal.feed, refusal.code, refusal.symbols) == (QUOTE.feed, "CLOSED", {QUOTE.symbol})
+    assert sent(link) == []
+    link.add([Subscription("Quote", "OTHER")])
+    assert [(message["type"], message["channel"]) for message in sent(link)] == [("CHANNEL_REQUEST", 5)]
 
 
 def test_channel_closed_by_the_service_is_reopened_three_times() -> None:
@@ -238,18 +247,6 @@ def test_channel_closed_by_the_service_is_reopened_three_times() -> None:
     assert link.interruptions == [Interruption(QUOTE.feed, "the service closed the channel of Quote")] * 3
     with pytest.raises(TransportError, match="closed the channel of Quote 4 times"):
         receive(link, "CHANNEL_CLOSED", 7)
-
-
-def test_channel_that_is_closed_instead_of_opened_is_refused() -> None:
-    link = authorized(QUOTE, CANDLE)
-    sent(link)
-    receive(link, "CHANNEL_CLOSED", 1)
-    receive(link, "CHANNEL_CLOSED", 1)
-    [refusal] = link.interruptions
-    assert (refusal.feed, refusal.code, refusal.symbols) == (QUOTE.feed, "CLOSED", {QUOTE.symbol})
-    assert sent(link) == []
-    link.add([Subscription("Quote", "OTHER")])
-    assert [(message["type"], message["channel"]) for message in sent(link)] == [("CHANNEL_REQUEST", 5)]
 
 
 def test_rows_of_symbols_without_a_subscription_are_not_held_back() -> None:
