@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from brokerage_async._generated.converters import WIRES, Wire
 from brokerage_async._values import Extra, Model
-from brokerage_async.operation import Effect, Operation, Shape
+from brokerage_async.operation import Operation, Shape
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.decoding.adaptive import REGISTRY, DecoderRegistry
 from brokerage_async.protocol.decoding.fields import Kept, WireField, read, wire_fields
+from tests.protocol.values import operation
 
 ENCODER = msgspec.json.Encoder(decimal_format="number")
 
@@ -79,18 +80,13 @@ cases = st.sampled_from(MODELS).flatmap(
 
 def operation_of(model: type[Any], *, bare: bool = False) -> Operation[Any]:
     """Return an operation that answers with a list of the model, or with one without an envelope."""
-    shape = Shape.BARE if bare else Shape.MANY
-    return Operation(
-        name=f"test.{model.__name__}", method="GET", path="/", effect=Effect.READ, shape=shape, result=model
-    )
+    return operation(f"test.{model.__name__}", "/", Shape.BARE if bare else Shape.MANY, result=model)
 
 
-def decode(
-    operation: Operation[Any], *rows: Any, registry: DecoderRegistry = REGISTRY, strict: bool = False
-) -> list[Any]:
+def decode(called: Operation[Any], *rows: Any, registry: DecoderRegistry = REGISTRY, strict: bool = False) -> list[Any]:
     """Return the models of rows in the usual envelope of a list."""
     body = json.dumps({"data": {"items": rows}}).encode()
-    models: list[Any] = codec.decode(operation, body, registry=registry, strict=strict).value
+    models: list[Any] = codec.decode(called, body, registry=registry, strict=strict).value
     return models
 
 

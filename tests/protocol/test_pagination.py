@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from brokerage_async._generated.operations import INSTRUMENTS_EQUITIES, ORDERS_LIST, TRANSACTIONS_LIST
 from brokerage_async.errors import ResponseDecodeError
 from brokerage_async.models import Equity, Order
-from brokerage_async.operation import Effect, Operation, Page, Shape
+from brokerage_async.operation import Operation, Page, Shape
 from brokerage_async.protocol.pagination import DriftDetector, next_offset
+from tests.protocol.values import operation
 from tests.tables import for_each
 
 
@@ -26,9 +27,8 @@ class Row:
     extra: Mapping[str, Any] = attrs.field(factory=dict, hash=False)
 
 
-def operation(*identity: str) -> Operation[list[Row]]:
-    shape: Any = {"effect": Effect.READ, "shape": Shape.PAGE, "result": Row}
-    return Operation(name="rows.list", method="GET", path="/rows", identity=identity, **shape)
+def rows_by(*identity: str) -> Operation[list[Row]]:
+    return operation("rows.list", "/rows", Shape.PAGE, identity=identity, result=Row)
 
 
 def walk(pages: list[list[Any]], walked: Operation[Any], max_held: int = 20_000) -> tuple[list[Page[Any]], int]:
@@ -67,7 +67,7 @@ def test_exactly_the_rows_that_an_earlier_page_held_unchanged_are_dropped(
         expected.append([row for row in rows if row not in known or latest[key(row)] != row])  # type: ignore[index]
         changed.append(len(known) - (len(rows) - len(expected[-1])))
         latest.update({found: row for row in rows if (found := key(row)) is not None})
-    seen, repeats = walk(pages, operation(*identity), max_held)
+    seen, repeats = walk(pages, rows_by(*identity), max_held)
     assert [list(page.items) for page in seen] == expected
     assert [page.changed for page in seen] == changed
     dropped = [len(rows) - len(kept) for rows, kept in zip(pages, expected, strict=True)]
@@ -99,12 +99,12 @@ def test_an_order_that_changed_between_two_pages_is_kept_with_one_warning(caplog
 @for_each("max_held", [1, 20_000])
 def test_a_row_that_differs_in_an_unknown_field_only_is_kept(max_held: int) -> None:
     pages = [[Row("1", extra={"a": 1})], [Row("2")], [Row("1", extra={"a": 2})], [Row("1", extra={"a": 2})]]
-    seen, repeats = walk(pages, operation("id"), max_held)
+    seen, repeats = walk(pages, rows_by("id"), max_held)
     assert ([len(page.items) for page in seen], repeats) == ([1, 1, 1, 0], 1)
 
 
 def test_rows_dropped_are_counted_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    detector: DriftDetector[Row] = DriftDetector(operation("id"))
+    detector: DriftDetector[Row] = DriftDetector(rows_by("id"))
     with caplog.at_level(logging.INFO, "brokerage_async.pager"):
         for offset in range(2):
             detector.take(Page((Row("1"), Row(f"2{offset}")), None, offset))
@@ -115,11 +115,11 @@ def test_rows_dropped_are_counted_in_the_log(caplog: pytest.LogCaptureFixture) -
 def test_rows_whose_values_change_with_every_answer_do_not_keep_a_walk_going() -> None:
     pages = [[Row("1", note=str(number))] for number in range(200)]
     with pytest.raises(ResponseDecodeError, match="100 pages in a row held nothing new"):
-        walk(pages, operation("id"))
+        walk(pages, rows_by("id"))
 
 
 def test_a_walk_holds_a_bounded_number_of_rows() -> None:
-    detector: DriftDetector[Row] = DriftDetector(operation("id"), max_held=50)
+    detector: DriftDetector[Row] = DriftDetector(rows_by("id"), max_held=50)
     for offset in range(100):
         detector.take(Page(tuple(Row(f"{offset} {number}") for number in range(10)), None, offset))
         assert len(detector._recent) <= 50 + 10
@@ -127,7 +127,7 @@ def test_a_walk_holds_a_bounded_number_of_rows() -> None:
 
 
 def test_total_that_changes_is_a_disagreement_and_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
-    detector: DriftDetector[Row] = DriftDetector(operation("id"))
+    detector: DriftDetector[Row] = DriftDetector(rows_by("id"))
     for offset, total in enumerate((20, None, 20, 21, 22)):
         detector.take(Page((Row(f"{offset}"),), SimpleNamespace(page_offset=offset, total_items=total), offset))
         assert (detector.disagreement is not None) == (offset >= 3)
@@ -137,16 +137,12 @@ def test_total_that_changes_is_a_disagreement_and_warned_of_once(caplog: pytest.
     ]
 
 
-def test_list_of_values_without_a_model_is_walked() -> None:
+def test_list_of_values_without_a_model_is_walked_and_documented_lists_name_what_identifies_a_row() -> None:
+    assert all("id" in paged.identity for paged in (INSTRUMENTS_EQUITIES, ORDERS_LIST, TRANSACTIONS_LIST))
     for result in (None, str):
-        values: Operation[Any] = attrs.evolve(operation(), result=result)
+        values: Operation[Any] = attrs.evolve(rows_by(), result=result)
         pages, repeats = walk([["a", "b"], ["b"]], values)
         assert ([page.items for page in pages], repeats) == ([("a", "b"), ("b",)], 0)
-
-
-def test_every_documented_list_names_what_identifies_a_row() -> None:
-    for paged in (INSTRUMENTS_EQUITIES, ORDERS_LIST, TRANSACTIONS_LIST):
-        assert "id" in paged.identity
 
 
 @attrs.frozen(kw_only=True)

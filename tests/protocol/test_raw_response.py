@@ -4,18 +4,8 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-import pytest
-
 from brokerage_async import RawResponse, errors
-from brokerage_async._generated.operations import (
-    INSTRUMENTS_EQUITIES,
-    INSTRUMENTS_WARRANT,
-    OAUTH_TOKEN,
-    ORDERS_CANCEL,
-    ORDERS_DRY_RUN,
-    QUOTE_ALERTS_CANCEL,
-    TRANSACTIONS_LIST,
-)
+from brokerage_async._generated import operations as ops
 from brokerage_async.errors import APIError, BrokerageError, ResponseLostError
 from brokerage_async.models import GrantType, InstrumentType, TokenRequest
 from brokerage_async.operation import Operation
@@ -24,6 +14,7 @@ from brokerage_async.protocol.notes import MAX_LENGTH, describe, note_arguments
 from brokerage_async.protocol.raw_response import holds_error
 from brokerage_async.protocol.response import Response
 from brokerage_async.tickets import buy_to_open, limit
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 CUSTOM = custom_call("GET", "/x").operation
@@ -37,29 +28,23 @@ class TestParse:
     def test_unknown_endpoint_returns_json_with_exact_numbers(self) -> None:
         assert raw(b'{"data": [1, 0.1, "a", null]}').parse() == {"data": [1, Decimal("0.1"), "a", None]}
         assert raw(b"[1]").parse() == [1]
-        assert raw(b" \n").parse() is raw(b"", QUOTE_ALERTS_CANCEL).parse() is None
+        assert raw(b" \n").parse() is raw(b"", ops.QUOTE_ALERTS_CANCEL).parse() is None
 
     @for_each("body", [b"<html>", b'{"a"', b"[" * 100_000, b"\xff"])
     def test_body_that_is_not_json_raises(self, body: bytes) -> None:
         answer = raw(body)
-        with pytest.raises(errors.ResponseDecodeError) as caught:
-            answer.parse()
-        error = caught.value
+        error = raised(errors.ResponseDecodeError, answer.parse)
         assert (error.status, error.operation, error.json_path) == (200, "request.read", "$")
         assert (error.method, error.path) == (CUSTOM.method, CUSTOM.path)
         assert answer.body == body
 
     def test_known_endpoint_returns_its_model_or_raises(self) -> None:
-        assert raw(b'{"data": {"symbol": "AAPLW"}}', INSTRUMENTS_WARRANT).parse().symbol == "AAPLW"
-        with pytest.raises(errors.ResponseDecodeError) as caught:
-            raw(b'{"data": {"symbol": ["AAPLW"]}}', INSTRUMENTS_WARRANT, strict=True).parse()
-        assert caught.value.status == 200
-
-    def test_error_beside_the_data_is_raised(self) -> None:
-        body = b'{"data": {"id": "7"}, "error": {"code": "cannot_update_order", "message": "no"}}'
-        with pytest.raises(errors.OrderNotCancellableError) as caught:
-            raw(body, ORDERS_CANCEL).parse()
-        assert (caught.value.operation, caught.value.status) == ("orders.cancel", 200)
+        assert raw(b'{"data": {"symbol": "AAPLW"}}', ops.INSTRUMENTS_WARRANT).parse().symbol == "AAPLW"
+        odd = raw(b'{"data": {"symbol": ["AAPLW"]}}', ops.INSTRUMENTS_WARRANT, strict=True)
+        assert raised(errors.ResponseDecodeError, odd.parse).status == 200
+        beside = b'{"data": {"id": "7"}, "error": {"code": "cannot_update_order", "message": "no"}}'
+        error = raised(errors.OrderNotCancellableError, raw(beside, ops.ORDERS_CANCEL).parse)
+        assert (error.operation, error.status) == ("orders.cancel", 200)
 
 
 def test_headers_hold_no_secrets_and_repr_no_body() -> None:
@@ -84,40 +69,37 @@ def test_only_the_envelope_of_the_service_is_an_error(body: bytes, held: bool) -
     assert holds_error(Response(status=200, body=body)) is held
 
 
-WARRANT = INSTRUMENTS_WARRANT.bind(symbol="NOPE")
+WARRANT = ops.INSTRUMENTS_WARRANT.bind(symbol="NOPE")
 
 
 def test_describe_writes_a_call_as_in_python() -> None:
-    call = TRANSACTIONS_LIST.bind(
+    call = ops.TRANSACTIONS_LIST.bind(
         account_number="5WT1", start_date=date(2026, 6, 1), instrument_type=InstrumentType.EQUITY, per_page=5
     )
     assert describe(call) == (
         "transactions.list(account_number='5WT1', per_page=5, start_date=2026-06-01, instrument_type='Equity')"
     )
-    symbols = INSTRUMENTS_EQUITIES.bind(symbols=("AAPL", "BRK/B"))
+    symbols = ops.INSTRUMENTS_EQUITIES.bind(symbols=("AAPL", "BRK/B"))
     assert describe(symbols) == "instruments.equities(symbols=['AAPL', 'BRK/B'])"
 
 
 def test_describe_shows_the_body_without_its_secrets_and_is_cut() -> None:
     order = limit(buy_to_open("AAPL", 1), price=Decimal(100))
-    shown = describe(ORDERS_DRY_RUN.bind(account_number="5WT1", body=order))
+    shown = describe(ops.ORDERS_DRY_RUN.bind(account_number="5WT1", body=order))
     assert shown.endswith(f"(account_number='5WT1', {order!r})")
-    assert describe(ORDERS_DRY_RUN.bind(account_number="5WT1", body=b"{}")).endswith("'5WT1', <2 bytes>)")
+    assert describe(ops.ORDERS_DRY_RUN.bind(account_number="5WT1", body=b"{}")).endswith("'5WT1', <2 bytes>)")
     body = TokenRequest(grant_type=GrantType.REFRESH_TOKEN, client_secret="s3cr3t", refresh_token="s3cr3t")
-    assert "s3cr3t" not in describe(OAUTH_TOKEN.bind(body=body))
-    shown = describe(INSTRUMENTS_EQUITIES.bind(symbols=[f"S{number}" for number in range(10_000)]))
+    assert "s3cr3t" not in describe(ops.OAUTH_TOKEN.bind(body=body))
+    shown = describe(ops.INSTRUMENTS_EQUITIES.bind(symbols=[f"S{number}" for number in range(10_000)]))
     assert (len(shown), shown[-1]) == (MAX_LENGTH, "…")
-    assert describe(INSTRUMENTS_WARRANT.bind(symbol="eyJhbGciOi.x.y")) == "instruments.warrant(symbol='[redacted]')"
+    assert describe(ops.INSTRUMENTS_WARRANT.bind(symbol="eyJhbGciOi.x.y")) == "instruments.warrant(symbol='[redacted]')"
 
 
 @for_each(
     "error, noted",
     [
-        (APIError("x", status=404), True),
-        (APIError("x", status=201), True),
-        (APIError("x", status=500), False),
-        (APIError("x"), False),
-        (ResponseLostError("x", status=404), False),
+        *((APIError("x", status=status), True) for status in (404, 201)),
+        *((error, False) for error in (APIError("x", status=500), APIError("x"), ResponseLostError("x", status=404))),
     ],
 )
 def test_note_arguments_is_for_answers_that_depend_on_them(error: BrokerageError, noted: bool) -> None:

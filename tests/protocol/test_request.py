@@ -13,20 +13,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from brokerage_async import models
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.errors import BrokerageError, ConfigurationError, InvalidRequestError, RequestNotSentError
-from brokerage_async.models import (
-    MarginOrder,
-    MarginOrderLeg,
-    NewOrder,
-    NewOrderLeg,
-    NewOrderRules,
-    OrderEdit,
-    OrderEditDryRun,
-    OrderType,
-    TimeInForce,
-)
-from brokerage_async.operation import BoundCall, Effect, Operation, Parameter, Rule, Shape
+from brokerage_async.operation import BoundCall, Effect, Rule, Shape
 from brokerage_async.protocol.request import (
     Request,
     build,
@@ -36,7 +26,7 @@ from brokerage_async.protocol.request import (
     validate_user_agent,
 )
 from brokerage_async.protocol.response import Response
-from tests.protocol.values import ANYTHING
+from tests.protocol.values import ANYTHING, operation, parameter, problems_in, raised
 from tests.tables import for_each
 
 BASE = "https://api.example.com"
@@ -60,44 +50,32 @@ class Plain(enum.Enum):
 EAST = dt.timezone(dt.timedelta(hours=-5))
 
 
-def query(wire: Any, kind: str = "string", **more: Any) -> Any:
-    name = wire.removesuffix("[]").replace("-", "_")
-    return Parameter(name=name, wire=wire, location="query", kind=kind, **more)
-
-
-DIVIDENDS = Operation(
-    name="metrics.dividends",
-    method="GET",
-    path="/metrics/dividends/{symbol}",
-    effect=Effect.READ,
-    shape=Shape.MANY,
-    parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
-)
-SEARCH = Operation(
-    name="orders.search",
-    method="GET",
-    path="/customers/{customer_id}/orders",
-    effect=Effect.READ,
-    shape=Shape.PAGE,
+SYMBOL = parameter("symbol", location="path", required=True)
+DIVIDENDS = operation("metrics.dividends", "/metrics/dividends/{symbol}", parameters=(SYMBOL,))
+START = parameter("start-at", "date-time")
+SEARCH = operation(
+    "orders.search",
+    "/customers/{customer_id}/orders",
+    Shape.PAGE,
     parameters=(
-        Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),
-        query("account-numbers[]", array=True, required=True),
-        query("page-offset", "integer"),
-        query("start-at", "date-time"),
-        query("start-date", "date"),
-        query("sort", choices=Side),
-        query("status[]", array=True),
-        query("active", "boolean"),
-        query("type"),
-        query("types[]", array=True),
+        parameter("customer_id", "identifier", "path", required=True),
+        parameter("account-numbers[]", array=True, required=True),
+        parameter("page-offset", "integer"),
+        START,
+        parameter("start-date", "date"),
+        parameter("sort", choices=Side),
+        parameter("status[]", array=True),
+        parameter("active", "boolean"),
+        parameter("type"),
+        parameter("types[]", array=True),
     ),
     rules=(Rule(exclusive=("type", "types[]"), message="give type or types[], not both"),),
 )
-CANCEL_ALL = Operation(name="orders.drop", method="DELETE", path="/orders", effect=Effect.MUTATE, shape=Shape.NONE)
+CANCEL_ALL = operation("orders.drop", "/orders", Shape.NONE, "DELETE", effect=Effect.MUTATE)
 
 
-def target(operation: Any = DIVIDENDS, **arguments: Any) -> Any:
-    request = build(BoundCall(operation, **arguments), base_url=BASE, headers={})
+def target(called: Any = DIVIDENDS, **arguments: Any) -> Any:
+    request = build(BoundCall(called, **arguments), base_url=BASE, headers={})
     assert request.url.startswith(BASE)
     return request.url.removeprefix(BASE)
 
@@ -132,12 +110,10 @@ class TestPaths:
     def test_every_value_is_one_encoded_segment(self, value: str, segment: str) -> None:
         assert target(path={"symbol": value}) == f"/metrics/dividends/{segment}"
 
-    @for_each("value", ["", ".", "..", None])
-    def test_what_would_address_something_else_is_refused(self, value: str | None) -> None:
-        with pytest.raises(InvalidRequestError) as caught:
-            target(path={"symbol": value})
-        assert [(problem.code, problem.domain) for problem in caught.value.errors] == [("unsafe_segment", "symbol")]
-        assert caught.value.operation == "metrics.dividends"
+    def test_what_would_address_something_else_is_refused(self) -> None:
+        for value in ("", ".", "..", None):
+            assert problems_in(target, path={"symbol": value}) == [("unsafe_segment", "symbol")]
+            assert raised(InvalidRequestError, target, path={"symbol": value}).operation == "metrics.dividends"
 
     def test_integers_and_enumerations_are_path_values(self) -> None:
         path = {"account": "5WT00001", "id": 54758826}
@@ -145,10 +121,9 @@ class TestPaths:
         assert encode_path("/{sort}", {"sort": Side.OLDEST}) == "/Asc"
 
     def test_path_query_and_body_problems_are_listed_together(self) -> None:
-        with pytest.raises(InvalidRequestError) as caught:
-            target(SEARCH, path={"customer_id": ".."}, query={"page-offset": "3", "nonsense": 1}, body=b"{}")
-        domains = [problem.domain for problem in caught.value.errors]
-        assert domains == ["customer_id", "account-numbers[]", "page-offset", "nonsense", None]
+        query = {"page-offset": "3", "nonsense": 1}
+        found = problems_in(target, SEARCH, path={"customer_id": ".."}, query=query, body=b"{}")
+        assert [place for _, place in found] == ["customer_id", "account-numbers[]", "page-offset", "nonsense", None]
 
     @given(st.text(min_size=1).filter(lambda text: text not in (".", "..")))
     def test_any_text_survives_the_way_there_and_back(self, text: Any) -> None:
@@ -159,14 +134,9 @@ class TestPaths:
 
 class TestQueries:
     def test_keys_stand_as_documented_and_follow_the_parameters(self) -> None:
-        given = {
-            "status[]": ["Live", "Cancel Requested"],
-            "account-numbers[]": ("5WT00001", "5WT00002"),
-            "page-offset": 0,
-            "start-date": dt.date(2026, 1, 31),
-            "sort": Side.OLDEST,
-            "active": False,
-        }
+        statuses, accounts = ["Live", "Cancel Requested"], ("5WT00001", "5WT00002")
+        given: dict[str, Any] = {"status[]": statuses, "account-numbers[]": accounts}
+        given |= {"page-offset": 0, "start-date": dt.date(2026, 1, 31), "sort": Side.OLDEST, "active": False}
         assert target(SEARCH, path={"customer_id": "me"}, query=given) == (
             "/customers/me/orders?account-numbers[]=5WT00001&account-numbers[]=5WT00002&page-offset=0"
             "&start-date=2026-01-31&sort=Asc&status[]=Live&status[]=Cancel%20Requested&active=false"
@@ -179,54 +149,49 @@ class TestQueries:
 
     @for_each("value", [3.5, object(), b"x", {"a": 1}])
     def test_what_has_no_form_is_refused(self, value: Any) -> None:
-        with pytest.raises(InvalidRequestError):
-            encode_query((query("type"),), {"type": value})
-        with pytest.raises(InvalidRequestError):
-            encode_query((query("types[]", array=True),), {"types[]": value})
+        for one in (parameter("type"), parameter("types[]", array=True)):
+            with pytest.raises(InvalidRequestError):
+                encode_query((one,), {one.wire: value})
 
     @for_each(
-        "parameter, value, written",
+        "one, value, written",
         [
-            (query("start-at", "date-time"), dt.datetime(2026, 3, 1, 9, 30, tzinfo=dt.UTC), "2026-03-01T09%3A30%3A00Z"),
-            (query("start-at", "date-time"), dt.datetime(2026, 3, 1, 9, 30, 0, 250000, tzinfo=EAST),
+            (START, dt.datetime(2026, 3, 1, 9, 30, tzinfo=dt.UTC), "2026-03-01T09%3A30%3A00Z"),
+            (START, dt.datetime(2026, 3, 1, 9, 30, 0, 250000, tzinfo=EAST),
              "2026-03-01T09%3A30%3A00.250000-05%3A00"),
-            *((query("type"), value, written) for value, written in [
+            *((parameter("type"), value, written) for value, written in [
                 ("a b", "a%20b"), ("a+b", "a%2Bb"), ("a&b=c", "a%26b%3Dc"), ("BRK/B", "BRK%2FB"), ("..", ".."),
                 ("é%", "%C3%A9%25"), (Mixed.ONE, "one%201"), (Plain.TWO, "two"), (Plain.THREE, "3"),
                 (Side.NEWEST, "Desc"),
             ]),
-            (query("symbols", array=True, joined=True), ["AAPL", "BRK/B"], "AAPL,BRK%2FB"),
-            (query("least", "decimal"), Decimal("1E+3"), "1000"),
+            (parameter("symbols", array=True, joined=True), ["AAPL", "BRK/B"], "AAPL,BRK%2FB"),
+            (parameter("least", "decimal"), Decimal("1E+3"), "1000"),
         ],
     )  # fmt: skip
-    def test_value_is_written_and_percent_encoded(self, parameter: Any, value: Any, written: str) -> None:
-        assert encode_query((parameter,), {parameter.wire: value}) == f"{parameter.wire}={written}"
+    def test_value_is_written_and_percent_encoded(self, one: Any, value: Any, written: str) -> None:
+        assert encode_query((one,), {one.wire: value}) == f"{one.wire}={written}"
         assert encode_query(DIVIDENDS.parameters, {"symbol": "AAPL"}) == "", "it is in the path"
 
 
-class TestBaseAddress:
-    def test_slashes_and_prefixes(self) -> None:
-        hosts = ["https://api.example.com", "http://127.0.0.1:8080", "http://[::1]:8080"]
-        for base in (each + prefix for each in hosts for prefix in ("", "/v1")):
-            for slashes in ("", "/", "//"):
-                assert build(CANCEL_ALL.bind(), base_url=base + slashes, headers={}).url == f"{base}/orders"
-        with pytest.raises(ConfigurationError, match="base_url"):
-            build(CANCEL_ALL.bind(), base_url="api.example.com", headers={})
+def test_base_address_has_any_slashes_and_prefix() -> None:
+    hosts = ["https://api.example.com", "http://127.0.0.1:8080", "http://[::1]:8080"]
+    for base in (each + prefix for each in hosts for prefix in ("", "/v1")):
+        for slashes in ("", "/", "//"):
+            assert build(CANCEL_ALL.bind(), base_url=base + slashes, headers={}).url == f"{base}/orders"
+    with pytest.raises(ConfigurationError, match="base_url"):
+        build(CANCEL_ALL.bind(), base_url="api.example.com", headers={})
 
 
-class TestHeaders:
-    def test_user_agent_and_version_of_another_form_are_refused(self) -> None:
-        for value in ("my-app/1.0", "a/b", "brokerage-async/0.1.0rc1+local", "x!#$%&'*+.^_`|~/1"):
-            validate_user_agent(value)
-        for version in ("20261012", "2.0.1"):
-            validate_accept_version(version)
-        agents = ["", "app", "app/", "/1.0", "my app/1.0", "app/1.0 (linux)", "a/b/c", "app/1.0\n", "app/1\r\nX: y"]
-        for wrong in (*agents, "äpp/1", None, 7, b"a/1"):
-            with pytest.raises(ConfigurationError):
-                validate_user_agent(wrong)
-        for wrong in ("", "2026 1012", "1\r\nX: y", None, 20261012):
-            with pytest.raises(ConfigurationError):
-                validate_accept_version(wrong)
+def test_user_agent_and_version_of_another_form_are_refused() -> None:
+    for value in ("my-app/1.0", "a/b", "brokerage-async/0.1.0rc1+local", "x!#$%&'*+.^_`|~/1"):
+        validate_user_agent(value)
+    for version in ("20261012", "2.0.1"):
+        validate_accept_version(version)
+    agents = ["", "app", "app/", "/1.0", "my app/1.0", "app/1.0 (linux)", "a/b/c", "app/1.0\n", "app/1\r\nX: y"]
+    for wrong in (*agents, "äpp/1", None, 7, b"a/1"):
+        raised(ConfigurationError, validate_user_agent, wrong)
+    for wrong in ("", "2026 1012", "1\r\nX: y", None, 20261012):
+        raised(ConfigurationError, validate_accept_version, wrong)
 
 
 class TestRequestValue:
@@ -252,20 +217,15 @@ class TestRequestValue:
         assert len({Response(status=200, headers={"x-request-id": "1"}, body=b"{}")} | {Response(status=204)}) == 2
 
 
+LEG_OF_ANYTHING = st.builds(
+    models.NewOrderLeg,
+    **dict.fromkeys(("action", "instrument_type", "quantity", "symbol"), ANYTHING),
+    extra=st.just({}),
+)
 LEGS = st.one_of(
     st.lists(ANYTHING, max_size=3),
     st.sampled_from([frozenset({1}), range(3), iter(())]),
-    st.lists(
-        st.builds(
-            NewOrderLeg,
-            action=ANYTHING,
-            instrument_type=ANYTHING,
-            quantity=ANYTHING,
-            symbol=ANYTHING,
-            extra=st.just({}),
-        ),
-        max_size=3,
-    ),
+    st.lists(LEG_OF_ANYTHING, max_size=3),
 )
 RAW = st.recursive(
     st.one_of(st.none(), st.text(), st.floats(), st.decimals(), st.integers(), st.binary(max_size=2), st.just({1, 2})),
@@ -273,25 +233,21 @@ RAW = st.recursive(
     max_leaves=5,
 )
 ORDERS = st.builds(
-    NewOrder,
-    order_type=st.one_of(st.sampled_from(OrderType), ANYTHING),
-    time_in_force=st.one_of(st.sampled_from(TimeInForce), ANYTHING),
+    models.NewOrder,
+    order_type=st.one_of(st.sampled_from(models.OrderType), ANYTHING),
+    time_in_force=st.one_of(st.sampled_from(models.TimeInForce), ANYTHING),
     legs=LEGS,
-    gtc_date=ANYTHING,
-    price=ANYTHING,
-    value=ANYTHING,
-    automated_source=ANYTHING,
-    external_identifier=ANYTHING,
-    rules=st.one_of(ANYTHING, st.builds(NewOrderRules, cancel_at=ANYTHING, conditions=LEGS)),
+    **dict.fromkeys(("gtc_date", "price", "value", "automated_source", "external_identifier"), ANYTHING),
+    rules=st.one_of(ANYTHING, st.builds(models.NewOrderRules, cancel_at=ANYTHING, conditions=LEGS)),
     extra=st.one_of(st.just({}), st.dictionaries(st.text(max_size=3), RAW, max_size=2)),
 )
 
 
 def sound_order(**changes: Any) -> Any:
-    order = NewOrder(
-        order_type=OrderType.MARKET,
-        time_in_force=TimeInForce.DAY,
-        legs=[NewOrderLeg(action="Buy", instrument_type="Future", quantity=Decimal(1), symbol="/ESZ6")],
+    order = models.NewOrder(
+        order_type=models.OrderType.MARKET,
+        time_in_force=models.TimeInForce.DAY,
+        legs=[models.NewOrderLeg(action="Buy", instrument_type="Future", quantity=Decimal(1), symbol="/ESZ6")],
     )
     return attrs.evolve(order, **changes)
 
@@ -327,29 +283,25 @@ def test_a_body_nested_too_deeply_is_refused() -> None:
     assert (error.operation, error.method, error.path) == ("orders.submit", "POST", "/accounts/{account_number}/orders")
 
 
-LEG = NewOrderLeg(action="Buy to Open", instrument_type="Equity", quantity=Decimal(1), symbol="AAPL")
+LEG = models.NewOrderLeg(action="Buy to Open", instrument_type="Equity", quantity=Decimal(1), symbol="AAPL")
 LIMIT = {"order_type": "Limit", "time_in_force": "Day", "price": Decimal(1), "price_effect": "Debit"}
-MARGIN_LEG = MarginOrderLeg(action="Buy to Open", instrument_type="Equity", quantity=Decimal(1), symbol="AAPL")
+MARGIN_LEG = models.MarginOrderLeg(action="Buy to Open", instrument_type="Equity", quantity=Decimal(1), symbol="AAPL")
 SOUND = {
-    "orders.submit": NewOrder(legs=(LEG,), **LIMIT),
-    "orders.dry_run": NewOrder(legs=(LEG,), **LIMIT),
-    "orders.replace": OrderEdit(**LIMIT),
-    "orders.edit": OrderEdit(**LIMIT),
-    "orders.edit_dry_run": OrderEditDryRun(legs=(LEG,), **LIMIT),
-    "margin.dry_run": MarginOrder(
+    "orders.submit": models.NewOrder(legs=(LEG,), **LIMIT),
+    "orders.dry_run": models.NewOrder(legs=(LEG,), **LIMIT),
+    "orders.replace": models.OrderEdit(**LIMIT),
+    "orders.edit": models.OrderEdit(**LIMIT),
+    "orders.edit_dry_run": models.OrderEditDryRun(legs=(LEG,), **LIMIT),
+    "margin.dry_run": models.MarginOrder(
         account_number="1", underlying_symbol="AAPL", underlying_instrument_type="Equity", legs=(MARGIN_LEG,), **LIMIT
     ),
 }
 
 
 def order_problems(name: Any, body: Any) -> Any:
-    path = {"account_number": "1", "id": "7"}
-    taken = [each.wire for each in OPERATIONS[name].parameters if each.location == "path"]
-    try:
-        build(BoundCall(OPERATIONS[name], path={key: path[key] for key in taken}, body=body), base_url=BASE, headers={})
-    except InvalidRequestError as error:
-        return [(problem.code, problem.domain) for problem in error.errors]
-    return []
+    values = {"account_number": "1", "id": "7"}
+    path = {each.wire: values[each.wire] for each in OPERATIONS[name].parameters if each.location == "path"}
+    return problems_in(build, BoundCall(OPERATIONS[name], path=path, body=body), base_url=BASE, headers={})
 
 
 @for_each("name", SOUND)
@@ -367,11 +319,12 @@ def test_signs_of_orders(name: str) -> None:
 
 
 @for_each("name", ["orders.submit", "orders.dry_run", "orders.edit", "orders.replace"])
-@for_each("value", [Decimal(0), Decimal(-5)])
-def test_value_of_a_notional_order_must_be_positive(name: str, value: Any) -> None:
+def test_value_of_a_notional_order_must_be_positive(name: str) -> None:
     legs = (attrs.evolve(LEG, quantity=None),)
     order = attrs.evolve(SOUND[name], order_type="Notional Market", price=None, price_effect=None)
-    if not isinstance(order, OrderEdit):
+    if not isinstance(order, models.OrderEdit):
         order = attrs.evolve(order, legs=legs)
     assert order_problems(name, attrs.evolve(order, value=Decimal(5), value_effect="Debit")) == []
-    assert order_problems(name, attrs.evolve(order, value=value, value_effect="Debit")) == [("out_of_range", "value")]
+    for value in (Decimal(0), Decimal(-5)):
+        broken = attrs.evolve(order, value=value, value_effect="Debit")
+        assert order_problems(name, broken) == [("out_of_range", "value")]

@@ -24,6 +24,7 @@ from brokerage_async.protocol.response import (
     read_error,
     retry_after,
 )
+from tests.protocol.values import json_values, pairs
 from tests.tables import for_each
 
 CANCEL = OPERATIONS["orders.cancel"]
@@ -65,30 +66,26 @@ class TestClass:
         assert str(status) in str(error)
 
     @for_each(
-        "code, expected",
-        [
-            ("unauthorized", errors.AuthenticationError),
-            ("token_invalid", errors.AuthenticationError),
-            ("not_permitted", errors.PermissionDeniedError),
-            ("record_not_found", errors.NotFoundError),
-            ("preflight_check_failure", errors.PreflightError),
-            ("cannot_update_order", errors.OrderNotCancellableError),
-            ("internal_server_error", errors.ServerError),
-            ("timeout_error", errors.ServerError),
-        ],
+        "expected, code",
+        pairs(
+            {
+                errors.AuthenticationError: ["unauthorized", "token_invalid"],
+                errors.PermissionDeniedError: ["not_permitted"],
+                errors.NotFoundError: ["record_not_found"],
+                errors.PreflightError: ["preflight_check_failure"],
+                errors.OrderNotCancellableError: ["cannot_update_order"],
+                errors.ServerError: ["internal_server_error", "timeout_error"],
+            }
+        ),
     )
-    @for_each("status", [400, 403, 422, 451])
-    def test_follows_the_code_before_the_status(self, code: str, expected: Any, status: int) -> None:
-        error = refused(status, envelope(code))
-        assert type(error) is expected
-        assert (error.code, error.status) == (code, status)
-
-    @for_each("code", ["unauthorized", "record_not_found", "preflight_check_failure", "x"])
-    def test_a_failing_service_is_never_taken_for_a_refusal(self, code: str) -> None:
-        """The service may have placed the order nevertheless."""
-        error = refused(500, envelope(code))
-        assert type(error) is errors.ServerError
-        assert error.code == code
+    def test_follows_the_code_before_the_status_of_a_refusal(self, expected: Any, code: str) -> None:
+        """A failing service is never taken for a refusal: it may have placed the order nevertheless."""
+        refusals = [refused(status, envelope(code)) for status in (400, 403, 422, 451)]
+        assert [(type(error), error.code) for error in refusals] == [(expected, code)] * 4
+        assert [error.status for error in refusals] == [400, 403, 422, 451]
+        for failing in (code, "x"):
+            error = refused(500, envelope(failing))
+            assert (type(error), error.code) == (errors.ServerError, failing)
 
     def test_only_2xx_is_a_success(self) -> None:
         assert [status for status in range(100, 600) if is_success(Response(status=status))] == list(range(200, 300))
@@ -139,9 +136,8 @@ class TestWhatItSays:
         assert len(refused(422, envelope("x" * 100_000)).code) == 100
 
     def test_errors_can_be_pickled(self) -> None:
-        error = refused(
-            422, envelope("preflight_check_failure", errors=[{"code": "a"}]) | {"data": {}}, operation=DRY_RUN
-        )
+        body = envelope("preflight_check_failure", errors=[{"code": "a"}]) | {"data": {}}
+        error = refused(422, body, operation=DRY_RUN)
         again = pickle.loads(pickle.dumps(error))
         assert type(again) is errors.PreflightError
         assert (str(again), again.__dict__) == (str(error), error.__dict__)
@@ -264,29 +260,17 @@ def test_deprecation_of_names_each_announcement_in_part() -> None:
     assert deprecation_of({"date": "now"}) is None
 
 
-class TestBodyAndHeaders:
-    def test_body_and_headers_are_kept_and_do_not_show_in_the_message(self) -> None:
-        body = envelope("c", "m", errors=[{"domain": "price", "reason": "too high"}])
-        error = refused(422, body, headers={"X-Request-Id": "0" * 40, "Content-Type": "application/json"})
-        assert json.loads(error.body) == body
-        assert error.headers == {"x-request-id": "0" * 40, "content-type": "application/json"}
-        assert pickle.loads(pickle.dumps(error)).headers == error.headers
-        error = refused(404, envelope("c", "m"), headers={"x-seen": "there"})
-        assert "there" not in f"{error} {error!r}"
+def test_body_and_headers_are_kept_and_do_not_show_in_the_message() -> None:
+    body = envelope("c", "m", errors=[{"domain": "price", "reason": "too high"}])
+    error = refused(422, body, headers={"X-Request-Id": "0" * 40, "Content-Type": "application/json"})
+    assert json.loads(error.body) == body
+    assert error.headers == {"x-request-id": "0" * 40, "content-type": "application/json"}
+    assert pickle.loads(pickle.dumps(error)).headers == error.headers
+    error = refused(404, envelope("c", "m"), headers={"x-seen": "there"})
+    assert "there" not in f"{error} {error!r}"
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["error", "code", "message", "errors", "data", "domain", "reason", "error_code", "items"]),
-            inner,
-            max_size=4,
-        )
-    ),
-    max_leaves=12,
-)
+JSON = json_values(["error", "code", "message", "errors", "data", "domain", "reason", "error_code", "items"])
 
 
 @given(st.integers(100, 999), JSON | st.binary(max_size=64), st.sampled_from([CANCEL, DRY_RUN, None]))

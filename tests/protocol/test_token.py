@@ -5,31 +5,25 @@ import json
 import pickle
 from typing import Any
 
-import pytest
-
 from brokerage_async.config import AuthorizationCode, RefreshToken, Secret
 from brokerage_async.errors import PROXY_AUTHENTICATION, RequestNotSentError, TokenError
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.response import Response
 from brokerage_async.protocol.token import LIFETIME, Lease, grant_request, read_grant, unreachable
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 
-def sent(credentials: Any) -> Any:
-    return json.loads(codec.encode(grant_request(credentials)))
-
-
-def test_request_has_what_its_credentials_hold() -> None:
-    refresh = {"client_secret": "cs", "refresh_token": "rt"}
-    assert sent(RefreshToken(**refresh)) == {"grant_type": "refresh_token", **refresh}
+def test_request_has_what_its_credentials_hold_and_shows_no_secret() -> None:
+    refresh = {"client_secret": "s3cr3t", "refresh_token": "s3cr3t-rt"}
     more = {**refresh, "client_id": "id", "scope": "read trade"}
-    assert sent(RefreshToken(**more)) == {"grant_type": "refresh_token", **more}
+    for held in (refresh, more):
+        request = grant_request(RefreshToken(**held))
+        assert json.loads(codec.encode(request)) == {"grant_type": "refresh_token", **held}
+        assert "s3cr3t" not in repr(request)
     code = {"client_id": "id", "client_secret": "cs", "redirect_uri": "https://a.example/b", "code": "c"}
-    assert sent(AuthorizationCode(**code)) == {"grant_type": "authorization_code", **code}
-
-
-def test_request_shows_no_secret() -> None:
-    assert "s3cr3t" not in repr(grant_request(RefreshToken(client_secret="s3cr3t", refresh_token="s3cr3t")))
+    request = grant_request(AuthorizationCode(**code))
+    assert json.loads(codec.encode(request)) == {"grant_type": "authorization_code", **code}
 
 
 class TestGrant:
@@ -60,22 +54,17 @@ class TestRefusals:
             (401, b"<html>no user agent</html>", False, None),
             (403, b"", False, None),
             (404, b"[]", False, None),
-            (408, b"", True, None),
-            (429, b"", True, None),
+            *((status, b"", True, None) for status in (302, 408, 429, 504)),
             (500, b'{"error":{"code":"internal_server_error"}}', True, "internal_server_error"),
             (502, b"<html>Bad gateway</html>", True, None),
             (501, b"<html>Unsupported method</html>", False, None),
-            (504, b"", True, None),
-            (302, b"", True, None),
             *((200, body, True, None) for body in (b"", b"<html>Log in to the hotel wifi</html>", b'{"token":"x"}')),
             *((200, body, True, None) for body in (b'{"access_token":""}', b"[" * 100_000, b"\xff\xfe")),
             (200, b'{"access_token":"a\\r\\nX-Injected: 1"}', True, None),
         ],
     )
     def test_transient_or_terminal(self, status: int, body: Any, transient: bool, code: str | None) -> None:
-        with pytest.raises(TokenError) as caught:
-            read_grant(Response(status=status, body=body))
-        error = caught.value
+        error = raised(TokenError, read_grant, Response(status=status, body=body))
         assert (error.transient, error.code, error.status) == (transient, code, status)
         assert "s3cr3t" not in str(error)
         assert (error.operation, error.method, error.path) == ("oauth.token", "POST", "/oauth/token")
@@ -95,36 +84,26 @@ class TestRefusals:
     def test_refusal_names_its_cause_in_one_sentence(
         self, status: int, body: bytes, context: dict[str, Any], sentence: str
     ) -> None:
-        with pytest.raises(TokenError) as caught:
-            read_grant(Response(status=status, body=body), **context)
-        assert caught.value.message == f"the token endpoint {sentence}"
-        assert not caught.value.transient
-        with pytest.raises(TokenError) as caught:
-            read_grant(Response(status=200, body=b"<html>Welcome</html>"), base_url="https://a.example")
-        assert caught.value.message == "the response of the token endpoint is an HTML page: check base_url"
+        error = raised(TokenError, read_grant, Response(status=status, body=body), **context)
+        assert error.message == f"the token endpoint {sentence}"
+        assert not error.transient
+        page = Response(status=200, body=b"<html>Welcome</html>")
+        error = raised(TokenError, read_grant, page, base_url="https://a.example")
+        assert error.message == "the response of the token endpoint is an HTML page: check base_url"
 
-    @for_each(
-        "headers, seconds",
-        [
-            ({"retry-after": "7"}, 7),
-            # a date counts from that of the answer
-            ({"retry-after": "Wed, 10 Jun 2026 12:00:30 GMT", "date": "Wed, 10 Jun 2026 12:00:00 GMT"}, 30),
-        ],
-    )
-    def test_retry_after_is_kept(self, headers: dict[str, str], seconds: float) -> None:
-        with pytest.raises(TokenError) as caught:
-            read_grant(Response(status=429, headers=headers), now=0.0)
-        assert caught.value.retry_after == seconds
+    def test_retry_after_is_kept_and_a_date_counts_from_that_of_the_answer(self) -> None:
+        dated = {"retry-after": "Wed, 10 Jun 2026 12:00:30 GMT", "date": "Wed, 10 Jun 2026 12:00:00 GMT"}
+        answers = [Response(status=429, headers=headers) for headers in ({"retry-after": "7"}, dated)]
+        assert [raised(TokenError, read_grant, each, now=0.0).retry_after for each in answers] == [7, 30]
 
     def test_login_at_a_proxy_is_final_and_keeps_its_code(self) -> None:
         """Repeated, a wrong password locks the account at the proxy."""
-        with pytest.raises(TokenError) as caught:
-            read_grant(Response(status=407))
+        error = raised(TokenError, read_grant, Response(status=407))
         withheld = unreachable(RequestNotSentError("login", code=PROXY_AUTHENTICATION))
         assert unreachable(RequestNotSentError("refused")).transient
         assert unreachable(OSError("refused")).code is None
-        for error in (caught.value, withheld):
-            assert (error.code, error.transient) == (PROXY_AUTHENTICATION, False)
+        assert (error.code, error.transient) == (PROXY_AUTHENTICATION, False)
+        assert (withheld.code, withheld.transient) == (PROXY_AUTHENTICATION, False)
 
 
 class TestLease:

@@ -38,18 +38,15 @@ def test_a_call_gives_exactly_the_request(exchange: Any) -> None:
 
 
 @for_each("exchange", EXCHANGES)
-def test_a_success_gives_the_facts(exchange: Any) -> None:
+def test_a_success_gives_the_facts_and_as_documented_nothing_unexpected(exchange: Any) -> None:
     response = Response(status=exchange.status, headers=exchange.headers, body=exchange.answer.encode())
     assert is_success(response)
     decoded = codec.decode(exchange.data, response.body)
     assert differences(decoded.value, exchange.facts) == []
     if exchange.pagination is not None:
         assert differences(decoded.pagination, exchange.pagination) == []
-
-
-@for_each("exchange", [each for each in EXCHANGES if not each.observed])
-def test_documented_bodies_hold_nothing_unexpected(exchange: Any) -> None:
-    codec.decode(exchange.data, exchange.answer.encode(), strict=True)
+    if not exchange.observed:
+        codec.decode(exchange.data, response.body, strict=True)
 
 
 @for_each("exchange", REFUSALS)
@@ -68,12 +65,8 @@ def test_every_operation_has_an_exchange_with_its_documented_status(operation: A
 
 
 def test_every_error_class_of_the_service_is_met() -> None:
-    classes = {
-        name
-        for name in errors.__all__
-        if issubclass(getattr(errors, name), errors.APIError) and getattr(errors, name) is not errors.APIError
-    }
-    assert {each.error for each in REFUSALS} == classes
+    classes = {name for name in errors.__all__ if issubclass(getattr(errors, name), errors.APIError)}
+    assert {each.error for each in REFUSALS} == classes - {"APIError"}
 
 
 WITHOUT_BODY = [each for each in EXCHANGES if each.data.body is None and (each.arguments or each.options)]

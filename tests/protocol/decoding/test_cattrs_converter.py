@@ -9,28 +9,18 @@ import pytest
 
 from brokerage_async import errors, models
 from brokerage_async.protocol.decoding import cattrs_converter
-from tests.tables import for_each
-
-
-def test_it_is_a_converter_made_once() -> None:
-    assert isinstance(models.converter, cattrs.Converter)
-    assert models.converter is models.converter
-    assert cattrs_converter.make_converter() is not models.converter
 
 
 def test_dicts_and_models() -> None:
+    assert isinstance(models.converter, cattrs.Converter)
+    assert models.converter is models.converter
+    assert cattrs_converter.make_converter() is not models.converter
     raw = {"id": 7, "order-type": "Limit", "price": "1.10", "legs": [{"quantity": 1}], "new": [1.5]}
     order = models.converter.structure(raw, models.Order)
-    assert order == models.Order(
-        id="7",
-        order_type=models.OrderType.LIMIT,
-        price=Decimal("1.10"),
-        legs=[models.OrderLeg(quantity=Decimal(1))],
-        extra={"new": [1.5]},
-    )
-    assert models.converter.unstructure(order) == {
-        "id": "7", "order-type": "Limit", "price": "1.10", "legs": [{"quantity": "1"}], "new": [1.5],
-    }  # fmt: skip
+    legs = [models.OrderLeg(quantity=Decimal(1))]
+    assert order == models.Order(id="7", order_type="Limit", price=Decimal("1.10"), legs=legs, extra={"new": [1.5]})
+    assert order.order_type is models.OrderType.LIMIT
+    assert models.converter.unstructure(order) == raw | {"id": "7", "legs": [{"quantity": "1"}]}
 
 
 def test_lists_of_models_and_models_inside_of_other_classes() -> None:
@@ -66,23 +56,17 @@ def test_an_invalid_value_is_reported_with_the_name_of_the_model(caplog: pytest.
     assert "Order: $.price: expected decimal, got a list" in caplog.text
 
 
-def test_decimals_keep_their_digits() -> None:
+def test_decimals_keep_their_digits_and_what_is_no_number_or_no_list_is_rejected() -> None:
     for value, digits in (("1.10", "1.10"), (7, "7"), (0.1, "0.1"), (Decimal("1.10"), "1.10")):
         assert str(models.converter.structure(value, Decimal)) == digits
     converter = cattrs_converter.make_converter()
     assert converter.unstructure([Decimal("1.50"), {"limit": Decimal("1E+2")}]) == ["1.50", {"limit": "100"}]
-
-
-@for_each("value", [True, None, [], {}, "x", "1_0", float("nan"), float("inf"), Decimal("NaN")])
-def test_an_invalid_decimal_is_rejected(value: object) -> None:
-    with pytest.raises((TypeError, ValueError), match="decimal"):
-        models.converter.structure(value, Decimal)
-
-
-@for_each("value", ["text", {"id": 1}, 5, None])
-def test_a_value_that_is_not_a_list_is_rejected(value: object) -> None:
-    with pytest.raises(TypeError, match="expected a list"):
-        models.converter.structure(value, list[models.Order])
+    for value in (True, None, [], {}, "x", "1_0", float("nan"), float("inf"), Decimal("NaN")):
+        with pytest.raises((TypeError, ValueError), match="decimal"):
+            models.converter.structure(value, Decimal)
+    for other in ("text", {"id": 1}, 5, None):
+        with pytest.raises(TypeError, match="expected a list"):
+            models.converter.structure(other, list[models.Order])
 
 
 def test_values_of_open_enums_are_taken_known_or_not() -> None:

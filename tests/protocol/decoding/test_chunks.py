@@ -16,6 +16,7 @@ from brokerage_async.protocol.decoding import chunks, codec, lenient
 from brokerage_async.protocol.decoding.adaptive import REGISTRY, Plan
 from brokerage_async.protocol.decoding.codec import Decoded
 from brokerage_async.protocol.decoding.fields import wire_fields
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 CHAIN = ops.INSTRUMENTS_FUTURES_OPTION_CHAIN
@@ -40,6 +41,10 @@ def run(body: bytes, *, strict: bool = False) -> tuple[Decoded[Any], int]:
         except StopIteration as end:
             return end.value, taken
         taken += 1
+
+
+def items(rows: Any) -> bytes:
+    return json.dumps({"data": {"items": rows}}, separators=(",", ":")).encode()
 
 
 def rows_of(count: int, **more: Any) -> list[dict[str, Any]]:
@@ -76,13 +81,11 @@ def test_chunks_give_the_same_as_one_go(rows: Any, style: Any, context: str, las
 @given(cut=st.floats(0, 1), rows=st.integers(5, 30))
 def test_a_truncated_body_is_an_error(cut: float, rows: int) -> None:
     body = json.dumps({"data": {"items": rows_of(rows)}, "context": "/x"}).encode()
-    with pytest.raises(errors.ResponseDecodeError) as caught:
-        run(body[: int(len(body) * cut * 0.999)])
-    assert caught.value.json_path == "$"
+    assert raised(errors.ResponseDecodeError, run, body[: int(len(body) * cut * 0.999)]).json_path == "$"
 
 
 def test_a_chunk_has_about_the_intended_size() -> None:
-    body = json.dumps({"data": {"items": rows_of(100)}}, separators=(",", ":")).encode()
+    body = items(rows_of(100))
     chunker = chunks.Chunker.of(body)
     assert chunker is not None
     while chunker.closing is None:
@@ -96,16 +99,14 @@ def test_an_invalid_value_in_one_chunk_costs_nothing_elsewhere(caplog: pytest.Lo
     rows = rows_of(60)
     rows[40]["strike-price"] = "?"
     rows[41]["new"] = 1
-    body = json.dumps({"data": {"items": [*rows[:50], 7, *rows[50:]]}}, separators=(",", ":")).encode()
+    body = items([*rows[:50], 7, *rows[50:]])
     value = run(body)[0].value
     assert len(value) == 60
     assert (value[40].extra, value[41].extra) == ({"strike-price": "?"}, {"new": 1})
     assert [record.getMessage().split(": ")[1] for record in caplog.records] == [
         "$.data.items[].strike-price", "$.data.items[]",
     ]  # fmt: skip
-    with pytest.raises(errors.ResponseDecodeError) as caught:
-        run(body, strict=True)
-    assert caught.value.json_path == "$.data.items[40].strike-price"
+    assert raised(errors.ResponseDecodeError, run, body, strict=True).json_path == "$.data.items[40].strike-price"
 
 
 @for_each(
@@ -160,9 +161,8 @@ def test_lists_in_unusual_places_are_decoded_in_steps(envelope: str, caplog: pyt
     body = (envelope % json.dumps(rows)).encode()
     problems = []
     for read in (partial(codec.decode, CHAIN), run):
-        with pytest.raises(errors.ResponseDecodeError) as caught:
-            read(body, strict=True)
-        problems.append((caught.value.json_path, str(caught.value)))
+        error = raised(errors.ResponseDecodeError, read, body, strict=True)
+        problems.append((error.json_path, str(error)))
     assert problems[0] == problems[1]
 
 
@@ -220,7 +220,7 @@ def test_rows_that_do_not_fit_are_converted_and_read_a_few_at_a_time(
     monkeypatch.setattr(Plan, "convert", converting)
     monkeypatch.setattr(lenient, "_settle", settling)
     monkeypatch.setattr(chunks, "SIZE", 256 * 1024)
-    body = json.dumps({"data": {"items": rows}}, separators=(",", ":")).encode()
+    body = items(rows)
     most = 0
     for _ in codec.decode_chunks(CHAIN, body):
         most = max(most, sum(converted), sum(read))
@@ -232,7 +232,7 @@ def test_rows_that_do_not_fit_are_converted_and_read_a_few_at_a_time(
 def test_one_long_row_is_not_counted_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counting the brackets of a nested chain takes longer than decoding it."""
     row = {"symbol": "A", "lines": [{"number": n, "of": [n]} for n in range(200)]}
-    body = json.dumps({"data": {"items": [row]}}, separators=(",", ":")).encode()
+    body = items([row])
     limits: list[int] = []
     counted = chunks.Chunker._counted_end
 
@@ -247,29 +247,20 @@ def test_one_long_row_is_not_counted_to_its_end(monkeypatch: pytest.MonkeyPatch)
     assert steps >= 2  # between reading and building
 
 
-def test_rows_with_different_first_keys_are_cut_as_well() -> None:
-    rows = [{"symbol": "A"}, *rows_of(50), {"sx-id": "0"}, *({f"k{n}": [{}, {"a": "]"}]} for n in range(20))]
-    body = json.dumps({"data": {"items": rows}}, separators=(",", ":")).encode()
-    decoded, steps = run(body)
-    assert decoded == codec.decode(CHAIN, body)
-    assert steps > 10
-
-
-@for_each("first", [b"null", b"7", b"[]", b'"},{"', b'"{\\"symbol\\":"'])
-def test_a_first_row_that_is_not_an_object_costs_only_itself(first: bytes) -> None:
-    rows = json.dumps(rows_of(60), separators=(",", ":")).encode()
-    body = b'{"data":{"items":[' + first + b"," + rows[1:] + b"}}"
-    decoded, steps = run(body)
-    assert decoded == codec.decode(CHAIN, body)
-    assert len(decoded.value) == 60
-    assert steps > 10
+def test_rows_of_other_first_keys_are_cut_as_well_and_a_first_row_that_is_no_object_costs_only_itself() -> None:
+    others = [{"symbol": "A"}, *rows_of(50), {"sx-id": "0"}, *({f"k{n}": [{}, {"a": "]"}]} for n in range(20))]
+    rows = items(rows_of(60)).removeprefix(b'{"data":{"items":[')
+    firsts = [b"null", b"7", b"[]", b'"},{"', b'"{\\"symbol\\":"']
+    for body, count in [(items(others), 72), *((b'{"data":{"items":[' + first + b"," + rows, 60) for first in firsts)]:
+        decoded, steps = run(body)
+        assert decoded == codec.decode(CHAIN, body)
+        assert len(decoded.value) == count
+        assert steps > 10
 
 
 def test_a_string_that_does_not_end_is_scanned_once() -> None:
     body = b'{"data":{"items":[{"symbol":"' + b'\\"' * 100_000  # minutes, if at every quote
-    with pytest.raises(errors.ResponseDecodeError) as caught:
-        run(body)
-    assert caught.value.json_path == "$"
+    assert raised(errors.ResponseDecodeError, run, body).json_path == "$"
 
 
 def test_invalid_json_around_the_rows_or_utf_8_in_any_is_an_error() -> None:
@@ -277,9 +268,7 @@ def test_invalid_json_around_the_rows_or_utf_8_in_any_is_an_error() -> None:
     before = [mark + body for mark in (b"\xef\xbb\xbf", b"\xff\xfe")]
     after = [body + text for text in (b"x", b"}", b',"data":', b"\x00")]
     for broken in (*before, *after, body.replace(b"./ES 40", b"./ES \xff")):
-        with pytest.raises(errors.ResponseDecodeError, match="not JSON") as caught:
-            run(broken)
-        assert caught.value.json_path == "$"
+        assert raised(errors.ResponseDecodeError, run, broken, match="not JSON").json_path == "$"
 
 
 def test_rows_under_a_key_that_comes_again_are_read_in_one_go_and_as_strictly() -> None:

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from brokerage_async import errors, models
+from brokerage_async import models
 from brokerage_async._generated import operations as ops
-from brokerage_async.errors import ResponseDecodeError
+from brokerage_async.errors import InvalidRequestError, ResponseDecodeError
 from brokerage_async.operation import Effect, Operation, Shape
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.decoding.adaptive import DecoderRegistry
+from tests.protocol.values import pairs, raised
 from tests.tables import for_each
 
 
@@ -32,30 +33,17 @@ BARE_WARRANTS: Operation[list[models.Warrant]] = Operation(**BARE, result=models
 BARE_NAMES: Operation[list[str]] = Operation(**BARE, result=str)
 
 
-@for_each(
-    "content",
-    [
-        [{"symbol": "ABCW", "new": 1}, {"active": True}],
-        {"data": {"items": [{"symbol": "ABCW", "new": 1}, {"active": True}]}},
-        {"data": [{"symbol": "ABCW", "new": 1}, {"active": True}]},
-    ],
-)
-def test_a_bare_list_of_models_is_read_within_an_envelope_as_well(content: Any) -> None:
+def test_a_bare_list_is_read_within_an_envelope_as_well() -> None:
+    rows = [{"symbol": "ABCW", "new": 1}, {"active": True}]
     expected = [models.Warrant(symbol="ABCW", extra={"new": 1}), models.Warrant(active=True)]
-    assert codec.decode(BARE_WARRANTS, body(content)).value == expected
+    for content in (rows, {"data": {"items": rows}}, {"data": rows}):
+        assert codec.decode(BARE_WARRANTS, body(content)).value == expected
     odd = [{"symbol": "ABCW", "active": "often"}]
     assert codec.decode(BARE_WARRANTS, body(odd)).value == [models.Warrant(symbol="ABCW", extra={"active": "often"})]
     with pytest.raises(ResponseDecodeError, match="active"):
         codec.decode(BARE_WARRANTS, body(odd), strict=True)
     assert codec.decode(BARE_NAMES, body(["a", 7])).value == ["a", "7"]
     assert codec.decode(BARE_NAMES, b"[]").value == []
-
-
-@for_each("content", [b"{}", b'{"data": null}', b'[["a"]]', b"<html>", b'["a"', b"null"])
-def test_a_bare_list_is_never_made_up(content: bytes) -> None:
-    for operation in (BARE_NAMES, BARE_WARRANTS):
-        with pytest.raises(ResponseDecodeError):
-            codec.decode(operation, content, strict=True)
 
 
 PAGE = {"per-page": 10, "page-offset": 0, "total-pages": 3, "next-link": None}
@@ -120,16 +108,9 @@ def test_unusual_answer_costs_only_a_warning_that_names_its_outcome(
     assert codec.decode(operation, body(answer), registry=DecoderRegistry()).value == value
     assert [record.getMessage() for record in caplog.records] == [f"{operation.name}: {issue}; {outcome}"]
     caplog.clear()
-    with pytest.raises(ResponseDecodeError) as caught:
-        codec.decode(operation, body(answer), strict=True, registry=DecoderRegistry())
-    assert caught.value.message == f"{issue.replace('[]', '[0]')}; rejected in strict mode"
+    error = raised(ResponseDecodeError, codec.decode, operation, body(answer), strict=True, registry=DecoderRegistry())
+    assert error.message == f"{issue.replace('[]', '[0]')}; rejected in strict mode"
     assert not caplog.records
-
-
-def test_page_in_place_of_an_answer_is_named() -> None:
-    with pytest.raises(ResponseDecodeError) as caught:
-        codec.decode(ORDERS, b"\n<!doctype html><title>Welcome</title>")
-    assert caught.value.message == "$: an HTML page came back instead of JSON: check base_url"
 
 
 NOT_OBJECTS = [
@@ -143,34 +124,26 @@ NOT_OBJECTS = [
     b"{" * 5000,
     b"\xff\xfe",
 ]
+EMPTY: dict[tuple[Operation[Any], str], list[Any]] = {
+    (WARRANT, "$.data"): [{}, {"data": None}],
+    (WARRANT, "$.data.items"): [{"data": {"items": []}}],
+    (WARRANT, "$.data.items[0]"): [{"data": {"items": [7]}}],
+    (DIVIDENDS, "$.data.items"): [{}, *({"data": data} for data in (None, {}, {"items": {"a": 1}}))],
+}
 
 
-@for_each("operation", [WARRANT, DIVIDENDS, ORDERS, TOKEN])
-@for_each("text", NOT_OBJECTS)
-def test_a_body_that_is_not_an_object_is_an_error(operation: Operation[Any], text: bytes) -> None:
-    with pytest.raises(errors.ResponseDecodeError) as caught:
-        codec.decode(operation, text)
-    assert (caught.value.json_path, caught.value.operation) == ("$", operation.name)
-
-
-@for_each(
-    "operation, answer, path",
-    [
-        (WARRANT, {}, "$.data"),
-        (WARRANT, {"data": None}, "$.data"),
-        (WARRANT, {"data": {"items": []}}, "$.data.items"),
-        (WARRANT, {"data": {"items": [7]}}, "$.data.items[0]"),
-        (DIVIDENDS, {}, "$.data.items"),
-        (DIVIDENDS, {"data": None}, "$.data.items"),
-        (DIVIDENDS, {"data": {}}, "$.data.items"),
-        (DIVIDENDS, {"data": {"items": {"a": 1}}}, "$.data.items"),
-    ],
-)
-def test_an_empty_answer_is_never_made_up(operation: Operation[Any], answer: Any, path: str) -> None:
+def test_an_empty_answer_is_never_made_up() -> None:
     """Orders that are merely not found in a broken body must not seem to be absent."""
-    with pytest.raises(errors.ResponseDecodeError) as caught:
-        codec.decode(operation, body(answer))
-    assert caught.value.json_path == path
+    misread = [(operation, "$", text) for operation in (WARRANT, DIVIDENDS, ORDERS, TOKEN) for text in NOT_OBJECTS]
+    misread += [(operation, path, body(answer)) for (operation, path), answer in pairs(EMPTY)]
+    for operation, path, text in misread:
+        error = raised(ResponseDecodeError, codec.decode, operation, text)
+        assert (error.json_path, error.operation) == (path, operation.name), text
+    page = raised(ResponseDecodeError, codec.decode, ORDERS, b"\n<!doctype html><title>Welcome</title>")
+    assert page.message == "$: an HTML page came back instead of JSON: check base_url"
+    for operation in (BARE_NAMES, BARE_WARRANTS):
+        for text in (b"{}", b'{"data": null}', b'[["a"]]', b"<html>", b'["a"', b"null"):
+            raised(ResponseDecodeError, codec.decode, operation, text, strict=True)
 
 
 def test_json_that_only_the_standard_library_reads() -> None:
@@ -181,19 +154,9 @@ def test_json_that_only_the_standard_library_reads() -> None:
     assert transaction.id == "12345678901234567890123"
 
 
-LEG = models.NewOrderLeg(
-    action=models.LegAction.BUY_TO_OPEN,
-    instrument_type=models.InstrumentType.EQUITY,
-    symbol="AAPL",
-    quantity=Decimal("1E+2"),
-)
-NOT_DECIMALS: list[Any] = [Decimal("NaN"), Decimal("Infinity"), 1.5, "1.5"]
-
-
 def new_order(**fields: Any) -> models.NewOrder:
-    return models.NewOrder(
-        order_type=models.OrderType.LIMIT, time_in_force=models.TimeInForce.DAY, legs=[LEG], **fields
-    )
+    leg = models.NewOrderLeg(action="Buy to Open", instrument_type="Equity", symbol="AAPL", quantity=Decimal("1E+2"))
+    return models.NewOrder(order_type="Limit", time_in_force="Day", legs=[leg], **fields)
 
 
 def test_encode_follows_the_schema_without_unset_fields() -> None:
@@ -209,29 +172,19 @@ def test_encode_follows_the_schema_without_unset_fields() -> None:
     assert (sent["new-key"], sent["order-type"]) == ([Decimal("1.50"), None], "Other")
 
 
-@for_each(
-    "make, message",
-    [
-        *((lambda price=price: new_order(price=price), "NewOrder cannot be sent") for price in NOT_DECIMALS),
-        (lambda: {"order-type": "Limit"}, "expected a model, got dict"),
-        (lambda: models.NewWatchlist(name="n", watchlist_entries=["AAPL"]), "cannot be sent"),  # type: ignore[list-item]
-    ],
-)
-def test_an_unsendable_value_is_rejected(make: Any, message: str) -> None:
-    with pytest.raises(errors.InvalidRequestError, match=message):
-        codec.encode(make())
+def test_an_unsendable_value_is_rejected() -> None:
+    for price in (Decimal("NaN"), Decimal("Infinity"), 1.5, "1.5"):
+        raised(InvalidRequestError, codec.encode, new_order(price=price), match="NewOrder cannot be sent")
+    raised(InvalidRequestError, codec.encode, {"order-type": "Limit"}, match="expected a model, got dict")
+    watchlist = models.NewWatchlist(name="n", watchlist_entries=["AAPL"])  # type: ignore[list-item]
+    raised(InvalidRequestError, codec.encode, watchlist, match="cannot be sent")
 
 
-@for_each("strict", [True, False])
-def test_a_short_body_is_decoded_in_one_step_and_as_strictly(strict: bool) -> None:
-    steps = codec.decode_chunks(ORDERS, body({"data": {"items": [{"price": ["?"]}]}}), strict=strict)
-    if strict:
-        with pytest.raises(ResponseDecodeError, match="price"):
-            next(steps)
-    else:
-        with pytest.raises(StopIteration) as end:
-            next(steps)
-        assert end.value.value.value[0].extra == {"price": ["?"]}
+def test_a_short_body_is_decoded_in_one_step_and_as_strictly() -> None:
+    text = body({"data": {"items": [{"price": ["?"]}]}})
+    raised(ResponseDecodeError, next, codec.decode_chunks(ORDERS, text, strict=True), match="price")
+    end = raised(StopIteration, next, codec.decode_chunks(ORDERS, text))
+    assert end.value.value[0].extra == {"price": ["?"]}
 
 
 @for_each("more", [{}, {"new": 1}, {"active": ["?"]}])

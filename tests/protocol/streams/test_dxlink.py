@@ -28,7 +28,7 @@ def sent(link: DxLinkConnection, now: float = 0.0) -> list[dict[str, Any]]:
     return [json.loads(message.reveal()) for message in link.send(now)]
 
 
-def receive(link: DxLinkConnection, kind: str, channel: int = 0, now: float = 0.0, **values: Any) -> list[Any]:
+def receive(link: DxLinkConnection, kind: str, channel: Any = 0, now: float = 0.0, **values: Any) -> list[Any]:
     return link.receive(json.dumps({"type": kind, "channel": channel, **values}), now)
 
 
@@ -43,13 +43,18 @@ def authorized(*subscriptions: Subscription, **options: Any) -> DxLinkConnection
     return link
 
 
-def opened(*subscriptions: Subscription, **options: Any) -> DxLinkConnection:
-    """Return a connection with a channel for each type of the subscriptions: 1, 3 and so on."""
+def opened(*subscriptions: Subscription, columns: list[str] | None = None, **options: Any) -> DxLinkConnection:
+    """Return a connection with a channel for each type of the subscriptions: 1, 3 and so on.
+
+    ``columns`` are announced for the first of them.
+    """
     link = authorized(*subscriptions, **options)
     for message in sent(link):
         receive(link, "CHANNEL_OPENED", message["channel"], service="FEED", parameters={"contract": "AUTO"})
     sent(link)
     assert link.is_ready
+    if columns is not None:
+        receive(link, "FEED_CONFIG", 1, eventFields={subscriptions[0].type: columns})
     return link
 
 
@@ -80,14 +85,18 @@ def test_handshake_in_the_recorded_order() -> None:
     assert not link.is_ready
 
 
-def test_server_that_asks_for_the_token_first_gets_it_once() -> None:
+def test_server_that_asks_for_the_token_gets_it_once_and_refuses_it_at_any_time() -> None:
     link = DxLinkConnection(Secret("t"), now=0.0)
     sent(link)
     receive(link, "AUTH_STATE", state="UNAUTHORIZED")
     assert [message["type"] for message in sent(link)] == ["AUTH"]
     assert not link.is_ready
-    with pytest.raises(StreamRefusedError):
-        receive(link, "AUTH_STATE", state="UNAUTHORIZED")
+    refusals = {"AUTH_STATE": {"state": "UNAUTHORIZED"}, "ERROR": {"error": "UNAUTHORIZED", "message": "token"}}
+    for kind, values in refusals.items():
+        for refused in (link, authorized(), opened(QUOTE)):
+            with pytest.raises(StreamRefusedError, match="refused the quote token") as caught:
+                receive(refused, kind, **values)
+            assert caught.value.code == "UNAUTHORIZED"
 
 
 def test_compact_rows_follow_the_announced_columns() -> None:
@@ -149,15 +158,12 @@ def test_rows_without_announced_columns_or_of_an_unknown_type_are_kept() -> None
 def test_rows_that_cannot_be_read_are_left_out() -> None:
     bodies: list[Any] = [{"Quote": []}, ["Quote"], ["Quote", 7], [7, ["ACME"]], ["Quote", ["ACME"]], None, "x"]
     bodies += [[["Quote", [7]], ["ACME"]], ["Quote", [["ACME", 1], 7]], ["Quote", [["ACME"], None]]]
-    link = opened(QUOTE)
-    receive(link, "FEED_CONFIG", 1, eventFields={"Quote": ["eventSymbol", "bidPrice"]})
+    link = opened(QUOTE, columns=["eventSymbol", "bidPrice"])
     assert [data for data in bodies if receive(link, "FEED_DATA", 1, data=data) != []] == []
 
 
 def test_candle_snapshot_is_delivered_whole() -> None:
-    link = opened(CANDLE)
-    columns = ["eventSymbol", "eventFlags", "index", "time", "close"]
-    receive(link, "FEED_CONFIG", 1, eventFields={"Candle": columns})
+    link = opened(CANDLE, columns=["eventSymbol", "eventFlags", "index", "time", "close"])
     first = ["ACME{=m}", 4, 7659406734498201600, 1783344600000, 51.25]
     second = ["ACME{=m}", 0, 7659406476800163840, 1783344540000, 51.0]
     assert receive(link, "FEED_DATA", 1, data=["Candle", first + second]) == []
@@ -168,7 +174,7 @@ def test_candle_snapshot_is_delivered_whole() -> None:
     assert [candle.close for candle in receive(link, "FEED_DATA", 1, data=["Candle", update])] == [Decimal("51.55")]
 
 
-def test_subscriptions_change_on_an_open_channel() -> None:
+def test_subscriptions_change_before_and_after_their_channel_is_open() -> None:
     link = opened(QUOTE)
     link.add([Subscription("Quote", "B")])
     link.remove([QUOTE, Subscription("Quote", "UNKNOWN"), Subscription("Trade", "ACME")])
@@ -176,9 +182,10 @@ def test_subscriptions_change_on_an_open_channel() -> None:
         {"type": "FEED_SUBSCRIPTION", "channel": 1, "remove": [{"type": "Quote", "symbol": "ACME"}]},
         {"type": "FEED_SUBSCRIPTION", "channel": 1, "add": [{"type": "Quote", "symbol": "B"}]},
     ]
-
-
-def test_subscription_removed_before_the_channel_opens_never_goes_out() -> None:
+    link = opened(CANDLE)
+    link.remove([Subscription("Candle", "ACME{=m}", 7)])
+    [message] = sent(link)
+    assert message["remove"] == [{"type": "Candle", "symbol": "ACME{=m}", "fromTime": 1783344480000}]
     link = authorized(QUOTE, Subscription("Quote", "B"))
     [request] = sent(link)
     link.remove([QUOTE])
@@ -195,35 +202,37 @@ def test_many_subscriptions_go_out_in_parts() -> None:
     assert len(messages) > 3
 
 
-@for_each(
-    "kind, channel, values, logged",
-    [
-        ("ERROR", 1, {"error": "BAD_ACTION", "message": "size is too big"}, "Quote: BAD_ACTION: size is too big"),
-        ("SETUP", 0, {"version": "1.0-9.9.9"}, ""),
-    ],
-)
-def test_channel_error_or_second_setup_delays_no_subscription(
-    kind: str, channel: int, values: dict[str, Any], logged: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    link = opened(QUOTE)
-    link.add([Subscription("Quote", "B")])
-    receive(link, kind, channel, **values)
-    assert logged in caplog.text
-    assert link.must_send is True
-    assert [message["add"] for message in sent(link)] == [[{"type": "Quote", "symbol": "B"}]]
-    assert link.is_ready
+def test_channel_error_or_second_setup_delays_no_subscription(caplog: pytest.LogCaptureFixture) -> None:
+    error = {"kind": "ERROR", "channel": 1, "error": "BAD_ACTION", "message": "size is too big"}
+    for message in (error, {"kind": "SETUP", "version": "1.0-9.9.9"}):
+        link = opened(QUOTE)
+        link.add([Subscription("Quote", "B")])
+        receive(link, **message)
+        assert link.must_send is True
+        assert [each["add"] for each in sent(link)] == [[{"type": "Quote", "symbol": "B"}]]
+        assert link.is_ready
+    assert "Quote: BAD_ACTION: size is too big" in caplog.text
 
 
-@for_each("code", ["BAD_ACTION", "UNAUTHORIZED"])
-def test_refused_channel_leaves_the_others(code: str) -> None:
+def test_channel_that_is_refused_or_closed_instead_of_opened_leaves_the_others() -> None:
+    for code in ("BAD_ACTION", "UNAUTHORIZED"):
+        link = authorized(QUOTE, CANDLE)
+        assert len(sent(link)) == 2
+        receive(link, "ERROR", 1, error=code, message="no such feed")
+        receive(link, "CHANNEL_OPENED", 3)
+        assert sent(link)[0]["channel"] == 3
+        assert link.is_ready
+        receive(link, "KEEPALIVE", now=29.0)
+        assert sent(link, 29.0) == []
     link = authorized(QUOTE, CANDLE)
-    assert len(sent(link)) == 2
-    receive(link, "ERROR", 1, error=code, message="no such feed")
-    receive(link, "CHANNEL_OPENED", 3)
-    assert sent(link)[0]["channel"] == 3
-    assert link.is_ready
-    receive(link, "KEEPALIVE", now=29.0)
-    assert sent(link, 29.0) == []
+    sent(link)
+    receive(link, "CHANNEL_CLOSED", 1)
+    receive(link, "CHANNEL_CLOSED", 1)
+    [refusal] = link.interruptions
+    assert (refusal.feed, refusal.code, refusal.symbols) == (QUOTE.feed, "CLOSED", {QUOTE.symbol})
+    assert sent(link) == []
+    link.add([Subscription("Quote", "OTHER")])
+    assert [(message["type"], message["channel"]) for message in sent(link)] == [("CHANNEL_REQUEST", 5)]
 
 
 def test_channel_closed_by_the_service_is_reopened_three_times() -> None:
@@ -240,21 +249,8 @@ def test_channel_closed_by_the_service_is_reopened_three_times() -> None:
         receive(link, "CHANNEL_CLOSED", 7)
 
 
-def test_channel_that_is_closed_instead_of_opened_is_refused() -> None:
-    link = authorized(QUOTE, CANDLE)
-    sent(link)
-    receive(link, "CHANNEL_CLOSED", 1)
-    receive(link, "CHANNEL_CLOSED", 1)
-    [refusal] = link.interruptions
-    assert (refusal.feed, refusal.code, refusal.symbols) == (QUOTE.feed, "CLOSED", {QUOTE.symbol})
-    assert sent(link) == []
-    link.add([Subscription("Quote", "OTHER")])
-    assert [(message["type"], message["channel"]) for message in sent(link)] == [("CHANNEL_REQUEST", 5)]
-
-
 def test_rows_of_symbols_without_a_subscription_are_not_held_back() -> None:
-    link = opened(CANDLE)
-    receive(link, "FEED_CONFIG", 1, eventFields={"Candle": ["eventSymbol", "eventFlags", "index"]})
+    link = opened(CANDLE, columns=["eventSymbol", "eventFlags", "index"])
     held = [f"OTHER{number}{{=m}}" for number in range(50)]
     for symbol in held:
         [row] = receive(link, "FEED_DATA", 1, data=["Candle", [symbol, 4, 9]])
@@ -265,20 +261,7 @@ def test_rows_of_symbols_without_a_subscription_are_not_held_back() -> None:
     assert len(receive(link, "FEED_DATA", 1, data=[{"eventType": "Greeks", "eventSymbol": "A", "eventFlags": 4}])) == 1
 
 
-@for_each(
-    "kind, values",
-    [("AUTH_STATE", {"state": "UNAUTHORIZED"}), ("ERROR", {"error": "UNAUTHORIZED", "message": "token"})],
-)
-def test_refused_token(kind: str, values: dict[str, Any]) -> None:
-    for link in (authorized(), opened(QUOTE)):
-        with pytest.raises(StreamRefusedError, match="refused the quote token") as caught:
-            receive(link, kind, **values)
-        assert caught.value.code == "UNAUTHORIZED"
-
-
-def test_error_of_the_connection_informs_and_does_not_end_it(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_error_of_the_connection_informs_and_does_not_end_it(caplog: pytest.LogCaptureFixture) -> None:
     link = opened(QUOTE)
     receive(link, "ERROR", error="TIMEOUT", message="no keepalive")
     assert link.is_ready
@@ -301,13 +284,6 @@ def test_keepalive_follows_the_timeout_of_the_service(timeout: Any, due: float) 
     assert sent(link, due) == [{"type": "KEEPALIVE", "channel": 0}]
     receive(link, "KEEPALIVE", now=due)
     assert link.due == 2 * due
-
-
-def test_removal_of_a_candle_names_its_start() -> None:
-    link = opened(CANDLE)
-    link.remove([Subscription("Candle", "ACME{=m}", 7)])
-    [message] = sent(link)
-    assert message["remove"] == [{"type": "Candle", "symbol": "ACME{=m}", "fromTime": 1783344480000}]
 
 
 def test_contracts_and_aggregation_periods_have_channels_of_their_own() -> None:
@@ -485,8 +461,7 @@ LARGE_SHAPES: dict[str, tuple[str, str, float]] = {  # head of the data, a row, 
 def test_large_message_of_each_shape_is_read_in_short_steps() -> None:
     misses = []
     for name, (head, row, events) in LARGE_SHAPES.items():
-        link, count = opened(QUOTE), 20_001
-        receive(link, "FEED_CONFIG", 1, eventFields={"Quote": ["eventSymbol", "bidPrice"]})
+        link, count = opened(QUOTE, columns=["eventSymbol", "bidPrice"]), 20_001
         closing = "]" * head.count("[")
         body = f'{{"type":"FEED_DATA","channel":1,"data":{head}{(row * count)[:-1]}{closing}}}'
         found = [len(each) for _, each in link.steps(body, 0.0)]
@@ -512,8 +487,7 @@ def test_columns_announced_again_and_again_are_bounded() -> None:
 
 
 def test_snapshot_that_never_ends_is_delivered_in_part(caplog: pytest.LogCaptureFixture) -> None:
-    link = opened(CANDLE)
-    receive(link, "FEED_CONFIG", 1, eventFields={"Candle": ["eventSymbol", "eventFlags", "index"]})
+    link = opened(CANDLE, columns=["eventSymbol", "eventFlags", "index"])
     for second in range(0, 120, 10):
         row = ["ACME{=m}", 0 if second else 4, 1000 - second]
         assert receive(link, "FEED_DATA", 1, now=float(second), data=["Candle", row]) == []
@@ -546,13 +520,10 @@ def test_message_that_is_not_of_the_protocol_is_ignored() -> None:
     assert link.is_ready
     rows = ",".join(['{"eventType":"Quote","eventSymbol":"A"}'] * 1_000)
     assert len(link.receive(f'{{"data":[{rows}],"channel":1}}'.encode(), 0.0)) == 1_000
-
-
-@for_each("channel", [None, "0", 0.5])
-def test_message_with_another_type_of_channel_is_that_of_the_connection(channel: Any) -> None:
-    link = DxLinkConnection(Secret("t"), now=0.0)
-    link.receive(json.dumps({"type": "AUTH_STATE", "channel": channel, "state": "AUTHORIZED"}), 0.0)
-    assert link.is_authorized
+    for channel in (None, "0", 0.5):  # is that of the connection
+        link = DxLinkConnection(Secret("t"), now=0.0)
+        receive(link, "AUTH_STATE", channel, state="AUTHORIZED")
+        assert link.is_authorized
 
 
 def test_token_shows_in_no_error_and_no_representation(caplog: pytest.LogCaptureFixture) -> None:
@@ -615,30 +586,22 @@ def kinds(channel: Channel) -> list[str]:
     return [message["type"] for message in channel.send(0.0, 10.0, 0.1, MAX_MESSAGE)]
 
 
-def test_error_that_answers_the_request_refuses_the_channel() -> None:
+def test_channel_is_requested_set_up_and_subscribed_once_and_refused_by_an_early_error() -> None:
     channel = Channel(("Quote", "AUTO", None, False), Quota(), HeldRows())
     channel.add(Subscription("Quote", "ACME"))
-    kinds(channel)
+    assert kinds(channel) == ["CHANNEL_REQUEST"]
+    assert (channel.answer_due, kinds(channel)) == (10.0, [])
     assert channel.fail(1.0) == {"ACME"}
     assert (channel.answer_due, channel.is_settled, kinds(channel)) == (None, True, [])
     channel.reset(0.0)
     assert kinds(channel) == ["CHANNEL_REQUEST"]
     channel.opened()
-    kinds(channel)
+    assert (channel.answer_due, channel.is_settled) == (None, False)
+    assert kinds(channel) == ["FEED_SETUP", "FEED_SUBSCRIPTION"]
+    channel.opened()
+    assert (kinds(channel), channel.is_settled) == ([], True)
     assert channel.fail(9.0) == {"ACME"}
     assert channel.fail(10.0) == frozenset(), "an answer is due after ten seconds: the error concerns something else"
     channel.add(Subscription("Quote", "B"))
     assert (kinds(channel), channel.errors) == (["FEED_SUBSCRIPTION"], 3)
     assert channel.fail(9.0) == {"ACME", "B"}
-
-
-def test_channel_is_requested_set_up_and_subscribed_once() -> None:
-    channel = Channel(("Quote", "AUTO", None, False), Quota(), HeldRows())
-    channel.add(Subscription("Quote", "ACME"))
-    assert kinds(channel) == ["CHANNEL_REQUEST"]
-    assert (channel.answer_due, kinds(channel)) == (10.0, [])
-    channel.opened()
-    assert (channel.answer_due, channel.is_settled) == (None, False)
-    assert kinds(channel) == ["FEED_SETUP", "FEED_SUBSCRIPTION"]
-    channel.opened()
-    assert (kinds(channel), channel.is_settled) == ([], True)

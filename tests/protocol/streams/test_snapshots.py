@@ -50,27 +50,15 @@ def test_rows_are_delivered_together(rows: list[tuple[int, int]], delivered: lis
     assert summary(assembler.add([candle(*row) for row in rows])) == delivered
 
 
-def test_rows_are_ordered_by_index_and_dropped_ones_forgotten() -> None:
-    rows = [candle(2, BEGIN), candle(1), candle(0, END)]
-    assert summary(SnapshotAssembler(models.Candle).add(rows)) == [([0, 1, 2], False)]
+def test_rows_are_ordered_by_index_forgotten_when_dropped_and_kept_apart_by_symbol() -> None:
     assembler = SnapshotAssembler(models.Candle)
+    assert summary(assembler.add([candle(2, BEGIN), candle(1), candle(0, END)])) == [([0, 1, 2], False)]
     assembler.add([candle(9, BEGIN)])
     assembler.drop("ACME{=m}")
     assert summary(assembler.add([candle(8, 0)])) == [8]
-
-
-def test_symbols_do_not_wait_for_one_another() -> None:
-    assembler = SnapshotAssembler(models.Candle)
     assert summary(assembler.add([candle(9, BEGIN), candle(1, 0, "B{=m}")])) == [1]
     [snapshot] = assembler.add([candle(8, END)])
     assert (snapshot.type, snapshot.symbol) == (models.Candle, "ACME{=m}")
-
-
-def test_endless_snapshot_is_delivered_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshots, "MAX_ROWS", 3)
-    assembler = SnapshotAssembler(models.Candle)
-    rows = [candle(9, BEGIN | PENDING), *(candle(index, PENDING) for index in (8, 7, 6))]
-    assert summary(assembler.add(rows)) == [([7, 8, 9], True)]
 
 
 def test_rows_of_all_symbols_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,13 +78,18 @@ def test_rows_of_all_symbols_are_bounded_together(monkeypatch: pytest.MonkeyPatc
     assert held.count == 0
 
 
-def test_unsorted_rows_are_bounded_lower(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_snapshot_is_delivered_in_part_and_unsorted_rows_are_bounded_lower(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(snapshots, "MAX_ROWS", 3)
+    rows = [candle(9, BEGIN | PENDING), *(candle(index, PENDING) for index in (8, 7, 6))]
+    assert summary(SnapshotAssembler(models.Candle).add(rows)) == [([7, 8, 9], True)]
+    monkeypatch.undo()
     monkeypatch.setattr(snapshots, "MAX_UNSORTED", 3)
     falling, rising = SnapshotAssembler(models.Candle), SnapshotAssembler(models.Candle)
     assert falling.add([candle(9 - number, 0 if number else BEGIN) for number in range(5)]) == []
-    assert summary(rising.add([candle(number, 0 if number else BEGIN) for number in range(5)])) == [
-        ([0, 1, 2], True), 3, 4,
-    ]  # fmt: skip
+    found = summary(rising.add([candle(number, 0 if number else BEGIN) for number in range(5)]))
+    assert found == [([0, 1, 2], True), 3, 4]
 
 
 def test_overdue_rows_are_released_by_the_time_of_their_begin() -> None:

@@ -10,11 +10,16 @@ from brokerage_async.protocol.streams.liveliness import Liveliness, Pulse
 from brokerage_async.protocol.streams.timing import LookBudget, Timing
 
 
-def test_times_must_be_positive_numbers() -> None:
-    for field in attrs.fields(Timing):
-        for wrong in (0, "soon"):
-            with pytest.raises(ConfigurationError, match=f"{field.name} must be a number of seconds greater than 0"):
-                Timing(**{field.name: wrong})
+def test_times_must_be_positive_and_rules_of_liveliness_finite_numbers() -> None:
+    bounds = {Timing: (0, "soon"), Liveliness: (-1, float("nan"), "soon", None)}
+    for rules, wrong in bounds.items():
+        ending = " must be a number of seconds greater than 0" if rules is Timing else ""
+        for field in attrs.fields(rules):
+            for value in wrong:
+                with pytest.raises(ConfigurationError, match=f"{field.name}{ending}"):
+                    rules(**{field.name: value})
+    with pytest.raises(ConfigurationError, match="ratio"):
+        Liveliness(ratio=1001)
 
 
 def test_events_of_one_burst_cause_one_poll() -> None:
@@ -57,15 +62,6 @@ def test_no_event_is_forgotten_and_the_rate_is_bounded(pauses: list[float]) -> N
 
 
 RULES = Liveliness()
-
-
-def test_rules_of_liveliness_must_be_finite_numbers() -> None:
-    for field in attrs.fields(Liveliness):
-        for wrong in (-1, float("nan"), "soon", None):
-            with pytest.raises(ConfigurationError, match=field.name):
-                Liveliness(**{field.name: wrong})
-    with pytest.raises(ConfigurationError, match="ratio"):
-        Liveliness(ratio=1001)
 
 
 def beating(pause: float, seconds: float, key: str = "A") -> Pulse[str]:

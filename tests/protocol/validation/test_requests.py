@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.errors import ConfigurationError, InvalidRequestError
-from brokerage_async.operation import BodyField, Effect, Operation, Parameter, RequestModel, Rule, Shape
+from brokerage_async.operation import BodyField, Effect, RequestModel, Rule, Shape
 from brokerage_async.protocol.validation import requests as validation
 from brokerage_async.protocol.validation.requests import check, problems_of
-from tests.protocol.values import ANYTHING
+from tests.protocol.values import ANYTHING, operation, parameter, problems_in, raised
 from tests.tables import for_each
 
 
@@ -100,16 +100,9 @@ def models_made_by_hand() -> Iterator[Any]:
     validation._described.cache_clear()
 
 
-def parameter(wire: Any, kind: str = "string", location: str = "query", **more: Any) -> Any:
-    return Parameter(name=wire.strip("[]").replace("-", "_"), wire=wire, location=location, kind=kind, **more)
-
-
-SESSIONS = Operation(
-    name="time.sessions",
-    method="GET",
-    path="/time/{venue}/sessions",
-    effect=Effect.READ,
-    shape=Shape.MANY,
+SESSIONS = operation(
+    "time.sessions",
+    "/time/{venue}/sessions",
     parameters=(
         parameter("venue", location="path", required=True),
         parameter("to-date", "date", required=True),
@@ -128,29 +121,12 @@ SESSIONS = Operation(
         Rule(exclusive=("type", "types[]"), message="give type or types[], not both"),
     ),
 )
-PLACE = Operation(
-    name="orders.place",
-    method="POST",
-    path="/orders",
-    effect=Effect.MUTATE,
-    shape=Shape.ONE,
-    body=Ticket,
-    body_required=True,
-)
-TO_DATE = dt.date(2026, 6, 30)
-
-
-def problems(*call: Any, **options: Any) -> list[tuple[str, str | None]]:
-    """Return the code and the place of each problem of a call."""
-    try:
-        check(*call, **options)
-    except InvalidRequestError as error:
-        return [(problem.code, problem.domain) for problem in error.errors]
-    return []
+PLACE = operation("orders.place", "/orders", Shape.ONE, "POST", effect=Effect.MUTATE, body=Ticket, body_required=True)
+TO_DATE, NAIVE = dt.date(2026, 6, 30), dt.datetime(2026, 1, 1)  # noqa: DTZ001
 
 
 def query_problems(query: Any, **options: Any) -> Any:
-    return problems(SESSIONS, {"venue": "X"}, {"to-date": TO_DATE} | query, None, **options)
+    return problems_in(check, SESSIONS, {"venue": "X"}, {"to-date": TO_DATE} | query, None, **options)
 
 
 def body_problems(**fields: Any) -> Any:
@@ -160,19 +136,13 @@ def body_problems(**fields: Any) -> Any:
 class TestParameters:
     def test_item_of_a_joined_array_has_no_comma(self) -> None:
         joined = attrs.evolve(SESSIONS, parameters=(parameter("symbols", array=True, joined=True),))
-        assert problems(joined, None, {"symbols": ["A,B", "C"]}, None) == [("value_not_allowed", "symbols[0]")]
-        assert problems(joined, None, {"symbols": ["A", "B"]}, None) == []
+        for first, found in (("A,B", [("value_not_allowed", "symbols[0]")]), ("A", [])):
+            assert problems_in(check, joined, None, {"symbols": [first, "B"]}, None) == found
 
     def test_a_sound_call_passes(self) -> None:
-        sound = {
-            "from-date": dt.date(2025, 9, 30),
-            "collections[]": ["Equity", Venue.CME],
-            "per-page": 250,
-            "active": True,
-            "start-at": dt.datetime(2026, 1, 1, tzinfo=dt.UTC),
-            "types[]": {"Trade"},
-            "account": 17,
-        }
+        sound: dict[str, Any] = {"from-date": dt.date(2025, 9, 30), "collections[]": ["Equity", Venue.CME]}
+        sound |= {"per-page": 250, "active": True, "start-at": dt.datetime(2026, 1, 1, tzinfo=dt.UTC)}
+        sound |= {"types[]": {"Trade"}, "account": 17}
         assert query_problems(sound) == []
         assert query_problems(dict.fromkeys(sound)) == []
 
@@ -182,7 +152,7 @@ class TestParameters:
             ("from-date", "2026-01-01", "wrong_type"),
             ("per-page", True, "wrong_type"),
             ("active", 1, "wrong_type"),
-            ("start-at", dt.datetime(2026, 1, 1), "naive_date_time"),  # noqa: DTZ001
+            ("start-at", NAIVE, "naive_date_time"),
             ("type", "\ud800", "not_text"),
             ("account", 10**5000, "out_of_range"),  # an integer too long to be written
             *(("types[]", value, "wrong_type") for value in ("Trade", b"Trade", {"Trade": 1}, iter(["Trade"]))),
@@ -208,23 +178,22 @@ class TestParameters:
         assert found[-1] == ("more_problems", None)
 
     @for_each(
-        "operation, query, domains",
+        "name, sound, unsound",
         [
-            ("orders.search", {"per-page": 0, "page-offset": -1}, ["page-offset", "per-page"]),
-            ("orders.list", {"per-page": 201}, ["per-page"]),
-            ("orders.list", {"per-page": 200, "page-offset": 0}, []),
-            ("transactions.list", {"per-page": 2001}, ["per-page"]),
-            ("transactions.list", {"per-page": 2000}, []),
-            ("instruments.equities", {"per-page": -1}, ["per-page"]),
-            ("instruments.equities", {"per-page": 1000}, []),
-            ("instruments.future_options", {"per-page": 100_000}, []),
+            ("orders.search", [], [{"page-offset": -1, "per-page": 0}]),
+            ("orders.list", [{"per-page": 200, "page-offset": 0}], [{"per-page": 201}]),
+            ("transactions.list", [{"per-page": 2000}], [{"per-page": 2001}]),
+            ("instruments.equities", [{"per-page": 1000}], [{"per-page": -1}]),
+            ("instruments.future_options", [{"per-page": 100_000}], []),
         ],
     )
-    def test_pages_keep_to_the_bounds_of_the_schema(self, operation: str, query: Any, domains: Any) -> None:
-        described = OPERATIONS[operation]
+    def test_pages_keep_to_the_bounds_of_the_schema(self, name: str, sound: Any, unsound: Any) -> None:
+        described = OPERATIONS[name]
         path = {each.wire: "1" for each in described.parameters if each.location == "path"}
         needed = {each.wire: ["1"] for each in described.parameters if each.location == "query" and each.required}
-        assert problems(described, path, needed | query, None) == [("out_of_range", domain) for domain in domains]
+        for query in sound + unsound:
+            found = [("out_of_range", wire) for wire in query] if query in unsound else []
+            assert problems_in(check, described, path, needed | query, None) == found, query
 
     def test_rules_are_applied(self) -> None:
         too_long = {"from-date": dt.date(2025, 9, 29), "type": "Trade", "types[]": ["Trade"]}
@@ -238,28 +207,22 @@ class TestParameters:
             __hash__ = None
 
         path, query = {"venue": "X"}, {"to-date": TO_DATE}
-        assert problems(SESSIONS, {"venue": Several()}, query, None) == [("wrong_type", "venue")]
-        assert problems(SESSIONS, path, {"to-date": Several()}, None) == [("wrong_type", "to-date")]
-        assert problems(SESSIONS, path, query, Several()) == [("forbidden", None)]
+        assert problems_in(check, SESSIONS, {"venue": Several()}, query, None) == [("wrong_type", "venue")]
+        assert problems_in(check, SESSIONS, path, {"to-date": Several()}, None) == [("wrong_type", "to-date")]
+        assert problems_in(check, SESSIONS, path, query, Several()) == [("forbidden", None)]
         assert problems_of(Several())
 
     def test_an_unknown_parameter_is_named_however_many_there_are(self) -> None:
         optional = tuple(attrs.evolve(each, required=False) for each in SESSIONS.parameters if each.location != "path")
         for count in range(len(optional) + 1):
-            operation = attrs.evolve(SESSIONS, parameters=optional[:count])
-            assert problems(operation, {}, {"nonsense": 1}, None) == [("unknown_parameter", "nonsense")]
+            called = attrs.evolve(SESSIONS, parameters=optional[:count])
+            assert problems_in(check, called, {}, {"nonsense": 1}, None) == [("unknown_parameter", "nonsense")]
 
     def test_everything_is_reported_at_once(self) -> None:
-        with pytest.raises(InvalidRequestError) as caught:
-            check(SESSIONS, {"venue": 3}, {"per-page": "x", "zz": None}, b"{}")
-        error = caught.value
-        assert [(problem.code, problem.domain) for problem in error.errors] == [
-            ("wrong_type", "venue"),
-            ("required", "to-date"),
-            ("wrong_type", "per-page"),
-            ("unknown_parameter", "zz"),
-            ("forbidden", None),
-        ]
+        error = raised(InvalidRequestError, check, SESSIONS, {"venue": 3}, {"per-page": "x", "zz": None}, b"{}")
+        codes = ["wrong_type", "required", "wrong_type", "unknown_parameter", "forbidden"]
+        assert [problem.code for problem in error.errors] == codes
+        assert [problem.domain for problem in error.errors] == ["venue", "to-date", "per-page", "zz", None]
         assert (error.operation, error.method, error.path) == ("time.sessions", "GET", "/time/{venue}/sessions")
         assert "to-date: is required" in str(error)
 
@@ -281,36 +244,28 @@ def test_items_that_were_not_looked_at_are_named_by_their_array(monkeypatch: pyt
     monkeypatch.setitem(MODELS, Bundle, RequestModel(fields=(legs, price), rules=(rule,)))
     monkeypatch.setitem(MODELS, Basket, RequestModel(fields=(bundles,)))
     found = problems_of(Basket(bundles=(Bundle(legs=(Leg(symbol="A"),) * validation.MAX_PROBLEMS), 7)))
-    assert [(problem.code, problem.domain) for problem in found] == [
-        ("required", "bundles[0].price"),
-        ("more_problems", "bundles"),
+    places = [(problem.code, problem.domain) for problem in found]
+    assert places == [("required", "bundles[0].price"), ("more_problems", "bundles")]
+
+
+def test_an_unknown_value_passes_with_one_warning_and_strict_refuses_it(caplog: pytest.LogCaptureFixture) -> None:
+    class Other(enum.StrEnum):
+        CME = "CME"
+
+    validation._warn_unknown.cache_clear()
+    values = [Other.CME, "CME", "Moon"]
+    assert query_problems({"collections[]": values}, strict=True) == [("unknown_value", "collections[2]")]
+    assert caplog.records == []
+    for _ in range(2):
+        assert query_problems({"collections[]": ["Moon"]}) == []
+    assert [record.getMessage() for record in caplog.records] == [
+        "time.sessions: collections[0] has the unknown value 'Moon', sent all the same; known values: Equity, CME"
     ]
-
-
-class TestEnumerations:
-    @pytest.fixture(autouse=True)
-    def forget_warnings(self) -> None:
-        validation._warn_unknown.cache_clear()
-
-    def test_an_unknown_value_passes_with_one_warning(self, caplog: pytest.LogCaptureFixture) -> None:
-        assert query_problems({"collections[]": ["Moon"]}) == []
-        assert query_problems({"collections[]": ["Moon"]}) == []
-        assert [record.getMessage() for record in caplog.records] == [
-            "time.sessions: collections[0] has the unknown value 'Moon', sent all the same; known values: Equity, CME"
-        ]
-        caplog.clear()
-        query_problems({"collections[]": ["x" * 10_000]})
-        assert len(caplog.text) < 300, "a long value is shown short"
-
-    def test_strict_refuses_unknown_values_only(self, caplog: pytest.LogCaptureFixture) -> None:
-        class Other(enum.StrEnum):
-            CME = "CME"
-
-        values = [Other.CME, "CME", "Moon"]
-        assert query_problems({"collections[]": values}, strict=True) == [("unknown_value", "collections[2]")]
-        assert caplog.records == []
-        assert problems_of(Ticket(order_type="Moon")) == ()
-        assert [problem.code for problem in problems_of(Ticket(order_type="Moon"), strict=True)] == ["unknown_value"]
+    caplog.clear()
+    query_problems({"collections[]": ["x" * 10_000]})
+    assert len(caplog.text) < 300, "a long value is shown short"
+    assert problems_of(Ticket(order_type="Moon")) == ()
+    assert [problem.code for problem in problems_of(Ticket(order_type="Moon"), strict=True)] == ["unknown_value"]
 
 
 class TestBodies:
@@ -322,9 +277,9 @@ class TestBodies:
 
     def test_missing_body_is_refused_and_bytes_are_not_checked(self) -> None:
         for missing in (None, b""):
-            with pytest.raises(InvalidRequestError, match=r"a Ticket is required as the body") as caught:
+            with pytest.raises(InvalidRequestError, match=r"a Ticket is required as the body"):
                 check(PLACE, None, None, missing)
-            assert [(problem.code, problem.domain) for problem in caught.value.errors] == [("required", None)]
+            assert problems_in(check, PLACE, None, None, missing) == [("required", None)]
         check(attrs.evolve(PLACE, body_required=False), None, None, None)
         check(PLACE, None, None, b"anything")
 
@@ -377,7 +332,7 @@ class TestBodies:
     def test_nested_fields_are_named_by_their_path(self) -> None:
         sound = Leg(symbol="AAPL", quantity=Decimal(1))
         legs = (sound, Leg(symbol="AAPL", quantity=None), Leg(symbol=None, quantity=Decimal("NaN")), "MSFT")
-        conditions = Conditions(route_after=dt.datetime(2026, 1, 1))  # noqa: DTZ001
+        conditions = Conditions(route_after=NAIVE)
         assert body_problems(legs=legs, price=None, conditions=conditions) == [
             ("required", "legs[2].symbol"),
             ("not_finite", "legs[2].quantity"),
