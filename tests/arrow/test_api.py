@@ -91,36 +91,30 @@ def test_invalid_argument_is_refused(extra: str, rows: Any, options: Any, messag
         CONVERSIONS[extra](rows, **options)
 
 
-def test_missing_package_names_the_extra(extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = "pyarrow" if extra == "arrow" else extra
+async def test_missing_package_names_the_extra_and_costs_no_request(
+    extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package, pages = "pyarrow" if extra == "arrow" else extra, Pages()
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ConfigurationError, match=rf'{package} is missing: pip install "brokerage-async\[{extra}\]"'):
+    message = rf'{package} is missing: pip install "brokerage-async\[{extra}\]"'
+    with pytest.raises(ConfigurationError, match=message):
         CONVERSIONS[extra]([models.Dividend()])
-    with pytest.raises(ConfigurationError, match=extra):
+    with pytest.raises(ConfigurationError, match=message):
         getattr(BulkResult(found={}, model=models.Dividend), f"to_{extra}")()
-
-
-async def test_pager_without_the_package_requests_nothing(extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow" if extra == "arrow" else extra, None)
-    pages = Pages()
-    with pytest.raises(ConfigurationError, match=rf"brokerage-async\[{extra}\]"):
+    with pytest.raises(ConfigurationError, match=message):
         await getattr(pages.pager(), f"to_{extra}")()
     assert pages.asked == 0
 
 
 @for_each("decimals", ["exact", "string", "float"])
-async def test_pager_gives_all_items_or_the_first_ones(extra: str, decimals: Any) -> None:
+async def test_pager_gives_all_items_the_first_ones_or_the_schema_alone(extra: str, decimals: Any) -> None:
     one_and_a_half = {"exact": Decimal("1.5"), "string": "1.50", "float": 1.5}[decimals]
     table = await getattr(Pages().pager(), f"to_{extra}")(decimals=decimals)
     assert values(table, "value") == [one_and_a_half] * 9
     first = await getattr(Pages().pager(), f"to_{extra}")(max_items=5, decimals=decimals)
     assert values(first, "id") == ["0-0", "0-1", "0-2", "0-3", "1-0"]
-
-
-async def test_pager_without_items_has_the_schema(extra: str) -> None:
-    table = await getattr(Pages(pages=0).pager(), f"to_{extra}")()
-    assert len(table) == 0
-    assert columns(table) == columns(CONVERSIONS[extra]([], models.Transaction))
+    none = await getattr(Pages(pages=0).pager(), f"to_{extra}")(decimals=decimals)
+    assert (len(none), columns(none)) == (0, columns(CONVERSIONS[extra]([], models.Transaction)))
 
 
 async def test_arrow_table_of_a_pager_widens_across_pages() -> None:
@@ -134,58 +128,43 @@ async def test_arrow_table_of_a_pager_widens_across_pages() -> None:
     assert table.column("value").to_pylist() == [1, long]
 
 
-def test_bulk_values_stand_beside_their_key(extra: str) -> None:
-    found = {"AAPL": models.Equity(symbol="AAPL"), "brk/b": models.Equity(symbol="BRK/B")}
-    table = getattr(BulkResult(found=found, model=models.Equity), f"to_{extra}")()
+def test_bulk_result_gives_a_row_per_value_or_item_beside_its_key_and_keeps_the_columns_without_any(extra: str) -> None:
+    def table_of(found: dict[str, Any], model: Any = None, **options: Any) -> Any:
+        return getattr(BulkResult(found=found, model=model), f"to_{extra}")(**options)
+
+    table = table_of({"AAPL": models.Equity(symbol="AAPL"), "brk/b": models.Equity(symbol="BRK/B")}, models.Equity)
     assert columns(table)[0] == "key"
     assert (values(table, "key"), values(table, "symbol")) == (["AAPL", "brk/b"], ["AAPL", "BRK/B"])
-
-
-def test_bulk_lists_give_a_row_per_item(extra: str) -> None:
-    found = {
-        "A": [models.Dividend(amount=Decimal(1)), models.Dividend(amount=Decimal(2))],
-        "B": [],
-        "C": [models.Dividend()],
-    }
-    table = getattr(BulkResult(found=found, model=models.Dividend), f"to_{extra}")(decimals="string")
+    lists = {"A": [models.Dividend(amount=Decimal(n)) for n in (1, 2)], "B": [], "C": [models.Dividend()]}
+    table = table_of(lists, models.Dividend, decimals="string")
     assert values(table, "key") == ["A", "A", "C"]
     assert [value if isinstance(value, str) else None for value in values(table, "amount")] == ["1", "2", None]
-
-
-def test_bulk_result_without_values_keeps_the_columns(extra: str) -> None:
-    table = getattr(BulkResult(found={}, model=models.Dividend), f"to_{extra}")()
-    assert columns(table) == ["key", "occurred_date", "amount", "extra"]
+    assert columns(table_of({}, models.Dividend)) == ["key", "occurred_date", "amount", "extra"]
     with pytest.raises(ConfigurationError, match="model must be given"):
-        getattr(BulkResult(found={}), f"to_{extra}")()
-    assert len(getattr(BulkResult(found={"A": models.Dividend()}), f"to_{extra}")()) == 1
+        table_of({})
+    assert len(table_of({"A": models.Dividend()})) == 1
 
 
 # Every value unchanged, every digit kept.
 
 MOMENT = dt.datetime(2026, 3, 4, 9, 30, 0, 123456, tzinfo=dt.timezone(-dt.timedelta(hours=5)))
-EVERY_MODEL = [
+RESPONSES = [
     model
     for model in vars(models).values()
     if isinstance(model, type) and attrs.has(model) and model is not models.Page and attrs.fields_dict(model)
+    if all(field.default is not attrs.NOTHING for field in attrs.fields(model))
 ]
+"""Every model without required fields."""
 
 
-def responses() -> list[type[Any]]:
-    """Every model without required fields."""
-    return [model for model in EVERY_MODEL if all(field.default is not attrs.NOTHING for field in attrs.fields(model))]
-
-
-@for_each("model", responses())
+@for_each("model", RESPONSES)
 @for_each("decimals", ["exact", "string", "float"])
 def test_every_model_has_the_columns_of_its_fields(model: type[Any], decimals: Any) -> None:
     table = to_arrow([model()], decimals=decimals)
+    assert len(RESPONSES) > 30
     assert table.schema == schema_of(model, decimals=decimals) == to_arrow([], model, decimals=decimals).schema
     assert table.column_names == [field.name for field in attrs.fields(model)]
     assert {name for name, (value,) in table.to_pydict().items() if value not in (None, "")} <= {"legs", "orders"}
-
-
-def test_models_are_many() -> None:
-    assert len(responses()) > 30
 
 
 def test_values_are_unchanged() -> None:
