@@ -1,20 +1,18 @@
-"""A real PostgreSQL server for the tests, links to it that fail, and programs on a durable journal.
+"""A real PostgreSQL server for the tests, and programs on a durable journal.
 
 The server is Debian's package in a temporary directory, with a socket and no port.
 """
 
-import asyncio
 import os
 import pwd
-import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -112,10 +110,6 @@ class PostgresServer:
     def dsn(self) -> str:
         return f"host={self._folder} user=journal dbname=postgres"
 
-    @property
-    def socket(self) -> Path:
-        return self._folder / ".s.PGSQL.5432"
-
     def start(self) -> None:
         """Start it and wait until it accepts connections."""
         options = ("-k", self._folder, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=40")
@@ -182,74 +176,3 @@ def mortal_server() -> Iterator[PostgresServer]:
 def postgres_server() -> Iterator[str]:
     with mortal_server() as server:
         yield server.dsn
-
-
-class Link:
-    """Link to the server that is slow, falls silent, or loses an answer together with its connection.
-
-    Its ``str`` is the connection string to use in place of the server's.
-    """
-
-    def __init__(self, dsn: str, folder: Path, delay: float) -> None:
-        where = re.search(r"host=(\S+)", dsn)
-        self._server = f"{where[1]}/.s.PGSQL.5432"
-        self._dsn = dsn.replace(where[0], f"host={folder}")
-        self._delay = delay
-        self._losing = False
-        self._tasks = list[asyncio.Task[None]]()
-        self._writers = list[asyncio.StreamWriter]()
-        self.silent = False
-        self.lost = 0
-
-    def __str__(self) -> str:
-        return self._dsn
-
-    def lose_answer(self) -> None:
-        """Pass on the next statement, and break its connection in place of the answer."""
-        self._losing = True
-
-    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        answers, requests = await asyncio.open_unix_connection(self._server)
-        self._writers += (writer, requests)
-        for source, sink, other in ((reader, requests, writer), (answers, writer, requests)):
-            self._tasks.append(asyncio.create_task(self._pump(source, sink, other, is_answer=source is answers)))
-
-    async def _pump(
-        self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, other: asyncio.StreamWriter, *, is_answer: bool
-    ) -> None:
-        with suppress(ConnectionError):
-            while data := await source.read(65536):
-                if self.silent:
-                    continue
-                if is_answer and self._losing:
-                    self._losing, self.lost = False, self.lost + 1
-                    other.close()
-                    break
-                if self._delay:  # data under way does not delay the data behind it
-                    asyncio.get_running_loop().call_later(self._delay, sink.write, data)
-                else:
-                    sink.write(data)
-        await asyncio.sleep(self._delay)
-        if not self.silent:
-            sink.close()
-
-    async def aclose(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        for writer in self._writers:
-            writer.close()
-        await asyncio.gather(*(writer.wait_closed() for writer in self._writers), return_exceptions=True)
-
-
-@asynccontextmanager
-async def link_to(dsn: str, *, delay: float = 0.0) -> AsyncIterator[Link]:
-    """Open a link to the server at ``dsn`` with a ``delay`` each way."""
-    with tempfile.TemporaryDirectory(prefix="link-") as folder:
-        link = Link(dsn, Path(folder), delay)
-        listening = await asyncio.start_unix_server(link.accept, f"{folder}/.s.PGSQL.5432")
-        try:
-            yield link
-        finally:
-            listening.close()
-            await link.aclose()

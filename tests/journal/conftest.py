@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from brokerage_async.journal import Journal, MemoryJournal, PostgresJournal, SqliteJournal
+from brokerage_async.journal import Journal, MemoryJournal
 from tests import journal_servers
 from tests.journal_servers import Durable
 
@@ -28,20 +28,15 @@ def table() -> str:
     return f"j_{uuid.uuid4().hex[:8]}"
 
 
-@pytest.fixture(params=["sqlite", POSTGRES])
-def durable(request: pytest.FixtureRequest, tmp_path: Path, table: str) -> Durable:
+def durable_of(request: pytest.FixtureRequest, tmp_path: Path, table: str) -> Durable:
     where = tmp_path / "orders.journal" if request.param == "sqlite" else request.getfixturevalue("server")
     return Durable(request.param, str(where), table)
 
 
+durable = pytest.fixture(params=["sqlite", POSTGRES])(durable_of)
+
+
 @pytest.fixture(params=["memory", "sqlite", POSTGRES])
 async def journal(request: pytest.FixtureRequest, tmp_path: Path, table: str) -> AsyncIterator[Journal]:
-    made: MemoryJournal | SqliteJournal | PostgresJournal
-    if request.param == "memory":
-        made = MemoryJournal()
-    elif request.param == "sqlite":
-        made = SqliteJournal(tmp_path / "orders.journal")
-    else:
-        made = PostgresJournal(request.getfixturevalue("server"), table=table)
-    async with made:
+    async with MemoryJournal() if request.param == "memory" else durable_of(request, tmp_path, table).open() as made:
         yield made

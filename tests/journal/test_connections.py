@@ -10,7 +10,7 @@ import pytest
 
 from brokerage_async.journal import EntryKey, EntryState, JournalError, PostgresJournal, renew_claims
 from brokerage_async.journal.sql import Steps
-from tests.journal_servers import link_to
+from tests.lossy_proxy import LossyProxy
 
 pytestmark = pytest.mark.postgres
 
@@ -65,7 +65,7 @@ async def test_renewals_do_not_wait_for_other_statements(server: str, table: str
 async def test_no_live_claim_expires_while_200_orders_are_placed_over_a_slow_link(server: str, table: str) -> None:
     """A rival that claims every entry all the time gets none."""
     lease, orders = 1.0, 200
-    async with link_to(server, delay=ROUND_TRIP / 2) as slow, PostgresJournal(str(slow), table=table) as journal:
+    async with LossyProxy(server, delay=ROUND_TRIP / 2) as slow, PostgresJournal(slow.dsn, table=table) as journal:
         held = dict[EntryKey, str]()
 
         async def place(number: int) -> None:
@@ -101,12 +101,12 @@ async def test_no_live_claim_expires_while_200_orders_are_placed_over_a_slow_lin
 
 @pytest.mark.parametrize("method", ["open", "claim", "close"])
 async def test_a_lost_acknowledgement_is_repeated_and_recognised(server: str, table: str, method: str) -> None:
-    async with link_to(server) as link, PostgresJournal(str(link), table=table) as journal:
+    async with LossyProxy(server) as link, PostgresJournal(link.dsn, table=table) as journal:
         if method != "open":
             is_dead = method == "claim"
             await journal.open(key(1), b"", owner="dead" if is_dead else "a", lease=0 if is_dead else 30)
         await journal.now()
-        link.lose_answer()
+        link.drop_next()
         if method == "open":
             entry, fresh = await journal.open(key(1), b"", owner="a", lease=30)
             assert (fresh, entry.attempts) == (True, 1)
@@ -114,7 +114,7 @@ async def test_a_lost_acknowledgement_is_repeated_and_recognised(server: str, ta
             assert (await journal.claim(key(1), owner="a", lease=30)).owner == "a"
         else:
             assert await journal.close(key(1), owner="a", state=EntryState.PLACED, order_id="7")
-        assert link.lost == 1
+        assert link.dropped == 1
 
 
 async def test_a_server_that_does_not_answer_is_given_up_and_ends_the_statement_too(server: str, table: str) -> None:
@@ -134,8 +134,8 @@ async def test_a_server_that_does_not_answer_is_given_up_and_ends_the_statement_
 async def test_a_worker_whose_machine_is_gone_holds_up_guarded_orders_for_its_timeout(server: str, table: str) -> None:
     """Its connection looks alive to the server, in the middle of the transaction that locks the halts."""
     async with (
-        link_to(server) as link,
-        PostgresJournal(str(link), table=table, timeout=0.5) as gone,
+        LossyProxy(server) as link,
+        PostgresJournal(link.dsn, table=table, timeout=0.5) as gone,
         PostgresJournal(server, table=table) as journal,
     ):
         await journal.now()
@@ -153,7 +153,7 @@ async def test_a_worker_whose_machine_is_gone_holds_up_guarded_orders_for_its_ti
 
 async def test_a_link_that_is_silent_is_given_up_in_time(server: str, table: str) -> None:
     """Not even a request to cancel the statement gets through."""
-    async with link_to(server) as link, PostgresJournal(str(link), table=table, timeout=0.3) as journal:
+    async with LossyProxy(server) as link, PostgresJournal(link.dsn, table=table, timeout=0.3) as journal:
         await journal.now()
         link.silent = True
         for _ in range(2):  # over the connection that was open, and over a new one

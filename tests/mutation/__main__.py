@@ -12,8 +12,7 @@ from pathlib import Path
 
 from .mutants import Mutant, SourceFile
 from .page import MIN_SHARE, PAGE, is_caught, load, page, reasons, share, verdict
-from .reach import MAX_SECONDS, Reach
-from .session import SURVIVED, record, try_in_turn
+from .session import MAX_SECONDS, SURVIVED, Reach, record, try_in_turn
 
 ROOMS = ("auth", "journal", "order_entry", "protocol")
 FOLDERS = [f"brokerage_async/{room}" for room in ROOMS]

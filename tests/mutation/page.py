@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from .fork import TIMEOUT
 from .mutants import Key, Mutant
+from .session import TIMEOUT
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "reports" / "mutation.md"

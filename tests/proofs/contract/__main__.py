@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 from brokerage_async.simulator import Simulator
-from tests.proofs.contract import generated, requested
+from tests.proofs.contract import requested
 from tests.schema.bundle import OPERATIONS
 from tests.simulator.test_statuses import NOT_REACHED
 
@@ -18,9 +18,9 @@ async def generate(examples: int, seed: int) -> tuple[int, requested.Statuses]:
     sizes = {"equities": 200, "equity_options": 200, "chain_rows": 200, "warrants": 10}
     async with Simulator(environment="production", seed=seed, **sizes) as simulator:
         simulator.clock.speed = 0.2  # tokens are valid for 15 minutes, and a run on a slow machine takes as long
-        token = generated.access_token(simulator)
+        token = requested.access_token(simulator)
         with tempfile.TemporaryDirectory() as folder:
-            code = await generated.run(simulator, token, Path(folder), examples=examples, seed=seed)
+            code = await requested.run_schemathesis(simulator, token, Path(folder), examples=examples, seed=seed)
         met: requested.Statuses = {}
         for record in simulator.ledger.requests:
             if record.operation is not None and record.status is not None:

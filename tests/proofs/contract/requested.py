@@ -1,15 +1,20 @@
 """Requests made on purpose: each operation as the vectors call it, then with everything that may be wrong with it.
 
 The tests of the simulator make the same requests. Here they go over real HTTP, and schemathesis checks the answers.
+Besides, it generates some: examples, boundaries, random ones, and sequences along the links.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
+import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import requests
@@ -19,10 +24,12 @@ from schemathesis.specs.openapi import checks
 from urllib3.util.request import SKIP_HEADER, SKIPPABLE_HEADERS
 
 from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
+from tests.documents import ROOT
 from tests.loops import ThreadLoop
-from tests.proofs.contract.generated import USER_AGENT, document
+from tests.schema.bundle import SOURCE
 from tests.simulator.harness import Harness
 from tests.simulator.test_statuses import Abuse
 from tests.simulator.test_vectors import NOT_AN_EQUITY, staged, translated
@@ -145,3 +152,54 @@ def serving(loop: ThreadLoop, contract: Contract) -> Iterator[Callable[..., Serv
     finally:
         for harness in made:
             harness.stop()
+
+
+USER_AGENT = "contract-tests/1.0"
+
+
+def document(simulator: Simulator) -> dict[str, Any]:
+    """Return the bundled schema with the address of a simulator, and with its names for the invented examples."""
+    source = SOURCE
+    names = {
+        "5WT00001": simulator.account_numbers[0],
+        "invented-refresh": simulator.refresh_token,
+        "invented-secret": simulator.client_secret,
+    }
+    for theirs, ours in names.items():
+        source = source.replace(f'"{theirs}"', f'"{ours}"')
+    schema: dict[str, Any] = json.loads(source)
+    paths: dict[str, dict[str, Any]] = {}
+    for path, item in schema["paths"].items():
+        for method, operation in item.items():
+            host = operation.pop("x-host", None)
+            operation.pop("servers", None)
+            paths.setdefault(path if host is None else f"/{host}{path}", {})[method] = operation
+    return {**schema, "servers": [{"url": simulator.base_url}], "paths": paths}
+
+
+def access_token(simulator: Simulator) -> str:
+    body = {
+        "grant_type": "refresh_token",
+        "refresh_token": simulator.refresh_token,
+        "client_secret": simulator.client_secret,
+    }
+    headers = {"User-Agent": USER_AGENT, "Content-Type": "application/json"}
+    request = Request(method="POST", url="/oauth/token", headers=headers, body=json.dumps(body).encode())
+    response = simulator.brokerage.handle(request, simulator.clock.now())
+    token: str = json.loads(response.body)["access_token"]
+    return token
+
+
+async def run_schemathesis(simulator: Simulator, token: str, folder: Path, *, examples: int, seed: int) -> int:
+    file = folder / "openapi.json"
+    file.write_text(json.dumps(document(simulator)), "utf-8")
+    process = await asyncio.create_subprocess_exec(
+        str(Path(sys.executable).parent / "schemathesis"),
+        "--config-file", str(Path(__file__).with_name("schemathesis.toml")),
+        "run", str(file), "--url", simulator.base_url, "--no-color",
+        "--header", f"Authorization: Bearer {token}", "--header", f"User-Agent: {USER_AGENT}",
+        "--seed", str(seed), "--max-examples", str(examples),
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "SCHEMATHESIS_HOOKS": "tests.proofs.contract.checks"},
+    )  # fmt: skip
+    return await process.wait()

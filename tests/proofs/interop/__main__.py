@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 
 from . import javascript, python_sdk
-from .page import page
-from .results import ClientRun, failures
+from .results import ClientRun, failures, page
 
 ENVIRONMENTS = ("production", "sandbox")
 

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from tests.documents import ROOT
-from tests.proofs.interop.page import UNEXPLAINED
-from tests.proofs.interop.results import Outcome
+from tests.proofs.interop.results import UNEXPLAINED, Outcome
 from tests.tables import for_each
 
 from .pages import PAGES, PLACES, SCRIPT, called, theirs

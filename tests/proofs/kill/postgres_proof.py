@@ -17,8 +17,8 @@ import attrs
 
 from brokerage_async.journal import PostgresJournal
 from tests import journal_servers
+from tests.lossy_proxy import LossyProxy, at_random
 from tests.processes import DRIVER, Crowd, crowd, preload
-from tests.proofs.kill.lossy_proxy import LossyProxy, at_random
 from tests.proofs.kill.scripted_brokerage import LEASE, ScriptedBrokerage
 from tests.proofs.kill.sharing_worker import Report, Share, work
 from tests.proofs.kill.verdict import Verdict, judge
@@ -101,7 +101,7 @@ async def prove(
     async with contextlib.AsyncExitStack() as stack:
         server = stack.enter_context(journal_servers.mortal_server())
         treatment = at_random(seed, drop=DROPPED, delay=DELAYED)
-        proxy = await stack.enter_async_context(LossyProxy(server.socket, treatment))
+        proxy = await stack.enter_async_context(LossyProxy(server.dsn, treatment))
         proxy.connecting = lambda: connecting.uniform(0, SLOWLY_CONNECTED)
         brokerage = await stack.enter_async_context(ScriptedBrokerage(seed))
         async with crowd(_Workers) as workers:

@@ -1,4 +1,4 @@
-"""A short run of the proof, and tests of the proxy and the server that it is made of."""
+"""A short run of the proof, and a test of the server that it kills."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,6 @@ import pytest
 
 from brokerage_async.journal import EntryKey, JournalError, PostgresJournal
 from tests import journal_servers
-from tests.proofs.kill.lossy_proxy import LossyProxy
 from tests.proofs.kill.postgres_proof import prove
 
 ABSENT = journal_servers.missing()
@@ -41,21 +40,6 @@ async def test_workers_under_a_guard_that_are_killed_never_pass_its_cap_over_a_d
     assert (tally["server killed"], tally["workers killed"]) == (3, 3)
     assert tally["acknowledgements dropped"] > 0
     assert cap - tally["entries: open"] <= tally["brokerage: orders"] <= cap
-
-
-async def test_a_dropped_acknowledgement_leaves_its_statement_done(server: journal_servers.PostgresServer) -> None:
-    async def drop_writes(message: bytes) -> bool:
-        return b"INSERT" in message
-
-    async with LossyProxy(server.socket) as proxy:
-        async with PostgresJournal(proxy.dsn, table="dropped") as journal:
-            await journal.now()
-            proxy.treatment = drop_writes
-            entry, fresh = await journal.open(KEY, b"{}", owner="a", lease=5)
-        assert proxy.dropped == 1
-    assert fresh
-    async with PostgresJournal(server.dsn, table="dropped") as journal:
-        assert await journal.find(KEY) == entry
 
 
 async def test_what_was_written_survives_the_death_of_the_server(server: journal_servers.PostgresServer) -> None:

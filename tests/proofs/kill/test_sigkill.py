@@ -11,7 +11,6 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import attrs
 import pytest
@@ -20,6 +19,7 @@ from brokerage_async import tickets
 from brokerage_async.journal import EntryKey, EntryState
 from brokerage_async.simulator import Simulator
 from tests import journal_servers
+from tests.journal_servers import Durable
 from tests.processes import DRIVER, Service, crowd, preload
 from tests.proofs.kill import worker
 from tests.proofs.kill.scripted_brokerage import BookedOrder
@@ -37,9 +37,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 @contextlib.asynccontextmanager
-async def service(journal: str, where: str) -> AsyncIterator[tuple[Simulator, Job]]:
+async def service(journal: Durable) -> AsyncIterator[tuple[Simulator, Job]]:
     async with Simulator(latency=0.01, **SMALL) as sim:
-        yield sim, Job(service=Service.of(sim), journal=journal, where=where)
+        yield sim, Job(service=Service.of(sim), journal=journal)
 
 
 async def place_and_die(job: Job, delay: float) -> None:
@@ -69,16 +69,16 @@ async def check_books(sim: Simulator, job: Job) -> int:
     for each in sim.ledger.orders(account_number=job.service.account):
         name = job.service.account, each.external_identifier or ""
         books[name].append(BookedOrder(each.order_id, *name, sender="a worker", arrived=0.0, fields={}))
-    async with worker.make_journal(job) as journal:
+    async with job.journal.open() as journal:
         entries = await journal.entries("sandbox")
     assert judge(books, entries, reports=()).violations == []
     assert [entry for entry in entries if entry.state is EntryState.OPEN] == []
     return len(entries)
 
 
-async def play(runs: int, seed: int, journal: str, where: str) -> Counter[str]:
+async def play(runs: int, seed: int, journal: Durable) -> Counter[str]:
     chance, tally = random.Random(seed), Counter[str]()
-    async with service(journal, where) as (sim, plain):
+    async with service(journal) as (sim, plain):
         for run in range(runs):
             point = chance.choice([*POINTS, ""])
             job = attrs.evolve(plain, name=f"run-{run}", point=point, at_order=chance.randrange(4))
@@ -95,42 +95,39 @@ async def play(runs: int, seed: int, journal: str, where: str) -> Counter[str]:
 
 
 @contextlib.contextmanager
-def place_for(journal: str) -> Iterator[str]:
-    """Where a fresh journal of this kind is."""
-    with contextlib.ExitStack() as stack:
-        if journal == "postgres":
-            yield stack.enter_context(journal_servers.postgres_server())
-        else:
-            yield str(Path(stack.enter_context(tempfile.TemporaryDirectory())) / "orders.journal")
+def fresh(kind: str) -> Iterator[Durable]:
+    """A fresh journal of this kind."""
+    place = journal_servers.postgres_server() if kind == "postgres" else tempfile.TemporaryDirectory()
+    with place as where:
+        yield Durable(kind, where if kind == "postgres" else f"{where}/orders.journal", "orders")
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def kind(request: pytest.FixtureRequest) -> str:
+def journal(request: pytest.FixtureRequest) -> Iterator[Durable]:
     if request.param == "postgres" and ABSENT:
         pytest.skip(ABSENT)
-    return str(request.param)
+    with fresh(request.param) as made:
+        yield made
 
 
-async def test_a_process_killed_at_any_point_loses_and_doubles_nothing(kind: str) -> None:
-    with place_for(kind) as where:
-        tally = await play(runs=9, seed=1, journal=kind, where=where)
+async def test_a_process_killed_at_any_point_loses_and_doubles_nothing(journal: Durable) -> None:
+    tally = await play(runs=9, seed=1, journal=journal)
     assert tally["orders"] > 0
 
 
-async def test_two_processes_that_recover_the_same_journal_handle_each_order_once(kind: str) -> None:
-    with place_for(kind) as where:
-        async with service(kind, where) as (sim, job):
-            names = await leave_open(sim, job)
-            answers = await asyncio.gather(*(recover_in_a_process(job) for _ in range(2)))
-            handled = [(name, outcome) for answer in answers for name, outcome, _ in answer]
-            assert sorted(handled) == sorted(names.items())
-            await check_books(sim, job)
+async def test_two_processes_that_recover_the_same_journal_handle_each_order_once(journal: Durable) -> None:
+    async with service(journal) as (sim, job):
+        names = await leave_open(sim, job)
+        answers = await asyncio.gather(*(recover_in_a_process(job) for _ in range(2)))
+        handled = [(name, outcome) for answer in answers for name, outcome, _ in answer]
+        assert sorted(handled) == sorted(names.items())
+        await check_books(sim, job)
 
 
 async def leave_open(sim: Simulator, job: Job) -> dict[str, str]:
     """Orders of a process that died: half of them reached the brokerage."""
     names = {}
-    async with job.service.client() as client, worker.make_journal(job) as journal:
+    async with job.service.client() as client, job.journal.open() as journal:
         for number in range(10):
             name, arrives = f"left-{number}", number % 2 == 0
             names[name] = "placed" if arrives else "unknown"
@@ -144,9 +141,9 @@ async def leave_open(sim: Simulator, job: Job) -> dict[str, str]:
 
 
 def main(runs: int, kind: str) -> None:
-    with place_for(kind) as where:
+    with fresh(kind) as journal:
         held = f"{runs} runs on {kind}: 0 doubled, 0 lost, 0 misreported"
-        play_drawn(lambda seed: play(runs, seed, kind, where), held)
+        play_drawn(lambda seed: play(runs, seed, journal), held)
 
 
 if __name__ == "__main__":

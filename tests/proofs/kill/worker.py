@@ -2,17 +2,16 @@
 
 import itertools
 from multiprocessing.connection import Connection
-from typing import Any
 
 import attrs
 
 from brokerage_async import tickets
 from brokerage_async.errors import BrokerageError
 from brokerage_async.http.transport import AiohttpTransport
-from brokerage_async.journal import PostgresJournal, SqliteJournal
 from brokerage_async.order_entry import OrderEntry, Outcome, ReconcilePolicy
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
+from tests.journal_servers import Durable
 from tests.processes import Service
 from tests.proofs.kill.killer import Killer, points
 
@@ -27,8 +26,7 @@ class Job:
     """Where the service and the journal are, and what to do."""
 
     service: Service
-    journal: str
-    where: str
+    journal: Durable
     name: str = ""
     point: str = ""
     at_order: int = 0
@@ -46,16 +44,12 @@ class DeadlyTransport(AiohttpTransport):
         return await self.killer.watch(ORDER, sending, 0.004)  # the request is on the wire, the answer is not back
 
 
-def make_journal(job: Job) -> Any:
-    return SqliteJournal(job.where) if job.journal == "sqlite" else PostgresJournal(job.where)
-
-
 async def place(channel: Connection, job: Job) -> None:
     """Place orders, one after another, until this process is killed."""
     transport = DeadlyTransport()
     transport.killer = killer = Killer(job.point, job.at_order)
     account = job.service.account
-    async with job.service.client(transport=transport, timeout=5) as client, make_journal(job) as journal:
+    async with job.service.client(transport=transport, timeout=5) as client, job.journal.open() as journal:
         await client.orders.list_live(account).collect()
         opening, closing = journal.open, journal.close
         journal.open = lambda *args, **kwargs: killer.watch(JOURNAL, opening(*args, **kwargs))
@@ -72,7 +66,7 @@ async def place(channel: Connection, job: Job) -> None:
 
 async def recover(channel: Connection, job: Job) -> None:
     """Recover, and report the orders found. Absent ones are abandoned, so that the next run starts afresh."""
-    async with job.service.client(timeout=5) as client, make_journal(job) as journal:
+    async with job.service.client(timeout=5) as client, job.journal.open() as journal:
         entry = OrderEntry(client, journal, reconcile=POLICY, lease=LEASE)
         placements = await entry.recover()
         for placement in placements:

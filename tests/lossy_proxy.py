@@ -1,4 +1,4 @@
-"""A proxy in front of a PostgreSQL server that drops acknowledgements and takes its time.
+"""A proxy in front of a PostgreSQL server that drops acknowledgements, takes its time, or falls silent.
 
 A statement whose acknowledgement is dropped has changed a row on the server. The client finds its connection closed
 instead of the answer. Answers of statements without an effect always arrive.
@@ -10,7 +10,6 @@ import asyncio
 import random
 import re
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 from tests.raw_server import LoopbackServer, Streams
 
@@ -42,20 +41,33 @@ class LossyProxy(LoopbackServer):
     Attributes:
         treatment: applied to every message. None passes them on.
         connecting: seconds that a new connection takes, each time.
+        delay: seconds that data is under way, which does not hold up the data behind it.
+        silent: whether nothing gets through any more, and neither side sees the other hang up.
         dropped: how many acknowledgements were dropped.
     """
 
-    def __init__(self, server: Path, treatment: Treatment | None = None) -> None:
+    def __init__(self, dsn: str, treatment: Treatment | None = None, *, delay: float = 0.0) -> None:
         super().__init__()
-        self._socket = server
+        self._socket = f"{dsn.partition('host=')[2].split()[0]}/.s.PGSQL.5432"
         self.treatment = treatment
         self.connecting: Callable[[], float] = lambda: 0.0
+        self.delay = delay
+        self.silent = False
         self.dropped = 0
 
     @property
     def dsn(self) -> str:
         """The connection string of the way through the proxy."""
         return f"host=127.0.0.1 port={self.port} user=journal dbname=postgres sslmode=disable gssencmode=disable"
+
+    def drop_next(self) -> None:
+        """Drop the acknowledgement of the next message alone."""
+
+        async def once(message: bytes) -> bool:
+            self.treatment = None
+            return True
+
+        self.treatment = once
 
     async def serve(self, client: Streams) -> None:
         """Forward in both directions until one side hangs up or an acknowledgement is dropped."""
@@ -79,24 +91,32 @@ class LossyProxy(LoopbackServer):
                     self.dropped += 1
                     return
                 ready = ready or complete
-                writer.write(answer)
-                await writer.drain()
+                await self._pass_on(writer, answer)
                 answer = b""
 
         async def forward_messages() -> None:
             nonlocal dropping
             while message := await reader.read(65536):
-                if ready and self.treatment is not None:
-                    dropping = await self.treatment(message)
-                server_writer.write(message)
-                await server_writer.drain()
+                dropping = ready and self.treatment is not None and await self.treatment(message)
+                await self._pass_on(server_writer, message)
 
         ways = [asyncio.create_task(forward_answers()), asyncio.create_task(forward_messages())]
         try:
             await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            if self.silent:
+                await asyncio.Event().wait()
         finally:
             for way in ways:
                 way.cancel()
             await asyncio.gather(*ways, return_exceptions=True)
             server_writer.transport.abort()
             writer.transport.abort()
+
+    async def _pass_on(self, writer: asyncio.StreamWriter, data: bytes) -> None:
+        if self.silent:
+            return
+        if self.delay:
+            asyncio.get_running_loop().call_later(self.delay, writer.write, data)
+        else:
+            writer.write(data)
+            await writer.drain()
