@@ -218,4 +218,6 @@ def _json(value: Any, place: str) -> Any:
     _check_scalar(value, place)
     if value is None or isinstance(value, str | bool | int | Decimal):
         return value
+    if not isinstance(value, dt.date):
+        _refuse("wrong_type", f"must be a JSON value, a date or a model, got {type(value).__name__}", place)
     return encode_scalar(place, value)
