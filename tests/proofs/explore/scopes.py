@@ -40,7 +40,7 @@ ADVERSITY = frozenset({"rejected", "406", "misanswered", "listed-late"})
 EVERYTHING = JOURNAL | SUBMITS | PROXIES | LISTS | MACHINES | {"cancel", "slow", "dry-run-503", "half-listed"}
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen
 class Scope:
     """One set of histories.
 
@@ -57,7 +57,7 @@ class Scope:
     name: str
     programs: tuple[Program, ...]
     faults: int = 1
-    kinds: frozenset[str] = EVERYTHING
+    kinds: frozenset[str] = attrs.field(default=EVERYTHING, converter=frozenset)
     foreign: bool = False
     sharing: bool = False
     rings: int = 0
@@ -95,10 +95,10 @@ def program(*steps: Step, **options: bool) -> Program:
 
 
 DIES = program(place(), dies=True, first=True)
-
+MOVER = program(place("X"), place("Y"), first=True)
 UNHEARD = program(place(), unheard=True, first=True)
 HEIR = program(Step("wait", seconds=3.5), place(resubmit=1), first=True)
-ALONE = program(place(resubmit=1), first=True)
+ALONE, BRACKET_ALONE = (program(order(resubmit=1), first=True) for order in (place, place_complex))
 PLACER, RIVAL = program(place(), first=True), program(place(resubmit=1))
 BRACKET, RIVAL_BRACKET = program(place_complex(), first=True), program(place_complex(resubmit=1))
 CLOCKS = frozenset({"suspend", "clock-forward", "clock-back"})
@@ -115,9 +115,9 @@ BRIEF = Times(visibility_delay=0.8, max_interval=0.8, give_up=2.0)
 
 def alone(step: Step, name: str, status: str, *others: Step, **options: bool) -> Scope:
     """Return the scope of one change of an order in this status, and the ``others`` each in its own process."""
-    kinds = frozenset({"vanished", "lost", "html-502", "slow"} if status == "Live" else {"lost"})
+    kinds = {"vanished", "lost", "html-502", "slow"} if status == "Live" else {"lost"}
     programs = program(step, first=True), *map(program, others)
-    return Scope(name=name, programs=programs, kinds=kinds, working=status, times=BRIEF, **options)
+    return Scope(name, programs, kinds=kinds, working=status, times=BRIEF, **options)
 
 
 LIVES = (
@@ -131,59 +131,37 @@ LIVES = (
 """Scopes of one order's life. Neither relabelled legs nor missing identifiers add anything to them."""
 
 PLAIN = (
-    Scope(name="one-place", programs=(ALONE,), faults=2, kinds=EVERYTHING - CLOCKS - {"cancel"}),
-    Scope(
-        name="push",
-        programs=(ALONE,),
-        faults=2,
-        kinds=frozenset({"listed-late", "lost", "vanished", "list-503"}),
-        rings=2,
-    ),
-    Scope(name="push-recover", programs=(DIES, program(RECOVER)), kinds=frozenset({"cancel"}), rings=1),
-    Scope(name="place-place", programs=(PLACER, RIVAL), kinds=FEW),
-    Scope(name="place-recover", programs=(PLACER, program(RECOVER)), kinds=FEW),
-    Scope(name="place-abandon", programs=(PLACER, program(ABANDON)), kinds=FEW),
-    Scope(name="cancel-alone", programs=(ALONE,), faults=2, kinds=JOURNAL | {"cancel", "lost", "vanished"}),
-    Scope(name="cancel-place", programs=(PLACER, RIVAL), faults=2, kinds=frozenset({"cancel", "lost", "ack-lost"})),
-    Scope(name="cancel-recover", programs=(DIES, program(RECOVER)), kinds=frozenset({"cancel"})),
-    Scope(name="fences", programs=(PLACER, RIVAL), faults=2, kinds=JOURNAL | {"turned-away", "not-sent"}),
-    Scope(name="claims", programs=(PLACER, RIVAL), faults=2, kinds=frozenset({"throttled", "outage"})),
-    Scope(name="machines", programs=(PLACER, RIVAL), kinds=MACHINES | {"outage"}),
-    Scope(name="heirs", programs=(UNHEARD, HEIR, RIVAL), kinds=frozenset({"freeze"})),
-    Scope(
-        name="moved",
-        programs=(program(place("X"), place("Y"), first=True), program(place("Y"))),
-        kinds=frozenset({"moved"}),
-        journal="file",
-    ),
-    Scope(name="recover-barred", programs=(DIES, program(RECOVER), program(RECOVER, barred=True)), faults=0),
-    Scope(name="three", programs=(PLACER, RIVAL, program(RECOVER)), kinds=frozenset({"lost", "vanished"})),
-    Scope(name="foreign", programs=(PLACER,), kinds=EVERYTHING - CLOCKS, foreign=True),
-    Scope(
-        name="complex-alone",
-        programs=(program(place_complex(resubmit=1), first=True),),
-        faults=2,
-        kinds=SUBMITS | PROXIES | LISTS | {"half-listed", "kill"},
-    ),
-    Scope(name="complex-pair", programs=(BRACKET, RIVAL_BRACKET), kinds=SUBMITS | {"half-listed", "ack-lost", "kill"}),
-    Scope(name="complex-recover", programs=(BRACKET, program(RECOVER)), kinds=FEW | {"half-listed"}),
-    Scope(
-        name="complex-shared",
-        programs=(program(place_complex(resubmit=1), first=True),),
-        faults=2,
-        kinds=SUBMITS | LISTS | {"half-listed", "lost"},
-        sharing=True,
-    ),
+    Scope("one-place", (ALONE,), faults=2, kinds=EVERYTHING - CLOCKS - {"cancel"}),
+    Scope("push", (ALONE,), faults=2, kinds={"listed-late", "lost", "vanished", "list-503"}, rings=2),
+    Scope("push-recover", (DIES, program(RECOVER)), kinds={"cancel"}, rings=1),
+    Scope("place-place", (PLACER, RIVAL), kinds=FEW),
+    Scope("place-recover", (PLACER, program(RECOVER)), kinds=FEW),
+    Scope("place-abandon", (PLACER, program(ABANDON)), kinds=FEW),
+    Scope("cancel-alone", (ALONE,), faults=2, kinds=JOURNAL | {"cancel", "lost", "vanished"}),
+    Scope("cancel-place", (PLACER, RIVAL), faults=2, kinds={"cancel", "lost", "ack-lost"}),
+    Scope("cancel-recover", (DIES, program(RECOVER)), kinds={"cancel"}),
+    Scope("fences", (PLACER, RIVAL), faults=2, kinds=JOURNAL | {"turned-away", "not-sent"}),
+    Scope("claims", (PLACER, RIVAL), faults=2, kinds={"throttled", "outage"}),
+    Scope("machines", (PLACER, RIVAL), kinds=MACHINES | {"outage"}),
+    Scope("heirs", (UNHEARD, HEIR, RIVAL), kinds={"freeze"}),
+    Scope("moved", (MOVER, program(place("Y"))), kinds={"moved"}, journal="file"),
+    Scope("recover-barred", (DIES, program(RECOVER), program(RECOVER, barred=True)), faults=0),
+    Scope("three", (PLACER, RIVAL, program(RECOVER)), kinds={"lost", "vanished"}),
+    Scope("foreign", (PLACER,), kinds=EVERYTHING - CLOCKS, foreign=True),
+    Scope("complex-alone", (BRACKET_ALONE,), faults=2, kinds=SUBMITS | PROXIES | LISTS | {"half-listed", "kill"}),
+    Scope("complex-pair", (BRACKET, RIVAL_BRACKET), kinds=SUBMITS | {"half-listed", "ack-lost", "kill"}),
+    Scope("complex-recover", (BRACKET, program(RECOVER)), kinds=FEW | {"half-listed"}),
+    Scope("complex-shared", (BRACKET_ALONE,), faults=2, kinds=SUBMITS | LISTS | {"half-listed"}, sharing=True),
     *LIVES,
-    Scope(name="guard", programs=(PLACER, program(place("Y"))), faults=2, kinds=CLAIMS, cap=1),
-    Scope(name="guard-clock", programs=(PLACER, program(place("Y"))), kinds=CLOCKS | {"kill", "lost"}, cap=1),
-    Scope(name="guard-three", programs=(PLACER, program(place("Y")), program(place("Z"))), kinds=LOSSES, cap=2),
-    Scope(name="halt", programs=(ALONE, program(HALT)), faults=2, kinds=CLAIMS),
-    Scope(name="halt-clock", programs=(ALONE, program(HALT)), kinds=CLOCKS | {"freeze", "kill"}),
-    Scope(name="halt-three", programs=(PLACER, program(place("Y")), program(HALT)), kinds=LOSSES),
+    Scope("guard", (PLACER, program(place("Y"))), faults=2, kinds=CLAIMS, cap=1),
+    Scope("guard-clock", (PLACER, program(place("Y"))), kinds=CLOCKS | {"kill", "lost"}, cap=1),
+    Scope("guard-three", (PLACER, program(place("Y")), program(place("Z"))), kinds=LOSSES, cap=2),
+    Scope("halt", (ALONE, program(HALT)), faults=2, kinds=CLAIMS),
+    Scope("halt-clock", (ALONE, program(HALT)), kinds=CLOCKS | {"freeze", "kill"}),
+    Scope("halt-three", (PLACER, program(place("Y")), program(HALT)), kinds=LOSSES),
     alone(REPLACE, "halt-replace", "Routed", HALT),
-    Scope(name="held", programs=(PLACER,), kinds=frozenset({"lost", "slow"}), held=True),
-    Scope(name="opposite", programs=(PLACER, program(RECOVER)), kinds=FEW, opposite=True),
+    Scope("held", (PLACER,), kinds={"lost", "slow"}, held=True),
+    Scope("opposite", (PLACER, program(RECOVER)), kinds=FEW, opposite=True),
 )
 
 
@@ -215,7 +193,7 @@ EXHAUSTED = {
 }
 del EXHAUSTED["heirs-unechoed"]  # heirs wait for each other's leases. Without the echo that is 180,000 histories more
 
-BEYOND = {"held-resubmitted": Scope(name="held-resubmitted", programs=(ALONE,), kinds=frozenset({"slow"}), held=True)}
+BEYOND = {"held-resubmitted": Scope("held-resubmitted", (ALONE,), kinds={"slow"}, held=True)}
 """Scopes beyond the promise: a submit that is held longer than all polls is doubled by ``resubmit``."""
 
 
@@ -240,17 +218,11 @@ def mixed(seed: int) -> Scope:
         programs.append(program(*steps, dies=chance.random() < 0.1, barred=chance.random() < 0.07, first=number == 0))
     foreign = chance.random() < 0.1
     scope = Scope(
-        name=f"mixed-{seed}",
-        programs=tuple(programs),
+        f"mixed-{seed}",
+        tuple(programs),
         faults=chance.choice([1, 2, 3, 4]),
         kinds=EVERYTHING - CLOCKS if foreign else EVERYTHING,
         foreign=foreign,
         journal=chance.choice(["sql", "sql", "memory"]),
     )
     return opposed(scope, echoes=chance.random() < 0.7) if chance.random() < 0.5 else scope
-
-
-def scope_of(name: str) -> Scope:
-    if name.startswith("mixed-"):
-        return mixed(int(name.removeprefix("mixed-")))
-    return (EXHAUSTED | BEYOND)[name]

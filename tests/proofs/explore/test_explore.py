@@ -24,7 +24,6 @@ def test_scope_exhausted_shows_no_violation(name: str) -> None:
 def test_submit_held_longer_than_the_search_is_doubled_by_resubmission() -> None:
     """A client cannot distinguish it from one that was lost: ``resubmit`` says so, and the default is 0."""
     [found] = exhaust(BEYOND["held-resubmitted"], stop=lambda _: True, limit=500).found
-    assert found.kinds >= {"doubled"}
     assert "doubled: 2 orders under ('A1', 'X')" in replay(found.history).violations
 
 
