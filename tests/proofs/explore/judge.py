@@ -119,21 +119,12 @@ def promises(call: Call) -> bool:
     if isinstance(call.error, OrderOutcomeUnknownError):
         # In progress: the outcome is the other worker's to find. Claim lost: the record may have taken effect.
         return call.error.code not in ("in_progress", "claim_lost")
-    if isinstance(call.error, asyncio.CancelledError):
-        return any(WILL_LOOK in note for note in getattr(call.error, "__notes__", ()))
-    return False
+    notes = getattr(call.error, "__notes__", ())
+    return isinstance(call.error, asyncio.CancelledError) and any(WILL_LOOK in note for note in notes)
 
 
 def placements_of(call: Call) -> list[Placement]:
     """Return the placements that a call returned, or that its exception carries."""
-    found: list[Placement] = []
-    if isinstance(call.result, Placement):
-        found.append(call.result)
-    elif isinstance(call.result, list):
-        found.extend(call.result)
-    if call.error is not None:
-        found.extend(getattr(call.error, "placements", ()))
-        placement = getattr(call.error, "placement", None)
-        if placement is not None:
-            found.append(placement)
-    return found
+    found = [*call.result] if isinstance(call.result, list) else [call.result]
+    found += [*getattr(call.error, "placements", ()), getattr(call.error, "placement", None)]
+    return [each for each in found if isinstance(each, Placement)]

@@ -81,7 +81,7 @@ def hunt(name: str) -> Found | None:
     scope = EXHAUSTED[plant.scope]
     needed = attrs.evolve(scope, kinds=plant.kinds or scope.kinds, faults=min(plant.faults, scope.faults))
     with planted(name):
-        found = exhaust(needed, stop=lambda _: True, limit=plant.within).found
+        found = exhaust(needed, stop=True, limit=plant.within).found
     return found[0] if found else None
 
 

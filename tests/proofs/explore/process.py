@@ -87,7 +87,6 @@ class Call:
     step: Step
     began: float
     task: asyncio.Task[Any] | None = None
-    ended: float | None = None
     result: Any = None
     error: BaseException | None = None
     cancelled: bool = False
@@ -254,20 +253,14 @@ class Process:
         self.has_started = True
         world, times, cap, push = self.world, self.world.scope.times, self.world.scope.cap, self.rings_left > 0
         retry = RetryPolicy(jitter=lambda: 0.5, max_attempts=times.attempts, max_retry_after=times.retry_after)
-        options = {
-            "transport": Wire(world, self),
-            "retry": retry,
-            "timeout": times.timeout,
-            "accept_version": "20261012",
-        }
-        client = Client(ENVIRONMENT, CREDENTIALS, **options)
-        over = SimpleNamespace(session=client.session, environment=ENVIRONMENT, stream=Stream(self)) if push else client
+        settings = {"retry": retry, "timeout": times.timeout, "accept_version": "20261012"}
+        client = Client(ENVIRONMENT, CREDENTIALS, transport=Wire(world, self), **settings)
+        over = SimpleNamespace(session=client.session, environment=ENVIRONMENT, stream=self) if push else client
         shared = {name: getattr(times, name) for name in ("visibility_delay", "first", "max_interval", "give_up")}
         policy = ReconcilePolicy(factor=2.0, **shared)
         guard = OrderGuard(max_value_per_day=cap * VALUE) if cap else None
-        self.entry = OrderEntry(
-            over, JournalLink(world, self), guard=guard, reconcile=policy, lease=times.lease, push=push
-        )
+        link = JournalLink(world, self)
+        self.entry = OrderEntry(over, link, guard=guard, reconcile=policy, lease=times.lease, push=push)
         if "cancel" in world.scope.kinds:
             self.loop.before_each = self._may_be_cancelled
         self._next()
@@ -351,7 +344,6 @@ class Process:
         call = self.call
         if call is None or call.task is not task or self.world.over:
             return
-        call.ended = self.world.now
         try:
             call.result = task.result()
         except BaseException as error:
@@ -372,12 +364,7 @@ class Process:
             self.world.say(f"{call} is cancelled, before callback {self._handles}")
             call.task.cancel()
 
-
-class Stream:
-    """The account stream of a process: its searches hear what the world decides."""
-
-    def __init__(self, process: Process) -> None:
-        self._process = process
+    # The account stream, whose searches hear what the world decides.
 
     def check_account(self) -> None:
         pass  # it can be used
@@ -387,11 +374,11 @@ class Stream:
 
     @asynccontextmanager
     async def _listening(self, ring: Callable[[], None]) -> AsyncIterator[None]:
-        self._process.rings.append(ring)
+        self.rings.append(ring)
         try:
             yield
         finally:
-            self._process.rings.remove(ring)
+            self.rings.remove(ring)
 
 
 def summary(call: Call) -> tuple[object, ...]:

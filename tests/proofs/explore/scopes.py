@@ -77,12 +77,8 @@ class Scope:
         return any(step.kind == "halt" for program in self.programs for step in program.steps)
 
 
-def place(identifier: str = "X", resubmit: int = 0, account: str = "A1") -> Step:
-    return Step("place", identifier, resubmit, account)
-
-
-def place_complex(identifier: str = "X", resubmit: int = 0) -> Step:
-    return Step("place", identifier, resubmit, is_complex=True)
+def place(identifier: str = "X", resubmit: int = 0, account: str = "A1", *, is_complex: bool = False) -> Step:
+    return Step("place", identifier, resubmit, account, is_complex=is_complex)
 
 
 RECOVER = Step("recover")
@@ -98,9 +94,10 @@ DIES = program(place(), dies=True, first=True)
 MOVER = program(place("X"), place("Y"), first=True)
 UNHEARD = program(place(), unheard=True, first=True)
 HEIR = program(Step("wait", seconds=3.5), place(resubmit=1), first=True)
-ALONE, BRACKET_ALONE = (program(order(resubmit=1), first=True) for order in (place, place_complex))
+ALONE = program(place(resubmit=1), first=True)
+BRACKET_ALONE = program(place(resubmit=1, is_complex=True), first=True)
 PLACER, RIVAL = program(place(), first=True), program(place(resubmit=1))
-BRACKET, RIVAL_BRACKET = program(place_complex(), first=True), program(place_complex(resubmit=1))
+BRACKET, RIVAL_BRACKET = program(place(is_complex=True), first=True), program(place(resubmit=1, is_complex=True))
 CLOCKS = frozenset({"suspend", "clock-forward", "clock-back"})
 CLAIMS = JOURNAL - {"unreachable"} | {"kill", "lost", "vanished", "turned-away"}
 LOSSES = frozenset({"kill", "ack-lost", "lost", "vanished"})
@@ -119,16 +116,6 @@ def alone(step: Step, name: str, status: str, *others: Step, **options: bool) ->
     programs = program(step, first=True), *map(program, others)
     return Scope(name, programs, kinds=kinds, working=status, times=BRIEF, **options)
 
-
-LIVES = (
-    alone(CANCEL, "cancel-filled", "Live"),
-    alone(CANCEL, "cancel-not-now", "Routed"),
-    alone(CANCEL_AT_ONCE, "cancel-at-once", "Routed"),
-    alone(CANCEL_COMPLEX, "cancel-complex-filled", "Live", bracketed=True),
-    alone(REPLACE, "replace-filled", "Live"),
-    alone(REPLACE, "replace-not-now", "Routed"),
-)
-"""Scopes of one order's life. Neither relabelled legs nor missing identifiers add anything to them."""
 
 PLAIN = (
     Scope("one-place", (ALONE,), faults=2, kinds=EVERYTHING - CLOCKS - {"cancel"}),
@@ -152,7 +139,13 @@ PLAIN = (
     Scope("complex-pair", (BRACKET, RIVAL_BRACKET), kinds=SUBMITS | {"half-listed", "ack-lost", "kill"}),
     Scope("complex-recover", (BRACKET, program(RECOVER)), kinds=FEW | {"half-listed"}),
     Scope("complex-shared", (BRACKET_ALONE,), faults=2, kinds=SUBMITS | LISTS | {"half-listed"}, sharing=True),
-    *LIVES,
+    # Neither relabelled legs nor missing identifiers add anything to the scopes of one order's life.
+    alone(CANCEL, "cancel-filled", "Live"),
+    alone(CANCEL, "cancel-not-now", "Routed"),
+    alone(CANCEL_AT_ONCE, "cancel-at-once", "Routed"),
+    alone(CANCEL_COMPLEX, "cancel-complex-filled", "Live", bracketed=True),
+    alone(REPLACE, "replace-filled", "Live"),
+    alone(REPLACE, "replace-not-now", "Routed"),
     Scope("guard", (PLACER, program(place("Y"))), faults=2, kinds=CLAIMS, cap=1),
     Scope("guard-clock", (PLACER, program(place("Y"))), kinds=CLOCKS | {"kill", "lost"}, cap=1),
     Scope("guard-three", (PLACER, program(place("Y")), program(place("Z"))), kinds=LOSSES, cap=2),
@@ -208,7 +201,7 @@ def mixed(seed: int) -> Scope:
             if kind == "place":
                 name, resubmit = chance.choice(["X", "X", "X", "Y", "C", "C"]), chance.choice([0, 0, 1, 2])
                 account = "A2" if name == "Y" else "A1"
-                steps.append(place_complex(name, resubmit) if name == "C" else place(name, resubmit, account))
+                steps.append(place(name, resubmit, account, is_complex=name == "C"))
             else:
                 steps.append(RECOVER if kind == "recover" else ABANDON)
             if chance.random() < 0.2:

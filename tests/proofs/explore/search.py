@@ -4,7 +4,7 @@ import gc
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import attrs
@@ -63,10 +63,11 @@ def replay(history: str) -> Found:
         return play(scope, Choices(script), traced=True)
 
 
-def exhaust(scope: Scope, *, stop: Callable[[Found], bool] = lambda found: False, limit: int | None = None) -> Report:
+def exhaust(scope: Scope, *, stop: bool = False, limit: int | None = None) -> Report:
     """Play every history of ``scope``, apart from those that come to a state where another history has been.
 
     Those with few decisions that differ from the default come first: a violation is found in its simplest form.
+    The first one ends the search if it is to ``stop``.
     """
     report, began = Report(scope.name), time.process_time()
     seen: set[int] = set()
@@ -89,7 +90,7 @@ def exhaust(scope: Scope, *, stop: Callable[[Found], bool] = lambda found: False
             report.complete += 1
             if found.violations:
                 report.found.append(attrs.evolve(found, number=report.histories))
-                if stop(found):
+                if stop:
                     break
     report.seconds = time.process_time() - began
     return report

@@ -36,26 +36,21 @@ DRY_RUN = Response(
     b'"buying-power-effect":{"impact":"1.00","effect":"Debit"}},"context":"/"}',
 )
 TEMPLATE = (
-    '{"id":%(id)d,"account-number":"%(account)s","external-identifier":"%(identifier)s",%(parent)s"order-type":"Limit",'
-    '"price":"10.00","price-effect":"%(effect)s","received-at":"%(received)s","size":10,"status":"%(status)s",'
-    '"time-in-force":"Day","leg-count":1,"edited":false,"legs":[{"action":"%(action)s","instrument-type":"Equity",'
-    '"quantity":10,"remaining-quantity":10,"symbol":"AAPL","fills":[]}]}'
+    '{"id":%(id)s,"account-number":"%(account)s","external-identifier":"%(identifier)s",%(parent)s%(terms)s,'
+    '"received-at":"%(received)s","size":10,"status":"%(status)s","leg-count":1,"edited":false,'
+    '"legs":[{"action":"%(action)s","instrument-type":"Equity","quantity":10,"remaining-quantity":10,'
+    '"symbol":"AAPL","fills":[]}]}'
 )
+ENTRY = '"order-type":"Limit","price":"10.00","price-effect":"%s","time-in-force":"Day"'
 EXITS = (
     '"order-type":"Limit","price":"900.00","price-effect":"Credit","time-in-force":"Day"',
     '"order-type":"Stop","stop-trigger":"%(stop)s","time-in-force":"Day"',
 )
-EXIT = (
-    '{"id":%(id)d%(number)d,"account-number":"%(account)s","external-identifier":"%(identifier)s.%(number)d",'
-    '%(parent)s%(terms)s,"received-at":"%(received)s","size":10,"status":"Contingent","leg-count":1,"edited":false,'
-    '"legs":[{"action":"%(exit)s","instrument-type":"Equity","quantity":10,"remaining-quantity":10,'
-    '"symbol":"AAPL","fills":[]}]}'
-)
 COMPLEX = '{"id":%(id)d,"account-number":"%(account)s","type":"OTOCO","trigger-order":%(trigger)s,"orders":[%(exits)s]}'
 IDENTIFIER = b'"external-identifier":"'
 ECHO = re.compile('"external-identifier":"[^"]*",')
-BUYING = {"action": "Buy to Open", "effect": "Debit"}
-RELABELLED = {"action": "Sell to Open", "effect": "Credit"}
+BUYING = {"action": "Buy to Open", "terms": ENTRY % "Debit"}
+RELABELLED = {"action": "Sell to Open", "terms": ENTRY % "Credit"}
 """What the adversary makes of an order that sells to close."""
 PAGE = 3
 """Orders on a page of a live list of the adversary."""
@@ -78,7 +73,6 @@ class BookedOrder:
     id: int
     account: str
     identifier: str
-    processed_at: float
     listed_at: float
     json: str = attrs.field(repr=False)
     ours: bool = True
@@ -132,19 +126,19 @@ class Books:
         components: tuple[str, ...] = ()
         if is_complex:
             values["parent"] = f'"complex-order-id":{number},'
-            values["exit"] = "Sell to Open" if self._adversary else "Sell to Close"
+            leaving = {"action": "Sell to Open" if self._adversary else "Sell to Close", "status": "Contingent"}
             trigger = self._shown(TEMPLATE % {**values, **BUYING, "id": number * 10})
-            exits = [
-                self._shown(EXIT % {**values, "number": n, "terms": terms % {"stop": stop}})
-                for n, terms in enumerate(EXITS, 1)
-            ]
+            exits = []
+            for n, terms in enumerate(EXITS, 1):
+                own = {"id": f"{number}{n}", "identifier": f"{identifier}.{n}", "terms": terms % {"stop": stop}}
+                exits.append(self._shown(TEMPLATE % {**values, **leaving, **own}))
             text, components = COMPLEX % {**values, "trigger": trigger, "exits": ",".join(exits)}, (trigger, *exits)
         else:
             terms = RELABELLED if self._adversary else BUYING
             if opposite:
                 terms = {**terms, "action": (BUYING if self._adversary else RELABELLED)["action"]}
             text = self._shown(TEMPLATE % {**values, **terms, "parent": ""})
-        order = BookedOrder(number, account, identifier, now, listed_at, text, ours, components, shown)
+        order = BookedOrder(number, account, identifier, listed_at, text, ours, components, shown)
         self.orders.append(order)
         return order
 
@@ -243,8 +237,8 @@ class Life:
         self._may_fill_partly = status == "Live" and not is_complex
         self.replacements = 0
         self.sent: list[tuple[Call, bool]] = []
-        self._booked = BookedOrder(9 if is_complex else self.number, "A1", "W", 0.0, 0.0, "", ours=False)
-        self._new = BookedOrder(self.new_number, "A1", "W", 0.0, 0.0, "", ours=False)
+        self._booked = BookedOrder(9 if is_complex else self.number, "A1", "W", 0.0, "", ours=False)
+        self._new = BookedOrder(self.new_number, "A1", "W", 0.0, "", ours=False)
         books.orders.append(self._booked)
         self._write()
 

@@ -16,14 +16,14 @@ SMALL = (
 
 @pytest.mark.parametrize("name", SMALL)
 def test_scope_exhausted_shows_no_violation(name: str) -> None:
-    report = exhaust(EXHAUSTED[name], stop=lambda found: True)
+    report = exhaust(EXHAUSTED[name], stop=True)
     assert [(found.history, found.violations) for found in report.found] == []
     assert report.complete > 50
 
 
 def test_submit_held_longer_than_the_search_is_doubled_by_resubmission() -> None:
     """A client cannot distinguish it from one that was lost: ``resubmit`` says so, and the default is 0."""
-    [found] = exhaust(BEYOND["held-resubmitted"], stop=lambda _: True, limit=500).found
+    [found] = exhaust(BEYOND["held-resubmitted"], stop=True, limit=500).found
     assert "doubled: 2 orders under ('A1', 'X')" in replay(found.history).violations
 
 

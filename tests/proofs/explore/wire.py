@@ -180,7 +180,6 @@ class Submit(Exchange):
     def __init__(self, world: World, process: Process, name: str, request: Request) -> None:
         super().__init__(world, process, name, request)
         self.sent = Send(CURRENT.get(), self.account, service.identifier_of(request), world.now)
-        self.order: BookedOrder | None = None
         world.sends.append(self.sent)
         world.check_written(self.sent)
         world.check_halted(self.account, self.sent.identifier)
@@ -241,18 +240,17 @@ class Submit(Exchange):
         world, now = self.world, self.world.now
         at = now if listed_at is None else listed_at
         how = {"listed_at": at, "shown": shown, "status": status, "is_complex": self.name == "complex_orders.submit"}
-        order = world.books.book(self.account, self.sent.identifier, now, **how)
-        self.order = self.sent.order = order
+        self.sent.order = world.books.book(self.account, self.sent.identifier, now, **how)
         if self.process.program.dies:
             world.kill(self.process)
         if not self.future.done() and not self.process.is_dead:
             self.post_delivery("answer", self.answers)
 
     def answers(self) -> list[Option]:
-        books = self.world.books
-        response = books.placed(self.order)
+        books, order = self.world.books, self.sent.order
+        response = books.placed(order)
         faults: list[Fault] = [("lost", "the answer is lost", self.lose)]
-        sent, is_complex = self.sent.identifier, bool(self.order.components)
+        sent, is_complex = self.sent.identifier, bool(order.components)
         others = [o for o in books.orders if o.identifier != sent and bool(o.components) is is_complex]
         if others:
             label = f"the answer is that to order {others[-1].id}"

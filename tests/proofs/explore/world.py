@@ -341,7 +341,7 @@ class World:
                 self.life and self.life.state,
                 tuple(sorted((key, str(call)) for key, call in self.closed_by.items())),
                 tuple(sorted((event.mark, event.slow) for event in self._pending)),
-                tuple(sorted((o.id, o.identifier, o.processed_at, o.listed_at, o.json) for o in self.books.orders)),
+                tuple(sorted((o.id, o.identifier, o.listed_at, o.json) for o in self.books.orders)),
                 tuple((p.state, p.is_dead, p.frozen_until, p.lag, p.outage_until) for p in self.processes),
             )
         )
