@@ -1,10 +1,13 @@
 """Scopes of searches: the processes and their calls, the kinds of faults, and how many a history may hold."""
 
 import random
+from collections.abc import Mapping
+from typing import Any
 
 import attrs
 
 from .process import Program, Step
+from .service import DAY
 
 
 @attrs.frozen(kw_only=True)
@@ -44,10 +47,8 @@ EVERYTHING = JOURNAL | SUBMITS | PROXIES | LISTS | MACHINES | {"cancel", "slow",
 class Scope:
     """One set of histories.
 
-    ``foreign``: another program has an order of the same terms under the same identifier, five days old.
-    ``opposite``: another program has just placed an order on the other side under the same identifier.
+    ``other``: what another program has placed under the same identifier, see `Books.book`.
     ``adversary``: see `Books`. Orders without a version are a violation. ``echoes``: see there.
-    ``sharing``: another program has just placed a complex order that shares all but one component with ours.
     ``working``: status of an order that can be changed, see `Life`. The trigger of a complex one if ``bracketed``.
     ``held``: submits may be processed after the visibility delay, and are listed then.
     ``cap``: a guard of so many orders a day, in every process.
@@ -58,11 +59,9 @@ class Scope:
     programs: tuple[Program, ...]
     faults: int = 1
     kinds: frozenset[str] = attrs.field(default=EVERYTHING, converter=frozenset)
-    foreign: bool = False
-    sharing: bool = False
+    other: Mapping[str, Any] | None = None
     rings: int = 0
     cap: int = 0
-    opposite: bool = False
     working: str = ""
     bracketed: bool = False
     held: bool = False
@@ -106,6 +105,9 @@ FEW = JOURNAL | SUBMITS | {"freeze", "kill", "html-403", "html-502", "json-409",
 
 CANCEL, CANCEL_AT_ONCE, REPLACE = Step("cancel", waits=True), Step("cancel"), Step("replace")
 CANCEL_COMPLEX = Step("cancel", is_complex=True, waits=True)
+OLD = {"now": -5 * DAY, "listed_at": -5 * DAY, "received": "2026-03-05T15:00:00Z"}
+OPPOSITE = {"now": 0.0, "listed_at": 0.0, "opposite": True}
+SHARING = {"now": 0.0, "listed_at": 0.0, "is_complex": True, "stop": "6.00"}
 BRIEF = Times(visibility_delay=0.8, max_interval=0.8, give_up=2.0)
 """Times of scopes in which the exchange acts at every moment."""
 
@@ -134,11 +136,11 @@ PLAIN = (
     Scope("moved", (MOVER, program(place("Y"))), kinds={"moved"}, journal="file"),
     Scope("recover-barred", (DIES, program(RECOVER), program(RECOVER, barred=True)), faults=0),
     Scope("three", (PLACER, RIVAL, program(RECOVER)), kinds={"lost", "vanished"}),
-    Scope("foreign", (PLACER,), kinds=EVERYTHING - CLOCKS, foreign=True),
+    Scope("foreign", (PLACER,), kinds=EVERYTHING - CLOCKS, other=OLD),
     Scope("complex-alone", (BRACKET_ALONE,), faults=2, kinds=SUBMITS | PROXIES | LISTS | {"half-listed", "kill"}),
     Scope("complex-pair", (BRACKET, RIVAL_BRACKET), kinds=SUBMITS | {"half-listed", "ack-lost", "kill"}),
     Scope("complex-recover", (BRACKET, program(RECOVER)), kinds=FEW | {"half-listed"}),
-    Scope("complex-shared", (BRACKET_ALONE,), faults=2, kinds=SUBMITS | LISTS | {"half-listed"}, sharing=True),
+    Scope("complex-shared", (BRACKET_ALONE,), faults=2, kinds=SUBMITS | LISTS | {"half-listed"}, other=SHARING),
     # Neither relabelled legs nor missing identifiers add anything to the scopes of one order's life.
     alone(CANCEL, "cancel-filled", "Live"),
     alone(CANCEL, "cancel-not-now", "Routed"),
@@ -154,7 +156,7 @@ PLAIN = (
     Scope("halt-three", (PLACER, program(place("Y")), program(HALT)), kinds=LOSSES),
     alone(REPLACE, "halt-replace", "Routed", HALT),
     Scope("held", (PLACER,), kinds={"lost", "slow"}, held=True),
-    Scope("opposite", (PLACER, program(RECOVER)), kinds=FEW, opposite=True),
+    Scope("opposite", (PLACER, program(RECOVER)), kinds=FEW, other=OPPOSITE),
 )
 
 
@@ -215,7 +217,7 @@ def mixed(seed: int) -> Scope:
         tuple(programs),
         faults=chance.choice([1, 2, 3, 4]),
         kinds=EVERYTHING - CLOCKS if foreign else EVERYTHING,
-        foreign=foreign,
+        other=OLD if foreign else None,
         journal=chance.choice(["sql", "sql", "memory"]),
     )
     return opposed(scope, echoes=chance.random() < 0.7) if chance.random() < 0.5 else scope

@@ -53,7 +53,7 @@ def test_sampled_scopes_cover_everything() -> None:
     steps = {step.kind for scope in scopes for program in scope.programs for step in program.steps}
     assert steps == {"place", "recover", "abandon", "wait"}
     assert {kind for scope in scopes for kind in scope.kinds} == EVERYTHING | ADVERSITY
-    assert {scope.foreign for scope in scopes} == {True, False}
+    assert {scope.other is None for scope in scopes} == {True, False}
     assert {(scope.adversary, scope.echoes) for scope in scopes} == {(False, True), (True, True), (True, False)}
 
 

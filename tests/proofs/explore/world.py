@@ -12,7 +12,7 @@ from .choices import Choices, Event, Fault, Option, only
 from .journal import Database, JournalFile, canonical, emptied, run_at_once
 from .process import Call, Process
 from .scopes import Scope
-from .service import BASE, CHANGES, DAY, Books, Life
+from .service import BASE, CHANGES, Books, Life
 from .wire import EPSILON, Send
 
 MAX_STEPS = 3000
@@ -59,13 +59,8 @@ class World:
         self.journal: Any = self.file or (
             Database(clock, emptied()) if scope.journal == "sql" else MemoryJournal(clock=clock)
         )
-        if scope.foreign:
-            received = "2026-03-05T15:00:00Z"
-            self.books.book("A1", "X", -5 * DAY, listed_at=-5 * DAY, received=received, ours=False)
-        if scope.opposite:
-            self.books.book("A1", "X", 0.0, listed_at=0.0, ours=False, opposite=True)
-        if scope.sharing:
-            self.books.book("A1", "X", 0.0, listed_at=0.0, is_complex=True, stop="6.00", ours=False)
+        if scope.other is not None:
+            self.books.book("A1", "X", **scope.other, ours=False)
         self.processes = [Process(self, name, program) for name, program in zip("ABCDE", scope.programs, strict=False)]
         for process, program in zip(self.processes, scope.programs, strict=True):
             if program.first:
