@@ -1,9 +1,9 @@
 """Explorer of order entry: every interleaving of small histories, and samples of larger ones.
 
 Two or three processes run the library's own order entry, session, retries, limits and token manager, each on its own
-event loop and clock (`process`, `loop`). Between them stand a scripted service with its books (`service`,
-behind the transport in `wire`) and one shared journal (`journal_link`). Nothing happens unprompted: whatever is under
-way is an event with options (`events`), and `world` asks `choices` for the next one. A history is the list of these
+event loop and clock (`process`). Between them stand a scripted service with its books (`service`,
+behind the transport in `wire`) and one shared journal (`journal`). Nothing happens unprompted: whatever is under
+way is an event with options, and `world` asks `choices` for the next one. A history is the list of these
 choices, so that it can be replayed; `search` enumerates them, the simplest first, or draws them from a seed, and
 `judge` holds the reports to the callers against the books::
 
@@ -19,14 +19,9 @@ a proxy's. Lists are refused, lost, late, or hold absurd times. A process freeze
 dies, or is cancelled between any two callbacks of its loop. An event of the account stream costs nothing and brings
 a look forward.
 
-Every scope is played again with an adversary: a service that lists closes as openings, holds older orders with the
-terms of ours that still work, pages its live lists, and whose further faults are a rejection at routing, a 406, late
-lists, and the answer to another request. It is also played without the echo of external identifiers. There an
-order may stay open in the end that another entry fits as well, or whose entry's clock was set.
-
-Six scopes hold one working order instead (`life`), which is cancelled or replaced. At any moment the exchange takes it
-live, fills it in part or whole, confirms a request, or shows the fills of a second leg. A request to change it
-vanishes, or its answer is lost or replaced. In ``held``, a submit is processed long after the visibility delay.
+Scopes are played again with an adversary and without the echo of external identifiers, where an order may stay open in
+the end that another entry fits as well, or whose entry's clock was set. Six hold one working order instead, which is
+cancelled or replaced (`service.Life`). The page that ``--write`` makes describes them.
 
 Invariants of every history:
 

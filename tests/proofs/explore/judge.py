@@ -13,7 +13,6 @@ from .world import World, name_of
 
 DOCUMENTED = (JournalError, InvalidRequestError, ConfigurationError, OrderOutcomeUnknownError, asyncio.CancelledError)
 WILL_LOOK = "recover() will look for it"
-NOT_SENT = ("was not sent",)
 SETTLED = (Outcome.PLACED, Outcome.REFUSED, Outcome.NOT_SENT)
 
 Key = tuple[str, str]
@@ -40,10 +39,10 @@ def judge(world: World) -> list[str]:
 
 def check_books(world: World, entries: dict[Key, Any]) -> Iterator[str]:
     """At most one order for each identifier, each with an entry. Closed entries are true."""
-    keys = keys_of(world) | entries.keys()
-    if world.scope.cap and len(keys_of(world)) > world.scope.cap:
-        yield f"overspent: {len(keys_of(world))} orders, the guard allows {world.scope.cap}"
-    for key in sorted(keys):
+    keys = {(order.account, order.identifier) for order in world.books.orders if order.ours}
+    if world.scope.cap and len(keys) > world.scope.cap:
+        yield f"overspent: {len(keys)} orders, the guard allows {world.scope.cap}"
+    for key in sorted(keys | entries.keys()):
         orders, entry = world.books.of(*key), entries.get(key)
         if len(orders) > 1:
             yield f"doubled: {len(orders)} orders under {key}"
@@ -58,10 +57,6 @@ def check_books(world: World, entries: dict[Key, Any]) -> Iterator[str]:
             yield f"missed: {key} is listed, and stays open after the last recovery"
 
 
-def keys_of(world: World) -> set[Key]:
-    return {(order.account, order.identifier) for order in world.books.orders if order.ours}
-
-
 def check_call(world: World, call: Call) -> Iterator[str]:
     """Check that a cancelled call ends cancelled, and that errors are documented and true."""
     error = call.error
@@ -73,7 +68,7 @@ def check_call(world: World, call: Call) -> Iterator[str]:
         yield f"crash: {call} raised CancelledError uncancelled"
     denies = isinstance(error, JournalError | InvalidRequestError | ConfigurationError)
     if isinstance(error, asyncio.CancelledError):
-        denies = any(note.endswith(NOT_SENT) for note in getattr(error, "__notes__", ()))
+        denies = any(note.endswith("was not sent") for note in getattr(error, "__notes__", ()))
     if denies and any(send.order is not None for send in world.sends if send.call is call):
         yield f"false: {call} said with {type(error).__name__} that it sent nothing, the books have the order"
 
@@ -96,18 +91,17 @@ def check_reported(world: World, call: Call, placement: Placement) -> Iterator[s
 
 def check_promises(world: World, entries: dict[Key, Any], reported: list[tuple[Call, Placement]]) -> Iterator[str]:
     """Check that an order left to `recover` is open, or that a caller knows its outcome."""
-    settled = {(p.account_number, p.external_identifier) for _, p in reported if p.outcome in SETTLED}
-    returned = {
+    known = {
         (p.account_number, p.external_identifier)
         for call, p in reported
-        if call.step.kind == "recover" and call.process.name == "Z"
+        if p.outcome in SETTLED or (call.step.kind == "recover" and call.process.name == "Z")
     }
     for call in world.calls:
         if call.step.kind != "place" or not promises(call):
             continue
         key = (call.step.account, call.step.identifier)
         entry = entries.get(key)
-        if key in settled or key in returned:
+        if key in known:
             continue
         closer = world.closed_by.get(key)
         if closer is not None and closer is not call and (closer.process.is_dead or closer.step.kind != "recover"):
@@ -125,21 +119,12 @@ def promises(call: Call) -> bool:
     if isinstance(call.error, OrderOutcomeUnknownError):
         # In progress: the outcome is the other worker's to find. Claim lost: the record may have taken effect.
         return call.error.code not in ("in_progress", "claim_lost")
-    if isinstance(call.error, asyncio.CancelledError):
-        return any(WILL_LOOK in note for note in getattr(call.error, "__notes__", ()))
-    return False
+    notes = getattr(call.error, "__notes__", ())
+    return isinstance(call.error, asyncio.CancelledError) and any(WILL_LOOK in note for note in notes)
 
 
 def placements_of(call: Call) -> list[Placement]:
     """Return the placements that a call returned, or that its exception carries."""
-    found: list[Placement] = []
-    if isinstance(call.result, Placement):
-        found.append(call.result)
-    elif isinstance(call.result, list):
-        found.extend(call.result)
-    if call.error is not None:
-        found.extend(getattr(call.error, "placements", ()))
-        placement = getattr(call.error, "placement", None)
-        if placement is not None:
-            found.append(placement)
-    return found
+    found = [*call.result] if isinstance(call.result, list) else [call.result]
+    found += [*getattr(call.error, "placements", ()), getattr(call.error, "placement", None)]
+    return [each for each in found if isinstance(each, Placement)]

@@ -26,7 +26,7 @@ from brokerage_async.order_entry.search import IdentifierSearch
 from brokerage_async.protocol import retry
 from brokerage_async.storage.sqlite_file import SqliteFile
 
-from .scopes import EXHAUSTED, Scope
+from .scopes import EXHAUSTED
 from .search import Found, exhaust
 
 _close, _outcome_of, _leg_differs = place.close, retry.outcome_of, orders._leg_differs
@@ -43,12 +43,6 @@ class Plant:
     patches: Sequence[Any]
     kinds: frozenset[str]
     faults: int
-
-    @property
-    def hunted_in(self) -> Scope:
-        """Return the scope, with those faults only that the plant needs."""
-        scope = EXHAUSTED[self.scope]
-        return attrs.evolve(scope, kinds=self.kinds or scope.kinds, faults=min(self.faults, scope.faults))
 
 
 PLANTS: dict[str, Plant] = {}
@@ -82,9 +76,12 @@ def planted(name: str | None) -> Iterator[None]:
 
 
 def hunt(name: str) -> Found | None:
-    """Play the scope of a plant until a history shows it. None when none does in time."""
+    """Play the scope of a plant, with those faults only that it needs, until a history shows it in time."""
+    plant = PLANTS[name]
+    scope = EXHAUSTED[plant.scope]
+    needed = attrs.evolve(scope, kinds=plant.kinds or scope.kinds, faults=min(plant.faults, scope.faults))
     with planted(name):
-        found = exhaust(PLANTS[name].hunted_in, stop=lambda _: True, limit=PLANTS[name].within).found
+        found = exhaust(needed, stop=True, limit=plant.within).found
     return found[0] if found else None
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import functools
+import heapq
+import itertools
 import math
 from collections import deque
 from collections.abc import AsyncIterator, Callable
@@ -17,24 +19,22 @@ import attrs
 from brokerage_async import Client, Environment, RefreshToken, RetryPolicy, models, tickets
 from brokerage_async.order_entry import OrderEntry, OrderGuard, ReconcilePolicy
 
-from .journal_link import JournalLink
-from .loop import ProcessLoop
-from .wire import Wire
+from .journal import JournalLink
+from .wire import CURRENT, Wire
 
 if TYPE_CHECKING:
     from .world import World
 
-CURRENT: contextvars.ContextVar[Call | None] = contextvars.ContextVar("CURRENT", default=None)
-
 ENVIRONMENT = Environment.sandbox("https://sandbox.explorer.invalid")
 CREDENTIALS = RefreshToken(client_secret="explorer-secret", refresh_token="explorer-refresh")
 ORDER = tickets.limit(tickets.buy_to_open("AAPL", 10), price="10")
+MAX_HANDLES = 20_000
+"""So many callbacks may run in one moment; more means that something spins."""
 VALUE = 100
 """Dollars that one order is worth."""
 EXIT = tickets.sell_to_close("AAPL", 10)
 EDIT = models.OrderEdit.of(ORDER, price="11")
 CLOSE = attrs.evolve(tickets.limit(EXIT, price="10"), advanced_instructions=None)
-VERSION = "20261012"
 PROFIT, LOSS = tickets.limit(EXIT, price="900"), tickets.stop(EXIT, trigger="5")
 
 
@@ -54,17 +54,14 @@ class Step:
     waits: bool = False
 
     def __str__(self) -> str:
-        match self.kind:
-            case "place":
-                again = f", resubmit={self.resubmit}" if self.resubmit else ""
-                return f"place{'_complex' if self.is_complex else ''}({self.identifier}{again})"
-            case "abandon":
-                return f"abandon({self.identifier})"
-            case "wait":
-                return f"wait({self.seconds:g})"
-            case "cancel":
-                return f"cancel{'_complex' if self.is_complex else ''}({'wait' if self.waits else ''})"
-        return f"{self.kind}()"
+        again = f", resubmit={self.resubmit}" if self.resubmit else ""
+        details = {
+            "place": f"{self.identifier}{again}",
+            "abandon": self.identifier,
+            "wait": f"{self.seconds:g}",
+            "cancel": "wait" if self.waits else "",
+        }
+        return f"{self.kind}{'_complex' if self.is_complex else ''}({details.get(self.kind, '')})"
 
 
 @attrs.frozen(kw_only=True)
@@ -90,7 +87,6 @@ class Call:
     step: Step
     began: float
     task: asyncio.Task[Any] | None = None
-    ended: float | None = None
     result: Any = None
     error: BaseException | None = None
     cancelled: bool = False
@@ -104,23 +100,123 @@ class Call:
         return f"{self.process.name}.{self.step}"
 
 
+class ProcessLoop(asyncio.AbstractEventLoop):
+    """Runs callbacks in order of arrival and never waits.
+
+    ``clock`` gives the time of this process. ``before_each`` is called before every callback: the place where a
+    cancellation can come from another task of the same process. Sockets and threads do not exist here, but a blocking
+    function given to `run_in_executor` goes to ``blocking``.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.time = clock  # type: ignore[method-assign]
+        self.before_each: Callable[[], None] | None = None
+        self.blocking: Callable[[Callable[[], Any]], asyncio.Future[Any]] | None = None
+        self.uncaught: list[str] = []
+        self.tasks: list[asyncio.Task[Any]] = []
+        self._ready: deque[asyncio.Handle] = deque()
+        self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
+        self._number = itertools.count()
+
+    def run_ready(self) -> None:
+        ready, before_each = self._ready, self.before_each
+        if not ready:
+            return
+        asyncio._set_running_loop(self)
+        try:
+            for _ in range(MAX_HANDLES):
+                if not ready:
+                    return
+                if before_each is not None:
+                    before_each()
+                handle = ready.popleft()
+                if not handle._cancelled:  # type: ignore[attr-defined]
+                    handle._run()  # type: ignore[attr-defined]
+            raise RuntimeError("time stands still: something spins")
+        finally:
+            asyncio._set_running_loop(None)
+
+    def next_timer(self) -> float | None:
+        """Return when the next timer is due, by this loop's clock."""
+        timers = self._timers
+        while timers and timers[0][2].cancelled():
+            heapq.heappop(timers)
+        return timers[0][0] if timers else None
+
+    def fire_timers(self) -> bool:
+        """Make every timer that is due ready. Return whether there was one."""
+        fired, now = False, self.time()
+        while (due := self.next_timer()) is not None and due <= now:
+            self._ready.append(heapq.heappop(self._timers)[2])
+            fired = True
+        return fired
+
+    def finish(self) -> None:
+        """Cancel what still runs, until nothing does."""
+        self.before_each = None
+        for _ in range(100):
+            going = [task for task in self.tasks if not task.done()]
+            for task in going:
+                task.cancel()
+            self._ready.extend(heapq.heappop(self._timers)[2] for _ in range(len(self._timers)))
+            self.run_ready()
+            if not going:
+                break
+        self._timers.clear()
+
+    # Methods that asyncio needs.
+
+    def call_soon(self, callback: Any, *args: Any, context: Any = None) -> asyncio.Handle:
+        handle = asyncio.Handle(callback, args, self, context)
+        self._ready.append(handle)
+        return handle
+
+    def call_later(self, delay: float, callback: Any, *args: Any, context: Any = None) -> asyncio.TimerHandle:
+        return self.call_at(self.time() + delay, callback, *args, context=context)
+
+    def call_at(self, when: float, callback: Any, *args: Any, context: Any = None) -> asyncio.TimerHandle:
+        handle = asyncio.TimerHandle(when, callback, args, self, context)
+        heapq.heappush(self._timers, (when, next(self._number), handle))
+        return handle
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        pass  # dropped when its time comes
+
+    def create_future(self) -> asyncio.Future[Any]:
+        return asyncio.Future(loop=self)
+
+    def create_task(self, coro: Any, **options: Any) -> asyncio.Task[Any]:
+        task = asyncio.Task(coro, loop=self, **options)
+        self.tasks.append(task)
+        return task
+
+    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> Any:
+        assert self.blocking is not None, "this process has no threads"
+        return self.blocking(lambda: func(*args))
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        self.uncaught.append(f"{context.get('message')}: {context.get('exception')!r}")
+
+    def get_debug(self) -> bool:
+        return False
+
+    def is_running(self) -> bool:
+        return True
+
+    def is_closed(self) -> bool:
+        return False
+
+
 class Process:
     """One process. Dead ones never run again."""
 
     def __init__(self, world: World, name: str, program: Program) -> None:
-        self.world = world
-        self.name = name
-        self.posted = 0
-        self.digest = 0
+        self.world, self.name, self.program = world, name, program
+        self.posted = self.digest = 0
         self.lag = 0.0
         self.frozen_until: float | None = None
         self.outage_until = -1.0
-        self.dies_after_submit = program.dies
-        self.is_unheard = program.unheard
-        self.is_barred = program.barred
-        self.disturbed = False
-        self.is_dead = False
-        self.has_started = False
+        self.disturbed = self.is_dead = self.has_started = False
         self.call: Call | None = None
         self.calls: list[Call] = []
         self.rings_left = world.scope.rings
@@ -128,12 +224,10 @@ class Process:
         self._heard_at = -1.0
         self._summary: int | None = None
         self._steps = deque(program.steps)
-        self._handles = 0
-        self._owned = 0
+        self._handles = self._owned = 0
         self.loop = ProcessLoop(self.time)
 
     def time(self) -> float:
-        """Return the monotonic clock of this process."""
         return self.world.now - self.lag
 
     def moment(self, time: float) -> float:
@@ -145,12 +239,10 @@ class Process:
 
     @property
     def is_frozen(self) -> bool:
-        """Return whether the process does not run at the moment."""
         return self.frozen_until is not None
 
     @property
     def is_done(self) -> bool:
-        """Return whether there is nothing left for it to do."""
         return self.is_dead or (self.has_started and self.call is None and not self._steps)
 
     @property
@@ -158,24 +250,18 @@ class Process:
         return self.call is not None and not self.is_dead
 
     def start(self) -> None:
-        """Begin the first call."""
         self.has_started = True
         world, times, cap, push = self.world, self.world.scope.times, self.world.scope.cap, self.rings_left > 0
         retry = RetryPolicy(jitter=lambda: 0.5, max_attempts=times.attempts, max_retry_after=times.retry_after)
-        options = {"transport": Wire(world, self), "retry": retry, "timeout": times.timeout, "accept_version": VERSION}
-        client = Client(ENVIRONMENT, CREDENTIALS, **options)
-        over = SimpleNamespace(session=client.session, environment=ENVIRONMENT, stream=Stream(self)) if push else client
-        policy = ReconcilePolicy(
-            visibility_delay=times.visibility_delay,
-            first=times.first,
-            factor=2.0,
-            max_interval=times.max_interval,
-            give_up=times.give_up,
-        )
-        link = JournalLink(world, self) if world.file is None else world.file.open(self)
+        settings = {"retry": retry, "timeout": times.timeout, "accept_version": "20261012"}
+        client = Client(ENVIRONMENT, CREDENTIALS, transport=Wire(world, self), **settings)
+        over = SimpleNamespace(session=client.session, environment=ENVIRONMENT, stream=self) if push else client
+        shared = {name: getattr(times, name) for name in ("visibility_delay", "first", "max_interval", "give_up")}
+        policy = ReconcilePolicy(factor=2.0, **shared)
         guard = OrderGuard(max_value_per_day=cap * VALUE) if cap else None
+        link = JournalLink(world, self)
         self.entry = OrderEntry(over, link, guard=guard, reconcile=policy, lease=times.lease, push=push)
-        if world.allows("cancel"):
+        if "cancel" in world.scope.kinds:
             self.loop.before_each = self._may_be_cancelled
         self._next()
 
@@ -203,7 +289,6 @@ class Process:
         return hears and self._heard_at < self.world.now
 
     def hear(self) -> None:
-        """Let the doorbell ring for every search under way."""
         self.rings_left -= 1
         self._heard_at = self.world.now
         self.observe("rings")
@@ -215,10 +300,6 @@ class Process:
         if owner is not None and owner not in self.world.owners:
             self._owned += 1
             self.world.owners[owner] = f"{self.name}{self._owned}"
-
-    def call_now(self) -> Call | None:
-        """Return the call in whose context this code runs."""
-        return CURRENT.get()
 
     def _next(self) -> None:
         if not self._steps:
@@ -263,7 +344,6 @@ class Process:
         call = self.call
         if call is None or call.task is not task or self.world.over:
             return
-        call.ended = self.world.now
         try:
             call.result = task.result()
         except BaseException as error:
@@ -284,46 +364,30 @@ class Process:
             self.world.say(f"{call} is cancelled, before callback {self._handles}")
             call.task.cancel()
 
-
-class Stream:
-    """The account stream of a process: its searches hear what the world decides."""
-
-    def __init__(self, process: Process) -> None:
-        self._process = process
+    # The account stream, whose searches hear what the world decides.
 
     def check_account(self) -> None:
-        """Do nothing: the stream can be used."""
+        pass  # it can be used
 
     def doorbell(self, account_numbers: Any, events: frozenset[str]) -> Any:
-        """Return a doorbell. The world makes it ring."""
         return self._listening
 
     @asynccontextmanager
     async def _listening(self, ring: Callable[[], None]) -> AsyncIterator[None]:
-        self._process.rings.append(ring)
+        self.rings.append(ring)
         try:
             yield
         finally:
-            self._process.rings.remove(ring)
+            self.rings.remove(ring)
 
 
 def summary(call: Call) -> tuple[object, ...]:
     """Return the facts that the judge needs of a call that has ended, or died."""
     reported = call.result if isinstance(call.result, list) else [call.result]
     error = call.error
-    return (
-        call.step,
-        call.cancelled,
-        call.unacknowledged,
-        call.moves,
-        call.earlier,
-        tuple((getattr(p, "outcome", p), getattr(p, "order_id", None)) for p in reported),
-        type(error),
-        getattr(error, "code", None),
-        tuple(getattr(error, "__notes__", ())),
-        str(getattr(error, "placement", None)),
-        str(getattr(error, "placements", None)),
-    )
+    told = [(getattr(p, "outcome", p), getattr(p, "order_id", None)) for p in reported]
+    carried = [str(getattr(error, name, None)) for name in ("code", "__notes__", "placement", "placements")]
+    return call.step, call.cancelled, call.unacknowledged, call.moves, call.earlier, *told, type(error), *carried
 
 
 @functools.cache

@@ -1,10 +1,13 @@
 """Scopes of searches: the processes and their calls, the kinds of faults, and how many a history may hold."""
 
 import random
+from collections.abc import Mapping
+from typing import Any
 
 import attrs
 
 from .process import Program, Step
+from .service import DAY
 
 
 @attrs.frozen(kw_only=True)
@@ -40,14 +43,12 @@ ADVERSITY = frozenset({"rejected", "406", "misanswered", "listed-late"})
 EVERYTHING = JOURNAL | SUBMITS | PROXIES | LISTS | MACHINES | {"cancel", "slow", "dry-run-503", "half-listed"}
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen
 class Scope:
     """One set of histories.
 
-    ``foreign``: another program has an order of the same terms under the same identifier, five days old.
-    ``opposite``: another program has just placed an order on the other side under the same identifier.
+    ``other``: what another program has placed under the same identifier, see `Books.book`.
     ``adversary``: see `Books`. Orders without a version are a violation. ``echoes``: see there.
-    ``sharing``: another program has just placed a complex order that shares all but one component with ours.
     ``working``: status of an order that can be changed, see `Life`. The trigger of a complex one if ``bracketed``.
     ``held``: submits may be processed after the visibility delay, and are listed then.
     ``cap``: a guard of so many orders a day, in every process.
@@ -57,12 +58,10 @@ class Scope:
     name: str
     programs: tuple[Program, ...]
     faults: int = 1
-    kinds: frozenset[str] = EVERYTHING
-    foreign: bool = False
-    sharing: bool = False
+    kinds: frozenset[str] = attrs.field(default=EVERYTHING, converter=frozenset)
+    other: Mapping[str, Any] | None = None
     rings: int = 0
     cap: int = 0
-    opposite: bool = False
     working: str = ""
     bracketed: bool = False
     held: bool = False
@@ -77,12 +76,8 @@ class Scope:
         return any(step.kind == "halt" for program in self.programs for step in program.steps)
 
 
-def place(identifier: str = "X", resubmit: int = 0, account: str = "A1") -> Step:
-    return Step("place", identifier, resubmit, account)
-
-
-def place_complex(identifier: str = "X", resubmit: int = 0) -> Step:
-    return Step("place", identifier, resubmit, is_complex=True)
+def place(identifier: str = "X", resubmit: int = 0, account: str = "A1", *, is_complex: bool = False) -> Step:
+    return Step("place", identifier, resubmit, account, is_complex=is_complex)
 
 
 RECOVER = Step("recover")
@@ -95,12 +90,13 @@ def program(*steps: Step, **options: bool) -> Program:
 
 
 DIES = program(place(), dies=True, first=True)
-
+MOVER = program(place("X"), place("Y"), first=True)
 UNHEARD = program(place(), unheard=True, first=True)
 HEIR = program(Step("wait", seconds=3.5), place(resubmit=1), first=True)
 ALONE = program(place(resubmit=1), first=True)
+BRACKET_ALONE = program(place(resubmit=1, is_complex=True), first=True)
 PLACER, RIVAL = program(place(), first=True), program(place(resubmit=1))
-BRACKET, RIVAL_BRACKET = program(place_complex(), first=True), program(place_complex(resubmit=1))
+BRACKET, RIVAL_BRACKET = program(place(is_complex=True), first=True), program(place(resubmit=1, is_complex=True))
 CLOCKS = frozenset({"suspend", "clock-forward", "clock-back"})
 CLAIMS = JOURNAL - {"unreachable"} | {"kill", "lost", "vanished", "turned-away"}
 LOSSES = frozenset({"kill", "ack-lost", "lost", "vanished"})
@@ -109,81 +105,58 @@ FEW = JOURNAL | SUBMITS | {"freeze", "kill", "html-403", "html-502", "json-409",
 
 CANCEL, CANCEL_AT_ONCE, REPLACE = Step("cancel", waits=True), Step("cancel"), Step("replace")
 CANCEL_COMPLEX = Step("cancel", is_complex=True, waits=True)
+OLD = {"now": -5 * DAY, "listed_at": -5 * DAY, "received": "2026-03-05T15:00:00Z"}
+OPPOSITE = {"now": 0.0, "listed_at": 0.0, "opposite": True}
+SHARING = {"now": 0.0, "listed_at": 0.0, "is_complex": True, "stop": "6.00"}
 BRIEF = Times(visibility_delay=0.8, max_interval=0.8, give_up=2.0)
 """Times of scopes in which the exchange acts at every moment."""
 
 
 def alone(step: Step, name: str, status: str, *others: Step, **options: bool) -> Scope:
     """Return the scope of one change of an order in this status, and the ``others`` each in its own process."""
-    kinds = frozenset({"vanished", "lost", "html-502", "slow"} if status == "Live" else {"lost"})
+    kinds = {"vanished", "lost", "html-502", "slow"} if status == "Live" else {"lost"}
     programs = program(step, first=True), *map(program, others)
-    return Scope(name=name, programs=programs, kinds=kinds, working=status, times=BRIEF, **options)
+    return Scope(name, programs, kinds=kinds, working=status, times=BRIEF, **options)
 
 
-LIVES = (
+PLAIN = (
+    Scope("one-place", (ALONE,), faults=2, kinds=EVERYTHING - CLOCKS - {"cancel"}),
+    Scope("push", (ALONE,), faults=2, kinds={"listed-late", "lost", "vanished", "list-503"}, rings=2),
+    Scope("push-recover", (DIES, program(RECOVER)), kinds={"cancel"}, rings=1),
+    Scope("place-place", (PLACER, RIVAL), kinds=FEW),
+    Scope("place-recover", (PLACER, program(RECOVER)), kinds=FEW),
+    Scope("place-abandon", (PLACER, program(ABANDON)), kinds=FEW),
+    Scope("cancel-alone", (ALONE,), faults=2, kinds=JOURNAL | {"cancel", "lost", "vanished"}),
+    Scope("cancel-place", (PLACER, RIVAL), faults=2, kinds={"cancel", "lost", "ack-lost"}),
+    Scope("cancel-recover", (DIES, program(RECOVER)), kinds={"cancel"}),
+    Scope("fences", (PLACER, RIVAL), faults=2, kinds=JOURNAL | {"turned-away", "not-sent"}),
+    Scope("claims", (PLACER, RIVAL), faults=2, kinds={"throttled", "outage"}),
+    Scope("machines", (PLACER, RIVAL), kinds=MACHINES | {"outage"}),
+    Scope("heirs", (UNHEARD, HEIR, RIVAL), kinds={"freeze"}),
+    Scope("moved", (MOVER, program(place("Y"))), kinds={"moved"}, journal="file"),
+    Scope("recover-barred", (DIES, program(RECOVER), program(RECOVER, barred=True)), faults=0),
+    Scope("three", (PLACER, RIVAL, program(RECOVER)), kinds={"lost", "vanished"}),
+    Scope("foreign", (PLACER,), kinds=EVERYTHING - CLOCKS, other=OLD),
+    Scope("complex-alone", (BRACKET_ALONE,), faults=2, kinds=SUBMITS | PROXIES | LISTS | {"half-listed", "kill"}),
+    Scope("complex-pair", (BRACKET, RIVAL_BRACKET), kinds=SUBMITS | {"half-listed", "ack-lost", "kill"}),
+    Scope("complex-recover", (BRACKET, program(RECOVER)), kinds=FEW | {"half-listed"}),
+    Scope("complex-shared", (BRACKET_ALONE,), faults=2, kinds=SUBMITS | LISTS | {"half-listed"}, other=SHARING),
+    # Neither relabelled legs nor missing identifiers add anything to the scopes of one order's life.
     alone(CANCEL, "cancel-filled", "Live"),
     alone(CANCEL, "cancel-not-now", "Routed"),
     alone(CANCEL_AT_ONCE, "cancel-at-once", "Routed"),
     alone(CANCEL_COMPLEX, "cancel-complex-filled", "Live", bracketed=True),
     alone(REPLACE, "replace-filled", "Live"),
     alone(REPLACE, "replace-not-now", "Routed"),
-)
-"""Scopes of one order's life. Neither relabelled legs nor missing identifiers add anything to them."""
-
-PLAIN = (
-    Scope(name="one-place", programs=(ALONE,), faults=2, kinds=EVERYTHING - CLOCKS - {"cancel"}),
-    Scope(
-        name="push",
-        programs=(ALONE,),
-        faults=2,
-        kinds=frozenset({"listed-late", "lost", "vanished", "list-503"}),
-        rings=2,
-    ),
-    Scope(name="push-recover", programs=(DIES, program(RECOVER)), kinds=frozenset({"cancel"}), rings=1),
-    Scope(name="place-place", programs=(PLACER, RIVAL), kinds=FEW),
-    Scope(name="place-recover", programs=(PLACER, program(RECOVER)), kinds=FEW),
-    Scope(name="place-abandon", programs=(PLACER, program(ABANDON)), kinds=FEW),
-    Scope(name="cancel-alone", programs=(ALONE,), faults=2, kinds=JOURNAL | {"cancel", "lost", "vanished"}),
-    Scope(name="cancel-place", programs=(PLACER, RIVAL), faults=2, kinds=frozenset({"cancel", "lost", "ack-lost"})),
-    Scope(name="cancel-recover", programs=(DIES, program(RECOVER)), kinds=frozenset({"cancel"})),
-    Scope(name="fences", programs=(PLACER, RIVAL), faults=2, kinds=JOURNAL | {"turned-away", "not-sent"}),
-    Scope(name="claims", programs=(PLACER, RIVAL), faults=2, kinds=frozenset({"throttled", "outage"})),
-    Scope(name="machines", programs=(PLACER, RIVAL), kinds=MACHINES | {"outage"}),
-    Scope(name="heirs", programs=(UNHEARD, HEIR, RIVAL), kinds=frozenset({"freeze"})),
-    Scope(
-        name="moved",
-        programs=(program(place("X"), place("Y"), first=True), program(place("Y"))),
-        kinds=frozenset({"moved"}),
-        journal="file",
-    ),
-    Scope(name="recover-barred", programs=(DIES, program(RECOVER), program(RECOVER, barred=True)), faults=0),
-    Scope(name="three", programs=(PLACER, RIVAL, program(RECOVER)), kinds=frozenset({"lost", "vanished"})),
-    Scope(name="foreign", programs=(PLACER,), kinds=EVERYTHING - CLOCKS, foreign=True),
-    Scope(
-        name="complex-alone",
-        programs=(program(place_complex(resubmit=1), first=True),),
-        faults=2,
-        kinds=SUBMITS | PROXIES | LISTS | {"half-listed", "kill"},
-    ),
-    Scope(name="complex-pair", programs=(BRACKET, RIVAL_BRACKET), kinds=SUBMITS | {"half-listed", "ack-lost", "kill"}),
-    Scope(name="complex-recover", programs=(BRACKET, program(RECOVER)), kinds=FEW | {"half-listed"}),
-    Scope(
-        name="complex-shared",
-        programs=(program(place_complex(resubmit=1), first=True),),
-        faults=2,
-        kinds=SUBMITS | LISTS | {"half-listed", "lost"},
-        sharing=True,
-    ),
-    *LIVES,
-    Scope(name="guard", programs=(PLACER, program(place("Y"))), faults=2, kinds=CLAIMS, cap=1),
-    Scope(name="guard-clock", programs=(PLACER, program(place("Y"))), kinds=CLOCKS | {"kill", "lost"}, cap=1),
-    Scope(name="guard-three", programs=(PLACER, program(place("Y")), program(place("Z"))), kinds=LOSSES, cap=2),
-    Scope(name="halt", programs=(ALONE, program(HALT)), faults=2, kinds=CLAIMS),
-    Scope(name="halt-clock", programs=(ALONE, program(HALT)), kinds=CLOCKS | {"freeze", "kill"}),
-    Scope(name="halt-three", programs=(PLACER, program(place("Y")), program(HALT)), kinds=LOSSES),
+    Scope("guard", (PLACER, program(place("Y"))), faults=2, kinds=CLAIMS, cap=1),
+    Scope("guard-clock", (PLACER, program(place("Y"))), kinds=CLOCKS | {"kill", "lost"}, cap=1),
+    Scope("guard-three", (PLACER, program(place("Y")), program(place("Z"))), kinds=LOSSES, cap=2),
+    Scope("halt", (ALONE, program(HALT)), faults=2, kinds=CLAIMS),
+    Scope("halt-clock", (ALONE, program(HALT)), kinds=CLOCKS | {"freeze", "kill"}),
+    Scope("halt-three", (PLACER, program(place("Y")), program(HALT)), kinds=LOSSES),
     alone(REPLACE, "halt-replace", "Routed", HALT),
-    Scope(name="held", programs=(PLACER,), kinds=frozenset({"lost", "slow"}), held=True),
-    Scope(name="opposite", programs=(PLACER, program(RECOVER)), kinds=FEW, opposite=True),
+    Scope("held", (PLACER,), kinds={"lost", "slow"}, held=True),
+    Scope("opposite", (PLACER, program(RECOVER)), kinds=FEW, other=OPPOSITE),
 )
 
 
@@ -215,7 +188,7 @@ EXHAUSTED = {
 }
 del EXHAUSTED["heirs-unechoed"]  # heirs wait for each other's leases. Without the echo that is 180,000 histories more
 
-BEYOND = {"held-resubmitted": Scope(name="held-resubmitted", programs=(ALONE,), kinds=frozenset({"slow"}), held=True)}
+BEYOND = {"held-resubmitted": Scope("held-resubmitted", (ALONE,), kinds={"slow"}, held=True)}
 """Scopes beyond the promise: a submit that is held longer than all polls is doubled by ``resubmit``."""
 
 
@@ -230,7 +203,7 @@ def mixed(seed: int) -> Scope:
             if kind == "place":
                 name, resubmit = chance.choice(["X", "X", "X", "Y", "C", "C"]), chance.choice([0, 0, 1, 2])
                 account = "A2" if name == "Y" else "A1"
-                steps.append(place_complex(name, resubmit) if name == "C" else place(name, resubmit, account))
+                steps.append(place(name, resubmit, account, is_complex=name == "C"))
             else:
                 steps.append(RECOVER if kind == "recover" else ABANDON)
             if chance.random() < 0.2:
@@ -240,17 +213,11 @@ def mixed(seed: int) -> Scope:
         programs.append(program(*steps, dies=chance.random() < 0.1, barred=chance.random() < 0.07, first=number == 0))
     foreign = chance.random() < 0.1
     scope = Scope(
-        name=f"mixed-{seed}",
-        programs=tuple(programs),
+        f"mixed-{seed}",
+        tuple(programs),
         faults=chance.choice([1, 2, 3, 4]),
         kinds=EVERYTHING - CLOCKS if foreign else EVERYTHING,
-        foreign=foreign,
+        other=OLD if foreign else None,
         journal=chance.choice(["sql", "sql", "memory"]),
     )
     return opposed(scope, echoes=chance.random() < 0.7) if chance.random() < 0.5 else scope
-
-
-def scope_of(name: str) -> Scope:
-    if name.startswith("mixed-"):
-        return mixed(int(name.removeprefix("mixed-")))
-    return (EXHAUSTED | BEYOND)[name]

@@ -4,14 +4,14 @@ import gc
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import attrs
 
 from .choices import Choices, Drawn, decode, encode
 from .judge import judge
-from .scopes import Scope, mixed, scope_of
+from .scopes import BEYOND, EXHAUSTED, Scope, mixed
 from .world import PrunedError, StuckError, World
 
 
@@ -23,11 +23,6 @@ class Found:
     violations: tuple[str, ...]
     number: int = 0
     trace: tuple[str, ...] = ()
-
-    @property
-    def kinds(self) -> frozenset[str]:
-        """Return the invariants that it violates."""
-        return frozenset(text.partition(":")[0] for text in self.violations)
 
 
 @attrs.define
@@ -42,18 +37,13 @@ class Report:
 
     @property
     def line(self) -> str:
-        """Return the numbers in words."""
         return f"{self.histories:,} histories, {len(self.found)} violated, {self.seconds:.0f} s of processor time"
 
 
 def play(
     scope: Scope, choices: Choices, *, seen: set[int] | None = None, fresh: int = 0, traced: bool = False
 ) -> Found:
-    """Play one history and judge it.
-
-    Raises:
-        PrunedError: it has come to a state that is in ``seen``.
-    """
+    """Play one history and judge it, unless it comes to a state that is in ``seen``: PrunedError."""
     world = World(scope, choices, seen=seen, fresh=fresh, traced=traced)
     try:
         try:
@@ -67,16 +57,17 @@ def play(
 
 
 def replay(history: str) -> Found:
-    """Play a history again, with a trace."""
     name, script = decode(history)
+    scope = mixed(int(name[6:])) if name.startswith("mixed-") else (EXHAUSTED | BEYOND)[name]
     with quiet():
-        return play(scope_of(name), Choices(script), traced=True)
+        return play(scope, Choices(script), traced=True)
 
 
-def exhaust(scope: Scope, *, stop: Callable[[Found], bool] = lambda found: False, limit: int | None = None) -> Report:
+def exhaust(scope: Scope, *, stop: bool = False, limit: int | None = None) -> Report:
     """Play every history of ``scope``, apart from those that come to a state where another history has been.
 
     Those with few decisions that differ from the default come first: a violation is found in its simplest form.
+    The first one ends the search if it is to ``stop``.
     """
     report, began = Report(scope.name), time.process_time()
     seen: set[int] = set()
@@ -99,7 +90,7 @@ def exhaust(scope: Scope, *, stop: Callable[[Found], bool] = lambda found: False
             report.complete += 1
             if found.violations:
                 report.found.append(attrs.evolve(found, number=report.histories))
-                if stop(found):
+                if stop:
                     break
     report.seconds = time.process_time() - began
     return report

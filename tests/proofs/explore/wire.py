@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,34 +16,27 @@ from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 
 from . import service
-from .events import Event, Fault, Option, only
-from .life import CHANGES
-from .service import BookedOrder, error_answer, html_answer
+from .choices import Event, Fault, Option, only, settle
+from .service import CHANGES, BookedOrder, error_answer, html_answer
 
 if TYPE_CHECKING:
     from .process import Call, Process
     from .world import World
 
+CURRENT: contextvars.ContextVar[Call | None] = contextvars.ContextVar("CURRENT", default=None)
+"""The call in whose context code runs."""
+
 EPSILON = 0.05
 
 THROTTLED = error_answer(429, "too_many_requests")
-UNAUTHORIZED = error_answer(401, "token_invalid")
-REFUSED = error_answer(422, "preflight_check_failure")
 FORBIDDEN = error_answer(403, "not_permitted")
 BROKEN = error_answer(503, "internal_server_error")
 UNSUPPORTED = error_answer(406, 406)
 
+CODES = {302: "unauthorized", 408: "token_invalid", 409: "unauthorized", 425: "token_invalid", 499: "unauthorized"}
 INSTEAD = {
-    "html-403": html_answer(403),
-    "html-400": html_answer(400),
-    "html-404": html_answer(404),
-    "html-451": html_answer(451),
-    "html-502": html_answer(502),
-    "json-302": error_answer(302, "unauthorized"),
-    "json-408": error_answer(408, "token_invalid"),
-    "json-409": error_answer(409, "unauthorized"),
-    "json-425": error_answer(425, "token_invalid"),
-    "json-499": error_answer(499, "unauthorized"),
+    **{f"html-{status}": html_answer(status) for status in (403, 400, 404, 451, 502)},
+    **{f"json-{status}": error_answer(status, code) for status, code in CODES.items()},
     "garbage": Response(status=201, headers={"content-type": "text/html"}, body=b"<html>Welcome</html>"),
     "empty": Response(status=201, body=b""),
 }
@@ -65,11 +60,9 @@ class Wire:
     """The transport of one process."""
 
     def __init__(self, world: World, process: Process) -> None:
-        self._world = world
-        self._process = process
+        self._world, self._process = world, process
 
     async def send(self, request: Request) -> Response:
-        """Send ``request`` once."""
         name = request.operation.name if request.operation is not None else "other"
         if name == "oauth.token":
             return service.TOKEN
@@ -82,18 +75,15 @@ class Wire:
         return await kind(self._world, self._process, name, request).made()
 
     async def close(self) -> None:
-        """Do nothing: no connections are open."""
+        pass  # no connections are open
 
 
 class Exchange:
     """One request on its way."""
 
     def __init__(self, world: World, process: Process, name: str, request: Request) -> None:
-        self.world = world
-        self.process = process
-        self.name = name
-        self.account = service.account_of(request)
-        self.request = request
+        self.world, self.process, self.name, self.request = world, process, name, request
+        self.account = request.url.partition("/accounts/")[2].partition("/")[0]
         self.future: asyncio.Future[Response] = process.loop.create_future()
 
     async def made(self) -> Response:
@@ -107,16 +97,12 @@ class Exchange:
             if timer is not None:
                 timer.cancel()
 
-    def post(self) -> None:
-        raise NotImplementedError
-
     def post_delivery(self, label: str, options: Callable[[], list[Option]], *, local: bool = True) -> None:
         """Post an event that the process will see, unless it has given up by then."""
         self.world.post(Event(self.process, label, options, delivery=True, local=local, is_gone=self.future.done))
 
     def expire(self) -> None:
-        if not self.future.done():
-            self.future.set_exception(ResponseLostError("nothing in time"))
+        settle(self.future, ResponseLostError("nothing in time"))
 
     def answer(self, label: str, response: Response) -> None:
         """Deliver ``response``, now or when a frozen process wakes."""
@@ -127,13 +113,11 @@ class Exchange:
 
     def deliver(self, response: Response) -> None:
         self.process.observe(self.name, response.status, response.body)
-        if not self.future.done():
-            self.future.set_result(service.dated(response, self.world.now))
+        settle(self.future, service.dated(response, self.world.now))
 
     def fail(self, error: Exception) -> None:
         self.process.observe(self.name, type(error).__name__)
-        if not self.future.done():
-            self.future.set_exception(error)
+        settle(self.future, error)
 
     def lose(self) -> None:
         self.fail(ResponseLostError("the connection dropped"))
@@ -155,7 +139,7 @@ class Read(Exchange):
             unsupported = self.answered("406", f"{name}: 406", UNSUPPORTED)
             answered = Option(name, 0, lambda: self.deliver(service.DRY_RUN))
             return [answered, *self.world.allowed(broken, unsupported)]
-        if self.process.is_barred:
+        if self.process.program.barred:
             return [Option(f"{name}: 403", 0, partial(self.disturb, FORBIDDEN))]
         absurd = ABSURD if name.startswith("orders.list") else {}
         return [
@@ -170,13 +154,13 @@ class Read(Exchange):
         ]
 
     def listing(self, absurd: str | None = None) -> Response:
-        extra = "" if absurd is None else service.strange_order(absurd, adversary=self.world.scope.adversary)
         books = self.world.books
         if self.name.endswith(".get"):
             return books.found(self.request.url.rpartition("/")[2], is_complex=self.name.startswith("complex_"))
-        page = service.page_of(self.request) if self.name == "orders.list_live" else None
+        offset = re.search(r"page-offset=(\d+)", self.request.url)
+        page = int(offset[1] if offset else 0) if self.name == "orders.list_live" else None
         of = "complex-orders" if self.name == "complex_orders.list" else "orders"
-        return books.listing(self.account, self.world.now, extra=extra, of=of, page=page)
+        return books.listing(self.account, self.world.now, absurd=absurd, of=of, page=page)
 
     def disturb(self, response: Response) -> None:
         self.process.disturbed = True
@@ -195,8 +179,7 @@ class Submit(Exchange):
 
     def __init__(self, world: World, process: Process, name: str, request: Request) -> None:
         super().__init__(world, process, name, request)
-        self.sent = Send(process.call_now(), self.account, service.identifier_of(request), world.now)
-        self.order: BookedOrder | None = None
+        self.sent = Send(CURRENT.get(), self.account, service.identifier_of(request), world.now)
         world.sends.append(self.sent)
         world.check_written(self.sent)
         world.check_halted(self.account, self.sent.identifier)
@@ -218,11 +201,13 @@ class Submit(Exchange):
         call = self.sent.call
         if call is not None and call.turned_away:
             return [Option("submit: 429 again", 0, lambda: self.answer("429", THROTTLED))]
-        if self.process.is_unheard:
+        if self.process.program.unheard:
             return [Option("submit vanishes", 0, lambda: self.world.kill(self.process))]
         wait = error_answer(429, "too_many_requests", retry_after=f"{self.world.scope.times.retry_after:g}")
         late, rejected = partial(self.process_order, self.last_moment), partial(self.process_order, status="Rejected")
-        halves = sorted(service.BOTH) if self.name == "complex_orders.submit" else ()
+        lists = sorted(service.BOTH) if self.name == "complex_orders.submit" else ()
+        lost = "submit is processed, answer lost, listed in"
+        halves = [("half-listed", f"{lost} {half} only", partial(self.show, half)) for half in lists]
         return [
             processed,
             *self.world.allowed(
@@ -230,20 +215,13 @@ class Submit(Exchange):
                 ("vanished", "submit vanishes, connection drops", self.lose),
                 self.answered("throttled", "submit: 429 with Retry-After", wait),
                 ("turned-away", "submit: 429, from now on", self.turn_away),
-                self.answered("unauthorized", "submit: 401", UNAUTHORIZED),
-                self.answered("refused", "submit: 422", REFUSED),
+                self.answered("unauthorized", "submit: 401", error_answer(401, "token_invalid")),
+                self.answered("refused", "submit: 422", error_answer(422, "preflight_check_failure")),
                 self.answered("406", "submit: 406", UNSUPPORTED),
                 self.answered("html-before", "submit: 403 of a proxy, not processed", INSTEAD["html-403"]),
                 ("listed-late", "submit is processed, and listed late", late),
                 ("rejected", "submit is processed, and rejected at routing", rejected),
-                *(
-                    (
-                        "half-listed",
-                        f"submit is processed, answer lost, listed in {half} only",
-                        partial(self.show, half),
-                    )
-                    for half in halves
-                ),
+                *halves,
             ),
         ]
 
@@ -262,20 +240,21 @@ class Submit(Exchange):
         world, now = self.world, self.world.now
         at = now if listed_at is None else listed_at
         how = {"listed_at": at, "shown": shown, "status": status, "is_complex": self.name == "complex_orders.submit"}
-        order = world.books.book(self.account, self.sent.identifier, now, **how)
-        self.order = self.sent.order = order
-        if self.process.dies_after_submit:
+        self.sent.order = world.books.book(self.account, self.sent.identifier, now, **how)
+        if self.process.program.dies:
             world.kill(self.process)
         if not self.future.done() and not self.process.is_dead:
             self.post_delivery("answer", self.answers)
 
     def answers(self) -> list[Option]:
-        books = self.world.books
-        response = books.placed(self.order)
+        books, order = self.world.books, self.sent.order
+        response = books.placed(order)
         faults: list[Fault] = [("lost", "the answer is lost", self.lose)]
-        other = books.other_than(self.sent.identifier, is_complex=bool(self.order.components))
-        if other is not None:
-            faults.append(self.answered("misanswered", f"the answer is that to order {other.id}", books.placed(other)))
+        sent, is_complex = self.sent.identifier, bool(order.components)
+        others = [o for o in books.orders if o.identifier != sent and bool(o.components) is is_complex]
+        if others:
+            label = f"the answer is that to order {others[-1].id}"
+            faults.append(self.answered("misanswered", label, books.placed(others[-1])))
         faults += [self.answered(kind, f"the answer is replaced: {kind}", page) for kind, page in INSTEAD.items()]
         return [Option("submit is answered", 0, lambda: self.deliver(response)), *self.world.allowed(*faults)]
 
@@ -284,7 +263,7 @@ class Change(Exchange):
     """A change of the working order: it is processed, and then its answer comes, or does not."""
 
     def post(self) -> None:
-        life, call = self.world.life, self.process.call_now()
+        life, call = self.world.life, CURRENT.get()
         self.place = len(life.sent)
         life.sent.append((call, False))
         if self.name == "orders.replace":

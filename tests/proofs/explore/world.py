@@ -8,14 +8,11 @@ from unittest.mock import patch
 
 from brokerage_async.journal import EntryState, JournalEntry, MemoryJournal
 
-from .choices import Choices
-from .events import Event, Fault, Option, only
-from .journal_file import JournalFile
-from .journal_link import Database, canonical, run_at_once
-from .life import CHANGES, Life
+from .choices import Choices, Event, Fault, Option, only
+from .journal import Database, JournalFile, canonical, emptied, run_at_once
 from .process import Call, Process
 from .scopes import Scope
-from .service import BASE, DAY, Books
+from .service import BASE, CHANGES, Books, Life
 from .wire import EPSILON, Send
 
 MAX_STEPS = 3000
@@ -38,11 +35,9 @@ class World:
     def __init__(
         self, scope: Scope, choices: Choices, *, seen: set[int] | None = None, fresh: int = 0, traced: bool = False
     ) -> None:
-        self.scope = scope
-        self.choices = choices
-        self.now = 0.0
-        self.jumped = 0.0
-        self.jumps = 0
+        self.scope, self.choices = scope, choices
+        self.now = self.jumped = 0.0
+        self.jumps = self.moves = 0
         self.budget = scope.faults
         self.over = False
         self.books = Books(adversary=scope.adversary, echoes=scope.echoes)
@@ -53,25 +48,19 @@ class World:
         self.closed_by: dict[tuple[str, str], Call | None] = {}
         self.violations: list[str] = []
         self.trace: list[str] = []
-        self._traced = traced
-        self._seen = seen
-        self._fresh = fresh
+        self._traced, self._seen, self._fresh = traced, seen, fresh
         self._pending: list[Event] = []
-        self._contents: tuple[Any, ...] | None = None
+        self.contents: tuple[Any, ...] | None = None
         self.before_halt: dict[tuple[str, str], int] | None = None
         clock = self._journal_clock
         self._wall_clock = patch("time.time", lambda: BASE + self.now)
         self._wall_clock.start()
-        self.moves = 0
         self.file = JournalFile(self, clock) if scope.journal == "file" else None
-        self.journal: Any = self.file or (Database(clock) if scope.journal == "sql" else MemoryJournal(clock=clock))
-        if scope.foreign:
-            received = "2026-03-05T15:00:00Z"
-            self.books.book("A1", "X", -5 * DAY, listed_at=-5 * DAY, received=received, ours=False)
-        if scope.opposite:
-            self.books.book("A1", "X", 0.0, listed_at=0.0, ours=False, opposite=True)
-        if scope.sharing:
-            self.books.book("A1", "X", 0.0, listed_at=0.0, is_complex=True, stop="6.00", ours=False)
+        self.journal: Any = self.file or (
+            Database(clock, emptied()) if scope.journal == "sql" else MemoryJournal(clock=clock)
+        )
+        if scope.other is not None:
+            self.books.book("A1", "X", **scope.other, ours=False)
         self.processes = [Process(self, name, program) for name, program in zip("ABCDE", scope.programs, strict=False)]
         for process, program in zip(self.processes, scope.programs, strict=True):
             if program.first:
@@ -99,7 +88,6 @@ class World:
             raise StuckError("the last recovery does not end")
 
     def close(self) -> None:
-        """End every task that is left."""
         self.over = True
         self._pending.clear()
         for process in self.processes:
@@ -132,7 +120,6 @@ class World:
         ]
 
     def _step(self) -> None:
-        """Let one thing happen."""
         self._drop_gone()
         if self._seen is not None and len(self.choices.made) > self._fresh:
             state = self._state()
@@ -183,7 +170,7 @@ class World:
                     return None
                 if not event.slow:
                     cost = 1
-        if cost and not self.allows("slow"):
+        if cost and "slow" not in self.scope.kinds:
             return None
         return Option(f"time passes to {until:.2f}", cost, lambda: self._pass(until))
 
@@ -271,14 +258,10 @@ class World:
 
     # Methods for the parts.
 
-    def allows(self, kind: str) -> bool:
-        return kind in self.scope.kinds
-
     def allowed(self, *faults: Fault) -> list[Option]:
         return [Option(label, 1, act) for kind, label, act in faults if kind in self.scope.kinds]
 
     def post(self, event: Event) -> None:
-        """Add something that will happen."""
         self._pending.append(event)
 
     def say(self, text: str) -> None:
@@ -295,10 +278,6 @@ class World:
         """Return True if an order without an identifier is ambiguous: another entry may fit, or the clock was set."""
         rivals = [name for name in self.states() if name[0] == key[0] and name != key]
         return not self.scope.echoes and bool(rivals or self.jumps)
-
-    def written(self) -> None:
-        """Note that the journal has changed."""
-        self._contents = None
 
     def ended(self, call: Call) -> None:
         """Take note of a call that has ended, and check the invariants of this very moment."""
@@ -342,22 +321,22 @@ class World:
 
     def _state(self) -> int:
         """Return a hash of everything that the rest of the history depends on."""
-        if self._contents is None or self.file is not None:
-            self._contents = canonical(self.entries(), self.owners)
+        if self.contents is None or self.file is not None:
+            self.contents = canonical(self.entries(), self.owners)
             if self.scope.halts:
-                self._contents += tuple(run_at_once(self.journal.halts()))
+                self.contents += tuple(run_at_once(self.journal.halts()))
         return hash(
             (
                 self.now,
                 self.jumped,
                 self.moves,
                 self.budget,
-                self._contents,
+                self.contents,
                 None if self.before_halt is None else tuple(self.before_halt.items()),
                 self.life and self.life.state,
                 tuple(sorted((key, str(call)) for key, call in self.closed_by.items())),
                 tuple(sorted((event.mark, event.slow) for event in self._pending)),
-                tuple(sorted((o.id, o.identifier, o.processed_at, o.listed_at, o.json) for o in self.books.orders)),
+                tuple(sorted((o.id, o.identifier, o.listed_at, o.json) for o in self.books.orders)),
                 tuple((p.state, p.is_dead, p.frozen_until, p.lag, p.outage_until) for p in self.processes),
             )
         )
