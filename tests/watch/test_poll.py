@@ -1,3 +1,5 @@
+"""Changes that a watcher reports, with their fields, and how it is closed."""
+
 import asyncio
 import logging
 import traceback
@@ -10,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from brokerage_async import errors
-from brokerage_async.watch.diff import UNCHANGED, Change
+from brokerage_async.models import QuoteAlert
+from brokerage_async.watch.diff import UNCHANGED, Change, ChangeKind, changed_fields, differing, keyed
 from brokerage_async.watch.feed import Cursor, Feed, Schedule
 from brokerage_async.watch.poll import Watcher, poll
 from tests.loops import on_virtual_time
@@ -410,3 +413,25 @@ async def test_poll_invalid_argument_raises_at_once(name: str, wrong: object) ->
     usable: dict[str, Any] = {"fetch": Script({}), "key": first, "interval": 1.0}
     with pytest.raises(errors.ConfigurationError, match=name):
         poll(**(usable | {name: wrong}))
+
+
+pairs = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2)))
+
+
+@given(pairs, pairs)
+def test_keyed_equal_items_keep_their_objects(old: Any, new: Any) -> None:
+    before = keyed(old, lambda item: item[0])
+    after = keyed(new, lambda item: item[0], before)
+    assert after == {key: (key, value) for key, value in new}
+    assert all(item is before[key] for key, item in after.items() if before.get(key) == item)
+    assert list(differing(after, keyed(new, lambda item: item[0], after))) == []
+
+
+def test_change_has_fields_and_item() -> None:
+    old, new = QuoteAlert(symbol="A", created_at=NOON), QuoteAlert(symbol="A", triggered_at=NOON, threshold="5")
+    change = Change(kind=ChangeKind.CHANGED, key=1, before=old, after=new, at=NOON)
+    assert (set(change.fields), change.item) == ({"created_at", "triggered_at", "threshold"}, new)
+    gone = Change(kind=ChangeKind.REMOVED, key=1, before=old, after=None, at=NOON)
+    assert (gone.fields, gone.item) == ((), old)
+    assert changed_fields({"a": 1, "b": 2}, {"b": 3, "c": 4}) == ("a", "b", "c")
+    assert changed_fields(1, 2) == changed_fields(old, {}) == ()

@@ -1,14 +1,20 @@
-"""The cattrs converter shares the path of bodies."""
+"""The converter, and the models of another generated package, which even a decoder made before its import knows."""
 
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 
 import attrs
 import cattrs
 import pytest
 
 from brokerage_async import errors, models
+from brokerage_async._generated.operations import REQUEST_MODELS
 from brokerage_async.protocol.decoding import cattrs_converter
+from brokerage_async.protocol.decoding.cattrs_converter import make_converter
+from brokerage_async.protocol.registry import wires
+from brokerage_async.protocol.validation.requests import problems_of
+from tests.codegen.support import TOY, imported
 
 
 def test_dicts_and_models() -> None:
@@ -73,3 +79,16 @@ def test_values_of_open_enums_are_taken_known_or_not() -> None:
     assert models.converter.structure("Filled", models.OrderStatus) is models.OrderStatus.FILLED
     unknown = models.converter.structure("Paused", models.OrderStatus)
     assert (str(unknown), unknown.is_known) == ("Paused", False)
+
+
+def test_package_registers_its_models_when_it_is_imported(tmp_path: Path) -> None:
+    converter = make_converter()
+    before = len(wires())
+    with imported(TOY, tmp_path) as garden:
+        plant = garden.models.Plant
+        assert wires()[plant] is garden.converters.PlantWire
+        assert garden.models.NewPlant in REQUEST_MODELS
+        assert converter.structure({"name": "Rosa", "rows": "3"}, plant) == plant(name="Rosa", rows=3)
+        assert converter.unstructure(plant(name="Rosa")) == {"name": "Rosa"}
+        assert [problem.domain for problem in problems_of(garden.models.NewPlant(name="Rosa", labels=[]))] == ["labels"]
+    assert len(wires()) == before
