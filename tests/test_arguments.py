@@ -76,12 +76,7 @@ PAGES = functools.partial(arguments.check_count, "pages", minimum=2)
         (TIMEOUT, [1, 0.001, 1e9], NOT_SECONDS, "wait must be a number of seconds greater than 0, or None"),
         (SHARE, [0, 0.5, 1], [-0.1, 1.1, True, "0", None, float("nan")], "share must be a number from 0 to 1"),
         (DELAY, [0, 1e9], [-1, float("inf"), 10**400, None], "delay must be a finite number of at least 0"),
-        (
-            PAGES,
-            [2, 3, 10**400],
-            [1, 2.5, True, "2", None, float("inf")],
-            "pages must be an integer of at least 2",
-        ),
+        (PAGES, [2, 3, 10**400], [1, 2.5, True, "2", None, float("inf")], "pages must be an integer of at least 2"),
     ],
 )
 def test_check_of_a_bound_returns_what_is_within_and_raises_otherwise(

@@ -1,5 +1,6 @@
-"""What is rendered: endpoints, converters, docstrings and the index of the schema. The golden sample has the rest."""
+"""What is rendered: endpoints, converters, docstrings, index and bundle of the schema. See also the golden sample."""
 
+import json
 import pydoc
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -12,6 +13,9 @@ import pytest
 
 from brokerage_async._generated.endpoints import Instruments
 from brokerage_async.operation import BoundCall
+from codegen.bundle import document
+from codegen.bundle.examples import with_examples
+from codegen.read.document import Document
 from codegen.read.load import load
 from codegen.render.docstrings import WIDTH, fill
 from codegen.render.index import INDEX, render
@@ -249,3 +253,31 @@ def test_write_leaves_exactly_the_generated_files(tmp_path: Path) -> None:
     assert write(files, folder) == ["c.py"]
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == {"a.py": b"a\n", "b.py": b"b\n"}
     assert write(files, folder) == []
+
+
+def test_bundle_shares_what_operations_refer_to_and_types_what_stands_for_a_missing_value() -> None:
+    garden = document.bundle(Document(TOY))
+    assert json.loads(document.render(Document(TOY))) == garden
+    assert list(garden) == ["openapi", "info", "tags", "paths", "components"]
+    bed, schemas = garden["paths"]["/beds/{bed_number}"], garden["components"]["schemas"]
+    assert bed["patch"]["parameters"] == bed["delete"]["parameters"] == [{"$ref": "#/components/parameters/BedNumber"}]
+    assert bed["patch"]["responses"]["404"] == {"$ref": "#/components/responses/NotFound"}
+    assert bed["delete"]["responses"]["204"] == {"description": "Bed removed."}
+    assert {"ItemEnvelope", "ListEnvelope", "PageEnvelope", "ItemList"} & schemas.keys() == set()
+    crop, plant = schemas["Bed"]["properties"]["crop"], schemas["Plant"]["properties"]
+    assert (crop["x-alias-of"], crop["description"]) == ("plants", "Another key of `plants`.")
+    words = [{"type": "string", "enum": [word]} for word in ("NaN", "")]
+    assert plant["sown"]["anyOf"] == [{"type": "string"}, words[1], {"type": "null"}]
+    assert plant["price"]["anyOf"][1:] == [*words, {"type": "null"}]
+
+
+def test_examples_end_where_a_component_is_within_itself_and_integers_are_positive() -> None:
+    plant, nothing = {"$ref": "#/components/schemas/Plant"}, {"type": "null"}
+    properties: dict[str, dict[str, Any]] = {
+        "parent": {"anyOf": [plant, nothing]},
+        "children": {"type": "array", "items": plant},
+        "rows": {"type": "integer", "minimum": 0},
+        "width": {"type": "integer", "minimum": 5},
+    }
+    made = with_examples({"Plant": {"type": "object", "properties": properties}}, {})
+    assert made["Plant"]["examples"] == [{"children": [], "rows": 1, "width": 5}]

@@ -108,11 +108,7 @@ def check(job: Job, expected: dict[str, str]) -> Counter[str]:
 async def play(runs: int, seed: int, folder: str) -> Counter[str]:
     chance, tally = random.Random(seed), Counter[str]()
     async with Simulator(latency=0.002, **SMALL) as sim:
-        plain = Job(
-            service=Service.of(sim),
-            state=f"{folder}/watch.db",
-            log=f"{folder}/log",
-        )
+        plain = Job(service=Service.of(sim), state=f"{folder}/watch.db", log=f"{folder}/log")
         await consume(attrs.evolve(plain, quiet=0.2, early=True), None)
         with contextlib.closing(sqlite3.connect(plain.state)) as connection:
             connection.executescript(AUDIT)

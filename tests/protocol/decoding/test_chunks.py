@@ -58,9 +58,7 @@ def rows_of(count: int, **more: Any) -> list[dict[str, Any]]:
 texts = st.text(st.sampled_from('abc"\\[]{},: é\n'), max_size=12)
 values = st.none() | st.booleans() | st.integers(-5, 5) | texts
 nested = st.recursive(
-    values,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
-    max_leaves=6,
+    values, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3), max_leaves=6
 )
 rows = st.lists(
     st.fixed_dictionaries({"symbol": texts}, optional={"extra-key": nested, "active": st.booleans(), "sx-id": values}),

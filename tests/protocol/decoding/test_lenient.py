@@ -158,8 +158,7 @@ def test_declared_wire_forms_are_not_reported(caplog: pytest.LogCaptureFixture) 
         return codec.decode(operation, json.dumps({"data": data}).encode(), strict=True).value
 
     report = read(
-        ops.MARGIN_REQUIREMENTS,
-        {"groups": [{}, {"position-entries": [{"close-price": "NaN", "fixing-price": "1.0"}]}]},
+        ops.MARGIN_REQUIREMENTS, {"groups": [{}, {"position-entries": [{"close-price": "NaN", "fixing-price": "1.0"}]}]}
     )
     [entry] = report.groups[1].position_entries
     assert (entry.close_price, entry.fixing_price, entry.extra) == (None, Decimal("1.0"), {"close-price": "NaN"})
