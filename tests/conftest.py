@@ -22,7 +22,6 @@ hypothesis.settings.load_profile("project")
 
 
 def pytest_configure() -> None:
-    """Let simulators serve the versions of this run."""
     serve_versions()
 
 

@@ -80,13 +80,9 @@ def problems(text: str, schemas: dict[str, dict[str, Any]], contract: str = "AUT
 
 
 class DxLinkServer:
-    """The server's side of one connection.
+    """The server's side of one connection. ``subscriptions``: the start of each, by channel, type and symbol.
 
-    Attributes:
-        broken: rules that the client broke.
-        subscriptions: start of each subscription, by channel, type and symbol.
-        periods: aggregation period of each channel.
-        silence: disconnect a client that has been silent for this many seconds.
+    ``silence``: seconds after which a silent client is disconnected. ``broken``: rules that the client broke.
     """
 
     def __init__(self, *, silence: float = 60.0, needs_token: bool = True) -> None:

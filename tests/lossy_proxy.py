@@ -40,8 +40,7 @@ class LossyProxy(LoopbackServer):
 
     Attributes:
         treatment: applied to every message. None passes them on.
-        connecting: seconds that a new connection takes, each time.
-        delay: seconds that data is under way, which does not hold up the data behind it.
+        connecting, delay: seconds that a new connection takes, and that data is under way, without holding up others.
         silent: whether nothing gets through any more, and neither side sees the other hang up.
         dropped: how many acknowledgements were dropped.
     """

@@ -20,11 +20,8 @@ async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None
 class ProxyServer(LoopbackServer):
     """HTTP proxy whose every destination is the port ``target`` of this machine, whatever name it is asked for.
 
-    Args:
-        target: the port that it connects to.
-        credentials: the ``Basic`` value that it demands, None for none.
-        refusal: called with the first line of a request. Returns an answer to send instead of passing it on, or None.
-        tls: the context for https to the proxy itself, None for plain http.
+    ``refusal`` returns for the first line of a request what to answer instead of passing it on, or None. With ``tls``,
+    the proxy itself is reached by https.
     """
 
     def __init__(

@@ -118,13 +118,11 @@ def test_the_simulator_serves_the_snippets(tmp_path: Path) -> None:
 
 
 def pages_with_links() -> list[Path]:
-    """Return the Markdown pages that a person writes, each once."""
     written = {path for path in (ROOT / "docs").rglob("*.md") if not is_generated(path)}
     return sorted({*PAGES, *written, *ROOT.glob("*.md"), ROOT / "schema" / "README.md"})
 
 
 def is_generated(path: Path) -> bool:
-    """Return whether the documentation site makes this page itself."""
     name = Path(os.path.normpath(path)).relative_to(ROOT).as_posix()
     return name.startswith(("docs/_build/", *pages.GENERATED)) or name in copies.COPIES.values()
 

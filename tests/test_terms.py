@@ -9,6 +9,7 @@ import pytest
 
 from brokerage_async import models, tickets
 from brokerage_async._generated.operations import ORDERS_EDIT, ORDERS_EDIT_DRY_RUN
+from brokerage_async._terms import KNOWN_TYPES
 from brokerage_async.errors import InvalidRequestError
 from brokerage_async.protocol.validation.requests import check
 from tests.tables import for_each
@@ -36,6 +37,10 @@ def terms_of(model: Any) -> dict[str, Any]:
 def as_placed(ticket: models.NewOrder, **more: Any) -> models.Order:
     row = models.converter.unstructure(ticket) | {"id": 7, "status": "Live", "preflight-id": "0", "source": "web"}
     return attrs.evolve(models.converter.structure(row, models.Order), **more)
+
+
+def test_every_type_of_order_that_is_sent_has_its_terms() -> None:
+    assert {*models.OrderType} - KNOWN_TYPES == {models.OrderType.LIQUIDITY_ALLOCATION}  # which is shown alone
 
 
 @for_each("ticket", TICKETS.values())

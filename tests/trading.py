@@ -323,10 +323,7 @@ class Bells:
 
 
 class HookedJournal(MemoryJournal):
-    """A journal that a test interferes with: each function is called in place of the method of its name.
-
-    Its first argument is the method, and the others are those of the call.
-    """
+    """A journal that calls a hook in place of the method of its name, with the method and the arguments of the call."""
 
     def __init__(self, *, clock: Callable[[], float] | None = None, **hooks: Callable[..., Awaitable[Any]]) -> None:
         super().__init__(**({} if clock is None else {"clock": clock}))  # type: ignore[arg-type]

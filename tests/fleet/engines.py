@@ -30,11 +30,7 @@ def missing(engine: str = ENGINE) -> str | None:
 class EngineServer:
     """A server in ``folder`` that can be killed, paused and started again on the same port.
 
-    Args:
-        folder: where it writes.
-        engine: name of the program.
-        append_only: whether it keeps its data over a kill, in a file that every write is flushed to.
-        password: required of clients, None for none.
+    ``append_only``: whether it keeps its data over a kill, in a file that every write is flushed to.
     """
 
     def __init__(

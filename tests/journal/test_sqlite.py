@@ -1,7 +1,9 @@
-"""The journals in a file and in memory: the rest is in `test_journals.py`."""
+"""The journals in a file and in memory, the values they keep, and the statements that both databases understand."""
 
 import asyncio
 import gc
+import pickle
+import re
 import sqlite3
 import subprocess
 import sys
@@ -9,18 +11,134 @@ import tempfile
 import textwrap
 import threading
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import attrs
 import pytest
 
-from brokerage_async.journal.base import EntryKey, EntryState, JournalError
+from brokerage_async.errors import BrokerageError
+from brokerage_async.journal import sql as journal_sql
+from brokerage_async.journal.base import EntryKey, EntryState, JournalEntry, JournalError, renew_claims
+from brokerage_async.journal.caps import Usage
 from brokerage_async.journal.sqlite import MemoryJournal, SqliteJournal
 from tests.journal_servers import ENVIRONMENT
 from tests.tables import for_each
 
 ORIGIN = "https://api.example.com"
-KEY = EntryKey(ORIGIN, "sandbox", "A1", "one")
+KEY = EntryKey(ORIGIN, "sandbox", "5WT00001", "order-1")
+ENTRY = JournalEntry(key=KEY, body=b'{"price":"1"}', opened_at=datetime(2026, 3, 2, tzinfo=UTC))
+
+
+def test_entries_keys_and_states_are_plain_values() -> None:
+    assert (ENTRY.state, ENTRY.attempts, ENTRY.note) == (EntryState.OPEN, 1, "")
+    assert (ENTRY.order_id, ENTRY.closed_at, ENTRY.looked_at, ENTRY.owner, ENTRY.claimed_until) == (None,) * 5
+    assert ENTRY.closed_by is None
+    assert EntryKey(ORIGIN, "sandbox", "5WT00001", "order-1") == KEY
+    others = {EntryKey(ORIGIN, "production", "5WT00001", "order-1"), EntryKey(ORIGIN, "sandbox", "5WT00002", "order-1"),
+              EntryKey(ORIGIN, "sandbox", "5WT00001", "order-2"),
+              EntryKey("http://127.0.0.1:8000", "sandbox", "5WT00001", "order-1")}  # fmt: skip
+    assert len({KEY, *others}) == 5
+    assert "price" not in repr(ENTRY)
+    assert "order-1" in repr(ENTRY)
+    for value, name in ((ENTRY, "state"), (KEY, "environment")):
+        with pytest.raises(attrs.exceptions.FrozenInstanceError):
+            setattr(value, name, "other")
+    assert [str(state) for state in EntryState] == ["open", "placed", "refused", "not_sent", "abandoned", "pruned"]
+    error = JournalError("disk full")
+    assert isinstance(error, BrokerageError)
+    assert (error.code, str(error)) == ("journal_unavailable", "disk full")
+    assert pickle.loads(pickle.dumps(error)).code == "journal_unavailable"
+
+
+class OneByOne:
+    """A journal of a user, which renews a claim at a time."""
+
+    def __init__(self) -> None:
+        self.renewed: list[tuple[EntryKey, str, float]] = []
+
+    async def renew(self, key: EntryKey, *, owner: str, lease: float) -> bool:
+        self.renewed.append((key, owner, lease))
+        if owner == "broken":
+            raise JournalError("disk is full")
+        return owner == "me"
+
+
+async def test_renew_claims_of_a_journal_without_a_batch_tries_every_claim() -> None:
+    journal: Any = OneByOne()
+    first, second, third = (attrs.evolve(KEY, external_identifier=f"order-{number}") for number in range(3))
+    assert await renew_claims(journal, {first: "me", second: "other", third: "me"}, lease=5) == {first, third}
+    assert journal.renewed == [(first, "me", 5), (second, "other", 5), (third, "me", 5)]
+    journal.renewed.clear()
+    with pytest.raises(JournalError, match="disk is full"):
+        await renew_claims(journal, {first: "broken", second: "me"}, lease=5)
+    assert len(journal.renewed) == 2
+
+
+ONE = EntryKey(ORIGIN, "sandbox", "A1", "one")
+STATES = {"open", "not_sent", "abandoned", "refused", "pruned", ""}
+
+
+class InMemory(MemoryJournal):
+    """Journal in memory that records its statements, with a clock to set."""
+
+    def __init__(self) -> None:
+        self.seconds = 1000.0
+        self.ran: list[str] = []
+        super().__init__(clock=lambda: self.seconds)
+        self._connection.set_trace_callback(self.ran.append)
+
+
+async def test_entry_adopted_while_its_order_is_opened_again_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with MemoryJournal() as journal:
+        await journal.open(ONE, b"x", owner="a", lease=30)
+        monkeypatch.setattr(journal_sql, "FIND", f"{journal_sql.FIND} AND origin = 'not any more'")
+        with pytest.raises(JournalError, match="was adopted by another address, or what forbade it"):
+            await journal.open(ONE, b"x", owner="b", lease=30)
+
+
+async def test_statements_take_values_as_values() -> None:
+    statements = [each for each in vars(journal_sql).values() if isinstance(each, str) and "{table}" in each]
+    assert len(statements) > 20
+    for statement in statements:
+        assert set(re.findall(r"'([^']*)'", statement)) <= STATES
+    hostile = EntryKey(ORIGIN, "sandbox", "A1", "'; DROP TABLE t; --")
+    async with InMemory() as journal:
+        await journal.open(hostile, b"'", owner="'", lease=30)
+        assert await journal.close(hostile, owner="'", state=EntryState.REFUSED, note="' OR 1=1")
+        found = await journal.find(hostile)
+        assert (found.key, found.note) == (hostile, "' OR 1=1")
+
+
+async def test_a_usual_order_takes_one_statement_for_each_step_and_its_caps_one_each() -> None:
+    """One for the sums, and one for the net position."""
+    async with InMemory() as journal:
+        await journal.open(ONE, b"x", owner="a", lease=30)
+        await journal.renew(ONE, owner="a", lease=30)
+        await journal.close(ONE, owner="a", state=EntryState.PLACED)
+        assert [statement.split()[0] for statement in journal.ran] == ["INSERT", "UPDATE", "UPDATE"]
+        journal.ran.clear()
+        usage = Usage(value=Decimal(1), max_value_per_day=Decimal(2), bought=Decimal(1), max_net_quantity=Decimal(2))
+        await journal.open(attrs.evolve(ONE, external_identifier="two"), b"x", owner="a", lease=30, usage=usage)
+        assert [statement.split()[0] for statement in journal.ran] == ["SELECT", "SELECT", "INSERT"]
+
+
+@for_each("claims, statements", [(0, 0), (1, 1), (500, 1), (501, 2)])
+async def test_many_claims_are_renewed_in_one_statement(claims: int, statements: int) -> None:
+    owners = {EntryKey(ORIGIN, "sandbox", "A1", f"order-{number}"): f"owner {number}" for number in range(claims)}
+    async with InMemory() as journal:
+        for key, owner in owners.items():
+            await journal.open(key, b"", owner=owner, lease=30)
+        journal.ran.clear()
+        journal.seconds += 20
+        assert await journal.renew_many(owners, lease=30) == set(owners)
+        assert len(journal.ran) == statements
+        ends = {entry.claimed_until for entry in await journal.entries()}
+        assert ends <= {datetime.fromtimestamp(1050.0, UTC)}
+
+
 OTHER = EntryKey(ORIGIN, "sandbox", "A1", "two")
 
 
@@ -31,11 +149,11 @@ async def test_nothing_is_touched_before_the_first_use_nor_after_the_end(tmp_pat
     await journal.aclose()
     assert not path.exists()
     journal = SqliteJournal(path)
-    await journal.open(KEY, b"", owner="a", lease=30)
+    await journal.open(ONE, b"", owner="a", lease=30)
     for _ in range(2):
         await journal.aclose()
     with pytest.raises(JournalError, match="is closed"):
-        await journal.find(KEY)
+        await journal.find(ONE)
 
 
 @for_each("content", [b"no database at all, but long enough to be looked at" * 40, b"\0" * 4096])
@@ -44,14 +162,14 @@ async def test_a_file_of_another_kind_is_refused_and_left_alone(tmp_path: Path, 
     path.write_bytes(content)
     async with SqliteJournal(path) as journal:
         with pytest.raises(JournalError, match="cannot be used"):
-            await journal.open(KEY, b"", owner="a", lease=30)
+            await journal.open(ONE, b"", owner="a", lease=30)
     assert path.read_bytes() == content
 
 
 async def test_a_forgotten_journal_leaves_no_thread(tmp_path: Path) -> None:
     before = set(threading.enumerate())
     journal = SqliteJournal(tmp_path / "j")
-    await journal.open(KEY, b"", owner="a", lease=30)
+    await journal.open(ONE, b"", owner="a", lease=30)
     # Threads of earlier tests may still be ending.
     (own,) = [thread for thread in set(threading.enumerate()) - before if thread.name.startswith("journal")]
     del journal
@@ -67,7 +185,7 @@ async def test_waits_for_another_process_that_writes_or_creates_the_file(tmp_pat
             await journal.now()
         other = sqlite3.connect(tmp_path / name, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")  # SQLite itself does not wait for this when it switches to a write-ahead log
-        opening = asyncio.create_task(journal.open(KEY, b"", owner="a", lease=30))
+        opening = asyncio.create_task(journal.open(ONE, b"", owner="a", lease=30))
         await asyncio.sleep(0.05)
         assert not opening.done()
         other.execute("COMMIT")
@@ -84,12 +202,12 @@ async def test_writes_are_synchronous_and_logged_ahead_and_a_full_disk_is_said(t
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count = {pages}")
         with pytest.raises(JournalError, match=r"orders\.journal cannot be used: database or disk is full"):
-            await journal.open(KEY, b"x" * 50_000, owner="a", lease=600.0)
-        assert await journal.find(KEY) is None
+            await journal.open(ONE, b"x" * 50_000, owner="a", lease=600.0)
+        assert await journal.find(ONE) is None
         connection.execute(f"PRAGMA max_page_count = {pages + 100}")
-        await journal.open(KEY, b"", owner="a", lease=30)
+        await journal.open(ONE, b"", owner="a", lease=30)
         with pytest.raises(JournalError, match="surrogates"):
-            await journal.close(KEY, owner="a", state=EntryState.PLACED, order_id="\ud800")
+            await journal.close(ONE, owner="a", state=EntryState.PLACED, order_id="\ud800")
     async with SqliteJournal(tmp_path / "nowhere" / "orders.journal") as journal:
         with pytest.raises(JournalError, match="No such file or directory"):
             await journal.now()
@@ -101,9 +219,9 @@ async def test_writes_to_the_file_that_was_named(tmp_path: Path, monkeypatch: py
     journal = SqliteJournal(name)
     monkeypatch.chdir(tmp_path.parent)
     async with journal:
-        await journal.open(KEY, b"", owner="a", lease=30)
+        await journal.open(ONE, b"", owner="a", lease=30)
     async with SqliteJournal(tmp_path / name) as again:
-        assert await again.find(KEY) is not None
+        assert await again.find(ONE) is not None
 
 
 WRITER = """
@@ -147,15 +265,15 @@ async def test_times_are_those_of_the_clock(tmp_path: Path) -> None:
     for make in (MemoryJournal, partial(SqliteJournal, tmp_path / "j")):
         async with make(clock=lambda: seconds[0]) as journal:
             assert await journal.now() == datetime.fromtimestamp(seconds[0], UTC)
-            entry, _ = await journal.open(KEY, b"", owner="a", lease=30)
+            entry, _ = await journal.open(ONE, b"", owner="a", lease=30)
             assert entry.claimed_until == entry.opened_at + timedelta(seconds=30)
             seconds[0] += 29.9
             assert (await journal.now() - entry.opened_at).total_seconds() == pytest.approx(29.9)
-            assert await journal.claim(KEY, owner="b", lease=30) is None
+            assert await journal.claim(ONE, owner="b", lease=30) is None
             seconds[0] += 0.1
-            assert (await journal.claim(KEY, owner="b", lease=30)).owner == "b"
-            await journal.close(KEY, owner="b", state=EntryState.PLACED)
-            assert (await journal.find(KEY)).closed_at == await journal.now()
+            assert (await journal.claim(ONE, owner="b", lease=30)).owner == "b"
+            await journal.close(ONE, owner="b", state=EntryState.PLACED)
+            assert (await journal.find(ONE)).closed_at == await journal.now()
             rule = {"count": 2, "seconds": 600, "reason": "twice"}
             assert [await journal.trip("refused", name, **rule) for name in "ab"] == [False, True]
             seconds[0] -= 60  # a clock that was set back: what was counted before is forgotten
@@ -163,13 +281,13 @@ async def test_times_are_those_of_the_clock(tmp_path: Path) -> None:
             assert [await journal.trip("refused", name, **rule) for name in "cd"] == [False, True]
             assert await journal.resume()
             await journal.open(OTHER, b"", owner="a", lease=1)
-            assert [each.key for each in await journal.entries()] == [OTHER, KEY], "oldest first"
+            assert [each.key for each in await journal.entries()] == [OTHER, ONE], "oldest first"
 
 
 async def test_memory_stays_readable_when_closed_and_shows_its_size_only() -> None:
     async with MemoryJournal() as journal:
-        entry, _ = await journal.open(KEY, b"secret", owner="a", lease=30)
-        await journal.close(KEY, owner="a", state=EntryState.REFUSED, note="no")
+        entry, _ = await journal.open(ONE, b"secret", owner="a", lease=30)
+        await journal.close(ONE, owner="a", state=EntryState.REFUSED, note="no")
     assert (entry.state, entry.note) == (EntryState.OPEN, "")  # what was handed out does not change afterwards
-    assert await journal.find(KEY) is not None
+    assert await journal.find(ONE) is not None
     assert repr(journal) == "MemoryJournal(1 entries)"

@@ -44,10 +44,7 @@ async def condors(client: Client, underlying: str) -> list[tuple[NewOrderLeg, ..
 
 
 def day(end: str = "16:00") -> dict[str, float]:
-    """Run the day until a time in New York.
-
-    Return how many events of each type came, positions held, seconds of CPU, and megabytes.
-    """
+    """Run the day until a time in New York. Return events of each type, positions, seconds of CPU, and megabytes."""
     events = Counter[str]()
 
     async def follow(client: Client, symbols: list[str], kinds: list[type[models.Quote | models.Greeks]]) -> None:

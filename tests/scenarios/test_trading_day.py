@@ -66,10 +66,8 @@ async def trade_until(client: Client, simulator: Simulator, end: str) -> list[tu
 
 @pytest.mark.slow
 def test_bot_decides_the_same_over_http() -> None:
-    """The loop over HTTP waits a small fraction of the time, and each response counts as a wait.
-
-    A calm tape, so that the seconds in between do not move the price across the edge of a decision.
-    """
+    # The loop over HTTP waits a small fraction of the time, and each response counts as a wait. The tape is calm, so
+    # that the seconds in between do not move the price across the edge of a decision.
     end, pace = "2026-06-10T11:00:00-04:00", 0.01
 
     async def in_memory(client: Client, simulator: Simulator) -> list[tuple[str, str, int]]:

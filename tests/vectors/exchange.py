@@ -29,12 +29,9 @@ class Exchange:
     """One request and its response.
 
     Attributes:
-        name: what the exchange shows.
-        operation: operation called, ``namespace.method`` as on the client.
-        arguments, options: positional and keyword arguments of the call through the public name.
-        method, target, sent: the request: method, raw target (path and query), body as JSON text or None.
-        status, headers, answer: the response; ``answer`` is the raw body.
-        facts: what must be read from it, by path: ``[1].legs[0].quantity``; ``legs.#`` is a length.
+        operation, arguments, options: the call, ``namespace.method`` on the client with its arguments.
+        target, sent: the request: raw path and query, and the body as JSON text or None.
+        facts: what must be read from the answer, by path: ``[1].legs[0].quantity``; ``legs.#`` is a length.
         pagination: fields of the pagination block of a page.
         error: name of the exception class that a response which is no success must become.
         unsent: the parameter for whose sake this client refuses to make the call at all.

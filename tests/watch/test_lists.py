@@ -14,7 +14,7 @@ from brokerage_async._generated.models import Fill, Order, OrderLeg, OrderStatus
 from brokerage_async.errors import ConfigurationError, NotFoundError
 from brokerage_async.models import AccountBalance, Position, QuoteAlert
 from brokerage_async.watch import AccountsWatcher, BalanceKey, PositionKey, WatchStateError, is_complete
-from brokerage_async.watch.diff import Change, ChangeKind
+from brokerage_async.watch.diff import Change, change_of
 from brokerage_async.watch.feed import Feed, Schedule
 from brokerage_async.watch.lists import ABSENT_LOOKUP_INTERVAL, FILLS_DELAY, MAX_LOOKUPS, alert_changes, until_terminal
 from tests.fake_transport import ok
@@ -144,11 +144,6 @@ async def test_until_terminal_client_closed_during_a_lookup_raises_at_once() -> 
     assert asyncio.get_running_loop().time() == 0
 
 
-def alert_change(before: QuoteAlert | None, after: QuoteAlert | None) -> Change[QuoteAlert]:
-    kind = ChangeKind.ADDED if before is None else ChangeKind.REMOVED if after is None else ChangeKind.CHANGED
-    return Change(kind=kind, key="x", before=before, after=after, at=NOON)
-
-
 @for_each(
     "before, after, kinds",
     [
@@ -171,7 +166,7 @@ def alert_change(before: QuoteAlert | None, after: QuoteAlert | None) -> Change[
 def test_alert_changes_kinds_come_from_timestamps(
     before: QuoteAlert | None, after: QuoteAlert | None, kinds: list[str]
 ) -> None:
-    changes = alert_changes(alert_change(before, after))
+    changes = alert_changes(change_of("x", before, after, NOON))
     assert [change.kind for change in changes] == kinds
     assert {(change.before, change.after) for change in changes} == {(before, after)}
 

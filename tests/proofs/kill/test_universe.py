@@ -91,10 +91,7 @@ def contents(out: Path) -> dict[str, bytes]:
 
 
 def plant(sim: Simulator, symbols: list[str], count: int) -> set[Row]:
-    """List, delist and change equities and options of a simulator. Return the expected rows, a sixth of each sort.
-
-    The days to expiration of all options change as well, which is not a change.
-    """
+    """List, delist and change equities and options, a sixth of each sort. Return the rows that a night must report."""
     catalogue, sixth = sim.brokerage.state.catalogue, count // 6
     equities = list(catalogue.equities.definitions)
     gone, old = equities[-sixth:], equities[-2 * sixth : -sixth]

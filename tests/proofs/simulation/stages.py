@@ -32,14 +32,7 @@ Loop = VirtualLoop | QuickLoop
 
 @attrs.frozen
 class Stage:
-    """Differences between running in memory and over HTTP.
-
-    Attributes:
-        option: on the command line.
-        tolerance: seconds that an event may be late.
-        new_loop: makes the loop for one run.
-        connect: connects a transport to the brokerage, which is left when the client is closed.
-    """
+    """Differences between running in memory and over HTTP. ``tolerance``: seconds that an event may be late."""
 
     option: str
     tolerance: float

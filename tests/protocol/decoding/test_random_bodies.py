@@ -102,16 +102,14 @@ def test_values_read_alone_are_those_of_their_row(kind: tuple[Any, WireField], r
     if raw is None:
         return
     value = read(field, raw)
-    expected = codec.decode(_one(wire), ENCODER.encode({field.key: raw}), registry=DecoderRegistry()).value
+    [model] = [model for model, each in WIRES.items() if each is wire]
+    expected = codec.decode(
+        operation_of(model, bare=True), ENCODER.encode({field.key: raw}), registry=DecoderRegistry()
+    ).value
     if isinstance(value, Kept):
         assert expected.extra == value.extra == {field.key: raw}
         value = value.value
     assert getattr(wire(**{field.attribute: value}).build(), field.target) == getattr(expected, field.target)
-
-
-def _one(wire: Any) -> Operation[Any]:
-    [model] = [model for model, each in WIRES.items() if each is wire]
-    return operation_of(model, bare=True)
 
 
 def carried(wire: type[Wire], raw: dict[str, Any], written: dict[str, Any], path: str = "$") -> None:
