@@ -118,7 +118,7 @@ def run_pytest(folder: Path, mode: str = "strict", *options: str, passed: int, *
 
 
 def test_the_fixtures_work_in_a_run_of_their_own(tmp_path: Path) -> None:
-    """In modules of the documentation as they stand, with the plugin of anyio, and for a day on virtual time."""
+    """In unchanged modules of the documentation, with the plugin of anyio, and for a day on virtual time."""
     ((_, testing),) = blocks(ROOT / "docs" / "testing.md", "pytest")
     ((_, simulator),) = blocks(ROOT / "docs" / "simulator.md", "pytest")
     run_pytest(tmp_path, passed=9, testing=testing, simulator=simulator, program=PROGRAM, anyio=ANYIO, day=DAY)

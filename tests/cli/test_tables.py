@@ -1,4 +1,4 @@
-"""What is printed: tables that fit a width, orders and outcomes, and nothing that a terminal would obey."""
+"""Output: tables that fit a width, orders and outcomes, and nothing that a terminal would obey."""
 
 import io
 import itertools

@@ -1,7 +1,7 @@
 # ruff: noqa: E501
 """A schema folder as a Spec and as one document: every mistake is reported with its place.
 
-What is right stands in the golden sample, and in the generated package, which ``python -m codegen --check`` compares.
+Right schemas stand in the golden sample, and in the generated package, which ``python -m codegen --check`` compares.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is read: names and types, descriptions by other clients, and rules over fields."""
+"""Reading: names and types, descriptions by other clients, and rules over fields."""
 
 import json
 import re

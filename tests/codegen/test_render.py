@@ -1,4 +1,4 @@
-"""What is rendered: endpoints, converters, docstrings, index and bundle of the schema. See also the golden sample."""
+"""Rendering: endpoints, converters, docstrings, index and bundle of the schema. See also the golden sample."""
 
 import json
 import pydoc

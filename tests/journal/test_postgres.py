@@ -100,5 +100,5 @@ async def test_a_message_that_quotes_the_password_is_redacted() -> None:
     for secret in (PASSWORD, quote(PASSWORD)):
         reason = journal._reason_of(OSError(f"cannot use {secret!s} here"))
         assert reason == "the journal table brokerage_journal cannot be used: cannot use <secret> here"
-    for _ in range(2):  # closing what was never used is harmless
+    for _ in range(2):  # closing an unused journal is harmless
         await journal.aclose()

@@ -276,7 +276,7 @@ async def test_times_are_those_of_the_clock(tmp_path: Path) -> None:
             assert (await journal.find(ONE)).closed_at == await journal.now()
             rule = {"count": 2, "seconds": 600, "reason": "twice"}
             assert [await journal.trip("refused", name, **rule) for name in "ab"] == [False, True]
-            seconds[0] -= 60  # a clock that was set back: what was counted before is forgotten
+            seconds[0] -= 60  # a clock that was set back: earlier counts are forgotten
             assert await journal.resume()
             assert [await journal.trip("refused", name, **rule) for name in "cd"] == [False, True]
             assert await journal.resume()
@@ -288,6 +288,6 @@ async def test_memory_stays_readable_when_closed_and_shows_its_size_only() -> No
     async with MemoryJournal() as journal:
         entry, _ = await journal.open(ONE, b"secret", owner="a", lease=30)
         await journal.close(ONE, owner="a", state=EntryState.REFUSED, note="no")
-    assert (entry.state, entry.note) == (EntryState.OPEN, "")  # what was handed out does not change afterwards
+    assert (entry.state, entry.note) == (EntryState.OPEN, "")  # a returned entry never changes
     assert await journal.find(ONE) is not None
     assert repr(journal) == "MemoryJournal(1 entries)"

@@ -1,4 +1,4 @@
-"""Cancelling everything: complex orders first, until the lists prove it, and closing what is held."""
+"""Cancelling everything: complex orders first, until the lists prove it, and closing positions."""
 
 import asyncio
 from decimal import Decimal
@@ -33,7 +33,7 @@ async def place(here: Floor, *names: str) -> list[str]:
 
 
 async def flatten(here: Floor, *, another: bool = False) -> Any:
-    """Cancel all and close what is held, perhaps in a process that starts later. Return the closing orders."""
+    """Cancel all and close positions, perhaps in a process that starts later. Return the closing orders."""
     entry = here.another_entry() if another else here.entry
     return (await entry.cancel_all(here.account, flatten=True)).closing
 
@@ -175,7 +175,7 @@ async def test_an_old_order_that_today_s_list_lacks_is_found_by_the_last_look(he
 
 
 async def hold_each(here: Floor) -> dict[str, Decimal]:
-    """Give the account positions of each kind. Return what it holds by symbol."""
+    """Give the account positions of each kind. Return the quantities by symbol."""
     for kind, symbol, action, quantity in (
         (InstrumentType.EQUITY, "AAPL", LegAction.BUY_TO_OPEN, "10"),
         (InstrumentType.EQUITY, "MSFT", LegAction.SELL_TO_OPEN, "5"),

@@ -278,7 +278,7 @@ X_Y_A_Z = [days(("x", 0)), days(("y", 2)), days(("a", 2.5)), days(("z", 30))]
     [
         # An order of today is found without reading further.
         ([days(("a", 0)), days(("b", 0))], [days(("a", 0))], "a", "a", (1, 0)),
-        # Both lists are read for what is missing.
+        # Both lists are read for the missing ones.
         ([days(("a", 0))], [days(("a", 0), ("b", 0))], "abc", "ab", (1, 1)),
         # The older list is read newest first until it is past the order.
         ([[]], [days(("x", 1)), days(("y", 5)), days(("z", 9))], "a", "", (1, 2)),
@@ -367,7 +367,7 @@ READINGS: list[tuple[str, list[Any], bool, str]] = [
 async def test_list_is_complete_only_if_nothing_speaks_against_it(
     listing: str, name: str, pages: list[Any], complete: bool, reason: str
 ) -> None:
-    """What was seen of an incomplete one counts."""
+    """The rows of an incomplete one count."""
     account = Account(pages, [[]]) if listing == "live" else Account([[]], pages)
     sighting = await poll(account, "a")
     assert (dict(sighting.orders), sighting.complete, sighting.permanent) == ({}, complete, False)

@@ -144,7 +144,7 @@ class Harness:
         return self.ask("DELETE", f"/accounts/{self.account}/orders/{identifier}")
 
     def order(self, identifier: str, account: str | None = None, after: float | str = 0) -> dict[str, Any]:
-        """Return an order as it is listed after some seconds, or at an ISO 8601 date-time."""
+        """Return an order from the list after some seconds, or at an ISO 8601 date-time."""
         if isinstance(after, str):
             self.wait_until(after)
         elif after:
@@ -185,7 +185,7 @@ class Harness:
 
 
 def switched(behaviour: str, on: Any, off: Any, **options: Any) -> Iterator[tuple[Harness, Any]]:
-    """Yield a brokerage that has a behaviour, with what is expected of it, then one without it, with its own."""
+    """Yield a brokerage that has a behaviour, with the expectation, then one without it, with its own."""
     yield Harness(**options).login(), on
     yield Harness(without=[behaviour], **options).login(), off
 

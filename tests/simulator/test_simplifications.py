@@ -1,4 +1,4 @@
-"""docs/simulator.md: what it simplifies, the tests that its index names, and the life of an order."""
+"""docs/simulator.md: its simplifications, the tests that its index names, and the life of an order."""
 
 import ast
 import re

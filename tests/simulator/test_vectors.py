@@ -133,7 +133,7 @@ CAUSES: dict[str, Callable[[Harness], Any]] = {
     "too many requests, no headers at all": lambda here: setattr(here.sim, "rate_limit", 0),
     "a revoked grant, flat": lambda here: here.sim.revoke(),
 }
-"""What happens to a brokerage before it refuses an exchange."""
+"""Events at a brokerage before it refuses an exchange."""
 
 HEADERS: dict[str, dict[str, str | None]] = {
     "a token that is not one": {"authorization": "Bearer nonsense"},

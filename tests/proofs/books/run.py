@@ -124,7 +124,7 @@ def check_transactions(
 
 
 def check_expiration(row: models.Transaction, book: Book, check: Check) -> None:
-    """Book an end of a position at its expiration (all of it, on its day, for its value alone), or what it delivers."""
+    """Book an end of a position at its expiration (all of it, on its day, for its value alone), or its delivery."""
     end = execution_of(row)
     if book.facts[end.symbol].option_type:
         held = book.holdings.get(end.symbol)

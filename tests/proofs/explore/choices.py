@@ -85,7 +85,7 @@ def decode(history: str) -> tuple[str, dict[int, int]]:
 
 
 Fault = tuple[str, str, Callable[[], None]]
-"""A fault that a scope may allow: its kind, its label, and what it does."""
+"""A fault that a scope may allow: its kind, its label, and its effect."""
 
 
 class Option(NamedTuple):

@@ -134,7 +134,7 @@ def plant(sim: Simulator, symbols: list[str], count: int) -> set[Row]:
 async def play(
     folder: Path, *, equities: int, chains: int, kills: int, changes: int, chain_rows: int = 20_000, seed: int = 0
 ) -> dict[str, Any]:
-    """Fetch a universe undisturbed, killed, and a day later. Return what was seen."""
+    """Fetch a universe undisturbed, killed, and a day later. Return the findings."""
     chance = random.Random(seed)
     sizes = {"equities": equities, "equity_options": 0, "chain_rows": chain_rows}
     sim = Simulator(**sizes, rate_limit="published", start=AFTER_THE_CLOSE)

@@ -28,7 +28,7 @@ SEEN = 4.0
 
 
 class Market:
-    """A simulator as the source, whose prices move twice a second, and what it has shown."""
+    """A simulator as the source, whose prices move twice a second, and the prices that it has shown."""
 
     def __init__(self, seed: int) -> None:
         self.sim = Simulator(seed=seed, environment="production", equities=50, chain_rows=20)

@@ -1,4 +1,4 @@
-"""Random bodies of all models: nothing is lost, and what was learned and widened changes no value."""
+"""Random bodies of all models: nothing is lost, and neither learning nor widening changes a value."""
 
 import logging
 import re

@@ -354,7 +354,7 @@ def rows_frame(values: str | bytes, channel: int = 1) -> bytes:
 
 
 def values_of(steps: Iterable[tuple[Any, list[Any]]]) -> list[Any]:
-    """Return the values of consecutive rows together, and other events as they are."""
+    """Return the values of consecutive rows together, and other events unchanged."""
     found: list[Any] = []
     for _, events in steps:
         for event in events:

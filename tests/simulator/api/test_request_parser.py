@@ -1,4 +1,4 @@
-"""Requests as they are routed, parsed and refused, and the wire format of answers."""
+"""Requests, routed, parsed and refused, and the wire format of answers."""
 
 import json
 from decimal import Decimal
