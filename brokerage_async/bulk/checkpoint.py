@@ -21,8 +21,10 @@ from .._values import readable
 from ..errors import ConfigurationError
 from ..storage.files import open_locked, replace_durably
 
-encode = msgspec.json.Encoder(decimal_format="number").encode
-decode = msgspec.json.Decoder(tuple[str, list[dict[str, Any]] | None], float_hook=Decimal).decode
+encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").encode
+decode: Callable[[bytes], Any] = msgspec.json.Decoder(
+    tuple[str, list[dict[str, Any]] | None], float_hook=Decimal
+).decode
 
 
 @contextlib.contextmanager
@@ -34,7 +36,7 @@ def writing(path: Path) -> Iterator[None]:
         raise ConfigurationError(f"cannot write {path}: {error.strerror or error}") from None
 
 
-class Checkpoint(contextlib.AbstractContextManager["Checkpoint"]):
+class Checkpoint:
     """Finished keys of one fetch, and the positions of their rows in the file, which is locked until `close`."""
 
     def __init__(self, path: Path) -> None:
@@ -46,12 +48,10 @@ class Checkpoint(contextlib.AbstractContextManager["Checkpoint"]):
             except BlockingIOError:
                 raise ConfigurationError(f"{path} is in use by another run") from None
 
-    def close(self, *_: object) -> None:
+    def close(self) -> None:
         """Close the file, which keeps the keys that were flushed."""
         with contextlib.suppress(OSError):  # of rows that a full disk did not take: they are fetched again
             self._file.close()
-
-    __exit__ = close
 
     def __contains__(self, key: object) -> bool:
         return key in self._places

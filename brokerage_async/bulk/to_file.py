@@ -209,7 +209,7 @@ async def fetch_to_file(
         "keys": f"{len(keys)} ({digest[:16]})",
     }
     partial = path.with_name(f"{path.name}.partial")
-    with Checkpoint(partial) as checkpoint:
+    with contextlib.closing(Checkpoint(partial)) as checkpoint:
         await in_thread(lambda: checkpoint.load(purpose, restart=restart))
         resumed = len(checkpoint)
         await store(fetch, checkpoint)
@@ -250,7 +250,7 @@ def incomplete(reason: str, failed: dict[str, Exception]) -> IncompleteFetchErro
 async def _list_to_file(pager: OffsetPager[Any], path: Path, style: Style) -> FileResult:
     """Write the rows of a whole list, read again like `OffsetPager.collect` if it changes while it is read."""
     purpose = {"list": repr(pager)}
-    with Checkpoint(path.with_name(f"{path.name}.partial")) as checkpoint:
+    with contextlib.closing(Checkpoint(path.with_name(f"{path.name}.partial"))) as checkpoint:
         pages = list[str]()
         for _ in range(MAX_READINGS):
             pages.clear()

@@ -147,7 +147,7 @@ class UniverseFetch:
         was_killed = partial.exists()
         if target.exists():
             _finished(target, purpose)
-        with Checkpoint(partial) as checkpoint:
+        with contextlib.closing(Checkpoint(partial)) as checkpoint:
             if target.exists() and not (finished := _finished(target, purpose)).failed:
                 checkpoint.discard()
                 return finished

@@ -367,7 +367,7 @@ class Ledger:
 
     def __init__(self, account_number: str) -> None:
         self._account = account_number
-        self.books = Books(account_number=account_number, horizon=NEVER, search_from=NEVER.date())
+        self.books: Books = Books(account_number=account_number, horizon=NEVER, search_from=NEVER.date())
         self._executions: defaultdict[str, dict[tuple[str, ...], Execution]] = defaultdict(dict)
         self._discrepancies: dict[tuple[str, ...], Discrepancy] = {}
         self._orders: dict[str, Order] = {}

@@ -215,11 +215,11 @@ class MarketCursor(Cursor[Boundary]):
             self.feed.hasten()
         known, now = self._boundaries(), self._now()
         coming = ((each.at - now).total_seconds() for each in known if each.at > now)  # oldest first
-        self.max_wait = min(MAX_SLEEP, next(coming, MAX_SLEEP))
+        self.max_wait: float | None = min(MAX_SLEEP, next(coming, MAX_SLEEP))
         if self.seen is None and known:
             began = now - timedelta(seconds=clock - self._began)  # includes boundaries before the first timetable
             at = max((each.at for each in known if each.at <= now), default=now) if self._initial else began
-            self.seen = {MARKET: Boundary(None, None, at, None)}
+            self.seen: dict[Any, Boundary] | None = {MARKET: Boundary(None, None, at, None)}
         if self.seen is None:
             return None
         passed = [each for each in boundaries_after(known, self.seen[MARKET]) if each.at <= now]

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
@@ -211,7 +212,7 @@ async def test_invalid_arguments_are_refused_before_anything_is_sent(tmp_path: P
 def partition(folder: Path, day: str, rows: Mapping[str, list[Any]], **manifest: Any) -> Path:
     folder.mkdir(exist_ok=True)
     target = folder / f"day={day}"
-    with Checkpoint(folder / ".rows") as checkpoint:
+    with closing(Checkpoint(folder / ".rows")) as checkpoint:
         checkpoint.load({})
         for key, items in rows.items():
             checkpoint.add(key, [models.converter.unstructure(item) for item in items])
