@@ -58,7 +58,7 @@ def test_table_of_faults_is_the_one_in_the_docs() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=4, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=2, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(seed=st.integers(0, 2**32))
 def test_seed_over_http(seed: int) -> None:
     """Ten minutes over sockets. A smaller seed is not a simpler one, so there is nothing to shrink."""
