@@ -299,9 +299,9 @@ def proofs(session: nox.Session) -> None:
 
 @nox.session
 def books(session: nox.Session) -> None:
-    """Orders of all kinds, and the books computed a second time: ``nox -s books -- SEEDS FIRST``."""
+    """Orders of all kinds, and the books computed a second time, of one seed: ``nox -s books -- SEEDS FIRST``."""
     session.install("-e", ".", *group("tests"))
-    session.run("python", "-m", "tests.proofs.books", *session.posargs)
+    session.run("python", "-m", "tests.proofs.books", *(session.posargs or ["1"]))
 
 
 @nox.session

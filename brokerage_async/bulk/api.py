@@ -40,7 +40,8 @@ PRICED: Mapping[str, str] = {
 MAX_PRICED = 100
 """Symbols in one request for prices, over all instrument types, or for metrics."""
 
-NONE: Mapping[str, Any] = MappingProxyType({})
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+"""No type is given, so that the form of each symbol implies its own. Or no argument is."""
 
 
 class BulkOptions(TypedDict, total=False):
@@ -129,7 +130,7 @@ class Bulk:
         self,
         symbols: Symbols,
         *,
-        types: Types = NONE,
+        types: Types = NOTHING,
         include_instrument: bool | None = None,
         **options: Unpack[BulkOptions],
     ) -> BulkFetch[models.MarketDataSnapshot]:
@@ -150,7 +151,7 @@ class Bulk:
         Production only.
         """
         fetch = listed(self._api.market_metrics.list)
-        return self._fetch("market_metrics", symbols, fetch, models.UnderlyingMetrics, NONE, MAX_PRICED, **options)
+        return self._fetch("market_metrics", symbols, fetch, models.UnderlyingMetrics, NOTHING, MAX_PRICED, **options)
 
     def equity_option_chains(
         self, symbols: Symbols, **options: Unpack[BulkOptions]
@@ -261,7 +262,7 @@ class Bulk:
 
     def _each(
         self, method: str, symbols: Symbols, read: Callable[..., Awaitable[T]], model: type[object],
-        arguments: Mapping[str, Any] = NONE, /, **options: Unpack[BulkOptions],
+        arguments: Mapping[str, Any] = NOTHING, /, **options: Unpack[BulkOptions],
     ) -> BulkFetch[T]:  # fmt: skip
         """Return a fetch that requests one symbol at a time."""
         return self._fetch(method, symbols, one_by_one(partial(read, **arguments)), model, arguments, 1, **options)
@@ -272,7 +273,7 @@ class Bulk:
         symbols: Symbols,
         fetch: FetchBatch[T],
         model: type[object],
-        arguments: Mapping[str, object] = NONE,
+        arguments: Mapping[str, object] = NOTHING,
         limit: int = sys.maxsize,
         /,
         *,

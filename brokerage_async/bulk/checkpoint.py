@@ -22,7 +22,7 @@ from ..errors import ConfigurationError
 from ..storage.files import open_locked, replace_durably
 
 encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").encode
-decode: Callable[[bytes], Any] = msgspec.json.Decoder(
+decode: Callable[[bytes], tuple[str, list[dict[str, Any]] | None]] = msgspec.json.Decoder(
     tuple[str, list[dict[str, Any]] | None], float_hook=Decimal
 ).decode
 
@@ -102,7 +102,7 @@ class Checkpoint:
         restart: bool = False,
         remedy: str = "discard it with restart=True (on the console --restart)",
     ) -> None:
-        """Read the keys that an earlier run with the same ``purpose`` finished, or write the header of a new one."""
+        """Read the keys that an earlier run finished, or write a header. Raise if it had another ``purpose``."""
         header = encode(purpose) + b"\n"
         if restart:
             with writing(self.path):

@@ -44,7 +44,6 @@ GROUP = 10_000
 MAX_LISTED = 10
 """Number of failed keys that an error lists."""
 
-
 MAX_INLINE = 200
 """Rows of a key that are encoded on the event loop; more are encoded in a thread."""
 

@@ -307,6 +307,8 @@ class Feed(Generic[T]):
         return self.has_news() and any(old.get(name) is not item for name, item in items.items())
 
     def _done(self, task: asyncio.Task[None]) -> None:
+        if self._early is not None:
+            self._early.cancel()
         if task.cancelled():
             if not self.ended:
                 self.error = BrokerageError("the polling loop was cancelled")
