@@ -32,8 +32,8 @@ class _QuickSelector(selectors.DefaultSelector):
             if not found:
                 raise StuckError("every task waits without a timer and no socket is ready")
             return found
-        if timeout <= 0:
-            return super().select(timeout)
+        if (found := super().select(0)) or timeout <= 0:  # what is ready took no time, however busy the machine is
+            return found
         began = time.monotonic()
         found = super().select(timeout / self._factor)
         waited = time.monotonic() - began
