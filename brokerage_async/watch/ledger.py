@@ -543,12 +543,12 @@ class Ledger:
         for each fill.
         """
         executions = [each for each in self._of(booked[0].order_id) if each.name == booked[0].name]
-        current, left = [each.last for each in executions if each.at >= self.books.horizon], list(booked)
-        for fill in list(current):
-            if (row := next((row for row in left if fill.execution_id in row.identifiers), None)) is not None:
+        current, left = list[Fill](), list(booked)
+        for each in executions:  # an old one may have been corrected lately
+            if (row := next((row for row in left if each.last.execution_id in row.identifiers), None)) is not None:
                 left.remove(row)
-                current.remove(fill)
-        current = [fill for fill in current if fill.kind is not FillKind.BUST and key_of(fill) not in undone]
+            elif each.at >= self.books.horizon and each.last.kind is not FillKind.BUST and each.key not in undone:
+                current.append(each.last)
         lacking = sum((row.terms.quantity for row in left), ZERO) - sum((fill.quantity for fill in current), ZERO)
         for fill in current:
             if (row := next((row for row in left if row.terms[1:] == fill.terms[1:]), None)) is not None:
@@ -684,9 +684,12 @@ class Ledger:
 
     def _forget(self, rows: Sequence[Row], horizon: datetime) -> None:
         """Make executions of orders that cannot change any more part of the base, once a day."""
-        works = {order.id for order in self._orders.values() if not is_complete(order)}
+        open_orders = {order.id for order in self._orders.values() if not is_complete(order)}
+        open_orders |= {row.order_id for row in rows if row.at >= horizon}  # a correction may have been booked later
         doomed = {
-            each.key for each in self._all() if max(each.at, each.seen_at) < horizon and each.last.order_id not in works
+            each.key
+            for each in self._all()
+            if max(each.at, each.seen_at) < horizon and each.last.order_id not in open_orders
         }
         kept, before = list(self._all()), self._parts(rows)
         self._executions = defaultdict(dict)
@@ -696,10 +699,8 @@ class Ledger:
         after = self._parts([row for row in rows if row.at >= horizon])
         base = dict(self.books.base or {})
         for name, parts in before.items():
-            gone = list(parts)
-            for part in after.get(name, ()):
-                gone.remove(part)
-            base[name] = replay(*base.get(name, (ZERO, None)), gone)
+            gone = Counter(parts) - Counter(after.get(name, ()))
+            base[name] = replay(*base.get(name, (ZERO, None)), gone.elements())
         base = {name: each for name, each in base.items() if each[0]}
         self.books = attrs.evolve(self.books, horizon=horizon, base=base, forgotten=tuple(doomed))
 

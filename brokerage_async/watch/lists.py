@@ -279,6 +279,7 @@ async def _until_complete(feed: Feed[Order], listener: Listener, order_id: str, 
                 )
             works = order is not None and not is_terminal(order)
             due = clock() + (LOOKUP_INTERVAL if works else ABSENT_LOOKUP_INTERVAL)
+        times = [] if latest is None or listed else [due]
         if order is not None and is_terminal(order):
             if is_complete(order) or order.status not in TERMINAL:
                 return order
@@ -288,8 +289,8 @@ async def _until_complete(feed: Feed[Order], listener: Listener, order_id: str, 
                     "order %s is %s, but shows not all fills after %g s", order_id, order.status, FILLS_DELAY
                 )
                 return order
+            times.append(end)
         if feed.latest is latest:
-            times = [each for each in (None if latest is None or listed else due, end) if each is not None]
             feed.begin()
             await listener.wait(min(times) - clock() if times else None)
 

@@ -335,7 +335,7 @@ class ChangeLog:
             self._deliver()
             self._begun, self._sequence = set(standing.begun), standing.sequence
             for part in self._begun & self._parts.keys():
-                own = ((key, item) for key, item in known.items() if part in ("", key[0]))
+                own = ((key, item) for key, item in known.items() if not part or key[0] == part)
                 self._parts[part].seen = {key: item for key, item in own if item is not None}
         except BaseException:
             await self._state.aclose()

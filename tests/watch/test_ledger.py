@@ -110,8 +110,7 @@ def test_fill_is_new_once_and_changes_are_events_of_it() -> None:
 
 
 def test_fills_with_one_identifier_are_two() -> None:
-    twice = order(fill(1, 3), fill(1, 2, "99"))
-    reader = Reader()
+    reader, twice = Reader(), order(fill(1, 3), fill(1, 2, "99"))
     assert reader.observe(twice) == [("fill", "F1", 3, 100), ("fill", "F1#2", 2, 99)]
     assert reader.observe(twice) == []
 
@@ -202,12 +201,9 @@ def test_difference_that_has_another_cause_now_begins_to_last_anew() -> None:
 
 def test_discrepancy_is_found_and_other_changes_are_none() -> None:
     three = order(fill(1, 3))
-    delivered: dict[str, Any] = {
-        "order_id": None, "transaction_type": models.TransactionType.RECEIVE_DELIVER, "exec_id": None,
-    }  # fmt: skip
-    merged: dict[str, Any] = {
-        **delivered, "symbol": "X", "underlying_symbol": "AAPL", "transaction_sub_type": "Stock Merger",
-    }  # fmt: skip
+    kind = models.TransactionType.RECEIVE_DELIVER
+    delivered: dict[str, Any] = {"order_id": None, "transaction_type": kind, "exec_id": None}
+    merged = {**delivered, "symbol": "X", "underlying_symbol": "AAPL", "transaction_sub_type": "Stock Merger"}
     expired = position(3, expires_at=at(100))
     for name, orders, positions, rows, expected in (
         ("all is well", [three], [position(3)], [row(1, 3)], []),
@@ -222,10 +218,7 @@ def test_discrepancy_is_found_and_other_changes_are_none() -> None:
         ("merger", [three], [position(4)], [row(5, 1, **merged)], []),
         ("expired", [three], [expired], [], []),
         ("filled", [order(fill(1, 10), status="Filled")], [position(10)], [], []),
-        (
-            "missing", [order(fill(1, 3), status="Filled")], [position(3)], [],
-            [("missing_fills", "1 AAPL", 10, 3)],
-        ),
+        ("missing", [order(fill(1, 3), status="Filled")], [position(3)], [], [("missing_fills", "1 AAPL", 10, 3)]),
         (
             "cancelled", [order(fill(1, 3), status="Cancelled", leg={"remaining_quantity": Decimal(6)})],
             [position(3)], [], [("missing_fills", "1 AAPL", 4, 3)],
@@ -253,13 +246,8 @@ def test_discrepancy_is_found_and_other_changes_are_none() -> None:
 
 
 def test_average_price_is_known_again_once_the_position_was_flat() -> None:
-    for fills, is_judged in (
-        ((2, -1), False),
-        ((2, -1, 1), False),
-        ((2, -2, 3), True),
-        ((2, -5), True),
-        ((2, 2), True),
-    ):
+    cases = [((2, -1), False), ((2, -1, 1), False), ((2, -2, 3), True), ((2, -5), True), ((2, 2), True)]
+    for fills, is_judged in cases:
         orders = []
         for number, change in enumerate(fills):
             leg = {"action": "Buy to Open" if change > 0 else "Sell to Close"}
@@ -275,8 +263,7 @@ def test_average_price_is_known_again_once_the_position_was_flat() -> None:
 def test_strangers_are_orders_that_no_list_has_shown() -> None:
     reader = Reader().begin(order())
     assert reader.ledger.strangers([row(1, 3), row(2, 3, order_id="2"), row(3, 1, order_id=None)]) == {"2"}
-    old = row(2, 3, order_id="2", seconds=-99)
-    assert reader.ledger.strangers([old]) == set()
+    assert reader.ledger.strangers([row(2, 3, order_id="2", seconds=-99)]) == set()
 
 
 @for_each("crashed", [False, True])
@@ -301,3 +288,15 @@ def test_fills_of_orders_that_cannot_change_are_forgotten_into_the_base(crashed:
     assert again.observe(ended, working) == []
     again.reconcile([position(11, "95")], rows)
     assert again.off == [("average_price", "AAPL", Decimal(1000) / 11, 95)]
+
+
+def test_fill_that_was_decided_about_days_later_is_not_new_when_its_own_day_is_forgotten() -> None:
+    again: dict[str, Any] = {"exec_id": "X1", "ext_exec_id": "X1", "seconds": 2 * 86400}
+    rows, works = [row(1, 3), row(2, 3, reverses_id="T1", **again), row(3, 3, "98", **again)], [order(fill(1, 3))]
+    for listed, booked, kind in ((works, rows, "correction"), ([], rows, "correction"), ([], rows[:2], "bust")):
+        reader, held = Reader().begin(order()), [position(3)] if kind == "correction" else []
+        reader.observe(*works)
+        assert [each[0] for each in reader.reconcile(held, booked)] == [kind]
+        reader.now += 6.2 * 86400
+        reader.observe(*listed)
+        assert reader.reconcile(held, booked, times=4) == reader.off == []

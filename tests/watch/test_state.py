@@ -300,8 +300,8 @@ class Lists:
         return [{"id": name, "n": n} for name, n in self.rows.items()]
 
 
-def watch(lists: Lists, state: MemoryState, **options: Any) -> Watcher[Item]:
-    return poll(lists, key=lambda item: str(item["id"]), interval=1.0, state=state, name="things", **options)
+def watch(lists: Lists, state: MemoryState, key: Any = by_id, **options: Any) -> Watcher[Item]:
+    return poll(lists, key=key, interval=1.0, state=state, name="things", **options)
 
 
 def brief(change: Change[Item]) -> Brief:
@@ -318,18 +318,19 @@ async def take(watcher: Watcher[Item], count: int, *, ack: bool = True) -> list[
     return found
 
 
-async def test_restart_reports_what_changed_since_the_last_acknowledged_state() -> None:
-    lists, state = Lists(a=1, b=1, c=1), MemoryState()
-    async with watch(lists, state) as watcher:
-        assert await take(watcher, 3) == [("added", name, None, 1) for name in "abc"]
+@for_each("key_of", [str, ord, lambda name: date(2026, 3, ord(name) - 96), lambda name: () if name == "a" else (name,)])
+async def test_restart_reports_what_changed_since_the_last_acknowledged_state(key_of: Any) -> None:
+    lists, state, options = Lists(a=1, b=1, c=1), MemoryState(), {"key": lambda item: key_of(item["id"])}
+    a, b, c, d = map(key_of, "abcd")
+    async with watch(lists, state, **options) as watcher:
+        assert await take(watcher, 3) == [("added", key, None, 1) for key in (a, b, c)]
         await quiet(watcher)
-        assert watcher.snapshot["a"] == {"id": "a", "n": 1}
-    assert not state.is_open
+        assert watcher.snapshot[a] == {"id": "a", "n": 1}
     lists.rows = {"a": 1, "b": 5, "d": 1}
-    async with watch(lists, state, initial=False) as watcher:
-        assert await take(watcher, 3) == [("changed", "b", 1, 5), ("added", "d", None, 1), ("removed", "c", 1, None)]
+    async with watch(lists, state, initial=False, **options) as watcher:
+        assert await take(watcher, 3) == [("changed", b, 1, 5), ("added", d, None, 1), ("removed", c, 1, None)]
         await quiet(watcher)
-    assert sorted(state.items) == ['"a"', '"b"', '"d"']
+    assert (len(state.items), state.is_open) == (3, False)
 
 
 async def test_unacknowledged_change_is_reported_again_as_it_was() -> None:
@@ -553,9 +554,8 @@ def derive(change: Change[Item]) -> list[Change[Item]]:
 
 
 def durable(lists: Lists, state: MemoryState, keep: Any = lambda _: False, **options: Any) -> Watcher[Item]:
-    feed: Feed[Item] = Feed(lists, key=lambda item: str(item["id"]), schedule=Schedule(interval=1.0))
-    codec: ItemCodec[Item] = ItemCodec(lambda item: str(item["id"]))
-    return Watcher({"": Cursor(feed, keep=keep)}, state=state, name="things", codec=codec, **options)
+    feed: Feed[Item] = Feed(lists, key=by_id, schedule=Schedule(interval=1.0))
+    return Watcher({"": Cursor(feed, keep=keep)}, state=state, name="things", codec=ItemCodec(by_id), **options)
 
 
 async def test_derived_changes_are_stored_together_and_follow_one_another() -> None:
