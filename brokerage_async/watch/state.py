@@ -269,7 +269,8 @@ class ChangeLog:
         """Return the next stored change. Otherwise ``pull`` new ones of keys that are not held, to be stored next."""
         if not (self._due or self.must_write):
             self._begin_parts()
-            while len(self._unwritten) < MAX_BATCH and (change := pull(self._holds)) is not None:
+            most = MAX_BATCH + len(self._beginning)  # parts take turns: the first change of each goes with its begin
+            while len(self._unwritten) < most and (change := pull(self._holds)) is not None:
                 for derived in self._derive(change):  # in one transaction: the item after the first implies the others
                     self._sequence += 1
                     self._add(Entry(self._codec.store(derived, self._sequence), derived))

@@ -586,6 +586,17 @@ async def test_many_derived_changes_are_not_split_by_a_crash() -> None:
         assert len(state.reported) == MAX_BATCH + 1
 
 
+async def test_crash_leaves_no_part_begun_without_its_first_change() -> None:
+    def part(number: int) -> Cursor[Item]:
+        schedule = Schedule(interval=1.0)
+        return Cursor(Feed(Lists(a=1, b=1), key=lambda each: (str(number), each["id"]), schedule=schedule))
+
+    parts, state = {str(number): part(number) for number in range(2 * MAX_BATCH)}, MemoryState()
+    async with Watcher(parts, state=state, name="things", codec=ItemCodec(None)) as watcher:
+        await anext(watcher)
+        assert {each.key.split('"')[1] for each in state.reported.values()} == state.begun
+
+
 async def test_last_state_worth_keeping_is_reported_before_the_removal() -> None:
     lists, state = Lists(a=1), MemoryState()
     async with durable(lists, state, keep=lambda item: bool(item["n"] == 9)) as watcher:
