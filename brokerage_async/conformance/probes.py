@@ -99,7 +99,6 @@ async def examine(client: Client, account: str | None = None, *, orders: bool = 
 
 
 async def customer_is_me(witness: Witness) -> Answer | None:
-    """Ask with the number of the customer, which is refused."""
     identifier = await witness.fill(Row("accounts.customer", "id"))
     if identifier == "me":
         return None
@@ -141,13 +140,10 @@ def unless_refused(answer: Answer, *statuses: int) -> Answer | None:
 
 
 def is_paged(answer: Answer) -> bool:
-    """Return whether a list came in pages."""
     return answer.decoded is not None and answer.decoded.pagination is not None
 
 
 def has_pages(name: str) -> Probe:
-    """Return the probe of a list that comes in pages."""
-
     async def probe(witness: Witness) -> Answer | str | None:
         answer = await versioned(witness, name)
         if not is_answered(answer):
@@ -158,7 +154,6 @@ def has_pages(name: str) -> Probe:
 
 
 async def balances_are_a_list(witness: Witness) -> Answer | str | None:
-    """Look for the items of a list of one."""
     answer = await versioned(witness, "balances.list")
     if not is_answered(answer):
         return answer
@@ -176,7 +171,6 @@ async def search_without_start(witness: Witness, version: str | None = VERSION) 
 
 
 async def order_searches_need_a_start(witness: Witness) -> Answer | None:
-    """Search without a start, which is refused."""
     return unless_refused(await search_without_start(witness), 400)
 
 
@@ -238,7 +232,6 @@ def some_row(name: str, has: Callable[[Any], bool], said: str) -> Probe:
 
 
 async def quote_token_level(witness: Witness) -> str | None:
-    """Compare the level of a token with the environment."""
     level = "api" if witness.in_production else "demo"
     token = await witness.fill(Row("market_data.quote_token"))
     return None if token.level == level else f"another level than {level}"
@@ -274,7 +267,6 @@ def refused(terms: object, code: str | None = None, operation: str = "orders.dry
 
 
 def warnings_of(answer: Answer) -> set[str]:
-    """Return the codes of the warnings of a dry-run."""
     return {str(each.code) for placed in answer.rows for each in placed.warnings or ()}
 
 
@@ -287,18 +279,15 @@ async def warnings_when_closed(witness: Witness) -> set[str]:
 
 
 async def leg_when_closed(witness: Witness) -> object:
-    """Return the leg of an order whose market is closed."""
     await warnings_when_closed(witness)
     return BUY
 
 
 async def legs_of_two_options(witness: Witness) -> object:
-    """Return a leg for each of two options."""
     return [{**OPTION, "symbol": each} for each in await witness.options()]
 
 
 async def latest_future_option(witness: Witness) -> str:
-    """Return the symbol of the future option that expires last."""
     rows = await rows_of(witness, "instruments.future_options")
     return str(max(rows, key=lambda row: str(row.expiration_date)).symbol)
 
@@ -329,13 +318,11 @@ async def close_of_nothing(witness: Witness) -> tuple[bool, set[str]]:
 
 
 async def close_becomes_open(witness: Witness) -> str | None:
-    """Look for the leg that opens."""
     becomes_open, _ = await close_of_nothing(witness)
     return None if becomes_open else "the leg stays a close"
 
 
 async def closing_with_no_position(witness: Witness) -> str | None:
-    """Look for the warning."""
     becomes_open, warnings = await close_of_nothing(witness)
     if "closing_with_no_position" in warnings:
         return None

@@ -15,7 +15,7 @@ The symbol of a future has the last digit of the year only. Which decade it mean
     >>> parse_future("/ESZ6", on=date(2031, 6, 12)).year
     2036
 
-That of a future option names the future, the option root with its contract month (``EW3U6``), the expiration as
+The symbol of a future option names the future, the option root with its contract month (``EW3U6``), the expiration as
 ``yymmdd``, ``C`` or ``P``, and the strike: ``./ESZ6 EW3U6 260918P9100``. One or two blanks separate the parts, and the
 service finds a symbol only as it wrote it: take symbols from its answers where you can. The streamer symbol,
 ``./EW3U26P9100:XCME``, lacks future and day, so it has different parts.
@@ -134,7 +134,6 @@ def _number(strike: Decimal | int | str) -> Decimal:
 
 
 def checked(symbol: object) -> str:
-    """Return a symbol. Raise unless it is a str."""
     if not isinstance(symbol, str):
         raise InvalidRequestError(f"symbol must be a str, got {type(symbol).__name__}")
     return symbol

@@ -27,7 +27,6 @@ from ..symbols import instrument_type_of, occ_symbol
 
 
 def positive(name: str, amount: Amount) -> Decimal:
-    """Return a positive amount exactly, or raise."""
     number = exact(name, amount)
     if number <= 0:
         raise InvalidRequestError(f"{name} must be greater than zero, got {amount!r}; the action says buy or sell")
@@ -35,7 +34,6 @@ def positive(name: str, amount: Amount) -> Decimal:
 
 
 def not_negative(name: str, amount: Amount) -> Decimal:
-    """Return an amount of zero or more exactly, or raise."""
     number = exact(name, amount)
     if number.is_signed():
         raise InvalidRequestError(f"{name} must not be negative, got {amount!r}; a credit is an effect, not a sign")
