@@ -12,17 +12,14 @@ from typing import Generic, TypeVar
 
 import attrs
 
-from .._arguments import check_count, check_function, running_loop
+from .._arguments import check_count, check_function, check_type, running_loop
 from ..errors import ConfigurationError
 from ..http.concurrency import end
 from ..watch.market import MarketWatcher
 from ..watch.poll import Watcher
 from ..watch.state import ItemCodec, Standing, StoredChange, WatchState, WatchStateError
-from .feed_reader import CursorReader, GroupReader
-from .feed_scripts import ELECT, LOAD, MARGIN, PUBLISH, RENEW, STATUS, FeedKeys, LeaseLostError
-from .fleet import EngineUnavailableError, Fleet
-
-__all__ = ["FeedStatus", "RedisFeed", "Turn"]
+from .feed_reader import MARGIN, CursorReader, FeedKeys, GroupReader, LeaseLostError
+from .fleet import EngineUnavailableError, Fleet, Script
 
 logger: logging.Logger = logging.getLogger("brokerage_async.fleet")
 
@@ -33,6 +30,12 @@ RETRY_INTERVAL = 0.25
 
 PASSING = frozenset({"AWAY", "BUSY", "LOADING", "NOREPLICAS", "TRYAGAIN"})
 """Codes after which a command is tried again; any other refusal would come again, and nothing would be published."""
+
+ELECT = Script.read("feed_elect")
+RENEW = Script.read("feed_renew")
+LOAD = Script.read("feed_load")
+PUBLISH = Script.read("feed_common", "feed_publish")
+STATUS = Script.read("feed_common", "feed_status")
 
 
 @attrs.frozen(kw_only=True)
@@ -92,8 +95,7 @@ class RedisFeed(Generic[T]):
         keep: int = 10_000,
         max_length: int = 100_000,
     ) -> None:
-        if not isinstance(fleet, Fleet):
-            raise ConfigurationError(f"fleet must be a Fleet, got {type(fleet).__name__}")
+        check_type("fleet", fleet, Fleet)
         if key is not None:
             check_function("key", key)
         self._fleet = fleet

@@ -16,13 +16,11 @@ from contextlib import nullcontext
 
 import attrs
 
-from .._arguments import check_number, check_positive, running_loop
+from .._arguments import check_number, check_positive, check_type, running_loop
 from ..config import Limits
 from ..errors import ConfigurationError
 from ..http.limiter import LaneName
 from .fleet import EngineUnavailableError, Fleet, Script, check_name
-
-__all__ = ["LimitsStatus", "RedisLimits", "bucket_of"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.fleet")
 
@@ -120,13 +118,10 @@ class RedisLimits:
         name: str = "requests",
         local_share: float = 0.035,
     ) -> None:
-        if not isinstance(fleet, Fleet):
-            raise ConfigurationError(f"fleet must be a Fleet, got {type(fleet).__name__}")
-        if not isinstance(limits, Limits):
-            raise ConfigurationError(f"limits must be of type Limits, got {type(limits).__name__}")
+        check_type("fleet", fleet, Fleet)
         check_positive("requests_per_second", check_number("requests_per_second", requests_per_second))
         check_positive("local_share", check_number("local_share", local_share, maximum=1.0))
-        self.limits: Limits = limits
+        self.limits: Limits = check_type("limits", limits, Limits)
         self._fleet = fleet
         self._number = next(NUMBERS)
         self._rate = float(requests_per_second)

@@ -15,14 +15,12 @@ from typing import Any
 import attrs
 import msgspec
 
-from .._arguments import running_loop
+from .._arguments import check_type, running_loop
 from ..auth.sharing import RefreshTurn
 from ..auth.store import StoredRefusal, StoredToken
 from ..config import Secret
 from ..errors import ConfigurationError, TokenError
 from .fleet import EngineUnavailableError, Fleet, Script, check_lease
-
-__all__ = ["RedisTokenStore", "TokenCipher", "TokensStatus"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.fleet")
 
@@ -154,8 +152,7 @@ class RedisTokenStore:
     """
 
     def __init__(self, fleet: Fleet, *, encryption_key: str | bytes | Secret | None = None, lease: float = 5.0) -> None:
-        if not isinstance(fleet, Fleet):
-            raise ConfigurationError(f"fleet must be a Fleet, got {type(fleet).__name__}")
+        check_type("fleet", fleet, Fleet)
         self._cipher = TokenCipher(encryption_key)
         del encryption_key  # the variables of this frame may show up in a traceback
         self.lease: float = check_lease(lease)
@@ -291,8 +288,6 @@ class _Turn:
         self._renewal: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to renew the lease."""
-
         async def renew() -> None:
             store, end = self._store, running_loop().time() + MAX_HOLD
             while running_loop().time() < end:
