@@ -46,7 +46,6 @@ class Segment:
         self._flush()
 
     def close(self) -> None:
-        """End the segment."""
         self._writer.close()
         self._flush()
         self._file.close()

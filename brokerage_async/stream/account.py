@@ -32,14 +32,7 @@ class AccountSink(Sink):
 
     __slots__ = ("accounts", "alerts", "watchlists")
 
-    def __init__(
-        self,
-        accounts: frozenset[str],
-        *,
-        alerts: bool = False,
-        watchlists: bool = False,
-        limit: int,
-    ) -> None:
+    def __init__(self, accounts: frozenset[str], *, alerts: bool = False, watchlists: bool = False, limit: int) -> None:
         super().__init__({AccountEvent: Fail(limit=limit)})  # none is ever dropped
         self.accounts: frozenset[str] = accounts
         self.alerts: bool = alerts
@@ -122,7 +115,7 @@ class AccountLink(Link[AccountConnection, AccountSink]):
 
     def _refused(self, error: StreamRefusedError) -> None:
         if self._token is not None and error.code == TOKEN_REFUSED:
-            self.access.invalidate(self._token)
+            self.access.session.engine.tokens.invalidate(self._token)
 
     def _accounts(self) -> frozenset[str]:
         return frozenset[str]().union(*(sink.accounts for sink in self._sinks))

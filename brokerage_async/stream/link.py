@@ -12,7 +12,6 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 from urllib.parse import urlsplit
 
@@ -36,8 +35,7 @@ from ..protocol.retry import Backoff, Fault, verdict_of
 from ..protocol.streams.account import AccountConnection
 from ..protocol.streams.dxlink import DxLinkConnection
 from ..protocol.streams.events import Gap
-from .consumer import Sink
-from .tape import Tape
+from .consumer import Sink, Tape
 
 logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 
@@ -51,12 +49,10 @@ class StreamAccess:
 
     @property
     def user_agent(self) -> str:
-        """Name and version of the program."""
         return self.session.options.headers.get("User-Agent", DEFAULT_USER_AGENT)
 
     @property
     def strict(self) -> bool:
-        """Whether a value that does not fit is an error."""
         return self.session.options.strict
 
     def now(self) -> datetime:
@@ -82,13 +78,8 @@ class StreamAccess:
         return check_socket_url(url, allow_http=base.scheme == "http" and not is_loopback(base.hostname))
 
     async def token(self) -> Secret:
-        """Return a valid ``Authorization`` value."""
         tokens = self.session.engine.tokens
         return tokens.peek(asyncio.get_running_loop().time()) or await tokens.get()
-
-    def invalidate(self, token: Secret) -> None:
-        """Drop a token that the service has refused."""
-        self.session.engine.tokens.invalidate(token)
 
     async def open_socket(self, url: str, timeout: float) -> WebSocket:
         """Return an open connection, or raise ConfigurationError if the transport of the client cannot open any."""
@@ -474,13 +465,10 @@ class EventStream(Generic[E]):
         await self._begin()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def _begin(self) -> None:
-        """Attach to the connection, once."""
         if not self._is_attached and not self._sink.is_closed:
             self._link.attach(self._sink)
             self._is_attached = True

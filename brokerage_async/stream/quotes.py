@@ -22,9 +22,8 @@ from ..protocol.streams.events import INDEXED, MARKET_EVENTS, Rows, Snapshot, Un
 from ..protocol.streams.liveliness import Liveliness, Pulse
 from ..protocol.streams.timing import Timing
 from ..protocol.timetable import is_open, timetable_range
-from .consumer import Policy, Sink
+from .consumer import Policy, Sink, Tape
 from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue, StreamAccess
-from .tape import Tape
 
 REFRESH_INTERVAL = 3600.0
 """Seconds after which a timetable is read again."""
