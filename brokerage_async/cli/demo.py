@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from .console import say, show
 from .lazy import clients, journals, simulators, tickets
-from .order_tables import STYLES, preview_table
 from .service import connect
-from .tables import table_of
+from .tables import STYLES, preview_table, table_of
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import typer
@@ -45,15 +45,15 @@ class UncheckedError(Exception):
     """A check needs what an earlier one could not get."""
 
 
+@dataclass
 class Patient:
     """A configuration, and what the checks have learned about it so far."""
 
-    def __init__(self) -> None:
-        self.client: clients.Client | None = None
-        self.is_service = False
-        self.date: datetime | None = None
-        self.authorized = False
-        self.accounts: list[models.Account] = []
+    client: clients.Client | None = None
+    is_service: bool = False
+    date: datetime | None = None
+    authorized: bool = False
+    accounts: list[models.Account] = field(default_factory=list)
 
     @property
     def reachable(self) -> clients.Client:
@@ -78,7 +78,6 @@ class Patient:
 
 
 async def variables(patient: Patient) -> Finding:
-    """Read the environment variables, and make a client."""
     from .service import check_environment
 
     try:
@@ -137,7 +136,6 @@ async def network(patient: Patient) -> Finding:
 
 
 async def clock(patient: Patient) -> Finding:
-    """Compare this machine's clock with the service's."""
     from urllib.parse import urlsplit
 
     from ..http.network import is_loopback
@@ -228,7 +226,6 @@ async def accounts(patient: Patient) -> Finding:
 
 
 async def streams(patient: Patient) -> Finding:
-    """Subscribe to both streams, and leave them."""
     from contextlib import aclosing
 
     client, number = patient.ready, patient.account_number
@@ -276,7 +273,6 @@ async def journal(patient: Patient) -> Finding:
 
 
 async def redis(patient: Patient) -> Finding:
-    """Ask the engine of a fleet, if there is one."""
     url = os.environ.get("REDIS_URL")
     if not url:
         return Finding("ok", "not used (REDIS_URL is not set)")
@@ -307,7 +303,6 @@ CHECKS: dict[str, tuple[Callable[[Patient], Awaitable[Finding]], str]] = {
 
 
 async def examine() -> dict[str, Finding]:
-    """Make every check, and return what each found by its name."""
     from contextlib import AsyncExitStack
 
     findings, patient = dict[str, Finding](), Patient()

@@ -34,7 +34,6 @@ class Wire(enum.Enum):
 
 
 def start_of(value: str) -> datetime:
-    """Return the time that ``--start`` names."""
     if value == "now":
         return datetime.now(UTC)
     try:
@@ -191,7 +190,6 @@ def steer(name: str, given: list[str]) -> Any:
 
 
 def request_of(name: str, given: list[str]) -> tuple[str, str, bytes | None]:
-    """Return method, path and body of a call."""
     from urllib.parse import quote
 
     import msgspec

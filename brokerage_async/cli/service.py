@@ -37,12 +37,7 @@ JournalAt = Annotated[
 
 @dataclass(frozen=True)
 class Service:
-    """A service and a client of it.
-
-    Attributes:
-        client: talks to the service.
-        simulator: the embedded simulator behind it, None for a real service.
-    """
+    """A service, by its client, and the embedded simulator behind it, if it is one."""
 
     client: clients.Client
     simulator: simulators.Simulator | None = None

@@ -20,7 +20,6 @@ HIDDEN = frozenset({"event_symbol", "event_time", "event_flags", "index", "seque
 
 
 def event_names() -> list[str]:
-    """Return the values that complete ``--event``."""
     from ..protocol.streams.events import MARKET_EVENTS
 
     return list(MARKET_EVENTS)
@@ -138,7 +137,6 @@ def figures_of(headings: dict[str, str], event: Any) -> tuple[object, dict[str, 
 
 
 def record_of(event: Any) -> dict[str, Any]:
-    """Return an event as JSON values."""
     match event:
         case streams.Gap():
             since = None if event.since is None else event.since.isoformat()
