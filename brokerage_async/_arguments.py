@@ -135,11 +135,7 @@ def validator(
 
 
 def running_loop() -> asyncio.AbstractEventLoop:
-    """Return the running event loop.
-
-    Raises:
-        ConfigurationError: no loop is running, as in a program on trio.
-    """
+    """Return the running event loop. Raise ConfigurationError if there is none, as in a program on trio."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:

@@ -15,14 +15,7 @@ from ._generated.operations import OPERATIONS
 from ._secrets import Secret
 from .auth.manager import TokenManager, token_source
 from .auth.store import TokenStore
-from .config import (
-    Credentials,
-    Environment,
-    Limits,
-    RefreshToken,
-    RetryPolicy,
-    settings_from_env,
-)
+from .config import Credentials, Environment, Limits, RefreshToken, RetryPolicy, settings_from_env
 from .errors import ConfigurationError
 from .http.limiter import Limiter, SharedLimits
 from .http.network import Network, configure_network
@@ -55,8 +48,7 @@ T = TypeVar("T")
 E = TypeVar("E")
 P = ParamSpec("P")
 
-UNLIMITED_CONNECTIONS = 256
-"""Connections of the pool when the limits set no bound."""
+UNLIMITED_CONNECTIONS = 256  # connections of the pool when the limits set no bound
 
 
 class _Unset(enum.Enum):

@@ -25,15 +25,13 @@ from ..protocol.decoding.fields import wire_fields
 from ..protocol.decoding.issues import Issues, describe
 from ..protocol.registry import wires
 
-pc: Any = pyarrow.compute
-"""Its functions are made at run time, so type checkers do not know them."""
+pc: Any = pyarrow.compute  # its functions are made at run time, so type checkers do not know them
 
 DECIMAL = pa.decimal128(38, 18)
 WIDE = pa.decimal256(76, 38)
 UNFIT = (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError)
 """Errors of pyarrow for a value that does not fit its column."""
-MAX_SHOWN = 80
-"""Characters of such a value that an error shows."""
+MAX_SHOWN = 80  # characters of such a value that an error shows
 
 Write = Callable[[Any], Any]
 
@@ -133,11 +131,6 @@ def _with_decimals(type_: pa.DataType, change: Callable[[Any], pa.DataType]) -> 
     return type_
 
 
-def widened(type_: pa.DataType) -> pa.DataType:
-    """Return the type with its decimals as ``decimal256(76, 38)``."""
-    return _with_decimals(type_, lambda _: WIDE)
-
-
 def unfitted(type_: pa.DataType) -> pa.DataType:
     """Return the type with decimals that hold nothing yet, to be widened by `fitted`."""
     return _with_decimals(type_, lambda _: pa.decimal256(1, 0))
@@ -172,26 +165,14 @@ def settled(type_: pa.DataType, *, encode: bool = False) -> pa.DataType:
     )
 
 
-def has_wide_decimals(type_: pa.DataType) -> bool:
-    if pa.types.is_list(type_):
-        return has_wide_decimals(type_.value_type)
-    if pa.types.is_struct(type_):
-        return any(has_wide_decimals(field.type) for field in type_)
-    return bool(pa.types.is_decimal256(type_))
-
-
 def array_of(name: str, values: list[Any], type_: pa.DataType) -> pa.Array:
-    """Return the values as an array of the type, or of the wide one if they need it.
-
-    Raises:
-        ConfigurationError: a value fits neither.
-    """
+    """Return the values as an array of the type, or of the wide one if they need it. Raise if one fits neither."""
     try:
         return pa.array(values, type_)
     except UnicodeEncodeError:  # lone surrogates, which no Arrow string can hold
         return array_of(name, readable(values), type_)
     except UNFIT:
-        wide = widened(type_)
+        wide = _with_decimals(type_, lambda _: WIDE)
         try:
             return pa.array(values, wide)
         except UNFIT as error:
@@ -216,11 +197,8 @@ _NUMBERS = {_MOMENT: pa.int64(), _DAY: pa.int32()}
 
 _FLOAT = pa.float64()
 _CODES = {pa.int64(): "q", pa.int32(): "i"}
-_BOUNDS = {_MOMENT: 62_135_596_800_000, _DAY: 719_162}
-"""Largest of these numbers: 1970 years before and after 1970."""
-
-_BYTES = array("i", range(65_537))
-"""Offsets of strings of one byte each."""
+_BOUNDS = {_MOMENT: 62_135_596_800_000, _DAY: 719_162}  # largest of these numbers: 1970 years before and after 1970
+_BYTES = array("i", range(65_537))  # offsets of strings of one byte each
 
 
 @attrs.frozen
@@ -269,9 +247,6 @@ class RowReader:
         """Return whole rows as a batch, with the epoch microseconds at which each was received.
 
         A value that does not fit is null, and reported unless it is NaN. With ``as_floats`` there is no Decimal.
-
-        Raises:
-            ResponseDecodeError: a value does not fit, in strict mode.
         """
         count, arrived = len(received), self._schema[-1].type
         columns = [

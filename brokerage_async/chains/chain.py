@@ -267,8 +267,7 @@ class ChainGreeks:
 
 
 STANDARD = "Standard"
-MAX_NAMED = 6
-"""Candidates that a message names."""
+MAX_NAMED = 6  # candidates that a message names
 
 
 @attrs.frozen

@@ -31,8 +31,7 @@ OCCASIONAL = (
 )  # fmt: skip
 """Figures that are shown unless they are 0."""
 
-NUMBERS = ("quantity", "opened at", "mark", "value", "gain", "today")
-"""Headings of the numbers of a position."""
+NUMBERS = ("quantity", "opened at", "mark", "value", "gain", "today")  # headings of the numbers of a position
 
 
 async def accounts(customer: Customer = "me", *, output: Output) -> None:

@@ -21,14 +21,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-WIDE = 1_000
-"""Columns of a line that is not for a terminal: a file, or another program, takes any."""
-
-INTERRUPTED = 130
-"""Exit code that a shell reports for a program ended by Ctrl-C."""
-
-ROWS = 30
-"""Most rows of a live table."""
+WIDE = 1_000  # columns of a line that is not for a terminal: a file, or another program, takes any
+INTERRUPTED = 130  # exit code that a shell reports for a program ended by Ctrl-C
+ROWS = 30  # most rows of a live table
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:

@@ -18,15 +18,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
-PATIENCE = 10.0
-"""Seconds that each check may take."""
-
-SKEW = 2.0
-"""Seconds between this machine's clock and the service's that are worth a note."""
-BAD_SKEW = 30.0
-"""Seconds that have to be mended."""
-A_DAY = 86_400.0
-"""Seconds beyond which a service on this machine is a simulator."""
+PATIENCE = 10.0  # seconds that each check may take
+SKEW = 2.0  # seconds between this machine's clock and the service's that are worth a note
+BAD_SKEW = 30.0  # seconds that have to be mended
+A_DAY = 86_400.0  # seconds beyond which a service on this machine is a simulator
 
 State = Literal["ok", "note", "mend", "not checked"]
 STYLES: dict[str, str | None] = {"ok": "green", "note": "yellow", "mend": "red", "not checked": "dim"}

@@ -18,8 +18,7 @@ from .options import AsJson, Target, Yes, add, day, values_of
 from .order_words import NewTerms, Words, read_bracket, read_edit, read_ticket
 from .service import JournalAt, Service, connect, open_journal
 
-HISTORY = timedelta(days=401)
-"""Age of the oldest orders among which an order is looked up."""
+HISTORY = timedelta(days=401)  # age of the oldest orders among which an order is looked up
 
 
 Value = Annotated[str | None, typer.Option(help="dollars to spend or raise, instead of a quantity")]

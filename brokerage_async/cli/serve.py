@@ -15,8 +15,7 @@ from .console import echo_json, say
 from .lazy import asyncio, clients, errors, simulators
 from .options import add, command_of
 
-TIMEOUT = 30.0
-"""Seconds in which a running simulator has to answer."""
+TIMEOUT = 30.0  # seconds in which a running simulator has to answer
 
 
 class EnvironmentName(enum.Enum):

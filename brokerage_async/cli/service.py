@@ -23,8 +23,7 @@ KNOWN = (
     "BROKERAGE_STREAMER_URL", "BROKERAGE_AUTH_PAGE_URL", "BROKERAGE_REDIRECT_URI", "BROKERAGE_CONTROL_URL",
     "BROKERAGE_CONTROL_TOKEN",
 )  # fmt: skip
-ALIKE = 0.75
-"""Likeness from which an unknown variable is taken for a misspelt one."""
+ALIKE = 0.75  # likeness from which an unknown variable is taken for a misspelt one
 
 
 JournalAt = Annotated[
@@ -60,12 +59,10 @@ class Service:
 async def connect(
     *, simulated: bool, environment: Literal["sandbox", "production"] = "production", **options: Any
 ) -> AsyncIterator[Service]:
-    """Connect to the service that the environment names, or to an embedded simulator.
+    """Connect a client with these options to the service that the environment names, or to an embedded simulator.
 
-    Args:
-        simulated: use a simulator, whatever the environment says, and say on stderr that nothing is real.
-        environment: what the simulator plays. The sandbox lacks operations.
-        options: arguments of the client.
+    The simulator plays ``environment``, of which the sandbox lacks operations. A line on stderr says that nothing is
+    real.
     """
     if simulated:
         async with simulators.Simulator(environment=environment) as simulator, simulator.client(**options) as client:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-OBEYED = re.compile(r"[^\t\n -~]")
-"""Candidates; whether a character is shown after all is asked one by one."""
+OBEYED = re.compile(r"[^\t\n -~]")  # candidates; whether a character is shown after all is asked one by one
 
 
 def printable(content: str) -> str:
@@ -51,11 +50,8 @@ class PlainFormatter(logging.Formatter):
         return printable(super().format(record))
 
 
-PADDING = 3
-"""Characters that a column needs beside its cells."""
-
-FOLDED = 24
-"""Characters that a column whose cells may be folded needs at least."""
+PADDING = 3  # characters that a column needs beside its cells
+FOLDED = 24  # characters that a column whose cells may be folded needs at least
 
 
 def table_of(
@@ -283,8 +279,7 @@ def price_of(order: models.Order) -> str:
     return f"{plain(amount)} {(effect or '') if len(legs) > 1 else ''}".strip() if amount is not None else ""
 
 
-PLACES = 4
-"""Decimal places that an average price is shown with."""
+PLACES = 4  # decimal places that an average price is shown with
 
 
 def _net_fill_price(legs: Sequence[models.OrderLeg]) -> Decimal | None:

@@ -11,15 +11,6 @@ from .policies import Limits, RetryPolicy
 from .settings import settings_from_env
 
 __all__ = [
-    "AuthorizationCode",
-    "Credentials",
-    "Environment",
-    "Limits",
-    "RefreshToken",
-    "RetryPolicy",
-    "Secret",
-    "StaticToken",
-    "TokenProvider",
-    "authorization_url",
-    "settings_from_env",
-]
+    "AuthorizationCode", "Credentials", "Environment", "Limits", "RefreshToken", "RetryPolicy", "Secret", "StaticToken",
+    "TokenProvider", "authorization_url", "settings_from_env",
+]  # fmt: skip

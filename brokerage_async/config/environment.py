@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import attrs
 
+from .._arguments import check_type
 from ..errors import ConfigurationError
 from .addresses import address_validator, base_address, base_addresses, origin_of
 
@@ -116,12 +117,7 @@ class Environment:
 
 
 def authorization_url(
-    environment: Environment,
-    *,
-    client_id: str,
-    redirect_uri: str,
-    scope: str | None = None,
-    state: str | None = None,
+    environment: Environment, *, client_id: str, redirect_uri: str, scope: str | None = None, state: str | None = None
 ) -> str:
     """Return the URL of the page that grants access and redirects to ``redirect_uri`` with a ``code``.
 
@@ -135,8 +131,7 @@ def authorization_url(
     Raises:
         ConfigurationError: the environment has no ``auth_page_url``, or a required value is missing.
     """
-    if not isinstance(environment, Environment):
-        raise ConfigurationError(f"environment must be of type Environment, got {type(environment).__name__}")
+    check_type("environment", environment, Environment)
     for name, value in (("client_id", client_id), ("redirect_uri", redirect_uri), ("scope", scope), ("state", state)):
         if value is not None and (not isinstance(value, str) or not value.isprintable()):
             raise ConfigurationError(f"{name} must be a string")

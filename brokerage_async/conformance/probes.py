@@ -31,13 +31,11 @@ if TYPE_CHECKING:
 
 Probe = Callable[[Witness], Awaitable[Answer | str | None]]
 
-VERSION = OPERATIONS["orders.list"].version or ""
-"""Interface version that the client was written for."""
+VERSION = OPERATIONS["orders.list"].version or ""  # interface version that the client was written for
 
 PRICE = "10.00"
 """Limit of the order of ``--orders``: far below the market, and above the 3 dollars of old recipes for fills."""
-TRIES, PAUSE = 60, 1.0
-"""Number of attempts to cancel that order, and seconds between them."""
+TRIES, PAUSE = 60, 1.0  # number of attempts to cancel that order, and seconds between them
 
 UNRELATED = frozenset(
     {
@@ -53,13 +51,8 @@ CLOSED = frozenset({PreflightCode.TIF_NEXT_VALID_SESSION.value, PreflightCode.TI
 async def examine(client: Client, account: str | None = None, *, orders: bool = False) -> dict[str, Any]:
     """Ask the service of a client and return the report: findings, states of operations and behaviours, versions asked.
 
-    Args:
-        client: the client to ask with.
-        account: account number, None for the first one of the customer.
-        orders: also place one order and cancel it. In the sandbox only.
-
-    Raises:
-        OrderOutcomeUnknownError: the order of ``orders`` may still work.
+    Without an ``account`` the first one of the customer is asked about. With ``orders``, in the sandbox only, one order
+    is placed and cancelled; OrderOutcomeUnknownError says that it may still work.
     """
     witness, probes = Witness(client, account), dict(PROBES)
     if orders:
@@ -360,11 +353,7 @@ async def external_identifier_echoed(witness: Witness) -> str | None:
 
 
 async def leave_nothing(entry: OrderEntry, client: Client, account: str) -> None:
-    """Cancel the order, also one whose answer was never read, and return when it is over.
-
-    Raises:
-        OrderOutcomeUnknownError: the order may still work.
-    """
+    """Cancel the order, also one whose answer was never read. Raise OrderOutcomeUnknownError if it may still work."""
     await entry.recover()
     for journaled in await entry.journal.entries():
         order_id = journaled.order_id or ""

@@ -101,12 +101,7 @@ class Row:
 
 
 class Witness:
-    """Asks the service behind a client, each question once, and keeps the answers.
-
-    Args:
-        client: the client to ask with.
-        account: account number, None for the first one of ``accounts.list``.
-    """
+    """Asks the service behind a client, each question once, and keeps the answers."""
 
     def __init__(self, client: Client, account: str | None = None) -> None:
         self.client = client

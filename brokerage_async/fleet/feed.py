@@ -25,8 +25,7 @@ logger: logging.Logger = logging.getLogger("brokerage_async.fleet")
 
 T = TypeVar("T")
 
-RETRY_INTERVAL = 0.25
-"""Seconds between two tries while the engine is away."""
+RETRY_INTERVAL = 0.25  # seconds between two tries while the engine is away
 
 PASSING = frozenset({"AWAY", "BUSY", "LOADING", "NOREPLICAS", "TRYAGAIN"})
 """Codes after which a command is tried again; any other refusal would come again, and nothing would be published."""
@@ -236,12 +235,7 @@ def _check_group(group: object) -> None:
 
 
 class Turn:
-    """Lease of one poller, and the state of its watcher, whose changes are published and thereby acknowledged.
-
-    Attributes:
-        token: fences the changes. Belongs to this turn alone.
-        is_open: whether a watcher has this state.
-    """
+    """Lease of one poller, and the state of its watcher, whose changes are published and thereby acknowledged."""
 
     def __init__(self, feed: FeedKeys, worker: str) -> None:
         self._feed = feed
@@ -249,8 +243,8 @@ class Turn:
         self._script = feed.connection.script
         self._valid_until = float("-inf")
         self._sequence = 0
-        self.token: str = f"{worker}-{secrets.token_hex(4)}"
-        self.is_open: bool = False
+        self.token: str = f"{worker}-{secrets.token_hex(4)}"  # of this turn alone: it fences the changes
+        self.is_open: bool = False  # True once a watcher has this state
 
     async def elect(self) -> float | None:
         """Take the lease. Return None, or the seconds that another poller still has it."""

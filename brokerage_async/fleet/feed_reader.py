@@ -24,8 +24,7 @@ from ..watch.diff import Change
 from ..watch.state import ItemCodec, StoredChange
 from .fleet import Connection, EngineUnavailableError, Fleet, Script, check_lease, check_name
 
-MARGIN = 0.1
-"""Part of a lease before whose end its holder stops: its clock and the engine's may differ in speed."""
+MARGIN = 0.1  # part of a lease before whose end its holder stops: its clock and the engine's may differ in speed
 
 
 class FeedGapError(BrokerageError):
@@ -45,15 +44,7 @@ class LeaseLostError(BrokerageError):
 
 @attrs.frozen(kw_only=True)
 class FeedKeys:
-    """One feed in the engine.
-
-    Attributes:
-        connection: connection to the engine.
-        name: name of the feed, the same for pollers and readers.
-        lease: seconds until a process that died is replaced.
-        keep: number of entries kept for readers without a group.
-        max_length: most entries kept for the slowest group.
-    """
+    """Keys and options of one feed in the engine, see `RedisFeed`."""
 
     connection: Connection
     name: str
@@ -89,14 +80,12 @@ EXTEND = Script.read("feed_common", "feed_group", "feed_extend")
 
 T = TypeVar("T")
 
-BATCH = 16
-"""Changes that are fetched at a time."""
+BATCH = 16  # changes that are fetched at a time
 
 MAX_WAITING = 1000
 """Changes of a group that may wait for others of their keys; beyond that, new ones stay in the stream."""
 
-MAX_BLOCK = 0.5
-"""Seconds after which a waiting reader looks by itself, for changes of consumers that died."""
+MAX_BLOCK = 0.5  # seconds after which a waiting reader looks by itself, for changes of consumers that died
 
 
 @attrs.frozen

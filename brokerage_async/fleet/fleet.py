@@ -27,13 +27,11 @@ if TYPE_CHECKING:
 
 logger: logging.Logger = logging.getLogger("brokerage_async.fleet")
 
-VERSION = 1
-"""Version of the keys; keys of another version have other names."""
+VERSION = 1  # version of the keys; keys of another version have other names
 
 LUA = files("brokerage_async.fleet") / "lua"
 
-PROBE_INTERVAL = 0.5
-"""Seconds after a failure in which no command is tried."""
+PROBE_INTERVAL = 0.5  # seconds after a failure in which no command is tried
 
 ADVICE = {
     "AuthenticationError": "check the user name and the password of its url",

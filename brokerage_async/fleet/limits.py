@@ -24,20 +24,11 @@ from .fleet import EngineUnavailableError, Fleet, Script, check_name
 
 logger: logging.Logger = logging.getLogger("brokerage_async.fleet")
 
-GRACE = 2.5
-"""Seconds in which every worker keeps to its local share, after the engine came back or has begun."""
-
-HEARTBEAT, PROBE = 2.0, 0.5
-"""Seconds between two reports of an idle worker, and of one that works locally."""
-
-PATIENCE = 0.05
-"""Seconds that a trade waits for an answer of the engine before it goes on the local share."""
-
-SAFE_SHARE = 0.7
-"""Share of the budget that all workers together use while they work locally."""
-
-MAX_DELAY = 0.05
-"""Seconds after its moment at which an unused slot lapses."""
+GRACE = 2.5  # seconds in which every worker keeps to its local share, after the engine came back or has begun
+HEARTBEAT, PROBE = 2.0, 0.5  # seconds between two reports of an idle worker, and of one that works locally
+PATIENCE = 0.05  # seconds that a trade waits for an answer of the engine before it goes on the local share
+SAFE_SHARE = 0.7  # share of the budget that all workers together use while they work locally
+MAX_DELAY = 0.05  # seconds after its moment at which an unused slot lapses
 
 MIN_WAIT = 0.002
 

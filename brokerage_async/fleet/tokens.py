@@ -24,8 +24,7 @@ from .fleet import EngineUnavailableError, Fleet, Script, check_lease
 
 logger: logging.Logger = logging.getLogger("brokerage_async.fleet")
 
-MIN_LIFE = 30.0
-"""Minimum remaining lifetime in seconds of a token that is handed out."""
+MIN_LIFE = 30.0  # minimum remaining lifetime in seconds of a token that is handed out
 
 MIN_POLL, MAX_POLL = 0.02, 0.1
 """Seconds between two looks for the token that another process requests; they double from one to the other."""
@@ -40,8 +39,7 @@ MAX_HOLD = 30.0
 """Seconds for which a turn is renewed. Then another process may try, although the holder is alive."""
 
 
-KEPT = 3600_000
-"""Milliseconds that a state is kept after its last change, beyond the life of its token."""
+KEPT = 3600_000  # milliseconds that a state is kept after its last change, beyond the life of its token
 
 JOIN = Script.read("token_clock", "token_join")
 RENEW = Script.read("token_clock", "token_renew")
@@ -55,13 +53,9 @@ class _Sealed(msgspec.Struct):
 
 
 class TokenCipher:
-    """Seals tokens for one place. A sealed token that was moved to another place does not open.
+    """Seals tokens for one place, with the key of all processes, or readable without one.
 
-    Args:
-        key: the key of all processes, or None to leave tokens readable.
-
-    Raises:
-        ConfigurationError: the key is invalid, or `cryptography` is not installed (extra ``brokerage-async[redis]``).
+    A sealed token that was moved to another place does not open.
     """
 
     __slots__ = ("_fernet", "_secret", "key_id")
@@ -177,11 +171,7 @@ class RedisTokenStore:
     async def join(
         self, key: str, *, rejected: Secret | None, due: Secret | None
     ) -> StoredToken | TokenError | RefreshTurn:
-        """Return a token, the failure of another process, or the turn to request a token.
-
-        Raises:
-            EngineUnavailableError: the engine is away.
-        """
+        """Return a token, the failure of another process, or the turn to request a token."""
         turn = _Turn(self, key, f"{self._fleet.worker}-{next(self._numbers)}")
         digests = [self._digest(rejected), self._digest(due)]
         delay = MIN_POLL

@@ -21,8 +21,7 @@ from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue, StreamAccess
 
 logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 
-MIN_RENEWAL = 300.0
-"""Minimum seconds between two connections that are given up as stale."""
+MIN_RENEWAL = 300.0  # minimum seconds between two connections that are given up as stale
 
 ALERT, ORDER, WATCHLIST = "QuoteAlert", "Order", "PublicWatchlists"
 
@@ -121,11 +120,8 @@ class AccountLink(Link[AccountConnection, AccountSink]):
         return frozenset[str]().union(*(sink.accounts for sink in self._sinks))
 
 
-RETRY_AFTER = 60.0
-"""Seconds without a stream after one has ended, while polling alone goes on."""
-
-GRACE = 10.0
-"""Seconds by which an event may come later than the change in the list."""
+RETRY_AFTER = 60.0  # seconds without a stream after one has ended, while polling alone goes on
+GRACE = 10.0  # seconds by which an event may come later than the change in the list
 
 
 @asynccontextmanager
@@ -179,13 +175,9 @@ async def ringing(
                     return
                 await asyncio.sleep(RETRY_AFTER)
 
-    def judge(since: float) -> None:
-        if last < since:
-            renew(since)
-
     def found(since: float) -> None:
         timers.difference_update([timer for timer in timers if timer.when() <= loop.time()])
-        timers.add(loop.call_later(GRACE, judge, since))
+        timers.add(loop.call_later(GRACE, lambda: renew(since) if last < since else None))
 
     task = loop.create_task(listen(), name="brokerage_async doorbell")
     try:

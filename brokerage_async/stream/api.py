@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 
 
 PERIOD = re.compile(r"(?P<count>[1-9][0-9]*)?(?P<unit>mo|[tsmhdwoyvp])")
-BATCH = 50
-"""Symbols that are looked up with one request."""
+BATCH = 50  # symbols that are looked up with one request
 
 
 def candle_symbol(symbol: str, period: str, *, regular_hours: bool = False) -> str:
@@ -82,8 +81,7 @@ async def streamer_symbols(endpoints: Endpoints, symbols: Iterable[str], known: 
 
 logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 
-CANDLES_AT_A_TIME = 100
-"""Subscriptions to candles that the service takes in one session."""
+CANDLES_AT_A_TIME = 100  # subscriptions to candles that the service takes in one session
 
 _BACKOFF = Backoff(jitter=0.5)
 _ACCOUNT_TIMING = Timing()

@@ -29,14 +29,9 @@ if TYPE_CHECKING:
 
     from ..arrow.columns import RowReader
 
-CHUNK = 4_000
-"""Rows that are read into columns at a time."""
-
-MAX_HEARD = 64
-"""Chunks whose symbols are kept apart, until they are asked for or merged."""
-
-MAX_ROWS = 65_536
-"""Rows of a batch at most, unless the consumer asks for another number."""
+CHUNK = 4_000  # rows that are read into columns at a time
+MAX_HEARD = 64  # chunks whose symbols are kept apart, until they are asked for or merged
+MAX_ROWS = 65_536  # rows of a batch at most, unless the consumer asks for another number
 
 
 def gaps_of(batch: pyarrow.RecordBatch) -> list[Gap]:
@@ -276,9 +271,6 @@ class EventBuffer:
     Events before a gap stay before it: neither `Conflate` nor `DropOldest` reaches across. When the next gap comes
     before the consumer has read as far as the last one, conflated events and snapshots between them are dropped: the
     subscriptions have brought newer ones.
-
-    Attributes:
-        dropped: events that were dropped by `DropOldest`.
     """
 
     __slots__ = ("_before", "_counts", "_latest", "_order", "_policies", "_queues", "dropped")
@@ -292,17 +284,13 @@ class EventBuffer:
         self._queues: dict[type[Any], deque[Any]] = {
             kind: deque() for kind, policy in policies.items() if not isinstance(policy, Conflate)
         }
-        self.dropped: int = 0
+        self.dropped: int = 0  # by `DropOldest`
 
     def __len__(self) -> int:
         return len(self._before) + len(self._order)
 
     def put(self, event: Any) -> None:
-        """Add an event.
-
-        Raises:
-            BufferFullError: the policy forbids to drop any, and the buffer is full.
-        """
+        """Add an event. Raise BufferFullError if the buffer is full, and the policy forbids to drop any."""
         kind = event.__class__
         policy = self._policies[kind]
         if policy.__class__ is Conflate:

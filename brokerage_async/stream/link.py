@@ -92,17 +92,10 @@ class StreamAccess:
         return await transport.open_socket(url, user_agent=self.user_agent, timeout=timeout)
 
 
-CONNECT_TIMEOUT = 15.0
-"""Seconds to open a connection."""
-
-SEND_TIMEOUT = 10.0
-"""Seconds to hand a message to the network."""
-
-STALE = "stale"
-"""Reason of the gap after a connection that was open but mute."""
-
-MAX_REFUSALS = 3
-"""Refusals in a row, each with a fresh token, after which the streams end."""
+CONNECT_TIMEOUT = 15.0  # seconds to open a connection
+SEND_TIMEOUT = 10.0  # seconds to hand a message to the network
+STALE = "stale"  # reason of the gap after a connection that was open but mute
+MAX_REFUSALS = 3  # refusals in a row, each with a fresh token, after which the streams end
 
 
 def is_refusal(error: Exception) -> bool:

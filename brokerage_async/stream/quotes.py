@@ -25,14 +25,9 @@ from ..protocol.timetable import is_open, timetable_range
 from .consumer import Policy, Sink, Tape
 from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue, StreamAccess
 
-REFRESH_INTERVAL = 3600.0
-"""Seconds after which a timetable is read again."""
-
-RETRY_DELAY = 60.0
-"""Seconds to wait after a failure to read it."""
-
-READ_TIMEOUT = 5.0
-"""Maximum seconds to read it."""
+REFRESH_INTERVAL = 3600.0  # seconds after which a timetable is read again
+RETRY_DELAY = 60.0  # seconds to wait after a failure to read it
+READ_TIMEOUT = 5.0  # maximum seconds to read it
 
 
 def collection_of(symbol: str) -> str | None:
@@ -81,20 +76,11 @@ class TradingHours:
 
 logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 
-TOKEN_LIFETIME = 24 * 3600.0
-"""Seconds for which a quote token serves, unless it says when it expires."""
-
-RENEWAL_MARGIN = 600.0
-"""Seconds before its end at which a quote token is renewed."""
-
-MIN_LIFETIME = 60.0
-"""Minimum seconds for which a connection serves, whatever its token says."""
-
-SAMPLE = 5.0
-"""Seconds between two looks at which subscriptions had events."""
-
-MAX_WAIT = 10.0
-"""Seconds after which symbols without any event are named in a warning."""
+TOKEN_LIFETIME = 24 * 3600.0  # seconds for which a quote token serves, unless it says when it expires
+RENEWAL_MARGIN = 600.0  # seconds before its end at which a quote token is renewed
+MIN_LIFETIME = 60.0  # minimum seconds for which a connection serves, whatever its token says
+SAMPLE = 5.0  # seconds between two looks at which subscriptions had events
+MAX_WAIT = 10.0  # seconds after which symbols without any event are named in a warning
 
 AUTO, HISTORY = "AUTO", "HISTORY"
 
@@ -354,11 +340,7 @@ class QuoteLink(Link[DxLinkConnection, QuoteSink]):
         super()._lose(reason, since)
 
     async def _check_pulse(self, now: float) -> None:
-        """Reopen the connection when a lively subscription fell silent while its market is open.
-
-        Raises:
-            RenewalDue: one did.
-        """
+        """Raise `RenewalDue` when a lively subscription fell silent while its market is open."""
         self._listen()
         for key in self._seen if self._unheard else ():
             self._unheard.pop(key[1], None)

@@ -25,14 +25,9 @@ if TYPE_CHECKING:
     from ..arrow.segments import Segment
 
 
-FLUSH_INTERVAL = 1.0
-"""Seconds between two writes."""
-
-MAX_ROWS = 1_000_000
-"""Rows of a segment at most."""
-
-MAX_INLINE = 20_000
-"""Rows that are rewritten on the event loop; more are rewritten in a thread."""
+FLUSH_INTERVAL = 1.0  # seconds between two writes
+MAX_ROWS = 1_000_000  # rows of a segment at most
+MAX_INLINE = 20_000  # rows that are rewritten on the event loop; more are rewritten in a thread
 
 
 @attrs.frozen(kw_only=True)
@@ -51,11 +46,7 @@ class Recording:
 
 
 class Recorder:
-    """Writer of batches into a directory, which belongs to one recorder at a time. Recover it first.
-
-    Raises:
-        ConfigurationError: pyarrow is missing, or another recorder writes there.
-    """
+    """Writer of batches into a directory, which belongs to one recorder at a time. Recover it first."""
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         require("arrow")

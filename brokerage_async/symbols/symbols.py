@@ -35,11 +35,8 @@ from .._terms import exact
 from ..errors import ErrorDetail, InvalidRequestError
 
 CENTURY = 2000
-MONTH_CODES = "FGHJKMNQUVXZ"
-"""Letters of the contract months, January to December."""
-
-MONTHS_BACK = 12
-"""Months that a contract month may lie before the day it is read on: history names expired contracts."""
+MONTH_CODES = "FGHJKMNQUVXZ"  # letters of the contract months, January to December
+MONTHS_BACK = 12  # months that a contract month may lie before the day it is read on: history names expired contracts
 
 THOUSAND = Decimal(1000)
 DEFAULT_VENUE = "CXTALP"

@@ -7,13 +7,7 @@ from __future__ import annotations
 
 import attrs
 
-from .._generated.models import (
-    Comparator,
-    ComplexOrderType,
-    NewComplexOrder,
-    NewOrder,
-    OrderType,
-)
+from .._generated.models import Comparator, ComplexOrderType, NewComplexOrder, NewOrder, OrderType
 from .._terms import Amount
 from ..errors import InvalidRequestError
 from .orders import BUYING, REVERSED, STRICT, checked, positive

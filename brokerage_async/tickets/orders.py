@@ -146,8 +146,7 @@ STRICT = AdvancedInstructions(strict_position_effect_validation=True)
 OrderT = TypeVar("OrderT", NewOrder, NewComplexOrder)
 
 FRACTIONAL = frozenset({InstrumentType.EQUITY, InstrumentType.CRYPTOCURRENCY})
-MIN_NOTIONAL = 5
-"""Least value of an order for an amount of money, in dollars."""
+MIN_NOTIONAL = 5  # least value of an order for an amount of money, in dollars
 
 
 def checked(order: OrderT) -> OrderT:
