@@ -1,4 +1,4 @@
-"""Columns of a model: the Arrow type of each field, and the conversion of its values."""
+"""Columns of a model, made of its values: the Arrow type of each field, and batches of the rows of market events."""
 
 from __future__ import annotations
 

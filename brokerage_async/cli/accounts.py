@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from decimal import Decimal
+from typing import Annotated
 
 import typer
 
@@ -12,10 +13,6 @@ from .lazy import models
 from .options import Customer, Output, Target
 from .service import connect
 from .tables import moment, money, plain, raw
-
-if TYPE_CHECKING:
-    from decimal import Decimal
-
 
 FIGURES = (
     "net_liquidating_value", "cash_balance", "available_trading_funds", "equity_buying_power",

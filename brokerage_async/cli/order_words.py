@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from decimal import Decimal
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from .lazy import errors, models, tickets
 from .options import day, values_of
-
-if TYPE_CHECKING:
-    from decimal import Decimal
-
 
 T = TypeVar("T")
 
@@ -133,7 +130,6 @@ def read_edit(order: models.Order, terms: NewTerms) -> models.OrderEdit:
 
 
 def read_number(option: str, given: str) -> Decimal:
-    """Read the plain number that an option takes."""
     from .._decimals import read_decimal
 
     try:

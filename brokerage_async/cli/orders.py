@@ -344,7 +344,6 @@ async def _preview_edit(desk: Desk, order_id: str, edit: models.OrderEdit) -> mo
 
 
 def _show_preview(lines: list[str], preview: models.PlacedOrderResponse) -> None:
-    """Print an order and its dry-run."""
     for line in lines:
         say(line)
     show(tables.preview_table(preview))
@@ -376,7 +375,6 @@ def _scope_of(account: str | None, label: str | None) -> dict[str, str | None]:
 
 
 def _show_halts(halts: list[journals.Halt], entries: list[journals.JournalEntry] | None, *, as_json: bool) -> None:
-    """Print the halts in effect, and the open entries if they were read."""
     if as_json:
         state = {
             "halts": [tables.fields_json(each, "account_number", "label", "reason", "halted_at") for each in halts]

@@ -11,13 +11,12 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from .lazy import models, order_entry
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from rich.table import Table
 
 OBEYED = re.compile(r"[^\t\n -~]")  # candidates; whether a character is shown after all is asked one by one
@@ -284,8 +283,6 @@ PLACES = 4  # decimal places that an average price is shown with
 
 def _net_fill_price(legs: Sequence[models.OrderLeg]) -> Decimal | None:
     """Return what one unit has cost on average, negative for a credit. None unless every leg has fills."""
-    from decimal import Decimal
-
     unit = Decimal(0)  # the greatest common divisor of the quantities, fractions included
     for leg in legs:
         rest = abs(leg.quantity or Decimal(0))

@@ -158,7 +158,6 @@ async def balances_are_a_list(witness: Witness) -> Answer | str | None:
 
 
 async def search_without_start(witness: Witness, version: str | None = VERSION) -> Answer:
-    """Return the answer to a search for orders that names no first day."""
     require_versions(witness)
     return await witness.get(f"/accounts/{await witness.account()}/orders", version=version, per_page=1)
 
@@ -208,7 +207,6 @@ async def order_searches_take_three_underlying_types(witness: Witness) -> Answer
 
 
 async def rows_of(witness: Witness, name: str) -> Sequence[Any]:
-    """Return the rows of an answer that has some."""
     rows = (await witness.ask(name)).rows
     if not rows:
         raise NotAskedError(f"{name} has no row")

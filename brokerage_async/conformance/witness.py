@@ -219,7 +219,6 @@ class Witness:
         return await self.once(name, ask_first)
 
     async def once(self, name: str, ask: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Return the answer to a question, which is asked at its first use."""
         if name not in self._asked:
             self._asked[name] = await outcome_of(ask())
         found = self._asked[name]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import re
 import secrets
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -19,9 +18,7 @@ from ..watch.market import MarketWatcher
 from ..watch.poll import Watcher
 from ..watch.state import ItemCodec, Standing, StoredChange, WatchState, WatchStateError
 from .feed_reader import MARGIN, CursorReader, FeedKeys, GroupReader, LeaseLostError
-from .fleet import EngineUnavailableError, Fleet, Script
-
-logger: logging.Logger = logging.getLogger("brokerage_async.fleet")
+from .fleet import EngineUnavailableError, Fleet, Script, logger
 
 T = TypeVar("T")
 

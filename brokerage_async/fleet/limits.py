@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import logging
 import math
 import random
 from contextlib import nullcontext
@@ -20,9 +19,7 @@ from .._arguments import check_number, check_positive, check_type, running_loop
 from ..config import Limits
 from ..errors import ConfigurationError
 from ..http.limiter import LaneName
-from .fleet import EngineUnavailableError, Fleet, Script, check_name
-
-logger: logging.Logger = logging.getLogger("brokerage_async.fleet")
+from .fleet import EngineUnavailableError, Fleet, Script, check_name, logger
 
 GRACE = 2.5  # seconds in which every worker keeps to its local share, after the engine came back or has begun
 HEARTBEAT, PROBE = 2.0, 0.5  # seconds between two reports of an idle worker, and of one that works locally

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import hmac
 import itertools
-import logging
 import random
 import time
 from contextlib import suppress
@@ -20,9 +19,7 @@ from ..auth.sharing import RefreshTurn
 from ..auth.store import StoredRefusal, StoredToken
 from ..config import Secret
 from ..errors import ConfigurationError, TokenError
-from .fleet import EngineUnavailableError, Fleet, Script, check_lease
-
-logger: logging.Logger = logging.getLogger("brokerage_async.fleet")
+from .fleet import EngineUnavailableError, Fleet, Script, check_lease, logger
 
 MIN_LIFE = 30.0  # minimum remaining lifetime in seconds of a token that is handed out
 

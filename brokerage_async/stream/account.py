@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -17,9 +16,7 @@ from ..protocol.streams.account import TOKEN_REFUSED, AccountConnection
 from ..protocol.streams.events import AccountEvent, Gap
 from ..protocol.streams.timing import Found, Timing
 from .consumer import Fail, Sink
-from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue, StreamAccess
-
-logger: logging.Logger = logging.getLogger("brokerage_async.stream")
+from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue, StreamAccess, logger
 
 MIN_RENEWAL = 300.0  # minimum seconds between two connections that are given up as stale
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -29,7 +28,7 @@ from ..protocol.streams.timing import Doorbell, Timing
 from ..symbols import instrument_type_of, parse_occ
 from .account import AccountLink, AccountSink, ringing
 from .consumer import MARKET_POLICIES, MAX_ROWS, Batches, Conflate, DropOldest, Fail, Policy, Tape
-from .link import EventStream, StreamAccess
+from .link import EventStream, StreamAccess, logger
 from .quotes import QuoteLink, QuoteSink
 from .record import FLUSH_INTERVAL, Recorder, Recording
 
@@ -78,8 +77,6 @@ async def streamer_symbols(endpoints: Endpoints, symbols: Iterable[str], known: 
             raise InvalidRequestError(f"unknown symbols, or without a streamer symbol: {', '.join(unknown)}")
     return found
 
-
-logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 
 CANDLES_AT_A_TIME = 100  # subscriptions to candles that the service takes in one session
 

@@ -194,7 +194,6 @@ class Link(ABC, Generic[C, S]):
         return self._is_ready
 
     async def wait_ready(self, sink: S) -> None:
-        """Wait until everything that the consumers asked for is subscribed."""
         while not self._is_ready:
             sink.check()
             if sink.is_closed:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
@@ -23,7 +22,7 @@ from ..protocol.streams.liveliness import Liveliness, Pulse
 from ..protocol.streams.timing import Timing
 from ..protocol.timetable import is_open, timetable_range
 from .consumer import Policy, Sink, Tape
-from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue, StreamAccess
+from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue, StreamAccess, logger
 
 REFRESH_INTERVAL = 3600.0  # seconds after which a timetable is read again
 RETRY_DELAY = 60.0  # seconds to wait after a failure to read it
@@ -73,8 +72,6 @@ class TradingHours:
         then = now - timedelta(seconds=seconds)
         return any(is_open([session], then) and is_open([session], now) for session in sessions)
 
-
-logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 
 TOKEN_LIFETIME = 24 * 3600.0  # seconds for which a quote token serves, unless it says when it expires
 RENEWAL_MARGIN = 600.0  # seconds before its end at which a quote token is renewed
