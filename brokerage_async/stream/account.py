@@ -11,10 +11,9 @@ from .._secrets import Secret
 from ..errors import BrokerageError, ConfigurationError, InvalidRequestError, SlowConsumerError, StreamRefusedError
 from ..http.concurrency import end
 from ..http.websocket import WebSocket
-from ..protocol.retry import Backoff
 from ..protocol.streams.account import TOKEN_REFUSED, AccountConnection
 from ..protocol.streams.events import AccountEvent, Gap
-from ..protocol.streams.timing import Found, Timing
+from ..protocol.streams.timing import Found
 from .consumer import Fail, Sink
 from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue, StreamAccess, logger
 
@@ -47,9 +46,8 @@ class AccountSink(Sink):
 class AccountLink(Link[AccountConnection, AccountSink]):
     """Connection to the account stream."""
 
-    def __init__(self, access: StreamAccess, *, timing: Timing, backoff: Backoff) -> None:
-        super().__init__("account stream", access, backoff)
-        self._timing = timing
+    def __init__(self, access: StreamAccess) -> None:
+        super().__init__("account stream", access)
         self._token: Secret | None = None
         self._stale_since: float | None = None
         self._renewed_at = float("-inf")
@@ -71,7 +69,6 @@ class AccountLink(Link[AccountConnection, AccountSink]):
             alerts=any(sink.alerts for sink in self._sinks),
             watchlists=any(sink.watchlists for sink in self._sinks),
             now=asyncio.get_running_loop().time(),
-            timing=self._timing,
             source=self.access.user_agent,
             strict=self.access.strict,
         )

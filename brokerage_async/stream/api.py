@@ -20,11 +20,9 @@ from .._generated.endpoints import Endpoints
 from ..errors import ConfigurationError, InvalidRequestError, StreamError
 from ..http.session import Connected
 from ..protocol.decoding.issues import Issues
-from ..protocol.retry import Backoff
 from ..protocol.streams.channel import Subscription
-from ..protocol.streams.dxlink import DX_TIMING
 from ..protocol.streams.events import MARKET_EVENTS, AccountEvent, Gap, MarketEvent, Snapshot, UnknownEvent
-from ..protocol.streams.timing import Doorbell, Timing
+from ..protocol.streams.timing import Doorbell
 from ..symbols import instrument_type_of, parse_occ
 from .account import AccountLink, AccountSink, ringing
 from .consumer import MARKET_POLICIES, MAX_ROWS, Batches, Conflate, DropOldest, Fail, Policy, Tape
@@ -79,9 +77,6 @@ async def streamer_symbols(endpoints: Endpoints, symbols: Iterable[str], known: 
 
 
 CANDLES_AT_A_TIME = 100  # subscriptions to candles that the service takes in one session
-
-_BACKOFF = Backoff(jitter=0.5)
-_ACCOUNT_TIMING = Timing()
 
 
 class AccountStream(EventStream[AccountEvent | Gap]):
@@ -537,18 +532,12 @@ class Streams:
 
     @cached_property
     def _account_link(self) -> AccountLink:
-        link = AccountLink(self._access, timing=_ACCOUNT_TIMING, backoff=_BACKOFF)
-        self._access.session.close_with_client(link)
-        return link
+        return AccountLink(self._access)
 
     @cached_property
     def quote_link(self) -> QuoteLink:
         """The connection to the market-data stream, of the client that serves it."""
-        if self._market is not None:
-            return self._market.quote_link
-        link = QuoteLink(self._access, timing=DX_TIMING, backoff=_BACKOFF, aggregation=0.1)
-        self._access.session.close_with_client(link)
-        return link
+        return QuoteLink(self._access) if self._market is None else self._market.quote_link
 
 
 async def _candles_of(

@@ -95,6 +95,7 @@ class StreamAccess:
 CONNECT_TIMEOUT = 15.0  # seconds to open a connection
 SEND_TIMEOUT = 10.0  # seconds to hand a message to the network
 STALE = "stale"  # reason of the gap after a connection that was open but mute
+BACKOFF = Backoff(jitter=0.5)  # between two connections
 MAX_REFUSALS = 3  # refusals in a row, each with a fresh token, after which the streams end
 
 
@@ -132,10 +133,10 @@ class Link(ABC, Generic[C, S]):
     gets a `Gap`.
     """
 
-    def __init__(self, name: str, access: StreamAccess, backoff: Backoff) -> None:
+    def __init__(self, name: str, access: StreamAccess) -> None:
+        access.session.close_with_client(self)
         self._name = name
         self.access: StreamAccess = access
-        self._backoff = backoff
         self._sinks: dict[S, None] = {}
         self._connection: C | None = None
         self._task: asyncio.Task[None] | None = None
@@ -254,7 +255,7 @@ class Link(ABC, Generic[C, S]):
             except RenewalDue as due:
                 failures, reason, since = -1, due.reason, due.since
             except Exception as error:
-                if self._ready_at is not None and clock() - self._ready_at >= self._backoff.maximum:
+                if self._ready_at is not None and clock() - self._ready_at >= BACKOFF.maximum:
                     failures = 0  # the connection was ready long enough to count this loss as a new one
                 refusals = 0 if self._ready_at is not None else refusals
                 refusals += is_refusal(error)
@@ -273,7 +274,7 @@ class Link(ABC, Generic[C, S]):
             if self._has_served:
                 self._lose(reason, since)
             if failures:
-                pause = self._backoff.pause(failures, chance())
+                pause = BACKOFF.pause(failures, chance())
                 logger.info("%s: %s; connecting in %.1f s", self._name, reason, pause)
                 await asyncio.sleep(pause)
 
