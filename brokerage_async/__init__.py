@@ -26,31 +26,20 @@ if TYPE_CHECKING:
     from .operation import Effect
     from .protocol.raw_response import RawResponse
 
-_HOMES = {
-    "Client": "client",
-    "AuthorizationCode": "config",
-    "Effect": "operation",
-    "Environment": "config",
-    "Limits": "config",
-    "RawResponse": "protocol.raw_response",
-    "RefreshToken": "config",
-    "RetryPolicy": "config",
-    "StaticToken": "config",
-    "authorization_url": "config",
-}
-
 __all__ = [
     "AuthorizationCode", "Client", "Effect", "Environment", "Limits", "RawResponse", "RefreshToken", "RetryPolicy",
     "StaticToken", "__version__", "authorization_url", "errors", "models",
 ]  # fmt: skip
 
+_HOMES = {"Client": "client", "Effect": "operation", "RawResponse": "protocol.raw_response"}  # the others: config
+
 
 def __getattr__(name: str) -> Any:
     if name in ("errors", "models"):
         return import_module(f".{name}", __name__)
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    value = globals()[name] = getattr(import_module(f".{_HOMES.get(name, 'config')}", __name__), name)
     return value
 
 

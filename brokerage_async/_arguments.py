@@ -12,11 +12,13 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 import attrs
 
 from .errors import ConfigurationError, InvalidRequestError
+
+T = TypeVar("T")
 
 NO_LOOP = (
     "no asyncio event loop is running here: start the program with asyncio.run(main()), or with anyio.run(main, "
@@ -29,7 +31,6 @@ OTHER_LOOP = (
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Return True for an int or a float that is not a bool."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -41,7 +42,6 @@ def _is_finite(value: object) -> TypeGuard[float]:
 
 
 def check_number(name: str, value: object, *, maximum: float = math.inf) -> float:
-    """Return ``value`` if it is a finite number from 0 to ``maximum``."""
     if not _is_finite(value) or not 0 <= value <= maximum:
         rule = "a finite number of at least 0" if maximum == math.inf else f"a number from 0 to {maximum:g}"
         raise ConfigurationError(f"{name} must be {rule}, got {value!r}")
@@ -49,21 +49,18 @@ def check_number(name: str, value: object, *, maximum: float = math.inf) -> floa
 
 
 def check_positive(name: str, value: object) -> float:
-    """Return ``value`` if it is a number greater than 0, infinity included."""
     if not is_number(value) or not value > 0:
         raise ConfigurationError(f"{name} must be a number greater than 0, got {value!r}")
     return value
 
 
 def check_seconds(name: str, value: object) -> float:
-    """Return ``value`` if it is finite and greater than 0."""
     if not _is_finite(value) or value <= 0:
         raise ConfigurationError(f"{name} must be a number of seconds greater than 0, got {value!r}")
     return value
 
 
 def check_timeout(name: str, value: object) -> float | None:
-    """Return ``value`` if it is None, or finite and greater than 0."""
     if value is None:
         return None
     if not _is_finite(value) or value <= 0:
@@ -72,7 +69,6 @@ def check_timeout(name: str, value: object) -> float | None:
 
 
 def check_count(name: str, value: object, *, minimum: int = 1) -> int:
-    """Return ``value`` if it is an integer of at least ``minimum``."""
     if not isinstance(value, int) or isinstance(value, bool) or value < minimum:
         raise ConfigurationError(f"{name} must be an integer of at least {minimum}, got {value!r}")
     return value
@@ -85,8 +81,13 @@ def check_flag(name: str, value: object) -> bool:
     return value
 
 
+def check_type(name: str, value: object, kind: type[T]) -> T:
+    if not isinstance(value, kind):
+        raise ConfigurationError(f"{name} must be of type {kind.__name__}, got {type(value).__name__}")
+    return value
+
+
 def check_function(name: str, value: object) -> Callable[..., Any]:
-    """Return ``value`` if it is callable and not a coroutine function."""
     if not callable(value):
         raise ConfigurationError(f"{name} must be a function, got {value!r}")
     if inspect.iscoroutinefunction(value):
@@ -95,7 +96,6 @@ def check_function(name: str, value: object) -> Callable[..., Any]:
 
 
 def check_methods(name: str, value: object, *methods: str) -> object:
-    """Return ``value`` if it is an instance with all ``methods``."""
     if isinstance(value, type) or not all(callable(getattr(value, method, None)) for method in methods):
         needed = f"{', '.join(methods[:-1])} and {methods[-1]}"
         raise ConfigurationError(f"{name} must be an object with {needed}, got {value!r}")
@@ -103,7 +103,6 @@ def check_methods(name: str, value: object, *methods: str) -> object:
 
 
 def check_rates(name: str, value: object) -> Mapping[str, float]:
-    """Return ``value`` if it maps names to numbers greater than 0."""
     if not isinstance(value, Mapping):
         raise ConfigurationError(f"{name} must map operation names to rates, got {value!r}")
     for key, rate in value.items():
@@ -112,14 +111,12 @@ def check_rates(name: str, value: object) -> Mapping[str, float]:
 
 
 def check_date(name: str, value: object) -> date:
-    """Return ``value`` if it is a date and not a datetime."""
     if not isinstance(value, date) or isinstance(value, datetime):
         raise InvalidRequestError(f"{name} must be a datetime.date, got {value!r}")
     return value
 
 
 def check_order_id(name: str, value: object) -> str:
-    """Return an int or a non-blank str as a str."""
     if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).strip():
         raise InvalidRequestError(f"{name} must be a non-empty str or an int, got {value!r}")
     return str(value)
@@ -138,11 +135,7 @@ def validator(
 
 
 def running_loop() -> asyncio.AbstractEventLoop:
-    """Return the running event loop.
-
-    Raises:
-        ConfigurationError: no loop is running, as in a program on trio.
-    """
+    """Return the running event loop. Raise ConfigurationError if there is none, as in a program on trio."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:

@@ -50,8 +50,7 @@ class AnyCaseStrEnum(OpenStrEnum):
         return super()._missing_(value)
 
 
-_UNLISTED: dict[tuple[type[OpenStrEnum], str], OpenStrEnum] = {}
-"""Members by spellings that are not listed."""
+_UNLISTED: dict[tuple[type[OpenStrEnum], str], OpenStrEnum] = {}  # members by spellings that are not listed
 
 
 def _unlisted(cls: type[OpenStrEnum], value: str) -> OpenStrEnum:

@@ -16,30 +16,18 @@ Amount: TypeAlias = Decimal | int | str
 PRICED = frozenset({"Limit", "Stop Limit", "Marketable Limit"})
 TRIGGERED = frozenset({"Stop", "Stop Limit"})
 VALUED = frozenset({"Notional Market"})
-TAKEN_BY = {
-    "price": PRICED,
-    "price_effect": PRICED,
-    "stop_trigger": TRIGGERED,
-    "value": VALUED,
-    "value_effect": VALUED,
-}
+TAKEN_BY = {"price": PRICED, "price_effect": PRICED, "stop_trigger": TRIGGERED, "value": VALUED, "value_effect": VALUED}
 """Types of order that a term goes with."""
 
 KNOWN_TYPES = PRICED | TRIGGERED | VALUED | {"Market"}
 REQUIRED = ("order_type", "time_in_force")
 AMOUNTS = ("price", "stop_trigger", "value")
-MAX_DIGITS = 64
-"""Most digits of an amount before the point, and most zeros behind it."""
-NO_EFFECT = "None"
-"""Effect that the service reports for an amount of zero; it is not accepted in requests."""
+MAX_DIGITS = 64  # most digits of an amount before the point, and most zeros behind it
+NO_EFFECT = "None"  # effect that the service reports for an amount of zero; it is not accepted in requests
 
 
 def exact(name: str, amount: Amount) -> Decimal:
-    """Return ``amount`` exactly. A str must hold a plain finite number, as JSON would write it.
-
-    Raises:
-        InvalidRequestError: the amount is something else, such as a float, or has an extreme exponent.
-    """
+    """Return ``amount`` exactly. A str must hold a plain finite number, as JSON would write it. Floats are refused."""
     if isinstance(amount, bool) or not isinstance(amount, Decimal | int | str):
         raise InvalidRequestError(f"{name} must be a Decimal, an int or a str, got {amount!r}")
     try:

@@ -5,25 +5,17 @@ from __future__ import annotations
 import enum
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, Self, TypeVar, cast, overload
 
 import attrs
 
-from ._arguments import check_flag, check_function, check_methods, check_timeout
+from ._arguments import check_flag, check_function, check_methods, check_timeout, check_type
 from ._generated.endpoints import Endpoints
 from ._generated.operations import OPERATIONS
 from ._secrets import Secret
 from .auth.manager import TokenManager, token_source
 from .auth.store import TokenStore
-from .config import (
-    Credentials,
-    Environment,
-    Limits,
-    RefreshToken,
-    RetryPolicy,
-    settings_from_env,
-)
+from .config import Credentials, Environment, Limits, RefreshToken, RetryPolicy, settings_from_env
 from .errors import ConfigurationError
 from .http.limiter import Limiter, SharedLimits
 from .http.network import Network, configure_network
@@ -56,8 +48,7 @@ T = TypeVar("T")
 E = TypeVar("E")
 P = ParamSpec("P")
 
-UNLIMITED_CONNECTIONS = 256
-"""Connections of the pool when the limits set no bound."""
+UNLIMITED_CONNECTIONS = 256  # connections of the pool when the limits set no bound
 
 
 class _Unset(enum.Enum):
@@ -221,7 +212,7 @@ class Client(Endpoints):
     ) -> None:
         proxy = Secret(proxy) if isinstance(proxy, str) else proxy  # before any error, which shows the locals of frames
         validate_user_agent(user_agent)
-        _check_type("environment", environment, Environment)
+        check_type("environment", environment, Environment)
         if isinstance(limits, type) or not isinstance(limits, Limits | SharedLimits):
             raise ConfigurationError(f"limits must be of type Limits or RedisLimits, got {type(limits).__name__}")
         if token_store is not None:
@@ -239,7 +230,7 @@ class Client(Endpoints):
         options = Options(
             timeout=check_timeout("timeout", timeout),
             deadline=check_timeout("deadline", deadline),
-            retry=_check_type("retry", retry, RetryPolicy),
+            retry=check_type("retry", retry, RetryPolicy),
             headers=headers,
             strict=check_flag("strict", strict),
             read_only=check_flag("read_only", read_only),
@@ -253,7 +244,7 @@ class Client(Endpoints):
         options = attrs.evolve(options, **_versions(headers, accept_version))
         self._market_data, prices = market_data, None
         if market_data is not None:
-            other = _check_type("market_data", market_data, Client).session
+            other = check_type("market_data", market_data, Client).session
             prices = BrokerageSession(other.engine, attrs.evolve(other.options, read_only=True))
         self._assemble(BrokerageSession(engine, options, prices), headers, whole=None)
 
@@ -307,7 +298,7 @@ class Client(Endpoints):
         if deadline is not _UNSET:
             changes["deadline"] = check_timeout("deadline", deadline)
         if retry is not _UNSET:
-            changes["retry"] = _check_type("retry", retry, RetryPolicy)
+            changes["retry"] = check_type("retry", retry, RetryPolicy)
         if accept_version is not _UNSET:
             changes |= _versions(self._headers, accept_version)
         view = object.__new__(type(self))
@@ -379,9 +370,7 @@ class Client(Endpoints):
         self._session.engine.enter()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     @cached_property
@@ -423,14 +412,7 @@ class Client(Endpoints):
         return OrderEntry(self, journal, guard=guard, reconcile=policy, lease=lease, push=push)
 
 
-def _check_type(name: str, value: object, kind: type[T]) -> T:
-    if not isinstance(value, kind):
-        raise ConfigurationError(f"{name} must be of type {kind.__name__}, got {type(value).__name__}")
-    return value
-
-
 def _versions(headers: Mapping[str, str], accept_version: str | PerOperation | None) -> dict[str, Any]:
-    """Return the options that an ``accept_version`` decides."""
     if accept_version is None or isinstance(accept_version, PerOperation):
         return {"headers": headers, "own_versions": accept_version is not None}
     validate_accept_version(accept_version)
@@ -444,7 +426,6 @@ def _transport(
     http_session: aiohttp.ClientSession | None,
     trace_configs: Sequence[aiohttp.TraceConfig],
 ) -> Transport:
-    """Return the given transport, or one over aiohttp."""
     if given is not None:
         check_methods("transport", given, "send", "close")
         if http_session is not None or trace_configs:

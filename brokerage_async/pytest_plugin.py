@@ -45,7 +45,6 @@ _MARKERS = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the markers."""
     for marker in _MARKERS:
         config.addinivalue_line("markers", marker)
 

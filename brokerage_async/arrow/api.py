@@ -133,11 +133,9 @@ def to_polars(
     require("polars")
     import polars
 
-    from .columns import has_wide_decimals
-
     table = to_arrow(rows, model, keys=keys, decimals=decimals)
     for field in table.schema:
-        if has_wide_decimals(field.type):
+        if "decimal256" in str(field.type):  # at any depth
             raise ConfigurationError(
                 f"{field.name} must fit Decimal(38, 18) for Polars, got a longer number: "
                 'pass decimals="string" or decimals="float"'
@@ -209,11 +207,7 @@ def write_parquet(
 
 
 def _checked(rows: Iterable[Any], model: type[Any] | None, decimals: str) -> tuple[Collection[Any], type[Any]]:
-    """Return the rows as a collection, and their class.
-
-    Raises:
-        ConfigurationError: an argument is invalid.
-    """
+    """Return the rows as a collection, and their class. Raise ConfigurationError for invalid arguments."""
     if decimals not in get_args(Decimals):
         raise ConfigurationError(f"decimals must be 'exact', 'string' or 'float', got {decimals!r}")
     items = rows if isinstance(rows, list | tuple) else list(rows)

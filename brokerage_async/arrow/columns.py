@@ -1,12 +1,16 @@
-"""Columns of a model: the Arrow type of each field, and the conversion of its values."""
+"""Columns of a model, made of its values: the Arrow type of each field, and batches of the rows of market events."""
 
 from __future__ import annotations
 
+import contextlib
+import struct
 import types
-from collections.abc import Callable, Mapping
+from array import array
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
+from math import isfinite
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import attrs
@@ -17,16 +21,17 @@ import pyarrow.compute
 from .._decimals import Decimals, decimal_text
 from .._values import readable
 from ..errors import ConfigurationError
+from ..protocol.decoding.fields import wire_fields
+from ..protocol.decoding.issues import Issues, describe
+from ..protocol.registry import wires
 
-pc: Any = pyarrow.compute
-"""Its functions are made at run time, so type checkers do not know them."""
+pc: Any = pyarrow.compute  # its functions are made at run time, so type checkers do not know them
 
 DECIMAL = pa.decimal128(38, 18)
 WIDE = pa.decimal256(76, 38)
 UNFIT = (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError)
 """Errors of pyarrow for a value that does not fit its column."""
-MAX_SHOWN = 80
-"""Characters of such a value that an error shows."""
+MAX_SHOWN = 80  # characters of such a value that an error shows
 
 Write = Callable[[Any], Any]
 
@@ -62,7 +67,6 @@ _COLUMNS: dict[tuple[type[Any], Decimals], tuple[Column, ...]] = {}
 
 
 def columns_of(model: type[Any], decimals: Decimals = "exact") -> tuple[Column, ...]:
-    """Return the columns of an attrs class, in field order."""
     if (model, decimals) not in _COLUMNS:
         _COLUMNS[model, decimals] = _columns(model, decimals, frozenset())
     return _COLUMNS[model, decimals]
@@ -80,7 +84,6 @@ def _columns(model: type[Any], decimals: Decimals, outer: frozenset[type[Any]]) 
 
 
 def _arrow_type(hint: Any, decimals: Decimals, outer: frozenset[type[Any]]) -> tuple[pa.DataType, Write | None]:
-    """Return the Arrow type for a type hint, and its converter."""
     if get_origin(hint) in (Union, types.UnionType):
         inner = [argument for argument in get_args(hint) if argument is not types.NoneType]
         hint = inner[0] if len(inner) == 1 else Any
@@ -128,11 +131,6 @@ def _with_decimals(type_: pa.DataType, change: Callable[[Any], pa.DataType]) -> 
     return type_
 
 
-def widened(type_: pa.DataType) -> pa.DataType:
-    """Return the type with its decimals as ``decimal256(76, 38)``."""
-    return _with_decimals(type_, lambda _: WIDE)
-
-
 def unfitted(type_: pa.DataType) -> pa.DataType:
     """Return the type with decimals that hold nothing yet, to be widened by `fitted`."""
     return _with_decimals(type_, lambda _: pa.decimal256(1, 0))
@@ -167,27 +165,14 @@ def settled(type_: pa.DataType, *, encode: bool = False) -> pa.DataType:
     )
 
 
-def has_wide_decimals(type_: pa.DataType) -> bool:
-    """Return True if a decimal of the type is wider than ``decimal128``."""
-    if pa.types.is_list(type_):
-        return has_wide_decimals(type_.value_type)
-    if pa.types.is_struct(type_):
-        return any(has_wide_decimals(field.type) for field in type_)
-    return bool(pa.types.is_decimal256(type_))
-
-
 def array_of(name: str, values: list[Any], type_: pa.DataType) -> pa.Array:
-    """Return the values as an array of the type, or of the wide one if they need it.
-
-    Raises:
-        ConfigurationError: a value fits neither.
-    """
+    """Return the values as an array of the type, or of the wide one if they need it. Raise if one fits neither."""
     try:
         return pa.array(values, type_)
     except UnicodeEncodeError:  # lone surrogates, which no Arrow string can hold
         return array_of(name, readable(values), type_)
     except UNFIT:
-        wide = widened(type_)
+        wide = _with_decimals(type_, lambda _: WIDE)
         try:
             return pa.array(values, wide)
         except UNFIT as error:
@@ -204,3 +189,144 @@ def _fits(value: Any, type_: pa.DataType) -> bool:
     except UNFIT:
         return False
     return True
+
+
+_MOMENT, _DAY = pa.timestamp("us", tz="UTC"), pa.date32()
+_NUMBERS = {_MOMENT: pa.int64(), _DAY: pa.int32()}
+"""Types of the numbers that stand for points in time (epoch ms) and days (since 1970)."""
+
+_FLOAT = pa.float64()
+_CODES = {pa.int64(): "q", pa.int32(): "i"}
+_BOUNDS = {_MOMENT: 62_135_596_800_000, _DAY: 719_162}  # largest of these numbers: 1970 years before and after 1970
+_BYTES = array("i", range(65_537))  # offsets of strings of one byte each
+
+
+@attrs.frozen
+class EventColumn:
+    """Facts of a column that are known before its values are: comparing types of pyarrow takes long."""
+
+    field: pa.Field
+    position: int | None  # of its values in a row, None if the rows lack it
+    stored: pa.DataType  # of the numbers that it is made from
+    code: str | None  # of an array of these, None if they are not integers
+    bound: int | None  # largest of these, None if they stand for no time
+
+
+def event_schema(model: type[Any]) -> pa.Schema:
+    """Return the columns of batches of a market event.
+
+    They are the columns of its table with floats, without ``extra``, and ``received_at``.
+    """
+    columns = [pa.field(each.name, each.type) for each in columns_of(model, "float") if each.name != "extra"]
+    columns.append(pa.field("received_at", pa.timestamp("us", tz="UTC")))
+    return pa.schema(columns, metadata={"event_type": model.__name__})
+
+
+class RowReader:
+    """Reader of concatenated rows of one model, with the JSON keys of their values.
+
+    A column that the model lacks is reported and left out. One that the rows lack is null.
+    """
+
+    def __init__(self, model: type[Any], columns: Sequence[str], issues: Issues) -> None:
+        self._schema = event_schema(model)
+        self._name, self._issues, self._width = model.__name__, issues, len(columns)
+        targets = {field.key: field.target for field in dict(wire_fields(wires()[model])).values()}
+        found = {targets[key]: number for number, key in enumerate(columns) if key in targets}
+        for key in columns:
+            if key not in targets and key != "eventType":
+                issues.report(f"$.{self._name}.{key}", "unknown column", "left out of the batches")
+        self._columns: list[EventColumn] = []
+        for field in [*self._schema][:-1]:
+            stored = _NUMBERS.get(field.type, field.type)
+            self._columns.append(
+                EventColumn(field, found.get(field.name), stored, _CODES.get(stored), _BOUNDS.get(field.type))
+            )
+
+    def batch(self, values: list[Any], received: array[int], *, as_floats: bool = False) -> pa.RecordBatch:
+        """Return whole rows as a batch, with the epoch microseconds at which each was received.
+
+        A value that does not fit is null, and reported unless it is NaN. With ``as_floats`` there is no Decimal.
+        """
+        count, arrived = len(received), self._schema[-1].type
+        columns = [
+            pa.nulls(count, column.field.type)
+            if column.position is None
+            else self._array(column, values[column.position :: self._width], as_floats)
+            for column in self._columns
+        ]
+        columns.append(pa.Array.from_buffers(arrived, count, [None, pa.py_buffer(received)]))
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+    def _array(self, column: EventColumn, values: list[Any], as_floats: bool) -> pa.Array:
+        if column.stored == _FLOAT and as_floats:  # half the time of pyarrow, but huge Decimals would be infinite
+            with contextlib.suppress(struct.error, OverflowError):
+                numbers = pa.py_buffer(struct.pack(f"{len(values)}d", *values))
+                return pa.Array.from_buffers(_FLOAT, len(values), [None, numbers])
+        try:
+            return _array(values, column)
+        except (*UNFIT, ValueError, TypeError):
+            try:
+                return _array([None if value == "NaN" else value for value in values], column)
+            except (*UNFIT, ValueError, TypeError):
+                return _array([self._fitting(column.field, value) for value in values], column)
+
+    def _fitting(self, field: pa.Field, value: Any) -> Any:
+        """Return a value in the type of its column, None if it has none."""
+        try:
+            return None if value is None or value == "NaN" else _read(value, field.type)
+        except (ValueError, OverflowError):
+            path = f"$.{self._name}.{field.name}"
+            self._issues.report(path, f"expected {field.type}, got {describe(value)}", "null in the batches")
+            return None
+
+
+def _array(values: list[Any], column: EventColumn) -> pa.Array:
+    first, count, type_, stored = values[0], len(values), column.field.type, column.stored
+    if first.__class__ is int and first == values[-1] and values.count(first) == count:  # mostly a column of 0
+        if column.bound is not None and not first:
+            return pa.nulls(count, type_)
+        numbers = pa.repeat(pa.scalar(first, stored), count)
+    elif column.code is None:
+        if first.__class__ is str and len(first) == 1 and count < len(_BYTES):  # mostly a column of exchange codes
+            try:
+                letters = "".join(values)
+            except TypeError:
+                letters = ""
+            if len(letters) == count and letters.isascii() and all(values):
+                buffers = [None, pa.py_buffer(_BYTES), pa.py_buffer(letters.encode())]
+                return pa.Array.from_buffers(stored, count, buffers)
+        return pa.array(values, stored)
+    else:
+        try:
+            numbers = pa.Array.from_buffers(stored, count, [None, pa.py_buffer(array(column.code, values))])
+        except TypeError:  # None, or another type of value
+            if float in map(type, values):
+                raise ValueError from None  # pyarrow would cut its fraction off
+            numbers = pa.array(values, stored)
+    if column.bound is None:
+        return numbers
+    span = pc.min_max(numbers)
+    if span["min"].is_valid and not -column.bound <= span["min"].as_py() <= span["max"].as_py() <= column.bound:
+        raise ValueError
+    if 0 in values:
+        numbers = pc.if_else(pc.equal(numbers, 0), None, numbers)  # there is none
+    return numbers.view(pa.timestamp("ms", tz="UTC")).cast(type_) if stored == pa.int64() else numbers.view(type_)
+
+
+def _read(value: Any, type_: pa.DataType) -> Any:
+    """Return a JSON value in a type. Raises ValueError or OverflowError if it has none there."""
+    if type_ == pa.string() and not isinstance(value, bool | list | dict):
+        return readable(str(value))
+    if type_ == pa.bool_() and isinstance(value, bool):
+        return value
+    if isinstance(value, bool | list | dict) or type_ in (pa.string(), pa.bool_()):
+        raise ValueError
+    number = float(value)
+    if type_ == pa.float64():
+        return number if isfinite(number) else None
+    whole = value if isinstance(value, int) else int(number)
+    bound = _BOUNDS.get(type_, 2**63 - 1)
+    if (whole != number and not isinstance(value, int)) or not -bound <= whole <= bound:
+        raise ValueError
+    return whole

@@ -16,19 +16,13 @@ from pyarrow import ipc, parquet
 
 from ..storage.files import replace_durably
 
-GROUP = 65_536
-"""Rows of a row group."""
+GROUP = 65_536  # rows of a row group
 
 PARTITION = "day="
 
 
 class Segment:
-    """A segment that is being written.
-
-    Attributes:
-        path: its file, whose name ends in ``.arrows``.
-        rows: rows that it has.
-    """
+    """A segment that is being written, to a file whose name ends in ``.arrows``."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -46,7 +40,6 @@ class Segment:
         self._flush()
 
     def close(self) -> None:
-        """End the segment."""
         self._writer.close()
         self._flush()
         self._file.close()

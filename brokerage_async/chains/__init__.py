@@ -8,8 +8,6 @@ Everything but `OptionChain.greeks` is computed from the rows of one answer. Not
 nothing, or several expirations, raises `InvalidRequestError` with the candidates.
 """
 
-from .chain import OptionChain
-from .expiration import Expiration, Strike
-from .greeks import ChainGreeks, OptionGreeks
+from .chain import ChainGreeks, Expiration, OptionChain, OptionGreeks, Strike
 
 __all__ = ["ChainGreeks", "Expiration", "OptionChain", "OptionGreeks", "Strike"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from decimal import Decimal
+from typing import Annotated
 
 import typer
 
@@ -12,10 +13,6 @@ from .lazy import models
 from .options import Customer, Output, Target
 from .service import connect
 from .tables import moment, money, plain, raw
-
-if TYPE_CHECKING:
-    from decimal import Decimal
-
 
 FIGURES = (
     "net_liquidating_value", "cash_balance", "available_trading_funds", "equity_buying_power",
@@ -31,8 +28,7 @@ OCCASIONAL = (
 )  # fmt: skip
 """Figures that are shown unless they are 0."""
 
-NUMBERS = ("quantity", "opened at", "mark", "value", "gain", "today")
-"""Headings of the numbers of a position."""
+NUMBERS = ("quantity", "opened at", "mark", "value", "gain", "today")  # headings of the numbers of a position
 
 
 async def accounts(customer: Customer = "me", *, output: Output) -> None:

@@ -18,7 +18,7 @@ from typer.main import get_command
 from .._version import __version__
 from . import accounts, call, completion, conformance, demo, doctor, fetch, market, orders, serve, stream, watch
 from .options import add
-from .terminal import PlainFormatter, printable
+from .tables import PlainFormatter, printable
 
 app: typer.Typer = typer.Typer(
     name="brokerage-async",
@@ -33,7 +33,6 @@ app: typer.Typer = typer.Typer(
 
 
 def show_version(wanted: bool) -> None:
-    """Print the version and leave."""
     if wanted:
         typer.echo(f"brokerage-async {__version__}")
         raise typer.Exit

@@ -26,7 +26,6 @@ BETTER: Mapping[str, str] = {
 
 
 def operations() -> dict[str, Operation[Any]]:
-    """Return the operations that can be called, by name."""
     from .._generated.operations import OPERATIONS
 
     return {name: operation for name, operation in OPERATIONS.items() if operation.scope is not None}
@@ -110,7 +109,6 @@ def _describe(names: list[str]) -> None:
 
 
 def _find(name: str) -> Operation[Any]:
-    """Return the operation of a name."""
     import difflib
 
     known = operations()
@@ -177,7 +175,6 @@ def _flag(parameter: Parameter) -> str:
 
 
 def read_body(operation: Operation[Any], body: str | None) -> object | None:
-    """Read the request model of an operation from JSON, a file, or standard input."""
     from .json_input import read_exactly, read_model, read_source
 
     if body is None:

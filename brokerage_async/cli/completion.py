@@ -56,12 +56,7 @@ def completion(shell: Annotated[Shell, typer.Argument(help="shell to print the s
 
 
 def complete(command: Any, words: Sequence[str]) -> list[str]:
-    """Return the commands, options or values that the last of ``words`` may become.
-
-    Args:
-        command: root of the command tree.
-        words: words of the line after the program, the unfinished one last.
-    """
+    """Return the commands, options or values that the last of ``words`` may become, from the root of the commands."""
     *before, unfinished = words or [""]
     option, positional = None, 0
     for word in before:

@@ -14,8 +14,7 @@ from .options import Target
 if TYPE_CHECKING:
     from ..observers import Attempt
 
-NOT_ASKED = 2
-"""Exit code if the service could not be asked."""
+NOT_ASKED = 2  # exit code if the service could not be asked
 
 
 async def conformance(

@@ -14,21 +14,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 
 from .lazy import asyncio, errors
-from .terminal import printable, printable_json
+from .tables import printable, printable_json, raw, table_of
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 T = TypeVar("T")
 
-WIDE = 1_000
-"""Columns of a line that is not for a terminal: a file, or another program, takes any."""
-
-INTERRUPTED = 130
-"""Exit code that a shell reports for a program ended by Ctrl-C."""
-
-ROWS = 30
-"""Most rows of a live table."""
+WIDE = 1_000  # columns of a line that is not for a terminal: a file, or another program, takes any
+INTERRUPTED = 130  # exit code that a shell reports for a program ended by Ctrl-C
+ROWS = 30  # most rows of a live table
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
@@ -54,7 +49,6 @@ def run(main: Coroutine[Any, Any, None]) -> None:
 
 
 def complain(error: Exception, *, style: str = "yellow") -> None:
-    """Print an error on stderr."""
     say(f"{type(error).__name__}: {error}", style=style, err=True)
 
 
@@ -115,8 +109,6 @@ def show_items(
 
     ``empty`` is printed instead of a table without rows.
     """
-    from .tables import raw, table_of
-
     items = list(items)
     if as_json:
         echo_json(raw(items))
@@ -163,7 +155,6 @@ async def follow(
     from rich.live import Live
 
     from .screen import out
-    from .tables import table_of
 
     latest: dict[Any, tuple[dict[str, str], str | None]] = {}
 

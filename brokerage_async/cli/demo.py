@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from .console import say, show
 from .lazy import clients, journals, simulators, tickets
-from .order_tables import STYLES, preview_table
 from .service import connect
-from .tables import table_of
+from .tables import STYLES, preview_table, table_of
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -98,7 +97,6 @@ class Report:
         self.steps.append({"step": name, "what": row["what"], **figures})
 
     def table(self) -> Table:
-        """Build a table of the steps, with the totals below them."""
         repeated = sum(attempt.number > 1 for attempt in self.attempts)
         received = sum(attempt.response_bytes for attempt in self.attempts) / 1e6
         said = f"{len(self.attempts)} requests, {repeated} of them repetitions; {received:.1f} MB of JSON"

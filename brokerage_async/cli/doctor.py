@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import typer
@@ -18,15 +18,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
-PATIENCE = 10.0
-"""Seconds that each check may take."""
-
-SKEW = 2.0
-"""Seconds between this machine's clock and the service's that are worth a note."""
-BAD_SKEW = 30.0
-"""Seconds that have to be mended."""
-A_DAY = 86_400.0
-"""Seconds beyond which a service on this machine is a simulator."""
+PATIENCE = 10.0  # seconds that each check may take
+SKEW = 2.0  # seconds between this machine's clock and the service's that are worth a note
+BAD_SKEW = 30.0  # seconds that have to be mended
+A_DAY = 86_400.0  # seconds beyond which a service on this machine is a simulator
 
 State = Literal["ok", "note", "mend", "not checked"]
 STYLES: dict[str, str | None] = {"ok": "green", "note": "yellow", "mend": "red", "not checked": "dim"}
@@ -45,15 +40,15 @@ class UncheckedError(Exception):
     """A check needs what an earlier one could not get."""
 
 
+@dataclass
 class Patient:
     """A configuration, and what the checks have learned about it so far."""
 
-    def __init__(self) -> None:
-        self.client: clients.Client | None = None
-        self.is_service = False
-        self.date: datetime | None = None
-        self.authorized = False
-        self.accounts: list[models.Account] = []
+    client: clients.Client | None = None
+    is_service: bool = False
+    date: datetime | None = None
+    authorized: bool = False
+    accounts: list[models.Account] = field(default_factory=list)
 
     @property
     def reachable(self) -> clients.Client:
@@ -78,7 +73,6 @@ class Patient:
 
 
 async def variables(patient: Patient) -> Finding:
-    """Read the environment variables, and make a client."""
     from .service import check_environment
 
     try:
@@ -119,7 +113,7 @@ async def network(patient: Patient) -> Finding:
     """Say which way requests take, and how they are protected."""
     from urllib.parse import urlsplit
 
-    from ..config.settings import settings_from_env
+    from ..config.environment import settings_from_env
     from ..http.network import configure_network, is_loopback
 
     where, settings = patient.reachable.environment, settings_from_env()
@@ -137,7 +131,6 @@ async def network(patient: Patient) -> Finding:
 
 
 async def clock(patient: Patient) -> Finding:
-    """Compare this machine's clock with the service's."""
     from urllib.parse import urlsplit
 
     from ..http.network import is_loopback
@@ -228,7 +221,6 @@ async def accounts(patient: Patient) -> Finding:
 
 
 async def streams(patient: Patient) -> Finding:
-    """Subscribe to both streams, and leave them."""
     from contextlib import aclosing
 
     client, number = patient.ready, patient.account_number
@@ -276,7 +268,6 @@ async def journal(patient: Patient) -> Finding:
 
 
 async def redis(patient: Patient) -> Finding:
-    """Ask the engine of a fleet, if there is one."""
     url = os.environ.get("REDIS_URL")
     if not url:
         return Finding("ok", "not used (REDIS_URL is not set)")
@@ -307,7 +298,6 @@ CHECKS: dict[str, tuple[Callable[[Patient], Awaitable[Finding]], str]] = {
 
 
 async def examine() -> dict[str, Finding]:
-    """Make every check, and return what each found by its name."""
     from contextlib import AsyncExitStack
 
     findings, patient = dict[str, Finding](), Patient()

@@ -17,8 +17,7 @@ from .options import AsJson, Simulated, add, command_of, day
 from .service import Service, connect
 
 FORMATS = (".jsonl", ".csv", ".parquet")
-SHOWN = 10
-"""Number of symbols of a kind that the final report names."""
+SHOWN = 10  # number of symbols of a kind that the final report names
 
 
 METHODS: Mapping[str, tuple[str, Mapping[str, object]]] = {

@@ -17,16 +17,11 @@ from ..models import converter
 from ..protocol.validation.requests import with_article
 
 T = TypeVar("T")
-MAX_CHARACTERS = 1_000_000
-"""More than any request body; a device or a data file given by mistake ends here."""
+MAX_CHARACTERS = 1_000_000  # more than any request body; a device or a data file given by mistake ends here
 
 
 def read_source(source: str) -> str:
-    """Return the content of the file ``source``, or of standard input for ``-``.
-
-    Raises:
-        ValueError: the file cannot be read, is too long, or is not UTF-8.
-    """
+    """Return the content of a file, or of standard input for ``-``. Raise ValueError if it cannot be read."""
     if source == "-":
         content = sys.stdin.read(MAX_CHARACTERS + 1)
     else:
@@ -43,11 +38,7 @@ def read_source(source: str) -> str:
 
 
 def read_exactly(content: str) -> Any:
-    """Parse JSON with every digit of its numbers.
-
-    Raises:
-        ValueError: not JSON, a key occurs twice in one object, or a number is not finite.
-    """
+    """Parse JSON with every digit of its numbers. Raise ValueError for a key that occurs twice in one object, too."""
 
     def refuse(name: str) -> NoReturn:
         raise ValueError(f"a number must be finite, got {name}")
@@ -69,11 +60,7 @@ def read_exactly(content: str) -> Any:
 
 
 def read_model(document: object, model: type[T], *, operation: str | None = None) -> T:
-    """Build a request model. Refuse fields it does not have, and values that do not fit.
-
-    Raises:
-        InvalidRequestError: the document is not an object, or has such fields; ``errors`` lists all of them.
-    """
+    """Build a request model. Refuse fields it does not have, and values that do not fit: ``errors`` lists them all."""
     logger = logging.getLogger("brokerage_async.decode")  # its warnings say "kept", but nothing is kept here
     disabled, logger.disabled = logger.disabled, True
     try:

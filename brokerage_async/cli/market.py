@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from decimal import Decimal
+from typing import Annotated
 
 import typer
 
@@ -13,10 +14,6 @@ from .lazy import attrs, chains, clients, errors, models
 from .options import Output, day, values_of
 from .service import connect
 from .tables import moment, plain, raw
-
-if TYPE_CHECKING:
-    from decimal import Decimal
-
 
 STRIKES_SHOWN = 10
 

@@ -27,7 +27,6 @@ Yes = Annotated[bool, typer.Option("--yes", help="do not ask, for scripts")]
 
 
 def day(said: str) -> Any:
-    """Return an option that takes a date."""
     return typer.Option(formats=["%Y-%m-%d"], metavar="YYYY-MM-DD", help=said)
 
 
@@ -96,5 +95,4 @@ def command_of(work: Callable[..., Coroutine[Any, Any, None]], **bound: Any) -> 
 
 
 def add(group: typer.Typer, work: Callable[..., Coroutine[Any, Any, None]], name: str = "", **settings: Any) -> None:
-    """Add a coroutine function to a group as a command."""
     group.command(name or work.__name__, **settings)(command_of(work))

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from decimal import Decimal
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from .lazy import errors, models, tickets
 from .options import day, values_of
-
-if TYPE_CHECKING:
-    from decimal import Decimal
-
 
 T = TypeVar("T")
 
@@ -22,11 +19,23 @@ ACTIONS = ("buy", "sell", "buy-to-open", "buy-to-close", "sell-to-open", "sell-t
 
 
 def actions() -> list[str]:
-    """Return the values that complete ``ACTION``."""
     return [*ACTIONS]
 
 
 Until = Annotated[datetime | None, day("good till this day")]
+
+
+@dataclass(frozen=True)
+class NewTerms:
+    """Options that change the terms of a working order, or name a file that holds them."""
+
+    limit: Annotated[str | None, typer.Option(help="new limit price")] = None
+    stop: Annotated[str | None, typer.Option(help="new price that sets the order off")] = None
+    tif: Annotated[str | None, typer.Option(help="new time in force", autocompletion=values_of("TimeInForce"))] = None
+    until: Until = None
+    order: Annotated[
+        str | None, typer.Option(help="all terms as JSON, without legs: FILE, or - for standard input")
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -84,7 +93,6 @@ def read_ticket(words: Words, value: str | None = None) -> models.NewOrder:
 def read_bracket(
     entry: models.NewOrder, *, profit: str, loss: str, loss_limit: str | None = None, tif: str = "GTC"
 ) -> models.NewComplexOrder:
-    """Return a bracket around an entry."""
     legs, force = tickets.closing_legs(entry), models.TimeInForce(tif)
     take = tickets.limit(*legs, price=profit, time_in_force=force)
     if loss_limit is None:
@@ -94,20 +102,13 @@ def read_bracket(
     return tickets.bracket(entry, profit=take, loss=leave)
 
 
-def read_edit(
-    order: models.Order,
-    *,
-    limit: str | None = None,
-    stop: str | None = None,
-    tif: str | None = None,
-    until: datetime | None = None,
-    source: str | None = None,
-) -> models.OrderEdit:
-    """Return the terms of a working order with those changed that are given, or the ones in the file ``source``."""
+def read_edit(order: models.Order, terms: NewTerms) -> models.OrderEdit:
+    """Return the terms of a working order with those changed that are given, or the ones in the file."""
+    limit, stop, tif, until = terms.limit, terms.stop, terms.tif, terms.until
     given = {"--limit": limit, "--stop": stop, "--tif": tif, "--until": until}
-    if source is not None:
+    if terms.order is not None:
         exclude("--order", given)
-        return read_file(source, models.OrderEdit)
+        return read_file(terms.order, models.OrderEdit)
     if not any(value is not None for value in given.values()):
         raise errors.InvalidRequestError(f"a replacement needs new terms: {', '.join(given)}, or --order FILE")
     if until is not None:
@@ -129,7 +130,6 @@ def read_edit(
 
 
 def read_number(option: str, given: str) -> Decimal:
-    """Read the plain number that an option takes."""
     from .._decimals import read_decimal
 
     try:

@@ -11,28 +11,14 @@ from typing import Annotated, Any
 
 import typer
 
+from . import tables
 from .console import confirm, echo_json, say, show, width
 from .lazy import asyncio, attrs, errors, journals, models, order_entry
 from .options import AsJson, Target, Yes, add, day, values_of
-from .order_tables import (
-    cancellations_json,
-    cancellations_table,
-    change_json,
-    change_lines,
-    fields_json,
-    messages,
-    order_table,
-    placement_json,
-    placement_table,
-    preview_table,
-    ticket_line,
-)
-from .order_words import Until, Words, read_bracket, read_edit, read_ticket
+from .order_words import NewTerms, Words, read_bracket, read_edit, read_ticket
 from .service import JournalAt, Service, connect, open_journal
-from .tables import moment, raw
 
-HISTORY = timedelta(days=401)
-"""Age of the oldest orders among which an order is looked up."""
+HISTORY = timedelta(days=401)  # age of the oldest orders among which an order is looked up
 
 
 Value = Annotated[str | None, typer.Option(help="dollars to spend or raise, instead of a quantity")]
@@ -60,9 +46,9 @@ async def dry_run(value: Value = None, *, words: Words, target: Target) -> None:
     async with _trading(target) as desk:
         preview = await desk.service.client.orders.dry_run(desk.account, ticket)
     if target.as_json:
-        echo_json(raw(preview))
+        echo_json(tables.raw(preview))
     else:
-        _show_preview([ticket_line(desk.account, ticket, ticket.legs)], preview)
+        _show_preview([tables.ticket_line(desk.account, ticket, ticket.legs)], preview)
     if preview.errors:
         raise typer.Exit(1)
 
@@ -97,17 +83,11 @@ async def bracket(
 
 async def replace(
     order_id: OrderId,
-    limit: Annotated[str | None, typer.Option(help="new limit price")] = None,
-    stop: Annotated[str | None, typer.Option(help="new price that sets the order off")] = None,
-    tif: Annotated[str | None, typer.Option(help="new time in force", autocompletion=values_of("TimeInForce"))] = None,
-    until: Until = None,
-    order: Annotated[
-        str | None, typer.Option(help="all terms as JSON, without legs: FILE, or - for standard input")
-    ] = None,
+    *,
+    terms: NewTerms,
     allow_warnings: AllowWarnings = False,
     journal: JournalAt = None,
     yes: Yes = False,
-    *,
     target: Target,
 ) -> None:
     """Replace a working order by one of other terms: show its effects, ask, send once, and report the outcome.
@@ -116,10 +96,10 @@ async def replace(
     """
     async with _trading(target, journal) as desk:
         working = await _find_order(desk, order_id)
-        edit = read_edit(working, limit=limit, stop=stop, tif=tif, until=until, source=order)
+        edit = read_edit(working, terms)
         if not yes:
             preview = await _preview_edit(desk, order_id, edit)
-            _show_preview([ticket_line(desk.account, edit, working.legs or ())], preview)
+            _show_preview([tables.ticket_line(desk.account, edit, working.legs or ())], preview)
         interrupted = f"the replacement of order {order_id} may have been sent"
         with desk.sending(f"Replace order {order_id} by this one?", yes, interrupted):
             change = await desk.entry.replace(desk.account, order_id, edit, allow_warnings=allow_warnings)
@@ -160,13 +140,13 @@ async def cancel_all(
         with desk.sending(question, yes, "cancellations may have been sent: run it again"):
             result = await desk.entry.cancel_all(desk.account, flatten=flatten)
     if target.as_json:
-        echo_json(cancellations_json(result))
+        echo_json(tables.cancellations_json(result))
     else:
         if result:
-            show(cancellations_table(result))
+            show(tables.cancellations_table(result))
         say("No order works any more." if result.is_proven else "Orders may still work: the lists do not prove it.")
         if result.closing:
-            show(placement_table(result.closing, "Closing orders"))
+            show(tables.placement_table(result.closing, "Closing orders"))
     if not result.is_proven or any(each.outcome != "placed" for each in result.closing):
         raise typer.Exit(1)
 
@@ -183,9 +163,9 @@ async def list_orders(
         pager = orders.list_live(account) if since is None else orders.list(account, start_date=since.date())
         found = await pager.collect(max_items)
     if target.as_json:
-        echo_json(raw(found))
+        echo_json(tables.raw(found))
     else:
-        show(order_table(found, width()))
+        show(tables.order_table(found, width()))
 
 
 async def recover(journal: JournalAt = None, *, target: Target) -> None:
@@ -193,9 +173,9 @@ async def recover(journal: JournalAt = None, *, target: Target) -> None:
     async with _trading(target, journal, of_account=False) as desk:
         placements = await desk.entry.recover(report=lambda text: say(text, err=True))
     if target.as_json:
-        echo_json([placement_json(placement) for placement in placements])
+        echo_json([tables.placement_json(placement) for placement in placements])
     elif placements:
-        show(placement_table(placements))
+        show(tables.placement_table(placements))
     else:
         say("No order is open.")
     if any(placement.outcome == "unknown" for placement in placements):
@@ -311,7 +291,7 @@ async def _send(ticket: Any, parts: dict[str, models.NewOrder], sending: Sending
         if not sending.yes:
             client = desk.service.client
             preview = await (client.complex_orders if is_complex else client.orders).dry_run(desk.account, ticket)
-            lines = [f"{word}{ticket_line(desk.account, each, each.legs)}" for word, each in parts.items()]
+            lines = [f"{word}{tables.ticket_line(desk.account, each, each.legs)}" for word, each in parts.items()]
             _show_preview(lines, preview)
         with desk.sending(f"Place this {'bracket' if is_complex else 'order'}?", sending.yes):
             placement = await (desk.entry.place_complex if is_complex else desk.entry.place)(
@@ -319,9 +299,9 @@ async def _send(ticket: Any, parts: dict[str, models.NewOrder], sending: Sending
                 visibility_delay=sending.visibility_delay,
             )  # fmt: skip
     if target.as_json:
-        echo_json(placement_json(placement))
+        echo_json(tables.placement_json(placement))
     else:
-        for line in messages("warning", placement.warnings):
+        for line in tables.messages("warning", placement.warnings):
             say(line, style="yellow")
         whole = placement.complex_order
         say(f"{placement.outcome}: {placement.external_identifier} {placement.order_id if whole else ''}".rstrip())
@@ -329,7 +309,7 @@ async def _send(ticket: Any, parts: dict[str, models.NewOrder], sending: Sending
             say(placement.note)
         orders = [placement.order] if whole is None else [whole.trigger_order, *(whole.orders or ())]
         if known := [order for order in orders if order is not None]:
-            show(order_table(known, width()))
+            show(tables.order_table(known, width()))
     if placement.outcome != "placed":
         raise typer.Exit(1)
 
@@ -364,25 +344,24 @@ async def _preview_edit(desk: Desk, order_id: str, edit: models.OrderEdit) -> mo
 
 
 def _show_preview(lines: list[str], preview: models.PlacedOrderResponse) -> None:
-    """Print an order and its dry-run."""
     for line in lines:
         say(line)
-    show(preview_table(preview))
-    for line in messages("error", preview.errors):
+    show(tables.preview_table(preview))
+    for line in tables.messages("error", preview.errors):
         say(line, style="red")
-    for line in messages("warning", preview.warnings):
+    for line in tables.messages("warning", preview.warnings):
         say(line, style="yellow")
 
 
 def _show_change(change: order_entry.OrderChange, *, as_json: bool) -> None:
     """Print the outcome of a change. Leave with exit code 1 unless it was applied."""
     if as_json:
-        echo_json(change_json(change))
+        echo_json(tables.change_json(change))
     else:
-        for line in change_lines(change):
+        for line in tables.change_lines(change):
             say(line)
         if change.order is not None:
-            show(order_table([change.order], width()))
+            show(tables.order_table([change.order], width()))
     if change.outcome != "applied":
         raise typer.Exit(1)
 
@@ -396,13 +375,14 @@ def _scope_of(account: str | None, label: str | None) -> dict[str, str | None]:
 
 
 def _show_halts(halts: list[journals.Halt], entries: list[journals.JournalEntry] | None, *, as_json: bool) -> None:
-    """Print the halts in effect, and the open entries if they were read."""
     if as_json:
-        state = {"halts": [fields_json(each, "account_number", "label", "reason", "halted_at") for each in halts]}
+        state = {
+            "halts": [tables.fields_json(each, "account_number", "label", "reason", "halted_at") for each in halts]
+        }
         if entries is not None:
             state["open"] = [
-                fields_json(each.key, "account_number", "external_identifier")
-                | fields_json(each, "label", "replaces", "attempts", "opened_at")
+                tables.fields_json(each.key, "account_number", "external_identifier")
+                | tables.fields_json(each, "label", "replaces", "attempts", "opened_at")
                 | {"replaces": each.replaces or None}
                 for each in entries
             ]
@@ -412,11 +392,11 @@ def _show_halts(halts: list[journals.Halt], entries: list[journals.JournalEntry]
         scope = [f"account {each.account_number}"] if each.account_number else []
         scope += [f"label {each.label}"] if each.label else []
         what = " and ".join(scope) or "all orders"
-        say(f"halted since {moment(each.halted_at)}: {what} ({each.reason})", style="red")
+        say(f"halted since {tables.moment(each.halted_at)}: {what} ({each.reason})", style="red")
     if not halts:
         say("orders are not halted")
     for entry in entries or ():
-        since, account = moment(entry.opened_at), entry.key.account_number
+        since, account = tables.moment(entry.opened_at), entry.key.account_number
         what = f"replacement of order {entry.replaces}" if entry.replaces else f"order {entry.key.external_identifier}"
         say(f"open since {since}: {what} of account {account}, attempt {entry.attempts}")
     if entries == []:

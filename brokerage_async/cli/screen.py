@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from .terminal import printable
+from .tables import printable
 
 
 class PlainConsole(Console):

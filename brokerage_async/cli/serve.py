@@ -15,8 +15,7 @@ from .console import echo_json, say
 from .lazy import asyncio, clients, errors, simulators
 from .options import add, command_of
 
-TIMEOUT = 30.0
-"""Seconds in which a running simulator has to answer."""
+TIMEOUT = 30.0  # seconds in which a running simulator has to answer
 
 
 class EnvironmentName(enum.Enum):
@@ -34,7 +33,6 @@ class Wire(enum.Enum):
 
 
 def start_of(value: str) -> datetime:
-    """Return the time that ``--start`` names."""
     if value == "now":
         return datetime.now(UTC)
     try:
@@ -191,7 +189,6 @@ def steer(name: str, given: list[str]) -> Any:
 
 
 def request_of(name: str, given: list[str]) -> tuple[str, str, bytes | None]:
-    """Return method, path and body of a call."""
     from urllib.parse import quote
 
     import msgspec

@@ -23,8 +23,7 @@ KNOWN = (
     "BROKERAGE_STREAMER_URL", "BROKERAGE_AUTH_PAGE_URL", "BROKERAGE_REDIRECT_URI", "BROKERAGE_CONTROL_URL",
     "BROKERAGE_CONTROL_TOKEN",
 )  # fmt: skip
-ALIKE = 0.75
-"""Likeness from which an unknown variable is taken for a misspelt one."""
+ALIKE = 0.75  # likeness from which an unknown variable is taken for a misspelt one
 
 
 JournalAt = Annotated[
@@ -37,12 +36,7 @@ JournalAt = Annotated[
 
 @dataclass(frozen=True)
 class Service:
-    """A service and a client of it.
-
-    Attributes:
-        client: talks to the service.
-        simulator: the embedded simulator behind it, None for a real service.
-    """
+    """A service, by its client, and the embedded simulator behind it, if it is one."""
 
     client: clients.Client
     simulator: simulators.Simulator | None = None
@@ -65,12 +59,10 @@ class Service:
 async def connect(
     *, simulated: bool, environment: Literal["sandbox", "production"] = "production", **options: Any
 ) -> AsyncIterator[Service]:
-    """Connect to the service that the environment names, or to an embedded simulator.
+    """Connect a client with these options to the service that the environment names, or to an embedded simulator.
 
-    Args:
-        simulated: use a simulator, whatever the environment says, and say on stderr that nothing is real.
-        environment: what the simulator plays. The sandbox lacks operations.
-        options: arguments of the client.
+    The simulator plays ``environment``, of which the sandbox lacks operations. A line on stderr says that nothing is
+    real.
     """
     if simulated:
         async with simulators.Simulator(environment=environment) as simulator, simulator.client(**options) as client:
@@ -89,7 +81,7 @@ async def connect(
 
 def check_environment() -> None:
     """Check that the variables name a service, and none of them is misspelt. Warn of those that have no effect."""
-    from ..config.settings import settings_from_env
+    from ..config.environment import settings_from_env
 
     problems: list[errors.ErrorDetail] = []
     try:

@@ -20,7 +20,6 @@ HIDDEN = frozenset({"event_symbol", "event_time", "event_flags", "index", "seque
 
 
 def event_names() -> list[str]:
-    """Return the values that complete ``--event``."""
     from ..protocol.streams.events import MARKET_EVENTS
 
     return list(MARKET_EVENTS)
@@ -31,8 +30,7 @@ async def quotes(
     event: Annotated[
         list[str] | None,
         typer.Option(
-            help="Quote, Trade, Summary, Greeks, Candle and so on; may be repeated",
-            autocompletion=event_names,
+            help="Quote, Trade, Summary, Greeks, Candle and so on; may be repeated", autocompletion=event_names
         ),
     ] = None,
     period: Annotated[str, typer.Option(help="number and unit of candles, such as 5m, 1h or 1d")] = "1d",
@@ -70,8 +68,7 @@ async def record(
     directory: Annotated[Path, typer.Argument(help="directory of the files, made if it is missing")],
     symbols: Annotated[list[str], typer.Argument(help="symbols, such as AAPL SPY /ESZ6")],
     event: Annotated[
-        list[str] | None,
-        typer.Option(help="Quote and Trade by default; may be repeated", autocompletion=event_names),
+        list[str] | None, typer.Option(help="Quote and Trade by default; may be repeated", autocompletion=event_names)
     ] = None,
     period: Annotated[str, typer.Option(help="number and unit of candles, such as 5m, 1h or 1d")] = "1d",
     seconds: Annotated[float | None, typer.Option(min=0.1, help="how long to record; until Ctrl-C by default")] = None,
@@ -119,9 +116,7 @@ def row_of(event: Any) -> tuple[tuple[str, str], dict[str, str], None]:
 def figures_of(headings: dict[str, str], event: Any) -> tuple[object, dict[str, str], None]:
     """Return the row of a symbol, with the numbers of its latest event as cells.
 
-    Args:
-        headings: event type by heading. A heading that another type has taken gets the type before it.
-        event: the event.
+    ``headings`` has the event type by heading. A heading that another type has taken gets the type before it.
     """
     (kind, of), cells, _ = row_of(event)
     if not hasattr(event, "event_symbol"):
@@ -138,7 +133,6 @@ def figures_of(headings: dict[str, str], event: Any) -> tuple[object, dict[str, 
 
 
 def record_of(event: Any) -> dict[str, Any]:
-    """Return an event as JSON values."""
     match event:
         case streams.Gap():
             since = None if event.since is None else event.since.isoformat()

@@ -14,9 +14,8 @@ from .accounts import NUMBERS, position_row
 from .console import complain, follow
 from .lazy import models
 from .options import Accounts, Customer, Lines, add, values_of
-from .order_tables import legs_of, price_of
 from .service import connect
-from .tables import moment, money, raw
+from .tables import legs_of, moment, money, price_of, raw
 
 if TYPE_CHECKING:
     from ..watch import Change
@@ -35,7 +34,6 @@ class Watching(Lines):
 
     @property
     def how(self) -> dict[str, Any]:
-        """How a watcher begins, and where it reports errors."""
         return {"initial": not self.only_new, "on_error": complain}
 
 
@@ -157,7 +155,6 @@ def written(value: object) -> str:
 
 
 def order_cells(order: models.Order) -> dict[str, object]:
-    """Return the cells of an order."""
     return {"order": order.id, "status": order.status, "what": legs_of(order, "\n"), "price": price_of(order)}
 
 

@@ -5,21 +5,19 @@ All of them are immutable, compare by value and can be shared between clients. N
 """
 
 from .._secrets import Secret
-from .credentials import AuthorizationCode, Credentials, RefreshToken, StaticToken, TokenProvider
-from .environment import Environment, authorization_url
+from .environment import (
+    AuthorizationCode,
+    Credentials,
+    Environment,
+    RefreshToken,
+    StaticToken,
+    TokenProvider,
+    authorization_url,
+    settings_from_env,
+)
 from .policies import Limits, RetryPolicy
-from .settings import settings_from_env
 
 __all__ = [
-    "AuthorizationCode",
-    "Credentials",
-    "Environment",
-    "Limits",
-    "RefreshToken",
-    "RetryPolicy",
-    "Secret",
-    "StaticToken",
-    "TokenProvider",
-    "authorization_url",
-    "settings_from_env",
-]
+    "AuthorizationCode", "Credentials", "Environment", "Limits", "RefreshToken", "RetryPolicy", "Secret", "StaticToken",
+    "TokenProvider", "authorization_url", "settings_from_env",
+]  # fmt: skip

@@ -18,11 +18,7 @@ _IN_BRACKETS = re.compile(r"\[[^\[\]]+\](?::[0-9]*)?")
 
 
 def split_address(name: str, text: str, schemes: Collection[str], wanted: str) -> SplitResult:
-    """Return the parts of an absolute address that every reader of addresses splits in the same way.
-
-    Raises:
-        ConfigurationError: it is not one, has another scheme or a user name; ``wanted`` describes a right one.
-    """
+    """Return the parts of an absolute address that every reader of addresses splits in the same way, or raise."""
     rule = f"{name} must be {wanted}"
     if not text.isascii() or not text.isprintable() or " " in text or "\\" in text:
         raise ConfigurationError(f"{rule}, encoded: no spaces, backslashes, control or non-ASCII characters")
@@ -41,12 +37,7 @@ def split_address(name: str, text: str, schemes: Collection[str], wanted: str) -
 
 
 def base_address(value: object, name: str = "base_url") -> str:
-    """Return ``value`` as ``scheme://host[:port][/prefix]`` without a trailing slash.
-
-    Raises:
-        ConfigurationError: it is not an absolute http or https address, or contains a user name, a query, a fragment
-            or characters that an address cannot hold.
-    """
+    """Return ``value`` as ``scheme://host[:port][/prefix]`` without a trailing slash, or raise."""
     text = value.rstrip("/") if isinstance(value, str) else ""
     wanted = "an absolute http or https address without a user name, such as https://api.example.com"
     split_address(name, text, ("http", "https"), wanted)

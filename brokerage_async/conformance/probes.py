@@ -31,13 +31,11 @@ if TYPE_CHECKING:
 
 Probe = Callable[[Witness], Awaitable[Answer | str | None]]
 
-VERSION = OPERATIONS["orders.list"].version or ""
-"""Interface version that the client was written for."""
+VERSION = OPERATIONS["orders.list"].version or ""  # interface version that the client was written for
 
 PRICE = "10.00"
 """Limit of the order of ``--orders``: far below the market, and above the 3 dollars of old recipes for fills."""
-TRIES, PAUSE = 60, 1.0
-"""Number of attempts to cancel that order, and seconds between them."""
+TRIES, PAUSE = 60, 1.0  # number of attempts to cancel that order, and seconds between them
 
 UNRELATED = frozenset(
     {
@@ -53,13 +51,8 @@ CLOSED = frozenset({PreflightCode.TIF_NEXT_VALID_SESSION.value, PreflightCode.TI
 async def examine(client: Client, account: str | None = None, *, orders: bool = False) -> dict[str, Any]:
     """Ask the service of a client and return the report: findings, states of operations and behaviours, versions asked.
 
-    Args:
-        client: the client to ask with.
-        account: account number, None for the first one of the customer.
-        orders: also place one order and cancel it. In the sandbox only.
-
-    Raises:
-        OrderOutcomeUnknownError: the order of ``orders`` may still work.
+    Without an ``account`` the first one of the customer is asked about. With ``orders``, in the sandbox only, one order
+    is placed and cancelled; OrderOutcomeUnknownError says that it may still work.
     """
     witness, probes = Witness(client, account), dict(PROBES)
     if orders:
@@ -99,7 +92,6 @@ async def examine(client: Client, account: str | None = None, *, orders: bool = 
 
 
 async def customer_is_me(witness: Witness) -> Answer | None:
-    """Ask with the number of the customer, which is refused."""
     identifier = await witness.fill(Row("accounts.customer", "id"))
     if identifier == "me":
         return None
@@ -141,13 +133,10 @@ def unless_refused(answer: Answer, *statuses: int) -> Answer | None:
 
 
 def is_paged(answer: Answer) -> bool:
-    """Return whether a list came in pages."""
     return answer.decoded is not None and answer.decoded.pagination is not None
 
 
 def has_pages(name: str) -> Probe:
-    """Return the probe of a list that comes in pages."""
-
     async def probe(witness: Witness) -> Answer | str | None:
         answer = await versioned(witness, name)
         if not is_answered(answer):
@@ -158,7 +147,6 @@ def has_pages(name: str) -> Probe:
 
 
 async def balances_are_a_list(witness: Witness) -> Answer | str | None:
-    """Look for the items of a list of one."""
     answer = await versioned(witness, "balances.list")
     if not is_answered(answer):
         return answer
@@ -170,13 +158,11 @@ async def balances_are_a_list(witness: Witness) -> Answer | str | None:
 
 
 async def search_without_start(witness: Witness, version: str | None = VERSION) -> Answer:
-    """Return the answer to a search for orders that names no first day."""
     require_versions(witness)
     return await witness.get(f"/accounts/{await witness.account()}/orders", version=version, per_page=1)
 
 
 async def order_searches_need_a_start(witness: Witness) -> Answer | None:
-    """Search without a start, which is refused."""
     return unless_refused(await search_without_start(witness), 400)
 
 
@@ -221,7 +207,6 @@ async def order_searches_take_three_underlying_types(witness: Witness) -> Answer
 
 
 async def rows_of(witness: Witness, name: str) -> Sequence[Any]:
-    """Return the rows of an answer that has some."""
     rows = (await witness.ask(name)).rows
     if not rows:
         raise NotAskedError(f"{name} has no row")
@@ -238,7 +223,6 @@ def some_row(name: str, has: Callable[[Any], bool], said: str) -> Probe:
 
 
 async def quote_token_level(witness: Witness) -> str | None:
-    """Compare the level of a token with the environment."""
     level = "api" if witness.in_production else "demo"
     token = await witness.fill(Row("market_data.quote_token"))
     return None if token.level == level else f"another level than {level}"
@@ -274,7 +258,6 @@ def refused(terms: object, code: str | None = None, operation: str = "orders.dry
 
 
 def warnings_of(answer: Answer) -> set[str]:
-    """Return the codes of the warnings of a dry-run."""
     return {str(each.code) for placed in answer.rows for each in placed.warnings or ()}
 
 
@@ -287,18 +270,15 @@ async def warnings_when_closed(witness: Witness) -> set[str]:
 
 
 async def leg_when_closed(witness: Witness) -> object:
-    """Return the leg of an order whose market is closed."""
     await warnings_when_closed(witness)
     return BUY
 
 
 async def legs_of_two_options(witness: Witness) -> object:
-    """Return a leg for each of two options."""
     return [{**OPTION, "symbol": each} for each in await witness.options()]
 
 
 async def latest_future_option(witness: Witness) -> str:
-    """Return the symbol of the future option that expires last."""
     rows = await rows_of(witness, "instruments.future_options")
     return str(max(rows, key=lambda row: str(row.expiration_date)).symbol)
 
@@ -329,13 +309,11 @@ async def close_of_nothing(witness: Witness) -> tuple[bool, set[str]]:
 
 
 async def close_becomes_open(witness: Witness) -> str | None:
-    """Look for the leg that opens."""
     becomes_open, _ = await close_of_nothing(witness)
     return None if becomes_open else "the leg stays a close"
 
 
 async def closing_with_no_position(witness: Witness) -> str | None:
-    """Look for the warning."""
     becomes_open, warnings = await close_of_nothing(witness)
     if "closing_with_no_position" in warnings:
         return None
@@ -373,11 +351,7 @@ async def external_identifier_echoed(witness: Witness) -> str | None:
 
 
 async def leave_nothing(entry: OrderEntry, client: Client, account: str) -> None:
-    """Cancel the order, also one whose answer was never read, and return when it is over.
-
-    Raises:
-        OrderOutcomeUnknownError: the order may still work.
-    """
+    """Cancel the order, also one whose answer was never read. Raise OrderOutcomeUnknownError if it may still work."""
     await entry.recover()
     for journaled in await entry.journal.entries():
         order_id = journaled.order_id or ""

@@ -32,7 +32,6 @@ class NotAskedError(Exception):
 
 
 async def outcome_of(question: Awaitable[T]) -> T | NotAskedError:
-    """Return what a question brought, or why it was not asked."""
     try:
         return await question
     except NotAskedError as reason:
@@ -55,7 +54,6 @@ class Answer:
 
     @property
     def is_success(self) -> bool:
-        """Whether the service did as asked."""
         return self.status < 300
 
     @property
@@ -84,7 +82,6 @@ class Answer:
         return f"refused ({f'{self.status} {shown}'.strip()})"
 
     def differences(self, words: Words) -> list[Finding]:
-        """Return how the answer differs from the description of its operation."""
         operation = self.operation
         if operation is None:
             return []
@@ -104,12 +101,7 @@ class Row:
 
 
 class Witness:
-    """Asks the service behind a client, each question once, and keeps the answers.
-
-    Args:
-        client: the client to ask with.
-        account: account number, None for the first one of ``accounts.list``.
-    """
+    """Asks the service behind a client, each question once, and keeps the answers."""
 
     def __init__(self, client: Client, account: str | None = None) -> None:
         self.client = client
@@ -151,7 +143,6 @@ class Witness:
         return [await self.fill(each) for each in value] if isinstance(value, list) else value
 
     async def account(self) -> str:
-        """Return the number of the account that is asked about."""
         if self._account is None:
             rows = (await self.ask("accounts.list")).rows
             numbers = [each.account.account_number for each in rows if each.account is not None]
@@ -177,18 +168,15 @@ class Witness:
         return free[-2:]
 
     async def option(self) -> str:
-        """Return the last one of them."""
         return (await self.options())[1]
 
     async def editable(self) -> Order:
-        """Return an order that can be edited."""
         for order in (await self.ask("orders.list_live")).rows:
             if order.editable and order.id:
                 return cast("Order", order)
         raise NotAskedError("no order can be edited")
 
     async def editable_id(self) -> str | None:
-        """Return the identifier of that order."""
         return (await self.editable()).id
 
     async def same_terms(self) -> bytes:
@@ -198,7 +186,6 @@ class Witness:
         return encode(edit if body is OrderEdit else body.of(edit))
 
     async def simulated_trade(self) -> bytes:
-        """Return a backtest of two days in the last month."""
         start = dt.datetime.combine(self.today - dt.timedelta(days=30), dt.time(14, 30), dt.UTC)
         bought = SimulatedTradeLeg(symbol="AAPL", direction=BacktestDirection.LONG, quantity=1)
         end = start + dt.timedelta(days=2)
@@ -232,7 +219,6 @@ class Witness:
         return await self.once(name, ask_first)
 
     async def once(self, name: str, ask: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Return the answer to a question, which is asked at its first use."""
         if name not in self._asked:
             self._asked[name] = await outcome_of(ask())
         found = self._asked[name]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import re
 import secrets
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -12,27 +11,27 @@ from typing import Generic, TypeVar
 
 import attrs
 
-from .._arguments import check_count, check_function, running_loop
+from .._arguments import check_count, check_function, check_type, running_loop
 from ..errors import ConfigurationError
 from ..http.concurrency import end
 from ..watch.market import MarketWatcher
 from ..watch.poll import Watcher
 from ..watch.state import ItemCodec, Standing, StoredChange, WatchState, WatchStateError
-from .feed_reader import CursorReader, GroupReader
-from .feed_scripts import ELECT, LOAD, MARGIN, PUBLISH, RENEW, STATUS, FeedKeys, LeaseLostError
-from .fleet import EngineUnavailableError, Fleet
-
-__all__ = ["FeedStatus", "RedisFeed", "Turn"]
-
-logger: logging.Logger = logging.getLogger("brokerage_async.fleet")
+from .feed_reader import MARGIN, CursorReader, FeedKeys, GroupReader, LeaseLostError
+from .fleet import EngineUnavailableError, Fleet, Script, logger
 
 T = TypeVar("T")
 
-RETRY_INTERVAL = 0.25
-"""Seconds between two tries while the engine is away."""
+RETRY_INTERVAL = 0.25  # seconds between two tries while the engine is away
 
 PASSING = frozenset({"AWAY", "BUSY", "LOADING", "NOREPLICAS", "TRYAGAIN"})
 """Codes after which a command is tried again; any other refusal would come again, and nothing would be published."""
+
+ELECT = Script.read("feed_elect")
+RENEW = Script.read("feed_renew")
+LOAD = Script.read("feed_load")
+PUBLISH = Script.read("feed_common", "feed_publish")
+STATUS = Script.read("feed_common", "feed_status")
 
 
 @attrs.frozen(kw_only=True)
@@ -92,8 +91,7 @@ class RedisFeed(Generic[T]):
         keep: int = 10_000,
         max_length: int = 100_000,
     ) -> None:
-        if not isinstance(fleet, Fleet):
-            raise ConfigurationError(f"fleet must be a Fleet, got {type(fleet).__name__}")
+        check_type("fleet", fleet, Fleet)
         if key is not None:
             check_function("key", key)
         self._fleet = fleet
@@ -234,12 +232,7 @@ def _check_group(group: object) -> None:
 
 
 class Turn:
-    """Lease of one poller, and the state of its watcher, whose changes are published and thereby acknowledged.
-
-    Attributes:
-        token: fences the changes. Belongs to this turn alone.
-        is_open: whether a watcher has this state.
-    """
+    """Lease of one poller, and the state of its watcher, whose changes are published and thereby acknowledged."""
 
     def __init__(self, feed: FeedKeys, worker: str) -> None:
         self._feed = feed
@@ -247,8 +240,8 @@ class Turn:
         self._script = feed.connection.script
         self._valid_until = float("-inf")
         self._sequence = 0
-        self.token: str = f"{worker}-{secrets.token_hex(4)}"
-        self.is_open: bool = False
+        self.token: str = f"{worker}-{secrets.token_hex(4)}"  # of this turn alone: it fences the changes
+        self.is_open: bool = False  # True once a watcher has this state
 
     async def elect(self) -> float | None:
         """Take the lease. Return None, or the seconds that another poller still has it."""

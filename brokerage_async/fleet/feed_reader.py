@@ -1,4 +1,7 @@
-"""Readers of a feed: alone with their own cursor, or as one consumer of a group."""
+"""Feeds in the engine: keys, Lua scripts, and readers, alone with their own cursor or as one consumer of a group.
+
+Entries of the stream have the ids ``1-0``, ``2-0`` and so on, without a hole: a hole that a reader finds was trimmed.
+"""
 
 from __future__ import annotations
 
@@ -13,26 +16,76 @@ from typing import Any, Generic, Self, TypeVar
 
 import attrs
 
-from .._arguments import running_loop
+from .._arguments import check_count, running_loop
+from ..errors import BrokerageError, ConfigurationError
 from ..http.concurrency import GroupCommit, end
 from ..observers import FeedLag
 from ..watch.diff import Change
 from ..watch.state import ItemCodec, StoredChange
-from .feed_scripts import ACK, EXTEND, MARGIN, READ, TAKE, FeedGapError, FeedKeys, LeaseLostError
-from .fleet import EngineUnavailableError, Fleet, Script
+from .fleet import Connection, EngineUnavailableError, Fleet, Script, check_lease, check_name
 
-__all__ = ["CursorReader", "Entry", "FeedReader", "GroupReader"]
+MARGIN = 0.1  # part of a lease before whose end its holder stops: its clock and the engine's may differ in speed
+
+
+class FeedGapError(BrokerageError):
+    """Changes are lost to this reader: trimmed, lost by the engine, or not to be decoded; ``anext`` goes on after them.
+
+    ``lost`` is their number. Read the list itself to see the present state.
+    """
+
+    def __init__(self, message: str = "", *, lost: int = 0) -> None:
+        super().__init__(message)
+        self.lost = lost
+
+
+class LeaseLostError(BrokerageError):
+    """Another process polls by now, or reads these changes: work under the lease may be repeated."""
+
+
+@attrs.frozen(kw_only=True)
+class FeedKeys:
+    """Keys and options of one feed in the engine, see `RedisFeed`."""
+
+    connection: Connection
+    name: str
+    lease: float
+    keep: int
+    max_length: int
+
+    def __attrs_post_init__(self) -> None:
+        check_name(self.name)
+        check_lease(self.lease)
+        if check_count("max_length", self.max_length) < check_count("keep", self.keep):
+            raise ConfigurationError(f"max_length must be at least keep ({self.keep}), got {self.max_length}")
+
+    @property
+    def lease_ms(self) -> int:
+        return int(self.lease * 1000)
+
+    def key(self, *parts: str) -> str:
+        return self.connection.key("feed", self.name, *parts)
+
+    def keys(self, *names: str) -> list[str]:
+        return [self.key(name) for name in names]
+
+    def group_keys(self, group: str) -> list[str]:
+        return [*self.keys("stream", "meta"), *(self.key("group", group, part) for part in ("queues", "ready"))]
+
+
+READ = Script.read("feed_common", "feed_read")
+TAKE = Script.read("feed_common", "feed_group", "feed_take")
+ACK = Script.read("feed_common", "feed_group", "feed_ack")
+EXTEND = Script.read("feed_common", "feed_group", "feed_extend")
+
 
 T = TypeVar("T")
 
-BATCH = 16
-"""Changes that are fetched at a time."""
+BATCH = 16  # changes that are fetched at a time
 
 MAX_WAITING = 1000
 """Changes of a group that may wait for others of their keys; beyond that, new ones stay in the stream."""
 
-MAX_BLOCK = 0.5
-"""Seconds after which a waiting reader looks by itself, for changes of consumers that died."""
+MAX_BLOCK = 0.5  # seconds after which a waiting reader looks by itself, for changes of consumers that died
 
 
 @attrs.frozen

@@ -25,20 +25,13 @@ from ..observers import Event, Observer, ObserverList
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-__all__ = [
-    "Connection", "EngineStatus", "EngineUnavailableError", "Fleet", "FleetStatus", "Script", "check_lease",
-    "check_name",
-]  # fmt: skip
-
 logger: logging.Logger = logging.getLogger("brokerage_async.fleet")
 
-VERSION = 1
-"""Version of the keys; those of another version have other names."""
+VERSION = 1  # version of the keys; keys of another version have other names
 
 LUA = files("brokerage_async.fleet") / "lua"
 
-PROBE_INTERVAL = 0.5
-"""Seconds after a failure in which no command is tried."""
+PROBE_INTERVAL = 0.5  # seconds after a failure in which no command is tried
 
 ADVICE = {
     "AuthenticationError": "check the user name and the password of its url",
@@ -85,12 +78,10 @@ class Script:
 
     @functools.cached_property
     def sha(self) -> str:
-        """The hash that it is called by."""
         return hashlib.sha1(self.source.encode(), usedforsecurity=False).hexdigest()
 
 
 def check_name(value: object) -> str:
-    """Return ``value`` if it can be part of the name of a key."""
     if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", value):
         raise ConfigurationError(f"name must be 1 to 64 letters, digits, '_', '.' or '-', got {value!r}")
     return value

@@ -9,37 +9,23 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import logging
 import math
 import random
 from contextlib import nullcontext
 
 import attrs
 
-from .._arguments import check_number, check_positive, running_loop
+from .._arguments import check_number, check_positive, check_type, running_loop
 from ..config import Limits
 from ..errors import ConfigurationError
 from ..http.limiter import LaneName
-from .fleet import EngineUnavailableError, Fleet, Script, check_name
+from .fleet import EngineUnavailableError, Fleet, Script, check_name, logger
 
-__all__ = ["LimitsStatus", "RedisLimits", "bucket_of"]
-
-logger: logging.Logger = logging.getLogger("brokerage_async.fleet")
-
-GRACE = 2.5
-"""Seconds in which every worker keeps to its local share, after the engine came back or has begun."""
-
-HEARTBEAT, PROBE = 2.0, 0.5
-"""Seconds between two reports of an idle worker, and of one that works locally."""
-
-PATIENCE = 0.05
-"""Seconds that a trade waits for an answer of the engine before it goes on the local share."""
-
-SAFE_SHARE = 0.7
-"""Share of the budget that all workers together use while they work locally."""
-
-MAX_DELAY = 0.05
-"""Seconds after its moment at which an unused slot lapses."""
+GRACE = 2.5  # seconds in which every worker keeps to its local share, after the engine came back or has begun
+HEARTBEAT, PROBE = 2.0, 0.5  # seconds between two reports of an idle worker, and of one that works locally
+PATIENCE = 0.05  # seconds that a trade waits for an answer of the engine before it goes on the local share
+SAFE_SHARE = 0.7  # share of the budget that all workers together use while they work locally
+MAX_DELAY = 0.05  # seconds after its moment at which an unused slot lapses
 
 MIN_WAIT = 0.002
 
@@ -120,13 +106,10 @@ class RedisLimits:
         name: str = "requests",
         local_share: float = 0.035,
     ) -> None:
-        if not isinstance(fleet, Fleet):
-            raise ConfigurationError(f"fleet must be a Fleet, got {type(fleet).__name__}")
-        if not isinstance(limits, Limits):
-            raise ConfigurationError(f"limits must be of type Limits, got {type(limits).__name__}")
+        check_type("fleet", fleet, Fleet)
         check_positive("requests_per_second", check_number("requests_per_second", requests_per_second))
         check_positive("local_share", check_number("local_share", local_share, maximum=1.0))
-        self.limits: Limits = limits
+        self.limits: Limits = check_type("limits", limits, Limits)
         self._fleet = fleet
         self._number = next(NUMBERS)
         self._rate = float(requests_per_second)

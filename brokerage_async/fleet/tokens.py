@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import hmac
 import itertools
-import logging
 import random
 import time
 from contextlib import suppress
@@ -15,19 +14,14 @@ from typing import Any
 import attrs
 import msgspec
 
-from .._arguments import running_loop
+from .._arguments import check_type, running_loop
 from ..auth.sharing import RefreshTurn
 from ..auth.store import StoredRefusal, StoredToken
 from ..config import Secret
 from ..errors import ConfigurationError, TokenError
-from .fleet import EngineUnavailableError, Fleet, Script, check_lease
+from .fleet import EngineUnavailableError, Fleet, Script, check_lease, logger
 
-__all__ = ["RedisTokenStore", "TokenCipher", "TokensStatus"]
-
-logger: logging.Logger = logging.getLogger("brokerage_async.fleet")
-
-MIN_LIFE = 30.0
-"""Minimum remaining lifetime in seconds of a token that is handed out."""
+MIN_LIFE = 30.0  # minimum remaining lifetime in seconds of a token that is handed out
 
 MIN_POLL, MAX_POLL = 0.02, 0.1
 """Seconds between two looks for the token that another process requests; they double from one to the other."""
@@ -42,8 +36,7 @@ MAX_HOLD = 30.0
 """Seconds for which a turn is renewed. Then another process may try, although the holder is alive."""
 
 
-KEPT = 3600_000
-"""Milliseconds that a state is kept after its last change, beyond the life of its token."""
+KEPT = 3600_000  # milliseconds that a state is kept after its last change, beyond the life of its token
 
 JOIN = Script.read("token_clock", "token_join")
 RENEW = Script.read("token_clock", "token_renew")
@@ -57,13 +50,9 @@ class _Sealed(msgspec.Struct):
 
 
 class TokenCipher:
-    """Seals tokens for one place. A sealed token that was moved to another place does not open.
+    """Seals tokens for one place, with the key of all processes, or readable without one.
 
-    Args:
-        key: the key of all processes, or None to leave tokens readable.
-
-    Raises:
-        ConfigurationError: the key is invalid, or `cryptography` is not installed (extra ``brokerage-async[redis]``).
+    A sealed token that was moved to another place does not open.
     """
 
     __slots__ = ("_fernet", "_secret", "key_id")
@@ -154,8 +143,7 @@ class RedisTokenStore:
     """
 
     def __init__(self, fleet: Fleet, *, encryption_key: str | bytes | Secret | None = None, lease: float = 5.0) -> None:
-        if not isinstance(fleet, Fleet):
-            raise ConfigurationError(f"fleet must be a Fleet, got {type(fleet).__name__}")
+        check_type("fleet", fleet, Fleet)
         self._cipher = TokenCipher(encryption_key)
         del encryption_key  # the variables of this frame may show up in a traceback
         self.lease: float = check_lease(lease)
@@ -180,11 +168,7 @@ class RedisTokenStore:
     async def join(
         self, key: str, *, rejected: Secret | None, due: Secret | None
     ) -> StoredToken | TokenError | RefreshTurn:
-        """Return a token, the failure of another process, or the turn to request a token.
-
-        Raises:
-            EngineUnavailableError: the engine is away.
-        """
+        """Return a token, the failure of another process, or the turn to request a token."""
         turn = _Turn(self, key, f"{self._fleet.worker}-{next(self._numbers)}")
         digests = [self._digest(rejected), self._digest(due)]
         delay = MIN_POLL
@@ -291,8 +275,6 @@ class _Turn:
         self._renewal: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to renew the lease."""
-
         async def renew() -> None:
             store, end = self._store, running_loop().time() + MAX_HOLD
             while running_loop().time() < end:

@@ -16,16 +16,6 @@ from .records import (
 )
 
 __all__ = [
-    "Attempt",
-    "Event",
-    "EventObserver",
-    "FeedLag",
-    "FillSeen",
-    "Observer",
-    "ObserverList",
-    "OpenEntries",
-    "OpenTelemetryMetrics",
-    "OrderOutcome",
-    "PollStarted",
-    "TokenRequest",
-]
+    "Attempt", "Event", "EventObserver", "FeedLag", "FillSeen", "Observer", "ObserverList", "OpenEntries",
+    "OpenTelemetryMetrics", "OrderOutcome", "PollStarted", "TokenRequest",
+]  # fmt: skip

@@ -5,26 +5,10 @@
 
 from ..protocol.streams.events import AccountEvent, EventFlag, Gap, MarketEvent, Snapshot, UnknownEvent
 from .api import AccountStream, QuoteStream, Streams
-from .consumer import MARKET_POLICIES, Batches, Conflate, DropOldest, Fail, Policy
+from .consumer import MARKET_POLICIES, Batches, Conflate, DropOldest, Fail, Policy, gaps_of
 from .record import Recording
-from .tape import gaps_of
 
 __all__ = [
-    "MARKET_POLICIES",
-    "AccountEvent",
-    "AccountStream",
-    "Batches",
-    "Conflate",
-    "DropOldest",
-    "EventFlag",
-    "Fail",
-    "Gap",
-    "MarketEvent",
-    "Policy",
-    "QuoteStream",
-    "Recording",
-    "Snapshot",
-    "Streams",
-    "UnknownEvent",
-    "gaps_of",
-]
+    "MARKET_POLICIES", "AccountEvent", "AccountStream", "Batches", "Conflate", "DropOldest", "EventFlag", "Fail", "Gap",
+    "MarketEvent", "Policy", "QuoteStream", "Recording", "Snapshot", "Streams", "UnknownEvent", "gaps_of",
+]  # fmt: skip

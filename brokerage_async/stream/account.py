@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,17 +11,13 @@ from .._secrets import Secret
 from ..errors import BrokerageError, ConfigurationError, InvalidRequestError, SlowConsumerError, StreamRefusedError
 from ..http.concurrency import end
 from ..http.websocket import WebSocket
-from ..protocol.retry import Backoff
 from ..protocol.streams.account import TOKEN_REFUSED, AccountConnection
 from ..protocol.streams.events import AccountEvent, Gap
-from ..protocol.streams.timing import Found, Timing
+from ..protocol.streams.timing import Found
 from .consumer import Fail, Sink
-from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue, StreamAccess
+from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue, StreamAccess, logger
 
-logger: logging.Logger = logging.getLogger("brokerage_async.stream")
-
-MIN_RENEWAL = 300.0
-"""Minimum seconds between two connections that are given up as stale."""
+MIN_RENEWAL = 300.0  # minimum seconds between two connections that are given up as stale
 
 ALERT, ORDER, WATCHLIST = "QuoteAlert", "Order", "PublicWatchlists"
 
@@ -32,14 +27,7 @@ class AccountSink(Sink):
 
     __slots__ = ("accounts", "alerts", "watchlists")
 
-    def __init__(
-        self,
-        accounts: frozenset[str],
-        *,
-        alerts: bool = False,
-        watchlists: bool = False,
-        limit: int,
-    ) -> None:
+    def __init__(self, accounts: frozenset[str], *, alerts: bool = False, watchlists: bool = False, limit: int) -> None:
         super().__init__({AccountEvent: Fail(limit=limit)})  # none is ever dropped
         self.accounts: frozenset[str] = accounts
         self.alerts: bool = alerts
@@ -58,9 +46,8 @@ class AccountSink(Sink):
 class AccountLink(Link[AccountConnection, AccountSink]):
     """Connection to the account stream."""
 
-    def __init__(self, access: StreamAccess, *, timing: Timing, backoff: Backoff) -> None:
-        super().__init__("account stream", access, backoff)
-        self._timing = timing
+    def __init__(self, access: StreamAccess) -> None:
+        super().__init__("account stream", access)
         self._token: Secret | None = None
         self._stale_since: float | None = None
         self._renewed_at = float("-inf")
@@ -82,7 +69,6 @@ class AccountLink(Link[AccountConnection, AccountSink]):
             alerts=any(sink.alerts for sink in self._sinks),
             watchlists=any(sink.watchlists for sink in self._sinks),
             now=asyncio.get_running_loop().time(),
-            timing=self._timing,
             source=self.access.user_agent,
             strict=self.access.strict,
         )
@@ -122,17 +108,14 @@ class AccountLink(Link[AccountConnection, AccountSink]):
 
     def _refused(self, error: StreamRefusedError) -> None:
         if self._token is not None and error.code == TOKEN_REFUSED:
-            self.access.invalidate(self._token)
+            self.access.session.engine.tokens.invalidate(self._token)
 
     def _accounts(self) -> frozenset[str]:
         return frozenset[str]().union(*(sink.accounts for sink in self._sinks))
 
 
-RETRY_AFTER = 60.0
-"""Seconds without a stream after one has ended, while polling alone goes on."""
-
-GRACE = 10.0
-"""Seconds by which an event may come later than the change in the list."""
+RETRY_AFTER = 60.0  # seconds without a stream after one has ended, while polling alone goes on
+GRACE = 10.0  # seconds by which an event may come later than the change in the list
 
 
 @asynccontextmanager
@@ -186,13 +169,9 @@ async def ringing(
                     return
                 await asyncio.sleep(RETRY_AFTER)
 
-    def judge(since: float) -> None:
-        if last < since:
-            renew(since)
-
     def found(since: float) -> None:
         timers.difference_update([timer for timer in timers if timer.when() <= loop.time()])
-        timers.add(loop.call_later(GRACE, judge, since))
+        timers.add(loop.call_later(GRACE, lambda: renew(since) if last < since else None))
 
     task = loop.create_task(listen(), name="brokerage_async doorbell")
     try:

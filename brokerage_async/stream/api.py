@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -21,26 +20,22 @@ from .._generated.endpoints import Endpoints
 from ..errors import ConfigurationError, InvalidRequestError, StreamError
 from ..http.session import Connected
 from ..protocol.decoding.issues import Issues
-from ..protocol.retry import Backoff
 from ..protocol.streams.channel import Subscription
-from ..protocol.streams.dxlink import DX_TIMING
 from ..protocol.streams.events import MARKET_EVENTS, AccountEvent, Gap, MarketEvent, Snapshot, UnknownEvent
-from ..protocol.streams.timing import Doorbell, Timing
+from ..protocol.streams.timing import Doorbell
 from ..symbols import instrument_type_of, parse_occ
 from .account import AccountLink, AccountSink, ringing
-from .consumer import MARKET_POLICIES, Batches, Conflate, DropOldest, Fail, Policy
-from .link import EventStream, StreamAccess
+from .consumer import MARKET_POLICIES, MAX_ROWS, Batches, Conflate, DropOldest, Fail, Policy, Tape
+from .link import EventStream, StreamAccess, logger
 from .quotes import QuoteLink, QuoteSink
 from .record import FLUSH_INTERVAL, Recorder, Recording
-from .tape import MAX_ROWS, Tape
 
 if TYPE_CHECKING:
     import pyarrow
 
 
 PERIOD = re.compile(r"(?P<count>[1-9][0-9]*)?(?P<unit>mo|[tsmhdwoyvp])")
-BATCH = 50
-"""Symbols that are looked up with one request."""
+BATCH = 50  # symbols that are looked up with one request
 
 
 def candle_symbol(symbol: str, period: str, *, regular_hours: bool = False) -> str:
@@ -81,13 +76,7 @@ async def streamer_symbols(endpoints: Endpoints, symbols: Iterable[str], known: 
     return found
 
 
-logger: logging.Logger = logging.getLogger("brokerage_async.stream")
-
-CANDLES_AT_A_TIME = 100
-"""Subscriptions to candles that the service takes in one session."""
-
-_BACKOFF = Backoff(jitter=0.5)
-_ACCOUNT_TIMING = Timing()
+CANDLES_AT_A_TIME = 100  # subscriptions to candles that the service takes in one session
 
 
 class AccountStream(EventStream[AccountEvent | Gap]):
@@ -214,42 +203,41 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
         await super()._begin()
 
 
+@attrs.define
 class SubscriptionPlan:
-    """Event types that a stream subscribes to for each symbol. As rows they stay rows, for batches."""
+    """Event types that a stream subscribes to for each symbol. As rows they stay rows, for batches.
 
-    def __init__(
-        self,
-        events: Iterable[str | type[Any]],
-        period: str,
-        start: datetime | None,
-        *,
-        regular_hours: bool,
-        contract: str,
-        aggregation_period: float | None,
-    ) -> None:
-        if isinstance(events, str | type):
-            raise InvalidRequestError(f"events must be a list of event types, got {events!r}")
-        names = dict[str, None]()
-        for event in events:
+    ``feed`` is the contract and the aggregation period.
+    """
+
+    _events: Iterable[str | type[Any]]
+    _period: str
+    _start: datetime | None
+    _regular_hours: bool
+    feed: tuple[str, float | None]
+    types: tuple[str, ...] = ()
+    as_rows: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        if isinstance(self._events, str | type):
+            raise InvalidRequestError(f"events must be a list of event types, got {self._events!r}")
+        for event in self._events:
             name = event.__name__ if isinstance(event, type) else event
             if name not in MARKET_EVENTS:
                 raise InvalidRequestError(f"event type must be one of {', '.join(MARKET_EVENTS)}, got {event!r}")
-            names[str(name)] = None
-        self.types: tuple[str, ...] = tuple(names)
+            if name not in self.types:
+                self.types += (str(name),)
         if not self.types:
             raise InvalidRequestError("events must name at least one event type, got an empty list")
-        candle_symbol("X", period)
+        candle_symbol("X", self._period)
+        start, (contract, aggregation_period) = self._start, self.feed
         if start is not None and (not isinstance(start, datetime) or start.tzinfo is None):
             raise InvalidRequestError(f"start must be a datetime with a time zone, got {start!r}")
         if contract not in ("AUTO", "TICKER", "STREAM"):
             raise InvalidRequestError(f"contract must be AUTO, TICKER or STREAM, got {contract!r}")
         if aggregation_period is not None:
             check_number("aggregation_period", aggregation_period)
-        self.feed: tuple[str, float | None] = (contract, aggregation_period)
-        self.as_rows: bool = False
-        self._period = period
-        self._start = start
-        self._regular_hours = check_flag("regular_hours", regular_hours)
+        check_flag("regular_hours", self._regular_hours)
 
     def of(self, symbols: Iterable[str], now: datetime) -> list[Subscription]:
         """Return the subscriptions for streamer symbols. Candles without a start begin with the present one."""
@@ -257,12 +245,10 @@ class SubscriptionPlan:
         found = []
         for symbol in symbols:
             for kind in self.types:
+                name, since = symbol, start if self._start is not None and kind == "TimeAndSale" else None
                 if kind == "Candle":
-                    candles = candle_symbol(symbol, self._period, regular_hours=self._regular_hours)
-                    found.append(Subscription(kind, candles, start, *self.feed, self.as_rows))
-                else:
-                    from_time = start if self._start is not None and kind == "TimeAndSale" else None
-                    found.append(Subscription(kind, symbol, from_time, *self.feed, self.as_rows))
+                    name, since = candle_symbol(symbol, self._period, regular_hours=self._regular_hours), start
+                found.append(Subscription(kind, name, since, *self.feed, self.as_rows))
         return found
 
 
@@ -362,9 +348,7 @@ class Streams:
             ConfigurationError: the client was closed.
         """
         names = _check_symbols(symbols)
-        plan = SubscriptionPlan(
-            events, period, start, regular_hours=regular_hours, contract=contract, aggregation_period=aggregation_period
-        )
+        plan = SubscriptionPlan(events, period, start, regular_hours, (contract, aggregation_period))
         for kind, policy in (policies or {}).items():
             if kind not in MARKET_POLICIES:
                 reason = f"policies must have market events as keys, such as models.Quote, got {kind!r}"
@@ -427,16 +411,8 @@ class Streams:
         """Return the candles of `history` as one Arrow table, which has objects for 100 symbols at a time only.
 
         Its columns are ``symbol``, as it was given, and the fields of `Candle` but for ``extra``, in the order of the
-        symbols, oldest first for each.
-
-        Args:
-            symbols: as for `history`, and so are the others.
-            period: as for `history`.
-            start: as for `history`.
-            end: as for `history`.
-            regular_hours: as for `history`.
-            timeout: as for `history`.
-            decimals: ``float`` for 64-bit floats, ``exact`` for decimals, ``string`` for text. See ``to_arrow``.
+        symbols, oldest first for each. It takes the arguments of `history`, and ``decimals``: ``float`` for 64-bit
+        floats, ``exact`` for decimals, ``string`` for text. See ``to_arrow``.
 
         Raises:
             ConfigurationError: pyarrow is missing.
@@ -512,13 +488,8 @@ class Streams:
         rewrites what it left behind. Gaps are in the metadata ``gaps`` of a batch or Parquet file, with the time at
         which they were written, and so is the time in between.
 
-        Args:
-            directory: where the files go. It belongs to one recorder at a time.
-            symbols: as for `quotes`.
-            events: as for `quotes`.
-            period: as for `quotes`.
-            contract: as for `quotes`.
-            seconds: how long to record. None until it is cancelled.
+        ``directory`` belongs to one recorder at a time. The recording ends after ``seconds``, without them when it is
+        cancelled. The other arguments are as for `quotes`.
 
         Raises:
             InvalidRequestError, ConfigurationError: an argument is invalid, or another recorder writes there.
@@ -561,18 +532,12 @@ class Streams:
 
     @cached_property
     def _account_link(self) -> AccountLink:
-        link = AccountLink(self._access, timing=_ACCOUNT_TIMING, backoff=_BACKOFF)
-        self._access.session.close_with_client(link)
-        return link
+        return AccountLink(self._access)
 
     @cached_property
     def quote_link(self) -> QuoteLink:
         """The connection to the market-data stream, of the client that serves it."""
-        if self._market is not None:
-            return self._market.quote_link
-        link = QuoteLink(self._access, timing=DX_TIMING, backoff=_BACKOFF, aggregation=0.1)
-        self._access.session.close_with_client(link)
-        return link
+        return QuoteLink(self._access) if self._market is None else self._market.quote_link
 
 
 async def _candles_of(

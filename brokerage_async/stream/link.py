@@ -12,7 +12,6 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 from urllib.parse import urlsplit
 
@@ -36,8 +35,7 @@ from ..protocol.retry import Backoff, Fault, verdict_of
 from ..protocol.streams.account import AccountConnection
 from ..protocol.streams.dxlink import DxLinkConnection
 from ..protocol.streams.events import Gap
-from .consumer import Sink
-from .tape import Tape
+from .consumer import Sink, Tape
 
 logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 
@@ -51,12 +49,10 @@ class StreamAccess:
 
     @property
     def user_agent(self) -> str:
-        """Name and version of the program."""
         return self.session.options.headers.get("User-Agent", DEFAULT_USER_AGENT)
 
     @property
     def strict(self) -> bool:
-        """Whether a value that does not fit is an error."""
         return self.session.options.strict
 
     def now(self) -> datetime:
@@ -82,13 +78,8 @@ class StreamAccess:
         return check_socket_url(url, allow_http=base.scheme == "http" and not is_loopback(base.hostname))
 
     async def token(self) -> Secret:
-        """Return a valid ``Authorization`` value."""
         tokens = self.session.engine.tokens
         return tokens.peek(asyncio.get_running_loop().time()) or await tokens.get()
-
-    def invalidate(self, token: Secret) -> None:
-        """Drop a token that the service has refused."""
-        self.session.engine.tokens.invalidate(token)
 
     async def open_socket(self, url: str, timeout: float) -> WebSocket:
         """Return an open connection, or raise ConfigurationError if the transport of the client cannot open any."""
@@ -101,17 +92,11 @@ class StreamAccess:
         return await transport.open_socket(url, user_agent=self.user_agent, timeout=timeout)
 
 
-CONNECT_TIMEOUT = 15.0
-"""Seconds to open a connection."""
-
-SEND_TIMEOUT = 10.0
-"""Seconds to hand a message to the network."""
-
-STALE = "stale"
-"""Reason of the gap after a connection that was open but mute."""
-
-MAX_REFUSALS = 3
-"""Refusals in a row, each with a fresh token, after which the streams end."""
+CONNECT_TIMEOUT = 15.0  # seconds to open a connection
+SEND_TIMEOUT = 10.0  # seconds to hand a message to the network
+STALE = "stale"  # reason of the gap after a connection that was open but mute
+BACKOFF = Backoff(jitter=0.5)  # between two connections
+MAX_REFUSALS = 3  # refusals in a row, each with a fresh token, after which the streams end
 
 
 def is_refusal(error: Exception) -> bool:
@@ -148,10 +133,10 @@ class Link(ABC, Generic[C, S]):
     gets a `Gap`.
     """
 
-    def __init__(self, name: str, access: StreamAccess, backoff: Backoff) -> None:
+    def __init__(self, name: str, access: StreamAccess) -> None:
+        access.session.close_with_client(self)
         self._name = name
         self.access: StreamAccess = access
-        self._backoff = backoff
         self._sinks: dict[S, None] = {}
         self._connection: C | None = None
         self._task: asyncio.Task[None] | None = None
@@ -210,7 +195,6 @@ class Link(ABC, Generic[C, S]):
         return self._is_ready
 
     async def wait_ready(self, sink: S) -> None:
-        """Wait until everything that the consumers asked for is subscribed."""
         while not self._is_ready:
             sink.check()
             if sink.is_closed:
@@ -271,7 +255,7 @@ class Link(ABC, Generic[C, S]):
             except RenewalDue as due:
                 failures, reason, since = -1, due.reason, due.since
             except Exception as error:
-                if self._ready_at is not None and clock() - self._ready_at >= self._backoff.maximum:
+                if self._ready_at is not None and clock() - self._ready_at >= BACKOFF.maximum:
                     failures = 0  # the connection was ready long enough to count this loss as a new one
                 refusals = 0 if self._ready_at is not None else refusals
                 refusals += is_refusal(error)
@@ -290,7 +274,7 @@ class Link(ABC, Generic[C, S]):
             if self._has_served:
                 self._lose(reason, since)
             if failures:
-                pause = self._backoff.pause(failures, chance())
+                pause = BACKOFF.pause(failures, chance())
                 logger.info("%s: %s; connecting in %.1f s", self._name, reason, pause)
                 await asyncio.sleep(pause)
 
@@ -474,13 +458,10 @@ class EventStream(Generic[E]):
         await self._begin()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def _begin(self) -> None:
-        """Attach to the connection, once."""
         if not self._is_attached and not self._sink.is_closed:
             self._link.attach(self._sink)
             self._is_attached = True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
@@ -15,25 +14,17 @@ from .._generated.models import MarketSession
 from .._secrets import Secret
 from ..errors import StreamRefusedError
 from ..http.websocket import WebSocket
-from ..protocol.retry import Backoff
 from ..protocol.streams.channel import MAX_MESSAGE, Feed, Interruption, Subscription
-from ..protocol.streams.dxlink import DxLinkConnection
+from ..protocol.streams.dxlink import DX_TIMING, DxLinkConnection
 from ..protocol.streams.events import INDEXED, MARKET_EVENTS, Rows, Snapshot, UnknownEvent
 from ..protocol.streams.liveliness import Liveliness, Pulse
-from ..protocol.streams.timing import Timing
 from ..protocol.timetable import is_open, timetable_range
-from .consumer import Policy, Sink
-from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue, StreamAccess
-from .tape import Tape
+from .consumer import Policy, Sink, Tape
+from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue, StreamAccess, logger
 
-REFRESH_INTERVAL = 3600.0
-"""Seconds after which a timetable is read again."""
-
-RETRY_DELAY = 60.0
-"""Seconds to wait after a failure to read it."""
-
-READ_TIMEOUT = 5.0
-"""Maximum seconds to read it."""
+REFRESH_INTERVAL = 3600.0  # seconds after which a timetable is read again
+RETRY_DELAY = 60.0  # seconds to wait after a failure to read it
+READ_TIMEOUT = 5.0  # maximum seconds to read it
 
 
 def collection_of(symbol: str) -> str | None:
@@ -80,22 +71,12 @@ class TradingHours:
         return any(is_open([session], then) and is_open([session], now) for session in sessions)
 
 
-logger: logging.Logger = logging.getLogger("brokerage_async.stream")
-
-TOKEN_LIFETIME = 24 * 3600.0
-"""Seconds for which a quote token serves, unless it says when it expires."""
-
-RENEWAL_MARGIN = 600.0
-"""Seconds before its end at which a quote token is renewed."""
-
-MIN_LIFETIME = 60.0
-"""Minimum seconds for which a connection serves, whatever its token says."""
-
-SAMPLE = 5.0
-"""Seconds between two looks at which subscriptions had events."""
-
-MAX_WAIT = 10.0
-"""Seconds after which symbols without any event are named in a warning."""
+TOKEN_LIFETIME = 24 * 3600.0  # seconds for which a quote token serves, unless it says when it expires
+RENEWAL_MARGIN = 600.0  # seconds before its end at which a quote token is renewed
+MIN_LIFETIME = 60.0  # minimum seconds for which a connection serves, whatever its token says
+SAMPLE = 5.0  # seconds between two looks at which subscriptions had events
+AGGREGATION = 0.1  # seconds over which the service may merge events, unless a stream says otherwise
+MAX_WAIT = 10.0  # seconds after which symbols without any event are named in a warning
 
 AUTO, HISTORY = "AUTO", "HISTORY"
 
@@ -131,25 +112,15 @@ class QuoteLink(Link[DxLinkConnection, QuoteSink]):
     ``history_turn`` is held while a history has subscriptions to candles, of which the service takes few at a time.
     """
 
-    def __init__(
-        self,
-        access: StreamAccess,
-        *,
-        timing: Timing,
-        backoff: Backoff,
-        aggregation: float,
-        liveliness: Liveliness | None = None,
-    ) -> None:
-        super().__init__("market-data stream", access, backoff)
-        self._timing = timing
-        self._aggregation = aggregation
+    def __init__(self, access: StreamAccess) -> None:
+        super().__init__("market-data stream", access)
         self._routes: dict[Key, list[QuoteSink]] = {}
         self._last: dict[Key, Any] = {}
         self._contracts: dict[Key, str] = {}  # of series that were empty under theirs
         self._renew_at = 0.0
         self._seen: set[Key] = set()  # subscriptions that had an event since the last sample
         self._unheard: dict[str, float | None] = {}  # symbols without any event, and since when they could have one
-        self._pulse = Pulse[Key](liveliness or Liveliness())
+        self._pulse = Pulse[Key](Liveliness())
         self._sample_at = 0.0
         self._stale: list[Key] = []
         self._hours = TradingHours(access)
@@ -242,8 +213,8 @@ class QuoteLink(Link[DxLinkConnection, QuoteSink]):
         connection = DxLinkConnection(
             Secret(token.token or ""),
             now=now,
-            timing=self._timing,
-            aggregation=self._aggregation,
+            timing=DX_TIMING,
+            aggregation=AGGREGATION,
             strict=self.access.strict,
             max_message=CAREFUL_MESSAGE if self._is_careful else MAX_MESSAGE,
         )
@@ -355,11 +326,7 @@ class QuoteLink(Link[DxLinkConnection, QuoteSink]):
         super()._lose(reason, since)
 
     async def _check_pulse(self, now: float) -> None:
-        """Reopen the connection when a lively subscription fell silent while its market is open.
-
-        Raises:
-            RenewalDue: one did.
-        """
+        """Raise `RenewalDue` when a lively subscription fell silent while its market is open."""
         self._listen()
         for key in self._seen if self._unheard else ():
             self._unheard.pop(key[1], None)

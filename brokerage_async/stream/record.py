@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -17,7 +17,7 @@ from ..errors import ConfigurationError
 from ..http.concurrency import outliving, result_of
 from ..protocol.streams.events import Gap
 from ..storage.files import open_locked
-from .tape import gaps_of
+from .consumer import gaps_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -25,14 +25,9 @@ if TYPE_CHECKING:
     from ..arrow.segments import Segment
 
 
-FLUSH_INTERVAL = 1.0
-"""Seconds between two writes."""
-
-MAX_ROWS = 1_000_000
-"""Rows of a segment at most."""
-
-MAX_INLINE = 20_000
-"""Rows that are rewritten on the event loop; more are rewritten in a thread."""
+FLUSH_INTERVAL = 1.0  # seconds between two writes
+MAX_ROWS = 1_000_000  # rows of a segment at most
+MAX_INLINE = 20_000  # rows that are rewritten on the event loop; more are rewritten in a thread
 
 
 @attrs.frozen(kw_only=True)
@@ -51,11 +46,7 @@ class Recording:
 
 
 class Recorder:
-    """Writer of batches into a directory, which belongs to one recorder at a time. Recover it first.
-
-    Raises:
-        ConfigurationError: pyarrow is missing, or another recorder writes there.
-    """
+    """Writer of batches into a directory, which belongs to one recorder at a time. Recover it first."""
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         require("arrow")
@@ -77,12 +68,10 @@ class Recorder:
 
     async def recover(self) -> None:
         """Rewrite the segments that an earlier recorder left behind. The time since its end counts as a gap."""
-        import pyarrow.compute
         from pyarrow import parquet
 
+        from ..arrow.columns import pc
         from ..arrow.segments import recorded_files, rewrite
-
-        compute: Any = pyarrow.compute  # its functions are made at run time
 
         for path in self._directory.glob("day=*/.*.parquet"):
             path.unlink()
@@ -94,17 +83,15 @@ class Recorder:
         files = recorded_files(self._directory)
         self._number = max((int(path.stem.rpartition("-")[2]) for path in files), default=0)
         last = [path for path in files if path.parent == files[-1].parent and path.suffix == ".parquet"]
-        times = [compute.max(parquet.read_table(path, columns=["received_at"])["received_at"]).as_py() for path in last]
+        times = [pc.max(parquet.read_table(path, columns=["received_at"])["received_at"]).as_py() for path in last]
         self._before = max((time for time in times if time is not None), default=None)  # when its last row came
 
     def write(self, batch: pyarrow.RecordBatch, symbols: Mapping[str, str], now: datetime) -> None:
         """Write a batch to the segments of its event type and days."""
         import pyarrow
-        import pyarrow.compute
 
+        from ..arrow.columns import pc
         from ..arrow.segments import Segment
-
-        compute: Any = pyarrow.compute  # its functions are made at run time
 
         kind = batch.schema.metadata[b"event_type"].decode()
         gaps = gaps_of(batch)
@@ -113,9 +100,9 @@ class Recorder:
         self._told.add(kind)
         self.gaps += gaps
         self.rows += batch.num_rows
-        days = compute.cast(batch.column("received_at"), pyarrow.date32(), safe=False)
-        for day in compute.unique(days).to_pylist() or [now.astimezone(UTC).date()]:
-            part = batch if len(batch) == 0 else batch.filter(compute.equal(days, pyarrow.scalar(day)))
+        days = pc.cast(batch.column("received_at"), pyarrow.date32(), safe=False)
+        for day in pc.unique(days).to_pylist() or [now.astimezone(UTC).date()]:
+            part = batch if len(batch) == 0 else batch.filter(pc.equal(days, pyarrow.scalar(day)))
             written = [
                 {"at": now.isoformat(), "since": gap.since and gap.since.isoformat(), "reason": gap.reason}
                 for gap in gaps
@@ -148,7 +135,6 @@ class Recorder:
             self._lock.close()
 
     def _end(self, kind: str) -> None:
-        """Close a segment and rewrite it."""
         from ..arrow.segments import rewrite
 
         _, segment = self._open.pop(kind)

@@ -4,26 +4,27 @@ Every kind has a class of parts, whose ``str()`` is the symbol, and functions th
 Prefer the streamer symbols of the service's answers to built ones: exchanges and venues cannot be derived.
 """
 
-from .cryptocurrencies import CryptocurrencySymbol, parse_cryptocurrency, parse_cryptocurrency_streamer
-from .future_options import FutureOptionStreamer, FutureOptionSymbol, parse_future_option, parse_future_option_streamer
-from .futures import FutureSymbol, parse_future, parse_future_streamer
-from .options import OptionSymbol, occ_symbol, parse_occ, parse_option_streamer
-from .parts import instrument_type_of
+from .symbols import (
+    CryptocurrencySymbol,
+    FutureOptionStreamer,
+    FutureOptionSymbol,
+    FutureSymbol,
+    OptionSymbol,
+    instrument_type_of,
+    occ_symbol,
+    parse_cryptocurrency,
+    parse_cryptocurrency_streamer,
+    parse_future,
+    parse_future_option,
+    parse_future_option_streamer,
+    parse_future_streamer,
+    parse_occ,
+    parse_option_streamer,
+)
 
 __all__ = [
-    "CryptocurrencySymbol",
-    "FutureOptionStreamer",
-    "FutureOptionSymbol",
-    "FutureSymbol",
-    "OptionSymbol",
-    "instrument_type_of",
-    "occ_symbol",
-    "parse_cryptocurrency",
-    "parse_cryptocurrency_streamer",
-    "parse_future",
-    "parse_future_option",
-    "parse_future_option_streamer",
-    "parse_future_streamer",
-    "parse_occ",
+    "CryptocurrencySymbol", "FutureOptionStreamer", "FutureOptionSymbol", "FutureSymbol", "OptionSymbol",
+    "instrument_type_of", "occ_symbol", "parse_cryptocurrency", "parse_cryptocurrency_streamer", "parse_future",
+    "parse_future_option", "parse_future_option_streamer", "parse_future_streamer", "parse_occ",
     "parse_option_streamer",
-]
+]  # fmt: skip

@@ -10,31 +10,27 @@ Amounts are ``Decimal``, ``int`` or plain digits. Orders that only close, but in
 """
 
 from .complex_orders import bracket, one_cancels_other, one_triggers_other, pair
-from .legs import buy, buy_to_close, buy_to_open, closing_legs, sell, sell_to_close, sell_to_open
-from .orders import limit, market, notional, stop, stop_limit
-from .spreads import iron_condor, spread, vertical
+from .orders import (
+    buy,
+    buy_to_close,
+    buy_to_open,
+    closing_legs,
+    iron_condor,
+    limit,
+    market,
+    notional,
+    sell,
+    sell_to_close,
+    sell_to_open,
+    spread,
+    stop,
+    stop_limit,
+    vertical,
+)
 from .ticks import prices_toward, round_to_tick
 
 __all__ = [
-    "bracket",
-    "buy",
-    "buy_to_close",
-    "buy_to_open",
-    "closing_legs",
-    "iron_condor",
-    "limit",
-    "market",
-    "notional",
-    "one_cancels_other",
-    "one_triggers_other",
-    "pair",
-    "prices_toward",
-    "round_to_tick",
-    "sell",
-    "sell_to_close",
-    "sell_to_open",
-    "spread",
-    "stop",
-    "stop_limit",
-    "vertical",
-]
+    "bracket", "buy", "buy_to_close", "buy_to_open", "closing_legs", "iron_condor", "limit", "market", "notional",
+    "one_cancels_other", "one_triggers_other", "pair", "prices_toward", "round_to_tick", "sell", "sell_to_close",
+    "sell_to_open", "spread", "stop", "stop_limit", "vertical",
+]  # fmt: skip

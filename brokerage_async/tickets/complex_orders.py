@@ -5,27 +5,12 @@ The rules of the schema are checked here already: number of components, trigger 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from decimal import Decimal
-
 import attrs
 
-from .._generated.models import (
-    Comparator,
-    ComplexOrderType,
-    LegAction,
-    NewComplexOrder,
-    NewOrder,
-    NewOrderLeg,
-    OrderType,
-)
+from .._generated.models import Comparator, ComplexOrderType, NewComplexOrder, NewOrder, OrderType
 from .._terms import Amount
 from ..errors import InvalidRequestError
-from .amounts import positive
-from .legs import BUYING, REVERSED
-from .orders import STRICT, checked
-
-__all__ = ["bracket", "one_cancels_other", "one_triggers_other", "pair"]
+from .orders import BUYING, REVERSED, STRICT, checked, positive
 
 STOPS = frozenset({OrderType.STOP, OrderType.STOP_LIMIT})
 
@@ -53,9 +38,13 @@ def bracket(entry: NewOrder, *, profit: NewOrder, loss: NewOrder) -> NewComplexO
         raise InvalidRequestError(f"loss must be a Stop or Stop Limit order, got {loss.order_type}")
     made = _checked(NewComplexOrder(type=ComplexOrderType.OTOCO, trigger_order=entry, orders=(profit, loss)))
     closing = {(REVERSED.get(leg.action), leg.symbol): leg.quantity for leg in entry.legs}
-    for name, order in (("profit", profit), ("loss", loss)):
-        for leg in order.legs:
-            _check_exit(name, leg, closing)
+    for name, leg in [*(("profit", leg) for leg in profit.legs), *(("loss", leg) for leg in loss.legs)]:
+        said = f"{leg.action} of {leg.quantity} {leg.symbol}"
+        if (leg.action, leg.symbol) not in closing:
+            raise InvalidRequestError(f"{name} must close positions that the entry opens, got {said}: see closing_legs")
+        opened = closing[leg.action, leg.symbol]
+        if opened is not None and leg.quantity is not None and leg.quantity > opened:
+            raise InvalidRequestError(f"{name} must close at most the {opened:f} that the entry opens, got {said}")
     _check_prices(entry, profit, loss)
     return made
 
@@ -132,16 +121,6 @@ def _check_type(**orders: object) -> None:
     for name, order in orders.items():
         if not isinstance(order, NewOrder):
             raise InvalidRequestError(f"{name} must be a NewOrder, got {type(order).__name__}")
-
-
-def _check_exit(name: str, leg: NewOrderLeg, closing: Mapping[tuple[LegAction | None, str], Decimal | None]) -> None:
-    """Refuse a leg of an exit that closes something else, or more, than the entry opens."""
-    key, said = (leg.action, leg.symbol), f"{leg.action} of {leg.quantity} {leg.symbol}"
-    if key not in closing:
-        raise InvalidRequestError(f"{name} must close positions that the entry opens, got {said}: see closing_legs")
-    opened = closing[key]
-    if opened is not None and leg.quantity is not None and leg.quantity > opened:
-        raise InvalidRequestError(f"{name} must close at most the {opened:f} that the entry opens, got {said}")
 
 
 def _check_prices(entry: NewOrder, profit: NewOrder, loss: NewOrder) -> None:

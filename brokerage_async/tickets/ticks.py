@@ -9,9 +9,7 @@ from typing import Literal
 from .._generated.models import NewOrder, TickSize
 from .._terms import MAX_DIGITS, Amount
 from ..errors import InvalidRequestError
-from .amounts import not_negative
-
-__all__ = ["check_ticks", "prices_toward", "round_to_tick"]
+from .orders import not_negative
 
 Band = tuple[Decimal, Decimal | None, Decimal]
 """Lowest price, first price above (None: without end), and the step between the prices of a range."""

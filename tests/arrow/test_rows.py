@@ -11,7 +11,7 @@ import pytest
 
 from brokerage_async import errors, models
 from brokerage_async.arrow import schema_of
-from brokerage_async.arrow.rows import RowReader, event_schema
+from brokerage_async.arrow.columns import RowReader, event_schema
 from brokerage_async.protocol.decoding.adaptive import DecoderRegistry
 from brokerage_async.protocol.decoding.issues import Issues
 from brokerage_async.protocol.streams.events import MARKET_EVENTS

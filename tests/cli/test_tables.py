@@ -17,9 +17,8 @@ from rich.console import Console
 from rich.table import Table
 
 from brokerage_async import models
-from brokerage_async.cli import console, order_tables, screen
-from brokerage_async.cli.tables import moment, money, plain, raw, table_of
-from brokerage_async.cli.terminal import PlainFormatter, printable, printable_json
+from brokerage_async.cli import console, screen, tables
+from brokerage_async.cli.tables import PlainFormatter, moment, money, plain, printable, printable_json, raw, table_of
 from brokerage_async.errors import NotFoundError, ServerError
 from brokerage_async.order_entry import ChangeOutcome, Outcome
 from brokerage_async.order_entry.results import OrderChange, Placement
@@ -49,9 +48,7 @@ def test_filled_is_that_of_the_first_leg_that_knows() -> None:
         "0/2": [(leg(remaining=None), leg("2", "2"))],
         "": [(leg(quantity=None),), (), None],
     }
-    shown = [
-        (order_tables.filled(models.Order(legs=legs)), expected) for expected, each in table.items() for legs in each
-    ]
+    shown = [(tables.filled(models.Order(legs=legs)), expected) for expected, each in table.items() for legs in each]
     assert [pair for pair in shown if pair[0] != pair[1]] == []
 
 
@@ -69,9 +66,9 @@ def test_price_of_is_the_net_price_of_the_fills_or_the_limit() -> None:
         ((filled_leg(buy, ("1", "5.00")), filled_leg(sell)), "1.50 Credit"),
     ]
     order = models.Order(price=Decimal("1.50"), price_effect=models.PriceEffect.CREDIT)
-    shown = [(order_tables.price_of(attrs.evolve(order, legs=legs)), expected) for legs, expected in table]
+    shown = [(tables.price_of(attrs.evolve(order, legs=legs)), expected) for legs, expected in table]
     assert [pair for pair in shown if pair[0] != pair[1]] == []
-    assert order_tables.price_of(models.Order(legs=(leg(),))) == ""
+    assert tables.price_of(models.Order(legs=(leg(),))) == ""
 
 
 def test_ticket_and_messages_are_one_line_each() -> None:
@@ -84,10 +81,10 @@ def test_ticket_and_messages_are_one_line_each() -> None:
         ),
         (notional(buy_to_open("AAPL"), value=50), "A1: Buy to Open AAPL; Notional Market for 50 Debit, Day"),
     ]
-    assert [order_tables.ticket_line("A1", order, order.legs) for order, _ in table] == [line for _, line in table]
+    assert [tables.ticket_line("A1", order, order.legs) for order, _ in table] == [line for _, line in table]
     found = (models.PreflightMessage(code="c", message="no"), models.PreflightMessage(code="d"))
-    assert order_tables.messages("warning", found) == ["warning: no (c)", "warning: d (d)"]
-    assert order_tables.messages("error", None) == []
+    assert tables.messages("warning", found) == ["warning: no (c)", "warning: d (d)"]
+    assert tables.messages("error", None) == []
 
 
 def placed(**fields: Any) -> Placement:
@@ -102,18 +99,18 @@ def order_of(status: str, *fills: models.Fill) -> models.Order:
 
 
 def test_json_of_placements_and_changes_is_whole() -> None:
-    found = order_tables.placement_json(placed(order=models.Order(id="7"), body=b'{"a":1}', opened_at=AT))
+    found = tables.placement_json(placed(order=models.Order(id="7"), body=b'{"a":1}', opened_at=AT))
     assert (found["outcome"], found["order"], found["body"]) == ("placed", {"id": "7"}, {"a": 1})
     assert found["opened-at"] == AT.isoformat()
     placement = placed(order_id="9", complex_order=models.ComplexOrder(id="9"))
-    found = order_tables.placement_json(placement)
+    found = tables.placement_json(placement)
     assert (found["order"], found["complex-order"]) == (None, {"id": "9"})
-    (column,) = (each for each in order_tables.placement_table([placement]).columns if each.header == "order")
+    (column,) = (each for each in tables.placement_table([placement]).columns if each.header == "order")
     assert list(column.cells) == ["9"]
     lost = OrderChange(outcome=ChangeOutcome.UNKNOWN, order=None, error=ServerError("no"))
-    assert order_tables.change_json(lost) == {"outcome": "unknown", "order": None, "fills": [], "error": "no"}
+    assert tables.change_json(lost) == {"outcome": "unknown", "order": None, "fills": [], "error": "no"}
     filled = OrderChange(outcome=ChangeOutcome.FILLED, order=order_of("Filled", *FILLS))
-    assert order_tables.change_json(filled)["fills"] == [raw(fill) for fill in FILLS]
+    assert tables.change_json(filled)["fills"] == [raw(fill) for fill in FILLS]
 
 
 @for_each(
@@ -132,7 +129,7 @@ def test_change_lines_say_what_became_of_the_order(
 ) -> None:
     error = ServerError("no") if outcome in ("refused", "unknown") else None
     change = OrderChange(outcome=ChangeOutcome(outcome), order=order, order_id="7", error=error)
-    assert order_tables.change_lines(change) == expected
+    assert tables.change_lines(change) == expected
 
 
 def test_order_table_of_any_width_is_drawn_and_names_the_columns_it_omits() -> None:
@@ -141,24 +138,24 @@ def test_order_table_of_any_width_is_drawn_and_names_the_columns_it_omits() -> N
         received_at=AT, order_type=models.OrderType.LIMIT, price=Decimal("1.00"), legs=(leg(),),
     )  # fmt: skip
 
-    everything = headings(order_tables.order_table([order], None))
+    everything = headings(tables.order_table([order], None))
     assert len(everything) == 8
-    assert headings(order_tables.order_table([order], 200)) == everything
-    assert headings(order_tables.order_table([order], 80)) == ["id", "status", "what", "type", "price", "filled"]
-    assert "external identifier, received (UTC). --json" in str(order_tables.order_table([order], 80).caption)
-    assert headings(order_tables.order_table([order], 1)) == ["id", "status", "what", "price"]
+    assert headings(tables.order_table([order], 200)) == everything
+    assert headings(tables.order_table([order], 80)) == ["id", "status", "what", "type", "price", "filled"]
+    assert "external identifier, received (UTC). --json" in str(tables.order_table([order], 80).caption)
+    assert headings(tables.order_table([order], 1)) == ["id", "status", "what", "price"]
     orders = [models.Order(stop_trigger=Decimal("180.5")), models.Order(price=Decimal(1), stop_trigger=Decimal(2))]
-    (column,) = (each for each in order_tables.order_table(orders).columns if each.header == "price")
+    (column,) = (each for each in tables.order_table(orders).columns if each.header == "price")
     assert list(column.cells) == ["180.5", "1"]
     for width in (1, 5, 20, 80):
-        assert printed(order_tables.order_table([models.Order(id="7"), models.Order()], width), width)
+        assert printed(tables.order_table([models.Order(id="7"), models.Order()], width), width)
 
 
 def test_preview_table_shows_known_figures_only() -> None:
     effect = models.BuyingPowerEffect(
         change_in_buying_power=Decimal("1234.5"), change_in_buying_power_effect=models.PriceEffect.DEBIT
     )
-    found = printed(order_tables.preview_table(models.PlacedOrderResponse(buying_power_effect=effect)))
+    found = printed(tables.preview_table(models.PlacedOrderResponse(buying_power_effect=effect)))
     assert lacks(found, "1,234.5", "Debit") == []
     assert "fees" not in found
 

@@ -9,7 +9,7 @@ import pytest
 
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.fleet import EngineUnavailableError, Fleet, RedisFeed, RedisLimits, RedisTokenStore
-from brokerage_async.fleet.feed_scripts import FeedKeys
+from brokerage_async.fleet.feed_reader import FeedKeys
 from brokerage_async.fleet.fleet import Connection, Script
 from tests.fleet.engines import EngineServer, engine_server, missing
 from tests.tables import for_each
@@ -184,9 +184,9 @@ def keys(name: str = "things", lease: float = 5.0) -> FeedKeys:
         *((lambda share=share: limits(local_share=share), "local_share must be") for share in (0, 1.5)),
         (lambda: limits(limits=5), "limits must be of type Limits"),
         *((lambda name=name: limits(name=name), NAME) for name in (5, "a:b")),
-        (lambda: RedisTokenStore("redis://"), "fleet must be a Fleet"),  # type: ignore[arg-type]
-        (lambda: RedisLimits("redis://", requests_per_second=50), "fleet must be a Fleet"),  # type: ignore[arg-type]
-        (lambda: RedisFeed(None, "things"), "fleet must be a Fleet"),  # type: ignore[arg-type]
+        (lambda: RedisTokenStore("redis://"), "fleet must be of type Fleet"),  # type: ignore[arg-type]
+        (lambda: RedisLimits("redis://", requests_per_second=50), "fleet must be of type Fleet"),  # type: ignore[arg-type]
+        (lambda: RedisFeed(None, "things"), "fleet must be of type Fleet"),  # type: ignore[arg-type]
         # in milliseconds, the engine would reject 0 and 1e303, again and again
         *((lambda s=s: RedisTokenStore(fleet(), lease=s), LEASE) for s in (0, 0.001, 1e300, "5")),
         *((lambda s=s: feed(lease=s), LEASE) for s in (0, 1e-4, 1e300, "5")),

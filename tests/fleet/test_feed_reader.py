@@ -7,8 +7,7 @@ import pytest
 
 from brokerage_async.fleet import Fleet, LeaseLostError, RedisFeed
 from brokerage_async.fleet.feed import Turn
-from brokerage_async.fleet.feed_reader import Entry
-from brokerage_async.fleet.feed_scripts import TAKE
+from brokerage_async.fleet.feed_reader import TAKE, Entry
 from brokerage_async.watch import StoredChange
 from brokerage_async.watch.state import ItemCodec
 from tests.fleet.engines import missing

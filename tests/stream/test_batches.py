@@ -15,7 +15,7 @@ from brokerage_async.protocol.streams.events import INDEXED, MARKET_EVENTS, Gap,
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.streams.dxlink_session import MarketRows
 from brokerage_async.stream import QuoteStream, Snapshot, gaps_of
-from brokerage_async.stream.tape import CHUNK, Tape
+from brokerage_async.stream.consumer import CHUNK, Tape
 from tests.loops import on_virtual_time
 from tests.stream.world import drain, in_world, within, world
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from brokerage_async import Client, errors, models
 from brokerage_async.arrow import segments
-from brokerage_async.arrow.rows import event_schema
+from brokerage_async.arrow.columns import event_schema
 from brokerage_async.arrow.segments import Segment, batches_of, recorded_files, rewrite
 from brokerage_async.cli.app import app
 from brokerage_async.simulator import Simulator, read_prices, run
