@@ -278,8 +278,8 @@ def state_view(brokerage: Brokerage, speed: float, now: float) -> StateView:
         ],
         alerts=[
             AlertView(
-                symbol=alert.symbol,
-                condition=f"{alert.field} {alert.operator} {alert.threshold}",
+                symbol=alert.asked.symbol,
+                condition=f"{alert.asked.field} {alert.asked.operator} {alert.asked.threshold}",
                 created_at=timestamp(alert.created_at),
                 triggered_at=timestamp(alert.triggered_at),
             )

@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
+from ..._generated.converters import WatchlistWire
 from ..api.accounts import Accounts as AccountHandlers
 from ..api.accounts import Balances, Positions
-from ..api.watchlists import public_row
 from ..clock import ScheduledEvent
 from ..faults import StreamFaults
 from ..market.quotes import next_minute
-from ..market.watchlists import Alert, PublicWatchlist
+from ..market.watchlists import Alert
 from ..state import State
 from ..trading.accounts import Account, Customer, Execution, Transaction, day_trade_count
 from ..trading.orders import Order, order_json
@@ -234,8 +234,8 @@ class StreamServer:
         data = {**alert.wire(), "expires-at": round(alert.expires_at * 1000)}  # a number here, as a client expects it
         self._push(wants, "QuoteAlert", data, now)
 
-    def _published(self, one: PublicWatchlist, now: float) -> None:
-        self._push(lambda each: "public-watchlists-subscribe" in each.actions, "PublicWatchlists", public_row(one), now)
+    def _published(self, one: WatchlistWire, now: float) -> None:
+        self._push(lambda each: "public-watchlists-subscribe" in each.actions, "PublicWatchlists", one, now)
 
     def _price_changed(self, symbol: str, now: float) -> None:
         for session in list(self.sessions):
