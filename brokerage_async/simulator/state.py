@@ -7,20 +7,8 @@ from urllib.parse import urlsplit
 
 import attrs
 
+from .._generated import models
 from .._generated.behaviours import BEHAVIOURS, SWITCHES
-from .._generated.models import (
-    Comparator,
-    ComplexOrderType,
-    InstrumentType,
-    LegAction,
-    NewComplexOrder,
-    NewOrder,
-    NewOrderLeg,
-    OptionType,
-    OrderType,
-    PriceEffect,
-    TimeInForce,
-)
 from .api.wire import Dialect, WireForm
 from .authorization_server import AuthorizationServer, QuoteTokens
 from .clock import EventQueue
@@ -189,17 +177,17 @@ class State:
             interest = Decimal(self.random.below(5000, 5, month)) / 100
             self.bookkeeping.move_cash(second, "Credit Interest", interest, start - month * 30 * _DAY)
         # Shares, and a call that was sold against them.
-        shares = self.catalogue.instrument(InstrumentType.EQUITY, "AAPL")
+        shares = self.catalogue.instrument(models.InstrumentType.EQUITY, "AAPL")
         if shares is None:
             return
         price, book, today = self.catalogue.base_price("AAPL"), self.bookkeeping.open_position, self.catalogue.today
         # A call about five weeks out and slightly above the price.
         expires = next(day for day in monthly_expirations(today, 4) if (day - today).days > 30)
-        symbol = occ_symbol("AAPL", expires, OptionType.CALL, (price * Decimal("1.05") // 5) * 5)
-        call = self.catalogue.instrument(InstrumentType.EQUITY_OPTION, symbol)
+        symbol = occ_symbol("AAPL", expires, models.OptionType.CALL, (price * Decimal("1.05") // 5) * 5)
+        call = self.catalogue.instrument(models.InstrumentType.EQUITY_OPTION, symbol)
         assert call is not None
-        book(second, shares, LegAction.BUY_TO_OPEN, Decimal(100), price, start)
-        book(second, call, LegAction.SELL_TO_OPEN, Decimal(1), self.prices.price(call, start), start)
+        book(second, shares, models.LegAction.BUY_TO_OPEN, Decimal(100), price, start)
+        book(second, call, models.LegAction.SELL_TO_OPEN, Decimal(1), self.prices.price(call, start), start)
 
     def _place_complex_orders(self) -> None:
         """Place one complex order of each type in the owner's second account.
@@ -208,37 +196,37 @@ class State:
         """
         account, now = self.accounts.of(self.owner)[1], self.settings.start
         # An account takes no orders for both sides of a symbol, so these leave the shares alone that it holds.
-        buy, sell, kinds, desk = (
-            LegAction.BUY_TO_OPEN,
-            LegAction.SELL_TO_CLOSE,
-            ComplexOrderType,
-            self.complex_order_desk,
-        )
+        buy, sell, kinds = models.LegAction.BUY_TO_OPEN, models.LegAction.SELL_TO_CLOSE, models.ComplexOrderType
         exits = [_share_order("KO", sell, 200), _share_order("KO", sell, stop=20)]
         exclusive = [_share_order("GLD", buy, 150), _share_order("GLD", buy, 610, stop=600)]
         requested = (
-            NewComplexOrder(type=kinds.OTOCO, trigger_order=_share_order("KO", buy, 20), orders=exits),
-            NewComplexOrder(type=kinds.OCO, orders=exclusive),
-            NewComplexOrder(
+            models.NewComplexOrder(type=kinds.OTOCO, trigger_order=_share_order("KO", buy, 20), orders=exits),
+            models.NewComplexOrder(type=kinds.OCO, orders=exclusive),
+            models.NewComplexOrder(
                 type=kinds.PAIRS,
-                orders=[_share_order("GLD", buy), _share_order("MSFT", LegAction.SELL_TO_OPEN)],
-                ratio_price_comparator=Comparator.LTE,
+                orders=[_share_order("GLD", buy), _share_order("MSFT", models.LegAction.SELL_TO_OPEN)],
+                ratio_price_comparator=models.Comparator.LTE,
                 ratio_price_threshold=Decimal("0.25"),
             ),
         )
+        desk = self.complex_order_desk
+        desk = self.complex_order_desk
         accepted = [desk.accept(desk.check(account, one, now), now) for one in requested]
         self.complex_order_ids = {order.type: str(order.number) for order in accepted}
 
 
-def _share_order(symbol: str, action: LegAction, price: int | None = None, stop: int | None = None) -> NewOrder:
+def _share_order(
+    symbol: str, action: models.LegAction, price: int | None = None, stop: int | None = None
+) -> models.NewOrder:
     """Return an order for ten shares: limit, stop, stop limit, or market when neither price is given."""
-    leg = NewOrderLeg(instrument_type=InstrumentType.EQUITY, symbol=symbol, action=action, quantity=Decimal(10))
-    types = (OrderType.MARKET, OrderType.STOP) if price is None else (OrderType.LIMIT, OrderType.STOP_LIMIT)
+    equity, kinds, effects = models.InstrumentType.EQUITY, models.OrderType, models.PriceEffect
+    leg = models.NewOrderLeg(instrument_type=equity, symbol=symbol, action=action, quantity=Decimal(10))
+    types = (kinds.MARKET, kinds.STOP) if price is None else (kinds.LIMIT, kinds.STOP_LIMIT)
     order_type = types[stop is not None]
-    effect = PriceEffect.DEBIT if action is LegAction.BUY_TO_OPEN else PriceEffect.CREDIT
-    return NewOrder(
+    effect = effects.DEBIT if action is models.LegAction.BUY_TO_OPEN else effects.CREDIT
+    return models.NewOrder(
         order_type=order_type,
-        time_in_force=TimeInForce.DAY if order_type is OrderType.MARKET else TimeInForce.GTC,
+        time_in_force=models.TimeInForce.DAY if order_type is models.OrderType.MARKET else models.TimeInForce.GTC,
         legs=(leg,),
         price=None if price is None else Decimal(price),
         price_effect=None if price is None else effect,

@@ -8,17 +8,8 @@ from decimal import Decimal
 
 import attrs
 
+from ..._generated import models
 from ..._generated.converters import PlacedOrderResponseWire
-from ..._generated.models import (
-    Comparator,
-    ComplexOrderType,
-    ContingentStatus,
-    NewComplexOrder,
-    NewOrder,
-    OrderEdit,
-    OrderEditDryRun,
-    OrderStatus,
-)
 from ..api.wire import Dialect, RefusedError
 from ..clock import EventQueue
 from ..market.prices import Prices
@@ -43,12 +34,12 @@ class OrderDesk:
         self._exchange.on_fill(self._abort_replacement)
         self._order_store.on_change(self._follow_replaced)
 
-    def dry_run(self, account: Account, requested: NewOrder, now: float) -> PreflightResult:
+    def dry_run(self, account: Account, requested: models.NewOrder, now: float) -> PreflightResult:
         """Check a new order. Raise RefusedError if it cannot be accepted."""
         draft = self._preflight.draft(account, requested, now)
         return self._require_no_errors(self._preflight.check(draft, now))
 
-    def submit(self, account: Account, requested: NewOrder, now: float) -> PreflightResult:
+    def submit(self, account: Account, requested: models.NewOrder, now: float) -> PreflightResult:
         """Accept a new order. Raise RefusedError if it fails its checks. Nothing is deduplicated."""
         result = self.dry_run(account, requested, now)
         order = self._order_store.add(account, result.order.legs, result.order.terms, now)
@@ -62,7 +53,9 @@ class OrderDesk:
             raise RefusedError(422, "cannot_update_order", "This order cannot be cancelled now")
         self._exchange.cancel(order, now, by_user=True)
 
-    def dry_run_edit(self, order: Order, edit: OrderEdit | OrderEditDryRun, now: float) -> PreflightResult:
+    def dry_run_edit(
+        self, order: Order, edit: models.OrderEdit | models.OrderEditDryRun, now: float
+    ) -> PreflightResult:
         """Check an edit of a working order. Raise RefusedError if it is not possible."""
         if not order.is_editable:
             raise RefusedError(422, "cannot_update_order", "This order cannot be changed now")
@@ -77,7 +70,7 @@ class OrderDesk:
             advanced_instructions=old.advanced_instructions,
         )
         legs = [Leg(leg.instrument, leg.action, leg.remaining, leg.remaining) for leg in order.legs]
-        if isinstance(edit, OrderEditDryRun) and edit.legs:
+        if isinstance(edit, models.OrderEditDryRun) and edit.legs:
             requested, problems = self._preflight.legs(edit.legs, terms, now)
             if problems or [(leg.instrument, leg.action) for leg in requested] != [
                 (leg.instrument, leg.action) for leg in legs
@@ -88,7 +81,7 @@ class OrderDesk:
         draft.replaces, draft.edited, draft.complex_order = order, True, order.complex_order
         return self._require_no_errors(self._preflight.check(draft, now, freed=order.reserved))
 
-    def replace(self, order: Order, edit: OrderEdit, now: float) -> Order:
+    def replace(self, order: Order, edit: models.OrderEdit, now: float) -> Order:
         """Replace a working order by one with other terms and return the new order."""
         result = self.dry_run_edit(order, edit, now)
         new = self._order_store.add(order.account, result.order.legs, result.order.terms, now, replaces=order)
@@ -112,12 +105,12 @@ class OrderDesk:
         new = order.replaced_by
         if not order.is_terminal or new is None or new.is_terminal:
             return
-        if order.status is OrderStatus.CANCELLED:
-            held = order.contingent_status is ContingentStatus.PENDING_ORDER
+        if order.status is models.OrderStatus.CANCELLED:
+            held = order.contingent_status is models.ContingentStatus.PENDING_ORDER
             accept = self._exchange.unhold if new.is_held else self._exchange.receive
             (self._exchange.hold if held else accept)(new, now)
         else:
-            self._order_store.move(new, OrderStatus.EXPIRED, now)
+            self._order_store.move(new, models.OrderStatus.EXPIRED, now)
 
     def _abort_replacement(self, order: Order, now: float) -> None:
         """Reject a replacement whose original was filled.
@@ -125,7 +118,7 @@ class OrderDesk:
         That the replacement ends is published. Its status, and that the original works on, are guesses.
         """
         new = order.replaced_by
-        if order.status is not OrderStatus.REPLACE_REQUESTED or new is None:
+        if order.status is not models.OrderStatus.REPLACE_REQUESTED or new is None:
             return
         order.replaced_by = None
         if order.complex_order is not None:
@@ -134,7 +127,7 @@ class OrderDesk:
         if not new.is_terminal:
             self._order_store.release(order, order.set_aside)
             new.reject_reason = "The order was filled before it could be replaced"
-            self._order_store.move(new, OrderStatus.REJECTED, now)
+            self._order_store.move(new, models.OrderStatus.REJECTED, now)
 
     def _reserve(self, order: Order, result: PreflightResult) -> None:
         self._order_store.release(order, max(Decimal(0), -result.impact.change))
@@ -145,14 +138,14 @@ class OrderDesk:
         return result
 
 
-EXCLUSIVE = frozenset({ComplexOrderType.OCO, ComplexOrderType.OTOCO})
+EXCLUSIVE = frozenset({models.ComplexOrderType.OCO, models.ComplexOrderType.OTOCO})
 """Types of which a fill of one order cancels the other."""
 
 
-def tag_of(kind: ComplexOrderType, *, trigger: bool = False) -> str:
+def tag_of(kind: models.ComplexOrderType, *, trigger: bool = False) -> str:
     if trigger:
         return f"{kind}::trigger-order"
-    return f"{kind}::oco-1-order" if kind is ComplexOrderType.OTOCO else f"{kind}::order"
+    return f"{kind}::oco-1-order" if kind is models.ComplexOrderType.OTOCO else f"{kind}::order"
 
 
 _SHORT = Message("margin_check_failed", "Insufficient buying power for this complex order")
@@ -232,7 +225,7 @@ class ComplexOrderDesk:
 
     # Requests
 
-    def check(self, account: Account, requested: NewComplexOrder, now: float) -> ComplexPreflightResult:
+    def check(self, account: Account, requested: models.NewComplexOrder, now: float) -> ComplexPreflightResult:
         """Check a new complex order. Raise RefusedError for an instrument that is not served."""
         kind, trigger = requested.type, requested.trigger_order
         draft = ComplexOrder(
@@ -244,7 +237,7 @@ class ComplexOrderDesk:
             is_notional=bool(requested.ratio_price_is_threshold_based_on_notional),
         )
         components = list[PreflightResult]()
-        parts: list[NewOrder] = [*([] if trigger is None else [trigger]), *requested.orders]
+        parts: list[models.NewOrder] = [*([] if trigger is None else [trigger]), *requested.orders]
         for number, one in enumerate(parts):
             order = self._preflight.draft(account, one, now)
             order.terms = attrs.evolve(order.terms, preflight_id=str(number))
@@ -261,7 +254,7 @@ class ComplexOrderDesk:
             rest = [min(rest, key=lambda result: result.impact.change)]
         return ComplexPreflightResult(draft=draft, components=components, counted=[*first, *rest])
 
-    def dry_run(self, account: Account, requested: NewComplexOrder, now: float) -> ComplexPreflightResult:
+    def dry_run(self, account: Account, requested: models.NewComplexOrder, now: float) -> ComplexPreflightResult:
         """Check a new complex order. Raise RefusedError if it cannot be accepted."""
         result = self.check(account, requested, now)
         if result.errors:
@@ -303,12 +296,14 @@ class ComplexOrderDesk:
             if order.is_cancellable:
                 self._exchange.cancel(order, now, by_user=True)
 
-    def edited(self, found: ComplexOrder, comparator: Comparator | None, threshold: Decimal | None) -> ComplexOrder:
+    def edited(
+        self, found: ComplexOrder, comparator: models.Comparator | None, threshold: Decimal | None
+    ) -> ComplexOrder:
         """Return a copy of a PAIRS order with another condition.
 
         Raise RefusedError unless it is one that still waits.
         """
-        if found.type is not ComplexOrderType.PAIRS:
+        if found.type is not models.ComplexOrderType.PAIRS:
             raise RefusedError(422, "cannot_update_order", "Only PAIRS orders can be edited")
         if found.released or found.terminal_at is not None:
             raise RefusedError(422, "cannot_update_order", "This complex order can no longer be edited")
@@ -321,7 +316,7 @@ class ComplexOrderDesk:
         )
 
     def edit_pairs(
-        self, found: ComplexOrder, comparator: Comparator | None, threshold: Decimal | None, now: float
+        self, found: ComplexOrder, comparator: models.Comparator | None, threshold: Decimal | None, now: float
     ) -> None:
         """Change the condition of a PAIRS order. Raise RefusedError unless it is one that still waits."""
         edited = self.edited(found, comparator, threshold)
@@ -336,7 +331,7 @@ class ComplexOrderDesk:
 
     def _begin(self, parent: ComplexOrder, now: float) -> None:
         """Release the orders that wait for nothing else."""
-        if parent.type is ComplexOrderType.PAIRS:
+        if parent.type is models.ComplexOrderType.PAIRS:
             self._watch_ratio(parent, now)
             return
         for order in [parent.trigger] if parent.trigger is not None else parent.orders:
@@ -353,8 +348,8 @@ class ComplexOrderDesk:
         parent = self.parent_of(order)
         if parent is None or not order.is_terminal:
             return
-        waits_for_ratio = parent.type is ComplexOrderType.PAIRS and not parent.released
-        if order is parent.trigger and order.status is OrderStatus.FILLED:
+        waits_for_ratio = parent.type is models.ComplexOrderType.PAIRS and not parent.released
+        if order is parent.trigger and order.status is models.OrderStatus.FILLED:
             if all(leg.remaining == 0 for leg in order.legs):  # the others close its position (a guess)
                 self._release(parent, now)
         elif order.replaced_by is None and (order is parent.trigger or waits_for_ratio):
@@ -384,7 +379,7 @@ class ComplexOrderDesk:
             self._prices.price(leg.instrument, now) * amount for leg, amount in zip(legs, amounts, strict=True)
         )
         ratio = first / second
-        if ratio >= parent.threshold if parent.comparator is Comparator.GTE else ratio <= parent.threshold:
+        if ratio >= parent.threshold if parent.comparator is models.Comparator.GTE else ratio <= parent.threshold:
             self._release(parent, now)
         else:
             self._event_queue.at(next_minute(now), functools.partial(self._watch_ratio, parent))

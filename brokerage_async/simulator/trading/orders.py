@@ -12,23 +12,7 @@ import attrs
 import msgspec
 
 from ..._generated import converters as wires
-from ..._generated.models import (
-    AdvancedInstructions,
-    Comparator,
-    ComplexOrderType,
-    ContingentStatus,
-    LegAction,
-    MarginOrder,
-    NewOrder,
-    NewOrderCondition,
-    NewOrderRules,
-    OrderEdit,
-    OrderEditDryRun,
-    OrderStatus,
-    OrderType,
-    PriceEffect,
-    TimeInForce,
-)
+from ..._generated import models
 from ..._terms import PRICED, TRIGGERED
 from ...protocol.order_status import TERMINAL, TRANSITIONS
 from ..api.wire import Dialect, dumps, money, timestamp
@@ -39,7 +23,7 @@ from ..market.calendar import local_date, local_epoch
 from ..market.instrument import Instrument
 from .accounts import Account
 
-S = OrderStatus
+S = models.OrderStatus
 
 _EDITABLE = frozenset({S.RECEIVED, S.LIVE})
 _NOT_AT_EXCHANGE = frozenset({S.CONTINGENT, S.RECEIVED})
@@ -57,7 +41,7 @@ class Leg:
     """One instrument of an order; ``quantity`` and ``remaining`` are positive, ``busted`` counts fills that left it."""
 
     instrument: Instrument
-    action: LegAction
+    action: models.LegAction
     quantity: Decimal
     remaining: Decimal
     fills: list[wires.FillWire] = attrs.field(factory=list)
@@ -80,22 +64,22 @@ class Leg:
 class Terms:
     """Terms of an order besides its legs. Amounts are unsigned, as received."""
 
-    order_type: OrderType
-    time_in_force: TimeInForce
+    order_type: models.OrderType
+    time_in_force: models.TimeInForce
     price: Decimal | None = None
-    price_effect: PriceEffect | None = None
+    price_effect: models.PriceEffect | None = None
     stop_trigger: Decimal | None = None
     value: Decimal | None = None
-    value_effect: PriceEffect | None = None
+    value_effect: models.PriceEffect | None = None
     gtc_date: date | None = None
     external_identifier: str | None = None
     preflight_id: str | None = None
     source: str | None = None
-    rules: NewOrderRules | None = None
-    advanced_instructions: AdvancedInstructions | None = None
+    rules: models.NewOrderRules | None = None
+    advanced_instructions: models.AdvancedInstructions | None = None
 
     @classmethod
-    def of(cls, requested: NewOrder | OrderEdit | OrderEditDryRun | MarginOrder) -> Terms:
+    def of(cls, requested: models.NewOrder | models.OrderEdit | models.OrderEditDryRun | models.MarginOrder) -> Terms:
         """Return the terms of a request, None where it has none."""
         given: dict[str, Any] = {field.name: getattr(requested, field.name, None) for field in attrs.fields(cls)}
         return cls(**given)
@@ -129,7 +113,7 @@ class Order:
     legs: Sequence[Leg]
     terms: Terms
     locked: bool = True
-    status: OrderStatus = S.RECEIVED
+    status: models.OrderStatus = S.RECEIVED
     received_at: float | None = None
     in_flight_at: float | None = None
     live_at: float | None = None
@@ -145,7 +129,7 @@ class Order:
     set_aside: Decimal = Decimal(0)
     complex_order: ComplexOrder | None = attrs.field(default=None, repr=False)
     tag: str | None = None
-    contingent_status: ContingentStatus | None = None
+    contingent_status: models.ContingentStatus | None = None
     routed_by_rule_at: float | None = None
     cancelled_by_rule_at: float | None = None
     condition_hits: dict[int, tuple[float, Decimal]] = attrs.field(factory=dict)
@@ -159,7 +143,7 @@ class Order:
         return None if self.terms.rules is None else self.terms.rules.route_after
 
     @property
-    def conditions(self) -> Sequence[NewOrderCondition]:
+    def conditions(self) -> Sequence[models.NewOrderCondition]:
         """Conditions before it is routed, or cancelled."""
         return () if self.terms.rules is None else self.terms.rules.conditions or ()
 
@@ -197,7 +181,7 @@ class Order:
     @property
     def is_held(self) -> bool:
         """Whether it waits for another order, or for the ratio of a pair."""
-        return self.status is S.CONTINGENT and self.contingent_status is ContingentStatus.PENDING_ORDER
+        return self.status is S.CONTINGENT and self.contingent_status is models.ContingentStatus.PENDING_ORDER
 
     @property
     def is_at_exchange(self) -> bool:
@@ -205,13 +189,13 @@ class Order:
         return not self.is_terminal and self.status not in _NOT_AT_EXCHANGE
 
     @property
-    def removal(self) -> OrderStatus:
+    def removal(self) -> models.OrderStatus:
         return S.PARTIALLY_REMOVED if self.is_touched else S.REMOVED
 
-    def can_become(self, status: OrderStatus) -> bool:
+    def can_become(self, status: models.OrderStatus) -> bool:
         return status in TRANSITIONS[self.status]
 
-    def move(self, status: OrderStatus, now: float) -> None:
+    def move(self, status: models.OrderStatus, now: float) -> None:
         """Change the status and the times that go with it.
 
         Raises:
@@ -262,8 +246,9 @@ class Order:
         price = self.terms.price
         if price is None or not self.terms.is_limited:
             return None
-        effect = self.terms.price_effect
-        paid = effect is PriceEffect.DEBIT if effect in (PriceEffect.DEBIT, PriceEffect.CREDIT) else self.buys
+        paid = {models.PriceEffect.DEBIT: True, models.PriceEffect.CREDIT: False}.get(
+            self.terms.price_effect, self.buys
+        )
         return price if paid else -price
 
     @property
@@ -296,10 +281,10 @@ class ComplexOrder:
 
     number: int
     account: Account
-    type: ComplexOrderType
+    type: models.ComplexOrderType
     orders: list[Order] = attrs.field(factory=list)
     trigger: Order | None = None
-    comparator: Comparator | None = None
+    comparator: models.Comparator | None = None
     threshold: Decimal | None = None
     is_notional: bool = False
     released: bool = False
@@ -382,7 +367,7 @@ class OrderStore:
         self._record(order, None, now)
         return order
 
-    def move(self, order: Order, status: OrderStatus, now: float) -> None:
+    def move(self, order: Order, status: models.OrderStatus, now: float) -> None:
         """Change the status of an order. A final one releases its reserved buying power."""
         before = order.status
         order.move(status, now)
@@ -431,7 +416,7 @@ class OrderStore:
             if (order.updated_at or 0.0) >= midnight or (self._lists_working and not order.is_terminal)
         ]
 
-    def _record(self, order: Order, before: OrderStatus | None, now: float) -> None:
+    def _record(self, order: Order, before: models.OrderStatus | None, now: float) -> None:
         self._ledger.transition(
             now=now,
             order_id=str(order.number),
@@ -510,7 +495,7 @@ def order_wire(order: Order, dialect: Dialect) -> wires.OrderWire:
     if order.in_flight_at is not None:
         wire.destination_venue = "SIMULATED"
         wire.ext_exchange_order_number = f"{order.number}"
-    if order.status is OrderStatus.CANCELLED:
+    if order.status is S.CANCELLED:
         wire.cancelled_at = wire.terminal_at
         wire.cancelled_size = format(sum((leg.remaining for leg in order.legs), Decimal(0)).normalize(), "f")
     if terms.rules is not None:
@@ -539,7 +524,7 @@ def order_wire(order: Order, dialect: Dialect) -> wires.OrderWire:
         wire.complex_order_id = dialect.identifier(number or None)
         wire.complex_order_tag = order.tag
         wire.preflight_id = None
-        if transient is not None and transient.isdecimal() and order.status is not OrderStatus.CANCELLED:
+        if transient is not None and transient.isdecimal() and order.status is not S.CANCELLED:
             wire.preflight_id = dialect.identifier(int(transient))
         if number:
             wire.global_request_id = f"{number:032x}"
