@@ -175,14 +175,13 @@ class ComplexOrders(Handlers):
         return request.item(order.wire(self._dialect))
 
     def edit_pairs_dry_run(self, request: ParsedRequest) -> Response:
-        order, edit = self._order(request), request.body or PairsEdit()
-        edited = self._desk.edited(order, edit.ratio_price_comparator, edit.ratio_price_threshold)
+        edited = self._desk.edited(self._order(request), request.body or PairsEdit())
         return request.item(self._unchanged(edited, request.now), 201)
 
     def edit_pairs(self, request: ParsedRequest) -> Response:
         """Change the comparator or threshold of a PAIRS order. Its buying power stays the same."""
-        order, edit = self._order(request), request.body or PairsEdit()
-        self._desk.edit_pairs(order, edit.ratio_price_comparator, edit.ratio_price_threshold, request.now)
+        order = self._order(request)
+        self._desk.edit_pairs(order, request.body or PairsEdit(), request.now)
         return request.item(self._unchanged(order, request.now))
 
     def _unchanged(self, shown: ComplexOrder, now: float) -> PlacedOrderResponseWire:

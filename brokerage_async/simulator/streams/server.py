@@ -176,12 +176,11 @@ class StreamServer:
         number = order.account.number
         if not self._listens(number):
             return
-        data = msgspec.Raw(order_json(order, self._state.dialect))
+        dialect = self._state.dialect
+        data = msgspec.Raw(order_json(order, dialect))
         self._later("Order", order.account, now, lambda _: data)
-        if (parent := self._state.complex_order_desk.parent_of(order)) is not None:
-            self._later(
-                "ComplexOrder", order.account, now, lambda _: parent.wire(self._state.dialect), key=parent.number
-            )
+        if (parent := order.complex_order) is not None:
+            self._later("ComplexOrder", order.account, now, lambda _: parent.wire(dialect), key=parent.number)
         self._balance_changed(order.account, now)
 
     def _executed(self, account: Account, execution: Execution, now: float) -> None:

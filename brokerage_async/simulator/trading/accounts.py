@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from operator import add
 from typing import Any
 
 import attrs
@@ -32,15 +33,10 @@ class Fees:
 
     @property
     def total(self) -> Decimal:
-        return self.regulatory + self.clearing + self.commission + self.proprietary
+        return sum(attrs.astuple(self), _ZERO)
 
     def __add__(self, other: Fees) -> Fees:
-        return Fees(
-            self.regulatory + other.regulatory,
-            self.clearing + other.clearing,
-            self.commission + other.commission,
-            self.proprietary + other.proprietary,
-        )
+        return Fees(*map(add, attrs.astuple(self), attrs.astuple(other)))
 
     def by_kind(self) -> dict[str, Any]:
         """Return each fee with its effect, as fields of a wire struct."""

@@ -72,9 +72,8 @@ class OrderDesk:
         legs = [Leg(leg.instrument, leg.action, leg.remaining, leg.remaining) for leg in order.legs]
         if isinstance(edit, models.OrderEditDryRun) and edit.legs:
             requested, problems = self._preflight.legs(edit.legs, terms, now)
-            if problems or [(leg.instrument, leg.action) for leg in requested] != [
-                (leg.instrument, leg.action) for leg in legs
-            ]:
+            same = [(leg.instrument, leg.action) for leg in legs]
+            if problems or [(leg.instrument, leg.action) for leg in requested] != same:
                 problems.append(Message("invalid_legs", "Only price, order type and time in force can be changed"))
                 raise preflight_error(problems)
         draft = Order(number=0, account=order.account, legs=legs, terms=terms)
@@ -98,10 +97,7 @@ class OrderDesk:
         return new
 
     def _follow_replaced(self, order: Order, now: float) -> None:
-        """Route the replacement once its original is cancelled. Hold it back if that was held back.
-
-        Expire it if the original has ended.
-        """
+        """Route the replacement once its original is cancelled, or hold it back likewise. Expire it at another end."""
         new = order.replaced_by
         if not order.is_terminal or new is None or new.is_terminal:
             return
@@ -142,15 +138,6 @@ EXCLUSIVE = frozenset({models.ComplexOrderType.OCO, models.ComplexOrderType.OTOC
 """Types of which a fill of one order cancels the other."""
 
 
-def tag_of(kind: models.ComplexOrderType, *, trigger: bool = False) -> str:
-    if trigger:
-        return f"{kind}::trigger-order"
-    return f"{kind}::oco-1-order" if kind is models.ComplexOrderType.OTOCO else f"{kind}::order"
-
-
-_SHORT = Message("margin_check_failed", "Insufficient buying power for this complex order")
-
-
 @attrs.frozen(kw_only=True)
 class ComplexPreflightResult:
     """Result of checking a complex order.
@@ -181,7 +168,7 @@ class ComplexPreflightResult:
         found = [(number, error) for number, result in enumerate(self.components) for error in result.errors]
         impact = self.impact
         if not found and impact.new < 0 and impact.change < 0:
-            found.append((0, _SHORT))
+            found.append((0, Message("margin_check_failed", "Insufficient buying power for this complex order")))
         return found
 
     def wire(self, dialect: Dialect) -> PlacedOrderResponseWire:
@@ -241,7 +228,8 @@ class ComplexOrderDesk:
         for number, one in enumerate(parts):
             order = self._preflight.draft(account, one, now)
             order.terms = attrs.evolve(order.terms, preflight_id=str(number))
-            order.complex_order, order.tag = draft, tag_of(kind, trigger=one is trigger)
+            part = "oco-1-order" if kind is models.ComplexOrderType.OTOCO else "order"
+            order.complex_order, order.tag = draft, f"{kind}::{'trigger-order' if one is trigger else part}"
             # One that waits for the trigger order is not held against the positions of today.
             components.append(self._preflight.check(order, now, deferred=draft.trigger is not None))
             if one is trigger:
@@ -296,38 +284,25 @@ class ComplexOrderDesk:
             if order.is_cancellable:
                 self._exchange.cancel(order, now, by_user=True)
 
-    def edited(
-        self, found: ComplexOrder, comparator: models.Comparator | None, threshold: Decimal | None
-    ) -> ComplexOrder:
-        """Return a copy of a PAIRS order with another condition.
-
-        Raise RefusedError unless it is one that still waits.
-        """
+    def edited(self, found: ComplexOrder, edit: models.PairsEdit) -> ComplexOrder:
+        """Return a copy of a PAIRS order with another condition. Raise RefusedError unless it still waits."""
         if found.type is not models.ComplexOrderType.PAIRS:
             raise RefusedError(422, "cannot_update_order", "Only PAIRS orders can be edited")
         if found.released or found.terminal_at is not None:
             raise RefusedError(422, "cannot_update_order", "This complex order can no longer be edited")
-        if threshold is not None and threshold <= 0:
+        given = edit.ratio_price_threshold
+        if given is not None and given <= 0:
             raise RefusedError(422, "preflight_check_failure", "The ratio must be positive")
-        return attrs.evolve(
-            found,
-            comparator=comparator or found.comparator,
-            threshold=found.threshold if threshold is None else threshold,
-        )
+        threshold = found.threshold if given is None else given
+        return attrs.evolve(found, comparator=edit.ratio_price_comparator or found.comparator, threshold=threshold)
 
-    def edit_pairs(
-        self, found: ComplexOrder, comparator: models.Comparator | None, threshold: Decimal | None, now: float
-    ) -> None:
-        """Change the condition of a PAIRS order. Raise RefusedError unless it is one that still waits."""
-        edited = self.edited(found, comparator, threshold)
+    def edit_pairs(self, found: ComplexOrder, edit: models.PairsEdit, now: float) -> None:
+        edited = self.edited(found, edit)
         found.comparator, found.threshold = edited.comparator, edited.threshold
         for order in found.orders:
             self._order_store.changed(order, now)
 
     # Follow-ups
-
-    def parent_of(self, order: Order) -> ComplexOrder | None:
-        return None if order.complex_order is None else self._complex_orders.get(str(order.complex_order.number))
 
     def _begin(self, parent: ComplexOrder, now: float) -> None:
         """Release the orders that wait for nothing else."""
@@ -340,12 +315,12 @@ class ComplexOrderDesk:
 
     def _executed(self, order: Order, now: float) -> None:
         """Cancel the other exclusive order at the first execution, so that both cannot be filled."""
-        parent = self.parent_of(order)
+        parent = order.complex_order
         if parent is not None and parent.type in EXCLUSIVE and order in parent.orders:
             self._cancel_rest(parent, order, now)
 
     def _changed(self, order: Order, now: float) -> None:
-        parent = self.parent_of(order)
+        parent = order.complex_order
         if parent is None or not order.is_terminal:
             return
         waits_for_ratio = parent.type is models.ComplexOrderType.PAIRS and not parent.released
@@ -374,9 +349,10 @@ class ComplexOrderDesk:
         if parent.released or parent.terminal_at is not None or parent.threshold is None:
             return
         legs = [order.legs[0] for order in parent.orders[:2]]
-        amounts = [leg.quantity * leg.instrument.multiplier if parent.is_notional else 1 for leg in legs]
         first, second = (
-            self._prices.price(leg.instrument, now) * amount for leg, amount in zip(legs, amounts, strict=True)
+            self._prices.price(leg.instrument, now)
+            * (leg.quantity * leg.instrument.multiplier if parent.is_notional else 1)
+            for leg in legs
         )
         ratio = first / second
         if ratio >= parent.threshold if parent.comparator is models.Comparator.GTE else ratio <= parent.threshold:

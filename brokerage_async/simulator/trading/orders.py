@@ -196,11 +196,7 @@ class Order:
         return status in TRANSITIONS[self.status]
 
     def move(self, status: models.OrderStatus, now: float) -> None:
-        """Change the status and the times that go with it.
-
-        Raises:
-            IllegalTransitionError: ``status`` cannot follow the current one.
-        """
+        """Change the status and the times that go with it."""
         if not self.can_become(status):
             raise IllegalTransitionError(f"order {self.number}: {self.status} cannot become {status}")
         self.status = status
@@ -246,9 +242,8 @@ class Order:
         price = self.terms.price
         if price is None or not self.terms.is_limited:
             return None
-        paid = {models.PriceEffect.DEBIT: True, models.PriceEffect.CREDIT: False}.get(
-            self.terms.price_effect, self.buys
-        )
+        effect, kinds = self.terms.price_effect, models.PriceEffect
+        paid = effect is kinds.DEBIT or (effect is not kinds.CREDIT and self.buys)
         return price if paid else -price
 
     @property
@@ -310,8 +305,8 @@ class ComplexOrder:
                 id=str(order.number),
                 complex_order_id=str(self.number),
                 complex_order_tag=order.tag,
-                replaces_order_id=None if order.replaces is None else str(number_of(order.replaces)),
-                replacing_order_id=None if order.replaced_by is None else str(number_of(order.replaced_by)),
+                replaces_order_id=None if order.replaces is None else str(order.replaces.number),
+                replacing_order_id=None if order.replaced_by is None else str(order.replaced_by.number),
                 status=order.status,
             )
             for order in self.related
@@ -328,10 +323,6 @@ class ComplexOrder:
             trigger_order=None if self.trigger is None else order_wire(self.trigger, dialect),
             related_orders=related,
         )
-
-
-def number_of(order: Order | None) -> int | None:
-    return None if order is None else order.number
 
 
 _FIRST_NUMBER = 400_000_000
@@ -457,8 +448,8 @@ def order_wire(order: Order, dialect: Dialect) -> wires.OrderWire:
         edited=order.edited,
         leg_count=dialect.quantity(Decimal(len(order.legs))),
         reject_reason=order.reject_reason,
-        replaces_order_id=dialect.identifier(number_of(order.replaces)),
-        replacing_order_id=dialect.identifier(number_of(order.replaced_by)),
+        replaces_order_id=order.replaces and dialect.identifier(order.replaces.number),
+        replacing_order_id=order.replaced_by and dialect.identifier(order.replaced_by.number),
         updated_at=dialect.moment(order.updated_at),
         user_id=str(customer.number),
         username=customer.username,
