@@ -29,8 +29,7 @@ from .market.quotes import PriceSource
 from .recording import Snapshot, StateError, StateFile
 from .state import Settings
 from .streams.server import ACCOUNT_PATH, MARKET_PATH, StreamServer
-from .transports.http import LoopbackServer
-from .transports.memory import InMemoryTransport, Latency, Pump
+from .transports import InMemoryTransport, Latency, LoopbackServer, Pump
 
 if TYPE_CHECKING:
     from ..client import Client

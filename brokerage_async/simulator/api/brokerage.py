@@ -163,22 +163,14 @@ class Brokerage:
         self.state.event_queue.run(now)
 
     def act(self, name: str, now: float, **arguments: Any) -> Any:
-        """Do one of `ACTIONS` at ``now``, record it, and return its result.
-
-        Raises:
-            ValueError, LookupError: the arguments are not valid, or the state does not allow the action.
-        """
+        """Do one of `ACTIONS` at ``now``, record it, and return its result, or raise as the action does."""
         self.advance(now)
         result = ACTIONS[name](self.state, now, **arguments)
         self._record(ActionEntry(at=now, name=name, arguments=arguments))
         return result
 
     def replay(self, entries: Iterable[Entry]) -> None:
-        """Return to the initial state and repeat everything that was recorded.
-
-        Raises:
-            StateError: a request creates other orders than it did, or an action is not possible.
-        """
+        """Return to the initial state and repeat what was recorded. Raise StateError if that has another outcome."""
         rate_limit, versions = self.rate_limit, self.versions
         self.rate_limit, self.versions, self.entries, self.on_entry = None, versions.without(()), [], None
         self._build()

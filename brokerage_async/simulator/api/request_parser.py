@@ -199,11 +199,7 @@ class RequestParser:
         return values
 
     def body(self, operation: Operation[Any], content: bytes | None) -> Any:
-        """Return the model of a body, which is shared with later requests of the same body.
-
-        Raises:
-            RefusedError: the body is not valid.
-        """
+        """Return the model of a body, which is shared with later requests of the same body."""
         if not content or operation.body is None:
             if operation.body_required:
                 raise self.error([RequestProblem("required", "is missing", "body")])

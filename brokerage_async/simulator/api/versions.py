@@ -52,8 +52,7 @@ class InterfaceVersions:
     def require(self, asked: str | None) -> str:
         """Return the version that serves a request: the newest that is not newer than the one asked for.
 
-        Raises:
-            RefusedError: 406, with an integer code, for no version, and for one that is older than all.
+        A version that is older than all, or withdrawn, gets a 406 with an integer code.
         """
         alive = [version for version in self.alive if version not in self.withdrawn]
         has, gone = self._settings.has, asked in self.withdrawn or not alive

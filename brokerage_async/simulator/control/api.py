@@ -377,11 +377,7 @@ class Sender:
         self._token: str | None = None
 
     def send(self, method: str, target: str, body: str | None, now: float) -> Response:
-        """Return the response to a request. A token that is not valid any more is renewed once.
-
-        Raises:
-            ValueError: ``target`` is not a path with an optional query.
-        """
+        """Return the response to a request. A token that is not valid any more is renewed once."""
         if not target.startswith("/") or not target.isascii() or not target.isprintable() or " " in target:
             raise ValueError(f"target must be an encoded path such as /watchlists, got {target!r}")
         if self._token is None or (response := self._ask(method, target, body, now)).status == 401:

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from aiohttp import web
 
-from ..transports.http import listen, page_behind
+from ..transports import listen, page_behind
 from .api import ControlApi, description
 from .reference import reference_page
 

@@ -63,11 +63,7 @@ class Prices:
     # Control
 
     def set_price(self, symbol: str, price: Decimal, now: float) -> None:
-        """Set and hold the price of an equity, future or cryptocurrency. Any quantity trades at it.
-
-        Raises:
-            ValueError: ``price`` is not positive, or not below 10**9.
-        """
+        """Set and hold the price of an equity, future or cryptocurrency. Any quantity trades at it."""
         check_price("price", price)
         tick = Decimal(1).scaleb(-places_of(price))
         half = max(tick, (price * _HALF_SPREAD).quantize(tick))
