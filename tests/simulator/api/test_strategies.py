@@ -9,10 +9,10 @@ import pytest
 
 from brokerage_async import models
 from brokerage_async.models import converter
+from brokerage_async.simulator.api.backtests import Held, Results, Strategies, problems_of
 from brokerage_async.simulator.market.calendar import CALENDARS, TradingSession, local_epoch
 from brokerage_async.simulator.market.prices import Prices
 from brokerage_async.simulator.market.quotes import PricePath
-from brokerage_async.simulator.market.strategies import Held, Results, Strategies, problems_of
 from tests.simulator.harness import market_prices, option_leg, strategy
 from tests.tables import for_each
 
