@@ -20,7 +20,7 @@ from ..market.instrument import FUTURES
 from ..market.prices import PRICE_INTERVAL
 from ..state import State
 from ..trading import accounts as books
-from ..trading.accounts import Account, Position, amounts, day_trade_count, opened_at, replay
+from ..trading.accounts import Account, Execution, Position, amounts, day_trade_count, opened_at, replay
 from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, bare, money, timestamp
 
@@ -123,9 +123,6 @@ class Accounts(Handlers):
         return request.items(rows)
 
 
-_CENT = Decimal("0.01")
-
-
 class OAuth(Handlers):
     """Handles the token endpoint. Its bodies have no envelope."""
 
@@ -206,15 +203,8 @@ class Transactions(Handlers):
     def total_fees(self, request: ParsedRequest) -> Response:
         """Return the fees of one day, by default today."""
         day = request.query.get("date", local_date(request.now))
-        paid = Decimal(0)  # the differences between the amounts of bookings before and after fees
-        for each in self._account_of(request).transactions:
-            wire = each.wire
-            if wire.transaction_date == day:
-                for sign, amount, effect in (
-                    (1, wire.value, wire.value_effect),
-                    (-1, wire.net_value, wire.net_value_effect),
-                ):
-                    paid += Decimal(amount or 0) * (-sign if effect is models.PriceEffect.DEBIT else sign)
+        booked = (each.booked for each in self._account_of(request).transactions if each.wire.transaction_date == day)
+        paid = sum((each.fees.total for each in booked if isinstance(each, Execution)), _ZERO)
         return request.item(wires.TotalFeesWire(**amounts(total_fees=-paid)))
 
     def list(self, request: ParsedRequest) -> Response:
@@ -249,17 +239,6 @@ _BACK: Mapping[models.NetLiqRange, float] = {
     models.NetLiqRange.SIX_MONTHS: 183 * _DAY,
     models.NetLiqRange.YEAR: 366 * _DAY,
 }
-
-
-def snapshots(first: date, last: date, opened: float, now: float) -> Iterator[tuple[float, models.TimeOfDay]]:
-    """Yield the times of the snapshots that were taken in a range of days while an account was open.
-
-    They are in the morning of each session, and after its close.
-    """
-    for session in _sessions(first, last, opened, now):
-        for at, time_of_day in ((session.start, models.TimeOfDay.BOD), (session.close, models.TimeOfDay.EOD)):
-            if opened <= at <= now:
-                yield at, time_of_day
 
 
 def _sessions(first: date, last: date, opened: float, now: float) -> list[TradingSession]:
@@ -299,7 +278,7 @@ def looks(query: Mapping[str, Any], opened: float, now: float) -> Iterator[tuple
             at += length
 
 
-_ZERO = Decimal(0)
+_ZERO, _CENT = Decimal(0), Decimal("0.01")
 _SNAPSHOT_FILTERS = frozenset({"snapshot_date", "time_of_day", "start_date", "end_date"})
 _CURRENCY = "USD"
 _OHLC = ("open", "high", "low", "close")
@@ -324,15 +303,23 @@ class Balances(Handlers):
         return request.item(self.balance(account, request.now))
 
     def snapshots(self, request: ParsedRequest) -> Response:
-        """Return a page of snapshots, oldest first: by default the newest one and the current balance."""
+        """Return a page of snapshots, oldest first: by default the newest one and the current balance.
+
+        They were taken in the morning of each session, and after its close.
+        """
         account, query, now = self._account_of(request), request.query, request.now
         in_dollars = query.get("currency", _CURRENCY) == _CURRENCY
         if in_dollars and "snapshot_date" in query and "time_of_day" not in query:
             raise RefusedError.invalid([request.problem("time_of_day", "time-of-day is required with snapshot-date")])
         first = query.get("snapshot_date", query.get("start_date", date.min))
         last = query.get("snapshot_date", query.get("end_date", date.max))
-        taken = snapshots(first, last, opened_at(account), now) if in_dollars else ()
-        chosen = [(at, time_of_day) for at, time_of_day in taken if query.get("time_of_day") in (None, time_of_day)]
+        opened = opened_at(account)
+        chosen = [
+            (at, part)
+            for session in (_sessions(first, last, opened, now) if in_dollars else ())
+            for at, part in ((session.start, models.TimeOfDay.BOD), (session.close, models.TimeOfDay.EOD))
+            if opened <= at <= now and query.get("time_of_day") in (None, part)
+        ]
         is_default = in_dollars and not _SNAPSHOT_FILTERS & query.keys()
         chosen = chosen[-1:] if is_default else chosen
         page = request.slice(len(chosen) + is_default)

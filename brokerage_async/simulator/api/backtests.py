@@ -31,19 +31,12 @@ from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, bare, empty, found, timestamp
 
 _STOCKS = CALENDARS[models.InstrumentCollection.EQUITY]
-BY_OTHER_LEG = frozenset(
-    {
-        models.StrikeSelection.PERCENTAGE_OTM_RELATIVE,
-        models.StrikeSelection.CURRENT_PRICE_OFFSET_RELATIVE,
-        models.StrikeSelection.CURRENT_PRICE_EXACT_OFFSET_RELATIVE,
-    }
-)
+BY_OTHER_LEG = frozenset(each for each in models.StrikeSelection if each.name.endswith("_RELATIVE"))
 """Ways of choosing a strike that start from that of another leg."""
 
 _MAX_ACTIVE = 50
 """Bound of the trials that are open at a time, whatever a test asks for."""
 
-_VOLATILITY = "VIX"
 _CENT = Decimal("0.01")
 
 Held = tuple[Instrument, int]
@@ -188,7 +181,7 @@ class Strategies:
         )
 
     def _volatility(self, session: TradingSession) -> Decimal:
-        return self._prices.underlying_price(_VOLATILITY, session.close)
+        return self._prices.underlying_price("VIX", session.close)
 
     def _delta(self, instrument: Instrument, at: float) -> float:
         return self._prices.theory(instrument, at).delta if instrument.is_option else 1.0
@@ -331,10 +324,6 @@ class Backtest:
             return models.BacktestStatus.COMPLETED
         return models.BacktestStatus.PENDING if now < self.begins_at else models.BacktestStatus.RUNNING
 
-    def progress(self, now: float) -> float:
-        """Return the part that is done, from 0 to 1."""
-        return 1.0 if self.remaining(now) == 0 else max(0.0, now - self.begins_at) / self.length
-
 
 class BacktestHandlers(Handlers):
     """Serves the backtester. A backtest is computed when it is created, and shows its results after a while."""
@@ -454,7 +443,7 @@ class BacktestHandlers(Handlers):
             raise RefusedError.invalid(entries, 400)
 
     def _response(self, backtest: Backtest, now: float, status: int = 200) -> Response:
-        asked, results = backtest.requested, backtest.results
+        asked, results, left = backtest.requested, backtest.results, backtest.remaining(now)
         wire = wires.BacktestWire(
             id=backtest.identifier,
             symbol=asked.symbol,
@@ -464,8 +453,8 @@ class BacktestHandlers(Handlers):
             entry_conditions=wires.EntryConditionsWire.of(asked.entry_conditions),
             exit_conditions=wires.ExitConditionsWire.of(asked.exit_conditions),
             status=backtest.status(now),
-            eta=_number(backtest.remaining(now)),
-            progress=_number(backtest.progress(now)),
+            eta=_number(left),
+            progress=_number(max(0.0, now - backtest.begins_at) / backtest.length if left else 1.0),
         )
         if wire.status is models.BacktestStatus.COMPLETED:
             wire.statistics = [{"name": name, "value": value} for name, value in results.statistics().items()]

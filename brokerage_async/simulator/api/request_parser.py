@@ -85,6 +85,14 @@ _AMOUNT = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _INTEGER = re.compile(r"-?[0-9]+")
 _MAX_INTEGER_LENGTH = 18
 """Maximum characters of an integer, so that times and offsets stay within 64 bits."""
+_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "number": ((int, float), "a number"),
+    "integer": ((int,), "an integer"),
+    "boolean": ((bool,), "true or false"),
+    "object": ((dict,), "an object"),
+    "identifier": ((str, int, bool), "an identifier"),
+}
+"""JSON types of the kinds of fields; the others are strings."""
 _MAX_DIGITS = 9
 """Maximum digits before the decimal point, so that price times quantity stays exact to the cent."""
 
@@ -295,32 +303,21 @@ def _parse(parameter: Parameter, raw: str) -> Any:
 
 def _read(field: Parameter | BodyField, value: object) -> Any:
     """Return what a JSON value stands for, such as the epoch seconds of a date-time. Raise ValueError if it is none."""
-    match "number" if isinstance(field, BodyField) and field.number else field.kind:
-        case "decimal":
-            return decimal_of(value)
-        case "number" if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValueError("must be a number")
-        case "number" if abs(value) >= 10**_MAX_DIGITS:  # type: ignore[arg-type]
-            raise ValueError("is out of range")
-        case "integer" if not isinstance(value, int) or isinstance(value, bool):
-            raise ValueError("must be an integer")
-        case "boolean" if not isinstance(value, bool):
-            raise ValueError("must be true or false")
-        case "object" if not isinstance(value, dict):
-            raise ValueError("must be an object")
-        case "identifier" if not isinstance(value, str | int):
-            raise ValueError("must be an identifier")
-        case "number" | "integer" | "boolean" | "object" | "identifier":
-            pass
-        case _ if not isinstance(value, str):
-            raise ValueError("must be a string")
-        case "date":
-            if len(value) == 10 and value[4] == value[7] == "-":
-                with suppress(ValueError):
-                    return date.fromisoformat(value)
-            raise ValueError("must be a date of the form YYYY-MM-DD")
-        case "date-time":
-            return epoch_of(value)
+    kind = "number" if isinstance(field, BodyField) and field.number else field.kind
+    if kind == "decimal":
+        return decimal_of(value)
+    types, name = _TYPES.get(kind, ((str,), "a string"))
+    if type(value) not in types:
+        raise ValueError(f"must be {name}")
+    if kind == "number" and abs(value) >= 10**_MAX_DIGITS:  # type: ignore[arg-type]
+        raise ValueError("is out of range")
+    if kind == "date-time":
+        return epoch_of(str(value))
+    if kind == "date":
+        if re.fullmatch("....-..-..", str(value)):
+            with suppress(ValueError):
+                return date.fromisoformat(str(value))
+        raise ValueError("must be a date of the form YYYY-MM-DD")
     if isinstance(value, int):
         if field.minimum is not None and value < field.minimum:
             raise ValueError(f"must be at least {field.minimum}")
