@@ -22,7 +22,7 @@ from ..state import State
 from ..trading import accounts as books
 from ..trading.accounts import Account, Execution, Position, amounts, day_trade_count, opened_at, replay
 from .request_parser import Handlers, ParsedRequest
-from .wire import RefusedError, bare, money, timestamp
+from .wire import RefusedError, bare, like, money, timestamp
 
 T = TypeVar("T")
 
@@ -140,10 +140,10 @@ class Positions(Handlers):
         calendar = None if instrument.collection is None else CALENDARS[instrument.collection]
         closed = now - _DAY if calendar is None else calendar.preceding(today).close  # None: trades around the clock
         booked = (each.executed_at for each in reversed(account.transactions) if each.wire.symbol == instrument.symbol)
-        row = wires.PositionWire(
+        row = like(
+            wires.PositionWire,
+            instrument,
             account_number=account.number,
-            instrument_type=instrument.instrument_type,
-            symbol=instrument.symbol,
             underlying_symbol=instrument.underlying,
             quantity=self._dialect.quantity(quantity),
             average_open_price=money(position.average_price),
@@ -156,6 +156,7 @@ class Positions(Handlers):
             restricted_quantity=self._dialect.quantity(Decimal(0)),
             realized_day_gain=money(abs(realized)),
             realized_today=money(abs(realized)),
+            expires_at=timestamp(instrument.expires_at),
             created_at=timestamp(position.opened_at),
             updated_at=timestamp(next(booked, position.opened_at)),
         )
@@ -163,7 +164,6 @@ class Positions(Handlers):
             effect = models.PriceEffect.CREDIT if realized > 0 else models.PriceEffect.DEBIT
             row.realized_day_gain_date = row.realized_today_date = today
             row.realized_day_gain_effect = row.realized_today_effect = effect
-        row.expires_at = timestamp(instrument.expires_at)
         if with_mark:
             price = self._prices.price(instrument, now)
             row.mark_price = money(price)

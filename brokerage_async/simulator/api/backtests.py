@@ -28,7 +28,7 @@ from ..market.prices import Prices
 from ..state import State
 from ..trading.accounts import Customer
 from .request_parser import Handlers, ParsedRequest
-from .wire import RefusedError, bare, empty, found, timestamp
+from .wire import RefusedError, bare, empty, found, like, timestamp
 
 _STOCKS = CALENDARS[models.InstrumentCollection.EQUITY]
 BY_OTHER_LEG = frozenset(each for each in models.StrikeSelection if each.name.endswith("_RELATIVE"))
@@ -444,11 +444,10 @@ class BacktestHandlers(Handlers):
 
     def _response(self, backtest: Backtest, now: float, status: int = 200) -> Response:
         asked, results, left = backtest.requested, backtest.results, backtest.remaining(now)
-        wire = wires.BacktestWire(
+        wire = like(
+            wires.BacktestWire,
+            asked,
             id=backtest.identifier,
-            symbol=asked.symbol,
-            start_date=asked.start_date,
-            end_date=asked.end_date,
             legs=[wires.BacktestLegWire.of(leg) for leg in asked.legs],
             entry_conditions=wires.EntryConditionsWire.of(asked.entry_conditions),
             exit_conditions=wires.ExitConditionsWire.of(asked.exit_conditions),

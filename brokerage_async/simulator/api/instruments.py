@@ -16,7 +16,7 @@ from ..market.equities import QUANTITY_PLACES, EquityDefinition, tick_rows
 from ..market.futures import FutureOptionChain, ListedOption, OptionProduct, option_products, product_row
 from ..market.instrument import FUTURES, LISTED, OPTION_TICKS, FutureProduct, Instrument, RowTable, product_of
 from .request_parser import Handlers, ParsedRequest
-from .wire import RefusedError, found
+from .wire import RefusedError, found, like
 
 T = TypeVar("T")
 
@@ -285,10 +285,10 @@ class OptionChains(Handlers):
     def compact(self, request: ParsedRequest) -> Response:
         """Return one row of symbols for each root, chain type and expiration cycle."""
         rows = (
-            wires.CompactOptionChainWire(
-                **_shared(options[0]),
-                settlement_type=options[0].settlement_type,
-                expiration_type=options[0].expiration_type,
+            like(
+                wires.CompactOptionChainWire,
+                options[0],
+                deliverables=_deliverables(options[0]),
                 symbols=tuple(option.symbol or "" for option in options),
                 streamer_symbols=tuple(option.streamer_symbol or "" for option in options),
             )
@@ -319,7 +319,8 @@ class OptionChains(Handlers):
                 )
                 for day, left in days.items()
             ]
-            rows.append(wires.NestedOptionChainWire(**_shared(options[0]), tick_sizes=_TICKS, expirations=expirations))
+            shared = {"deliverables": _deliverables(options[0]), "tick_sizes": _TICKS}
+            rows.append(like(wires.NestedOptionChainWire, options[0], **shared, expirations=expirations))
         return request.items(rows)
 
     def nested_futures(self, request: ParsedRequest) -> Response:
@@ -343,8 +344,7 @@ class OptionChains(Handlers):
         return table, found(positions or None, "option chain")
 
 
-def _shared(option: wires.EquityOptionWire) -> dict[str, Any]:
-    """Return the fields that both forms of a chain have, of one of its options."""
+def _deliverables(option: wires.EquityOptionWire) -> list[wires.DeliverableWire]:
     deliverable = wires.DeliverableWire(
         id=1,
         root_symbol=option.root_symbol,
@@ -355,5 +355,4 @@ def _shared(option: wires.EquityOptionWire) -> dict[str, Any]:
         instrument_type=InstrumentType.EQUITY,
         percent="100",
     )
-    names = ("underlying_symbol", "root_symbol", "option_chain_type", "shares_per_contract")
-    return {name: getattr(option, name) for name in names} | {"deliverables": [deliverable]}
+    return [deliverable]

@@ -15,7 +15,7 @@ from ..trading.accounts import UNCOVERED, Account, Holding, amounts, merged
 from ..trading.orders import Order, Terms, order_wire
 from ..trading.preflight import LIMITS, preflight_error, quantity_errors
 from .request_parser import Handlers, ParsedRequest
-from .wire import RefusedError, money, timestamp
+from .wire import RefusedError, like, money, timestamp
 
 
 class Margin(Handlers):
@@ -55,15 +55,15 @@ class Margin(Handlers):
                 buying_power=-needed,
             )
             entries = [
-                wires.MarginPositionEntryWire(
+                like(
+                    wires.MarginPositionEntryWire,
+                    instrument,
                     instrument_symbol=instrument.symbol,
-                    instrument_type=instrument.instrument_type,
                     quantity=format(position.quantity, "f"),
                     average_open_price=money(position.average_price.quantize(Decimal("0.0001"))),
                     close_price=money(self._prices.price(instrument, now)),
                     fixing_price="NaN",
                     strike_price=money(instrument.strike),
-                    option_type=instrument.option_type,
                     expiration_date=instrument.expires,
                 )
                 for instrument, _ in holdings

@@ -13,8 +13,6 @@ from math import log, sqrt
 from statistics import stdev
 from typing import Any, cast
 
-import msgspec
-
 from ..._generated import converters as wires
 from ..._generated.models import ClosePriceType, InstrumentCollection, InstrumentType, MarketState
 from ...protocol.response import Response
@@ -25,7 +23,7 @@ from ..market.option_pricing import YEAR
 from ..market.prices import PRICE_INTERVAL
 from ..state import State
 from .request_parser import Handlers, ParsedRequest, broken_query_rules
-from .wire import RefusedError, found, money, timestamp
+from .wire import RefusedError, found, like, money, timestamp
 
 _FUTURES = (InstrumentCollection.CME, InstrumentCollection.CFE)
 
@@ -48,11 +46,10 @@ def current_session(calendar: Calendar, now: float) -> wires.CurrentMarketSessio
     """
     session = calendar.current(now)
     day = local_date(now) if session is None else session.day
-    shown: dict[str, Any] = {"instrument_collection": calendar.collection}
-    if session is not None:
-        shown = msgspec.structs.asdict(_session(calendar, session))
-    return wires.CurrentMarketSessionWire(
-        **shown,
+    none = wires.MarketSessionWire(instrument_collection=calendar.collection)
+    return like(
+        wires.CurrentMarketSessionWire,
+        none if session is None else _session(calendar, session),
         state=MarketState.CLOSED if session is None else session.state(now),
         next_session=_session(calendar, calendar.following(day)),
         previous_session=_session(calendar, calendar.preceding(day)),

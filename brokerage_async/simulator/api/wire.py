@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from email.utils import formatdate
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, Literal, TypeVar, overload
 
 import attrs
@@ -18,6 +18,9 @@ import msgspec
 from ..._generated.converters import ErrorBodyWire, ErrorDetailWire, PaginationWire, Wire
 from ...protocol.decoding.fields import wire_fields
 from ...protocol.response import Response
+
+S = TypeVar("S", bound=msgspec.Struct)
+T = TypeVar("T")
 
 WireForm = Literal["observed", "documented"]
 """JSON types of identifiers and quantities: as recorded from the service, or as its document says."""
@@ -43,6 +46,16 @@ def complete(wire: Wire) -> dict[str, Any]:
     """Return every field of a wire struct by key, with null for missing values."""
     fields = wire_fields(type(wire)).values()
     return {field.key: getattr(wire, field.attribute) for field in fields if field.alias_of is None}
+
+
+@cache
+def _shared(kind: type[msgspec.Struct], source: type) -> tuple[str, ...]:
+    return tuple(name for name in kind.__struct_fields__ if hasattr(source, name))
+
+
+def like(kind: type[S], source: object, **given: Any) -> S:
+    """Return a struct with the attributes of an object that are among its fields, unless they are given."""
+    return kind(**{name: getattr(source, name) for name in _shared(kind, type(source))} | given)
 
 
 @overload
@@ -135,9 +148,6 @@ class RefusedError(Exception):
     def invalid(cls, problems: Iterable[ErrorDetailWire], status: int = 422) -> RefusedError:
         """Return a 422 (or 400) ``validation_error`` with an entry per problem."""
         return cls(status, "validation_error", "Request validation failed", errors=problems)
-
-
-T = TypeVar("T")
 
 
 def found(value: T | None, what: str) -> T:

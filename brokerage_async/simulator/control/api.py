@@ -23,7 +23,7 @@ from ..._generated.operations import OAUTH_TOKEN
 from ...protocol.request import Request
 from ...protocol.response import Response
 from ..api.brokerage import Brokerage
-from ..api.wire import timestamp
+from ..api.wire import like, timestamp
 from ..clock import Clock
 from ..faults import FaultPlan
 from ..ledger import Ledger
@@ -316,15 +316,15 @@ def order_views(state: State) -> list[OrderView]:
             conditions.append(f"stop {order.terms.stop_trigger}" + (" (reached)" if order.triggered else ""))
         filled = sum((leg.quantity - leg.remaining for leg in order.legs), Decimal(0))
         price = "" if order.terms.price is None else f" at {order.terms.price}"
-        view = OrderView(
+        view = like(
+            OrderView,
+            order,
             id=str(order.number),
             account_number=order.account.number,
             description=f"{order.terms.order_type}{price}, {order.terms.time_in_force}: {legs}",
             trigger=", ".join(conditions) or None,
-            status=order.status,
             size=f"{order.size.normalize():f}",
             filled=f"{filled.normalize():f}",
-            is_terminal=order.is_terminal,
             can_fill=order.status in FILLABLE,
             can_reject=order.can_become(OrderStatus.REJECTED),
             can_expire=order.can_become(OrderStatus.EXPIRED),
@@ -355,14 +355,11 @@ def fault_views(plan: FaultPlan) -> list[FaultRule]:
 def ledger_view(ledger: Ledger) -> LedgerView:
     return LedgerView(
         requests=[
-            msgspec.convert(attrs.asdict(one) | {"at": timestamp(one.at), "milliseconds": took}, RequestView)
+            like(RequestView, one, at=timestamp(one.at), milliseconds=took)
             for one in ledger.requests[-MAX_ROWS:]
             for took in [None if one.elapsed is None else round(one.elapsed * 1000, 1)]
         ],
-        events=[
-            msgspec.convert(attrs.asdict(one) | {"at": timestamp(one.at)}, EventView)
-            for one in ledger.events[-MAX_ROWS:]
-        ],
+        events=[like(EventView, one, at=timestamp(one.at)) for one in ledger.events[-MAX_ROWS:]],
     )
 
 

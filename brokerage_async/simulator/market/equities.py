@@ -13,7 +13,7 @@ import attrs
 
 from ..._generated import converters as wires
 from ..._generated.models import InstrumentCollection, InstrumentType, Lendability, OptionType
-from ..api.wire import timestamp
+from ..api.wire import like, timestamp
 from ..keyed_random import KeyedRandom, key_of
 from .calendar import local_epoch, monthly_expiration
 from .instrument import EQUITY_TICKS, LISTED, OPTION_TICKS, Instrument, Ticks, occ_symbol
@@ -164,16 +164,14 @@ def equities(count: int, random: KeyedRandom) -> list[EquityDefinition]:
 def equity_row(definition: EquityDefinition, opened: float) -> wires.EquityWire:
     """Return an equity as a wire struct. ``opened`` is the start of the simulation (epoch seconds)."""
     is_plain = definition.lendability is Lendability.EASY_TO_BORROW
-    return wires.EquityWire(
+    return like(
+        wires.EquityWire,
+        definition,
         id=definition.number,
-        symbol=definition.symbol,
         instrument_type=InstrumentType.EQUITY,
         cusip=f"{definition.number:09d}",
         short_description=definition.description[:20].strip(),
-        is_index=definition.is_index,
         listed_market=_MARKETS[definition.number % 3],
-        description=definition.description,
-        lendability=definition.lendability,
         borrow_rate="0.0" if is_plain else "3.25",
         halted_at=timestamp(opened - 3600) if definition.halted else None,
         stops_trading_at=timestamp(opened + 30 * 86400) if definition.closing_only else None,
@@ -183,7 +181,6 @@ def equity_row(definition: EquityDefinition, opened: float) -> wires.EquityWire:
         active=True,
         is_fractional_quantity_eligible=definition.fractional,
         is_illiquid=definition.closing_only,
-        is_etf=definition.is_etf,
         bypass_manual_review=False,
         country_of_incorporation="USA",
         country_of_taxation="USA",
@@ -268,10 +265,9 @@ def option_row(definition: Instrument, today: date) -> wires.EquityOptionWire:
     assert definition.strike is not None
     expires_at = timestamp(local_epoch(definition.expires, 16))
     short = f".{definition.underlying}{definition.expires:%y%m%d}{definition.option_type}{definition.strike:f}"
-    return wires.EquityOptionWire(
-        symbol=definition.symbol,
-        instrument_type=InstrumentType.EQUITY_OPTION,
-        active=definition.active,
+    return like(
+        wires.EquityOptionWire,
+        definition,
         listed_market="OPRA",
         strike_price=format(definition.strike, ".1f"),
         root_symbol=definition.symbol[:6].strip(),
@@ -279,7 +275,6 @@ def option_row(definition: Instrument, today: date) -> wires.EquityOptionWire:
         expiration_date=definition.expires,
         exercise_style="American",
         shares_per_contract=100,
-        option_type=definition.option_type,
         option_chain_type="Standard" if definition.active else "Non-standard",
         expiration_type="Regular",
         settlement_type="PM",

@@ -20,7 +20,7 @@ import msgspec
 
 from ..._generated import converters as wires
 from ..._generated.models import InstrumentType, OptionType
-from ..api.wire import dumps, timestamp
+from ..api.wire import dumps, like, timestamp
 from ..keyed_random import key_of
 from .calendar import expiration_day, local_epoch, monthly_expiration
 from .instrument import FUTURES, FutureProduct, Instrument, RowTable, day_of, product_of
@@ -79,10 +79,12 @@ class OptionProduct:
         )
 
     def details(self) -> wires.FutureOptionProductDetailsWire:
-        details = msgspec.convert(self.row(), wires.FutureOptionProductDetailsWire, from_attributes=True)
-        details.futures_trading_cutoff_times = _cutoffs()
-        details.future_product = product_row(self.product)
-        return details
+        return like(
+            wires.FutureOptionProductDetailsWire,
+            self.row(),
+            futures_trading_cutoff_times=_cutoffs(),
+            future_product=product_row(self.product),
+        )
 
 
 @cache
@@ -198,8 +200,9 @@ class Contract:
     def row(self, today: date, front: Contract) -> wires.FutureWire:
         """Return the contract as a wire struct of ``today``; ``front`` is the next one to expire."""
         product, expires_at = self.product, timestamp(self.expires_at)
-        return wires.FutureWire(
-            symbol=self.symbol,
+        return like(
+            wires.FutureWire,
+            self,
             product_code=product.code,
             contract_size="1.0",
             tick_size=f"{product.tick:f}",
@@ -221,9 +224,7 @@ class Contract:
             exchange=product.exchange,
             roll_target_symbol=self.following().symbol,
             exchange_symbol=self.code,
-            security_id=self.security_id,
             streamer_exchange_code=product.streamer_exchange,
-            streamer_symbol=self.streamer_symbol,
             back_month_first_calendar_symbol=True,
             is_tradeable=self.expires >= today,
             future_etf_equivalent=wires.FutureEtfEquivalentWire(symbol="SPY", share_quantity=500)
@@ -236,17 +237,11 @@ class Contract:
         )
 
     def chain_row(self, today: date, front: Contract) -> wires.ChainFutureWire:
-        expires_at = timestamp(self.expires_at)
-        return wires.ChainFutureWire(
-            symbol=self.symbol,
+        return like(
+            wires.ChainFutureWire,
+            self.row(today, front),
             root_symbol=f"/{self.product.code}",
-            streamer_symbol=self.streamer_symbol,
-            expiration_date=self.expires,
             days_to_expiration=(self.expires - today).days,
-            active_month=self == front,
-            next_active_month=self == front.following(),
-            stops_trading_at=expires_at,
-            expires_at=expires_at,
         )
 
 
@@ -374,14 +369,8 @@ class FutureOptionChain:
         common = {one: dumps(self._of_expiration(one)) for one in self.expirations}
 
         def rendered(option: ListedOption) -> msgspec.Raw:
-            own = wires.FutureOptionWire(
-                symbol=option.symbol,
-                strike_price=option.strike,
-                option_type=option.option_type,
-                streamer_symbol=option.streamer_symbol,
-                exchange_symbol=f"{option.expiration.option_contract} {option.code}",
-                security_id=option.security_id,
-            )
+            code = f"{option.expiration.option_contract} {option.code}"
+            own = like(wires.FutureOptionWire, option, strike_price=option.strike, exchange_symbol=code)
             # One JSON object from two that share no key.
             return msgspec.Raw(b"%b,%b" % (dumps(own)[:-1], common[option.expiration][1:]))
 
@@ -414,7 +403,7 @@ class FutureOptionChain:
             strike_factor="1.0",
             future_price_ratio="1.0",
             multiplier="1.0",
-            notional_value=_notional(self.product),
+            notional_value=f"{self.product.tick * self.product.multiplier:f}",
             underlying_count="1.0",
             security_exchange="2",
             sx_id="0",
@@ -423,28 +412,18 @@ class FutureOptionChain:
     @cached_property
     def nested(self) -> bytes:
         """Nested chain: the futures, then expirations with their strikes."""
-        today = self._today
+        today, root = self._today, f"/{self.product.code}"
         front = contract_after(self.product, today)
-        root = f"/{self.product.code}"
         expirations = []
         for expiration, group in itertools.groupby(self._options, lambda option: option.expiration):
             options = list(group)
-            expires_at = expiration.expires_at
-            row = wires.FuturesOptionExpirationWire(
-                underlying_symbol=expiration.contract.symbol,
-                root_symbol=f"/{self.product.code}",
-                option_root_symbol=expiration.option_product.root,
+            row = like(
+                wires.FuturesOptionExpirationWire,
+                self._of_expiration(expiration),
                 option_contract_symbol=expiration.option_contract,
                 asset=expiration.option_product.root,
-                expiration_date=expiration.day,
-                days_to_expiration=(expiration.day - self._today).days,
                 expiration_type=expiration.option_product.expiration_type,
                 settlement_type="AM" if expiration.is_regular else "PM",
-                notional_value=_notional(self.product),
-                display_factor="0.01",
-                strike_factor="1.0",
-                stops_trading_at=expires_at,
-                expires_at=expires_at,
                 tick_sizes=[wires.TickSizeWire(value=f"{self.product.option_tick:f}")],
                 strikes=[
                     wires.OptionStrikeWire(
@@ -463,10 +442,6 @@ class FutureOptionChain:
         )
         futures = [one.chain_row(today, front) for one in contracts(self.product, today) if one.expires >= today]
         return dumps(wires.NestedFuturesOptionChainWire(futures=futures, option_chains=[chain]))
-
-
-def _notional(product: FutureProduct) -> str:
-    return f"{product.tick * product.multiplier:f}"
 
 
 def future_option_instrument(symbol: str) -> Instrument | None:

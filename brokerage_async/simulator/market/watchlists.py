@@ -12,7 +12,7 @@ import attrs
 from ..._decimals import decimal_text
 from ..._generated import converters as wires
 from ..._generated.models import InstrumentType, NewQuoteAlert
-from ..api.wire import complete, timestamp
+from ..api.wire import complete, like, timestamp
 from ..clock import EventQueue, ScheduledEvent, Signal
 from ..keyed_random import KeyedRandom
 from ..trading.accounts import Customer
@@ -137,14 +137,13 @@ class Alert:
         threshold: Any = decimal_text(self.asked.threshold)
         numeric: Any = float(self.asked.threshold)
         symbol = self.asked.symbol
-        alert = wires.QuoteAlertWire(
+        alert = like(
+            wires.QuoteAlertWire,
+            self.asked,
             alert_external_id=self.external_id,
             user_external_id=f"U{self.customer.number:010d}",
-            symbol=symbol,
             dx_symbol=symbol,
             instrument_type=InstrumentType.FUTURE if symbol.startswith("/") else InstrumentType.EQUITY,
-            field=self.asked.field,
-            operator=self.asked.operator,
             threshold=threshold,
             threshold_numeric=numeric,
             provider="DXFEED",

@@ -19,7 +19,7 @@ import msgspec
 from ..._generated import converters as wires
 from ..._generated.models import QuantityDirection
 from ..api.accounts import Positions
-from ..api.wire import money, timestamp
+from ..api.wire import like, money, timestamp
 from ..faults import StreamFaults
 from ..market.calendar import local_date
 from ..state import State
@@ -251,9 +251,9 @@ def order_chain(account: Account, underlying: str, now: float = 0.0) -> wires.Or
             is_opening = scratch.held(instrument.symbol) * execution.signed >= 0
             value = scratch.trade(instrument, execution.signed, execution.price, execution.fees.total, at)
             entries = tuple(
-                wires.OrderChainEntryWire(
-                    symbol=held.instrument.symbol,
-                    instrument_type=held.instrument.instrument_type,
+                like(
+                    wires.OrderChainEntryWire,
+                    held.instrument,
                     quantity=_plain(abs(held.quantity)),
                     quantity_type="Long" if held.quantity > 0 else "Short",
                     quantity_numeric=_plain(held.quantity),
@@ -328,9 +328,9 @@ def _node(steps: Sequence[_Step]) -> wires.OrderChainNodeWire:
     for _, some in groupby([step.execution for step in steps], key=lambda execution: execution.instrument.symbol):
         execution, *others = some
         filled = _plain(sum((each.quantity for each in others), execution.quantity))
-        leg = wires.OrderChainLegWire(
-            symbol=execution.instrument.symbol,
-            instrument_type=execution.instrument.instrument_type,
+        leg = like(
+            wires.OrderChainLegWire,
+            execution.instrument,
             action=execution.action,
             fill_quantity=filled,
             order_quantity=filled,

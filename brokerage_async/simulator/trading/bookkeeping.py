@@ -9,7 +9,7 @@ import attrs
 
 from ..._generated.converters import FillWire, TransactionWire
 from ..._generated.models import LegAction, TransactionSubType, TransactionType
-from ..api.wire import Dialect, dumps, money, timestamp
+from ..api.wire import Dialect, dumps, like, money, timestamp
 from ..clock import EventQueue, Signal
 from ..market.calendar import local_date
 from ..market.catalogue import Catalogue
@@ -102,9 +102,9 @@ class Bookkeeping:
         instrument, fees = execution.instrument, execution.fees
         value = account.trade(instrument, execution.signed, execution.price, fees.total, now)
         what = delivered or str(execution.action)
-        wire = TransactionWire(
-            symbol=instrument.symbol,
-            instrument_type=instrument.instrument_type,
+        wire = like(
+            TransactionWire,
+            instrument,
             underlying_symbol=instrument.underlying,
             transaction_type=TransactionType.RECEIVE_DELIVER if delivered else TransactionType.TRADE,
             transaction_sub_type=TransactionSubType(what),

@@ -9,13 +9,12 @@ from math import gcd
 from typing import Any
 
 import attrs
-import msgspec
 
 from ..._generated import converters as wires
 from ..._generated import models
 from ..._terms import PRICED, TRIGGERED
 from ...protocol.order_status import TERMINAL, TRANSITIONS
-from ..api.wire import Dialect, dumps, money, timestamp
+from ..api.wire import Dialect, dumps, like, money, timestamp
 from ..clock import ScheduledEvent, Signal
 from ..keyed_random import KeyedRandom
 from ..ledger import Ledger
@@ -435,7 +434,9 @@ def order_json(order: Order, dialect: Dialect) -> bytes:
 def order_wire(order: Order, dialect: Dialect) -> wires.OrderWire:
     """Return the order as a wire struct, without the fields that do not apply."""
     customer, terms = order.account.customer, order.terms
-    wire = wires.OrderWire(
+    wire = like(
+        wires.OrderWire,
+        terms,
         id=dialect.identifier(order.number or None),
         account_number=order.account.number,
         size=dialect.quantity(order.size),
@@ -448,15 +449,15 @@ def order_wire(order: Order, dialect: Dialect) -> wires.OrderWire:
         edited=order.edited,
         leg_count=dialect.quantity(Decimal(len(order.legs))),
         reject_reason=order.reject_reason,
-        replaces_order_id=order.replaces and dialect.identifier(order.replaces.number),
-        replacing_order_id=order.replaced_by and dialect.identifier(order.replaced_by.number),
+        replaces_order_id=dialect.identifier(order.replaces.number if order.replaces else None),
+        replacing_order_id=dialect.identifier(order.replaced_by.number if order.replaced_by else None),
         updated_at=dialect.moment(order.updated_at),
         user_id=str(customer.number),
         username=customer.username,
         legs=[
-            wires.OrderLegWire(
-                instrument_type=leg.instrument.instrument_type,
-                symbol=leg.instrument.symbol,
+            like(
+                wires.OrderLegWire,
+                leg.instrument,
                 quantity=dialect.quantity(leg.quantity),
                 remaining_quantity=dialect.quantity(leg.remaining),
                 action=leg.action,
@@ -464,17 +465,10 @@ def order_wire(order: Order, dialect: Dialect) -> wires.OrderWire:
             )
             for leg in order.legs
         ],
-        order_type=terms.order_type,
-        time_in_force=terms.time_in_force,
         price=money(terms.price),
-        price_effect=terms.price_effect,
         stop_trigger=money(terms.stop_trigger),
         value=money(terms.value),
-        value_effect=terms.value_effect,
-        gtc_date=terms.gtc_date,
         external_identifier=terms.external_identifier if dialect.echoes_identifiers else None,
-        preflight_id=terms.preflight_id,
-        source=terms.source,
         received_at=timestamp(order.received_at),
         in_flight_at=timestamp(order.in_flight_at),
         live_at=timestamp(order.live_at),
@@ -500,8 +494,7 @@ def order_wire(order: Order, dialect: Dialect) -> wires.OrderWire:
         conditions = []
         for position, one in enumerate(order.conditions):
             known = wires.NewOrderConditionWire.of(attrs.evolve(one, extra={}))  # unknown keys are ignored
-            condition = msgspec.convert(known, wires.OrderConditionWire, from_attributes=True)
-            condition.id = dialect.identifier(position + 1)
+            condition = like(wires.OrderConditionWire, known, id=dialect.identifier(position + 1))
             if position in order.condition_hits:
                 at, value = order.condition_hits[position]
                 condition.triggered_at, condition.triggered_value = timestamp(at), money(value)
