@@ -5,7 +5,6 @@ Metrics and events of equities follow from the simulated prices where these say 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import date, timedelta
 from decimal import Decimal
 from itertools import pairwise
@@ -16,7 +15,7 @@ from typing import Any, cast
 from ..._generated import converters as wires
 from ..._generated.models import ClosePriceType, InstrumentCollection, InstrumentType, MarketState
 from ...protocol.response import Response
-from ..keyed_random import KeyedRandom, key_of
+from ..keyed_random import key_of
 from ..market.calendar import CALENDARS, YEARS, Calendar, TradingSession, half_days, holidays, local_date, local_epoch
 from ..market.equities import EquityDefinition, equity_row, quarterly_dividend
 from ..market.option_pricing import YEAR
@@ -217,73 +216,54 @@ Event = tuple[date, Decimal]
 """Day of an event, and its amount per share."""
 
 
-class CompanyEvents:
-    """Earnings and dividends of every equity, oldest first."""
-
-    def __init__(self, random: KeyedRandom) -> None:
-        self._random = random
-
-    def earnings(self, equity: EquityDefinition, now: float) -> list[Event]:
-        """Return the earnings per share that were reported by now. Funds and indices have none."""
-        if equity.is_etf or equity.is_index:
-            return []
-        days = enumerate(self._until(equity, _EARNINGS, now))
-        return [(day, self._earned(equity, number)) for number, day in days]
-
-    def next_report(self, equity: EquityDefinition, now: float) -> Event | None:
-        """Return the next day of earnings with the amount that will be reported. None for funds and indices."""
-        reported = self.earnings(equity, now)
-        if not reported:
-            return None
-        today = local_date(now)
-        days = (day for year in (today.year, today.year + 1) for day in self._days(equity, _EARNINGS, year))
-        return next(day for day in days if day > today), self._earned(equity, len(reported))
-
-    def dividends(self, equity: EquityDefinition, now: float) -> list[Event]:
-        """Return the dividends per share that were paid by now."""
-        amount = quarterly_dividend(equity, self._random)
-        return [(day, amount) for day in self._until(equity, _DIVIDENDS, now)] if amount else []
-
-    def _earned(self, equity: EquityDefinition, number: int) -> Decimal:
-        return Decimal(self._random.below(400, key_of(equity.symbol), _EARNINGS, number) - 50).scaleb(-2)
-
-    def _until(self, equity: EquityDefinition, kind: int, now: float) -> Iterator[date]:
-        """Yield one day in each quarter of the last years, up to today."""
-        today = local_date(now)
-        for year in range(today.year - _YEARS_BACK, today.year + 1):
-            yield from (day for day in self._days(equity, kind, year) if day <= today)
-
-    def _days(self, equity: EquityDefinition, kind: int, year: int) -> Iterator[date]:
-        """Yield one day in each quarter of a year."""
-        for month in _QUARTERS:
-            shift = self._random.below(60, key_of(equity.symbol), kind, year, month)
-            yield date(year, month, 1) + timedelta(days=shift)
-
-
 _RANK, _PERCENTILE, _LIQUIDITY, _BETA, _CORRELATION, _SHARES = range(11, 17)
 _TRADING_DAYS = 252
 _MONTH = 30 / 365
 
 
 class MarketMetrics(Handlers):
-    """Serves figures and events of equities."""
+    """Serves figures of equities, and their events: one in each quarter of the last years, oldest first."""
 
     def __init__(self, state: State) -> None:
         super().__init__(state)
         self._random = state.random
-        self._events = CompanyEvents(state.random)
+
+    def _days(self, equity: EquityDefinition, kind: int, now: float) -> tuple[list[date], date]:
+        """Return the days of the events up to today, and of the next one."""
+        today = local_date(now)
+        days = [
+            date(year, month, 1) + timedelta(days=self._random.below(60, key_of(equity.symbol), kind, year, month))
+            for year in range(today.year - _YEARS_BACK, today.year + 2)
+            for month in _QUARTERS
+        ]
+        return [day for day in days if day <= today], next(day for day in days if day > today)
+
+    def _earnings(self, equity: EquityDefinition, now: float) -> list[Event]:
+        """Return the reported earnings per share, and at last the expected ones. Funds and indices have none."""
+        if equity.is_etf or equity.is_index:
+            return []
+        reported, expected = self._days(equity, _EARNINGS, now)
+        return [
+            (day, Decimal(self._random.below(400, key_of(equity.symbol), _EARNINGS, number) - 50).scaleb(-2))
+            for number, day in enumerate([*reported, expected])
+        ]
+
+    def _dividends(self, equity: EquityDefinition, now: float) -> list[Event]:
+        """Return the dividends per share that were paid by now."""
+        amount = quarterly_dividend(equity, self._random)
+        return [(day, amount) for day in self._days(equity, _DIVIDENDS, now)[0]] if amount else []
 
     def earnings_reports(self, request: ParsedRequest) -> Response:
         first, last = request.query["start_date"], min(request.query.get("end_date", date.max), local_date(request.now))
         rows = (
             wires.EarningsReportWire(occurred_date=day, eps=amount)
-            for day, amount in self._events.earnings(self._equity(request), request.now)
+            for day, amount in self._earnings(self._equity(request), request.now)
             if first <= day <= last
         )
         return request.items(rows)
 
     def dividends(self, request: ParsedRequest) -> Response:
-        paid = self._events.dividends(self._equity(request), request.now)
+        paid = self._dividends(self._equity(request), request.now)
         return request.items((wires.DividendWire(occurred_date=day, amount=amount) for day, amount in paid))
 
     def _equity(self, request: ParsedRequest) -> EquityDefinition:
@@ -362,7 +342,7 @@ class MarketMetrics(Handlers):
     def _company(self, equity: EquityDefinition, now: float) -> dict[str, Any]:
         price = self._prices.underlying_price(equity.symbol, now)
         figures: dict[str, Any] = {}
-        paid = self._events.dividends(equity, now)
+        paid = self._dividends(equity, now)
         if paid:
             day, amount = paid[-1]
             figures |= {
@@ -372,8 +352,8 @@ class MarketMetrics(Handlers):
                 "dividend_ex_date": day,
                 "dividend_pay_date": day + timedelta(days=20),
             }
-        reported, expected = self._events.earnings(equity, now), self._events.next_report(equity, now)
-        if expected is not None:
+        if earnings := self._earnings(equity, now):
+            *reported, expected = earnings
             earned = sum((amount for _, amount in reported[-4:]), Decimal(0))
             figures["earnings_per_share"] = money(earned)
             if earned > 0:
