@@ -14,8 +14,7 @@ from .authorization_server import AuthorizationServer, QuoteTokens
 from .clock import EventQueue
 from .keyed_random import KeyedRandom, key_of
 from .ledger import Ledger
-from .market.catalogue import Catalogue, Sizes
-from .market.equities import monthly_expirations
+from .market.catalogue import Catalogue, Sizes, monthly_expirations
 from .market.instrument import occ_symbol
 from .market.prices import Prices
 from .market.watchlists import AlertMonitor, PublicWatchlists

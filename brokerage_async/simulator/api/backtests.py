@@ -22,7 +22,7 @@ from ..._generated import models
 from ..._values import aware
 from ...protocol.response import Response
 from ..market.calendar import CALENDARS, YEARS, TradingSession, local_date, local_epoch, monthly_expiration
-from ..market.equities import equity_option, strike_step
+from ..market.catalogue import equity_option, strike_step
 from ..market.instrument import Instrument
 from ..market.prices import Prices
 from ..state import State

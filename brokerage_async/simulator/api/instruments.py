@@ -12,7 +12,7 @@ from ..._generated import converters as wires
 from ..._generated.models import InstrumentType, OptionType
 from ...protocol.response import Response
 from ..market.calendar import local_date
-from ..market.equities import QUANTITY_PLACES, EquityDefinition, tick_rows
+from ..market.catalogue import QUANTITY_PLACES, EquityDefinition, tick_rows
 from ..market.futures import FutureOptionChain, ListedOption, OptionProduct, option_products, product_row
 from ..market.instrument import FUTURES, LISTED, OPTION_TICKS, FutureProduct, Instrument, RowTable, product_of
 from .request_parser import Handlers, ParsedRequest

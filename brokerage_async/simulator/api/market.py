@@ -17,10 +17,9 @@ from ..._generated.models import ClosePriceType, InstrumentCollection, Instrumen
 from ...protocol.response import Response
 from ..keyed_random import key_of
 from ..market.calendar import CALENDARS, YEARS, Calendar, TradingSession, half_days, holidays, local_date, local_epoch
-from ..market.equities import EquityDefinition, equity_row, quarterly_dividend
+from ..market.catalogue import EquityDefinition, equity_row, quarterly_dividend
 from ..market.option_pricing import YEAR
 from ..market.prices import PRICE_INTERVAL
-from ..state import State
 from .request_parser import Handlers, ParsedRequest, broken_query_rules
 from .wire import RefusedError, found, like, money, timestamp
 
@@ -224,15 +223,11 @@ _MONTH = 30 / 365
 class MarketMetrics(Handlers):
     """Serves figures of equities, and their events: one in each quarter of the last years, oldest first."""
 
-    def __init__(self, state: State) -> None:
-        super().__init__(state)
-        self._random = state.random
-
     def _days(self, equity: EquityDefinition, kind: int, now: float) -> tuple[list[date], date]:
         """Return the days of the events up to today, and of the next one."""
-        today = local_date(now)
+        today, random = local_date(now), self._state.random
         days = [
-            date(year, month, 1) + timedelta(days=self._random.below(60, key_of(equity.symbol), kind, year, month))
+            date(year, month, 1) + timedelta(days=random.below(60, key_of(equity.symbol), kind, year, month))
             for year in range(today.year - _YEARS_BACK, today.year + 2)
             for month in _QUARTERS
         ]
@@ -244,13 +239,13 @@ class MarketMetrics(Handlers):
             return []
         reported, expected = self._days(equity, _EARNINGS, now)
         return [
-            (day, Decimal(self._random.below(400, key_of(equity.symbol), _EARNINGS, number) - 50).scaleb(-2))
+            (day, Decimal(self._state.random.below(400, key_of(equity.symbol), _EARNINGS, number) - 50).scaleb(-2))
             for number, day in enumerate([*reported, expected])
         ]
 
     def _dividends(self, equity: EquityDefinition, now: float) -> list[Event]:
         """Return the dividends per share that were paid by now."""
-        amount = quarterly_dividend(equity, self._random)
+        amount = quarterly_dividend(equity, self._state.random)
         return [(day, amount) for day in self._days(equity, _DIVIDENDS, now)[0]] if amount else []
 
     def earnings_reports(self, request: ParsedRequest) -> Response:
@@ -274,7 +269,7 @@ class MarketMetrics(Handlers):
         updated_at = timestamp(now // PRICE_INTERVAL * PRICE_INTERVAL)
         liquidity = self._between(0, 2000, equity, _LIQUIDITY)
         rank = self._between(0, 1, equity, _RANK)
-        shares = 1_000_000 + self._random.below(10**9, key_of(equity.symbol), _SHARES)
+        shares = 1_000_000 + self._state.random.below(10**9, key_of(equity.symbol), _SHARES)
         listed = equity_row(equity, now)
         return wires.UnderlyingMetricsWire(
             symbol=equity.symbol,
@@ -304,7 +299,7 @@ class MarketMetrics(Handlers):
         )
 
     def _between(self, low: float, high: float, equity: EquityDefinition, key: int) -> str:
-        return f"{self._random.between(low, high, key_of(equity.symbol), key):.6f}"
+        return f"{self._state.random.between(low, high, key_of(equity.symbol), key):.6f}"
 
     def _volatility(self, equity: EquityDefinition, now: float) -> dict[str, Any]:
         """Return the volatility implied by option prices, and the volatility of closing prices."""

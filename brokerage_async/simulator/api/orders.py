@@ -12,8 +12,8 @@ from ..._generated.converters import ErrorDetailWire, PlacedOrderResponseWire
 from ..._generated.models import PairsEdit
 from ...protocol.response import Response
 from ..market.calendar import local_date
-from ..state import State
 from ..trading.accounts import Account, Fees
+from ..trading.order_desk import ComplexOrderDesk
 from ..trading.orders import ComplexOrder, Order, order_json
 from ..trading.preflight import placed_wire
 from .request_parser import Handlers, ParsedRequest
@@ -23,26 +23,22 @@ from .wire import RefusedError, found
 class Orders(Handlers):
     """Handles order requests."""
 
-    def __init__(self, state: State) -> None:
-        super().__init__(state)
-        self._order_desk = state.order_desk
-        self._order_store = state.order_store
-        self._live_pages: tuple[object, dict[object, Response]] = (None, {})
+    _live_pages: tuple[object, dict[object, Response]] = (None, {})
 
     def dry_run(self, request: ParsedRequest) -> Response:
         """Check an order. Nothing is created."""
-        result = self._order_desk.dry_run(self._account_of(request), request.body, request.now)
+        result = self._state.order_desk.dry_run(self._account_of(request), request.body, request.now)
         return request.item(result.wire(self._dialect), 201)
 
     def submit(self, request: ParsedRequest) -> Response:
-        result = self._order_desk.submit(self._account_of(request), request.body, request.now)
+        result = self._state.order_desk.submit(self._account_of(request), request.body, request.now)
         _record(request, result.order)
         return request.item(result.wire(self._dialect), 201)
 
     def edit_dry_run(self, request: ParsedRequest) -> Response:
         """Check an edit of an order. Nothing is changed."""
         self._check_edit(request)
-        result = self._order_desk.dry_run_edit(self._order(request), request.body, request.now)
+        result = self._state.order_desk.dry_run_edit(self._order(request), request.body, request.now)
         return request.item(result.wire(self._dialect), 201)
 
     def get(self, request: ParsedRequest) -> Response:
@@ -50,7 +46,7 @@ class Orders(Handlers):
 
     def replace(self, request: ParsedRequest) -> Response:
         self._check_edit(request)
-        new = self._order_desk.replace(self._order(request), request.body, request.now)
+        new = self._state.order_desk.replace(self._order(request), request.body, request.now)
         _record(request, new)
         return request.item(order_json(new, self._dialect))
 
@@ -58,20 +54,20 @@ class Orders(Handlers):
 
     def cancel(self, request: ParsedRequest) -> Response:
         order = self._order(request)
-        self._order_desk.cancel(order, request.now)
+        self._state.order_desk.cancel(order, request.now)
         return request.item(order_json(order, self._dialect))
 
     def search(self, request: ParsedRequest) -> Response:
         _require_start(request)
         accounts = self._accounts_of(request, request.query["account_numbers"])
-        return self._page(request, self._matching(request, self._order_store.of(accounts)))
+        return self._page(request, self._matching(request, self._state.order_store.of(accounts)))
 
     def live(self, request: ParsedRequest) -> Response:
         """Return the orders of several accounts that work or are of today."""
         accounts = self._accounts_of(request, request.query["account_numbers"])
         # Pollers repeat the request while nothing changes: each page is kept until something does.
         paged = "customer_live_list_in_pages" in request.behaviours
-        state = (self._order_store.version, local_date(request.now))
+        state = (self._state.order_store.version, local_date(request.now))
         if self._live_pages[0] != state:
             self._live_pages = (state, {})
         kept, key = self._live_pages[1], (paged, request.context, str(request.query))
@@ -84,11 +80,11 @@ class Orders(Handlers):
         return self._live(request, [self._account_of(request)], paged=paged)
 
     def _live(self, request: ParsedRequest, accounts: Iterable[Account], *, paged: bool) -> Response:
-        orders = self._order_store.live(accounts, request.now)
+        orders = self._state.order_store.live(accounts, request.now)
         return self._page(request, self._matching(request, orders), paged=paged)
 
     def _order(self, request: ParsedRequest) -> Order:
-        return found(self._order_store.get(self._account_of(request), request.path["id"]), "order")
+        return found(self._state.order_store.get(self._account_of(request), request.path["id"]), "order")
 
     def _check_edit(self, request: ParsedRequest) -> None:
         """Raise a 422 error for legs in an edit, or rules in its dry-run. That they are refused is a guess."""
@@ -128,7 +124,7 @@ class Orders(Handlers):
     def list(self, request: ParsedRequest) -> Response:
         _require_start(request)
         account = self._account_of(request)
-        return self._page(request, self._matching(request, self._order_store.of([account])))
+        return self._page(request, self._matching(request, self._state.order_store.of([account])))
 
 
 def _record(request: ParsedRequest, order: Order) -> None:
@@ -148,9 +144,9 @@ def _require_start(request: ParsedRequest) -> None:
 class ComplexOrders(Handlers):
     """Handles requests about complex orders."""
 
-    def __init__(self, state: State) -> None:
-        super().__init__(state)
-        self._desk = state.complex_order_desk
+    @property
+    def _desk(self) -> ComplexOrderDesk:
+        return self._state.complex_order_desk
 
     def get(self, request: ParsedRequest) -> Response:
         return request.item(self._order(request).wire(self._dialect))

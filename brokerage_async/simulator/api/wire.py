@@ -53,7 +53,7 @@ def _shared(kind: type[msgspec.Struct], source: type) -> tuple[str, ...]:
     return tuple(name for name in kind.__struct_fields__ if hasattr(source, name))
 
 
-def like(kind: type[S], source: object, **given: Any) -> S:
+def like(kind: type[S], source: Any, **given: Any) -> S:
     """Return a struct with the attributes of an object that are among its fields, unless they are given."""
     return kind(**{name: getattr(source, name) for name in _shared(kind, type(source))} | given)
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ..._generated.models import OrderStatus
-from ..market.equities import EquityDefinition
+from ..market.catalogue import EquityDefinition
 from ..market.instrument import Instrument
 from ..market.quotes import PriceSource, Quote, amount_of
 from ..state import State

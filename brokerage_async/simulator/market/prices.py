@@ -15,8 +15,7 @@ import attrs
 from ..clock import Signal
 from ..keyed_random import KeyedRandom, key_of
 from .calendar import TradingSession, latest_session
-from .catalogue import Catalogue
-from .equities import quarterly_dividend
+from .catalogue import Catalogue, quarterly_dividend
 from .instrument import Instrument, collection_of, product_of
 from .option_pricing import YEAR, Surface, Theory, price_of, theory_of
 from .quotes import Listing, PriceSource, Quote, check_price, next_minute, places_of

@@ -16,8 +16,7 @@ from ..api.wire import complete, like, timestamp
 from ..clock import EventQueue, ScheduledEvent, Signal
 from ..keyed_random import KeyedRandom
 from ..trading.accounts import Customer
-from .catalogue import Catalogue
-from .equities import CRYPTOCURRENCIES, EquityDefinition
+from .catalogue import CRYPTOCURRENCIES, Catalogue, EquityDefinition
 from .futures import contract_after
 from .instrument import FUTURES
 from .prices import Prices
