@@ -55,7 +55,7 @@ def _shared(kind: type[msgspec.Struct], source: type) -> tuple[str, ...]:
 
 def like(kind: type[S], source: Any, **given: Any) -> S:
     """Return a struct with the attributes of an object that are among its fields, unless they are given."""
-    return kind(**{name: getattr(source, name) for name in _shared(kind, type(source))} | given)
+    return kind(**{name: getattr(source, name) for name in _shared(kind, source.__class__)} | given)
 
 
 @overload
