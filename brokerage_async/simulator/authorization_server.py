@@ -30,14 +30,6 @@ _SCHEME = "Bearer"
 _CODE_LIFETIME = 600.0
 
 
-@attrs.frozen
-class Identity:
-    """Customer that an access token stands for, and the scopes that it grants."""
-
-    customer: Customer
-    scopes: frozenset[str]
-
-
 @attrs.frozen(kw_only=True)
 class Application:
     """Registered OAuth application."""
@@ -66,8 +58,11 @@ class _Code:
 
 
 @attrs.frozen
-class _Issued:
-    identity: Identity
+class Identity:
+    """Customer that an access token stands for, the scopes that it grants, and what ends it."""
+
+    customer: Customer
+    scopes: frozenset[str]
     expires: float
     grant: AuthorizationGrant
 
@@ -93,7 +88,7 @@ class AuthorizationServer:
         self._issued_count = 0
         self._codes: dict[str, _Code] = {}
         self._grants: dict[str, AuthorizationGrant] = {}
-        self._issued: dict[str, _Issued] = {}
+        self._issued: dict[str, Identity] = {}
         self.customers: tuple[Customer, ...] = tuple(customers)
         self.personals: tuple[AuthorizationGrant, ...] = tuple(self.grant(each, SCOPES) for each in customers)
 
@@ -121,10 +116,9 @@ class AuthorizationServer:
         for grant in self._grants.values():
             grant.revoked = True
         self._issued_count += 1
-        self.application = attrs.evolve(
-            self.application, client_secret=self._secret(f"client secret {self._issued_count}")
-        )
-        return self.application.client_secret
+        secret = self._secret(f"client secret {self._issued_count}")
+        self.application = attrs.evolve(self.application, client_secret=secret)
+        return secret
 
     def sign_in_page(self, address: str) -> str | None:
         """Return the page that asks who signs in, None where that is decided."""
@@ -149,7 +143,7 @@ class AuthorizationServer:
         if customer is None:
             raise RefusedError(400, "invalid_request", "Unknown customer")
         redirect_uri = query["redirect_uri"]
-        scopes = frozenset(query.get("scope", "read trade openid").split())
+        scopes = frozenset(query.get("scope", " ".join(SCOPES)).split())
         self._issued_count += 1
         code = self._secret(f"code {self._issued_count}")
         self._codes[code] = _Code(customer, scopes & set(SCOPES), redirect_uri, now + _CODE_LIFETIME)
@@ -194,11 +188,11 @@ class AuthorizationServer:
     def identify(self, token: str, now: float) -> Identity | None:
         """Return the identity behind a valid bearer token, else None."""
         issued = self._issued.get(token)
-        return None if issued is None or now >= issued.expires or issued.grant.revoked else issued.identity
+        return None if issued is None or now >= issued.expires or issued.grant.revoked else issued
 
     def _token_response(self, grant: AuthorizationGrant, scopes: frozenset[str], now: float) -> TokenResponseWire:
         token = self._sign({"sub": str(grant.customer.number), "scope": " ".join(sorted(scopes))}, now)
-        self._issued[token] = _Issued(Identity(grant.customer, scopes), now + LIFETIME, grant)
+        self._issued[token] = Identity(grant.customer, scopes, now + LIFETIME, grant)
         return TokenResponseWire(access_token=token, token_type=_SCHEME, expires_in=LIFETIME)
 
     def _sign(self, claims: dict[str, Any], now: float) -> str:

@@ -123,6 +123,7 @@ class Session(ABC):
         """Say farewell to a silent client."""
 
 
+_ZERO = Decimal(0)
 _SUBSCRIPTIONS = ("quote-alerts-subscribe", "public-watchlists-subscribe", "user-message-subscribe")
 
 
@@ -201,7 +202,7 @@ def year_gains(account: Account, underlying: str, now: float) -> wires.Underlyin
     """
     year = local_date(now).year
     scratch = attrs.evolve(account, positions={}, transactions=[])
-    gain, fees, kind = Decimal(0), Fees(), None
+    gain, fees, kind = _ZERO, Fees(), None
     for transaction in account.transactions:
         execution, at = transaction.booked, transaction.executed_at
         if isinstance(execution, Execution) and execution.instrument.underlying == underlying:
@@ -224,9 +225,6 @@ def year_gains(account: Account, underlying: str, now: float) -> wires.Underlyin
     )
 
 
-_ZERO = Decimal(0)
-
-
 @attrs.frozen
 class _Step:
     """One execution with its effects: value before fees, whether it opens, and the holdings after it."""
@@ -235,7 +233,7 @@ class _Step:
     execution: Execution
     value: Decimal
     is_opening: bool
-    entries: tuple[wires.OrderChainEntryWire, ...]
+    entries: list[wires.OrderChainEntryWire]
 
 
 def order_chain(account: Account, underlying: str, now: float = 0.0) -> wires.OrderChainWire | None:
@@ -250,7 +248,7 @@ def order_chain(account: Account, underlying: str, now: float = 0.0) -> wires.Or
             at, instrument = transaction.executed_at, execution.instrument
             is_opening = scratch.held(instrument.symbol) * execution.signed >= 0
             value = scratch.trade(instrument, execution.signed, execution.price, execution.fees.total, at)
-            entries = tuple(
+            entries = [
                 like(
                     wires.OrderChainEntryWire,
                     held.instrument,
@@ -259,53 +257,28 @@ def order_chain(account: Account, underlying: str, now: float = 0.0) -> wires.Or
                     quantity_numeric=_plain(held.quantity),
                 )
                 for held in scratch.positions.values()
-            )
+            ]
             steps.append(_Step(at, execution, value, is_opening, entries))
     if not steps:
         return None
-    first, last = steps[0], steps[-1]
+    first, last, fees = steps[0], steps[-1], _fees(steps)
     nodes = [_node(list(some)) for _, some in groupby(steps, key=lambda step: step.execution.order_number)]
     if scratch.positions:
-        entries_held = list(last.entries)
-        still_open = wires.OrderChainNodeWire(
-            node_type="open-positions", occurred_at=_time(last.at), entries=entries_held
-        )
-        nodes.append(still_open)
-    return wires.OrderChainWire(
-        id=first.execution.order_number or first.execution.identifier,
-        description=f"{underlying} {'spread' if len(last.entries) > 1 else 'position'}",
-        underlying_symbol=underlying,
-        account_number=account.number,
-        created_at=_time(first.at),
-        updated_at=_time(last.at),
-        computed_data=_totals(steps, scratch),
-        lite_nodes_sizes=len(nodes),
-        lite_nodes=nodes,
-    )
-
-
-def _totals(steps: Sequence[_Step], scratch: Account) -> wires.OrderChainTotalsWire:
-    fees = _fees(steps)
-    charges = fees.total - fees.commission
+        entries = last.entries
+        nodes.append(wires.OrderChainNodeWire(node_type="open-positions", occurred_at=_time(last.at), entries=entries))
     opening = sum((step.value for step in steps if step.is_opening), _ZERO)
     closing = sum((step.value for step in steps if not step.is_opening), _ZERO)
-    # The cost of positions that are still open is not lost. A future costs nothing.
-    invested = sum(
-        (
-            held.quantity * held.average_price * held.instrument.multiplier
-            for held in scratch.positions.values()
-            if not held.instrument.is_future
-        ),
-        _ZERO,
-    )
-    gain = opening + closing + invested
-    return wires.OrderChainTotalsWire(
+    gain = opening + closing
+    for held in scratch.positions.values():  # the cost of positions that are still open is not lost
+        if not held.instrument.is_future:  # which costs nothing
+            gain += held.quantity * held.average_price * held.instrument.multiplier
+    totals = wires.OrderChainTotalsWire(
         open=bool(scratch.positions),
         roll_count=0,
-        opened_at=_time(steps[0].at),
-        last_occurred_at=_time(steps[-1].at),
+        opened_at=_time(first.at),
+        last_occurred_at=_time(last.at),
         **amounts(
-            total_fees=-charges,
+            total_fees=fees.commission - fees.total,
             total_commissions=-fees.commission,
             realized_gain=gain,
             realized_gain_with_fees=gain - fees.total,
@@ -316,26 +289,31 @@ def _totals(steps: Sequence[_Step], scratch: Account) -> wires.OrderChainTotalsW
         winner_realized_and_closed=not scratch.positions and gain > 0,
         winner_realized=gain > 0,
         winner_realized_with_fees=gain > fees.total,
-        open_entries=list(steps[-1].entries),
+        open_entries=last.entries,
+    )
+    return wires.OrderChainWire(
+        id=first.execution.order_number or first.execution.identifier,
+        description=f"{underlying} {'spread' if len(last.entries) > 1 else 'position'}",
+        underlying_symbol=underlying,
+        account_number=account.number,
+        created_at=_time(first.at),
+        updated_at=_time(last.at),
+        computed_data=totals,
+        lite_nodes_sizes=len(nodes),
+        lite_nodes=nodes,
     )
 
 
 def _node(steps: Sequence[_Step]) -> wires.OrderChainNodeWire:
-    first, last = steps[0].execution, steps[-1]
-    quantity = sum((step.execution.quantity for step in steps if step.execution.instrument == first.instrument), _ZERO)
+    first, last, executions = steps[0].execution, steps[-1], [step.execution for step in steps]
+    quantity = sum((each.quantity for each in executions if each.instrument == first.instrument), _ZERO)
     cost = sum((step.value for step in steps), _ZERO)
     legs = []
-    for _, some in groupby([step.execution for step in steps], key=lambda execution: execution.instrument.symbol):
+    for _, some in groupby(executions, key=lambda each: each.instrument.symbol):
         execution, *others = some
         filled = _plain(sum((each.quantity for each in others), execution.quantity))
-        leg = like(
-            wires.OrderChainLegWire,
-            execution.instrument,
-            action=execution.action,
-            fill_quantity=filled,
-            order_quantity=filled,
-        )
-        legs.append(leg)
+        quantities = {"fill_quantity": filled, "order_quantity": filled}
+        legs.append(like(wires.OrderChainLegWire, execution.instrument, action=execution.action, **quantities))
     return wires.OrderChainNodeWire(
         node_type="order",
         id=first.order_number or first.identifier,
@@ -348,7 +326,7 @@ def _node(steps: Sequence[_Step]) -> wires.OrderChainNodeWire:
         order_fill_count=len(steps),
         roll=False,
         legs=legs,
-        entries=list(last.entries),
+        entries=last.entries,
     )
 
 

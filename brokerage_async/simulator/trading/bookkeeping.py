@@ -35,13 +35,14 @@ class Bookkeeping:
         self.on_cash: Signal[Account, Transaction] = Signal()
         self.on_execution: Signal[Account, Execution, float] = Signal()
 
-    def execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> FillWire:
+    def execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> None:
+        """Fill a part of a leg."""
         turn = f"{order.number}-{len(leg.fills) + leg.busted + 1}"
         identifier = f"{turn}-{order.legs.index(leg)}"
         fees = fees_of(leg.instrument, leg.action, quantity, price)
         execution = Execution(identifier, order.number, leg.instrument, leg.action, quantity, price, fees)
         self._book(order.account, execution, now)
-        return FillWire(
+        fill = FillWire(
             ext_group_fill_id=turn,
             ext_exec_id=identifier,
             fill_id=f"SIM_{identifier}",
@@ -50,6 +51,8 @@ class Bookkeeping:
             filled_at=timestamp(now),
             destination_venue="SIMULATED",
         )
+        leg.remaining -= quantity
+        leg.fills.append(fill)
 
     def reverse(self, account: Account, identifier: str, now: float, price: Decimal | None = None) -> None:
         """Undo an execution, and book it again at ``price``, if given. Its fees stay. All of this is a guess."""

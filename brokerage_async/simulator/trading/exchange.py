@@ -19,8 +19,8 @@ from ..clock import EventQueue, Signal
 from ..keyed_random import KeyedRandom, key_of
 from ..market import calendar
 from ..market.calendar import CALENDARS, local_date, local_epoch
-from ..market.instrument import Instrument
 from ..market.prices import Prices
+from ..market.quotes import Quote
 from .bookkeeping import Bookkeeping
 from .orders import Leg, Order, OrderStore
 
@@ -103,19 +103,15 @@ class Liquidity:
         self._prices = prices
         self._taken: dict[tuple[str, bool], tuple[float, Decimal]] = {}
 
-    def left(self, instrument: Instrument, now: float, *, buys: bool) -> Decimal | None:
-        """Return the quantity that an order can take, None for any."""
-        quote = self._prices.market(instrument, now)
-        size = quote.ask_size if buys else quote.bid_size
-        if size is None:
-            return None
-        since, taken = self._taken.get((instrument.symbol, buys), (quote.since, Decimal(0)))
-        return max(Decimal(0), size - taken) if since == quote.since else size
+    def _quote(self, leg: Leg, now: float) -> tuple[Quote, Decimal]:
+        """Return the market of a leg, and the quantity that was taken from it."""
+        quote = self._prices.market(leg.instrument, now)
+        since, taken = self._taken.get((leg.instrument.symbol, leg.sign > 0), (quote.since, Decimal(0)))
+        return quote, taken if since == quote.since else Decimal(0)
 
-    def take(self, instrument: Instrument, quantity: Decimal, now: float, *, buys: bool) -> None:
-        since = self._prices.market(instrument, now).since
-        before, taken = self._taken.get((instrument.symbol, buys), (since, Decimal(0)))
-        self._taken[instrument.symbol, buys] = since, quantity + (taken if before == since else Decimal(0))
+    def take(self, leg: Leg, quantity: Decimal, now: float) -> None:
+        quote, taken = self._quote(leg, now)
+        self._taken[leg.instrument.symbol, leg.sign > 0] = quote.since, quantity + taken
 
     def units(self, order: Order, now: float) -> int:
         """Return how many of the remaining units of an order the market can fill now.
@@ -124,8 +120,10 @@ class Liquidity:
         """
         units = order.units
         for leg in order.legs:
-            left = self.left(leg.instrument, now, buys=leg.sign > 0)
-            if left is not None and leg.remaining:
+            quote, taken = self._quote(leg, now)
+            size = quote.ask_size if leg.sign > 0 else quote.bid_size
+            if size is not None and leg.remaining:
+                left = max(Decimal(0), size - taken)
                 is_whole = leg.remaining == leg.remaining.to_integral_value()
                 units = min(units, int(left * order.units // leg.remaining) if is_whole else int(left > 0))
         return units
@@ -436,13 +434,13 @@ class Exchange:
         units = order.units
         is_last, later = part == units, []
         for position, leg in enumerate(order.legs):
-            buys, quantity = leg.sign > 0, leg.remaining * part / units
-            paid = self._prices.trade_price(leg.instrument, now, buys=buys) if price is None else price
-            self._liquidity.take(leg.instrument, quantity, now, buys=buys)
+            quantity = leg.remaining * part / units
+            paid = self._prices.trade_price(leg.instrument, now, buys=leg.sign > 0) if price is None else price
+            self._liquidity.take(leg, quantity, now)
             if is_last and position and self._has("filled_with_fills_to_come"):
                 later.append(partial(self._execute_later, leg, quantity, paid))
             else:
-                self._execute(order, leg, quantity, paid, now)
+                self._bookkeeping.execute(order, leg, quantity, paid, now)
         self._order_store.release(order, _left(order.reserved, part, units))
         order.set_aside = _left(order.set_aside, part, units)
         self.on_fill.emit(order, now)
@@ -454,10 +452,6 @@ class Exchange:
         for turn, action in enumerate(later):
             late = self._chances.delay("filled_with_fills_to_come", order) or self._delay(order, _LEG, turn)
             self._schedule(order, f"leg {turn}", now + late, action)
-
-    def _execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> None:
-        leg.remaining -= quantity
-        leg.fills.append(self._bookkeeping.execute(order, leg, quantity, price, now))
 
     def bust(self, order: Order, fill_id: str, now: float, price: Decimal | None = None) -> None:
         """Make a fill void, or correct its price. The remaining quantity of its leg stays. All of this is a guess."""
@@ -476,7 +470,7 @@ class Exchange:
         raise LookupError(f"unknown fill {fill_id} of order {order.number}")
 
     def _execute_later(self, leg: Leg, quantity: Decimal, price: Decimal, order: Order, now: float) -> None:
-        self._execute(order, leg, quantity, price, now)
+        self._bookkeeping.execute(order, leg, quantity, price, now)
         self.on_fill.emit(order, now)
         self._order_store.changed(order, now)
 
