@@ -40,6 +40,7 @@ _NO_RESTRICTIONS: Mapping[str, Any] = dict.fromkeys((
     "is_in_day_trade_equity_maintenance_call", "is_in_margin_call", "is_pattern_day_trader", "is_risk_reducing_only",
     "is_roll_the_day_forward_enabled", "is_small_notional_futures_intra_day_enabled",
 ), False)  # fmt: skip
+_NEVER = ("day_trader_status", "is_closed", "is_firm_error", "is_firm_proprietary", "is_foreign")
 _CUSTOMER = (files("brokerage_async.simulator.api") / "customer.json").read_bytes()
 
 
@@ -101,17 +102,13 @@ class Accounts(Handlers):
             account_number=account.number,
             account_type_name="Individual",
             created_at=timestamp(self._opened),
-            day_trader_status=False,
             investment_objective="SPECULATION",
-            is_closed=False,
-            is_firm_error=False,
-            is_firm_proprietary=False,
-            is_foreign=False,
             is_futures_approved=True,
             margin_or_cash=account.kind,
             nickname=f"{account.kind} {account.number[-1]}",
             opened_at=timestamp(self._opened),
             suitable_options_level=_LEVELS[account.kind],
+            **dict.fromkeys(_NEVER, False),
         )
         return current_fields(wire, self._has)
 

@@ -215,28 +215,20 @@ class Brokerage:
 
     def _process(self, request: Request, now: float, record: RequestRecord) -> Response:
         self.state.event_queue.run(now)
-        path, _ = split_target(request.url)
-        operation, values = self._router.find(request.method, path) or (None, {})
-        if operation is not None:
-            record.operation, record.effect = operation.name, operation.effect.value
         try:
-            response = self._answer(request, now, record, operation, values)
+            response = self._answer(request, now, record)
         except RefusedError as refusal:
-            response = error_of(operation, path, refusal)
+            response = error_of(OPERATIONS.get(record.operation or ""), split_target(request.url)[0], refusal)
         record.status = response.status
         return response
 
-    def _answer(
-        self,
-        request: Request,
-        now: float,
-        record: RequestRecord,
-        operation: Operation[Any] | None,
-        values: Mapping[str, str],
-    ) -> Response:
+    def _answer(self, request: Request, now: float, record: RequestRecord) -> Response:
+        path, query = split_target(request.url)
+        operation, values = self._router.find(request.method, path) or (None, {})
+        if operation is not None:
+            record.operation, record.effect = operation.name, operation.effect.value
         if not self._is_within_rate_limit(operation, now):
             return Response(status=429, headers={}, body=b"")
-        path, query = split_target(request.url)
         if path == AUTH_PAGE:
             page = self.state.authorization_server.sign_in_page(request.url)
             if page is not None:

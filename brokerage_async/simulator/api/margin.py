@@ -30,12 +30,9 @@ class Margin(Handlers):
         maintenance = self._calculator.maintenance(initial)
         requirement = wires.EffectiveMarginRequirementWire(
             underlying_symbol=symbol,
-            long_equity_initial=f"{initial:f}",
-            long_equity_maintenance=f"{maintenance:f}",
-            short_equity_initial=f"{initial:f}",
-            short_equity_maintenance=f"{maintenance:f}",
-            naked_option_standard=f"{UNCOVERED:f}",
-            naked_option_minimum=f"{UNCOVERED:f}",
+            **dict.fromkeys(("long_equity_initial", "short_equity_initial"), f"{initial:f}"),
+            **dict.fromkeys(("long_equity_maintenance", "short_equity_maintenance"), f"{maintenance:f}"),
+            **dict.fromkeys(("naked_option_standard", "naked_option_minimum"), f"{UNCOVERED:f}"),
             naked_option_floor="0.00",
         )
         return request.item(requirement)
@@ -76,9 +73,7 @@ class Margin(Handlers):
                 position_entries=entries,
             )
             group = wires.MarginGroupWire(
-                description=underlying,
-                code=underlying,
-                underlying_symbol=underlying,
+                **dict.fromkeys(("code", "description", "underlying_symbol"), underlying),
                 underlying_type=holdings[0][0].underlying_type,
                 margin_calculation_type="Reg T",
                 **figures,
@@ -151,9 +146,7 @@ class Margin(Handlers):
         required = self._calculator.required(account, holdings, underlying, price_of, now)
         working = [order for order in self._state.order_store.of([account]) if not order.is_terminal]
         return wires.MarginDryRunResultWire(
-            code=underlying,
-            description=underlying,
-            underlying_symbol=underlying,
+            **dict.fromkeys(("code", "description", "underlying_symbol"), underlying),
             underlying_type=requested.underlying_instrument_type,
             underlying_price=money(self._prices.underlying_price(underlying, now)),
             **amounts(

@@ -107,34 +107,27 @@ class Dialect:
         return ErrorDetailWire(code=code, message=message, domain=domain)
 
 
+@attrs.define(eq=False)
 class RefusedError(Exception):
     """Error response: status, machine-readable code, message, entries and, rarely, data or further headers."""
 
-    def __init__(
-        self,
-        status: int,
-        code: str | int,
-        message: str,
-        *,
-        errors: Iterable[ErrorDetailWire] = (),
-        data: Any = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.message = message
-        self.errors: list[ErrorDetailWire] = list(errors)
-        self.data = data
-        self.headers: Mapping[str, str] = {**_JSON_HEADERS, **(headers or {})}
+    status: int
+    code: str | int
+    message: str
+    errors: Iterable[ErrorDetailWire] = ()
+    data: Any = None
+    headers: Mapping[str, str] = {}
+
+    def __str__(self) -> str:
+        return self.message
 
     def response(self, context: str) -> Response:
         """Return the error body, with ``data`` and ``context`` beside it if the error carries data."""
-        error = ErrorBodyWire(code=self.code, message=self.message, errors=self.errors or None)
+        error = ErrorBodyWire(code=self.code, message=self.message, errors=[*self.errors] or None)
         body: dict[str, Any] = {"error": error}
         if self.data is not None:
             body = {"data": self.data, "error": error, "context": context}
-        return Response(status=self.status, headers=self.headers, body=dumps(body))
+        return Response(status=self.status, headers={**_JSON_HEADERS, **self.headers}, body=dumps(body))
 
     @classmethod
     def not_found(cls, what: str) -> RefusedError:
@@ -147,7 +140,7 @@ class RefusedError(Exception):
     @classmethod
     def invalid(cls, problems: Iterable[ErrorDetailWire], status: int = 422) -> RefusedError:
         """Return a 422 (or 400) ``validation_error`` with an entry per problem."""
-        return cls(status, "validation_error", "Request validation failed", errors=problems)
+        return cls(status, "validation_error", "Request validation failed", [*problems])
 
 
 def found(value: T | None, what: str) -> T:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from decimal import Decimal
 from functools import cache, cached_property, lru_cache
+from typing import Any
 
 import attrs
 
@@ -222,25 +223,17 @@ def options_on(root: EquityDefinition, today: date, strikes: int = _STRIKES) -> 
                 yield equity_option(root.symbol, expires, option_type, strike, active=position % 50 != 49)
 
 
-def equity_option(
-    underlying: str,
-    expires: date,
-    option_type: OptionType,
-    strike: Decimal,
-    *,
-    symbol: str | None = None,
-    active: bool = True,
-) -> Instrument:
-    return Instrument(
-        symbol=symbol or occ_symbol(underlying.replace("/", ""), expires, option_type, strike),
-        instrument_type=InstrumentType.EQUITY_OPTION,
-        underlying=underlying,
-        multiplier=Decimal(100),
-        strike=strike,
-        option_type=option_type,
-        expires=expires,
-        active=active,
-    )
+def equity_option(underlying: str, expires: date, option_type: OptionType, strike: Decimal, **more: Any) -> Instrument:
+    terms = {
+        "symbol": occ_symbol(underlying.replace("/", ""), expires, option_type, strike),
+        "instrument_type": InstrumentType.EQUITY_OPTION,
+        "underlying": underlying,
+        "multiplier": Decimal(100),
+        "strike": strike,
+        "option_type": option_type,
+        "expires": expires,
+    }
+    return Instrument(**terms | more)
 
 
 def strike_step(price: Decimal) -> Decimal:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
 import attrs
 
@@ -64,7 +65,7 @@ class Bookkeeping:
         execution = booked.booked
         assert isinstance(execution, Execution)
         undone = attrs.evolve(execution, action=_OPPOSITES[execution.action], fees=Fees())
-        self._book(account, undone, now, reverses=booked)
+        self._book(account, undone, now, reverses=booked.wire.id)
         if price is not None:
             self._book(account, attrs.evolve(execution, price=price, fees=Fees()), now)
         account.hold_again(execution.instrument.symbol)
@@ -93,23 +94,16 @@ class Bookkeeping:
                 execution = Execution(identifier, None, instrument, action, part, price, Fees())
                 self._book(account, execution, now, kind or str(action))
 
-    def _book(
-        self,
-        account: Account,
-        execution: Execution,
-        now: float,
-        delivered: str | None = None,
-        reverses: Transaction | None = None,
-    ) -> None:
-        """Book an execution. ``delivered`` says how a position ended without a trade."""
+    def _book(self, account: Account, execution: Execution, now: float, ended: str = "", reverses: Any = None) -> None:
+        """Book an execution. ``ended`` says how a position ended without a trade, ``reverses`` what it undoes."""
         instrument, fees = execution.instrument, execution.fees
         value = account.trade(instrument, execution.signed, execution.price, fees.total, now)
-        what = delivered or str(execution.action)
+        what = ended or str(execution.action)
         wire = like(
             TransactionWire,
             instrument,
             underlying_symbol=instrument.underlying,
-            transaction_type=TransactionType.RECEIVE_DELIVER if delivered else TransactionType.TRADE,
+            transaction_type=TransactionType.RECEIVE_DELIVER if ended else TransactionType.TRADE,
             transaction_sub_type=TransactionSubType(what),
             description=f"{what} {execution.quantity:f} {instrument.symbol} @ {money(execution.price)}",
             action=execution.action,
@@ -121,7 +115,7 @@ class Bookkeeping:
             leg_count=self._dialect.quantity(Decimal(1)),
             exec_id=execution.identifier,
             ext_exec_id=execution.identifier,
-            reverses_id=None if reverses is None else reverses.wire.id,
+            reverses_id=reverses,
             **fees.by_kind(),
         )
         self._append(account, execution, wire, now)
