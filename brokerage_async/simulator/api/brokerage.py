@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
+from inspect import getfile
 from typing import Any, Literal
 
 import attrs
@@ -128,11 +129,14 @@ class Brokerage:
         for symbol, source in self.sources.items():
             self.state.prices.set_source(symbol, source, self.settings.start)
         namespaces = {namespace: handlers(self.state) for namespace, handlers in HANDLERS.items()}
-        names = {name: name.partition(".") for name in OPERATIONS}
-        self._handlers: Mapping[str, Handler] = {
-            name: self._other_handlers.get(name) or getattr(namespaces[namespace], method)
-            for name, (namespace, _, method) in names.items()
-        }
+        self._handlers: dict[str, Handler] = dict(self._other_handlers)
+        for name in OPERATIONS.keys() - self._handlers.keys():
+            namespace, _, method = name.partition(".")
+            if (handler := getattr(namespaces.get(namespace), method, None)) is None:
+                home = HANDLERS.get(namespace)
+                missing = f"its class to HANDLERS in {__file__}" if home is None else f"{method}() to {getfile(home)}"
+                raise NotImplementedError(f"no handler for the operation {name}: add {missing}")
+            self._handlers[name] = handler
 
     def handle(self, request: Request, now: float) -> Response:
         """Return the response to a request at ``now`` (epoch seconds), ignoring scripted faults."""

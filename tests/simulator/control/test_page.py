@@ -12,7 +12,6 @@ import pytest
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.simulator.control import api, reference, server
-from brokerage_async.simulator.control.api import CONTROL_ROUTES, Sender
 from tests.schema import bundle
 from tests.simulator.harness import Harness, leg, limit, market
 from tests.tables import for_each
@@ -25,7 +24,7 @@ def test_page_has_what_its_script_uses_and_nothing_from_elsewhere() -> None:
     assert used <= ids
     forms = set(re.findall(r'data-action="(\w+)"', server.PAGE))
     assert forms == set(re.findall(r"^  (\w+): \(", server.SCRIPT, re.MULTILINE))
-    routes = {(route.method, re.sub(r"\{\w+\}", "{}", route.path)) for route in CONTROL_ROUTES}
+    routes = {(route.method, re.sub(r"\{\w+\}", "{}", route.path)) for route in api.CONTROL_ROUTES}
     calls = re.findall(r'"(GET|PUT|POST|PATCH|DELETE)", ["`]([^"`]+)["`]', server.SCRIPT)
     assert len(calls) >= 12
     for method, path in calls:
@@ -106,7 +105,7 @@ def test_prices_are_those_of_traded_and_held_underlyings_up_to_a_number(harness:
 
 
 def test_request_is_sent_as_the_owner_with_a_valid_token(harness: Harness) -> None:
-    sender = Sender(harness.brokerage)
+    sender = api.Sender(harness.brokerage)
     placed = sender.send("post", f"/accounts/{harness.account}/orders", json.dumps(limit()), harness.now)
     assert placed.status == 201
     assert sender.send("GET", "/watchlists", None, harness.now).status == 200
@@ -114,13 +113,13 @@ def test_request_is_sent_as_the_owner_with_a_valid_token(harness: Harness) -> No
     assert operations == ["oauth.token", "orders.submit", "watchlists.list"]
     assert sender.send("GET", "/watchlists", None, harness.now + 901).status == 200
     harness.sim.revoke()
-    assert Sender(harness.brokerage).send("GET", "/watchlists", None, harness.now).status == 401
+    assert api.Sender(harness.brokerage).send("GET", "/watchlists", None, harness.now).status == 401
 
 
 def test_target_is_an_encoded_path(harness: Harness) -> None:
     for target in ("watchlists", "http://elsewhere/", "/a b", "/é", "/a\r\nHost: x", ""):
         with pytest.raises(ValueError, match="target must be an encoded path"):
-            Sender(harness.brokerage).send("GET", target, None, harness.now)
+            api.Sender(harness.brokerage).send("GET", target, None, harness.now)
 
 
 class Balance(HTMLParser):
