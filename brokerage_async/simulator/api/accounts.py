@@ -61,7 +61,6 @@ class Accounts(Handlers):
         self._opened = state.settings.start - 400 * _DAY
 
     def customer(self, request: ParsedRequest) -> Response:
-        """Return the record of the customer, who is invented."""
         self._own_accounts(request)
         record = msgspec.json.decode(_CUSTOMER, type=wires.CustomerWire)
         record.id = "me" if self._has("customer_is_me") else str(request.customer.number)
@@ -74,7 +73,6 @@ class Accounts(Handlers):
         return request.item(self._account(self._account_of(request)))
 
     def trading_status(self, request: ParsedRequest) -> Response:
-        """Return the restrictions of an account: those that the simulator enforces."""
         return request.item(self.status(self._account_of(request), request.now))
 
     def status(self, account: books.Account, now: float) -> wires.TradingStatusWire:
@@ -293,17 +291,14 @@ class Balances(Handlers):
     """Computes the balances of an account, in dollars only."""
 
     def get(self, request: ParsedRequest) -> Response:
-        """Return the balance in one currency. Only dollars are held."""
+        """Return the balance in dollars, the only currency that is held."""
         account = self._account_of(request)
         if request.path["currency"] != _CURRENCY:
             raise RefusedError.not_found("balance")
         return request.item(self.balance(account, request.now))
 
     def snapshots(self, request: ParsedRequest) -> Response:
-        """Return a page of snapshots, oldest first: by default the newest one and the current balance.
-
-        They were taken in the morning of each session, and after its close.
-        """
+        """Return a page of snapshots of mornings and closes: by default the newest one and the current balance."""
         account, query, now = self._account_of(request), request.query, request.now
         in_dollars = query.get("currency", _CURRENCY) == _CURRENCY
         if in_dollars and "snapshot_date" in query and "time_of_day" not in query:

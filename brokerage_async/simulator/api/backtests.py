@@ -65,10 +65,7 @@ class Trial:
 
 @attrs.frozen
 class Results:
-    """Trials in the order of their entries, the course of the profit, and notices for humans.
-
-    A snapshot has its time, the profit of all trials so far, and the price of the underlying.
-    """
+    """Trials by entry, notices for humans, and snapshots: time, profit of trials so far, price of the underlying."""
 
     trials: Sequence[Trial]
     snapshots: Sequence[tuple[float, Decimal, Decimal]]
@@ -104,10 +101,7 @@ class Strategies:
         return sum(units * self._delta(instrument, at) for instrument, units in positions)
 
     def enter(self, symbol: str, legs: Sequence[models.BacktestLeg], at: float, *, exact: bool) -> list[Held] | None:
-        """Return the positions of a strategy at its entry.
-
-        None if a strike is not listed, or with ``exact`` no expiration is as many days away as a leg asks for.
-        """
+        """Return the positions of a strategy at its entry. None if a strike or ``exact`` expiration is not listed."""
         today = local_date(at)
         strikes: dict[int, Decimal] = {}
         expirations: dict[int, date] = {}
@@ -372,7 +366,6 @@ class BacktestHandlers(Handlers):
         return self._response(backtest, request.now, request.operation.status if is_complete else 201)
 
     def get(self, request: ParsedRequest) -> Response:
-        """Return a backtest of the user, with its results once it is complete."""
         return self._response(self._own(request), request.now)
 
     def logs(self, request: ParsedRequest) -> Response:
@@ -381,7 +374,6 @@ class BacktestHandlers(Handlers):
         return empty(request.operation.status)
 
     def cancel(self, request: ParsedRequest) -> Response:
-        """Remove a backtest that is pending or running."""
         backtest = self._own(request)
         if backtest.status(request.now) is models.BacktestStatus.COMPLETED:
             self._refuse([("id", "must be that of a pending or running backtest")])

@@ -77,10 +77,7 @@ class ServedRequest:
 
 
 def error_of(operation: Operation[Any] | None, path: str, refusal: RefusedError) -> Response:
-    """Return an error as the service of the operation sends it. Other hosts know no 422.
-
-    The token endpoint has no envelope, and puts all problems of a grant into the description.
-    """
+    """Return an error as the service of the operation sends it. Other hosts know no 422, tokens no envelope."""
     is_token = operation is not None and operation.shape is Shape.BARE and operation.host is None
     if is_token and refusal.status in (400, 422):
         code = "invalid_request" if refusal.code == "validation_error" else refusal.code

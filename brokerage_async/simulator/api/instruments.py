@@ -136,7 +136,6 @@ class Instruments(Handlers):
     # Others
 
     def equities(self, request: ParsedRequest) -> Response:
-        """Return a page of equities, all or by symbol, filtered."""
         table = self._catalogue.equities
         query = request.query
         positions = table.positions(query.get("symbols"))
@@ -191,7 +190,6 @@ class Instruments(Handlers):
         return _only(self._catalogue.warrants, request)
 
     def currency_pairs(self, request: ParsedRequest) -> Response:
-        """Return the currency pairs, which are quoted but not traded."""
         rows = (
             wires.CurrencyPairWire(
                 id=number,
@@ -278,7 +276,6 @@ class OptionChains(Handlers):
     """Groups the options of the catalogue that have not expired."""
 
     def flat(self, request: ParsedRequest) -> Response:
-        """Return all options on an underlying, as the list of equity options has them."""
         table, positions = self._found(request)
         return request.items(map(table.row, positions))
 

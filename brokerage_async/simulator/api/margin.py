@@ -22,7 +22,6 @@ class Margin(Handlers):
     """Reports the figures of the margin calculator."""
 
     def effective_requirement(self, request: ParsedRequest) -> Response:
-        """Return the rules of the margin calculator for an underlying, as fractions."""
         account, symbol = self._account_of(request), request.path["underlying_symbol"]
         if not self._prices.is_known(symbol):
             raise RefusedError.not_found("underlying")
@@ -38,7 +37,6 @@ class Margin(Handlers):
         return request.item(requirement)
 
     def public_configuration(self, request: ParsedRequest) -> Response:
-        """Return the rate without risk, which the simulated prices do not use."""
         return request.item(wires.MarginConfigurationWire(risk_free_rate=Decimal("0.0425")))
 
     def requirements(self, request: ParsedRequest) -> Response:
@@ -169,7 +167,6 @@ class Risk(Handlers):
     """Serves the limits that orders are held against, and margin files made from the simulated prices."""
 
     def position_limit(self, request: ParsedRequest) -> Response:
-        """Return the limits of an account, the same for every one."""
         limits = wires.PositionLimitWire(
             account_number=self._account_of(request).number,
             **{

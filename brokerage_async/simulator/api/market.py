@@ -38,10 +38,7 @@ def _session(calendar: Calendar, session: TradingSession) -> wires.MarketSession
 
 
 def current_session(calendar: Calendar, now: float) -> wires.CurrentMarketSessionWire:
-    """Return the current session and its neighbors.
-
-    On a day without a session the answer has only the neighbors and ``Closed``.
-    """
+    """Return the current session, if there is one today, and its neighbors."""
     session = calendar.current(now)
     day = local_date(now) if session is None else session.day
     none = wires.MarketSessionWire(instrument_collection=calendar.collection)
@@ -152,7 +149,6 @@ class MarketData(Handlers):
         return request.item(wires.QuoteTokenWire(token=token, dxlink_url=self._state.quote_tokens.url, level=level))
 
     def by_type(self, request: ParsedRequest) -> Response:
-        """Return the prices of the requested instruments, without the unknown ones."""
         rows = (
             self._row(InstrumentType(parameter.name.replace("_", " ").title()), symbol, request.now)
             for parameter in request.operation.parameters

@@ -50,11 +50,7 @@ def request_target(url: str) -> str:
 
 
 class Router:
-    """Operations by path and method.
-
-    Fixed segments win over variables (``/orders/live`` over ``/orders/{id}``). Operations of another host have its name
-    as their first segment.
-    """
+    """Operations by path and method. Fixed segments win over variables: ``/orders/live`` over ``/orders/{id}``."""
 
     def __init__(self, operations: Iterable[Operation[Any]]) -> None:
         by_path: dict[str, dict[str, Operation[Any]]] = {}
@@ -228,10 +224,7 @@ class RequestParser:
         return None if problems else converter.structure(document, model), problems
 
     def error(self, problems: Sequence[RequestProblem]) -> RefusedError:
-        """Return the error for ``problems``: one of the preflight where all are broken rules that have a code.
-
-        Otherwise its status is 400 if a page or filter value is malformed, else 422.
-        """
+        """Return the error for ``problems``: the preflight's if all have codes, 400 if one is malformed, else 422."""
         coded = [Message(each.rule.code, each.message) for each in problems if each.rule and each.rule.code]
         if len(coded) == len(problems):
             return preflight_error([*dict.fromkeys(coded)])

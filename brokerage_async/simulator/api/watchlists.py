@@ -59,7 +59,6 @@ class Watchlists(Handlers):
         return deleted if self._has("deleted_watchlists_are_returned") else attrs.evolve(deleted, body=b"")
 
     def list_public(self, request: ParsedRequest) -> Response:
-        """Return every public watchlist: with its entries, or with their number only."""
         public = self._state.public_watchlists.by_name().values()
         if request.query.get("counts_only", False):
             counts = (

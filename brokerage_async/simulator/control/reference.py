@@ -104,12 +104,7 @@ def _operations() -> dict[str, tuple[str, str, dict[str, Any]]]:
 
 
 def reference_page(name: str, account: str) -> str | None:
-    """Return the page of an operation, the index for an empty name, or None for an unknown name.
-
-    Args:
-        name: operation as ``namespace.method``.
-        account: account number for the examples.
-    """
+    """Return the page of an operation by name, with the account in its examples, or the index. None if unknown."""
     if name and name not in _operations():
         return None
     content = _operation(name) if name else ""

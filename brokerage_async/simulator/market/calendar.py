@@ -198,10 +198,7 @@ def is_open(collection: InstrumentCollection | None, now: float, *, hours: Hours
 
 @lru_cache(maxsize=64)  # all orders that rest are evaluated at the same times
 def _trading(collection: InstrumentCollection | None, now: float, hours: Hours) -> TradingSession | None:
-    """Return the session in which an order of ``now`` works: its ``open`` and ``close`` are the ends of these hours.
-
-    None if the instrument trades around the clock.
-    """
+    """Return the session with the hours in which an order of ``now`` works. None if it trades around the clock."""
     if collection is None:
         return None
     calendar = CALENDARS[collection]

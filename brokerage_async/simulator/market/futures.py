@@ -255,10 +255,7 @@ def contracts(product: FutureProduct, today: date) -> Iterator[Contract]:
 
 
 def future_instrument(symbol: str, today: date) -> Instrument | None:
-    """Return the future of ``symbol`` (``/ESZ6``), None for an unknown product.
-
-    The digit of its year means the first one that expires no earlier than a year before ``today``.
-    """
+    """Return the future of ``symbol`` (``/ESZ6``), expired for a year at most. None for an unknown product."""
     match = _FUTURE.fullmatch(symbol)
     product = FUTURES.get(match["code"]) if match else None
     if match is None or product is None:

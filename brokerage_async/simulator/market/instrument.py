@@ -188,10 +188,7 @@ def day_of(code: str) -> date | None:
 
 
 def occ_symbol(root: str, expires: date, option_type: OptionType, strike: Decimal) -> str:
-    """Return an OCC symbol such as ``AAPL  260612C00110000``.
-
-    It has the root padded to six, the date, C or P, and the strike times 1000 in eight digits.
-    """
+    """Return an OCC symbol such as ``AAPL  260612C00110000``, with the strike in thousandths."""
     return f"{root:<6}{expires:%y%m%d}{option_type}{int(strike * 1000):08d}"
 
 
@@ -210,10 +207,7 @@ T = TypeVar("T")
 
 
 class RowTable(Generic[T]):
-    """Definitions by symbol, with JSON that is rendered at first use and kept.
-
-    ``definitions`` are cheap values; ``render`` turns one into the wire struct that is sent, or its JSON.
-    """
+    """Definitions by symbol. Each is rendered at first use, as a wire struct or its JSON, and kept."""
 
     def __init__(
         self, definitions: Sequence[T], symbol_of: Callable[[T], str], render: Callable[[T], Wire | msgspec.Raw]

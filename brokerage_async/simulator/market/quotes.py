@@ -113,10 +113,7 @@ _COLUMNS = ("bid_price", "ask_price", "bid_size", "ask_size", "price", "day_volu
 
 
 class _HeldRows:
-    """Rows of prices that each hold until the next one.
-
-    Times are in seconds from the start of the simulation or, unless they are ``relative``, in epoch seconds.
-    """
+    """Rows of prices that each hold until the next one. Times count from the start of the simulation, or from 1970."""
 
     _times: Any
     """A list or an array of numbers, in order."""
@@ -198,12 +195,7 @@ class Replay(dict[str, RecordedPrices]):
 
 
 def read_recording(directory: Path) -> Replay:
-    """Return the prices of the quotes and trades in a directory, in both forms.
-
-    Raises:
-        ValueError: there are none.
-        ImportError: pyarrow is missing.
-    """
+    """Return the prices of the quotes and trades in a directory, in both forms."""
     try:
         import pyarrow as pa
         import pyarrow.compute

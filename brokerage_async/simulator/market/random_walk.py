@@ -35,10 +35,7 @@ _EXTENDED_PART, _U_SHAPE = 0.04, 0.6
 
 @attrs.frozen
 class Bar:
-    """Trades of a period: ``count`` of them with the ``volume`` in shares or contracts.
-
-    ``total`` is the volume of the session until the end of the period.
-    """
+    """Trades of a period, their volume, and the ``total`` volume of the session until its end."""
 
     open: Decimal
     high: Decimal

@@ -92,10 +92,7 @@ class DxLinkSession(Session):
         return any(channel.underlyings.get(underlying) for channel in self._channels.values())
 
     def prices_changed(self, changed: Mapping[str, bool], now: float) -> None:
-        """Push the events of underlyings whose prices changed, those of their options where it is True.
-
-        Events of one aggregation period are merged, except under contract ``STREAM``.
-        """
+        """Push the events of underlyings whose prices changed, those of their options where it is True."""
         for channel in list(self._channels.values()):
             keys = {
                 key: None
@@ -444,10 +441,7 @@ class MarketRows:
         return None
 
     def _candles(self, symbol: str, from_time: int | None, now: float) -> Iterator[dict[str, Any]]:
-        """Yield candles, newest first. Without a start only the present one, else a snapshot with its marker.
-
-        They bear the symbol in its normal form: a count of 1 is left out.
-        """
+        """Yield candles, newest first. Without a start only the present one, else a snapshot with its marker."""
         match, instrument = _CANDLE.fullmatch(symbol), self.instrument(symbol)
         if match is None or instrument is None or match["unit"] not in (*_SECONDS, *_DAYS):
             return

@@ -32,12 +32,7 @@ Send = Callable[[str, float], None]
 
 
 class Session(ABC):
-    """Server's side of one connection.
-
-    Attributes:
-        is_closed: whether the server has closed it.
-        is_mute: whether it answers the client, but pushes no event.
-    """
+    """Server's side of one connection. A mute one answers the client, but pushes no event."""
 
     def __init__(self, faults: StreamFaults, now: float) -> None:
         self._faults = faults
@@ -196,10 +191,7 @@ class AccountSession(Session):
 
 
 def year_gains(account: Account, underlying: str, now: float) -> wires.UnderlyingYearGainSummaryWire | None:
-    """Return the summary of an underlying in the year of ``now``, None if nothing was traded in that year.
-
-    A position has one average price, so that the gain on lots equals the year's gain.
-    """
+    """Return the summary of an underlying in the year of ``now``, None if nothing was traded in that year."""
     year = local_date(now).year
     scratch = attrs.evolve(account, positions={}, transactions=[])
     gain, fees, kind = _ZERO, Fees(), None

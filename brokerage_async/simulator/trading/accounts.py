@@ -175,10 +175,9 @@ class Position:
 
 @attrs.define(kw_only=True, eq=False)
 class Account:
-    """One account.
+    """Account of ``kind`` ``Margin`` or ``Cash``. Working orders hold the buying power that is ``reserved``.
 
-    ``kind`` is ``Margin`` or ``Cash``; ``reserved`` is the buying power that working orders hold; ``version`` counts
-    changes of cash and positions.
+    ``version`` counts changes of cash and positions.
     """
 
     number: str
@@ -216,11 +215,7 @@ class Account:
         self.cash += amount
 
     def trade(self, instrument: Instrument, change: Decimal, price: Decimal, fees: Decimal, now: float) -> Decimal:
-        """Book an execution; ``change`` is positive for a purchase.
-
-        Return its value before fees: the proceeds, negative for a purchase, or the gain on the part of a future that it
-        closes.
-        """
+        """Book an execution. Return its value before fees: the proceeds, or the gain on the closed part of a future."""
         gain = self.hold(instrument, change, price, now)
         value = gain if instrument.is_future else -change * price * instrument.multiplier
         self.version += 1
@@ -389,7 +384,6 @@ class BuyingPowerImpact:
         )
 
     def comparison(self) -> dict[str, Any]:
-        """Return the figures before, after and of the order alone."""
         return amounts(
             change_in_margin_requirement=-self.margin_change,
             change_in_buying_power=self.change,
@@ -431,7 +425,6 @@ class MarginCalculator:
     def required(
         self, account: Account, holdings: Iterable[Holding], underlying: str, price_of: PriceOf, now: float
     ) -> Decimal:
-        """Return the requirement of holdings on one underlying, to the cent."""
         spot = self._prices.underlying_price(underlying, now)
         return requirement(holdings, price_of, spot, account.equity_rate).quantize(_CENT)
 
@@ -474,5 +467,4 @@ class MarginCalculator:
         )
 
     def maintenance(self, required: Decimal) -> Decimal:
-        """Return the maintenance part of an initial requirement, to the cent."""
         return (required * _MAINTENANCE).quantize(_CENT)

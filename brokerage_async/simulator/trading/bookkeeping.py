@@ -80,10 +80,7 @@ class Bookkeeping:
     def receive_deliver(
         self, account: Account, instrument: Instrument, change: Decimal, price: Decimal, now: float, kind: str = ""
     ) -> None:
-        """Book a change of a position at an expiration, without an order or fees.
-
-        ``kind`` says how an option ended. A delivery has the actions of a trade.
-        """
+        """Book a change at an expiration, without fees. ``kind`` says how an option ended; a delivery is as a trade."""
         held = account.held(instrument.symbol)
         closed = min(abs(change), abs(held)) if held * change < 0 else Decimal(0)
         side = "Buy" if change > 0 else "Sell"

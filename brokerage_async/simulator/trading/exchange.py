@@ -114,10 +114,7 @@ class Liquidity:
         self._taken[leg.instrument.symbol, leg.sign > 0] = quote.since, quantity + taken
 
     def units(self, order: Order, now: float) -> int:
-        """Return how many of the remaining units of an order the market can fill now.
-
-        An order for fractions of a share is filled as a whole, if there is any size.
-        """
+        """Return how many remaining units the market can fill now. Fractions of a share are filled as a whole."""
         units = order.units
         for leg in order.legs:
             quote, taken = self._quote(leg, now)
@@ -255,7 +252,6 @@ class Exchange:
             action(order, now)
 
     def is_frozen(self, order: Order) -> bool:
-        """Return True while an order is in a status where nothing may happen to it."""
         return bool({(str(order.number), order.status.value), ("*", order.status.value)} & self._frozen)
 
     def freeze(self, number: str, status: OrderStatus) -> None:
@@ -365,15 +361,11 @@ class Exchange:
             self._schedule(order, "next", end, lambda order, at: self.remove(order, order.removal, at))
 
     def remove(self, order: Order, status: OrderStatus, now: float) -> None:
-        """Take an order out of the book: it has ``status`` from now on."""
         self._withdraw(order)
         self._order_store.move(order, status, now)
 
     def evaluate(self, order: Order, now: float) -> None:
-        """Schedule the next step of an order in the book.
-
-        That is a fill if the order is marketable, another evaluation otherwise.
-        """
+        """Schedule the next step of an order in the book: a fill if it is marketable, else another evaluation."""
         if order.number not in self._live:
             return
         self._unschedule(order, "next", "evaluate")

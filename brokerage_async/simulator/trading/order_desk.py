@@ -109,10 +109,7 @@ class OrderDesk:
             self._order_store.move(new, models.OrderStatus.EXPIRED, now)
 
     def _abort_replacement(self, order: Order, now: float) -> None:
-        """Reject a replacement whose original was filled.
-
-        That the replacement ends is published. Its status, and that the original works on, are guesses.
-        """
+        """Reject a replacement whose original was filled. Its status, and that the original works on, are guesses."""
         new = order.replaced_by
         if order.status is not models.OrderStatus.REPLACE_REQUESTED or new is None:
             return
@@ -250,10 +247,7 @@ class ComplexOrderDesk:
         return result
 
     def accept(self, checked: ComplexPreflightResult, now: float) -> ComplexOrder:
-        """Accept a checked complex order. Nothing is deduplicated.
-
-        Every component is `Contingent` at first, the trigger order included.
-        """
+        """Accept a checked complex order, whose components all begin as `Contingent`. Nothing is deduplicated."""
         draft = checked.draft
         new = attrs.evolve(draft, number=self._order_store.number(), orders=[], trigger=None, related=[])
         self._complex_orders[str(new.number)] = new

@@ -94,7 +94,6 @@ class Terms:
 
     @property
     def is_stop(self) -> bool:
-        """Whether it waits for a trigger price."""
         return self.order_type in TRIGGERED
 
 
@@ -195,7 +194,6 @@ class Order:
         return status in TRANSITIONS[self.status]
 
     def move(self, status: models.OrderStatus, now: float) -> None:
-        """Change the status and the times that go with it."""
         if not self.can_become(status):
             raise IllegalTransitionError(f"order {self.number}: {self.status} cannot become {status}")
         self.status = status
@@ -220,7 +218,6 @@ class Order:
 
     @property
     def underlying(self) -> str:
-        """Symbol of the underlying that all legs share."""
         return self.legs[0].instrument.underlying
 
     @property
@@ -432,7 +429,6 @@ def order_json(order: Order, dialect: Dialect) -> bytes:
 
 
 def order_wire(order: Order, dialect: Dialect) -> wires.OrderWire:
-    """Return the order as a wire struct, without the fields that do not apply."""
     customer, terms = order.account.customer, order.terms
     wire = like(
         wires.OrderWire,
