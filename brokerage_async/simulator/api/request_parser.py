@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
-from decimal import Decimal
 from functools import lru_cache
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote
@@ -87,6 +86,7 @@ _TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     "boolean": ((bool,), "true or false"),
     "object": ((dict,), "an object"),
     "identifier": ((str, int, bool), "an identifier"),
+    "decimal": ((str,), "a decimal in a JSON string"),
 }
 """JSON types of the kinds of fields; the others are strings."""
 _MAX_DIGITS = 9
@@ -102,28 +102,6 @@ class RequestProblem:
     domain: str
     malformed: bool = False
     rule: Rule | None = None
-
-
-def epoch_of(value: str) -> float:
-    """Return epoch seconds of an ISO 8601 date-time, UTC without a zone. Raise ValueError for other strings."""
-    try:
-        return aware(msgspec.convert(value, datetime)).astimezone(UTC).timestamp()
-    except (msgspec.ValidationError, OverflowError):
-        raise ValueError("must be an ISO 8601 date-time") from None
-
-
-def decimal_of(value: object) -> Decimal:
-    """Return an amount from its JSON string. Raise ValueError for other values and out-of-range amounts."""
-    if not isinstance(value, str):
-        raise ValueError("must be a decimal in a JSON string")
-    try:
-        amount = read_decimal(value)
-    except ValueError:
-        problem = "is out of range" if _AMOUNT.fullmatch(value) else "is not a finite decimal"
-        raise ValueError(problem) from None
-    if not -_MAX_DIGITS <= amount.adjusted() < _MAX_DIGITS:
-        raise ValueError("is out of range")
-    return amount
 
 
 @lru_cache(maxsize=256)
@@ -297,20 +275,31 @@ def _parse(parameter: Parameter, raw: str) -> Any:
 def _read(field: Parameter | BodyField, value: object) -> Any:
     """Return what a JSON value stands for, such as the epoch seconds of a date-time. Raise ValueError if it is none."""
     kind = "number" if isinstance(field, BodyField) and field.number else field.kind
-    if kind == "decimal":
-        return decimal_of(value)
     types, name = _TYPES.get(kind, ((str,), "a string"))
     if type(value) not in types:
         raise ValueError(f"must be {name}")
-    if kind == "number" and abs(value) >= 10**_MAX_DIGITS:  # type: ignore[arg-type]
-        raise ValueError("is out of range")
-    if kind == "date-time":
-        return epoch_of(str(value))
-    if kind == "date":
-        if re.fullmatch("....-..-..", str(value)):
-            with suppress(ValueError):
-                return date.fromisoformat(str(value))
-        raise ValueError("must be a date of the form YYYY-MM-DD")
+    text = str(value)
+    match kind:
+        case "number" if abs(value) >= 10**_MAX_DIGITS:  # type: ignore[arg-type]
+            raise ValueError("is out of range")
+        case "decimal":
+            try:
+                amount = read_decimal(text)
+            except ValueError:
+                problem = "is out of range" if _AMOUNT.fullmatch(text) else "is not a finite decimal"
+                raise ValueError(problem) from None
+            if not -_MAX_DIGITS <= amount.adjusted() < _MAX_DIGITS:
+                raise ValueError("is out of range")
+            return amount
+        case "date-time":  # UTC without a zone
+            with suppress(msgspec.ValidationError, OverflowError):
+                return aware(msgspec.convert(text, datetime)).astimezone(UTC).timestamp()
+            raise ValueError("must be an ISO 8601 date-time")
+        case "date":
+            if re.fullmatch("....-..-..", text):
+                with suppress(ValueError):
+                    return date.fromisoformat(text)
+            raise ValueError("must be a date of the form YYYY-MM-DD")
     if isinstance(value, int):
         if field.minimum is not None and value < field.minimum:
             raise ValueError(f"must be at least {field.minimum}")

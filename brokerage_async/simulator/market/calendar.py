@@ -63,10 +63,9 @@ def holidays(year: int) -> frozenset[date]:
 
 @lru_cache(maxsize=64)
 def half_days(year: int) -> frozenset[date]:
-    candidates = {date(year, 7, 3), _nth_weekday(year, 11, 3, 4) + _DAY, date(year, 12, 24)}
     thanksgiving_friday = _nth_weekday(year, 11, 3, 4) + _DAY
-    early = {day for day in candidates if day.weekday() < 4 or day == thanksgiving_friday}
-    return frozenset(early - holidays(year))
+    eves = {day for day in (date(year, 7, 3), date(year, 12, 24)) if day.weekday() < 4}
+    return frozenset({thanksgiving_friday, *eves} - holidays(year))
 
 
 def expiration_day(friday: date) -> date:
@@ -189,11 +188,6 @@ def hours_of(time_in_force: TimeInForce, has: Callable[[str], bool]) -> Hours:
     if "Overnight" in time_in_force and has("overnight_orders_work_at_night"):
         return "overnight"
     return "extended" if "Ext" in time_in_force else "regular"
-
-
-def is_open(collection: InstrumentCollection | None, now: float, *, hours: Hours) -> bool:
-    """Return whether orders are matched at ``now``. Without a calendar they are around the clock."""
-    return opening(collection, now, hours=hours) <= now
 
 
 @lru_cache(maxsize=64)  # all orders that rest are evaluated at the same times

@@ -26,6 +26,7 @@ from .instrument import (
     FUTURES,
     LISTED,
     OPTION_TICKS,
+    FutureProduct,
     Instrument,
     RowTable,
     Ticks,
@@ -423,18 +424,14 @@ class Catalogue:
             return self.listed_equities.get(symbol)
         return known_equities().get(symbol) or self.equities.get(symbol)
 
-    def is_underlying(self, symbol: str) -> bool:
-        """Return whether a symbol names a listed equity, future or cryptocurrency."""
-        return product_of(symbol) is not None or symbol in CRYPTOCURRENCIES or self.equity(symbol) is not None
+    def underlying(self, symbol: str) -> Cryptocurrency | FutureProduct | EquityDefinition | None:
+        """Return the listed cryptocurrency, product of a future, or equity of a symbol."""
+        return CRYPTOCURRENCIES.get(symbol) or product_of(symbol) or self.equity(symbol)
 
-    def is_obscure(self, symbol: str) -> bool:
-        """Return whether an underlying is one of the many made up ones."""
-        return not (product_of(symbol) or symbol in CRYPTOCURRENCIES or symbol in known_equities())
-
-    def base_price(self, underlying: str) -> Decimal:
+    def base_price(self, symbol: str) -> Decimal:
         """Return the price level around which an underlying moves."""
-        priced = CRYPTOCURRENCIES.get(underlying) or product_of(underlying) or self.equity(underlying)
-        return Decimal(10 + key_of(underlying) % 90) if priced is None else priced.price
+        priced = self.underlying(symbol)
+        return Decimal(10 + key_of(symbol) % 90) if priced is None else priced.price
 
     def _find(self, instrument_type: InstrumentType, symbol: str) -> Instrument | None:
         match instrument_type:

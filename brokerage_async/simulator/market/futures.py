@@ -228,14 +228,6 @@ class Contract:
             spread_tick_sizes=[wires.TickSizeWire(value=f"{product.tick:f}", symbol=self.following().symbol)],
         )
 
-    def chain_row(self, today: date, front: Contract) -> wires.ChainFutureWire:
-        return like(
-            wires.ChainFutureWire,
-            self.row(today, front),
-            root_symbol=f"/{self.product.code}",
-            days_to_expiration=(self.expires - today).days,
-        )
-
 
 def contract_after(product: FutureProduct, day: date) -> Contract:
     """Return the first quarterly contract of a product that has not expired before ``day``."""
@@ -423,7 +415,11 @@ class FutureOptionChain:
         chain = wires.FuturesOptionChainWire(
             underlying_symbol=root, root_symbol=root, exercise_style="European", expirations=expirations
         )
-        futures = [one.chain_row(today, front) for one in contracts(self.product, today) if one.expires >= today]
+        futures = [
+            like(wires.ChainFutureWire, one.row(today, front), root_symbol=root, days_to_expiration=left)
+            for one in contracts(self.product, today)
+            if (left := (one.expires - today).days) >= 0
+        ]
         return dumps(wires.NestedFuturesOptionChainWire(futures=futures, option_chains=[chain]))
 
 

@@ -15,7 +15,7 @@ import attrs
 from ..clock import Signal
 from ..keyed_random import KeyedRandom, key_of
 from .calendar import TradingSession, latest_session
-from .catalogue import Catalogue, quarterly_dividend
+from .catalogue import CRYPTOCURRENCIES, Catalogue, known_equities, quarterly_dividend
 from .instrument import Instrument, collection_of, product_of
 from .option_pricing import YEAR, Surface, Theory, price_of, theory_of
 from .quotes import Listing, PriceSource, Quote, check_price, next_minute, places_of
@@ -123,7 +123,7 @@ class Prices:
 
     def is_known(self, symbol: str) -> bool:
         """Return whether an underlying is listed, rather than priced by its name alone."""
-        return symbol in self._live if self._catalogue.is_live else self._catalogue.is_underlying(symbol)
+        return symbol in self._live if self._catalogue.is_live else self._catalogue.underlying(symbol) is not None
 
     def underlying_quote(self, symbol: str, now: float) -> Quote:
         held = self._held_quote(symbol, now)
@@ -224,8 +224,7 @@ class Prices:
         return theory_of(self.surface(instrument.underlying), *self._terms(instrument, now), is_call=instrument.is_call)
 
     def surface(self, symbol: str) -> Surface:
-        found = self._surfaces.get(symbol)
-        if found is None:
+        if symbol not in self._surfaces:
             equity = None if product_of(symbol) else self._catalogue.equity(symbol)
             low, high = (0.22, 0.5) if equity is not None and not (equity.is_etf or equity.is_index) else (0.13, 0.22)
             far = self._random.between(low, high, key_of(symbol), _FAR)
@@ -233,8 +232,8 @@ class Prices:
             paid = None  # a future has no dividend
             if equity is not None and equity.price:
                 paid = float(4 * quarterly_dividend(equity, self._random) / equity.price)
-            found = self._surfaces[symbol] = Surface(near, far, paid)
-        return found
+            self._surfaces[symbol] = Surface(near, far, paid)
+        return self._surfaces[symbol]
 
     def _terms(self, instrument: Instrument, now: float) -> tuple[float, float, float]:
         left = max(0.0, (instrument.expires_at or now) - now // PRICE_INTERVAL * PRICE_INTERVAL)
@@ -292,7 +291,8 @@ class Prices:
 
     def _make_listing(self, symbol: str) -> Listing:
         # Of two listed equities one is a hundred times as liquid as the other, or more. Well-known ones are liquid.
-        decades = 4 if self._catalogue.is_obscure(symbol) else 0.3
+        known = product_of(symbol) or symbol in CRYPTOCURRENCIES or symbol in known_equities()
+        decades = 0.3 if known else 4
         liquidity = 10 ** -self._random.between(0, decades, key_of(symbol), _LIQUIDITY)
         return Listing(
             symbol=symbol,

@@ -152,11 +152,6 @@ class Order:
         return self.status in TERMINAL
 
     @property
-    def is_working(self) -> bool:
-        """Whether it may trade, without a requested cancellation."""
-        return not self.is_terminal and self.status is not S.CANCEL_REQUESTED
-
-    @property
     def is_stoppable(self) -> bool:
         """Whether the brokerage itself can cancel it."""
         return self.status in _NOT_AT_EXCHANGE or self.can_become(S.CANCEL_REQUESTED)

@@ -151,7 +151,7 @@ class Preflight:
         strict = order.terms.is_strict and not deferred and order.replaces is None
         errors = list(self._errors(order, now, strict_effects=strict))
         hours = calendar.hours_of(order.terms.time_in_force, self._has)
-        is_open = calendar.is_open(order.legs[0].instrument.collection, now, hours=hours)
+        is_open = calendar.opening(order.legs[0].instrument.collection, now, hours=hours) <= now
         if not deferred:
             errors += self._position_errors(order)
             is_market = order.terms.order_type in (models.OrderType.MARKET, models.OrderType.NOTIONAL_MARKET)
@@ -274,7 +274,8 @@ class Preflight:
             others = [
                 (other, each)
                 for other in self._order_store.of([order.account])
-                if other.is_working and not other.is_held and not other.shares_fate_with(order)
+                if not (other.is_terminal or other.status == "Cancel Requested" or other.is_held)
+                if not other.shares_fate_with(order)
                 for each in other.legs
                 if each.instrument.symbol == symbol
             ]
