@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Awaitable, Callable, Container
 from contextlib import suppress
 from ipaddress import ip_address
@@ -88,8 +87,7 @@ class MemorySocket:
         self._session = session
         self._pump = pump
         self._loop = asyncio.get_running_loop()
-        self._arrived: deque[str] = deque()
-        self._changed = asyncio.Event()
+        self._arrived: asyncio.Queue[str | None] = asyncio.Queue()
         self._is_closed = False
         session.connect(self._deliver, self._end)
 
@@ -108,12 +106,10 @@ class MemorySocket:
 
     async def receive(self) -> str | bytes:
         """Return the next message. Raise ResponseLostError once the connection is closed."""
-        while not self._arrived:
-            if self._is_closed:
-                raise ResponseLostError("simulated: the service closed the connection")
-            self._changed.clear()
-            await self._changed.wait()
-        return self._arrived.popleft()
+        message = None if self._is_closed and self._arrived.empty() else await self._arrived.get()
+        if message is None:
+            raise ResponseLostError("simulated: the service closed the connection")
+        return message
 
     async def close(self) -> None:
         self._end()
@@ -128,12 +124,11 @@ class MemorySocket:
 
     def _arrive(self, message: str) -> None:
         if not self._is_closed:
-            self._arrived.append(message)
-            self._changed.set()
+            self._arrived.put_nowait(message)
 
     def _end(self) -> None:
         self._is_closed = True
-        self._changed.set()
+        self._arrived.put_nowait(None)
 
 
 Latency = float | Callable[[Request], float]

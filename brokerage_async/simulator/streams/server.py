@@ -82,7 +82,8 @@ class StreamServer:
         else:
             return None
         self.sessions.append(session)
-        self._schedule(now)
+        if self._tick is None:
+            self._tick = self._state.event_queue.at(next_minute(now), self._minute)
         return session
 
     def _sessions_of(self, customer: Customer) -> int:
@@ -120,17 +121,11 @@ class StreamServer:
 
     # Time
 
-    def _schedule(self, now: float) -> None:
-        """Look after silent clients once a minute, while there are connections."""
-        if self._tick is None:
-            self._tick = self._state.event_queue.at(next_minute(now), self._minute)
-
     def _minute(self, now: float) -> None:
-        self._tick = None
+        """Look after silent clients once a minute, while there are connections."""
         for session in list(self.sessions):
             session.check(now)
-        if self.sessions:
-            self._schedule(now)
+        self._tick = self._state.event_queue.at(next_minute(now), self._minute) if self.sessions else None
 
     def _follow(self, underlying: str, now: float) -> None:
         if underlying not in self._options_pushed:
@@ -220,11 +215,10 @@ class StreamServer:
             self._state.event_queue.at(now + delay, send)
 
     def _cash_moved(self, account: Account, movement: Transaction) -> None:
-        if not self._listens(account.number):
-            return
-        now, sent = movement.executed_at, external_transaction(account, movement)
-        self._later("ExternalTransaction", account, now, lambda _: sent)
-        self._balance_changed(account, now)
+        if self._listens(account.number):
+            sent = external_transaction(account, movement)
+            self._later("ExternalTransaction", account, movement.executed_at, lambda _: sent)
+            self._balance_changed(account, movement.executed_at)
 
     def _alert_changed(self, alert: Alert, now: float) -> None:
         def wants(session: AccountSession) -> bool:

@@ -232,11 +232,9 @@ class Exchange:
         if order.status is OrderStatus.REPLACE_REQUESTED:
             self._order_store.move(order, OrderStatus.LIVE, now)
 
-    def _hours(self, order: Order) -> calendar.Hours:
-        return calendar.hours_of(order.terms.time_in_force, self._has)
-
     def _opening(self, order: Order, now: float) -> float:
-        return calendar.opening(order.legs[0].instrument.collection, now, hours=self._hours(order))
+        hours = calendar.hours_of(order.terms.time_in_force, self._has)
+        return calendar.opening(order.legs[0].instrument.collection, now, hours=hours)
 
     # Scheduled events
 
@@ -289,7 +287,7 @@ class Exchange:
         instrument = order.legs[0].instrument
         ends = [leg.instrument.expires_at for leg in order.legs if leg.instrument.expires_at is not None]
         if not terms.time_in_force.startswith("GTC"):
-            end = calendar.closing(instrument.collection, now, hours=self._hours(order))
+            end = calendar.closing(instrument.collection, now, hours=calendar.hours_of(terms.time_in_force, self._has))
             if terms.gtc_date is not None:
                 last, collection = terms.gtc_date, instrument.collection
                 session = None if collection is None else CALENDARS[collection].session(last)
@@ -319,21 +317,29 @@ class Exchange:
         self._order_store.move(order, OrderStatus.ROUTED, now)
 
         def take_off(order: Order, at: float) -> None:
-            self._order_store.move(order, OrderStatus.IN_FLIGHT, at)
+            if self._has("orders_pass_in_flight"):
+                self._order_store.move(order, OrderStatus.IN_FLIGHT, at)
             self._schedule(order, "next", at + self._delay(order, _LIVE), self._went_live)
 
         if self._has("orders_pass_in_flight"):
             self._schedule(order, "next", now + self._delay(order, _FLY), take_off)
         else:
-            self._schedule(order, "next", now + self._delay(order, _LIVE), self._went_live)
+            take_off(order, now)
 
     def _went_live(self, order: Order, now: float) -> None:
+        def reject(order: Order, at: float) -> None:
+            if order.status is OrderStatus.LIVE and not order.is_touched:
+                self.reject(order, "Rejected by the exchange", at)
+
+        def remove(order: Order, at: float) -> None:
+            if order.status is OrderStatus.LIVE:
+                self.remove(order, OrderStatus.REMOVE_PENDING, at)
+                end = at + self._delay(order, _REMOVE)
+                self._schedule(order, "next", end, lambda order, at: self.remove(order, order.removal, at))
+
         self.make_live(order, now)
         self.evaluate(order, now)
-        for behaviour, action in (
-            ("live_orders_can_be_rejected", self._reject_live),
-            ("administrators_remove_orders", self._remove_live),
-        ):
+        for behaviour, action in (("live_orders_can_be_rejected", reject), ("administrators_remove_orders", remove)):
             delay = self._chances.delay(behaviour, order)
             if delay is not None:
                 self._schedule(order, behaviour, now + delay, action)
@@ -346,19 +352,9 @@ class Exchange:
             if order.can_become(status) and status not in skipped:
                 self._order_store.move(order, status, now)
 
-    def _reject_live(self, order: Order, now: float) -> None:
-        if order.status is OrderStatus.LIVE and not order.is_touched:
-            self.reject(order, "Rejected by the exchange", now)
-
     def reject(self, order: Order, reason: str, now: float) -> None:
         order.reject_reason = reason
         self.remove(order, OrderStatus.REJECTED, now)
-
-    def _remove_live(self, order: Order, now: float) -> None:
-        if order.status is OrderStatus.LIVE:
-            self.remove(order, OrderStatus.REMOVE_PENDING, now)
-            end = now + self._delay(order, _REMOVE)
-            self._schedule(order, "next", end, lambda order, at: self.remove(order, order.removal, at))
 
     def remove(self, order: Order, status: OrderStatus, now: float) -> None:
         self._withdraw(order)
@@ -423,6 +419,12 @@ class Exchange:
 
     def fill(self, order: Order, part: int, now: float, price: Decimal | None = None) -> None:
         """Execute some of the remaining units of an order, at ``price`` or at market prices."""
+
+        def execute_later(leg: Leg, quantity: Decimal, paid: Decimal, order: Order, at: float) -> None:
+            self._bookkeeping.execute(order, leg, quantity, paid, at)
+            self.on_fill.emit(order, at)
+            self._order_store.changed(order, at)
+
         units = order.units
         is_last, later = part == units, []
         for position, leg in enumerate(order.legs):
@@ -430,7 +432,7 @@ class Exchange:
             paid = self._prices.trade_price(leg.instrument, now, buys=leg.sign > 0) if price is None else price
             self._liquidity.take(leg, quantity, now)
             if is_last and position and self._has("filled_with_fills_to_come"):
-                later.append(partial(self._execute_later, leg, quantity, paid))
+                later.append(partial(execute_later, leg, quantity, paid))
             else:
                 self._bookkeeping.execute(order, leg, quantity, paid, now)
         self._order_store.release(order, _left(order.reserved, part, units))
@@ -460,11 +462,6 @@ class Exchange:
                 self._order_store.changed(order, now)
                 return
         raise LookupError(f"unknown fill {fill_id} of order {order.number}")
-
-    def _execute_later(self, leg: Leg, quantity: Decimal, price: Decimal, order: Order, now: float) -> None:
-        self._bookkeeping.execute(order, leg, quantity, price, now)
-        self.on_fill.emit(order, now)
-        self._order_store.changed(order, now)
 
     def expire(self, order: Order, now: float) -> None:
         """Expire an order, unless it is about to be cancelled or removed."""

@@ -226,7 +226,8 @@ class ComplexOrderDesk:
             order = self._preflight.draft(account, one, now)
             order.terms = attrs.evolve(order.terms, preflight_id=str(number))
             part = "oco-1-order" if kind is models.ComplexOrderType.OTOCO else "order"
-            order.complex_order, order.tag = draft, f"{kind}::{'trigger-order' if one is trigger else part}"
+            order.complex_order = draft
+            order.tag = f"{kind}::trigger-order" if one is trigger else f"{kind}::{part}"
             # One that waits for the trigger order is not held against the positions of today.
             components.append(self._preflight.check(order, now, deferred=draft.trigger is not None))
             if one is trigger:
