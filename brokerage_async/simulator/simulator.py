@@ -180,18 +180,18 @@ class Simulator:
             raise
         self.control_token: str = secrets.token_urlsafe(24)
         api = ControlApi(self.brokerage, self.clock, self.control_token)
-        self._control = None if control_port is None else ControlServer(api, control_port)
+        self._control = None if control_port is None else ControlServer(api=api, port=control_port)
         self.latency: Latency = latency
         self._pump = Pump(self.brokerage, self.clock)
         self._server = LoopbackServer(
-            self.brokerage,
-            self.clock,
-            self._latency_of,
-            host,
-            port,
-            frozenset(name.lower() for name in (*names, host)),
-            self._pump,
-            None if live is None else live.prepare,
+            brokerage=self.brokerage,
+            clock=self.clock,
+            latency=self._latency_of,
+            host=host,
+            port=port,
+            names=frozenset(name.lower() for name in (*names, host)),
+            pump=self._pump,
+            prepare=None if live is None else live.prepare,
         )
         self._set_stream_urls()
         self._pace = LIVELY if pace is None else pace
@@ -240,12 +240,12 @@ class Simulator:
     @property
     def control_url(self) -> str | None:
         """Address of the control API, None without one."""
-        return None if self._control is None else self._control.url
+        return None if self._control is None else self._control.base_url
 
     @property
     def page_url(self) -> str | None:
         """Address of the page with its token, None without a control API."""
-        return None if self._control is None else f"{self._control.url}/#{self.control_token}"
+        return None if self._control is None else f"{self._control.base_url}/#{self.control_token}"
 
     @property
     def environ(self) -> dict[str, str]:

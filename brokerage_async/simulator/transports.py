@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Container
 from contextlib import suppress
 from ipaddress import ip_address
@@ -274,98 +275,46 @@ def page_behind(host: str | None, origin: str | None, bound: str, names: Contain
     return None
 
 
-async def serve_socket(
-    http: web.BaseRequest, brokerage: Brokerage, clock: Clock, pump: Pump, session: Session
-) -> web.StreamResponse:
-    """Serve one WebSocket until either side closes it."""
-    socket = web.WebSocketResponse(autoping=False, max_msg_size=1 << 20, timeout=0.5)
-    await socket.prepare(http)
-    loop = asyncio.get_running_loop()
-    outgoing: asyncio.Queue[str | None] = asyncio.Queue()
+@attrs.define(kw_only=True, eq=False, repr=False)
+class WebServer(ABC):
+    """HTTP server on one port, guarded against web pages.
 
-    def send(message: str, delay: float) -> None:
-        if delay > 0:
-            loop.call_later(delay, outgoing.put_nowait, message)
-        else:
-            outgoing.put_nowait(message)
+    ``has_listened`` once it was started, so that its address is known.
+    """
 
-    session.connect(send, lambda: outgoing.put_nowait(None))
-    pump.start()
-
-    async def write() -> None:
-        while (message := await outgoing.get()) is not None:  # None: the session is closed
-            try:
-                await socket.send_str(message)
-            except ConnectionError:
-                return
-        await socket.close()
-
-    writer = loop.create_task(write())
-    try:
-        async for message in socket:
-            now = clock.now()
-            if message.type == WSMsgType.PING:
-                session.hear(now)
-                await socket.pong(message.data)
-            elif message.type in (WSMsgType.TEXT, WSMsgType.BINARY):
-                brokerage.advance(now)
-                session.receive(message.data, now)
-    finally:
-        brokerage.streams.forget(session)
-        pump.check()
-        writer.cancel()
-        await asyncio.wait({writer})
-    return socket
-
-
-async def listen(
-    answer: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], host: str, port: int
-) -> web.ServerRunner:
-    runner = web.ServerRunner(
-        web.Server(answer, access_log=None, logger=server_log, keepalive_timeout=75.0),
-        handle_signals=False,
-        shutdown_timeout=0.1,
-    )
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, host, port, reuse_address=True).start()
-    except BaseException:
-        await runner.cleanup()
-        raise
-    return runner
-
-
-@attrs.define(eq=False, repr=False)
-class LoopbackServer:
-    """HTTP server for a brokerage on one port; ``has_listened`` once it was started, so that its address is known."""
-
-    _brokerage: Brokerage
-    _clock: Clock
-    _latency: Callable[[Request], float]
-    _host: str
-    _port: int
-    _names: Container[str]
-    _pump: Pump
-    _prepare: Callable[[Request], Awaitable[None]] | None = None
-    _bound: str = attrs.field(init=False, default=attrs.Factory(lambda self: self._host, takes_self=True))
-    _runner: web.ServerRunner | None = attrs.field(init=False, default=None)
+    host: str = "127.0.0.1"
+    port: int
+    names: Container[str] = frozenset()
     has_listened: bool = attrs.field(init=False, default=False)
+    _bound: str = attrs.field(init=False, default="")
+    _runner: web.ServerRunner | None = attrs.field(init=False, default=None)
     _answering: set[asyncio.Task[object]] = attrs.field(init=False, factory=set)
 
     @property
     def base_url(self) -> str:
-        host = f"[{self._host}]" if ":" in self._host else self._host
-        return f"http://{host}:{self._port}"
+        """Address of the server."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
 
     async def start(self) -> None:
         """Listen. A port that the system chose at the first start is kept for later ones."""
-        self._runner = await listen(self._answer, self._host, self._port)
+        self._runner = runner = web.ServerRunner(
+            web.Server(self._answer, access_log=None, logger=server_log, keepalive_timeout=75.0),
+            handle_signals=False,
+            shutdown_timeout=0.1,
+        )
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, self.host, self.port, reuse_address=True).start()
+        except BaseException:
+            await runner.cleanup()
+            raise
         # 127.1 and other names of the loopback interface resolved
-        self._bound, self._port = self._runner.addresses[0][:2]
+        self._bound, self.port = runner.addresses[0][:2]
         self.has_listened = True
 
     async def stop(self) -> None:
-        self._brokerage.streams.drop()
+        """Stop listening, and cancel what is being answered."""
         runner, self._runner = self._runner, None
         if runner is not None:
             await runner.cleanup()
@@ -373,7 +322,6 @@ class LoopbackServer:
         for task in left:  # aiohttp does not track those whose client has hung up
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
-        await self._pump.stop()
         await asyncio.sleep(0)  # aiohttp's own tasks around them end in the next iteration
 
     async def _answer(self, http: web.BaseRequest) -> web.StreamResponse:
@@ -381,21 +329,89 @@ class LoopbackServer:
         assert task is not None
         self._answering.add(task)
         try:
-            foreign = page_behind(http.headers.get("Host"), http.headers.get("Origin"), self._bound, self._names)
+            foreign = page_behind(http.headers.get("Host"), http.headers.get("Origin"), self._bound, self.names)
             if foreign:  # a request of a web page: the brokerage never sees it
                 logger.warning("refused %s %s: %s", http.method, http.path, foreign)
-                refused = RefusedError.not_permitted(f"{foreign}: web pages are not served").response(http.path)
-                dates = dated(refused, self._clock.now()).headers
-                return web.Response(status=refused.status, body=refused.body, headers=dates)
+                return self._refuse(f"{foreign}: web pages are not served", http)
             return await self._serve(http)
         finally:
             self._answering.discard(task)
+
+    @abstractmethod
+    async def _serve(self, http: web.BaseRequest) -> web.StreamResponse:
+        """Answer a request of a program."""
+
+    @abstractmethod
+    def _refuse(self, reason: str, http: web.BaseRequest) -> web.Response:
+        """Return the answer to a request of a web page."""
+
+
+@attrs.define(kw_only=True, eq=False, repr=False)
+class LoopbackServer(WebServer):
+    """HTTP server for a brokerage."""
+
+    _brokerage: Brokerage
+    _clock: Clock
+    _latency: Callable[[Request], float]
+    _pump: Pump
+    _prepare: Callable[[Request], Awaitable[None]] | None = None
+
+    async def stop(self) -> None:
+        """Stop listening, and drop every connection."""
+        self._brokerage.streams.drop()
+        await WebServer.stop(self)
+        await self._pump.stop()
+
+    def _refuse(self, reason: str, http: web.BaseRequest) -> web.Response:
+        refused = dated(RefusedError.not_permitted(reason).response(http.path), self._clock.now())
+        return web.Response(status=refused.status, body=refused.body, headers=refused.headers)
+
+    async def _serve_socket(self, http: web.BaseRequest, session: Session) -> web.StreamResponse:
+        """Serve one WebSocket until either side closes it."""
+        socket = web.WebSocketResponse(autoping=False, max_msg_size=1 << 20, timeout=0.5)
+        await socket.prepare(http)
+        loop = asyncio.get_running_loop()
+        outgoing: asyncio.Queue[str | None] = asyncio.Queue()
+
+        def send(message: str, delay: float) -> None:
+            if delay > 0:
+                loop.call_later(delay, outgoing.put_nowait, message)
+            else:
+                outgoing.put_nowait(message)
+
+        session.connect(send, lambda: outgoing.put_nowait(None))
+        self._pump.start()
+
+        async def write() -> None:
+            while (message := await outgoing.get()) is not None:  # None: the session is closed
+                try:
+                    await socket.send_str(message)
+                except ConnectionError:
+                    return
+            await socket.close()
+
+        writer = loop.create_task(write())
+        try:
+            async for message in socket:
+                now = self._clock.now()
+                if message.type == WSMsgType.PING:
+                    session.hear(now)
+                    await socket.pong(message.data)
+                elif message.type in (WSMsgType.TEXT, WSMsgType.BINARY):
+                    self._brokerage.advance(now)
+                    session.receive(message.data, now)
+        finally:
+            self._brokerage.streams.forget(session)
+            self._pump.check()
+            writer.cancel()
+            await asyncio.wait({writer})
+        return socket
 
     async def _serve(self, http: web.BaseRequest) -> web.StreamResponse:
         if http.headers.get("Upgrade", "").lower() == "websocket":
             session = self._brokerage.streams.open(http.path, self._clock.now())
             if session is not None:
-                return await serve_socket(http, self._brokerage, self._clock, self._pump, session)
+                return await self._serve_socket(http, session)
         request = Request(
             method=http.method,
             url=http.raw_path,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from importlib.resources import files
 
+import attrs
 from aiohttp import web
 
-from ..transports import listen, page_behind
+from ..transports import WebServer
 from .api import ControlApi, description
 from .reference import reference_page
 
@@ -23,9 +22,6 @@ POLICY: str = "default-src 'self'; img-src 'self' data:; frame-ancestors 'none';
 """Content security policy: nothing from elsewhere, and no inline scripts."""
 
 
-logger: logging.Logger = logging.getLogger("brokerage_async.simulator")
-
-HOST: str = "127.0.0.1"
 MAX_BODY: int = 65_536
 _ASSETS = {
     "/": (PAGE, "text/html"),
@@ -42,33 +38,16 @@ _HEADERS = {
 }
 
 
-class ControlServer:
+@attrs.define(kw_only=True, eq=False, repr=False)
+class ControlServer(WebServer):
     """HTTP server on the loopback interface. Every call needs the token, except for the page's own files."""
 
-    def __init__(self, api: ControlApi, port: int) -> None:
-        self._api = api
-        self._port = port
-        self._runner: web.ServerRunner | None = None
+    _api: ControlApi
 
-    @property
-    def url(self) -> str:
-        return f"http://{HOST}:{self._port}"
+    def _refuse(self, reason: str, http: web.BaseRequest) -> web.Response:
+        return _json(403, b'{"error":{"code":"not_permitted","message":"web pages are not served"}}')
 
-    async def start(self) -> None:
-        self._runner = await listen(self._serve, HOST, self._port)
-        self._port = self._runner.addresses[0][1]
-
-    async def stop(self) -> None:
-        runner, self._runner = self._runner, None
-        if runner is not None:
-            await runner.cleanup()
-            await asyncio.sleep(0)  # aiohttp's own tasks end in the next iteration
-
-    async def _serve(self, http: web.BaseRequest) -> web.Response:
-        foreign = page_behind(http.headers.get("Host"), http.headers.get("Origin"), HOST)
-        if foreign:
-            logger.warning("refused control request %s %s: %s", http.method, http.path, foreign)
-            return _json(403, b'{"error":{"code":"not_permitted","message":"web pages are not served"}}')
+    async def _serve(self, http: web.BaseRequest) -> web.StreamResponse:
         if http.method == "GET" and http.path in _ASSETS:
             content, kind = _ASSETS[http.path]
             return web.Response(text=content, content_type=kind, headers=_HEADERS)
