@@ -162,9 +162,8 @@ def _row(entry: Entry) -> tuple[float, str | None, str, bytes | None]:
         try:
             return entry.at, entry.name, msgspec.json.encode(entry.arguments).decode(), None
         except TypeError:
-            raise StateError(
-                f"{entry.name} cannot be kept in a state file: pass prices= to the constructor instead"
-            ) from None
+            what = f"{entry.name} cannot be kept in a state file"
+            raise StateError(f"{what}: pass prices= to the constructor instead") from None
     content: dict[str, Any] = {"record": attrs.asdict(entry.record)}
     if entry.url is not None:
         content |= {"url": entry.url, "headers": {name: str(value) for name, value in entry.headers.items()}}

@@ -126,20 +126,15 @@ class State:
         self.margin_calculator: MarginCalculator = MarginCalculator(self.prices)
         self.order_store: OrderStore = OrderStore(ledger, random, settings.has)
         chances = Chances(random, settings.environment, settings.has)
-        self.exchange: Exchange = Exchange(
-            self.order_store, self.bookkeeping, self.prices, self.event_queue, random, chances, settings.has
-        )
-        self.expirations: Expirations = Expirations(
-            self.accounts, self.bookkeeping, self.catalogue, self.prices, self.event_queue, settings.has
-        )
-        self.preflight: Preflight = Preflight(
-            self.catalogue, self.prices, self.margin_calculator, self.order_store, settings.has
-        )
-        self.order_desk: OrderDesk = OrderDesk(self.preflight, self.order_store, self.exchange, dialect, settings.has)
+        store, prices, queue, has = self.order_store, self.prices, self.event_queue, settings.has
+        self.exchange: Exchange = Exchange(store, self.bookkeeping, prices, queue, random, chances, has)
+        self.expirations: Expirations = Expirations(self.accounts, self.bookkeeping, self.catalogue, prices, queue, has)
+        self.preflight: Preflight = Preflight(self.catalogue, prices, self.margin_calculator, store, has)
+        self.order_desk: OrderDesk = OrderDesk(self.preflight, store, self.exchange, dialect, has)
         self.complex_order_desk: ComplexOrderDesk = ComplexOrderDesk(
-            self.order_store, self.exchange, self.preflight, self.prices, self.event_queue, dialect
+            store, self.exchange, self.preflight, prices, queue, dialect
         )
-        self.alert_monitor: AlertMonitor = AlertMonitor(self.prices, self.event_queue, random)
+        self.alert_monitor: AlertMonitor = AlertMonitor(prices, queue, random)
         self.authorization_server: AuthorizationServer = AuthorizationServer(
             settings.environment, self.customers, random, settings.redirect_uris
         )

@@ -451,9 +451,8 @@ class LoopbackServer(WebServer):
                 if http.transport is not None:
                     http.transport.close()
                 return half
-            answer = web.Response(
-                status=response.status, body=response.body or None, headers=dated(response, now).headers
-            )
+            headers = dated(response, now).headers
+            answer = web.Response(status=response.status, body=response.body or None, headers=headers)
             await answer.prepare(http)
             await answer.write_eof()
         except ConnectionError:  # the client has hung up: not an error of the server

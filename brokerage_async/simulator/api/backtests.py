@@ -124,10 +124,8 @@ class Strategies:
             else Instrument(symbol=symbol, instrument_type=models.InstrumentType.EQUITY, underlying=symbol)
             for number, leg in enumerate(legs)
         )
-        return [
-            held(instrument, leg.direction, leg.quantity or 0)
-            for instrument, leg in zip(instruments, legs, strict=True)
-        ]
+        pairs = zip(instruments, legs, strict=True)
+        return [held(instrument, leg.direction, leg.quantity or 0) for instrument, leg in pairs]
 
     def run(self, requested: models.NewBacktest, sessions: Sequence[TradingSession]) -> Results:
         """Return the trials of a strategy. Those that are open on the last day end then."""

@@ -184,9 +184,8 @@ class Brokerage:
                         request = Request(method=old.method, url=entry.url, headers=entry.headers, body=entry.body)
                         self._process(request, old.at, record)
                         if record.order_ids != old.order_ids:
-                            raise StateError(
-                                f"{old.method} {old.target} created other orders than before: use the same version"
-                            )
+                            what = f"{old.method} {old.target} created other orders than before"
+                            raise StateError(f"{what}: use the same version")
                     for name in ("operation", "effect", "processed", "status", "delivered", "fault", "elapsed"):
                         setattr(record, name, getattr(old, name))
                     self._record(attrs.evolve(entry, record=record))

@@ -52,10 +52,8 @@ class Instruments(Handlers):
             codes = {code.removeprefix("/") for code in query["product_codes"]}
             chosen = table.select(chosen, lambda row: row.product.code in codes)
         if "security_ids" in query:
-            ids, exchange = query["security_ids"], query.get("exchange")
-            chosen = table.select(
-                chosen, lambda row: row.security_id in ids and exchange in (None, row.product.exchange)
-            )
+            ids, venue = query["security_ids"], query.get("exchange")
+            chosen = table.select(chosen, lambda row: row.security_id in ids and venue in (None, row.product.exchange))
         if query.get("only_active_futures", True):
             chosen = table.select(chosen, lambda row: row.expires >= today)
         return request.page(chosen, table.row)
@@ -164,10 +162,8 @@ class Instruments(Handlers):
 
     def active_equities(self, request: ParsedRequest) -> Response:
         """Return a page of the equities that are traded: all but the indices."""
-        table, lendability = self._catalogue.equities, request.query.get("lendability")
-        chosen = table.select(
-            range(len(table)), lambda row: not row.is_index and lendability in (None, row.lendability)
-        )
+        table, wanted = self._catalogue.equities, request.query.get("lendability")
+        chosen = table.select(range(len(table)), lambda row: not row.is_index and wanted in (None, row.lendability))
         return request.page(chosen, table.row)
 
     def equity_option(self, request: ParsedRequest) -> Response:

@@ -195,7 +195,5 @@ class Risk(Handlers):
                     lines.append(line.ljust(_WIDTH))
         return request.page(
             range(len(lines)),
-            lambda number: wires.SpanRowWire(
-                file_date=day, row_index=number, exchange=exchange, row_data=lines[number]
-            ),
+            lambda row: wires.SpanRowWire(file_date=day, row_index=row, exchange=exchange, row_data=lines[row]),
         )

@@ -266,7 +266,7 @@ class MarketMetrics(Handlers):
         liquidity = self._between(0, 2000, equity, _LIQUIDITY)
         rank = self._between(0, 1, equity, _RANK)
         shares = 1_000_000 + self._state.random.below(10**9, key_of(equity.symbol), _SHARES)
-        listed = equity_row(equity, now)
+        listed, since = equity_row(equity, now), dict.fromkeys(("started_at", "updated_at"), updated_at)
         return wires.UnderlyingMetricsWire(
             symbol=equity.symbol,
             implied_volatility_index_rank=rank,
@@ -280,9 +280,7 @@ class MarketMetrics(Handlers):
             liquidity_rank=f"{float(liquidity) / 2000:.6f}",
             liquidity_rating=1 + int(float(liquidity) // 400),
             updated_at=updated_at,
-            liquidity_running_state=wires.LiquidityStateWire(
-                sum=liquidity, count=1, started_at=updated_at, updated_at=updated_at
-            ),
+            liquidity_running_state=wires.LiquidityStateWire(sum=liquidity, count=1, **since),
             beta=self._between(0.5, 2, equity, _BETA),
             beta_updated_at=updated_at,
             corr_spy_3month=self._between(-0.2, 1, equity, _CORRELATION),

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from inspect import Parameter, getdoc, signature
 from typing import Any
 from urllib.parse import unquote
@@ -466,9 +466,8 @@ class ControlApi:
         self._clock = clock
         self._token = token.encode()
         self._sender = Sender(brokerage)
-        self._patterns = [
-            (re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", route.path)), route) for route in CONTROL_ROUTES
-        ]
+        as_pattern = partial(re.sub, r"\{(\w+)\}", r"(?P<\1>[^/]+)")
+        self._patterns = [(re.compile(as_pattern(route.path)), route) for route in CONTROL_ROUTES]
 
     @property
     def account(self) -> str:

@@ -93,13 +93,9 @@ def _document() -> dict[str, Any]:
 def _operations() -> dict[str, tuple[str, str, dict[str, Any]]]:
     """Return method, path and description of each operation by name. Other hosts are the first segment."""
     return {
-        operation["operationId"]: (
-            method.upper(),
-            f"/{operation['x-host']}{path}" if "x-host" in operation else path,
-            operation,
-        )
+        each["operationId"]: (method.upper(), f"/{each['x-host']}{path}" if "x-host" in each else path, each)
         for path, item in _document()["paths"].items()
-        for method, operation in item.items()
+        for method, each in item.items()
     }
 
 

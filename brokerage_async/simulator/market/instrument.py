@@ -90,21 +90,12 @@ def product_of(symbol: str) -> FutureProduct | None:
 
 _OCC = re.compile(r"(?P<root>[A-Z0-9/.]{1,6}) *(?P<day>\d{6})(?P<kind>[CP])(?P<strike>\d{8})", re.ASCII)
 
-_UNDERLYING_TYPES = {
-    InstrumentType.EQUITY_OPTION: InstrumentType.EQUITY,
-    InstrumentType.FUTURE_OPTION: InstrumentType.FUTURE,
-}
-
-
 Ticks: TypeAlias = tuple[tuple[Decimal | None, Decimal], ...]
 """Ranges of a tick table, lowest first: the price at which it ends (None: never), and the tick."""
 
 EQUITY_TICKS: Ticks = ((Decimal("1.0"), Decimal("0.0001")), (None, Decimal("0.01")))
 OPTION_TICKS: Ticks = ((Decimal("3.0"), Decimal("0.01")), (None, Decimal("0.05")))
-_TICKS: Mapping[InstrumentType, Ticks] = {
-    InstrumentType.EQUITY: EQUITY_TICKS,
-    InstrumentType.EQUITY_OPTION: OPTION_TICKS,
-}
+_TICKS = {InstrumentType.EQUITY: EQUITY_TICKS, InstrumentType.EQUITY_OPTION: OPTION_TICKS}
 
 
 @attrs.frozen(kw_only=True)
@@ -168,7 +159,7 @@ class Instrument:
 
     @property
     def underlying_type(self) -> InstrumentType:
-        return _UNDERLYING_TYPES.get(self.instrument_type, self.instrument_type)
+        return InstrumentType(self.instrument_type.removesuffix(" Option"))
 
 
 def collection_of(underlying: str) -> InstrumentCollection | None:

@@ -88,10 +88,8 @@ class Prices:
         self._live |= quotes
         self.silence = silence
         if silence:
-            none = Decimal(0)
-            self._live = {
-                symbol: attrs.evolve(quote, bid_size=none, ask_size=none) for symbol, quote in self._live.items()
-            }
+            none = {"bid_size": Decimal(0), "ask_size": Decimal(0)}
+            self._live = {symbol: attrs.evolve(quote, **none) for symbol, quote in self._live.items()}
         for symbol in quotes:
             self._changed(symbol, now)
 
@@ -182,12 +180,10 @@ class Prices:
         if start >= (instrument.expires_at or end):
             return None
         spots = (start, bar.open), (start, bar.high), (start, bar.low), (end, bar.close)
-        first, *_, last = found = [
-            _last(instrument, at, *self._around(instrument, at, float(spot))) for at, spot in spots
-        ]
+        found = [_last(instrument, at, *self._around(instrument, at, float(spot))) for at, spot in spots]
         total = bar.total // _OPTION_LOTS
         volume = total - (bar.total - bar.volume) // _OPTION_LOTS
-        return Bar(first, max(found), min(found), last, volume, min(volume, bar.count), total)
+        return Bar(found[0], max(found), min(found), found[-1], volume, min(volume, bar.count), total)
 
     def _underlying_bar(self, symbol: str, session: TradingSession, start: float, end: float) -> Bar | None:
         key = symbol, start, end

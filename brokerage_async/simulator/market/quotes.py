@@ -159,9 +159,8 @@ class RecordedPrices(_HeldRows):
         position = max(0, self._following(listing, now) - 1)
         bid, ask, bid_size, ask_size, price, volume = (column[position] for column in self._values)
         sides = [side for side in (bid, ask) if 0 < side < PRICE_LIMIT]
-        last = (
-            price if 0 < price < PRICE_LIMIT else round(sum(sides) / len(sides), 7) if sides else float(listing.level)
-        )
+        middle = round(sum(sides) / len(sides), 7) if sides else float(listing.level)
+        last = price if 0 < price < PRICE_LIMIT else middle
         if not 0 < bid <= ask < PRICE_LIMIT:  # one side is missing, or they cross: nothing trades but at the last price
             bid = ask = last
         return Quote(

@@ -127,11 +127,9 @@ class RandomWalk:
         if last < first:
             return None
         low, high = tape.extremes(first, last)
-        opened, highest, lowest, closed = (
-            tape.prices(each)[0] for each in (tape.height(first), high, low, tape.height(last))
-        )
+        prices = [tape.prices(each)[0] for each in (tape.height(first), high, low, tape.height(last))]
         total = tape.volume(last)
-        return Bar(opened, highest, lowest, closed, total - tape.volume(first - 1), last - first + 1, total)
+        return Bar(*prices, total - tape.volume(first - 1), last - first + 1, total)
 
 
 class _Tape:

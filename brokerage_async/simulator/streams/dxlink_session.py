@@ -35,9 +35,7 @@ _AGGREGATION = 0.1
 
 CONTRACTS = ("AUTO", "TICKER", "STREAM", "HISTORY")
 
-EVENT_TYPES = frozenset(
-    {*MARKET_EVENTS, "Order", "SpreadOrder", "AnalyticOrder", "OptionSale", "Configuration", "Message"}
-)
+EVENT_TYPES = {*MARKET_EVENTS, "Order", "SpreadOrder", "AnalyticOrder", "OptionSale", "Configuration", "Message"}
 """Event types of the protocol: those of the schema, and others that it lacks. The simulator has no rows of some."""
 
 
@@ -205,9 +203,8 @@ class DxLinkSession(Session):
                 if instrument is not None and underlying is not None:
                     found.underlyings.setdefault(underlying, {})[event, symbol] = instrument.is_option
                     self._follow(underlying, now)
-                rows.setdefault(event, []).extend(
-                    self._rows.rows(event, symbol, from_time, now, has_history=has_history)
-                )
+                snapshot = self._rows.rows(event, symbol, from_time, now, has_history=has_history)
+                rows.setdefault(event, []).extend(snapshot)
             for event, some in rows.items():
                 if some:  # a client without wishes gets all columns
                     found.fields.setdefault(event, list(some[0]))

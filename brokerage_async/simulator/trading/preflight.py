@@ -256,9 +256,8 @@ class Preflight:
             ask = self._prices.market(instrument, now).ask
             value = terms.value or leg.quantity * ask
             if not instrument.fractional:
-                yield Message(
-                    "fractional_quantity_not_supported", f"{instrument.symbol} is traded in whole shares only"
-                )
+                text = f"{instrument.symbol} is traded in whole shares only"
+                yield Message("fractional_quantity_not_supported", text)
             elif not (is_notional or (terms.order_type == "Market" and terms.time_in_force == "Day")):
                 yield Message("fractional_quantity_not_supported", "Fractions are for Market orders of the day only")
             if value < _MIN_NOTIONAL and (is_notional or leg.opens):
@@ -283,13 +282,11 @@ class Preflight:
                 text = "Cannot buy and sell against the same symbol."
                 yield Message(models.PreflightCode.ILLEGAL_BUY_AND_SELL_ON_SAME_SYMBOL, text)
             if leg.opens and held * leg.sign < 0:
-                yield Message(
-                    "cannot_open_against_existing_position", f"{leg.action} is against the position in {symbol}"
-                )
+                text = f"{leg.action} is against the position in {symbol}"
+                yield Message("cannot_open_against_existing_position", text)
             if leg.action.endswith("to Close") and held * leg.sign < 0:
-                working = {
-                    id(other.complex_order or other): each.remaining for other, each in others
-                }  # an OCO closes once
+                # An OCO closes once.
+                working = {id(other.complex_order or other): each.remaining for other, each in others}
                 if leg.quantity + sum(working.values()) > abs(held):
                     text = "You cannot close more than the existing position, counting the closing orders that work."
                     yield Message(models.PreflightCode.CANNOT_CLOSE_AGAINST_MORE_THAN_EXISTING_POSITION, text)
