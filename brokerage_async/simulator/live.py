@@ -398,7 +398,7 @@ class LiveQuotes:
             await asyncio.sleep(_TICK)
             state = self._brokerage.state
             is_exposed = state.order_store.has_working or any(account.positions for account in state.own_accounts)
-            if is_exposed or state.alert_monitor.has_alerts or self._silence != state.prices.silence:
+            if is_exposed or state.alert_monitor.alerts or self._silence != state.prices.silence:
                 self._take()
 
     def _take(self) -> None:

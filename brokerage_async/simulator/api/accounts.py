@@ -22,7 +22,7 @@ from ..state import State
 from ..trading import accounts as books
 from ..trading.accounts import Account, Execution, Position, amounts, day_trade_count, opened_at, replay
 from .request_parser import Handlers, ParsedRequest
-from .wire import RefusedError, bare, like, money, timestamp
+from .wire import RefusedError, bare, like, money, same, timestamp
 
 T = TypeVar("T")
 
@@ -106,7 +106,7 @@ class Accounts(Handlers):
             nickname=f"{account.kind} {account.number[-1]}",
             opened_at=timestamp(self._opened),
             suitable_options_level=_LEVELS[account.kind],
-            **dict.fromkeys(_NEVER, False),
+            **same(False, *_NEVER),
         )
         return current_fields(wire, self._has)
 

@@ -15,7 +15,7 @@ from ..trading.accounts import UNCOVERED, Account, Holding, amounts, merged
 from ..trading.orders import Order, Terms, order_wire
 from ..trading.preflight import LIMITS, preflight_error, quantity_errors
 from .request_parser import Handlers, ParsedRequest
-from .wire import RefusedError, like, money, timestamp
+from .wire import RefusedError, like, money, same, timestamp
 
 
 class Margin(Handlers):
@@ -29,9 +29,9 @@ class Margin(Handlers):
         maintenance = self._calculator.maintenance(initial)
         requirement = wires.EffectiveMarginRequirementWire(
             underlying_symbol=symbol,
-            **dict.fromkeys(("long_equity_initial", "short_equity_initial"), f"{initial:f}"),
-            **dict.fromkeys(("long_equity_maintenance", "short_equity_maintenance"), f"{maintenance:f}"),
-            **dict.fromkeys(("naked_option_standard", "naked_option_minimum"), f"{UNCOVERED:f}"),
+            **same(f"{initial:f}", "long_equity_initial", "short_equity_initial"),
+            **same(f"{maintenance:f}", "long_equity_maintenance", "short_equity_maintenance"),
+            **same(f"{UNCOVERED:f}", "naked_option_standard", "naked_option_minimum"),
             naked_option_floor="0.00",
         )
         return request.item(requirement)
@@ -71,7 +71,7 @@ class Margin(Handlers):
                 position_entries=entries,
             )
             group = wires.MarginGroupWire(
-                **dict.fromkeys(("code", "description", "underlying_symbol"), underlying),
+                **same(underlying, "code", "description", "underlying_symbol"),
                 underlying_type=holdings[0][0].underlying_type,
                 margin_calculation_type="Reg T",
                 **figures,
@@ -144,7 +144,7 @@ class Margin(Handlers):
         required = self._calculator.required(account, holdings, underlying, price_of, now)
         working = [order for order in self._state.order_store.of([account]) if not order.is_terminal]
         return wires.MarginDryRunResultWire(
-            **dict.fromkeys(("code", "description", "underlying_symbol"), underlying),
+            **same(underlying, "code", "description", "underlying_symbol"),
             underlying_type=requested.underlying_instrument_type,
             underlying_price=money(self._prices.underlying_price(underlying, now)),
             **amounts(

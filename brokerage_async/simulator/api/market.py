@@ -21,7 +21,7 @@ from ..market.catalogue import EquityDefinition, equity_row, quarterly_dividend
 from ..market.option_pricing import YEAR
 from ..market.prices import PRICE_INTERVAL
 from .request_parser import Handlers, ParsedRequest, broken_query_rules
-from .wire import RefusedError, found, like, money, timestamp
+from .wire import RefusedError, found, like, money, same, timestamp
 
 _FUTURES = (InstrumentCollection.CME, InstrumentCollection.CFE)
 
@@ -266,7 +266,7 @@ class MarketMetrics(Handlers):
         liquidity = self._between(0, 2000, equity, _LIQUIDITY)
         rank = self._between(0, 1, equity, _RANK)
         shares = 1_000_000 + self._state.random.below(10**9, key_of(equity.symbol), _SHARES)
-        listed, since = equity_row(equity, now), dict.fromkeys(("started_at", "updated_at"), updated_at)
+        listed, since = equity_row(equity, now), same(updated_at, "started_at", "updated_at")
         return wires.UnderlyingMetricsWire(
             symbol=equity.symbol,
             implied_volatility_index_rank=rank,

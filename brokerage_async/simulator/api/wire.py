@@ -58,6 +58,11 @@ def like(kind: type[S], source: Any, **given: Any) -> S:
     return kind(**{name: getattr(source, name) for name in _shared(kind, source.__class__)} | given)
 
 
+def same(value: Any, *names: str) -> dict[str, Any]:
+    """Return fields of a wire struct that have one value."""
+    return dict.fromkeys(names, value)
+
+
 @overload
 def money(amount: None) -> None: ...
 @overload

@@ -225,7 +225,7 @@ def options_on(root: EquityDefinition, today: date, strikes: int = _STRIKES) -> 
 
 
 def equity_option(underlying: str, expires: date, option_type: OptionType, strike: Decimal, **more: Any) -> Instrument:
-    terms = {
+    terms: dict[str, Any] = {
         "symbol": occ_symbol(underlying.replace("/", ""), expires, option_type, strike),
         "instrument_type": InstrumentType.EQUITY_OPTION,
         "underlying": underlying,

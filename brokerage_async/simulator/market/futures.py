@@ -20,7 +20,7 @@ import msgspec
 
 from ..._generated import converters as wires
 from ..._generated.models import InstrumentType, OptionType
-from ..api.wire import dumps, like, timestamp
+from ..api.wire import dumps, like, same, timestamp
 from ..keyed_random import key_of
 from .calendar import expiration_day, local_epoch, monthly_expiration
 from .instrument import FUTURES, FutureProduct, Instrument, RowTable, day_of, product_of
@@ -68,7 +68,7 @@ class OptionProduct:
             market_sector=self.product.sector,
             product_subtype=self.expiration_type,
             supported=True,
-            **dict.fromkeys(("root_symbol", "code", "legacy_code", "clearport_code", "clearing_code"), self.root),
+            **same(self.root, "root_symbol", "code", "legacy_code", "clearport_code", "clearing_code"),
             clearing_exchange_code="16",
             clearing_price_multiplier="1.0",
             is_rollover=False,
@@ -102,7 +102,7 @@ def product_row(
     return wires.FutureProductWire(
         root_symbol=f"/{product.code}",
         description=product.name,
-        **dict.fromkeys(("code", "clearing_code", "clearport_code", "legacy_code", "security_group"), product.code),
+        **same(product.code, "code", "clearing_code", "clearport_code", "legacy_code", "security_group"),
         clearing_exchange_code="16",
         exchange=product.exchange,
         legacy_exchange_code=product.exchange,
@@ -373,12 +373,12 @@ class FutureOptionChain:
             product_code=self.product.code,
             exchange=self.product.exchange,
             exercise_style="European",
-            **dict.fromkeys(("is_vanilla", "active", "is_confirmed", "is_exercisable_weekly"), True),
+            **same(True, "is_vanilla", "active", "is_confirmed", "is_exercisable_weekly"),
             is_closing_only=False,
             last_trade_time="0",
             settlement_type="Future",
             display_factor="0.01",
-            **dict.fromkeys(("strike_factor", "future_price_ratio", "multiplier", "underlying_count"), "1.0"),
+            **same("1.0", "strike_factor", "future_price_ratio", "multiplier", "underlying_count"),
             notional_value=f"{self.product.tick * self.product.multiplier:f}",
             security_exchange="2",
             sx_id="0",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import lru_cache
+from typing import Any
 
 import attrs
 
@@ -88,7 +89,7 @@ class Prices:
         self._live |= quotes
         self.silence = silence
         if silence:
-            none = {"bid_size": Decimal(0), "ask_size": Decimal(0)}
+            none: dict[str, Any] = {"bid_size": Decimal(0), "ask_size": Decimal(0)}
             self._live = {symbol: attrs.evolve(quote, **none) for symbol, quote in self._live.items()}
         for symbol in quotes:
             self._changed(symbol, now)

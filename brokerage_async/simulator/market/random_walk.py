@@ -127,9 +127,10 @@ class RandomWalk:
         if last < first:
             return None
         low, high = tape.extremes(first, last)
-        prices = [tape.prices(each)[0] for each in (tape.height(first), high, low, tape.height(last))]
+        heights = tape.height(first), high, low, tape.height(last)
+        opened, highest, lowest, closed = (tape.prices(each)[0] for each in heights)
         total = tape.volume(last)
-        return Bar(*prices, total - tape.volume(first - 1), last - first + 1, total)
+        return Bar(opened, highest, lowest, closed, total - tape.volume(first - 1), last - first + 1, total)
 
 
 class _Tape:

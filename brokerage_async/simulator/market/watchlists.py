@@ -162,7 +162,7 @@ class AlertMonitor:
         self._prices = prices
         self._event_queue = event_queue
         self._random = random
-        self._alerts: dict[str, Alert] = {}
+        self.alerts: dict[str, Alert] = {}
         self._count = 0
         self.on_change: Signal[Alert, float] = Signal()
         prices.on_price(self._price_was_set)
@@ -176,25 +176,21 @@ class AlertMonitor:
             created_at=now,
             expires_at=now + _LIFETIME,
         )
-        self._alerts[alert.external_id] = alert
+        self.alerts[alert.external_id] = alert
         self._schedule(alert, now)
         return alert
 
     def cancel(self, customer: Customer, external_id: str) -> None:
         """Remove an alert, if it exists and belongs to the customer."""
-        alert = self._alerts.get(external_id)
+        alert = self.alerts.get(external_id)
         if alert is None or alert.customer != customer:
             return
-        del self._alerts[external_id]
+        del self.alerts[external_id]
         if alert.next_check is not None:
             alert.next_check.cancel()
 
-    @property
-    def has_alerts(self) -> bool:
-        return bool(self._alerts)
-
     def of(self, customer: Customer) -> list[Alert]:
-        return [alert for alert in self._alerts.values() if alert.customer == customer]
+        return [alert for alert in self.alerts.values() if alert.customer == customer]
 
     def _schedule(self, alert: Alert, now: float) -> None:
         if alert.next_check is not None:
@@ -218,5 +214,5 @@ class AlertMonitor:
             self._schedule(alert, now)
 
     def _price_was_set(self, symbol: str, now: float) -> None:
-        for alert in [alert for alert in self._alerts.values() if alert.asked.symbol == symbol]:
+        for alert in [alert for alert in self.alerts.values() if alert.asked.symbol == symbol]:
             self._check_quote(alert, now)

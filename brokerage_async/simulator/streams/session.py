@@ -29,6 +29,7 @@ SILENCE = 60.0
 """Seconds of silence after which a client is disconnected."""
 
 Send = Callable[[str, float], None]
+_UNKNOWN = '{"type":"Weather","channel":0,"data":{"outlook":"fair"}}'
 
 
 class Session(ABC):
@@ -37,8 +38,8 @@ class Session(ABC):
     def __init__(self, faults: StreamFaults, now: float) -> None:
         self._faults = faults
         self._heard = now
-        self._send: Send | None = None
-        self._close: Callable[[], None] | None = None
+        self._send: Send = lambda text, delay: None
+        self._close: Callable[[], None] = lambda: None
         self._held: list[str] = []
         self.is_closed: bool = False
         self.is_mute: bool = False
@@ -76,8 +77,7 @@ class Session(ABC):
     def close(self) -> None:
         if not self.is_closed:
             self.is_closed = True
-            if self._close is not None:
-                self._close()
+            self._close()
 
     def push(self, message: dict[str, Any], *, kind: str = "") -> None:
         """Send a message, subject to the faults; ``kind`` is the type of an event, empty for protocol messages."""
@@ -88,26 +88,16 @@ class Session(ABC):
         match delivery.name:
             case "drop":
                 self.close()
-                return
-            case "lose":
-                return
             case "reorder":
                 self._held.append(text)
-                return
-            case "duplicate":
-                self._deliver(text)
-            case "unknown":
-                self._deliver('{"type":"Weather","channel":0,"data":{"outlook":"fair"}}')
-            case "garbage":
-                self._deliver("<html>not JSON</html>")
-        self._deliver(text, delivery.delay)
-        held, self._held = self._held, []
-        for each in held:
-            self._deliver(each)
-
-    def _deliver(self, text: str, delay: float = 0.0) -> None:
-        if self._send is not None:
-            self._send(text, delay)
+            case name if name != "lose":
+                first = {"duplicate": text, "unknown": _UNKNOWN, "garbage": "<html>not JSON</html>"}.get(name)
+                if first is not None:
+                    self._send(first, 0.0)
+                self._send(text, delivery.delay)
+                held, self._held = self._held, []
+                for each in held:
+                    self._send(each, 0.0)
 
     @abstractmethod
     def _process(self, message: dict[str, Any] | None, now: float) -> None:

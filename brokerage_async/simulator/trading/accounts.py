@@ -19,6 +19,13 @@ from ..market.instrument import FUTURES, Instrument
 from ..market.prices import Prices
 
 _ZERO = Decimal(0)
+_RATES = {
+    InstrumentType.EQUITY: ("0.000166", "0.0008", "0"),
+    InstrumentType.EQUITY_OPTION: ("0.03", "0.10", "1.00"),
+    InstrumentType.FUTURE: ("0.02", "1.55", "1.25"),
+    InstrumentType.FUTURE_OPTION: ("0.02", "0.85", "2.50"),
+}
+"""Fees for regulation and clearing, and commissions: for each share or contract; of others, a part of their price."""
 _INDEX_OPTIONS = {"SPX": Decimal("0.65"), "VIX": Decimal("0.60")}
 
 
@@ -69,30 +76,17 @@ def amounts(**gained: Decimal) -> dict[str, Any]:
 
 
 def fees_of(instrument: Instrument, action: LegAction, quantity: Decimal, price: Decimal) -> Fees:
-    opening = not action.endswith("to Close")
-    selling = action.startswith("Sell")
-    match instrument.instrument_type:
-        case InstrumentType.EQUITY:
-            sale = Decimal("0.000166") * quantity if selling else _ZERO
-            return Fees(regulatory=_mills(sale), clearing=_mills(Decimal("0.0008") * quantity))
-        case InstrumentType.EQUITY_OPTION:
-            return Fees(
-                regulatory=_mills(Decimal("0.03") * quantity),
-                clearing=_mills(Decimal("0.10") * quantity),
-                commission=Decimal("1.00") * quantity if opening else _ZERO,
-                proprietary=_INDEX_OPTIONS.get(instrument.underlying, _ZERO) * quantity,
-            )
-        case InstrumentType.FUTURE:
-            return Fees(Decimal("0.02") * quantity, Decimal("1.55") * quantity, Decimal("1.25") * quantity)
-        case InstrumentType.FUTURE_OPTION:
-            commission = Decimal("2.50") * quantity if opening else _ZERO
-            return Fees(Decimal("0.02") * quantity, Decimal("0.85") * quantity, commission)
-        case _:
-            return Fees(commission=_mills(Decimal("0.0035") * quantity * price))
-
-
-def _mills(amount: Decimal) -> Decimal:
-    return amount.quantize(Decimal("0.001"))
+    kind = instrument.instrument_type
+    regulatory, clearing, commission = (Decimal(rate) * quantity for rate in _RATES.get(kind, ("0", "0", "0.0035")))
+    if kind not in _RATES:
+        commission *= price
+    if kind is InstrumentType.EQUITY and not action.startswith("Sell"):
+        regulatory = _ZERO
+    if instrument.is_option and action.endswith("to Close"):
+        commission = _ZERO
+    on_index = _INDEX_OPTIONS.get(instrument.underlying, _ZERO) if kind is InstrumentType.EQUITY_OPTION else _ZERO
+    fees = (regulatory, clearing, commission, on_index * quantity)
+    return Fees(*(amount.quantize(Decimal("0.001")) for amount in fees))
 
 
 @attrs.frozen(kw_only=True)
