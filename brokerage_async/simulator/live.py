@@ -159,7 +159,7 @@ class LiveQuotes:
         self._forget()
 
     def _forget(self) -> None:
-        self._kept: dict[str, tuple[float, Response | RefusedError]] = {}
+        self._kept: dict[str, tuple[float, Response]] = {}
         self._markets: dict[str, _Market] = {}
         self._changed: set[str] = set()
         self._learned: dict[tuple[str, str], date] = {}
@@ -221,8 +221,7 @@ class LiveQuotes:
 
     async def _keep(self, target: str, name: str, path: str, query: str) -> None:
         now = self._clock.now()
-        until, _ = self._kept.get(target, (0.0, None))
-        if now < until:
+        if target in self._kept and now < self._kept[target][0]:
             return
         parts = [unquote(part) for part in path.strip("/").split("/")]
         template = "".join(f"/{{p{number}}}" for number in range(len(parts)))
@@ -234,25 +233,22 @@ class LiveQuotes:
                 query=parse_qs(query, keep_blank_values=True),
             )
             media = {"content-type": answer.headers.get("content-type", "application/json")}
-            outcome: Response | RefusedError = Response(status=answer.status, headers=media, body=answer.body)
+            outcome = Response(status=answer.status, headers=media, body=answer.body)
+            until = now if name == "market_data.quote_token" else now + 1.0
+            if name.startswith(_KEPT):
+                until = local_epoch(local_date(now) + timedelta(days=1), 0)
         except BrokerageError as error:
-            outcome = _refusal(error)
-        seconds = 0.0 if name == "market_data.quote_token" or isinstance(outcome, RefusedError) else 1.0
-        if seconds and name.startswith(_KEPT):
-            seconds = local_epoch(local_date(now) + timedelta(days=1), 0) - now
-        self._kept[target] = now + seconds, outcome
-        sizes = {key: len(each.body) if isinstance(each, Response) else 0 for key, (_, each) in self._kept.items()}
-        while len(self._kept) > 1 and (len(self._kept) > _MAX_KEPT or sum(sizes.values()) > _MAX_BYTES):
-            oldest = next(iter(self._kept))
-            del self._kept[oldest], sizes[oldest]
+            outcome, until = _refusal(error).response(path), now
+        self._kept[target] = until, outcome
+        size = sum(len(each.body) for _, each in self._kept.values())
+        while len(self._kept) > 1 and (len(self._kept) > _MAX_KEPT or size > _MAX_BYTES):
+            _, oldest = self._kept.pop(next(iter(self._kept)))
+            size -= len(oldest.body)
 
     def _answer(self, request: ParsedRequest) -> Response:
-        _, outcome = self._kept.get(request.record.target, (0.0, None))
-        if outcome is None:
+        if request.record.target not in self._kept:
             raise RefusedError(502, "source_unavailable", "the answer of the source of live prices was dropped: repeat")
-        if isinstance(outcome, RefusedError):
-            raise outcome
-        return outcome
+        return self._kept[request.record.target][1]
 
     # Instruments
 
@@ -268,14 +264,13 @@ class LiveQuotes:
                 await self._learn(found.underlying_type, found.underlying)
             wanted = {name: market for name, market in _markets_of(found).items() if name not in self._markets}
             self._markets |= wanted
+            names = (found.symbol, found.underlying)
             async with asyncio.timeout(self._wait):
                 if self._stream is not None and wanted:
                     await self._stream.add(list(wanted))
                 async with self._came:
                     self._came.notify_all()
-                    await self._came.wait_for(
-                        lambda: all(self._markets[name].quote() for name in (found.symbol, found.underlying))
-                    )
+                    await self._came.wait_for(lambda: all(self._markets[name].quote() for name in names))
         except (BrokerageError, LookupError, TimeoutError, TypeError, ValueError) as error:
             for name in wanted:
                 del self._markets[name]
@@ -290,12 +285,8 @@ class LiveQuotes:
             return
         self._learned[kind, symbol] = today
         self._take()
-        self._brokerage.act(
-            "list_instrument",
-            self._clock.now(),
-            instrument=msgspec.to_builtins(found),
-            equity=None if equity is None else msgspec.to_builtins(equity),
-        )
+        terms = {"instrument": msgspec.to_builtins(found), "equity": equity and msgspec.to_builtins(equity)}
+        self._brokerage.act("list_instrument", self._clock.now(), **terms)
 
     async def _look_up(self, kind: InstrumentType, symbol: str) -> tuple[Instrument, EquityDefinition | None]:
         """Return an instrument of the source, with the share or index that it is or belongs to."""
@@ -455,8 +446,8 @@ def _ticks(rows: Iterable[TickSize] | None) -> Ticks:
 def _equity(row: Equity) -> EquityDefinition:
     return EquityDefinition(
         number=0,
-        symbol=row.symbol or "",
         price=Decimal(0),
+        symbol=row.symbol or "",
         description=row.description or "",
         is_etf=bool(row.is_etf),
         is_index=bool(row.is_index),
