@@ -317,7 +317,7 @@ class Backtest:
         return models.BacktestStatus.PENDING if now < self.begins_at else models.BacktestStatus.RUNNING
 
 
-class BacktestHandlers(Handlers):
+class Backtests(Handlers):
     """Serves the backtester. A backtest is computed when it is created, and shows its results after a while."""
 
     def __init__(self, state: State) -> None:

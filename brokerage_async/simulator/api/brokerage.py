@@ -29,7 +29,7 @@ from ..state import Settings, State
 from ..streams.server import StreamServer
 from ..trading.accounts import Customer
 from .accounts import Accounts, Balances, OAuth, Positions, Transactions
-from .backtests import BacktestHandlers
+from .backtests import Backtests
 from .instruments import Instruments, OptionChains, Search
 from .margin import Margin, Risk
 from .market import MarketData, MarketMetrics, MarketTime
@@ -45,26 +45,13 @@ _ANONYMOUS = Customer(0, "")
 Handler = Callable[[ParsedRequest], Response]
 
 HANDLERS: Mapping[str, type[Handlers]] = {
-    "accounts": Accounts,
-    "backtests": BacktestHandlers,
-    "balances": Balances,
-    "complex_orders": ComplexOrders,
-    "instruments": Instruments,
-    "margin": Margin,
-    "market_data": MarketData,
-    "market_metrics": MarketMetrics,
-    "market_time": MarketTime,
-    "oauth": OAuth,
-    "option_chains": OptionChains,
-    "orders": Orders,
-    "positions": Positions,
-    "quote_alerts": QuoteAlerts,
-    "risk": Risk,
-    "search": Search,
-    "transactions": Transactions,
-    "watchlists": Watchlists,
-}
-"""Handlers by namespace."""
+    re.sub("(?<=[a-z])(?=[A-Z])", "_", each.__name__).lower(): each
+    for each in (
+        Accounts, Backtests, Balances, ComplexOrders, Instruments, Margin, MarketData, MarketMetrics, MarketTime, OAuth,
+        OptionChains, Orders, Positions, QuoteAlerts, Risk, Search, Transactions, Watchlists,
+    )
+}  # fmt: skip
+"""Handlers by namespace, which their classes are named for."""
 
 
 @attrs.frozen

@@ -14,7 +14,7 @@ from ...protocol.response import Response
 from ..market.watchlists import pairs_watchlists
 from ..state import State
 from .request_parser import Handlers, ParsedRequest
-from .wire import RefusedError, empty, found
+from .wire import RefusedError, empty, found, like
 
 _ORDER_INDEX = 9999
 
@@ -94,14 +94,11 @@ class Watchlists(Handlers):
         return own
 
     def _wire(self, requested: NewWatchlist, cms_id: str | None) -> WatchlistWire:
-        return WatchlistWire(
-            name=requested.name,
-            group_name=requested.group_name,
+        return like(
+            WatchlistWire,
+            requested,
             order_index=_ORDER_INDEX if requested.order_index is None else requested.order_index,
-            watchlist_entries=[
-                WatchlistEntryWire(symbol=entry.symbol, instrument_type=entry.instrument_type)
-                for entry in requested.watchlist_entries
-            ],
+            watchlist_entries=[like(WatchlistEntryWire, entry) for entry in requested.watchlist_entries],
             cms_id=cms_id,
         )
 

@@ -20,11 +20,7 @@ from .accounts import Account, Accounts, Execution, Fees, Transaction, amounts, 
 from .orders import Leg, Order
 
 _FIRST_NUMBER = 700_000_000
-_OPPOSITES = {
-    LegAction.BUY: LegAction.SELL, LegAction.SELL: LegAction.BUY,
-    LegAction.BUY_TO_OPEN: LegAction.SELL_TO_CLOSE, LegAction.SELL_TO_CLOSE: LegAction.BUY_TO_OPEN,
-    LegAction.SELL_TO_OPEN: LegAction.BUY_TO_CLOSE, LegAction.BUY_TO_CLOSE: LegAction.SELL_TO_OPEN,
-}  # fmt: skip
+_OPPOSITES = {"Buy": "Sell", "Sell": "Buy", "Open": "Close", "Close": "Open"}
 
 
 class Bookkeeping:
@@ -64,7 +60,8 @@ class Bookkeeping:
         )
         execution = booked.booked
         assert isinstance(execution, Execution)
-        undone = attrs.evolve(execution, action=_OPPOSITES[execution.action], fees=Fees())
+        opposite = LegAction(" ".join(_OPPOSITES.get(word, word) for word in execution.action.split()))
+        undone = attrs.evolve(execution, action=opposite, fees=Fees())
         self._book(account, undone, now, reverses=booked.wire.id)
         if price is not None:
             self._book(account, attrs.evolve(execution, price=price, fees=Fees()), now)

@@ -96,36 +96,6 @@ def reject_reason(order: Order) -> str | None:
     return None
 
 
-class Liquidity:
-    """Sizes of the current quotes, less the quantities that were taken from them. A new quote brings a new size."""
-
-    def __init__(self, prices: Prices) -> None:
-        self._prices = prices
-        self._taken: dict[tuple[str, bool], tuple[float, Decimal]] = {}
-
-    def _quote(self, leg: Leg, now: float) -> tuple[Quote, Decimal]:
-        """Return the market of a leg, and the quantity that was taken from it."""
-        quote = self._prices.market(leg.instrument, now)
-        since, taken = self._taken.get((leg.instrument.symbol, leg.sign > 0), (quote.since, Decimal(0)))
-        return quote, taken if since == quote.since else Decimal(0)
-
-    def take(self, leg: Leg, quantity: Decimal, now: float) -> None:
-        quote, taken = self._quote(leg, now)
-        self._taken[leg.instrument.symbol, leg.sign > 0] = quote.since, quantity + taken
-
-    def units(self, order: Order, now: float) -> int:
-        """Return how many remaining units the market can fill now. Fractions of a share are filled as a whole."""
-        units = order.units
-        for leg in order.legs:
-            quote, taken = self._quote(leg, now)
-            size = quote.ask_size if leg.sign > 0 else quote.bid_size
-            if size is not None and leg.remaining:
-                left = max(Decimal(0), size - taken)
-                is_whole = leg.remaining == leg.remaining.to_integral_value()
-                units = min(units, int(left * order.units // leg.remaining) if is_whole else int(left > 0))
-        return units
-
-
 @attrs.define(eq=False, repr=False)
 class Exchange:
     """Moves orders from status to status as time passes."""
@@ -137,14 +107,13 @@ class Exchange:
     _random: KeyedRandom
     _chances: Chances
     _has: Callable[[str], bool]
-    _liquidity: Liquidity = attrs.field(init=False)
+    _taken: dict[tuple[str, bool], tuple[float, Decimal]] = attrs.field(init=False, factory=dict)
     _frozen: set[tuple[str, str]] = attrs.field(init=False, factory=set)
     _waiting: list[tuple[Order, OrderStatus, Callable[[Order, float], None]]] = attrs.field(init=False, factory=list)
     _live: dict[int, Order] = attrs.field(init=False, factory=dict)
     on_fill: Signal[Order, float] = attrs.field(init=False, factory=Signal)
 
     def __attrs_post_init__(self) -> None:
-        self._liquidity = Liquidity(self._prices)
         self._prices.on_price(self._price_was_set)
 
     def receive(self, order: Order, now: float) -> None:
@@ -367,7 +336,7 @@ class Exchange:
         self._unschedule(order, "next", "evaluate")
         if (opening := self._opening(order, now)) > now:
             self._schedule(order, "evaluate", opening, self.evaluate)
-        elif self.is_marketable(order, now) and self._liquidity.units(order, now):
+        elif self.is_marketable(order, now) and self._fillable(order, now):
             turn = len(order.legs[0].fills)
             self._schedule(order, "next", now + self._delay(order, _FILL, turn), self._traded)
         elif order.terms.time_in_force is TimeInForce.IOC:
@@ -377,6 +346,24 @@ class Exchange:
             change = self._prices.next_change(order.underlying, now)
             soonest = now + _LOOK if self._prices.pace else now
             self._schedule(order, "evaluate", max(change, soonest), self.evaluate)
+
+    def _quote(self, leg: Leg, now: float) -> tuple[Quote, Decimal]:
+        """Return the quote of a leg, and the quantity that was taken from it. A new quote brings a new size."""
+        quote = self._prices.market(leg.instrument, now)
+        since, taken = self._taken.get((leg.instrument.symbol, leg.sign > 0), (quote.since, Decimal(0)))
+        return quote, taken if since == quote.since else Decimal(0)
+
+    def _fillable(self, order: Order, now: float) -> int:
+        """Return how many remaining units the market can fill now. Fractions of a share are filled as a whole."""
+        units = order.units
+        for leg in order.legs:
+            quote, taken = self._quote(leg, now)
+            size = quote.ask_size if leg.sign > 0 else quote.bid_size
+            if size is not None and leg.remaining:
+                left = max(Decimal(0), size - taken)
+                is_whole = leg.remaining == leg.remaining.to_integral_value()
+                units = min(units, int(left * order.units // leg.remaining) if is_whole else int(left > 0))
+        return units
 
     def is_marketable(self, order: Order, now: float) -> bool:
         """Return whether an order can trade at ``now``. A stop whose price is reached is triggered on the way."""
@@ -409,7 +396,7 @@ class Exchange:
         parts = 1 + self._random.below(_MAX_FILLS, order.number, _FILL_COUNT)
         is_last = units == 1 or turn + 1 >= parts
         part = units if is_last else 1 + self._random.below(units - 1, order.number, _FILL_SIZE, turn)
-        part = min(part, self._liquidity.units(order, now))
+        part = min(part, self._fillable(order, now))
         if part == 0:  # others took the size
             self.evaluate(order, now)
             return
@@ -430,7 +417,8 @@ class Exchange:
         for position, leg in enumerate(order.legs):
             quantity = leg.remaining * part / units
             paid = self._prices.trade_price(leg.instrument, now, buys=leg.sign > 0) if price is None else price
-            self._liquidity.take(leg, quantity, now)
+            quote, taken = self._quote(leg, now)
+            self._taken[leg.instrument.symbol, leg.sign > 0] = quote.since, quantity + taken
             if is_last and position and self._has("filled_with_fills_to_come"):
                 later.append(partial(execute_later, leg, quantity, paid))
             else:
