@@ -201,16 +201,9 @@ def quarterly_dividend(equity: EquityDefinition, random: KeyedRandom) -> Decimal
 
 def monthly_expirations(today: date, count: int) -> list[date]:
     """Return monthly expiration dates: the last past one, then later ones."""
-    days: list[date] = []
-    year, month = today.year - 1, 12
-    while len(days) < count:
-        day = monthly_expiration(year, month)
-        if day < today:
-            days = [day]
-        else:
-            days.append(day)
-        year, month = (year + 1, 1) if month == 12 else (year, month + 1)
-    return days
+    last = today.year * 12 + today.month - 2
+    days = [monthly_expiration(month // 12, month % 12 + 1) for month in range(last, last + count + 1)]
+    return days[1:] if days[1] < today else days[:-1]
 
 
 def options_on(root: EquityDefinition, today: date, strikes: int = _STRIKES) -> Iterator[Instrument]:

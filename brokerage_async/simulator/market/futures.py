@@ -174,9 +174,9 @@ class Contract:
         """Identifier at the exchange, in digits."""
         return f"{key_of(self.streamer_symbol) % 10**8:08d}"
 
-    def following(self) -> Contract:
-        year, month = (self.year, self.month + 3) if self.month < 12 else (self.year + 1, 3)
-        return Contract(product=self.product, year=year, month=month)
+    def following(self, quarters: int = 1) -> Contract:
+        years, month = divmod(self.month - 1 + 3 * quarters, 12)
+        return Contract(product=self.product, year=self.year + years, month=month + 1)
 
     def instrument(self) -> Instrument:
         return Instrument(
@@ -237,13 +237,9 @@ def contract_after(product: FutureProduct, day: date) -> Contract:
 
 
 def contracts(product: FutureProduct, today: date) -> Iterator[Contract]:
-    """Yield the listed contracts of a product: the last expired one, then those that are traded."""
+    """Return the listed contracts of a product: the last expired one, then those that are traded."""
     front = contract_after(product, today)
-    year, month = (front.year, front.month - 3) if front.month > 3 else (front.year - 1, 12)
-    contract = Contract(product=product, year=year, month=month)
-    for _ in range(1 + ACTIVE_CONTRACTS):
-        yield contract
-        contract = contract.following()
+    return map(front.following, range(-1, ACTIVE_CONTRACTS))
 
 
 def future_instrument(symbol: str, today: date) -> Instrument | None:
