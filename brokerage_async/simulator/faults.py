@@ -217,11 +217,8 @@ class FaultPlan:
         Raises:
             LookupError: there is none.
         """
-        left = [
-            rule
-            for rule in self._rules
-            if (rule.method, rule.path.pattern, rule.fault.name) != (method.upper(), path_regex, name)
-        ]
+        key = (method.upper(), path_regex, name)
+        left = [rule for rule in self._rules if (rule.method, rule.path.pattern, rule.fault.name) != key]
         if len(left) == len(self._rules):
             raise LookupError(f"no fault {name} is left for {method} {path_regex}")
         self._rules[:] = left

@@ -131,9 +131,8 @@ class State:
         self.expirations: Expirations = Expirations(self.accounts, self.bookkeeping, self.catalogue, prices, queue, has)
         self.preflight: Preflight = Preflight(self.catalogue, prices, self.margin_calculator, store, has)
         self.order_desk: OrderDesk = OrderDesk(self.preflight, store, self.exchange, dialect, has)
-        self.complex_order_desk: ComplexOrderDesk = ComplexOrderDesk(
-            store, self.exchange, self.preflight, prices, queue, dialect
-        )
+        desk = ComplexOrderDesk(store, self.exchange, self.preflight, prices, queue, dialect)
+        self.complex_order_desk: ComplexOrderDesk = desk
         self.alert_monitor: AlertMonitor = AlertMonitor(prices, queue, random)
         self.authorization_server: AuthorizationServer = AuthorizationServer(
             settings.environment, self.customers, random, settings.redirect_uris

@@ -412,12 +412,8 @@ class LoopbackServer(WebServer):
             session = self._brokerage.streams.open(http.path, self._clock.now())
             if session is not None:
                 return await self._serve_socket(http, session)
-        request = Request(
-            method=http.method,
-            url=http.raw_path,
-            headers=http.headers,
-            body=await http.read() if http.body_exists else None,
-        )
+        body = await http.read() if http.body_exists else None
+        request = Request(method=http.method, url=http.raw_path, headers=http.headers, body=body)
         time = asyncio.get_running_loop().time
         arrived = time()
         fault, before, after = met(self._brokerage, request, self._latency)

@@ -44,11 +44,8 @@ class Margin(Handlers):
         groups = []
         for underlying, holdings in self._calculator.by_underlying(account).items():
             needed = self._calculator.required(account, holdings, underlying, self._calculator.pricer(now), now)
-            figures = amounts(
-                margin_requirement=-needed,
-                maintenance_requirement=-self._calculator.maintenance(needed),
-                buying_power=-needed,
-            )
+            kept = self._calculator.maintenance(needed)
+            figures = amounts(margin_requirement=-needed, maintenance_requirement=-kept, buying_power=-needed)
             entries = [
                 like(
                     wires.MarginPositionEntryWire,
@@ -142,16 +139,13 @@ class Margin(Handlers):
         underlying = requested.underlying_symbol
         price_of = self._calculator.pricer(now)
         required = self._calculator.required(account, holdings, underlying, price_of, now)
+        kept = self._calculator.maintenance(required)
         working = [order for order in self._state.order_store.of([account]) if not order.is_terminal]
         return wires.MarginDryRunResultWire(
             **same(underlying, "code", "description", "underlying_symbol"),
             underlying_type=requested.underlying_instrument_type,
             underlying_price=money(self._prices.underlying_price(underlying, now)),
-            **amounts(
-                margin_requirement=-required,
-                maintenance_requirement=-self._calculator.maintenance(required),
-                buying_power_impact=-required,
-            ),
+            **amounts(margin_requirement=-required, maintenance_requirement=-kept, buying_power_impact=-required),
             group_results=[],
             order_ids=[order.number for order in working if order.underlying == underlying],
             calculated_at=timestamp(now),

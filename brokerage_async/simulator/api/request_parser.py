@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote
 
@@ -57,10 +57,8 @@ class Router:
             path = operation.path if operation.host is None else f"/{operation.host}{operation.path}"
             by_path.setdefault(path.strip("/"), {})[operation.method] = operation
         fixed_first = sorted(by_path, key=lambda path: [part.startswith("{") for part in path.split("/")])
-        self._routes = [
-            (re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]*)", re.escape(path))), by_path[path])
-            for path in fixed_first
-        ]
+        as_pattern = partial(re.sub, r"\\{(\w+)\\}", r"(?P<\1>[^/]*)")
+        self._routes = [(re.compile(as_pattern(re.escape(path))), by_path[path]) for path in fixed_first]
 
     def find(self, method: str, path: str) -> tuple[Operation[Any], Mapping[str, str]] | None:
         """Return the operation of an encoded path and its decoded path values, or None."""

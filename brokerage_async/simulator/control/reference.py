@@ -8,24 +8,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, reduce
 from html import escape
 from importlib.resources import files
+from operator import getitem
 from typing import Any
 
 from ..._generated import openapi
 
 
-def resolve(document: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str, Any]:
+def resolve(node: Mapping[str, Any]) -> Any:
     """Return the target of a reference within the document, or the node itself."""
-    reference = node.get("$ref")
-    if reference is None:
-        return node
-    target: Any = document
-    for part in reference.removeprefix("#/").split("/"):
-        target = target[part]
-    found: Mapping[str, Any] = target
-    return found
+    return reduce(getitem, node["$ref"].removeprefix("#/").split("/"), _document()) if "$ref" in node else node
 
 
 def provenance(node: Mapping[str, Any], owner: Mapping[str, Any] | None = None) -> str:
@@ -55,7 +49,7 @@ def type_text(schema: Mapping[str, Any]) -> str:
     return " or ".join(words.get(each, each) for each in types)
 
 
-def components_of(document: Mapping[str, Any], schemas: Iterable[Mapping[str, Any] | None]) -> list[str]:
+def components_of(schemas: Iterable[Mapping[str, Any] | None]) -> list[str]:
     """Return the names of all components that the schemas use, directly or through others, in order of first use."""
     found: dict[str, None] = {}
     pending = [name for schema in schemas for name in _names(schema)]
@@ -63,8 +57,7 @@ def components_of(document: Mapping[str, Any], schemas: Iterable[Mapping[str, An
         name = pending.pop(0)
         if name not in found:
             found[name] = None
-            component = document["components"]["schemas"][name]
-            pending += _names(component.get("properties"))
+            pending += _names(_document()["components"]["schemas"][name].get("properties"))
     return list(found)
 
 
@@ -123,9 +116,9 @@ _FRAME = (files("brokerage_async.simulator.control") / "reference.html").read_te
 
 def _operation(name: str) -> str:
     method, path, operation = _operations()[name]
-    parameters = [resolve(_document(), each) for each in operation.get("parameters", ())]
+    parameters = [resolve(each) for each in operation.get("parameters", ())]
     body = _schema_of(operation["requestBody"]) if "requestBody" in operation else None
-    answers = [(status, resolve(_document(), each)) for status, each in operation["responses"].items()]
+    answers = [(status, resolve(each)) for status, each in operation["responses"].items()]
     schemas = [*(each["schema"] for each in parameters), body, *(_schema_of(answer) for _, answer in answers)]
     rows, area = "", ""
     for parameter in parameters:
@@ -139,7 +132,7 @@ def _operation(name: str) -> str:
     head = '<tr><th scope="col">Parameter</th><th>Value</th><th>Type</th><th>Provenance</th><th>Meaning</th></tr>'
     table = f'<div class="scroll whole" tabindex="0"><table>{head}{rows}</table></div>' if rows else ""
     if body is not None:
-        example = json.dumps(resolve(_document(), body)["examples"][0], indent=2, ensure_ascii=False)
+        example = json.dumps(resolve(body)["examples"][0], indent=2, ensure_ascii=False)
         lines = min(30, example.count("\n") + 2)
         area = f'<h3><label for="body">Body</label></h3><textarea id="body" rows="{lines}">{escape(example)}</textarea>'
     facts = [f"effect: {operation['x-effect']}", f"scope: {operation.get('x-scope', 'none')}", provenance(operation)]
@@ -160,7 +153,7 @@ def _operation(name: str) -> str:
                 for schema in [_schema_of(answer)]
             ),
             "</table></section>",
-            *(_component(each) for each in components_of(_document(), schemas)),
+            *(_component(each) for each in components_of(schemas)),
         ]
     )
 

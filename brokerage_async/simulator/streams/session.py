@@ -193,17 +193,13 @@ def year_gains(account: Account, underlying: str, now: float) -> wires.Underlyin
                 gain, fees, kind = gain + realized, fees + execution.fees, execution.instrument.underlying_type
     if kind is None:
         return None
+    other = fees.commission - fees.total
     return wires.UnderlyingYearGainSummaryWire(
         account_number=account.number,
         symbol=underlying,
         instrument_type=kind,
         year=year,
-        **amounts(
-            fees=fees.commission - fees.total,
-            commissions=-fees.commission,
-            yearly_realized_gain=gain,
-            realized_lot_gain=gain,
-        ),
+        **amounts(fees=other, commissions=-fees.commission, yearly_realized_gain=gain, realized_lot_gain=gain),
     )
 
 
@@ -290,7 +286,7 @@ def _node(steps: Sequence[_Step]) -> wires.OrderChainNodeWire:
     first, last, executions = steps[0].execution, steps[-1], [step.execution for step in steps]
     quantity = sum((each.quantity for each in executions if each.instrument == first.instrument), _ZERO)
     cost = sum((step.value for step in steps), _ZERO)
-    legs = []
+    mean, legs = cost / (quantity or Decimal(1)), []
     for _, some in groupby(executions, key=lambda each: each.instrument.symbol):
         execution, *others = some
         filled = _plain(sum((each.quantity for each in others), execution.quantity))
@@ -301,9 +297,7 @@ def _node(steps: Sequence[_Step]) -> wires.OrderChainNodeWire:
         id=first.order_number or first.identifier,
         description=f"{first.action} {_plain(quantity)} {first.instrument.symbol}",
         occurred_at=_time(last.at),
-        **amounts(
-            total_fees=-_fees(steps).total, total_fill_cost=cost, fill_cost_per_quantity=cost / (quantity or Decimal(1))
-        ),
+        **amounts(total_fees=-_fees(steps).total, total_fill_cost=cost, fill_cost_per_quantity=mean),
         gcd_quantity=_plain(quantity),
         order_fill_count=len(steps),
         roll=False,

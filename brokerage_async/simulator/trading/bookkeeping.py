@@ -53,11 +53,8 @@ class Bookkeeping:
 
     def reverse(self, account: Account, identifier: str, now: float, price: Decimal | None = None) -> None:
         """Undo an execution, and book it again at ``price``, if given. Its fees stay. All of this is a guess."""
-        booked = next(
-            each
-            for each in reversed(account.transactions)
-            if each.wire.exec_id == identifier and each.wire.reverses_id is None
-        )
+        standing = (each for each in reversed(account.transactions) if each.wire.reverses_id is None)
+        booked = next(each for each in standing if each.wire.exec_id == identifier)
         execution = booked.booked
         assert isinstance(execution, Execution)
         opposite = LegAction(" ".join(_OPPOSITES.get(word, word) for word in execution.action.split()))
