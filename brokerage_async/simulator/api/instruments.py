@@ -12,7 +12,7 @@ from ..._generated import converters as wires
 from ..._generated.models import InstrumentType, OptionType
 from ...protocol.response import Response
 from ..market.calendar import local_date
-from ..market.catalogue import QUANTITY_PLACES, EquityDefinition, tick_rows
+from ..market.catalogue import QUANTITY_PLACES, tick_rows
 from ..market.futures import FutureOptionChain, ListedOption, OptionProduct, option_products, product_row
 from ..market.instrument import FUTURES, LISTED, OPTION_TICKS, FutureProduct, Instrument, RowTable, product_of
 from .request_parser import Handlers, ParsedRequest
@@ -89,8 +89,7 @@ class Instruments(Handlers):
 
     def future_option(self, request: ParsedRequest) -> Response:
         for chain in self._chains([request.path["symbol"]]):
-            for position in chain.table.positions([request.path["symbol"]]):
-                return request.item(chain.table.row(position))
+            return _only(chain.table, request)
         raise RefusedError.not_found("instrument")
 
     def future_options(self, request: ParsedRequest) -> Response:
@@ -134,8 +133,7 @@ class Instruments(Handlers):
     # Others
 
     def equities(self, request: ParsedRequest) -> Response:
-        table = self._catalogue.equities
-        query = request.query
+        table, query = self._catalogue.equities, request.query
         positions = table.positions(query.get("symbols"))
         wanted = {name: query[name] for name in _FIELD_FILTERS if name in query}
         if wanted:
@@ -244,7 +242,7 @@ class Search(Handlers):
         if InstrumentType.EQUITY not in query.get("types", (InstrumentType.EQUITY,)) or "categories" in query:
             return request.items(())
         hits = (
-            wires.InstrumentSearchHitWire(exchange=_EXCHANGE, **_named(row))
+            like(wires.InstrumentSearchHitWire, row, exchange=_EXCHANGE)
             for row in self._catalogue.equities.definitions
             if words in row.symbol.casefold() or words in row.description.casefold()
         )
@@ -253,16 +251,11 @@ class Search(Handlers):
     def symbols(self, request: ParsedRequest) -> Response:
         start = request.path["symbol"]
         rows = (
-            wires.SymbolSearchHitWire(listed_market=_EXCHANGE, **_named(row))
+            like(wires.SymbolSearchHitWire, row, listed_market=_EXCHANGE)
             for row in self._catalogue.equities.definitions
             if row.symbol.startswith(start)
         )
         return request.items(rows)
-
-
-def _named(equity: EquityDefinition) -> dict[str, Any]:
-    kind = InstrumentType.INDEX if equity.is_index else InstrumentType.EQUITY
-    return {"symbol": equity.symbol, "description": equity.description, "instrument_type": kind}
 
 
 _TICKS = tick_rows(OPTION_TICKS)

@@ -126,6 +126,10 @@ class EquityDefinition:
         )
 
     @property
+    def instrument_type(self) -> InstrumentType:
+        return InstrumentType.INDEX if self.is_index else InstrumentType.EQUITY
+
+    @property
     def fractional(self) -> bool:
         return not self.is_index and self.price < 10_000
 

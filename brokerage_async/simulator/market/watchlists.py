@@ -45,9 +45,8 @@ class PublicWatchlists:
     @cached_property
     def _initial(self) -> dict[str, wires.WatchlistWire]:
         def some(keep: Callable[[EquityDefinition], bool]) -> Iterator[Entry]:
-            return ((row.symbol, kinds[row.is_index]) for row in equities if keep(row))
+            return ((row.symbol, row.instrument_type) for row in equities if keep(row))
 
-        kinds = {True: InstrumentType.INDEX, False: InstrumentType.EQUITY}
         today, equities = self._catalogue.today, self._catalogue.equities.definitions
         futures = (contract_after(product, today).symbol for product in FUTURES.values())
         plans: tuple[tuple[str, str, Iterator[Entry]], ...] = (

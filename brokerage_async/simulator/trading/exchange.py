@@ -123,19 +123,13 @@ class Exchange:
             order.contingent_status = ContingentStatus.PENDING_CONDITION
             self._order_store.move(order, OrderStatus.CONTINGENT, now)
             self._schedule(order, "evaluate", now, self._watch_conditions)
-            return
-        self.route(order, now)
+        else:
+            self.route(order, now)
 
     def route(self, order: Order, now: float) -> None:
         after = order.route_after
         earliest = now if after is None else max(now, after.timestamp())
         self._schedule(order, "next", self._opening(order, earliest) + self._delay(order, _ROUTE), self._routed)
-
-    def release(self, order: Order, now: float) -> None:
-        """Release a contingent order: its condition is met."""
-        order.contingent_status = None
-        self._order_store.move(order, OrderStatus.RECEIVED, now)
-        self.route(order, now)
 
     def hold(self, order: Order, now: float) -> None:
         """Hold a new order back until another event unholds it."""
@@ -185,10 +179,10 @@ class Exchange:
 
     def begin_replacement(self, order: Order, now: float) -> None:
         """Cancel an order in favor of its replacement, unless a fill comes first."""
-        if not order.is_at_exchange:
+        if order.is_at_exchange:
+            self._request_end(order, OrderStatus.REPLACE_REQUESTED, now)
+        else:
             self._order_store.move(order, OrderStatus.CANCELLED, now)
-            return
-        self._request_end(order, OrderStatus.REPLACE_REQUESTED, now)
 
     def _request_end(self, order: Order, status: OrderStatus, now: float) -> None:
         """Ask for the end of an order at the exchange, which confirms it later."""
@@ -484,7 +478,9 @@ class Exchange:
         elif any(str(condition.action).lower() == "cancel" for condition in conditions):
             self.cancel(order, now, by_user=False)
         else:
-            self.release(order, now)
+            order.contingent_status = None
+            self._order_store.move(order, OrderStatus.RECEIVED, now)
+            self.route(order, now)
 
 
 def _left(amount: Decimal, part: int, units: int) -> Decimal:
