@@ -256,12 +256,9 @@ def _is_loopback(name: str) -> bool:
 def page_behind(host: str | None, origin: str | None, bound: str, names: Container[str] = frozenset()) -> str | None:
     """Return what shows that a request comes from a web page, None for a request of a program.
 
-    Args:
-        host: header ``Host``. It must name the address that the server listens on, or the loopback interface. A server
-            that listens on other interfaces has names that it cannot know: there any name will do.
-        origin: header ``Origin``, which browsers send and programs do not. It must be the server itself.
-        bound: address that the server listens on.
-        names: further names of the server, in lower case.
+    The header ``Host`` must name the address that the server is ``bound`` to, the loopback interface, or one of the
+    ``names``. On other interfaces any name will do, since the server cannot know them. The header ``Origin``, which
+    browsers send and programs do not, must be the server itself.
     """
     if host is not None and _is_loopback(bound):
         try:

@@ -166,7 +166,6 @@ class Positions(Handlers):
         return row
 
     def list(self, request: ParsedRequest) -> Response:
-        """Return the positions of an account that pass every filter of the query, with marks if asked for."""
         account, query = self._account_of(request), request.query
         with_mark = query.get("include_marks", False)
         underlyings, product = query.get("underlying_symbols"), query.get("underlying_product_code")

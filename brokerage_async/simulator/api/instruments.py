@@ -77,7 +77,6 @@ class Instruments(Handlers):
         return request.page([*option_products().values()], OptionProduct.details)
 
     def future_option_product(self, request: ParsedRequest) -> Response:
-        """Return one product of future options by its root, and by its exchange if the path names one."""
         product = option_products().get(request.path["root_symbol"])
         if product is None or request.path.get("exchange") not in (None, product.product.exchange):
             raise RefusedError.not_found("future option product")
@@ -236,7 +235,6 @@ class Search(Handlers):
     """Searches the equities of the catalogue. Other instruments are not found."""
 
     def instruments(self, request: ParsedRequest) -> Response:
-        """Return the equities whose symbol or description contains the words, in any case."""
         query = request.query
         words = query.get("query", "").casefold()
         if InstrumentType.EQUITY not in query.get("types", (InstrumentType.EQUITY,)) or "categories" in query:

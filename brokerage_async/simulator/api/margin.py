@@ -135,7 +135,6 @@ class Margin(Handlers):
     def _result(
         self, account: Account, requested: MarginOrder, holdings: Sequence[Holding], now: float
     ) -> wires.MarginDryRunResultWire:
-        """Return the margin of all holdings on the underlying of a margin order."""
         underlying = requested.underlying_symbol
         price_of = self._calculator.pricer(now)
         required = self._calculator.required(account, holdings, underlying, price_of, now)

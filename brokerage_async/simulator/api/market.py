@@ -85,7 +85,6 @@ class MarketTime(Handlers):
         return request.item(_session(calendar, calendar.session(day) or calendar.following(day)))
 
     def previous_equity_session(self, request: ParsedRequest) -> Response:
-        """Return the last session of an exchange before a day."""
         calendar = _calendar(request)
         return request.item(_session(calendar, calendar.preceding(_day(request))))
 
@@ -261,7 +260,6 @@ class MarketMetrics(Handlers):
         return found(self._catalogue.equities.get(request.path["symbol"]), "symbol")
 
     def row(self, equity: EquityDefinition, now: float) -> wires.UnderlyingMetricsWire:
-        """Return the metrics as a wire struct. Indices lack the figures of companies."""
         updated_at = timestamp(now // PRICE_INTERVAL * PRICE_INTERVAL)
         liquidity = self._between(0, 2000, equity, _LIQUIDITY)
         rank = self._between(0, 1, equity, _RANK)
@@ -296,7 +294,6 @@ class MarketMetrics(Handlers):
         return f"{self._state.random.between(low, high, key_of(equity.symbol), key):.6f}"
 
     def _volatility(self, equity: EquityDefinition, now: float) -> dict[str, Any]:
-        """Return the volatility implied by option prices, and the volatility of closing prices."""
         options = self._catalogue.options_on(equity.symbol).definitions
         days = {row.expires for row in options if row.underlying == equity.symbol and row.expires is not None}
         calendar, day = CALENDARS[InstrumentCollection.EQUITY], local_date(now)
@@ -359,7 +356,6 @@ class MarketMetrics(Handlers):
         return figures
 
     def list(self, request: ParsedRequest) -> Response:
-        """Return the figures of the requested equities, without the unknown ones."""
         symbols = dict.fromkeys(request.query["symbols"])
         known = (equity for symbol in symbols if (equity := self._catalogue.equities.get(symbol)) is not None)
         return request.items(self.row(equity, request.now) for equity in known)

@@ -26,7 +26,6 @@ class Orders(Handlers):
     _live_pages: tuple[object, dict[object, Response]] = (None, {})
 
     def dry_run(self, request: ParsedRequest) -> Response:
-        """Check an order. Nothing is created."""
         result = self._state.order_desk.dry_run(self._account_of(request), request.body, request.now)
         return request.item(result.wire(self._dialect), 201)
 
@@ -36,7 +35,6 @@ class Orders(Handlers):
         return request.item(result.wire(self._dialect), 201)
 
     def edit_dry_run(self, request: ParsedRequest) -> Response:
-        """Check an edit of an order. Nothing is changed."""
         self._check_edit(request)
         result = self._state.order_desk.dry_run_edit(self._order(request), request.body, request.now)
         return request.item(result.wire(self._dialect), 201)
@@ -152,7 +150,6 @@ class ComplexOrders(Handlers):
         return request.item(self._order(request).wire(self._dialect))
 
     def dry_run(self, request: ParsedRequest) -> Response:
-        """Check a complex order. Nothing is created."""
         result = self._desk.dry_run(self._account_of(request), request.body, request.now)
         return request.item(result.wire(self._dialect), 201)
 
@@ -200,5 +197,4 @@ class ComplexOrders(Handlers):
         return found(self._desk.get(self._account_of(request), request.path["id"]), "complex order")
 
     def list(self, request: ParsedRequest) -> Response:
-        """Return a page of the complex orders of an account, newest first."""
         return request.page(self._desk.of(self._account_of(request)), lambda each: each.wire(self._dialect))

@@ -87,7 +87,6 @@ class Watchlists(Handlers):
         return request.item(found(pairs_watchlists().get(request.path["pairs_watchlist_name"]), "watchlist"))
 
     def _own(self, request: ParsedRequest) -> dict[str, WatchlistWire]:
-        """Return the watchlists of the user, which include the one in the path."""
         own = self._lists.get(request.customer.number, {})
         if request.path["watchlist_name"] not in own:
             raise RefusedError.not_found("watchlist")

@@ -267,17 +267,10 @@ _HOUR = 16.0
 
 
 class Expiration:
-    """Options of a product that expire on one day.
+    """Options of a product that expire on one day, and exercise into a quarterly ``contract``.
 
-    Attributes:
-        contract: quarterly future that they exercise into.
-        is_regular: whether they expire together with their future.
-        option_product: product of these options, with their root.
-        option_contract: root, month and last digit of the year, as in symbols (``ES2M6``).
-        streamer_contract: root, month and year in two digits, as in streamer symbols (``ES2M26``).
-        date_code: day as it appears in symbols (``260612``).
-        hour: hour of expiration, in New York.
-        symbol_start: symbols of the options, up to their type and strike.
+    They are regular if they expire together with it. ``option_contract`` and ``streamer_contract`` are the root and the
+    month in symbols (``ES2M6``) and in streamer symbols (``ES2M26``), ``symbol_start`` is all up to type and strike.
     """
 
     def __init__(self, day: date, product: FutureProduct) -> None:

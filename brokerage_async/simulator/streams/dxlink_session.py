@@ -56,12 +56,8 @@ class _Channel:
 class DxLinkSession(Session):
     """Session that pushes market events on the channels that the client opens.
 
-    Attributes:
-        customer: customer whose token was accepted.
-
-    Args:
-        sessions_of: returns how many sessions of the market-data stream a customer has.
-        follow: lets the events of an underlying be pushed from a time on, whenever its price changes.
+    ``sessions_of`` returns how many of these sessions a customer has. ``follow`` lets the events of an underlying be
+    pushed from a time on, whenever its price changes.
     """
 
     def __init__(

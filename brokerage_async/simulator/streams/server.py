@@ -39,13 +39,7 @@ View = Callable[[float], Any]
 
 
 class StreamServer:
-    """Streams of one environment.
-
-    Attributes:
-        faults: faults still to come.
-        delays: seconds from a change to its event, by type of the event.
-        sessions: the open connections.
-    """
+    """Streams of an environment: open sessions, faults to come, and seconds from a change to its event, by its type."""
 
     def __init__(self, state: State) -> None:
         self._state = state

@@ -113,12 +113,7 @@ _SUBSCRIPTIONS = ("quote-alerts-subscribe", "public-watchlists-subscribe", "user
 
 
 class AccountSession(Session):
-    """Session that pushes the events of the accounts that the client connects.
-
-    Attributes:
-        accounts: numbers of the connected accounts.
-        actions: what the client has subscribed to beyond them.
-    """
+    """Session that pushes the events of the connected ``accounts``, and what else ``actions`` subscribed to."""
 
     def __init__(self, state: State, faults: StreamFaults, now: float, number: int) -> None:
         super().__init__(faults, now)

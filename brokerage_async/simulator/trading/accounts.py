@@ -46,7 +46,6 @@ class Fees:
         return Fees(*map(add, attrs.astuple(self), attrs.astuple(other)))
 
     def by_kind(self) -> dict[str, Any]:
-        """Return each fee with its effect, as fields of a wire struct."""
         return amounts(
             regulatory_fees=-self.regulatory,
             clearing_fees=-self.clearing,
@@ -443,7 +442,6 @@ class MarginCalculator:
     def impact(
         self, account: Account, trades: Sequence[Holding], fees: Fees, agreed: Mapping[str, Decimal], now: float
     ) -> BuyingPowerImpact:
-        """Return the effect of ``trades`` at ``agreed`` prices, market prices otherwise."""
         margin_change = isolated = _ZERO
         if trades:
             price_of, underlying = self.pricer(now, agreed), trades[0][0].underlying

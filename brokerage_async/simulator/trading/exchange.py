@@ -206,7 +206,6 @@ class Exchange:
         order.scheduled[name] = self._event_queue.at(when, partial(self._run, order, action))
 
     def _run(self, order: Order, action: Callable[[Order, float], None], now: float) -> None:
-        """Run a due action, or keep it until the order is released."""
         if self.is_frozen(order):
             self._waiting.append((order, order.status, action))
         else:

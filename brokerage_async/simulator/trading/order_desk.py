@@ -81,7 +81,6 @@ class OrderDesk:
         return self._require_no_errors(self._preflight.check(draft, now, freed=order.reserved))
 
     def replace(self, order: Order, edit: models.OrderEdit, now: float) -> Order:
-        """Replace a working order by one with other terms and return the new order."""
         result = self.dry_run_edit(order, edit, now)
         new = self._order_store.add(order.account, result.order.legs, result.order.terms, now, replaces=order)
         new.complex_order, new.tag = order.complex_order, order.tag

@@ -57,7 +57,6 @@ class Message:
         return self.message if self.code in _SEEN else f"{self.message} (code invented by the simulator)"
 
     def wire(self, preflight_id: int | str | None) -> PreflightMessageWire:
-        """Return the message as a wire struct, with the order's transient identifier if it has one."""
         return PreflightMessageWire(code=models.PreflightCode(self.code), message=self.text, preflight_id=preflight_id)
 
 
