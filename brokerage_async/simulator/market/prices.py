@@ -132,16 +132,19 @@ class Prices:
             if symbol not in self._live:
                 raise LookupError(f"{symbol} has no price yet")
             return self._live[symbol]
+        source = self._sources.get(symbol, _DEFAULT)
+        if isinstance(source, RandomWalk):
+            return self._tick(symbol, source, now)[0]
+        return source.quote(self._listing(symbol), now)
+
+    def _tick(self, symbol: str, walk: RandomWalk, now: float) -> tuple[Quote, float]:
+        """Return the quote of the last tick and the time of the next, kept until then."""
         latest = self._latest.get(symbol)
-        if latest is not None and latest[0].since <= now < latest[1]:
-            return latest[0]
-        source, listing = self._sources.get(symbol, _DEFAULT), self._listing(symbol)
-        if not isinstance(source, RandomWalk):
-            return source.quote(listing, now)
-        if len(self._latest) >= _CACHE_SIZE:
-            self._latest.clear()
-        latest = self._latest[symbol] = source.tick(listing, now)
-        return latest[0]
+        if latest is None or not latest[0].since <= now < latest[1]:
+            if len(self._latest) >= _CACHE_SIZE:
+                self._latest.clear()
+            latest = self._latest[symbol] = walk.tick(self._listing(symbol), now)
+        return latest
 
     def next_change(self, symbol: str, now: float) -> float:
         """Return when the price of an underlying may next change, unless it is set. At most a day later."""
@@ -149,10 +152,10 @@ class Prices:
             return next_minute(now)
         if self._catalogue.is_live:
             return now + 86400.0
-        latest = self._latest.get(symbol)
-        if latest is not None and latest[0].since <= now < latest[1]:
-            return min(latest[1], now + 86400.0)
-        return min(self._sources.get(symbol, _DEFAULT).next_change(self._listing(symbol), now), now + 86400.0)
+        source = self._sources.get(symbol, _DEFAULT)
+        if isinstance(source, RandomWalk):
+            return min(self._tick(symbol, source, now)[1], now + 86400.0)
+        return min(source.next_change(self._listing(symbol), now), now + 86400.0)
 
     def stamp(self, now: float) -> tuple[int, float]:
         """Return a value that differs between two times unless all prices are the same."""

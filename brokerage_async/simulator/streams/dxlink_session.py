@@ -133,11 +133,10 @@ class DxLinkSession(Session):
                 self._later(now + self._keepalive / 2, self._keep_alive)
             self._is_set_up = True
             silence = round(SILENCE)
-            setup = {"version": _VERSION, "keepaliveTimeout": silence, "acceptKeepaliveTimeout": silence}
-            self.push({"type": "SETUP", "channel": 0, **setup})
-            self.push({"type": "AUTH_STATE", "channel": 0, "state": "UNAUTHORIZED"})
+            self._say("SETUP", version=_VERSION, keepaliveTimeout=silence, acceptKeepaliveTimeout=silence)
+            self._say("AUTH_STATE", state="UNAUTHORIZED")
         elif kind in ("KEEPALIVE", "ERROR"):
-            self.push({"type": "KEEPALIVE", "channel": 0})
+            self._say("KEEPALIVE")
         elif not self._is_set_up and self._has("dxlink_order_of_setup"):
             self._error(0, "BAD_ACTION", "SETUP must come first")
         elif kind == "AUTH":
@@ -145,15 +144,15 @@ class DxLinkSession(Session):
             customer = None if self._faults.refuses() else self._tokens.identify(token, now)
             is_new = self.customer is None and self._has("dxlink_sessions_cap")
             if customer is None:
-                self.push({"type": "AUTH_STATE", "channel": 0, "state": "UNAUTHORIZED"})
+                self._say("AUTH_STATE", state="UNAUTHORIZED")
                 if self._has("dxlink_refused_token_closes"):
                     self.close()
             elif is_new and self._sessions_of(customer) >= SESSIONS:
                 self._error(0, "BAD_ACTION", f"simulated: a login has at most {SESSIONS} sessions at a time")
                 self.close()
             else:
-                self.customer, state = customer, {"state": "AUTHORIZED", "userId": str(customer.number)}
-                self.push({"type": "AUTH_STATE", "channel": 0, **state})
+                self.customer = customer
+                self._say("AUTH_STATE", state="AUTHORIZED", userId=str(customer.number))
         elif self.customer is None:
             self._error(0, "UNAUTHORIZED", "authorize first")
         elif kind == "CHANNEL_REQUEST":
@@ -168,13 +167,12 @@ class DxLinkSession(Session):
                 self._error(channel, "INVALID_MESSAGE", f"contract must be one of {', '.join(CONTRACTS)}")
             else:
                 self._channels[channel] = _Channel(channel, str(parameters["contract"]))
-                opened = {"type": "CHANNEL_OPENED", "channel": channel, "service": "FEED", "parameters": parameters}
-                self.push(opened)
+                self._say("CHANNEL_OPENED", channel, service="FEED", parameters=parameters)
         elif (found := self._channels.get(channel)) is None:
             self._error(channel, "BAD_ACTION", "unknown channel")
         elif kind == "CHANNEL_CANCEL":
             del self._channels[channel]
-            self.push({"type": "CHANNEL_CLOSED", "channel": channel})
+            self._say("CHANNEL_CLOSED", channel)
         elif kind == "FEED_SETUP":
             found.is_compact = message.get("acceptDataFormat", "FULL") == "COMPACT"
             period = message.get("acceptAggregationPeriod")
@@ -214,16 +212,14 @@ class DxLinkSession(Session):
     def _keep_alive(self, now: float) -> None:
         """Send something before the client's timeout."""
         if not self.is_closed:
-            self.push({"type": "KEEPALIVE", "channel": 0})
+            self._say("KEEPALIVE")
             self._later(now + self._keepalive / 2, self._keep_alive)
 
     def _announce(self, channel: _Channel, kinds: Iterable[str] = ()) -> None:
-        config: dict[str, Any] = {
-            "type": "FEED_CONFIG", "channel": channel.number, "aggregationPeriod": channel.aggregation,
-            "dataFormat": "COMPACT" if channel.is_compact else "FULL",
-        }  # fmt: skip
+        form = "COMPACT" if channel.is_compact else "FULL"
         fields = {kind: channel.fields[kind] for kind in kinds if kind in channel.fields}
-        self.push({**config, "eventFields": fields} if fields else config)
+        more = {"eventFields": fields} if fields else {}
+        self._say("FEED_CONFIG", channel.number, aggregationPeriod=channel.aggregation, dataFormat=form, **more)
 
     def _accepted(self, channel: _Channel, message: dict[str, Any], now: float) -> Iterable[dict[str, Any]]:
         """Yield the entries of ``add`` within the caps. The others are refused with one error each reason."""
@@ -273,7 +269,10 @@ class DxLinkSession(Session):
         self._error(0, "TIMEOUT", "no message in time")
 
     def _error(self, channel: int, error: str, reason: str) -> None:
-        self.push({"type": "ERROR", "channel": channel, "error": error, "message": reason})
+        self._say("ERROR", channel, error=error, message=reason)
+
+    def _say(self, kind: str, channel: int = 0, **values: Any) -> None:
+        self.push({"type": kind, "channel": channel, **values})
 
 
 def _entries(message: dict[str, Any], key: str) -> list[dict[str, Any]]:

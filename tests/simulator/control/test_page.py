@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.simulator.control import api, reference, server
+from brokerage_async.simulator.control import api, server
 from tests.schema import bundle
 from tests.simulator.harness import Harness, leg, limit, market
 from tests.tables import for_each
@@ -150,7 +150,7 @@ def parsed(page: str) -> Balance:
 
 
 def page_of(name: str) -> str:
-    page = reference.reference_page(name, "5WT777")
+    page = server.reference_page(name, "5WT777")
     assert page is not None
     return page
 
@@ -176,9 +176,9 @@ def test_pages_are_complete_and_load_nothing_from_elsewhere() -> None:
     for name in ("", *OPERATIONS):
         page = page_of(name)
         assert not re.search(r"(src|href)=\"https?:|<script>|\son\w+=", page)
-        assert reference.INVENTED_ACCOUNT not in page
-    assert reference.reference_page("orders.lve", "5WT777") is None
-    assert reference.reference_page("../page.css", "5WT777") is None
+        assert server.INVENTED_ACCOUNT not in page
+    assert server.reference_page("orders.lve", "5WT777") is None
+    assert server.reference_page("../page.css", "5WT777") is None
     (body,) = re.findall(r"<textarea[^>]*>(.*?)</textarea>", page_of("margin.dry_run"), re.DOTALL)
     assert '"account-number": "5WT777"' in unescape(body)
     shown = page_of("orders.list")
