@@ -172,8 +172,7 @@ class MarketData(Handlers):
             prev_close_price_type=_FINAL,
             summary_date=today,
             prev_close_date=previous.day,
-            halt_start_time=-1,
-            halt_end_time=-1,
+            **same(-1, "halt_start_time", "halt_end_time"),
         )
         if instrument_type is _INDEX:
             equity = self._catalogue.equity(symbol)
@@ -267,20 +266,16 @@ class MarketMetrics(Handlers):
         listed, since = equity_row(equity, now), same(updated_at, "started_at", "updated_at")
         return wires.UnderlyingMetricsWire(
             symbol=equity.symbol,
-            implied_volatility_index_rank=rank,
-            tos_implied_volatility_index_rank=rank,
-            tw_implied_volatility_index_rank=rank,
+            **{f"{source}implied_volatility_index_rank": rank for source in ("", "tos_", "tw_")},
+            **same(updated_at, "updated_at", "beta_updated_at", "implied_volatility_updated_at"),
             tos_implied_volatility_index_rank_updated_at=updated_at,
             implied_volatility_index_rank_source="tos",
             implied_volatility_percentile=self._between(0, 1, equity, _PERCENTILE),
-            implied_volatility_updated_at=updated_at,
             liquidity_value=liquidity,
             liquidity_rank=f"{float(liquidity) / 2000:.6f}",
             liquidity_rating=1 + int(float(liquidity) // 400),
-            updated_at=updated_at,
             liquidity_running_state=wires.LiquidityStateWire(sum=liquidity, count=1, **since),
             beta=self._between(0.5, 2, equity, _BETA),
-            beta_updated_at=updated_at,
             corr_spy_3month=self._between(-0.2, 1, equity, _CORRELATION),
             listed_market=listed.listed_market,
             lendability=listed.lendability,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import partial
 
@@ -58,7 +58,7 @@ class Orders(Handlers):
     def search(self, request: ParsedRequest) -> Response:
         _require_start(request)
         accounts = self._accounts_of(request, request.query["account_numbers"])
-        return self._page(request, self._matching(request, self._state.order_store.of(accounts)))
+        return self._page(request, self._state.order_store.of(accounts))
 
     def live(self, request: ParsedRequest) -> Response:
         """Return the orders of several accounts that work or are of today."""
@@ -78,8 +78,7 @@ class Orders(Handlers):
         return self._live(request, [self._account_of(request)], paged=paged)
 
     def _live(self, request: ParsedRequest, accounts: Iterable[Account], *, paged: bool) -> Response:
-        orders = self._state.order_store.live(accounts, request.now)
-        return self._page(request, self._matching(request, orders), paged=paged)
+        return self._page(request, self._state.order_store.live(accounts, request.now), paged=paged)
 
     def _order(self, request: ParsedRequest) -> Order:
         return found(self._state.order_store.get(self._account_of(request), request.path["id"]), "order")
@@ -90,8 +89,9 @@ class Orders(Handlers):
         if misplaced and self._has("edits_take_no_legs"):
             raise RefusedError.invalid([ErrorDetailWire(domain=name, reason="is not taken") for name in misplaced])
 
-    def _matching(self, request: ParsedRequest, orders: Iterable[Order]) -> Iterator[Order]:
-        query = request.query
+    def _page(self, request: ParsedRequest, orders: Iterable[Order], *, paged: bool = True) -> Response:
+        """Return a page of matching orders, or all if they do not come in pages. Given oldest first."""
+        query, chosen = request.query, list[Order]()
         statuses = frozenset(query.get("statuses", ()))
         underlying, kind = query.get("underlying_symbol"), query.get("underlying_instrument_type")
         future = query.get("futures_symbol")
@@ -109,11 +109,7 @@ class Orders(Handlers):
                 and kind in (None, order.legs[0].instrument.underlying_type)
                 and (future is None or (order.underlying.startswith("/") and future in symbols))
             ):
-                yield order
-
-    def _page(self, request: ParsedRequest, matching: Iterator[Order], *, paged: bool = True) -> Response:
-        """Return one page of orders, or all if they do not come in pages. Given oldest first, sent as requested."""
-        chosen = [*matching]
+                chosen.append(order)
         if not request.ascending:
             chosen.reverse()
         render = partial(order_json, dialect=self._dialect)
@@ -121,8 +117,7 @@ class Orders(Handlers):
 
     def list(self, request: ParsedRequest) -> Response:
         _require_start(request)
-        account = self._account_of(request)
-        return self._page(request, self._matching(request, self._state.order_store.of([account])))
+        return self._page(request, self._state.order_store.of([self._account_of(request)]))
 
 
 def _record(request: ParsedRequest, order: Order) -> None:

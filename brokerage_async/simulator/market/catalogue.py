@@ -17,7 +17,7 @@ import attrs
 
 from ..._generated import converters as wires
 from ..._generated.models import InstrumentCollection, InstrumentType, Lendability, OptionType
-from ..api.wire import like, timestamp
+from ..api.wire import like, same, timestamp
 from ..keyed_random import KeyedRandom, key_of
 from .calendar import local_date, local_epoch, monthly_expiration
 from .futures import Contract, FutureOptionChain, contract_after, contracts, future_instrument, future_option_instrument
@@ -177,17 +177,13 @@ def equity_row(definition: EquityDefinition, opened: float) -> wires.EquityWire:
         halted_at=timestamp(opened - 3600) if definition.halted else None,
         stops_trading_at=timestamp(opened + 30 * 86400) if definition.closing_only else None,
         market_time_instrument_collection=InstrumentCollection.EQUITY,
-        is_closing_only=definition.closing_only,
-        is_options_closing_only=definition.closing_only,
+        **same(definition.closing_only, "is_closing_only", "is_options_closing_only", "is_illiquid"),
         active=True,
         is_fractional_quantity_eligible=definition.fractional,
-        is_illiquid=definition.closing_only,
-        bypass_manual_review=False,
-        country_of_incorporation="USA",
-        country_of_taxation="USA",
+        **same(False, "bypass_manual_review", "pre_ipo"),
+        **same("USA", "country_of_incorporation", "country_of_taxation"),
         instrument_sub_type="ETF" if definition.is_etf else "Common Stock",
         overnight_trading_permitted=definition.is_etf,
-        pre_ipo=False,
         underlying_product_type="Index" if definition.is_index else "Equity",
         streamer_symbol=definition.symbol,
         tick_sizes=tick_rows(EQUITY_TICKS),
@@ -241,7 +237,6 @@ def strike_step(price: Decimal) -> Decimal:
 def option_row(definition: Instrument, today: date) -> wires.EquityOptionWire:
     assert definition.expires is not None
     assert definition.strike is not None
-    expires_at = timestamp(local_epoch(definition.expires, 16))
     short = f".{definition.underlying}{definition.expires:%y%m%d}{definition.option_type}{definition.strike:f}"
     return like(
         wires.EquityOptionWire,
@@ -256,10 +251,9 @@ def option_row(definition: Instrument, today: date) -> wires.EquityOptionWire:
         option_chain_type="Standard" if definition.active else "Non-standard",
         expiration_type="Regular",
         settlement_type="PM",
-        stops_trading_at=expires_at,
+        **same(timestamp(local_epoch(definition.expires, 16)), "stops_trading_at", "expires_at"),
         market_time_instrument_collection=InstrumentCollection.EQUITY,
         days_to_expiration=(definition.expires - today).days,
-        expires_at=expires_at,
         is_closing_only=False,
         streamer_symbol=short,
         old_security_number=f"{key_of(definition.symbol) % 10**8:08d}",

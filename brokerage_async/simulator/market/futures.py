@@ -104,11 +104,9 @@ def product_row(
         description=product.name,
         **same(product.code, "code", "clearing_code", "clearport_code", "legacy_code", "security_group"),
         clearing_exchange_code="16",
-        exchange=product.exchange,
-        legacy_exchange_code=product.exchange,
+        **same(product.exchange, "exchange", "legacy_exchange_code"),
         product_type="Financial" if settled_in_cash else "Physical",
-        listed_months=months,
-        active_months=months,
+        **same(months, "listed_months", "active_months"),
         notional_multiplier=f"{product.multiplier:f}",
         tick_size=f"{product.tick:f}",
         display_factor="0.01",
@@ -191,7 +189,7 @@ class Contract:
 
     def row(self, today: date, front: Contract) -> wires.FutureWire:
         """Return the contract as a wire struct of ``today``; ``front`` is the next one to expire."""
-        product, expires_at = self.product, timestamp(self.expires_at)
+        product = self.product
         return like(
             wires.FutureWire,
             self,
@@ -199,19 +197,16 @@ class Contract:
             contract_size="1.0",
             tick_size=f"{product.tick:f}",
             notional_multiplier=f"{product.multiplier:f}",
-            main_fraction="0.0",
-            sub_fraction="0.0",
+            **same("0.0", "main_fraction", "sub_fraction"),
             display_factor="0.01",
-            last_trade_date=self.expires,
-            expiration_date=self.expires,
+            **same(self.expires, "last_trade_date", "expiration_date"),
             closing_only_date=self.expires - timedelta(days=1),
             first_notice_date=self.expires - timedelta(days=20) if product.is_physical else None,
             active=self.expires >= today,
             active_month=self == front,
             next_active_month=self == front.following(),
             is_closing_only=False,
-            stops_trading_at=expires_at,
-            expires_at=expires_at,
+            **same(timestamp(self.expires_at), "stops_trading_at", "expires_at"),
             product_group=f"{product.exchange}_{product.code}",
             exchange=product.exchange,
             roll_target_symbol=self.following().symbol,
@@ -347,14 +342,13 @@ class FutureOptionChain:
         return RowTable(self._options, lambda option: option.symbol, rendered)
 
     def _of_expiration(self, expiration: Expiration) -> wires.FutureOptionWire:
-        day, expires_at = expiration.day, expiration.expires_at
+        day = expiration.day
         return wires.FutureOptionWire(
             underlying_symbol=expiration.contract.symbol,
             expiration_date=day,
             option_root_symbol=expiration.option_product.root,
             maturity_date=day.isoformat(),
-            stops_trading_at=expires_at,
-            expires_at=expires_at,
+            **same(expiration.expires_at, "stops_trading_at", "expires_at"),
             days_to_expiration=(day - self._today).days,
             is_primary_deliverable=expiration.contract == contract_after(self.product, self._today),
             future_option_product=expiration.option_product.row(),

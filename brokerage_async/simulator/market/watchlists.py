@@ -112,6 +112,7 @@ def pairs_watchlists() -> dict[str, wires.PairsWatchlistWire]:
     }
 
 
+_TIMES = ("created_at", "expires_at", "triggered_at", "completed_at", "expired_at")
 _LIFETIME = 90 * 86400.0
 
 
@@ -145,11 +146,7 @@ class Alert:
             threshold=threshold,
             threshold_numeric=numeric,
             provider="DXFEED",
-            created_at=timestamp(self.created_at),
-            expires_at=timestamp(self.expires_at),
-            triggered_at=timestamp(self.triggered_at),
-            completed_at=timestamp(self.completed_at),
-            expired_at=timestamp(self.expired_at),
+            **{name: timestamp(getattr(self, name)) for name in _TIMES},
         )
         return complete(alert)
 

@@ -19,7 +19,7 @@ import msgspec
 from ..._generated import converters as wires
 from ..._generated.models import QuantityDirection
 from ..api.accounts import Positions
-from ..api.wire import like, money, timestamp
+from ..api.wire import like, money, same, timestamp
 from ..faults import StreamFaults
 from ..market.calendar import local_date
 from ..state import State
@@ -333,15 +333,13 @@ def external_transaction(account: Account, movement: Transaction) -> wires.Exter
         account_number=account.number,
         amount=Decimal(money(abs(amount))),
         bank_account_type="Checking",
-        banking_date=day,
-        created_at=timestamp(movement.executed_at),
+        **same(day, "banking_date", "funds_available_date"),
+        **same(timestamp(movement.executed_at), "created_at", "updated_at"),
         direction="Deposit" if amount > 0 else "Withdrawal",
         disbursement_type="Partial",
         ext_transfer_id=f"SIM-{number}",
-        funds_available_date=day,
         is_cancelable=False,
         is_clearing_accepted=True,
         state="Completed",
         transfer_method="ACH",
-        updated_at=timestamp(movement.executed_at),
     )

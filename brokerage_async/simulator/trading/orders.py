@@ -27,6 +27,7 @@ S = models.OrderStatus
 _EDITABLE = frozenset({S.RECEIVED, S.LIVE})
 _NOT_AT_EXCHANGE = frozenset({S.CONTINGENT, S.RECEIVED})
 _ON_ITS_WAY = frozenset({S.ROUTED, S.IN_FLIGHT})
+_TIMES = ("received_at", "in_flight_at", "live_at", "terminal_at")
 FILLABLE = (S.RECEIVED, S.ROUTED, S.IN_FLIGHT, S.LIVE, S.CANCEL_REQUESTED, S.REPLACE_REQUESTED)
 """Statuses in which an intervention can fill an order."""
 
@@ -460,10 +461,7 @@ def order_wire(order: Order, dialect: Dialect) -> wires.OrderWire:
         stop_trigger=money(terms.stop_trigger),
         value=money(terms.value),
         external_identifier=terms.external_identifier if dialect.echoes_identifiers else None,
-        received_at=timestamp(order.received_at),
-        in_flight_at=timestamp(order.in_flight_at),
-        live_at=timestamp(order.live_at),
-        terminal_at=timestamp(order.terminal_at),
+        **{name: timestamp(getattr(order, name)) for name in _TIMES},
     )
     if order.number:
         wire.global_request_id = f"{order.number:032x}"
