@@ -294,11 +294,11 @@ class OptionChains(Handlers):
                 else:
                     strike.put, strike.put_streamer_symbol = option.symbol, option.streamer_symbol
             expirations = [
-                wires.OptionExpirationWire(
-                    expiration_type=options[0].expiration_type,
+                like(
+                    wires.OptionExpirationWire,
+                    options[0],
                     expiration_date=day,
                     days_to_expiration=left,
-                    settlement_type=options[0].settlement_type,
                     strikes=list(strikes[day].values()),
                 )
                 for day, left in days.items()

@@ -266,7 +266,7 @@ class MarketMetrics(Handlers):
         listed, since = equity_row(equity, now), same(updated_at, "started_at", "updated_at")
         return wires.UnderlyingMetricsWire(
             symbol=equity.symbol,
-            **{f"{source}implied_volatility_index_rank": rank for source in ("", "tos_", "tw_")},
+            **same(rank, *(f"{source}implied_volatility_index_rank" for source in ("", "tos_", "tw_"))),
             **same(updated_at, "updated_at", "beta_updated_at", "implied_volatility_updated_at"),
             tos_implied_volatility_index_rank_updated_at=updated_at,
             implied_volatility_index_rank_source="tos",

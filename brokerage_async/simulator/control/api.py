@@ -294,9 +294,7 @@ def price_view(prices: Prices, symbol: str, now: float) -> PriceView:
     quote = prices.underlying_quote(symbol, now)
     return PriceView(
         symbol=symbol,
-        last=str(quote.last),
-        bid=str(quote.bid),
-        ask=str(quote.ask),
+        **{name: str(getattr(quote, name)) for name in ("last", "bid", "ask")},
         is_held=symbol in prices.held,
         history=[str(prices.underlying_price(symbol, now - 60 * minutes)) for minutes in range(60, -1, -1)],
     )

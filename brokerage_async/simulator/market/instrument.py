@@ -24,17 +24,17 @@ LISTED: Mapping[str, list[str]] = {
 """Well-known instruments, mostly with their price levels: lines of equities, pairs, and futures by sector."""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen
 class FutureProduct:
     """Futures product: price level, contract size, initial margin per contract, option strikes."""
 
     code: str
+    price: Decimal = attrs.field(converter=Decimal)
+    multiplier: Decimal = attrs.field(converter=Decimal)
+    tick: Decimal = attrs.field(converter=Decimal)
+    margin: Decimal = attrs.field(converter=Decimal)
+    strike_step: Decimal = attrs.field(converter=Decimal)
     name: str
-    price: Decimal
-    multiplier: Decimal
-    tick: Decimal
-    margin: Decimal
-    strike_step: Decimal
     sector: str
     exchange: str
 
@@ -63,22 +63,11 @@ _STREAMER_EXCHANGES = {"CME": "XCME", "CFE": "XCBF", "SMALLS": "SMFE"}
 
 
 FUTURES: Mapping[str, FutureProduct] = {
-    code: FutureProduct(
-        code=code,
-        name=name,
-        price=Decimal(price),
-        multiplier=Decimal(multiplier),
-        tick=Decimal(tick),
-        margin=Decimal(margin),
-        strike_step=Decimal(step),
-        sector=sector,
-        exchange=exchange,
-    )
+    line.split()[0]: FutureProduct(*line.split(maxsplit=6), sector=sector, exchange=exchange)
     for section, lines in LISTED.items()
     for sector, _, exchange in [section.partition(", ")]
     if exchange
     for line in lines
-    for code, price, multiplier, tick, margin, step, name in [line.split(maxsplit=6)]
 }
 """Futures products by code; the first has the large option chain."""
 

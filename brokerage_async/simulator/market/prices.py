@@ -268,14 +268,8 @@ class Prices:
             half = max(instrument.tick, quote.ask - quote.last)
             return attrs.evolve(quote, bid=quote.last - half, ask=quote.last + half)
         bid, ask, worth = self._around(instrument, now)
-        return Quote(
-            since=quote.since,
-            last=_last(instrument, now, bid, ask, worth),
-            bid=bid,
-            ask=ask,
-            bid_size=_contracts(quote.bid_size),
-            ask_size=_contracts(quote.ask_size),
-        )
+        last = _last(instrument, now, bid, ask, worth)
+        return Quote(quote.since, last, bid, ask, _contracts(quote.bid_size), _contracts(quote.ask_size))
 
     def trade_price(self, instrument: Instrument, now: float, *, buys: bool) -> Decimal:
         """Return the execution price of an order: ask or bid, or the held price itself."""

@@ -63,7 +63,7 @@ def places_of(level: Decimal) -> int:
     return 2 if level >= 2 else 4 if level >= Decimal("0.1") else 7
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen
 class Quote:
     """Market of one instrument from ``since`` (epoch seconds) until the next quote.
 

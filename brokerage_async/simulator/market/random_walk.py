@@ -96,17 +96,8 @@ class RandomWalk:
         """Return the quote of the last tick and the time of the next."""
         tape = _tape_of(self, listing, now)
         number = tape.number(now)
-        last, bid, ask = tape.prices(tape.height(number))
-        bid_size, ask_size = tape.sizes(number)
-        quote = Quote(
-            since=tape.time(number),
-            last=last,
-            bid=bid,
-            ask=ask,
-            bid_size=bid_size,
-            ask_size=ask_size,
-            volume=Decimal(tape.volume(number)),
-        )
+        prices, sizes = tape.prices(tape.height(number)), tape.sizes(number)
+        quote = Quote(tape.time(number), *prices, *sizes, Decimal(tape.volume(number)))
         if number + 1 < tape.count:
             return quote, tape.time(number + 1)
         following = (now // 900 + 1) * 900.0  # sessions begin and end at quarters of an hour

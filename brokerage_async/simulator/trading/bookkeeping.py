@@ -10,7 +10,7 @@ import attrs
 
 from ..._generated.converters import FillWire, TransactionWire
 from ..._generated.models import LegAction, TransactionSubType, TransactionType
-from ..api.wire import Dialect, dumps, like, money, timestamp
+from ..api.wire import Dialect, dumps, like, money, same, timestamp
 from ..clock import EventQueue, Signal
 from ..market.calendar import local_date
 from ..market.catalogue import Catalogue
@@ -104,8 +104,7 @@ class Bookkeeping:
             is_estimated_fee=True,
             order_id=self._dialect.identifier(execution.order_number),
             leg_count=self._dialect.quantity(Decimal(1)),
-            exec_id=execution.identifier,
-            ext_exec_id=execution.identifier,
+            **same(execution.identifier, "exec_id", "ext_exec_id"),
             reverses_id=reverses,
             **fees.by_kind(),
         )
