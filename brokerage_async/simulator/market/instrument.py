@@ -28,6 +28,8 @@ LISTED: Mapping[str, list[str]] = {
 class FutureProduct:
     """Futures product: price level, contract size, initial margin per contract, option strikes."""
 
+    sector: str
+    exchange: str
     code: str
     price: Decimal = attrs.field(converter=Decimal)
     multiplier: Decimal = attrs.field(converter=Decimal)
@@ -35,8 +37,6 @@ class FutureProduct:
     margin: Decimal = attrs.field(converter=Decimal)
     strike_step: Decimal = attrs.field(converter=Decimal)
     name: str
-    sector: str
-    exchange: str
 
     @property
     def is_physical(self) -> bool:
@@ -63,7 +63,7 @@ _STREAMER_EXCHANGES = {"CME": "XCME", "CFE": "XCBF", "SMALLS": "SMFE"}
 
 
 FUTURES: Mapping[str, FutureProduct] = {
-    line.split()[0]: FutureProduct(*line.split(maxsplit=6), sector=sector, exchange=exchange)
+    line.split()[0]: FutureProduct(sector, exchange, *line.split(maxsplit=6))
     for section, lines in LISTED.items()
     for sector, _, exchange in [section.partition(", ")]
     if exchange
