@@ -97,8 +97,6 @@ class AuthorizationServer:
         """Personal grant of the owner."""
         return self.personals[0]
 
-    # Grants
-
     def grant(self, customer: Customer, scopes: Iterable[str]) -> AuthorizationGrant:
         """Create a grant, as a customer does in the web profile."""
         self._issued_count += 1
@@ -157,8 +155,6 @@ class AuthorizationServer:
         if not is_known or not is_registered or query.get("response_type") != "code":
             raise RefusedError(400, "invalid_request", "Unknown client, redirect address or response type")
         return query
-
-    # Tokens
 
     def token(self, requested: TokenRequest, now: float) -> TokenResponseWire:
         """Return the response to a token request. Raise RefusedError if the request is not valid."""

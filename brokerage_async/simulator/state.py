@@ -149,8 +149,6 @@ class State:
         """Accounts of all customers who use the application."""
         return tuple(account for customer in self.customers for account in self.accounts.of(customer))
 
-    # Initial state
-
     def _open_accounts(self) -> None:
         """Open three accounts of the owner, one of a stranger, and two of each further customer.
 

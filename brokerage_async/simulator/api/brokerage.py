@@ -198,8 +198,6 @@ class Brokerage:
         else:
             self._record(RequestEntry(record=record))
 
-    # Steps of processing
-
     def _process(self, request: Request, now: float, record: RequestRecord) -> Response:
         self.state.event_queue.run(now)
         try:

@@ -39,8 +39,6 @@ _PLACES = {
 class Instruments(Handlers):
     """Serves rows of the catalogue, most of them rendered once; futures as they are listed on the day of a request."""
 
-    # Futures
-
     def futures(self, request: ParsedRequest) -> Response:
         """Return a page of futures: by symbol, product or security id. Expired ones only on request."""
         query, today = request.query, local_date(request.now)
@@ -62,8 +60,6 @@ class Instruments(Handlers):
         """Return one future. The slash of its symbol may be missing."""
         return _only(self._catalogue.futures(local_date(request.now)), request, _with_slash(request.path["symbol"]))
 
-    # Products
-
     def future_products(self, request: ParsedRequest) -> Response:
         return request.page([*FUTURES.values()], _product_with_options)
 
@@ -83,8 +79,6 @@ class Instruments(Handlers):
         return request.item(product.details())
 
     future_option_product_of_exchange = future_option_product
-
-    # Options
 
     def future_option(self, request: ParsedRequest) -> Response:
         for chain in self._chains([request.path["symbol"]]):
@@ -128,8 +122,6 @@ class Instruments(Handlers):
             chain = None if product is None else self._catalogue.chain(product.code)
             if chain is not None:
                 yield chain
-
-    # Others
 
     def equities(self, request: ParsedRequest) -> Response:
         table, query = self._catalogue.equities, request.query

@@ -34,7 +34,7 @@ QUARTERS: tuple[int, ...] = (3, 6, 9, 12)
 ACTIVE_CONTRACTS = 7
 """Number of contracts of a product that are traded at a time."""
 
-_CUTOFF_SECONDS = 34_200
+_CUTOFFS = [wires.TradingCutoffWire(offset_seconds=34_200, timezone="Market Zone", timing="Default")]
 _WEEKS = range(1, 6)
 
 
@@ -78,7 +78,7 @@ class OptionProduct:
         return like(
             wires.FutureOptionProductDetailsWire,
             self.row(),
-            futures_trading_cutoff_times=_cutoffs(),
+            futures_trading_cutoff_times=_CUTOFFS,
             future_product=product_row(self.product),
         )
 
@@ -87,10 +87,6 @@ class OptionProduct:
 def option_products() -> Mapping[str, OptionProduct]:
     products = (OptionProduct(product, week) for product in FUTURES.values() for week in (None, *_WEEKS))
     return {product.root: product for product in products}
-
-
-def _cutoffs() -> list[wires.TradingCutoffWire]:
-    return [wires.TradingCutoffWire(offset_seconds=_CUTOFF_SECONDS, timezone="Market Zone", timing="Default")]
 
 
 def product_row(
@@ -117,7 +113,7 @@ def product_row(
         cash_settled=settled_in_cash,
         market_sector=product.sector,
         supported=True,
-        futures_trading_cutoff_times=_cutoffs(),
+        futures_trading_cutoff_times=_CUTOFFS,
         option_products=option_products,
         roll=wires.FutureRollWire(
             name=product.sector.lower().replace(" ", "_"),

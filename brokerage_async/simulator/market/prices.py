@@ -60,8 +60,6 @@ class Prices:
         self.version: int = 0
         """Number of times a price, source or pace was set."""
 
-    # Control
-
     def set_price(self, symbol: str, price: Decimal, now: float) -> None:
         """Set and hold the price of an equity, future or cryptocurrency. Any quantity trades at it."""
         check_price("price", price)
@@ -117,8 +115,6 @@ class Prices:
     def held(self) -> dict[str, Decimal]:
         latest = {symbol: quotes[-1][1] for symbol, quotes in self._held.items()}
         return {symbol: quote.last for symbol, quote in latest.items() if quote is not None}
-
-    # Quotes
 
     def is_known(self, symbol: str) -> bool:
         """Return whether an underlying is listed, rather than priced by its name alone."""

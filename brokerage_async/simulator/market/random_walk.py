@@ -94,7 +94,7 @@ class RandomWalk:
 
     def tick(self, listing: Listing, now: float) -> tuple[Quote, float]:
         """Return the quote of the last tick and the time of the next."""
-        tape = _tape_of(self, listing, now)
+        tape = _tape(self, listing, latest_session(listing.collection, now))
         number = tape.number(now)
         prices, sizes = tape.prices(tape.height(number)), tape.sizes(number)
         quote = Quote(tape.time(number), *prices, *sizes, Decimal(tape.volume(number)))
@@ -107,7 +107,7 @@ class RandomWalk:
 
     def trade(self, listing: Listing, now: float) -> int:
         """Return the size of the last trade."""
-        tape = _tape_of(self, listing, now)
+        tape = _tape(self, listing, latest_session(listing.collection, now))
         number = tape.number(now)
         return tape.volume(number) - tape.volume(number - 1)
 
@@ -223,10 +223,6 @@ class _Tape:
 
     def _minute(self, minute: int) -> float:
         return _heights(self._random, self._key, minute >> _BLOCK_LEVEL)[minute % _BLOCK]
-
-
-def _tape_of(walk: RandomWalk, listing: Listing, now: float) -> _Tape:
-    return _tape(walk, listing, latest_session(listing.collection, now))
 
 
 _tape = lru_cache(maxsize=4096)(_Tape)

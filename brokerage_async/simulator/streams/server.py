@@ -113,8 +113,6 @@ class StreamServer:
             if isinstance(session, AccountSession) and wants(session):
                 session.push(message, kind=kind)
 
-    # Time
-
     def _minute(self, now: float) -> None:
         """Look after silent clients once a minute, while there are connections."""
         for session in list(self.sessions):
@@ -155,8 +153,6 @@ class StreamServer:
             self._await_change(underlying, now)
         if self._changes and self._tape is None:
             self._tape = self._state.event_queue.at(self._changes[0][0], self._push_changes)
-
-    # Changes
 
     def _listens(self, account_number: str) -> bool:
         return any(isinstance(each, AccountSession) and account_number in each.accounts for each in self.sessions)

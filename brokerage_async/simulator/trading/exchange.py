@@ -459,8 +459,6 @@ class Exchange:
             if order.underlying == symbol or any(leg.instrument.symbol == symbol for leg in order.legs):
                 self.evaluate(order, now)
 
-    # Conditions
-
     def _watch_conditions(self, order: Order, now: float) -> None:
         """Release or cancel an order whose conditions are met, check again later otherwise."""
         conditions = order.conditions

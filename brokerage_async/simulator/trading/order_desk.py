@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from typing import Any
 
 import attrs
 
@@ -62,13 +63,8 @@ class OrderDesk:
         # Omitted terms are kept where they still apply (a guess). The external identifier is the one that was sent:
         # nothing published says that the old one is inherited.
         sent, old = Terms.of(edit), order.terms
-        terms = attrs.evolve(
-            sent,
-            price_effect=sent.price_effect or old.price_effect,
-            source=sent.source or old.source,
-            rules=sent.rules or old.rules,
-            advanced_instructions=old.advanced_instructions,
-        )
+        kept: Any = {name: getattr(sent, name) or getattr(old, name) for name in ("price_effect", "source", "rules")}
+        terms = attrs.evolve(sent, **kept, advanced_instructions=old.advanced_instructions)
         legs = [Leg(leg.instrument, leg.action, leg.remaining, leg.remaining) for leg in order.legs]
         if isinstance(edit, models.OrderEditDryRun) and edit.legs:
             requested, problems = self._preflight.legs(edit.legs, terms, now)
@@ -206,8 +202,6 @@ class ComplexOrderDesk:
     def of(self, account: Account) -> list[ComplexOrder]:
         return [each for each in reversed(self._complex_orders.values()) if each.account is account]
 
-    # Requests
-
     def check(self, account: Account, requested: models.NewComplexOrder, now: float) -> ComplexPreflightResult:
         """Check a new complex order. Raise RefusedError for an instrument that is not served."""
         kind, trigger = requested.type, requested.trigger_order
@@ -295,8 +289,6 @@ class ComplexOrderDesk:
         found.comparator, found.threshold = edited.comparator, edited.threshold
         for order in found.orders:
             self._order_store.changed(order, now)
-
-    # Follow-ups
 
     def _begin(self, parent: ComplexOrder, now: float) -> None:
         """Release the orders that wait for nothing else."""

@@ -135,8 +135,6 @@ class Order:
     scheduled: dict[str, ScheduledEvent] = attrs.field(factory=dict)
     rendered: bytes | None = None
 
-    # Rules
-
     @property
     def route_after(self) -> datetime | None:
         return None if self.terms.rules is None else self.terms.rules.route_after
@@ -370,8 +368,6 @@ class OrderStore:
         """Reduce the reserved buying power of an order to ``keep`` dollars."""
         order.account.reserved += keep - order.reserved
         order.reserved = keep
-
-    # Lookup
 
     @property
     def has_working(self) -> bool:
