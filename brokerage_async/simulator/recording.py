@@ -146,15 +146,10 @@ class StateFile:
 
     def replace(self, entries: Iterable[Entry]) -> None:
         """Replace all entries."""
-        connection = self._connection
-        connection.execute("BEGIN")
-        try:
-            connection.execute("DELETE FROM entries")
-            connection.executemany(_INSERT, map(_row, entries))
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
-        connection.execute("COMMIT")
+        self._connection.execute("BEGIN")
+        with self._connection:  # which commits, or rolls back
+            self._connection.execute("DELETE FROM entries")
+            self._connection.executemany(_INSERT, map(_row, entries))
 
 
 def _row(entry: Entry) -> tuple[float, str | None, str, bytes | None]:

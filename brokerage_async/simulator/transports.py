@@ -380,12 +380,10 @@ class LoopbackServer(WebServer):
         self._pump.start()
 
         async def write() -> None:
-            while (message := await outgoing.get()) is not None:  # None: the session is closed
-                try:
+            with suppress(ConnectionError):
+                while (message := await outgoing.get()) is not None:  # None: the session is closed
                     await socket.send_str(message)
-                except ConnectionError:
-                    return
-            await socket.close()
+                await socket.close()
 
         writer = loop.create_task(write())
         try:

@@ -339,9 +339,7 @@ class OrderStore:
         self, account: Account, legs: Iterable[Leg], terms: Terms, now: float, *, replaces: Order | None = None
     ) -> Order:
         order = Order(number=self.number(), account=account, legs=tuple(legs), terms=terms, locked=self._locks)
-        order.received_at = now
-        if replaces is not None:
-            order.replaces, order.edited = replaces, True
+        order.received_at, order.replaces, order.edited = now, replaces, replaces is not None
         self._orders[str(order.number)] = order
         self._by_account.setdefault(account.number, []).append(order)
         order.touch(now)
@@ -479,11 +477,9 @@ def order_wire(order: Order, dialect: Dialect) -> wires.OrderWire:
         conditions = []
         for position, one in enumerate(order.conditions):
             known = wires.NewOrderConditionWire.of(attrs.evolve(one, extra={}))  # unknown keys are ignored
-            condition = like(wires.OrderConditionWire, known, id=dialect.identifier(position + 1))
-            if position in order.condition_hits:
-                at, value = order.condition_hits[position]
-                condition.triggered_at, condition.triggered_value = timestamp(at), money(value)
-            conditions.append(condition)
+            at, value = order.condition_hits.get(position, (None, None))
+            hit = {"triggered_at": timestamp(at), "triggered_value": money(value)}
+            conditions.append(like(wires.OrderConditionWire, known, id=dialect.identifier(position + 1), **hit))
         if dialect.form == "documented":
             wire.order_rule, rules.order_conditions = rules, conditions
         else:
