@@ -417,8 +417,8 @@ class LiveQuotes:
 
 
 def _markets_of(instrument: Instrument) -> dict[str, _Market]:
-    found = {instrument.symbol: _Market(is_option=instrument.is_option)}
-    return found | ({} if instrument.underlying in found else {instrument.underlying: _Market(is_option=False)})
+    symbol, underlying = instrument.symbol, instrument.underlying
+    return {name: _Market(is_option=instrument.is_option and name == symbol) for name in (symbol, underlying)}
 
 
 def _named(body: object) -> Iterator[tuple[str, str]]:
@@ -445,8 +445,6 @@ def _ticks(rows: Iterable[TickSize] | None) -> Ticks:
 
 def _equity(row: Equity) -> EquityDefinition:
     return EquityDefinition(
-        number=0,
-        price=Decimal(0),
         symbol=row.symbol or "",
         description=row.description or "",
         is_etf=bool(row.is_etf),

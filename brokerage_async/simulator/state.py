@@ -19,7 +19,7 @@ from .market.instrument import occ_symbol
 from .market.prices import Prices
 from .market.watchlists import AlertMonitor, PublicWatchlists
 from .trading.accounts import Account, Accounts, Customer, MarginCalculator
-from .trading.bookkeeping import Bookkeeping, Expirations
+from .trading.bookkeeping import Bookkeeping
 from .trading.exchange import Chances, Exchange
 from .trading.order_desk import ComplexOrderDesk, OrderDesk
 from .trading.orders import OrderStore
@@ -110,7 +110,6 @@ class State:
         self.random: KeyedRandom = random
         self.event_queue: EventQueue = EventQueue()
         self.accounts: Accounts = Accounts()
-        self.bookkeeping: Bookkeeping = Bookkeeping(dialect)
         self.owner: Customer = Customer(_OWNER + random.below(10_000, 2), "simulated-owner")
         self.other_customer: Customer = Customer(_OTHER_CUSTOMER + random.below(10_000, 3), "simulated-stranger")
         self.customers: tuple[Customer, ...] = (
@@ -127,8 +126,8 @@ class State:
         self.order_store: OrderStore = OrderStore(ledger, random, settings.has)
         chances = Chances(random, settings.environment, settings.has)
         store, prices, queue, has = self.order_store, self.prices, self.event_queue, settings.has
+        self.bookkeeping: Bookkeeping = Bookkeeping(dialect, self.accounts, self.catalogue, prices, queue, has)
         self.exchange: Exchange = Exchange(store, self.bookkeeping, prices, queue, random, chances, has)
-        self.expirations: Expirations = Expirations(self.accounts, self.bookkeeping, self.catalogue, prices, queue, has)
         self.preflight: Preflight = Preflight(self.catalogue, prices, self.margin_calculator, store, has)
         self.order_desk: OrderDesk = OrderDesk(self.preflight, store, self.exchange, dialect, has)
         desk = ComplexOrderDesk(store, self.exchange, self.preflight, prices, queue, dialect)

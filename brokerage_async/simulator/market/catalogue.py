@@ -104,9 +104,9 @@ def tick_rows(ticks: Ticks) -> list[wires.TickSizeWire]:
 class EquityDefinition:
     """One share, fund or index."""
 
-    number: int
+    number: int = 0
     symbol: str
-    price: Decimal
+    price: Decimal = Decimal(0)
     description: str
     is_etf: bool
     lendability: Lendability

@@ -23,14 +23,24 @@ _FIRST_NUMBER = 700_000_000
 _OPPOSITES = {"Buy": "Sell", "Sell": "Buy", "Open": "Close", "Close": "Open"}
 
 
+@attrs.define(eq=False, repr=False)
 class Bookkeeping:
-    """Numbers and books executions and cash movements."""
+    """Numbers and books executions and cash movements, and settles options and futures once they expire.
 
-    def __init__(self, dialect: Dialect) -> None:
-        self._dialect = dialect
-        self._last_number = _FIRST_NUMBER
-        self.on_cash: Signal[Account, Transaction] = Signal()
-        self.on_execution: Signal[Account, Execution, float] = Signal()
+    An option in the money is exercised, by its holder or against its writer: shares and futures change hands at the
+    strike. Options on an index are paid in cash, as are those whose future expires with them, and futures.
+    """
+
+    _dialect: Dialect
+    _accounts: Accounts
+    _catalogue: Catalogue
+    _prices: Prices
+    _event_queue: EventQueue
+    _has: Callable[[str], bool]
+    _last_number: int = attrs.field(init=False, default=_FIRST_NUMBER)
+    _awaited: set[str] = attrs.field(init=False, factory=set)
+    on_cash: Signal[Account, Transaction] = attrs.field(init=False, factory=Signal)
+    on_execution: Signal[Account, Execution, float] = attrs.field(init=False, factory=Signal)
 
     def execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> None:
         """Fill a part of a leg."""
@@ -109,6 +119,7 @@ class Bookkeeping:
             **fees.by_kind(),
         )
         self._append(account, execution, wire, now)
+        self._await_end(instrument, now)
         self.on_execution.emit(account, execution, now)
 
     def move_cash(self, account: Account, kind: str, amount: Decimal, now: float) -> None:
@@ -132,28 +143,7 @@ class Bookkeeping:
         account.transactions.append(transaction)
         return transaction
 
-
-@attrs.define(eq=False, repr=False)
-class Expirations:
-    """Settles options and futures of all accounts once they expire.
-
-    An option in the money is exercised, by its holder or against its writer: shares and futures change hands at the
-    strike. Options on an index are paid in cash, as are those whose future expires with them, and futures.
-    """
-
-    _accounts: Accounts
-    _bookkeeping: Bookkeeping
-    _catalogue: Catalogue
-    _prices: Prices
-    _event_queue: EventQueue
-    _has: Callable[[str], bool]
-    _awaited: set[str] = attrs.field(init=False, factory=set)
-
-    def __attrs_post_init__(self) -> None:
-        self._bookkeeping.on_execution(self._await)
-
-    def _await(self, _: Account, execution: Execution, now: float) -> None:
-        instrument = execution.instrument
+    def _await_end(self, instrument: Instrument, now: float) -> None:
         expires_at = instrument.expires_at
         if expires_at is None or instrument.symbol in self._awaited:
             return
@@ -168,7 +158,7 @@ class Expirations:
         self._event_queue.at(max(now, expires_at), settle)
 
     def _end(self, account: Account, instrument: Instrument, held: Decimal, now: float) -> None:
-        book = self._bookkeeping.receive_deliver
+        book = self.receive_deliver
         if not instrument.is_option:
             return book(account, instrument, -held, self._prices.price(instrument, now), now, "Futures Settlement")
         worth, way = self._prices.intrinsic(instrument, now), "Exercise" if held > 0 else "Assignment"
