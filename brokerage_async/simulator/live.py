@@ -170,8 +170,6 @@ class LiveQuotes:
         self._closed_at_source = False
         self._tasks: list[asyncio.Task[None]] = []
 
-    # Life
-
     async def start(self, brokerage: Brokerage, clock: Clock) -> None:
         """Subscribe to everything held or ordered already, and follow the source."""
         self._forget()
@@ -198,8 +196,6 @@ class LiveQuotes:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks = []
-
-    # Requests
 
     async def prepare(self, request: Request) -> None:
         """Read at the source what the answer to a request needs."""
@@ -249,8 +245,6 @@ class LiveQuotes:
         if request.record.target not in self._kept:
             raise RefusedError(502, "source_unavailable", "the answer of the source of live prices was dropped: repeat")
         return self._kept[request.record.target][1]
-
-    # Instruments
 
     async def _learn(self, kind: str, symbol: str) -> None:
         """List an instrument that the source has, once its price is known. Its terms are read again each day."""
@@ -328,8 +322,6 @@ class LiveQuotes:
         if found is None:
             raise LookupError("the simulator does not know the terms of its product")
         return found, None
-
-    # Prices
 
     @property
     def _silence(self) -> str:

@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
@@ -212,9 +211,7 @@ class Simulator:
         self._set_stream_urls()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._server.stop()
         if self._live is not None:
             await self._live.aclose()

@@ -21,7 +21,7 @@ from .market.watchlists import AlertMonitor, PublicWatchlists
 from .trading.accounts import Account, Accounts, Customer, MarginCalculator
 from .trading.bookkeeping import Bookkeeping
 from .trading.exchange import Chances, Exchange
-from .trading.order_desk import ComplexOrderDesk, OrderDesk
+from .trading.order_desk import OrderDesk
 from .trading.orders import OrderStore
 from .trading.preflight import Preflight
 
@@ -129,9 +129,7 @@ class State:
         self.bookkeeping: Bookkeeping = Bookkeeping(dialect, self.accounts, self.catalogue, prices, queue, has)
         self.exchange: Exchange = Exchange(store, self.bookkeeping, prices, queue, random, chances, has)
         self.preflight: Preflight = Preflight(self.catalogue, prices, self.margin_calculator, store, has)
-        self.order_desk: OrderDesk = OrderDesk(self.preflight, store, self.exchange, dialect, has)
-        desk = ComplexOrderDesk(store, self.exchange, self.preflight, prices, queue, dialect)
-        self.complex_order_desk: ComplexOrderDesk = desk
+        self.order_desk: OrderDesk = OrderDesk(self.preflight, store, self.exchange, prices, queue, dialect, has)
         self.alert_monitor: AlertMonitor = AlertMonitor(prices, queue, random)
         self.authorization_server: AuthorizationServer = AuthorizationServer(
             settings.environment, self.customers, random, settings.redirect_uris
@@ -199,9 +197,8 @@ class State:
                 ratio_price_threshold=Decimal("0.25"),
             ),
         )
-        desk = self.complex_order_desk
-        desk = self.complex_order_desk
-        accepted = [desk.accept(desk.check(account, one, now), now) for one in requested]
+        desk = self.order_desk
+        accepted = [desk.accept_complex(desk.check_complex(account, one, now), now) for one in requested]
         self.complex_order_ids = {order.type: str(order.number) for order in accepted}
 
 

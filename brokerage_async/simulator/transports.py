@@ -136,11 +136,9 @@ Latency = float | Callable[[Request], float]
 """Seconds per request, the same for all or by request."""
 
 
-def met(
-    brokerage: Brokerage, request: Request, latency: Callable[[Request], float]
-) -> tuple[Fault | None, float, float]:
+def met(brokerage: Brokerage, request: Request, wait: Callable[[Request], float]) -> tuple[Fault | None, float, float]:
     """Return the fault that a request meets, if any, and the seconds until it arrives and then until its answer."""
-    fault, half = brokerage.faults.take(request.method, request_target(request.url)), latency(request) / 2
+    fault, half = brokerage.faults.take(request.method, request_target(request.url)), wait(request) / 2
     return (fault, half, half) if fault is None else (fault, half + fault.delay, half + fault.delay_after)
 
 

@@ -13,7 +13,6 @@ from ..._generated.models import PairsEdit
 from ...protocol.response import Response
 from ..market.calendar import local_date
 from ..trading.accounts import Account, Fees
-from ..trading.order_desk import ComplexOrderDesk
 from ..trading.orders import ComplexOrder, Order, order_json
 from ..trading.preflight import placed_wire
 from .request_parser import Handlers, ParsedRequest
@@ -137,21 +136,17 @@ def _require_start(request: ParsedRequest) -> None:
 class ComplexOrders(Handlers):
     """Handles requests about complex orders."""
 
-    @property
-    def _desk(self) -> ComplexOrderDesk:
-        return self._state.complex_order_desk
-
     def get(self, request: ParsedRequest) -> Response:
         return request.item(self._order(request).wire(self._dialect))
 
     def dry_run(self, request: ParsedRequest) -> Response:
-        result = self._desk.dry_run(self._account_of(request), request.body, request.now)
+        result = self._state.order_desk.dry_run_complex(self._account_of(request), request.body, request.now)
         return request.item(result.wire(self._dialect), 201)
 
     def submit(self, request: ParsedRequest) -> Response:
-        result = self._desk.dry_run(self._account_of(request), request.body, request.now)
+        result = self._state.order_desk.dry_run_complex(self._account_of(request), request.body, request.now)
         wire = result.wire(self._dialect)
-        accepted = self._desk.accept(result, request.now)
+        accepted = self._state.order_desk.accept_complex(result, request.now)
         wire.complex_order = accepted.wire(self._dialect)
         for order in accepted.members:
             _record(request, order)
@@ -159,17 +154,17 @@ class ComplexOrders(Handlers):
 
     def cancel(self, request: ParsedRequest) -> Response:
         order = self._order(request)
-        self._desk.cancel(order, request.now)
+        self._state.order_desk.cancel_complex(order, request.now)
         return request.item(order.wire(self._dialect))
 
     def edit_pairs_dry_run(self, request: ParsedRequest) -> Response:
-        edited = self._desk.edited(self._order(request), request.body or PairsEdit())
+        edited = self._state.order_desk.edited(self._order(request), request.body or PairsEdit())
         return request.item(self._unchanged(edited, request.now), 201)
 
     def edit_pairs(self, request: ParsedRequest) -> Response:
         """Change the comparator or threshold of a PAIRS order. Its buying power stays the same."""
         order = self._order(request)
-        self._desk.edit_pairs(order, request.body or PairsEdit(), request.now)
+        self._state.order_desk.edit_pairs(order, request.body or PairsEdit(), request.now)
         return request.item(self._unchanged(order, request.now))
 
     def _unchanged(self, shown: ComplexOrder, now: float) -> PlacedOrderResponseWire:
@@ -183,13 +178,15 @@ class ComplexOrders(Handlers):
         today = local_date(request.now)
         rows = (
             each.wire(self._dialect)
-            for each in self._desk.of(self._account_of(request))
+            for each in self._state.order_desk.complex_orders(self._account_of(request))
             if any(order.updated_at is not None and local_date(order.updated_at) == today for order in each.members)
         )
         return request.items(rows)
 
     def _order(self, request: ParsedRequest) -> ComplexOrder:
-        return found(self._desk.get(self._account_of(request), request.path["id"]), "complex order")
+        desk, account = self._state.order_desk, self._account_of(request)
+        return found(desk.complex_order(account, request.path["id"]), "complex order")
 
     def list(self, request: ParsedRequest) -> Response:
-        return request.page(self._desk.of(self._account_of(request)), lambda each: each.wire(self._dialect))
+        orders = self._state.order_desk.complex_orders(self._account_of(request))
+        return request.page(orders, lambda each: each.wire(self._dialect))

@@ -236,13 +236,11 @@ class Prices:
         spot = self.underlying_price(instrument.underlying, now)
         return float(spot), float(instrument.strike or 0), left / YEAR
 
-    def _around(
-        self, instrument: Instrument, now: float, spot: float | None = None
-    ) -> tuple[Decimal, Decimal, Decimal]:
+    def _around(self, instrument: Instrument, now: float, spot: float = 0.0) -> tuple[Decimal, Decimal, Decimal]:
         """Return the prices on ticks below and above the value of an option, and the value."""
         present, strike, years = self._terms(instrument, now)
-        spot = present if spot is None else spot
-        value = price_of(self.surface(instrument.underlying), spot, strike, years, is_call=instrument.is_call)
+        surface = self.surface(instrument.underlying)
+        value = price_of(surface, spot or present, strike, years, is_call=instrument.is_call)
         worth = Decimal(value).quantize(_FINE)
         tick = instrument.tick_at(worth)
         bid = worth // tick * tick

@@ -199,8 +199,6 @@ class Exchange:
         hours = calendar.hours_of(order.terms.time_in_force, self._has)
         return calendar.opening(order.legs[0].instrument.collection, now, hours=hours)
 
-    # Scheduled events
-
     def _schedule(self, order: Order, name: str, when: float, action: Callable[[Order, float], None]) -> None:
         self._unschedule(order, name)
         order.scheduled[name] = self._event_queue.at(when, partial(self._run, order, action))
@@ -257,8 +255,6 @@ class Exchange:
             ends.append(end)
         if ends:
             self._schedule(order, "expiry", max(now, min(ends)), self.expire)
-
-    # Steps of an order
 
     def _routed(self, order: Order, now: float) -> None:
         if order.route_after is not None:

@@ -20,20 +20,77 @@ from .exchange import Exchange
 from .orders import ComplexOrder, Leg, Order, OrderStore, Terms
 from .preflight import Message, Preflight, PreflightResult, placed_wire, preflight_error
 
+EXCLUSIVE = frozenset({models.ComplexOrderType.OCO, models.ComplexOrderType.OTOCO})
+"""Types of which a fill of one order cancels the other."""
+
+
+@attrs.frozen(kw_only=True)
+class ComplexPreflightResult:
+    """Result of checking a complex order.
+
+    ``components`` are the results of its members, by preflight identifier. ``counted`` are those that take additional
+    buying power: exits that wait for a trigger order close the position that it opens, and of two exclusive orders only
+    one is executed.
+    """
+
+    draft: ComplexOrder
+    components: Sequence[PreflightResult]
+    counted: Sequence[PreflightResult]
+
+    @property
+    def impact(self) -> BuyingPowerImpact:
+        impacts = [result.impact for result in self.counted]
+        return BuyingPowerImpact(
+            current=self.components[0].impact.current,
+            margin_change=sum((impact.margin_change for impact in impacts), Decimal(0)),
+            isolated=sum((impact.isolated for impact in impacts), Decimal(0)),
+            fees=sum((impact.fees for impact in impacts), Fees()),
+            is_spread=any(impact.is_spread for impact in impacts),
+        )
+
+    @property
+    def errors(self) -> list[tuple[int, Message]]:
+        """Errors with the preflight identifiers of their components."""
+        found = [(number, error) for number, result in enumerate(self.components) for error in result.errors]
+        impact = self.impact
+        if not found and impact.new < 0 and impact.change < 0:
+            found.append((0, Message("margin_check_failed", "Insufficient buying power for this complex order")))
+        return found
+
+    def wire(self, dialect: Dialect) -> PlacedOrderResponseWire:
+        warnings = [(number, warning) for number, result in enumerate(self.components) for warning in result.warnings]
+        return placed_wire(
+            self.impact,
+            dialect,
+            complex_order=self.draft.wire(dialect),
+            warnings=[warning.wire(dialect.identifier(number)) for number, warning in warnings],
+            errors=[error.wire(dialect.identifier(number)) for number, error in self.errors],
+            closing_fees=sum((each.closing_fees for each in self.counted), Fees()),
+        )
+
+
+_HOLD = 0.1
+"""Seconds from acceptance until the orders that wait for nothing leave `Contingent`."""
+
 
 @attrs.define(eq=False, repr=False)
 class OrderDesk:
-    """Accepts, cancels and replaces orders."""
+    """Accepts, cancels and replaces orders and complex orders, and releases the components of these."""
 
     _preflight: Preflight
     _order_store: OrderStore
     _exchange: Exchange
+    _prices: Prices
+    _event_queue: EventQueue
     _dialect: Dialect
     _has: Callable[[str], bool]
+    _complex_orders: dict[str, ComplexOrder] = attrs.field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self._exchange.on_fill(self._abort_replacement)
         self._order_store.on_change(self._follow_replaced)
+        self._order_store.on_change(self._changed)
+        self._exchange.on_fill(self._executed)
 
     def dry_run(self, account: Account, requested: models.NewOrder, now: float) -> PreflightResult:
         """Check a new order. Raise RefusedError if it cannot be accepted."""
@@ -125,84 +182,14 @@ class OrderDesk:
             raise preflight_error(result.errors, result.wire(self._dialect))
         return result
 
-
-EXCLUSIVE = frozenset({models.ComplexOrderType.OCO, models.ComplexOrderType.OTOCO})
-"""Types of which a fill of one order cancels the other."""
-
-
-@attrs.frozen(kw_only=True)
-class ComplexPreflightResult:
-    """Result of checking a complex order.
-
-    ``components`` are the results of its members, by preflight identifier. ``counted`` are those that take additional
-    buying power: exits that wait for a trigger order close the position that it opens, and of two exclusive orders only
-    one is executed.
-    """
-
-    draft: ComplexOrder
-    components: Sequence[PreflightResult]
-    counted: Sequence[PreflightResult]
-
-    @property
-    def impact(self) -> BuyingPowerImpact:
-        impacts = [result.impact for result in self.counted]
-        return BuyingPowerImpact(
-            current=self.components[0].impact.current,
-            margin_change=sum((impact.margin_change for impact in impacts), Decimal(0)),
-            isolated=sum((impact.isolated for impact in impacts), Decimal(0)),
-            fees=sum((impact.fees for impact in impacts), Fees()),
-            is_spread=any(impact.is_spread for impact in impacts),
-        )
-
-    @property
-    def errors(self) -> list[tuple[int, Message]]:
-        """Errors with the preflight identifiers of their components."""
-        found = [(number, error) for number, result in enumerate(self.components) for error in result.errors]
-        impact = self.impact
-        if not found and impact.new < 0 and impact.change < 0:
-            found.append((0, Message("margin_check_failed", "Insufficient buying power for this complex order")))
-        return found
-
-    def wire(self, dialect: Dialect) -> PlacedOrderResponseWire:
-        warnings = [(number, warning) for number, result in enumerate(self.components) for warning in result.warnings]
-        return placed_wire(
-            self.impact,
-            dialect,
-            complex_order=self.draft.wire(dialect),
-            warnings=[warning.wire(dialect.identifier(number)) for number, warning in warnings],
-            errors=[error.wire(dialect.identifier(number)) for number, error in self.errors],
-            closing_fees=sum((each.closing_fees for each in self.counted), Fees()),
-        )
-
-
-_HOLD = 0.1
-"""Seconds from acceptance until the orders that wait for nothing leave `Contingent`."""
-
-
-@attrs.define(eq=False, repr=False)
-class ComplexOrderDesk:
-    """Accepts, cancels and edits complex orders, and releases their components."""
-
-    _order_store: OrderStore
-    _exchange: Exchange
-    _preflight: Preflight
-    _prices: Prices
-    _event_queue: EventQueue
-    _dialect: Dialect
-    _complex_orders: dict[str, ComplexOrder] = attrs.field(init=False, factory=dict)
-
-    def __attrs_post_init__(self) -> None:
-        self._order_store.on_change(self._changed)
-        self._exchange.on_fill(self._executed)
-
-    def get(self, account: Account, identifier: str) -> ComplexOrder | None:
+    def complex_order(self, account: Account, identifier: str) -> ComplexOrder | None:
         found = self._complex_orders.get(identifier)
         return found if found is not None and found.account is account else None
 
-    def of(self, account: Account) -> list[ComplexOrder]:
+    def complex_orders(self, account: Account) -> list[ComplexOrder]:
         return [each for each in reversed(self._complex_orders.values()) if each.account is account]
 
-    def check(self, account: Account, requested: models.NewComplexOrder, now: float) -> ComplexPreflightResult:
+    def check_complex(self, account: Account, requested: models.NewComplexOrder, now: float) -> ComplexPreflightResult:
         """Check a new complex order. Raise RefusedError for an instrument that is not served."""
         kind, trigger = requested.type, requested.trigger_order
         draft = ComplexOrder(
@@ -233,14 +220,14 @@ class ComplexOrderDesk:
             rest = [min(rest, key=lambda result: result.impact.change)]
         return ComplexPreflightResult(draft=draft, components=components, counted=[*first, *rest])
 
-    def dry_run(self, account: Account, requested: models.NewComplexOrder, now: float) -> ComplexPreflightResult:
+    def dry_run_complex(self, account: Account, asked: models.NewComplexOrder, now: float) -> ComplexPreflightResult:
         """Check a new complex order. Raise RefusedError if it cannot be accepted."""
-        result = self.check(account, requested, now)
+        result = self.check_complex(account, asked, now)
         if result.errors:
             raise preflight_error([error for _, error in result.errors], result.wire(self._dialect))
         return result
 
-    def accept(self, checked: ComplexPreflightResult, now: float) -> ComplexOrder:
+    def accept_complex(self, checked: ComplexPreflightResult, now: float) -> ComplexOrder:
         """Accept a checked complex order, whose components all begin as `Contingent`. Nothing is deduplicated."""
         draft = checked.draft
         new = attrs.evolve(draft, number=self._order_store.number(), orders=[], trigger=None, related=[])
@@ -254,12 +241,12 @@ class ComplexOrderDesk:
             else:
                 new.orders.append(order)
             if result in checked.counted:
-                self._order_store.release(order, max(Decimal(0), -result.impact.change))
+                self._reserve(order, result)
             self._exchange.hold(order, now)
         self._event_queue.at(now + _HOLD, functools.partial(self._begin, new))
         return new
 
-    def cancel(self, found: ComplexOrder, now: float) -> None:
+    def cancel_complex(self, found: ComplexOrder, now: float) -> None:
         """Request the cancellation of every component that works.
 
         Raise RefusedError if none of them can be cancelled any more, or if one is on its way. What the service does

@@ -144,8 +144,6 @@ class Order:
         """Conditions before it is routed, or cancelled."""
         return () if self.terms.rules is None else self.terms.rules.conditions or ()
 
-    # Status
-
     @property
     def is_terminal(self) -> bool:
         return self.status in TERMINAL
@@ -207,8 +205,6 @@ class Order:
     def shares_fate_with(self, other: Order) -> bool:
         """Return whether one replaces the other, or both belong to one complex order."""
         return self is other.replaces or (self.complex_order is not None and self.complex_order is other.complex_order)
-
-    # Quantities
 
     @property
     def underlying(self) -> str:

@@ -136,9 +136,7 @@ class Preflight:
             raise preflight_error(problems)
         return Order(number=0, account=account, legs=legs, terms=terms)
 
-    def check(
-        self, order: Order, now: float, *, deferred: bool = False, freed: Decimal = Decimal(0)
-    ) -> PreflightResult:
+    def check(self, order: Order, now: float, *, deferred: bool = False, freed: Decimal | int = 0) -> PreflightResult:
         """Check a whole order.
 
         ``freed`` is the buying power that the replaced order gives back. Positions and buying power do not matter yet
