@@ -11,21 +11,9 @@ import msgspec
 from ..._generated.models import OrderStatus
 from ..market.catalogue import EquityDefinition
 from ..market.instrument import Instrument
-from ..market.quotes import PriceSource, Quote, amount_of
+from ..market.quotes import Quote, amount_of
 from ..state import State
 from ..trading.orders import FILLABLE, Order
-
-
-def set_price(state: State, now: float, *, symbol: str, price: str) -> None:
-    state.prices.set_price(symbol, amount_of("price", price), now)
-
-
-def release_price(state: State, now: float, *, symbol: str) -> None:
-    state.prices.release(symbol, now)
-
-
-def set_source(state: State, now: float, *, symbol: str, source: PriceSource) -> None:
-    state.prices.set_source(symbol, source, now)
 
 
 def take_prices(state: State, now: float, *, quotes: Mapping[str, Mapping[str, Any]], silence: str) -> None:
@@ -44,14 +32,6 @@ def list_instrument(
     state.catalogue.listed[found.instrument_type, found.symbol] = found
     if equity is not None:
         state.catalogue.listed_equities[found.underlying] = msgspec.convert(equity, EquityDefinition)
-
-
-def set_pace(state: State, now: float, *, pace: float) -> None:
-    state.prices.set_pace(pace)
-
-
-def authorize(state: State, now: float, *, address: str) -> str:
-    return state.authorization_server.authorize(address, now)
 
 
 def expire_tokens(state: State, now: float) -> None:
@@ -174,9 +154,15 @@ def release_order(state: State, now: float, *, order_id: str) -> None:
 
 
 _FUNCTIONS = (
-    set_price, release_price, set_source, set_pace, take_prices, list_instrument, authorize, expire_tokens, revoke,
-    move_cash, publish_watchlist, fill_order, bust_fill, reject_order, expire_order, remove_order, hold_order,
-    release_order,
+    take_prices, list_instrument, expire_tokens, revoke, move_cash, publish_watchlist, fill_order, bust_fill,
+    reject_order, expire_order, remove_order, hold_order, release_order,
 )  # fmt: skip
-ACTIONS: Mapping[str, Callable[..., Any]] = {function.__name__: function for function in _FUNCTIONS}
+ACTIONS: Mapping[str, Callable[..., Any]] = {
+    "set_price": lambda state, now, *, symbol, price: state.prices.set_price(symbol, amount_of("price", price), now),
+    "release_price": lambda state, now, *, symbol: state.prices.release(symbol, now),
+    "set_source": lambda state, now, *, symbol, source: state.prices.set_source(symbol, source, now),
+    "set_pace": lambda state, now, *, pace: state.prices.set_pace(pace),
+    "authorize": lambda state, now, *, address: state.authorization_server.authorize(address, now),
+    **{function.__name__: function for function in _FUNCTIONS},
+}
 """Actions by name. Each takes the state, the time and its own keyword arguments, which are JSON values."""
