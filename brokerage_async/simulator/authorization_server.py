@@ -92,11 +92,6 @@ class AuthorizationServer:
         self.customers: tuple[Customer, ...] = tuple(customers)
         self.personals: tuple[AuthorizationGrant, ...] = tuple(self.grant(each, SCOPES) for each in customers)
 
-    @property
-    def personal(self) -> AuthorizationGrant:
-        """Personal grant of the owner."""
-        return self.personals[0]
-
     def grant(self, customer: Customer, scopes: Iterable[str]) -> AuthorizationGrant:
         """Create a grant, as a customer does in the web profile."""
         self._issued_count += 1
@@ -131,10 +126,7 @@ class AuthorizationServer:
         return f"<!doctype html><title>Sign in</title><h1>Sign in</h1><p>A program asks for: {wanted}</p>{links}"
 
     def authorize(self, address: str, now: float) -> str:
-        """Consent to the authorization request at ``address`` and return the redirect address with its code.
-
-        The key ``customer`` of its query names who consents, by default the owner.
-        """
+        """Consent as the ``customer`` in the request at ``address``, or the owner. Return the redirect address."""
         query = self._checked(address)
         name = query.get("customer", self.customers[0].username)
         customer = next((each for each in self.customers if each.username == name), None)
@@ -210,10 +202,7 @@ _KEY = 9
 
 
 class QuoteTokens:
-    """Issues and verifies the tokens of one environment.
-
-    ``url`` is the address of the streamer, which nothing listens on until one is set.
-    """
+    """Issues and verifies the tokens for the streamer at ``url``, which nothing listens on until one is set."""
 
     def __init__(self, random: KeyedRandom) -> None:
         self.url: str = "wss://streamer.simulator.invalid/realtime"

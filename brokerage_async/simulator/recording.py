@@ -94,11 +94,7 @@ class StateFile:
         self._connection.close()
 
     def check_settings(self, settings: Mapping[str, str]) -> dict[str, str]:
-        """Return the settings that the file was begun with; ``settings`` if it is new.
-
-        Raises:
-            StateError: they differ in anything but the start, or cannot be read.
-        """
+        """Return the settings that the file was begun with. Raise StateError if they differ in more than the start."""
         wanted = {"format": _FORMAT, **settings}
         try:
             stored = dict(self._connection.execute("SELECT name, value FROM settings"))
@@ -119,11 +115,7 @@ class StateFile:
         return stored
 
     def entries(self) -> list[Entry]:
-        """Return all entries.
-
-        Raises:
-            StateError: they cannot be read.
-        """
+        """Return all entries. Raise StateError if they cannot be read."""
         try:
             rows = self._connection.execute("SELECT at, action, content, body FROM entries ORDER BY seq")
             found: list[Entry] = []

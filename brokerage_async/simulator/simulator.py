@@ -329,7 +329,7 @@ class Simulator:
     @property
     def refresh_token(self) -> str:
         """Refresh token of the owner's personal grant."""
-        return self.brokerage.state.authorization_server.personal.refresh_token
+        return self.brokerage.state.authorization_server.personals[0].refresh_token
 
     @property
     def customer_id(self) -> str:

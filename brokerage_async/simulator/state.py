@@ -147,10 +147,7 @@ class State:
         return tuple(account for customer in self.customers for account in self.accounts.of(customer))
 
     def _open_accounts(self) -> None:
-        """Open three accounts of the owner, one of a stranger, and two of each further customer.
-
-        The owner's are an empty one, one with positions, and a cash account.
-        """
+        """Open three accounts of the owner, the second with positions, one of a stranger, and two of each other."""
         start, base = self.settings.start, 1000 + self.random.below(8000, 4)
         plan = [("Margin", self.owner), ("Margin", self.owner), ("Cash", self.owner), ("Margin", self.other_customer)]
         plan += [(kind, customer) for customer in self.customers[1:] for kind in ("Margin", "Cash")]
@@ -166,22 +163,18 @@ class State:
             self.bookkeeping.move_cash(second, "Credit Interest", interest, start - month * 30 * _DAY)
         # Shares, and a call that was sold against them.
         shares = self.catalogue.instrument(models.InstrumentType.EQUITY, "AAPL")
-        if shares is None:
-            return
         price, book, today = self.catalogue.base_price("AAPL"), self.bookkeeping.open_position, self.catalogue.today
         # A call about five weeks out and slightly above the price.
         expires = next(day for day in monthly_expirations(today, 4) if (day - today).days > 30)
         symbol = occ_symbol("AAPL", expires, models.OptionType.CALL, (price * Decimal("1.05") // 5) * 5)
         call = self.catalogue.instrument(models.InstrumentType.EQUITY_OPTION, symbol)
+        assert shares is not None
         assert call is not None
         book(second, shares, models.LegAction.BUY_TO_OPEN, Decimal(100), price, start)
         book(second, call, models.LegAction.SELL_TO_OPEN, Decimal(1), self.prices.price(call, start), start)
 
     def _place_complex_orders(self) -> None:
-        """Place one complex order of each type in the owner's second account.
-
-        Their prices are far from the market, so that none is about to trade.
-        """
+        """Place one complex order of each type in the owner's second account, far from the market."""
         account, now = self.accounts.of(self.owner)[1], self.settings.start
         # An account takes no orders for both sides of a symbol, so these leave the shares alone that it holds.
         buy, sell, kinds = models.LegAction.BUY_TO_OPEN, models.LegAction.SELL_TO_CLOSE, models.ComplexOrderType

@@ -142,6 +142,7 @@ def met(brokerage: Brokerage, request: Request, wait: Callable[[Request], float]
     return (fault, half, half) if fault is None else (fault, half + fault.delay, half + fault.delay_after)
 
 
+@attrs.define(eq=False, repr=False, slots=False)
 class InMemoryTransport:
     """Transport to a simulated brokerage in the same process.
 
@@ -149,12 +150,11 @@ class InMemoryTransport:
     even if its sender stops waiting, as on a real network.
     """
 
-    def __init__(self, brokerage: Brokerage, clock: Clock, latency: Callable[[Request], float], pump: Pump) -> None:
-        self._brokerage = brokerage
-        self._pump = pump
-        self._clock = clock
-        self._latency = latency
-        self._closed = False
+    _brokerage: Brokerage
+    _clock: Clock
+    _latency: Callable[[Request], float]
+    _pump: Pump
+    _closed: bool = attrs.field(init=False, default=False)
 
     async def send(self, request: Request) -> Response:
         """Send ``request`` once and return the response.

@@ -35,10 +35,7 @@ loads: Callable[[bytes | str], Any] = _decoder.decode
 
 
 def timestamp(seconds: float | None) -> Any:
-    """Return epoch seconds as ``2026-06-10T14:00:00.000+00:00``, None for None.
-
-    The return type is Any because a wire struct declares the type it decodes to, but also accepts the string.
-    """
+    """Return epoch seconds as ``2026-06-10T14:00:00.000+00:00``, which wire structs take, too. None for None."""
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 

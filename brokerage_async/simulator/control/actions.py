@@ -41,7 +41,7 @@ def expire_tokens(state: State, now: float) -> None:
 
 def revoke(state: State, now: float) -> None:
     """Delete the owner's grant."""
-    state.authorization_server.personal.revoked = True
+    state.authorization_server.personals[0].revoked = True
 
 
 def move_cash(state: State, now: float, *, account_number: str, amount: str) -> None:

@@ -379,7 +379,7 @@ class Sender:
             server = self._brokerage.state.authorization_server
             asked = {
                 "grant_type": "refresh_token",
-                "refresh_token": server.personal.refresh_token,
+                "refresh_token": server.personals[0].refresh_token,
                 "client_secret": server.application.client_secret,
             }
             self._token = None

@@ -333,10 +333,7 @@ class Catalogue:
         return frozenset(option.underlying for option in self.equity_options.definitions)
 
     def options_on(self, underlying: str) -> RowTable[Instrument]:
-        """Return a table that holds all options on an equity, including expired ones, beside others.
-
-        Chains of equities whose options are not in the list are made when they are requested, always the same.
-        """
+        """Return a table that holds all options on an equity, listed or made now, beside others. Expired ones, too."""
         return self.equity_options if underlying in self._listed_underlyings else self._made_chain(underlying)
 
     def options(self, symbols: Iterable[str]) -> Iterator[tuple[RowTable[Instrument], int]]:

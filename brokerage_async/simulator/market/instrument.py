@@ -175,10 +175,8 @@ def occ_symbol(root: str, expires: date, option_type: OptionType, strike: Decima
 def parse_occ(symbol: str) -> tuple[str, date, OptionType, Decimal] | None:
     """Return the parts of an OCC symbol: root, expiration date, C or P, strike."""
     match = _OCC.fullmatch(symbol)
-    if match is None:
-        return None
-    expires = day_of(match["day"])
-    if expires is None:
+    expires = day_of(match["day"]) if match else None
+    if match is None or expires is None:
         return None
     return match["root"], expires, OptionType(match["kind"]), Decimal(int(match["strike"])) / 1000
 

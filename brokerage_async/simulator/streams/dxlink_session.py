@@ -315,10 +315,7 @@ class MarketRows:
     def rows(
         self, kind: str, symbol: str, from_time: int | None, now: float, *, has_history: bool = True
     ) -> Iterator[dict[str, Any]]:
-        """Yield the rows that a new subscription gets: a snapshot of candles, else the present state.
-
-        Without a history the snapshot is a single row that begins, removes and ends.
-        """
+        """Yield the rows of a new subscription: a snapshot of candles, its end alone without a history, or the state."""
         if kind == "Candle" and from_time is not None and not has_history:
             for candle in self._candles(symbol, None, now):
                 yield candle | {"eventFlags": 14} | dict.fromkeys(_PRICES, _NAN)

@@ -117,9 +117,7 @@ class AccountSession(Session):
 
     def __init__(self, state: State, faults: StreamFaults, now: float, number: int) -> None:
         super().__init__(faults, now)
-        self._has = state.settings.has
-        self._server = state.authorization_server
-        self._all_accounts = state.accounts
+        self._has, self._state = state.settings.has, state
         self._id = f"{number:08x}"
         self.customer: object = None
         self.accounts: frozenset[str] = frozenset()
@@ -133,7 +131,7 @@ class AccountSession(Session):
             self._answer(action, {}, "Unknown domain")
             return
         token = value.removeprefix("Bearer ")
-        identity = None if self._faults.refuses() else self._server.identify(token, now)
+        identity = None if self._faults.refuses() else self._state.authorization_server.identify(token, now)
         if identity is None:
             self._answer(action, {}, "failed")
             return
@@ -144,7 +142,7 @@ class AccountSession(Session):
                 self._answer("connect", message, "value missing or not valid")
                 return
             asked = [asked_for] if isinstance(asked_for, str) else asked_for if isinstance(asked_for, list) else []
-            accounts = map(self._all_accounts.get, map(str, asked))
+            accounts = map(self._state.accounts.get, map(str, asked))
             own = [each.number for each in accounts if each is not None and each.customer == self.customer]
             if not own:
                 self._answer("connect", message, "failed")

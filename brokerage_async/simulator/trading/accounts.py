@@ -254,10 +254,7 @@ def opened_at(account: Account) -> float:
 
 
 def replay(account: Account, times: Iterable[float]) -> Iterator[Account]:
-    """Yield the account as it was at each of ``times``, which must be in order.
-
-    The same object is yielded each time. It reserves nothing for working orders, whose past is not kept.
-    """
+    """Yield the account as it was at each of ``times``, in order: one object, which reserves nothing for orders."""
     past = attrs.evolve(account, cash=Decimal(0), positions={}, reserved=Decimal(0), transactions=[], version=0)
     bookings = iter(account.transactions)
     upcoming = next(bookings, None)

@@ -247,11 +247,7 @@ class OrderDesk:
         return new
 
     def cancel_complex(self, found: ComplexOrder, now: float) -> None:
-        """Request the cancellation of every component that works.
-
-        Raise RefusedError if none of them can be cancelled any more, or if one is on its way. What the service does
-        with the others then is not published, so none is cancelled.
-        """
+        """Request the cancellation of every component that works, or of none if one is on its way (a guess)."""
         working = [order for order in found.members if order.is_cancellable]
         if not working or any(order.is_on_its_way and not order.is_cancellable for order in found.members):
             raise RefusedError(422, "cannot_update_order", "This complex order cannot be cancelled now")

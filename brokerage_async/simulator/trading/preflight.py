@@ -137,10 +137,9 @@ class Preflight:
         return Order(number=0, account=account, legs=legs, terms=terms)
 
     def check(self, order: Order, now: float, *, deferred: bool = False, freed: Decimal | int = 0) -> PreflightResult:
-        """Check a whole order.
+        """Check a whole order, which has the buying power that was ``freed`` by the order that it replaces.
 
-        ``freed`` is the buying power that the replaced order gives back. Positions and buying power do not matter yet
-        to an order that is ``deferred`` until another order is filled.
+        One that is ``deferred`` until another order is filled needs neither position nor buying power yet.
         """
         warnings = [] if deferred or order.replaces is not None else self.reopen(order)
         impact = self.impact(order, now)
