@@ -195,20 +195,18 @@ class State:
         self.complex_order_ids = {order.type: str(order.number) for order in accepted}
 
 
-def _share_order(
-    symbol: str, action: models.LegAction, price: int | None = None, stop: int | None = None
-) -> models.NewOrder:
+def _share_order(symbol: str, action: models.LegAction, price: int = 0, stop: int = 0) -> models.NewOrder:
     """Return an order for ten shares: limit, stop, stop limit, or market when neither price is given."""
     equity, kinds, effects = models.InstrumentType.EQUITY, models.OrderType, models.PriceEffect
     leg = models.NewOrderLeg(instrument_type=equity, symbol=symbol, action=action, quantity=Decimal(10))
-    types = (kinds.MARKET, kinds.STOP) if price is None else (kinds.LIMIT, kinds.STOP_LIMIT)
-    order_type = types[stop is not None]
+    types = (kinds.LIMIT, kinds.STOP_LIMIT) if price else (kinds.MARKET, kinds.STOP)
+    order_type = types[bool(stop)]
     effect = effects.DEBIT if action is models.LegAction.BUY_TO_OPEN else effects.CREDIT
     return models.NewOrder(
         order_type=order_type,
         time_in_force=models.TimeInForce.DAY if order_type is models.OrderType.MARKET else models.TimeInForce.GTC,
         legs=(leg,),
-        price=None if price is None else Decimal(price),
-        price_effect=None if price is None else effect,
-        stop_trigger=None if stop is None else Decimal(stop),
+        price=Decimal(price) if price else None,
+        price_effect=effect if price else None,
+        stop_trigger=Decimal(stop) if stop else None,
     )

@@ -35,7 +35,7 @@ class Orders(Handlers):
 
     def edit_dry_run(self, request: ParsedRequest) -> Response:
         self._check_edit(request)
-        result = self._state.order_desk.dry_run_edit(self._order(request), request.body, request.now)
+        result = self._state.order_desk.check_edit(self._order(request), request.body, request.now)
         return request.item(result.wire(self._dialect), 201)
 
     def get(self, request: ParsedRequest) -> Response:

@@ -315,7 +315,7 @@ class MarketRows:
     def rows(
         self, kind: str, symbol: str, from_time: int | None, now: float, *, has_history: bool = True
     ) -> Iterator[dict[str, Any]]:
-        """Yield the rows of a new subscription: a snapshot of candles, its end alone without a history, or the state."""
+        """Yield the rows of a new subscription: a snapshot of candles, its end alone without a history, or a state."""
         if kind == "Candle" and from_time is not None and not has_history:
             for candle in self._candles(symbol, None, now):
                 yield candle | {"eventFlags": 14} | dict.fromkeys(_PRICES, _NAN)

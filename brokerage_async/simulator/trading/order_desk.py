@@ -111,9 +111,7 @@ class OrderDesk:
             raise RefusedError(422, "cannot_update_order", "This order cannot be cancelled now")
         self._exchange.cancel(order, now, by_user=True)
 
-    def dry_run_edit(
-        self, order: Order, edit: models.OrderEdit | models.OrderEditDryRun, now: float
-    ) -> PreflightResult:
+    def check_edit(self, order: Order, edit: models.OrderEdit | models.OrderEditDryRun, now: float) -> PreflightResult:
         """Check an edit of a working order. Raise RefusedError if it is not possible."""
         if not order.is_editable:
             raise RefusedError(422, "cannot_update_order", "This order cannot be changed now")
@@ -134,7 +132,7 @@ class OrderDesk:
         return self._require_no_errors(self._preflight.check(draft, now, freed=order.reserved))
 
     def replace(self, order: Order, edit: models.OrderEdit, now: float) -> Order:
-        result = self.dry_run_edit(order, edit, now)
+        result = self.check_edit(order, edit, now)
         new = self._order_store.add(order.account, result.order.legs, result.order.terms, now, replaces=order)
         new.complex_order, new.tag = order.complex_order, order.tag
         if new.complex_order is not None:
