@@ -52,7 +52,8 @@ def _shared(kind: type[msgspec.Struct], source: type) -> tuple[str, ...]:
 
 def like(kind: type[S], source: Any, **given: Any) -> S:
     """Return a struct with the attributes of an object that are among its fields, unless they are given."""
-    return kind(**{name: getattr(source, name) for name in _shared(kind, source.__class__)} | given)
+    shared = [name for name in _shared(kind, source.__class__) if name not in given]
+    return kind(**given, **{name: getattr(source, name) for name in shared})
 
 
 def same(value: Any, *names: str) -> dict[str, Any]:
