@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA: str = "31dc67cbfb2ec3ed2f1d4e0f592a6c01c5c4bd476c5b21ad691e19efa488e333"
+SCHEMA: str = "eee7173dc44f4d51ee1dfad91254f8c361dd9f467a4409fa938806409f85f8a5"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""
 
 

@@ -30,14 +30,6 @@ _SCHEME = "Bearer"
 _CODE_LIFETIME = 600.0
 
 
-@attrs.frozen
-class Identity:
-    """Customer that an access token stands for, and the scopes that it grants."""
-
-    customer: Customer
-    scopes: frozenset[str]
-
-
 @attrs.frozen(kw_only=True)
 class Application:
     """Registered OAuth application."""
@@ -66,8 +58,11 @@ class _Code:
 
 
 @attrs.frozen
-class _Issued:
-    identity: Identity
+class Identity:
+    """Customer that an access token stands for, the scopes that it grants, and what ends it."""
+
+    customer: Customer
+    scopes: frozenset[str]
     expires: float
     grant: AuthorizationGrant
 
@@ -93,16 +88,9 @@ class AuthorizationServer:
         self._issued_count = 0
         self._codes: dict[str, _Code] = {}
         self._grants: dict[str, AuthorizationGrant] = {}
-        self._issued: dict[str, _Issued] = {}
+        self._issued: dict[str, Identity] = {}
         self.customers: tuple[Customer, ...] = tuple(customers)
         self.personals: tuple[AuthorizationGrant, ...] = tuple(self.grant(each, SCOPES) for each in customers)
-
-    @property
-    def personal(self) -> AuthorizationGrant:
-        """Personal grant of the owner."""
-        return self.personals[0]
-
-    # Grants
 
     def grant(self, customer: Customer, scopes: Iterable[str]) -> AuthorizationGrant:
         """Create a grant, as a customer does in the web profile."""
@@ -121,10 +109,9 @@ class AuthorizationServer:
         for grant in self._grants.values():
             grant.revoked = True
         self._issued_count += 1
-        self.application = attrs.evolve(
-            self.application, client_secret=self._secret(f"client secret {self._issued_count}")
-        )
-        return self.application.client_secret
+        secret = self._secret(f"client secret {self._issued_count}")
+        self.application = attrs.evolve(self.application, client_secret=secret)
+        return secret
 
     def sign_in_page(self, address: str) -> str | None:
         """Return the page that asks who signs in, None where that is decided."""
@@ -139,17 +126,14 @@ class AuthorizationServer:
         return f"<!doctype html><title>Sign in</title><h1>Sign in</h1><p>A program asks for: {wanted}</p>{links}"
 
     def authorize(self, address: str, now: float) -> str:
-        """Consent to the authorization request at ``address`` and return the redirect address with its code.
-
-        The key ``customer`` of its query names who consents, by default the owner.
-        """
+        """Consent as the ``customer`` in the request at ``address``, or the owner. Return the redirect address."""
         query = self._checked(address)
         name = query.get("customer", self.customers[0].username)
         customer = next((each for each in self.customers if each.username == name), None)
         if customer is None:
             raise RefusedError(400, "invalid_request", "Unknown customer")
         redirect_uri = query["redirect_uri"]
-        scopes = frozenset(query.get("scope", "read trade openid").split())
+        scopes = frozenset(query.get("scope", " ".join(SCOPES)).split())
         self._issued_count += 1
         code = self._secret(f"code {self._issued_count}")
         self._codes[code] = _Code(customer, scopes & set(SCOPES), redirect_uri, now + _CODE_LIFETIME)
@@ -163,8 +147,6 @@ class AuthorizationServer:
         if not is_known or not is_registered or query.get("response_type") != "code":
             raise RefusedError(400, "invalid_request", "Unknown client, redirect address or response type")
         return query
-
-    # Tokens
 
     def token(self, requested: TokenRequest, now: float) -> TokenResponseWire:
         """Return the response to a token request. Raise RefusedError if the request is not valid."""
@@ -194,11 +176,11 @@ class AuthorizationServer:
     def identify(self, token: str, now: float) -> Identity | None:
         """Return the identity behind a valid bearer token, else None."""
         issued = self._issued.get(token)
-        return None if issued is None or now >= issued.expires or issued.grant.revoked else issued.identity
+        return None if issued is None or now >= issued.expires or issued.grant.revoked else issued
 
     def _token_response(self, grant: AuthorizationGrant, scopes: frozenset[str], now: float) -> TokenResponseWire:
         token = self._sign({"sub": str(grant.customer.number), "scope": " ".join(sorted(scopes))}, now)
-        self._issued[token] = _Issued(Identity(grant.customer, scopes), now + LIFETIME, grant)
+        self._issued[token] = Identity(grant.customer, scopes, now + LIFETIME, grant)
         return TokenResponseWire(access_token=token, token_type=_SCHEME, expires_in=LIFETIME)
 
     def _sign(self, claims: dict[str, Any], now: float) -> str:
@@ -220,10 +202,7 @@ _KEY = 9
 
 
 class QuoteTokens:
-    """Issues and verifies the tokens of one environment.
-
-    ``url`` is the address of the streamer, which nothing listens on until one is set.
-    """
+    """Issues and verifies the tokens for the streamer at ``url``, which nothing listens on until one is set."""
 
     def __init__(self, random: KeyedRandom) -> None:
         self.url: str = "wss://streamer.simulator.invalid/realtime"

@@ -7,6 +7,7 @@ import heapq
 import time
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Generic, TypeVarTuple
 
@@ -22,13 +23,6 @@ _YEARS = range(1972, 2191)
 
 _END = datetime(_YEARS[-1] + 1, 1, 1, tzinfo=UTC).timestamp()
 _MAX_SPEED = 86400.0
-
-
-def _loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
 
 
 class Clock:
@@ -54,7 +48,9 @@ class Clock:
         The clock starts at the first call. It follows the time of the running event loop, which may be a virtual one,
         or monotonic time outside of a loop. It stands still between two loops.
         """
-        loop = _loop()
+        loop: asyncio.AbstractEventLoop | None = None
+        with suppress(RuntimeError):
+            loop = asyncio.get_running_loop()
         tick = time.monotonic() if loop is None else loop.time()
         previous = None if self._loop is None else self._loop()
         if self._origin is None or loop is not previous:

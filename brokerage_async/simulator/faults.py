@@ -144,14 +144,10 @@ hang: Fault = Fault(name="hang", processed=False, connection_action=ConnectionAc
 hang_after: Fault = Fault(name="hang_after", connection_action=ConnectionAction.HANG)
 truncate: Fault = Fault(name="truncate", connection_action=ConnectionAction.TRUNCATE)
 garbage: Fault = Fault(name="garbage", answer=lambda response: _with_body(response, b"\x00\xff not JSON \xfe"))
-rate_limited: Fault = Fault(
-    name="rate_limited", processed=False, answer=lambda _: Response(status=429, headers={}, body=b"")
-)
-unauthorized: Fault = Fault(
-    name="unauthorized",
-    processed=False,
-    answer=lambda _: RefusedError(401, "unauthorized", "Unauthorized").response(""),
-)
+_BARE = Response(status=429, headers={}, body=b"")
+_UNAUTHORIZED = RefusedError(401, "unauthorized", "Unauthorized").response("")
+rate_limited: Fault = Fault(name="rate_limited", processed=False, answer=lambda _: _BARE)
+unauthorized: Fault = Fault(name="unauthorized", processed=False, answer=lambda _: _UNAUTHORIZED)
 
 _PLAIN = {
     fault.name: fault
@@ -221,11 +217,8 @@ class FaultPlan:
         Raises:
             LookupError: there is none.
         """
-        left = [
-            rule
-            for rule in self._rules
-            if (rule.method, rule.path.pattern, rule.fault.name) != (method.upper(), path_regex, name)
-        ]
+        key = (method.upper(), path_regex, name)
+        left = [rule for rule in self._rules if (rule.method, rule.path.pattern, rule.fault.name) != key]
         if len(left) == len(self._rules):
             raise LookupError(f"no fault {name} is left for {method} {path_regex}")
         self._rules[:] = left

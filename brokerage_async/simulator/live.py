@@ -26,7 +26,7 @@ from ..protocol.streams.events import Gap
 from .api.request_parser import ParsedRequest, Router, request_target, split_target
 from .api.wire import RefusedError
 from .market.calendar import CALENDARS, local_date, local_epoch
-from .market.equities import EquityDefinition
+from .market.catalogue import EquityDefinition
 from .market.futures import future_instrument, future_option_instrument
 from .market.instrument import Instrument, Ticks
 from .market.quotes import PRICE_LIMIT
@@ -159,7 +159,7 @@ class LiveQuotes:
         self._forget()
 
     def _forget(self) -> None:
-        self._kept: dict[str, tuple[float, Response | RefusedError]] = {}
+        self._kept: dict[str, tuple[float, Response]] = {}
         self._markets: dict[str, _Market] = {}
         self._changed: set[str] = set()
         self._learned: dict[tuple[str, str], date] = {}
@@ -169,8 +169,6 @@ class LiveQuotes:
         self._error = self._broken = ""
         self._closed_at_source = False
         self._tasks: list[asyncio.Task[None]] = []
-
-    # Life
 
     async def start(self, brokerage: Brokerage, clock: Clock) -> None:
         """Subscribe to everything held or ordered already, and follow the source."""
@@ -199,8 +197,6 @@ class LiveQuotes:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks = []
 
-    # Requests
-
     async def prepare(self, request: Request) -> None:
         """Read at the source what the answer to a request needs."""
         path, query = split_target(request.url)
@@ -221,8 +217,7 @@ class LiveQuotes:
 
     async def _keep(self, target: str, name: str, path: str, query: str) -> None:
         now = self._clock.now()
-        until, _ = self._kept.get(target, (0.0, None))
-        if now < until:
+        if target in self._kept and now < self._kept[target][0]:
             return
         parts = [unquote(part) for part in path.strip("/").split("/")]
         template = "".join(f"/{{p{number}}}" for number in range(len(parts)))
@@ -234,27 +229,22 @@ class LiveQuotes:
                 query=parse_qs(query, keep_blank_values=True),
             )
             media = {"content-type": answer.headers.get("content-type", "application/json")}
-            outcome: Response | RefusedError = Response(status=answer.status, headers=media, body=answer.body)
+            outcome = Response(status=answer.status, headers=media, body=answer.body)
+            until = now if name == "market_data.quote_token" else now + 1.0
+            if name.startswith(_KEPT):
+                until = local_epoch(local_date(now) + timedelta(days=1), 0)
         except BrokerageError as error:
-            outcome = _refusal(error)
-        seconds = 0.0 if name == "market_data.quote_token" or isinstance(outcome, RefusedError) else 1.0
-        if seconds and name.startswith(_KEPT):
-            seconds = local_epoch(local_date(now) + timedelta(days=1), 0) - now
-        self._kept[target] = now + seconds, outcome
-        sizes = {key: len(each.body) if isinstance(each, Response) else 0 for key, (_, each) in self._kept.items()}
-        while len(self._kept) > 1 and (len(self._kept) > _MAX_KEPT or sum(sizes.values()) > _MAX_BYTES):
-            oldest = next(iter(self._kept))
-            del self._kept[oldest], sizes[oldest]
+            outcome, until = _refusal(error).response(path), now
+        self._kept[target] = until, outcome
+        size = sum(len(each.body) for _, each in self._kept.values())
+        while len(self._kept) > 1 and (len(self._kept) > _MAX_KEPT or size > _MAX_BYTES):
+            _, oldest = self._kept.pop(next(iter(self._kept)))
+            size -= len(oldest.body)
 
     def _answer(self, request: ParsedRequest) -> Response:
-        _, outcome = self._kept.get(request.record.target, (0.0, None))
-        if outcome is None:
+        if request.record.target not in self._kept:
             raise RefusedError(502, "source_unavailable", "the answer of the source of live prices was dropped: repeat")
-        if isinstance(outcome, RefusedError):
-            raise outcome
-        return outcome
-
-    # Instruments
+        return self._kept[request.record.target][1]
 
     async def _learn(self, kind: str, symbol: str) -> None:
         """List an instrument that the source has, once its price is known. Its terms are read again each day."""
@@ -268,14 +258,13 @@ class LiveQuotes:
                 await self._learn(found.underlying_type, found.underlying)
             wanted = {name: market for name, market in _markets_of(found).items() if name not in self._markets}
             self._markets |= wanted
+            names = (found.symbol, found.underlying)
             async with asyncio.timeout(self._wait):
                 if self._stream is not None and wanted:
                     await self._stream.add(list(wanted))
                 async with self._came:
                     self._came.notify_all()
-                    await self._came.wait_for(
-                        lambda: all(self._markets[name].quote() for name in (found.symbol, found.underlying))
-                    )
+                    await self._came.wait_for(lambda: all(self._markets[name].quote() for name in names))
         except (BrokerageError, LookupError, TimeoutError, TypeError, ValueError) as error:
             for name in wanted:
                 del self._markets[name]
@@ -290,12 +279,8 @@ class LiveQuotes:
             return
         self._learned[kind, symbol] = today
         self._take()
-        self._brokerage.act(
-            "list_instrument",
-            self._clock.now(),
-            instrument=msgspec.to_builtins(found),
-            equity=None if equity is None else msgspec.to_builtins(equity),
-        )
+        terms = {"instrument": msgspec.to_builtins(found), "equity": equity and msgspec.to_builtins(equity)}
+        self._brokerage.act("list_instrument", self._clock.now(), **terms)
 
     async def _look_up(self, kind: InstrumentType, symbol: str) -> tuple[Instrument, EquityDefinition | None]:
         """Return an instrument of the source, with the share or index that it is or belongs to."""
@@ -337,8 +322,6 @@ class LiveQuotes:
         if found is None:
             raise LookupError("the simulator does not know the terms of its product")
         return found, None
-
-    # Prices
 
     @property
     def _silence(self) -> str:
@@ -398,7 +381,7 @@ class LiveQuotes:
             await asyncio.sleep(_TICK)
             state = self._brokerage.state
             is_exposed = state.order_store.has_working or any(account.positions for account in state.own_accounts)
-            if is_exposed or state.alert_monitor.has_alerts or self._silence != state.prices.silence:
+            if is_exposed or state.alert_monitor.alerts or self._silence != state.prices.silence:
                 self._take()
 
     def _take(self) -> None:
@@ -426,8 +409,8 @@ class LiveQuotes:
 
 
 def _markets_of(instrument: Instrument) -> dict[str, _Market]:
-    found = {instrument.symbol: _Market(is_option=instrument.is_option)}
-    return found | ({} if instrument.underlying in found else {instrument.underlying: _Market(is_option=False)})
+    symbol, underlying = instrument.symbol, instrument.underlying
+    return {name: _Market(is_option=instrument.is_option and name == symbol) for name in (symbol, underlying)}
 
 
 def _named(body: object) -> Iterator[tuple[str, str]]:
@@ -454,9 +437,7 @@ def _ticks(rows: Iterable[TickSize] | None) -> Ticks:
 
 def _equity(row: Equity) -> EquityDefinition:
     return EquityDefinition(
-        number=0,
         symbol=row.symbol or "",
-        price=Decimal(0),
         description=row.description or "",
         is_etf=bool(row.is_etf),
         is_index=bool(row.is_index),

@@ -94,11 +94,7 @@ class StateFile:
         self._connection.close()
 
     def check_settings(self, settings: Mapping[str, str]) -> dict[str, str]:
-        """Return the settings that the file was begun with; ``settings`` if it is new.
-
-        Raises:
-            StateError: they differ in anything but the start, or cannot be read.
-        """
+        """Return the settings that the file was begun with. Raise StateError if they differ in more than the start."""
         wanted = {"format": _FORMAT, **settings}
         try:
             stored = dict(self._connection.execute("SELECT name, value FROM settings"))
@@ -119,11 +115,7 @@ class StateFile:
         return stored
 
     def entries(self) -> list[Entry]:
-        """Return all entries.
-
-        Raises:
-            StateError: they cannot be read.
-        """
+        """Return all entries. Raise StateError if they cannot be read."""
         try:
             rows = self._connection.execute("SELECT at, action, content, body FROM entries ORDER BY seq")
             found: list[Entry] = []
@@ -146,15 +138,10 @@ class StateFile:
 
     def replace(self, entries: Iterable[Entry]) -> None:
         """Replace all entries."""
-        connection = self._connection
-        connection.execute("BEGIN")
-        try:
-            connection.execute("DELETE FROM entries")
-            connection.executemany(_INSERT, map(_row, entries))
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
-        connection.execute("COMMIT")
+        self._connection.execute("BEGIN")
+        with self._connection:  # which commits, or rolls back
+            self._connection.execute("DELETE FROM entries")
+            self._connection.executemany(_INSERT, map(_row, entries))
 
 
 def _row(entry: Entry) -> tuple[float, str | None, str, bytes | None]:
@@ -162,9 +149,8 @@ def _row(entry: Entry) -> tuple[float, str | None, str, bytes | None]:
         try:
             return entry.at, entry.name, msgspec.json.encode(entry.arguments).decode(), None
         except TypeError:
-            raise StateError(
-                f"{entry.name} cannot be kept in a state file: pass prices= to the constructor instead"
-            ) from None
+            what = f"{entry.name} cannot be kept in a state file"
+            raise StateError(f"{what}: pass prices= to the constructor instead") from None
     content: dict[str, Any] = {"record": attrs.asdict(entry.record)}
     if entry.url is not None:
         content |= {"url": entry.url, "headers": {name: str(value) for name, value in entry.headers.items()}}

@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
@@ -29,8 +28,7 @@ from .market.quotes import PriceSource
 from .recording import Snapshot, StateError, StateFile
 from .state import Settings
 from .streams.server import ACCOUNT_PATH, MARKET_PATH, StreamServer
-from .transports.http import LoopbackServer
-from .transports.memory import InMemoryTransport, Latency, Pump
+from .transports import InMemoryTransport, Latency, LoopbackServer, Pump
 
 if TYPE_CHECKING:
     from ..client import Client
@@ -147,9 +145,7 @@ class Simulator:
             is_live=live is not None,
         )
         if rate_limit not in (None, "published") and not (isinstance(rate_limit, int | float) and rate_limit >= 0):
-            raise ValueError(
-                f"rate_limit must be None, 'published' or a number of requests a second, got {rate_limit!r}"
-            )
+            raise ValueError(f"rate_limit must be None, 'published' or a number a second, got {rate_limit!r}")
         if pace is not None and not (isinstance(pace, int | float) and 0 <= pace <= 50):
             raise ValueError(f"pace must be from 0 to 50 quotes a second, got {pace!r}")
         for symbol, source in sources.items():
@@ -181,18 +177,18 @@ class Simulator:
             raise
         self.control_token: str = secrets.token_urlsafe(24)
         api = ControlApi(self.brokerage, self.clock, self.control_token)
-        self._control = None if control_port is None else ControlServer(api, control_port)
+        self._control = None if control_port is None else ControlServer(api=api, port=control_port)
         self.latency: Latency = latency
         self._pump = Pump(self.brokerage, self.clock)
         self._server = LoopbackServer(
-            self.brokerage,
-            self.clock,
-            self._latency_of,
-            host,
-            port,
-            frozenset(name.lower() for name in (*names, host)),
-            self._pump,
-            None if live is None else live.prepare,
+            brokerage=self.brokerage,
+            clock=self.clock,
+            latency=self._latency_of,
+            host=host,
+            port=port,
+            names=frozenset(name.lower() for name in (*names, host)),
+            pump=self._pump,
+            prepare=None if live is None else live.prepare,
         )
         self._set_stream_urls()
         self._pace = LIVELY if pace is None else pace
@@ -215,9 +211,7 @@ class Simulator:
         self._set_stream_urls()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._server.stop()
         if self._live is not None:
             await self._live.aclose()
@@ -241,31 +235,25 @@ class Simulator:
     @property
     def control_url(self) -> str | None:
         """Address of the control API, None without one."""
-        return None if self._control is None else self._control.url
+        return None if self._control is None else self._control.base_url
 
     @property
     def page_url(self) -> str | None:
         """Address of the page with its token, None without a control API."""
-        return None if self._control is None else f"{self._control.url}/#{self.control_token}"
+        return None if self._control is None else f"{self._control.base_url}/#{self.control_token}"
 
     @property
     def environ(self) -> dict[str, str]:
         """Variables that let a program in another process reach this simulator: ``os.environ | sim.environ``."""
-        variables = {
-            "BROKERAGE_BASE_URL": self.base_url,
+        names = [
+            "base_url", "client_id", "client_secret", "refresh_token", "streamer_url", "auth_page_url", "redirect_uri",
+        ]  # fmt: skip
+        names += [] if self.control_url is None else ["control_url", "control_token"]
+        return {f"BROKERAGE_{name.upper()}": getattr(self, name) for name in names} | {
             "BROKERAGE_ENVIRONMENT": self.brokerage.settings.environment,
-            "BROKERAGE_CLIENT_ID": self.client_id,
-            "BROKERAGE_CLIENT_SECRET": self.client_secret,
-            "BROKERAGE_REFRESH_TOKEN": self.refresh_token,
             "BROKERAGE_ACCOUNT": self.account_numbers[0],
-            "BROKERAGE_STREAMER_URL": self.streamer_url,
-            "BROKERAGE_AUTH_PAGE_URL": self.auth_page_url,
-            "BROKERAGE_REDIRECT_URI": self.redirect_uri,
             "BROKERAGE_HOSTS": ",".join(f"{name}={address}" for name, address in self.environment.hosts.items()),
         }
-        if self.control_url is not None:
-            variables |= {"BROKERAGE_CONTROL_URL": self.control_url, "BROKERAGE_CONTROL_TOKEN": self.control_token}
-        return variables
 
     @property
     def streamer_url(self) -> str:
@@ -341,7 +329,7 @@ class Simulator:
     @property
     def refresh_token(self) -> str:
         """Refresh token of the owner's personal grant."""
-        return self.brokerage.state.authorization_server.personal.refresh_token
+        return self.brokerage.state.authorization_server.personals[0].refresh_token
 
     @property
     def customer_id(self) -> str:

@@ -7,34 +7,21 @@ from urllib.parse import urlsplit
 
 import attrs
 
+from .._generated import models
 from .._generated.behaviours import BEHAVIOURS, SWITCHES
-from .._generated.models import (
-    Comparator,
-    ComplexOrderType,
-    InstrumentType,
-    LegAction,
-    NewComplexOrder,
-    NewOrder,
-    NewOrderLeg,
-    OptionType,
-    OrderType,
-    PriceEffect,
-    TimeInForce,
-)
 from .api.wire import Dialect, WireForm
 from .authorization_server import AuthorizationServer, QuoteTokens
 from .clock import EventQueue
 from .keyed_random import KeyedRandom, key_of
 from .ledger import Ledger
-from .market.catalogue import Catalogue, Sizes
-from .market.equities import monthly_expirations
+from .market.catalogue import Catalogue, Sizes, monthly_expirations
 from .market.instrument import occ_symbol
 from .market.prices import Prices
 from .market.watchlists import AlertMonitor, PublicWatchlists
 from .trading.accounts import Account, Accounts, Customer, MarginCalculator
-from .trading.bookkeeping import Bookkeeping, Expirations
+from .trading.bookkeeping import Bookkeeping
 from .trading.exchange import Chances, Exchange
-from .trading.order_desk import ComplexOrderDesk, OrderDesk
+from .trading.order_desk import OrderDesk
 from .trading.orders import OrderStore
 from .trading.preflight import Preflight
 
@@ -123,7 +110,6 @@ class State:
         self.random: KeyedRandom = random
         self.event_queue: EventQueue = EventQueue()
         self.accounts: Accounts = Accounts()
-        self.bookkeeping: Bookkeeping = Bookkeeping(dialect)
         self.owner: Customer = Customer(_OWNER + random.below(10_000, 2), "simulated-owner")
         self.other_customer: Customer = Customer(_OTHER_CUSTOMER + random.below(10_000, 3), "simulated-stranger")
         self.customers: tuple[Customer, ...] = (
@@ -139,20 +125,12 @@ class State:
         self.margin_calculator: MarginCalculator = MarginCalculator(self.prices)
         self.order_store: OrderStore = OrderStore(ledger, random, settings.has)
         chances = Chances(random, settings.environment, settings.has)
-        self.exchange: Exchange = Exchange(
-            self.order_store, self.bookkeeping, self.prices, self.event_queue, random, chances, settings.has
-        )
-        self.expirations: Expirations = Expirations(
-            self.accounts, self.bookkeeping, self.catalogue, self.prices, self.event_queue, settings.has
-        )
-        self.preflight: Preflight = Preflight(
-            self.catalogue, self.prices, self.margin_calculator, self.order_store, settings.has
-        )
-        self.order_desk: OrderDesk = OrderDesk(self.preflight, self.order_store, self.exchange, dialect, settings.has)
-        self.complex_order_desk: ComplexOrderDesk = ComplexOrderDesk(
-            self.order_store, self.exchange, self.preflight, self.prices, self.event_queue, dialect
-        )
-        self.alert_monitor: AlertMonitor = AlertMonitor(self.prices, self.event_queue, random)
+        store, prices, queue, has = self.order_store, self.prices, self.event_queue, settings.has
+        self.bookkeeping: Bookkeeping = Bookkeeping(dialect, self.accounts, self.catalogue, prices, queue, has)
+        self.exchange: Exchange = Exchange(store, self.bookkeeping, prices, queue, random, chances, has)
+        self.preflight: Preflight = Preflight(self.catalogue, prices, self.margin_calculator, store, has)
+        self.order_desk: OrderDesk = OrderDesk(self.preflight, store, self.exchange, prices, queue, dialect, has)
+        self.alert_monitor: AlertMonitor = AlertMonitor(prices, queue, random)
         self.authorization_server: AuthorizationServer = AuthorizationServer(
             settings.environment, self.customers, random, settings.redirect_uris
         )
@@ -168,13 +146,8 @@ class State:
         """Accounts of all customers who use the application."""
         return tuple(account for customer in self.customers for account in self.accounts.of(customer))
 
-    # Initial state
-
     def _open_accounts(self) -> None:
-        """Open three accounts of the owner, one of a stranger, and two of each further customer.
-
-        The owner's are an empty one, one with positions, and a cash account.
-        """
+        """Open three accounts of the owner, the second with positions, one of a stranger, and two of each other."""
         start, base = self.settings.start, 1000 + self.random.below(8000, 4)
         plan = [("Margin", self.owner), ("Margin", self.owner), ("Cash", self.owner), ("Margin", self.other_customer)]
         plan += [(kind, customer) for customer in self.customers[1:] for kind in ("Margin", "Cash")]
@@ -189,58 +162,51 @@ class State:
             interest = Decimal(self.random.below(5000, 5, month)) / 100
             self.bookkeeping.move_cash(second, "Credit Interest", interest, start - month * 30 * _DAY)
         # Shares, and a call that was sold against them.
-        shares = self.catalogue.instrument(InstrumentType.EQUITY, "AAPL")
-        if shares is None:
-            return
+        shares = self.catalogue.instrument(models.InstrumentType.EQUITY, "AAPL")
         price, book, today = self.catalogue.base_price("AAPL"), self.bookkeeping.open_position, self.catalogue.today
         # A call about five weeks out and slightly above the price.
         expires = next(day for day in monthly_expirations(today, 4) if (day - today).days > 30)
-        symbol = occ_symbol("AAPL", expires, OptionType.CALL, (price * Decimal("1.05") // 5) * 5)
-        call = self.catalogue.instrument(InstrumentType.EQUITY_OPTION, symbol)
+        symbol = occ_symbol("AAPL", expires, models.OptionType.CALL, (price * Decimal("1.05") // 5) * 5)
+        call = self.catalogue.instrument(models.InstrumentType.EQUITY_OPTION, symbol)
+        assert shares is not None
         assert call is not None
-        book(second, shares, LegAction.BUY_TO_OPEN, Decimal(100), price, start)
-        book(second, call, LegAction.SELL_TO_OPEN, Decimal(1), self.prices.price(call, start), start)
+        book(second, shares, models.LegAction.BUY_TO_OPEN, Decimal(100), price, start)
+        book(second, call, models.LegAction.SELL_TO_OPEN, Decimal(1), self.prices.price(call, start), start)
 
     def _place_complex_orders(self) -> None:
-        """Place one complex order of each type in the owner's second account.
-
-        Their prices are far from the market, so that none is about to trade.
-        """
+        """Place one complex order of each type in the owner's second account, far from the market."""
         account, now = self.accounts.of(self.owner)[1], self.settings.start
         # An account takes no orders for both sides of a symbol, so these leave the shares alone that it holds.
-        buy, sell, kinds, desk = (
-            LegAction.BUY_TO_OPEN,
-            LegAction.SELL_TO_CLOSE,
-            ComplexOrderType,
-            self.complex_order_desk,
-        )
+        buy, sell, kinds = models.LegAction.BUY_TO_OPEN, models.LegAction.SELL_TO_CLOSE, models.ComplexOrderType
         exits = [_share_order("KO", sell, 200), _share_order("KO", sell, stop=20)]
         exclusive = [_share_order("GLD", buy, 150), _share_order("GLD", buy, 610, stop=600)]
         requested = (
-            NewComplexOrder(type=kinds.OTOCO, trigger_order=_share_order("KO", buy, 20), orders=exits),
-            NewComplexOrder(type=kinds.OCO, orders=exclusive),
-            NewComplexOrder(
+            models.NewComplexOrder(type=kinds.OTOCO, trigger_order=_share_order("KO", buy, 20), orders=exits),
+            models.NewComplexOrder(type=kinds.OCO, orders=exclusive),
+            models.NewComplexOrder(
                 type=kinds.PAIRS,
-                orders=[_share_order("GLD", buy), _share_order("MSFT", LegAction.SELL_TO_OPEN)],
-                ratio_price_comparator=Comparator.LTE,
+                orders=[_share_order("GLD", buy), _share_order("MSFT", models.LegAction.SELL_TO_OPEN)],
+                ratio_price_comparator=models.Comparator.LTE,
                 ratio_price_threshold=Decimal("0.25"),
             ),
         )
-        accepted = [desk.accept(desk.check(account, one, now), now) for one in requested]
+        desk = self.order_desk
+        accepted = [desk.accept_complex(desk.check_complex(account, one, now), now) for one in requested]
         self.complex_order_ids = {order.type: str(order.number) for order in accepted}
 
 
-def _share_order(symbol: str, action: LegAction, price: int | None = None, stop: int | None = None) -> NewOrder:
+def _share_order(symbol: str, action: models.LegAction, price: int = 0, stop: int = 0) -> models.NewOrder:
     """Return an order for ten shares: limit, stop, stop limit, or market when neither price is given."""
-    leg = NewOrderLeg(instrument_type=InstrumentType.EQUITY, symbol=symbol, action=action, quantity=Decimal(10))
-    types = (OrderType.MARKET, OrderType.STOP) if price is None else (OrderType.LIMIT, OrderType.STOP_LIMIT)
-    order_type = types[stop is not None]
-    effect = PriceEffect.DEBIT if action is LegAction.BUY_TO_OPEN else PriceEffect.CREDIT
-    return NewOrder(
+    equity, kinds, effects = models.InstrumentType.EQUITY, models.OrderType, models.PriceEffect
+    leg = models.NewOrderLeg(instrument_type=equity, symbol=symbol, action=action, quantity=Decimal(10))
+    types = (kinds.LIMIT, kinds.STOP_LIMIT) if price else (kinds.MARKET, kinds.STOP)
+    order_type = types[bool(stop)]
+    effect = effects.DEBIT if action is models.LegAction.BUY_TO_OPEN else effects.CREDIT
+    return models.NewOrder(
         order_type=order_type,
-        time_in_force=TimeInForce.DAY if order_type is OrderType.MARKET else TimeInForce.GTC,
+        time_in_force=models.TimeInForce.DAY if order_type is models.OrderType.MARKET else models.TimeInForce.GTC,
         legs=(leg,),
-        price=None if price is None else Decimal(price),
-        price_effect=None if price is None else effect,
-        stop_trigger=None if stop is None else Decimal(stop),
+        price=Decimal(price) if price else None,
+        price_effect=effect if price else None,
+        stop_trigger=Decimal(stop) if stop else None,
     )

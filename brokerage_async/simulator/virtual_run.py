@@ -12,6 +12,7 @@ import random
 import selectors
 import threading
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from contextvars import Context
 from datetime import datetime
 from functools import partialmethod
@@ -161,11 +162,8 @@ def run(
         raise ConfigurationError(str(error)) from None
     if end is not None and end <= begin:
         raise ConfigurationError(f"until must be after start, got {until!r}")
-    try:
+    with suppress(RuntimeError):
         asyncio.get_running_loop()
-    except RuntimeError:
-        pass
-    else:
         raise ConfigurationError(
             "an event loop runs here already: call run() from synchronous code, in pytest from a function without async"
         )

@@ -12,7 +12,7 @@ from brokerage_async.errors import RequestNotSentError
 from brokerage_async.journal import EntryKey, EntryState, MemoryJournal
 from brokerage_async.order_entry import ChangeOutcome, OrderEntry, Outcome, ReconcilePolicy
 from brokerage_async.simulator import faults
-from brokerage_async.simulator.transports.memory import MemorySocket
+from brokerage_async.simulator.transports import MemorySocket
 from tests.loops import on_virtual_time
 from tests.trading import (
     LISTS,

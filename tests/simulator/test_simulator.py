@@ -93,6 +93,12 @@ def test_initial_accounts_and_their_orders() -> None:
     assert required == (shares.quantity * price / 2).quantize(Decimal("0.01"))
     assert set(harness.state.complex_order_ids) == {"OTOCO", "OCO", "PAIRS"}
     for kind, members in (("OTOCO", 3), ("OCO", 2), ("PAIRS", 2)):
-        found = harness.state.complex_order_desk.get(account, harness.state.complex_order_ids[kind])
+        found = harness.state.order_desk.complex_order(account, harness.state.complex_order_ids[kind])
         assert len(found.members) == members
+
+
+def test_operation_without_a_handler_is_named_with_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {name.partition(".")[0] for name in OPERATIONS} == set(HANDLERS)
+    monkeypatch.delattr(HANDLERS["orders"], "cancel")
+    with pytest.raises(NotImplementedError, match=r"operation orders\.cancel: add cancel\(\) to .*orders\.py"):
+        Simulator()

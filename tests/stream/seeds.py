@@ -28,7 +28,7 @@ from brokerage_async import Client, errors
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
 from brokerage_async.simulator.streams.session import AccountSession
-from brokerage_async.simulator.transports.memory import MemorySocket
+from brokerage_async.simulator.transports import MemorySocket
 from brokerage_async.stream import AccountEvent, Gap, Snapshot
 from brokerage_async.watch import is_complete
 from tests.loops import on_virtual_time

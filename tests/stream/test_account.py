@@ -113,7 +113,9 @@ async def test_every_message_has_a_token_that_is_valid_for_hours(monkeypatch: py
 
     def note(session: AccountSession, data: str | bytes, now: float) -> None:
         token = json.loads(data)["auth-token"]
-        tokens.append((token, session._server.identify(token.removeprefix("Bearer "), now) is not None))
+        tokens.append(
+            (token, session._state.authorization_server.identify(token.removeprefix("Bearer "), now) is not None)
+        )
         receive(session, data, now)
 
     monkeypatch.setattr(AccountSession, "receive", note)

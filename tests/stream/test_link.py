@@ -11,7 +11,7 @@ import pytest
 from brokerage_async import Client, errors, models
 from brokerage_async._secrets import Secret, revealed
 from brokerage_async.simulator import Simulator
-from brokerage_async.simulator.transports.memory import MemorySocket
+from brokerage_async.simulator.transports import MemorySocket
 from brokerage_async.stream import AccountEvent, Gap, Snapshot
 from brokerage_async.stream.consumer import Sink
 from tests.loops import on_virtual_time

@@ -20,9 +20,9 @@ from ..market.instrument import FUTURES
 from ..market.prices import PRICE_INTERVAL
 from ..state import State
 from ..trading import accounts as books
-from ..trading.accounts import Account, Position, amounts, day_trade_count, opened_at, replay
+from ..trading.accounts import Account, Execution, Position, amounts, day_trade_count, opened_at, replay
 from .request_parser import Handlers, ParsedRequest
-from .wire import RefusedError, bare, money, timestamp
+from .wire import RefusedError, bare, like, money, same, timestamp
 
 T = TypeVar("T")
 
@@ -40,6 +40,7 @@ _NO_RESTRICTIONS: Mapping[str, Any] = dict.fromkeys((
     "is_in_day_trade_equity_maintenance_call", "is_in_margin_call", "is_pattern_day_trader", "is_risk_reducing_only",
     "is_roll_the_day_forward_enabled", "is_small_notional_futures_intra_day_enabled",
 ), False)  # fmt: skip
+_NEVER = ("day_trader_status", "is_closed", "is_firm_error", "is_firm_proprietary", "is_foreign")
 _CUSTOMER = (files("brokerage_async.simulator.api") / "customer.json").read_bytes()
 
 
@@ -60,7 +61,6 @@ class Accounts(Handlers):
         self._opened = state.settings.start - 400 * _DAY
 
     def customer(self, request: ParsedRequest) -> Response:
-        """Return the record of the customer, who is invented."""
         self._own_accounts(request)
         record = msgspec.json.decode(_CUSTOMER, type=wires.CustomerWire)
         record.id = "me" if self._has("customer_is_me") else str(request.customer.number)
@@ -73,7 +73,6 @@ class Accounts(Handlers):
         return request.item(self._account(self._account_of(request)))
 
     def trading_status(self, request: ParsedRequest) -> Response:
-        """Return the restrictions of an account: those that the simulator enforces."""
         return request.item(self.status(self._account_of(request), request.now))
 
     def status(self, account: books.Account, now: float) -> wires.TradingStatusWire:
@@ -84,13 +83,11 @@ class Accounts(Handlers):
             day_trade_count=day_trade_count(account, now),
             equities_margin_calculation_type="Reg T",
             fee_schedule_name="default",
-            futures_margin_rate_multiplier=Decimal("1.0"),
-            is_cryptocurrency_enabled=True,
+            **same(Decimal("1.0"), "futures_margin_rate_multiplier", "small_notional_futures_margin_rate_multiplier"),
+            **same(True, "is_cryptocurrency_enabled", "is_futures_enabled"),
             is_full_equity_margin_required=not on_margin,
-            is_futures_enabled=True,
             options_level=_LEVELS[account.kind],
             short_calls_enabled=on_margin,
-            small_notional_futures_margin_rate_multiplier=Decimal("1.0"),
             updated_at=timestamp(self._opened),
             **_NO_RESTRICTIONS,
         )
@@ -100,18 +97,13 @@ class Accounts(Handlers):
         wire = wires.AccountWire(
             account_number=account.number,
             account_type_name="Individual",
-            created_at=timestamp(self._opened),
-            day_trader_status=False,
+            **same(timestamp(self._opened), "created_at", "opened_at"),
             investment_objective="SPECULATION",
-            is_closed=False,
-            is_firm_error=False,
-            is_firm_proprietary=False,
-            is_foreign=False,
             is_futures_approved=True,
             margin_or_cash=account.kind,
             nickname=f"{account.kind} {account.number[-1]}",
-            opened_at=timestamp(self._opened),
             suitable_options_level=_LEVELS[account.kind],
+            **same(False, *_NEVER),
         )
         return current_fields(wire, self._has)
 
@@ -121,9 +113,6 @@ class Accounts(Handlers):
             for account in self._own_accounts(request)
         )
         return request.items(rows)
-
-
-_CENT = Decimal("0.01")
 
 
 class OAuth(Handlers):
@@ -143,22 +132,21 @@ class Positions(Handlers):
         calendar = None if instrument.collection is None else CALENDARS[instrument.collection]
         closed = now - _DAY if calendar is None else calendar.preceding(today).close  # None: trades around the clock
         booked = (each.executed_at for each in reversed(account.transactions) if each.wire.symbol == instrument.symbol)
-        row = wires.PositionWire(
+        row = like(
+            wires.PositionWire,
+            instrument,
             account_number=account.number,
-            instrument_type=instrument.instrument_type,
-            symbol=instrument.symbol,
             underlying_symbol=instrument.underlying,
             quantity=self._dialect.quantity(quantity),
             average_open_price=money(position.average_price),
             close_price=money(self._prices.price(instrument, closed)),
             cost_effect=models.PriceEffect.CREDIT if is_long else models.PriceEffect.DEBIT,
-            is_frozen=False,
-            is_suppressed=False,
+            **same(False, "is_frozen", "is_suppressed"),
             multiplier=self._dialect.quantity(instrument.multiplier),
             quantity_direction=models.QuantityDirection.LONG if is_long else models.QuantityDirection.SHORT,
             restricted_quantity=self._dialect.quantity(Decimal(0)),
-            realized_day_gain=money(abs(realized)),
-            realized_today=money(abs(realized)),
+            **same(money(abs(realized)), "realized_day_gain", "realized_today"),
+            expires_at=timestamp(instrument.expires_at),
             created_at=timestamp(position.opened_at),
             updated_at=timestamp(next(booked, position.opened_at)),
         )
@@ -166,7 +154,6 @@ class Positions(Handlers):
             effect = models.PriceEffect.CREDIT if realized > 0 else models.PriceEffect.DEBIT
             row.realized_day_gain_date = row.realized_today_date = today
             row.realized_day_gain_effect = row.realized_today_effect = effect
-        row.expires_at = timestamp(instrument.expires_at)
         if with_mark:
             price = self._prices.price(instrument, now)
             row.mark_price = money(price)
@@ -174,7 +161,6 @@ class Positions(Handlers):
         return row
 
     def list(self, request: ParsedRequest) -> Response:
-        """Return the positions of an account that pass every filter of the query, with marks if asked for."""
         account, query = self._account_of(request), request.query
         with_mark = query.get("include_marks", False)
         underlyings, product = query.get("underlying_symbols"), query.get("underlying_product_code")
@@ -206,15 +192,8 @@ class Transactions(Handlers):
     def total_fees(self, request: ParsedRequest) -> Response:
         """Return the fees of one day, by default today."""
         day = request.query.get("date", local_date(request.now))
-        paid = Decimal(0)  # the differences between the amounts of bookings before and after fees
-        for each in self._account_of(request).transactions:
-            wire = each.wire
-            if wire.transaction_date == day:
-                for sign, amount, effect in (
-                    (1, wire.value, wire.value_effect),
-                    (-1, wire.net_value, wire.net_value_effect),
-                ):
-                    paid += Decimal(amount or 0) * (-sign if effect is models.PriceEffect.DEBIT else sign)
+        booked = (each.booked for each in self._account_of(request).transactions if each.wire.transaction_date == day)
+        paid = sum((each.fees.total for each in booked if isinstance(each, Execution)), _ZERO)
         return request.item(wires.TotalFeesWire(**amounts(total_fees=-paid)))
 
     def list(self, request: ParsedRequest) -> Response:
@@ -249,17 +228,6 @@ _BACK: Mapping[models.NetLiqRange, float] = {
     models.NetLiqRange.SIX_MONTHS: 183 * _DAY,
     models.NetLiqRange.YEAR: 366 * _DAY,
 }
-
-
-def snapshots(first: date, last: date, opened: float, now: float) -> Iterator[tuple[float, models.TimeOfDay]]:
-    """Yield the times of the snapshots that were taken in a range of days while an account was open.
-
-    They are in the morning of each session, and after its close.
-    """
-    for session in _sessions(first, last, opened, now):
-        for at, time_of_day in ((session.start, models.TimeOfDay.BOD), (session.close, models.TimeOfDay.EOD)):
-            if opened <= at <= now:
-                yield at, time_of_day
 
 
 def _sessions(first: date, last: date, opened: float, now: float) -> list[TradingSession]:
@@ -299,7 +267,7 @@ def looks(query: Mapping[str, Any], opened: float, now: float) -> Iterator[tuple
             at += length
 
 
-_ZERO = Decimal(0)
+_ZERO, _CENT = Decimal(0), Decimal("0.01")
 _SNAPSHOT_FILTERS = frozenset({"snapshot_date", "time_of_day", "start_date", "end_date"})
 _CURRENCY = "USD"
 _OHLC = ("open", "high", "low", "close")
@@ -317,22 +285,27 @@ class Balances(Handlers):
     """Computes the balances of an account, in dollars only."""
 
     def get(self, request: ParsedRequest) -> Response:
-        """Return the balance in one currency. Only dollars are held."""
+        """Return the balance in dollars, the only currency that is held."""
         account = self._account_of(request)
         if request.path["currency"] != _CURRENCY:
             raise RefusedError.not_found("balance")
         return request.item(self.balance(account, request.now))
 
     def snapshots(self, request: ParsedRequest) -> Response:
-        """Return a page of snapshots, oldest first: by default the newest one and the current balance."""
+        """Return a page of snapshots of mornings and closes: by default the newest one and the current balance."""
         account, query, now = self._account_of(request), request.query, request.now
         in_dollars = query.get("currency", _CURRENCY) == _CURRENCY
         if in_dollars and "snapshot_date" in query and "time_of_day" not in query:
             raise RefusedError.invalid([request.problem("time_of_day", "time-of-day is required with snapshot-date")])
         first = query.get("snapshot_date", query.get("start_date", date.min))
         last = query.get("snapshot_date", query.get("end_date", date.max))
-        taken = snapshots(first, last, opened_at(account), now) if in_dollars else ()
-        chosen = [(at, time_of_day) for at, time_of_day in taken if query.get("time_of_day") in (None, time_of_day)]
+        opened = opened_at(account)
+        chosen = [
+            (at, part)
+            for session in (_sessions(first, last, opened, now) if in_dollars else ())
+            for at, part in ((session.start, models.TimeOfDay.BOD), (session.close, models.TimeOfDay.EOD))
+            if opened <= at <= now and query.get("time_of_day") in (None, part)
+        ]
         is_default = in_dollars and not _SNAPSHOT_FILTERS & query.keys()
         chosen = chosen[-1:] if is_default else chosen
         page = request.slice(len(chosen) + is_default)
@@ -368,22 +341,17 @@ class Balances(Handlers):
         held = [position for position in account.positions.values() if position.instrument.is_future]
         futures = sum((abs(each.quantity) * FUTURES[each.instrument.symbol[1:-2]].margin for each in held), _ZERO)
         figures = {
-            "available_trading_funds": buying_power,
+            **same(buying_power, "available_trading_funds", "derivative_buying_power"),
             "cash_available_to_withdraw": max(_ZERO, min(account.cash, buying_power)),
-            "cash_balance": account.cash,
-            "cash_settle_balance": account.cash,
+            **same(account.cash, "cash_balance", "cash_settle_balance", "total_settle_balance"),
             "day_trading_buying_power": _ZERO,
-            "derivative_buying_power": buying_power,
             "effective_cryptocurrency_buying_power": max(_ZERO, buying_power),
             "equity_buying_power": buying_power / account.equity_rate,
-            "futures_margin_requirement": futures,
-            "futures_overnight_margin_requirement": futures,
+            **same(futures, "futures_margin_requirement", "futures_overnight_margin_requirement"),
             "maintenance_excess": equity - maintenance,
             "maintenance_requirement": maintenance,
-            "margin_equity": equity,
-            "net_liquidating_value": equity,
+            **same(equity, "margin_equity", "net_liquidating_value"),
             "reg_t_margin_requirement": required,
-            "total_settle_balance": account.cash,
             "used_derivative_buying_power": equity - buying_power,
             **{f"{side}_{name}_value": _ZERO for name in _VALUE_NAMES.values() for side in ("long", "short")},
         }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
+from inspect import getfile
 from typing import Any, Literal
 
 import attrs
@@ -28,7 +29,7 @@ from ..state import Settings, State
 from ..streams.server import StreamServer
 from ..trading.accounts import Customer
 from .accounts import Accounts, Balances, OAuth, Positions, Transactions
-from .backtests import BacktestHandlers
+from .backtests import Backtests
 from .instruments import Instruments, OptionChains, Search
 from .margin import Margin, Risk
 from .market import MarketData, MarketMetrics, MarketTime
@@ -44,26 +45,13 @@ _ANONYMOUS = Customer(0, "")
 Handler = Callable[[ParsedRequest], Response]
 
 HANDLERS: Mapping[str, type[Handlers]] = {
-    "accounts": Accounts,
-    "backtests": BacktestHandlers,
-    "balances": Balances,
-    "complex_orders": ComplexOrders,
-    "instruments": Instruments,
-    "margin": Margin,
-    "market_data": MarketData,
-    "market_metrics": MarketMetrics,
-    "market_time": MarketTime,
-    "oauth": OAuth,
-    "option_chains": OptionChains,
-    "orders": Orders,
-    "positions": Positions,
-    "quote_alerts": QuoteAlerts,
-    "risk": Risk,
-    "search": Search,
-    "transactions": Transactions,
-    "watchlists": Watchlists,
-}
-"""Handlers by namespace."""
+    re.sub("(?<=[a-z])(?=[A-Z])", "_", each.__name__).lower(): each
+    for each in (
+        Accounts, Backtests, Balances, ComplexOrders, Instruments, Margin, MarketData, MarketMetrics, MarketTime, OAuth,
+        OptionChains, Orders, Positions, QuoteAlerts, Risk, Search, Transactions, Watchlists,
+    )
+}  # fmt: skip
+"""Handlers by namespace, which their classes are named for."""
 
 
 @attrs.frozen
@@ -76,10 +64,7 @@ class ServedRequest:
 
 
 def error_of(operation: Operation[Any] | None, path: str, refusal: RefusedError) -> Response:
-    """Return an error as the service of the operation sends it. Other hosts know no 422.
-
-    The token endpoint has no envelope, and puts all problems of a grant into the description.
-    """
+    """Return an error as the service of the operation sends it. Other hosts know no 422, tokens no envelope."""
     is_token = operation is not None and operation.shape is Shape.BARE and operation.host is None
     if is_token and refusal.status in (400, 422):
         code = "invalid_request" if refusal.code == "validation_error" else refusal.code
@@ -128,11 +113,14 @@ class Brokerage:
         for symbol, source in self.sources.items():
             self.state.prices.set_source(symbol, source, self.settings.start)
         namespaces = {namespace: handlers(self.state) for namespace, handlers in HANDLERS.items()}
-        names = {name: name.partition(".") for name in OPERATIONS}
-        self._handlers: Mapping[str, Handler] = {
-            name: self._other_handlers.get(name) or getattr(namespaces[namespace], method)
-            for name, (namespace, _, method) in names.items()
-        }
+        self._handlers: dict[str, Handler] = dict(self._other_handlers)
+        for name in OPERATIONS.keys() - self._handlers.keys():
+            namespace, _, method = name.partition(".")
+            if (handler := getattr(namespaces.get(namespace), method, None)) is None:
+                home = HANDLERS.get(namespace)
+                missing = f"its class to HANDLERS in {__file__}" if home is None else f"{method}() to {getfile(home)}"
+                raise NotImplementedError(f"no handler for the operation {name}: add {missing}")
+            self._handlers[name] = handler
 
     def handle(self, request: Request, now: float) -> Response:
         """Return the response to a request at ``now`` (epoch seconds), ignoring scripted faults."""
@@ -163,22 +151,14 @@ class Brokerage:
         self.state.event_queue.run(now)
 
     def act(self, name: str, now: float, **arguments: Any) -> Any:
-        """Do one of `ACTIONS` at ``now``, record it, and return its result.
-
-        Raises:
-            ValueError, LookupError: the arguments are not valid, or the state does not allow the action.
-        """
+        """Do one of `ACTIONS` at ``now``, record it, and return its result, or raise as the action does."""
         self.advance(now)
         result = ACTIONS[name](self.state, now, **arguments)
         self._record(ActionEntry(at=now, name=name, arguments=arguments))
         return result
 
     def replay(self, entries: Iterable[Entry]) -> None:
-        """Return to the initial state and repeat everything that was recorded.
-
-        Raises:
-            StateError: a request creates other orders than it did, or an action is not possible.
-        """
+        """Return to the initial state and repeat what was recorded. Raise StateError if that has another outcome."""
         rate_limit, versions = self.rate_limit, self.versions
         self.rate_limit, self.versions, self.entries, self.on_entry = None, versions.without(()), [], None
         self._build()
@@ -191,9 +171,8 @@ class Brokerage:
                         request = Request(method=old.method, url=entry.url, headers=entry.headers, body=entry.body)
                         self._process(request, old.at, record)
                         if record.order_ids != old.order_ids:
-                            raise StateError(
-                                f"{old.method} {old.target} created other orders than before: use the same version"
-                            )
+                            what = f"{old.method} {old.target} created other orders than before"
+                            raise StateError(f"{what}: use the same version")
                     for name in ("operation", "effect", "processed", "status", "delivered", "fault", "elapsed"):
                         setattr(record, name, getattr(old, name))
                     self._record(attrs.evolve(entry, record=record))
@@ -219,32 +198,22 @@ class Brokerage:
         else:
             self._record(RequestEntry(record=record))
 
-    # Steps of processing
-
     def _process(self, request: Request, now: float, record: RequestRecord) -> Response:
         self.state.event_queue.run(now)
-        path, _ = split_target(request.url)
-        operation, values = self._router.find(request.method, path) or (None, {})
-        if operation is not None:
-            record.operation, record.effect = operation.name, operation.effect.value
         try:
-            response = self._answer(request, now, record, operation, values)
+            response = self._answer(request, now, record)
         except RefusedError as refusal:
-            response = error_of(operation, path, refusal)
+            response = error_of(OPERATIONS.get(record.operation or ""), split_target(request.url)[0], refusal)
         record.status = response.status
         return response
 
-    def _answer(
-        self,
-        request: Request,
-        now: float,
-        record: RequestRecord,
-        operation: Operation[Any] | None,
-        values: Mapping[str, str],
-    ) -> Response:
+    def _answer(self, request: Request, now: float, record: RequestRecord) -> Response:
+        path, query = split_target(request.url)
+        operation, values = self._router.find(request.method, path) or (None, {})
+        if operation is not None:
+            record.operation, record.effect = operation.name, operation.effect.value
         if not self._is_within_rate_limit(operation, now):
             return Response(status=429, headers={}, body=b"")
-        path, query = split_target(request.url)
         if path == AUTH_PAGE:
             page = self.state.authorization_server.sign_in_page(request.url)
             if page is not None:

@@ -12,11 +12,11 @@ from ..._generated import converters as wires
 from ..._generated.models import InstrumentType, OptionType
 from ...protocol.response import Response
 from ..market.calendar import local_date
-from ..market.equities import QUANTITY_PLACES, EquityDefinition, tick_rows
+from ..market.catalogue import QUANTITY_PLACES, tick_rows
 from ..market.futures import FutureOptionChain, ListedOption, OptionProduct, option_products, product_row
 from ..market.instrument import FUTURES, LISTED, OPTION_TICKS, FutureProduct, Instrument, RowTable, product_of
 from .request_parser import Handlers, ParsedRequest
-from .wire import RefusedError, found
+from .wire import RefusedError, found, like
 
 T = TypeVar("T")
 
@@ -39,8 +39,6 @@ _PLACES = {
 class Instruments(Handlers):
     """Serves rows of the catalogue, most of them rendered once; futures as they are listed on the day of a request."""
 
-    # Futures
-
     def futures(self, request: ParsedRequest) -> Response:
         """Return a page of futures: by symbol, product or security id. Expired ones only on request."""
         query, today = request.query, local_date(request.now)
@@ -52,10 +50,8 @@ class Instruments(Handlers):
             codes = {code.removeprefix("/") for code in query["product_codes"]}
             chosen = table.select(chosen, lambda row: row.product.code in codes)
         if "security_ids" in query:
-            ids, exchange = query["security_ids"], query.get("exchange")
-            chosen = table.select(
-                chosen, lambda row: row.security_id in ids and exchange in (None, row.product.exchange)
-            )
+            ids, venue = query["security_ids"], query.get("exchange")
+            chosen = table.select(chosen, lambda row: row.security_id in ids and venue in (None, row.product.exchange))
         if query.get("only_active_futures", True):
             chosen = table.select(chosen, lambda row: row.expires >= today)
         return request.page(chosen, table.row)
@@ -63,8 +59,6 @@ class Instruments(Handlers):
     def future(self, request: ParsedRequest) -> Response:
         """Return one future. The slash of its symbol may be missing."""
         return _only(self._catalogue.futures(local_date(request.now)), request, _with_slash(request.path["symbol"]))
-
-    # Products
 
     def future_products(self, request: ParsedRequest) -> Response:
         return request.page([*FUTURES.values()], _product_with_options)
@@ -79,7 +73,6 @@ class Instruments(Handlers):
         return request.page([*option_products().values()], OptionProduct.details)
 
     def future_option_product(self, request: ParsedRequest) -> Response:
-        """Return one product of future options by its root, and by its exchange if the path names one."""
         product = option_products().get(request.path["root_symbol"])
         if product is None or request.path.get("exchange") not in (None, product.product.exchange):
             raise RefusedError.not_found("future option product")
@@ -87,12 +80,9 @@ class Instruments(Handlers):
 
     future_option_product_of_exchange = future_option_product
 
-    # Options
-
     def future_option(self, request: ParsedRequest) -> Response:
         for chain in self._chains([request.path["symbol"]]):
-            for position in chain.table.positions([request.path["symbol"]]):
-                return request.item(chain.table.row(position))
+            return _only(chain.table, request)
         raise RefusedError.not_found("instrument")
 
     def future_options(self, request: ParsedRequest) -> Response:
@@ -133,12 +123,8 @@ class Instruments(Handlers):
             if chain is not None:
                 yield chain
 
-    # Others
-
     def equities(self, request: ParsedRequest) -> Response:
-        """Return a page of equities, all or by symbol, filtered."""
-        table = self._catalogue.equities
-        query = request.query
+        table, query = self._catalogue.equities, request.query
         positions = table.positions(query.get("symbols"))
         wanted = {name: query[name] for name in _FIELD_FILTERS if name in query}
         if wanted:
@@ -165,10 +151,8 @@ class Instruments(Handlers):
 
     def active_equities(self, request: ParsedRequest) -> Response:
         """Return a page of the equities that are traded: all but the indices."""
-        table, lendability = self._catalogue.equities, request.query.get("lendability")
-        chosen = table.select(
-            range(len(table)), lambda row: not row.is_index and lendability in (None, row.lendability)
-        )
+        table, wanted = self._catalogue.equities, request.query.get("lendability")
+        chosen = table.select(range(len(table)), lambda row: not row.is_index and wanted in (None, row.lendability))
         return request.page(chosen, table.row)
 
     def equity_option(self, request: ParsedRequest) -> Response:
@@ -191,7 +175,6 @@ class Instruments(Handlers):
         return _only(self._catalogue.warrants, request)
 
     def currency_pairs(self, request: ParsedRequest) -> Response:
-        """Return the currency pairs, which are quoted but not traded."""
         rows = (
             wires.CurrencyPairWire(
                 id=number,
@@ -244,13 +227,12 @@ class Search(Handlers):
     """Searches the equities of the catalogue. Other instruments are not found."""
 
     def instruments(self, request: ParsedRequest) -> Response:
-        """Return the equities whose symbol or description contains the words, in any case."""
         query = request.query
         words = query.get("query", "").casefold()
         if InstrumentType.EQUITY not in query.get("types", (InstrumentType.EQUITY,)) or "categories" in query:
             return request.items(())
         hits = (
-            wires.InstrumentSearchHitWire(exchange=_EXCHANGE, **_named(row))
+            like(wires.InstrumentSearchHitWire, row, exchange=_EXCHANGE)
             for row in self._catalogue.equities.definitions
             if words in row.symbol.casefold() or words in row.description.casefold()
         )
@@ -259,16 +241,11 @@ class Search(Handlers):
     def symbols(self, request: ParsedRequest) -> Response:
         start = request.path["symbol"]
         rows = (
-            wires.SymbolSearchHitWire(listed_market=_EXCHANGE, **_named(row))
+            like(wires.SymbolSearchHitWire, row, listed_market=_EXCHANGE)
             for row in self._catalogue.equities.definitions
             if row.symbol.startswith(start)
         )
         return request.items(rows)
-
-
-def _named(equity: EquityDefinition) -> dict[str, Any]:
-    kind = InstrumentType.INDEX if equity.is_index else InstrumentType.EQUITY
-    return {"symbol": equity.symbol, "description": equity.description, "instrument_type": kind}
 
 
 _TICKS = tick_rows(OPTION_TICKS)
@@ -278,17 +255,16 @@ class OptionChains(Handlers):
     """Groups the options of the catalogue that have not expired."""
 
     def flat(self, request: ParsedRequest) -> Response:
-        """Return all options on an underlying, as the list of equity options has them."""
         table, positions = self._found(request)
         return request.items(map(table.row, positions))
 
     def compact(self, request: ParsedRequest) -> Response:
         """Return one row of symbols for each root, chain type and expiration cycle."""
         rows = (
-            wires.CompactOptionChainWire(
-                **_shared(options[0]),
-                settlement_type=options[0].settlement_type,
-                expiration_type=options[0].expiration_type,
+            like(
+                wires.CompactOptionChainWire,
+                options[0],
+                deliverables=_deliverables(options[0]),
                 symbols=tuple(option.symbol or "" for option in options),
                 streamer_symbols=tuple(option.streamer_symbol or "" for option in options),
             )
@@ -310,16 +286,17 @@ class OptionChains(Handlers):
                 else:
                     strike.put, strike.put_streamer_symbol = option.symbol, option.streamer_symbol
             expirations = [
-                wires.OptionExpirationWire(
-                    expiration_type=options[0].expiration_type,
+                like(
+                    wires.OptionExpirationWire,
+                    options[0],
                     expiration_date=day,
                     days_to_expiration=left,
-                    settlement_type=options[0].settlement_type,
                     strikes=list(strikes[day].values()),
                 )
                 for day, left in days.items()
             ]
-            rows.append(wires.NestedOptionChainWire(**_shared(options[0]), tick_sizes=_TICKS, expirations=expirations))
+            shared = {"deliverables": _deliverables(options[0]), "tick_sizes": _TICKS}
+            rows.append(like(wires.NestedOptionChainWire, options[0], **shared, expirations=expirations))
         return request.items(rows)
 
     def nested_futures(self, request: ParsedRequest) -> Response:
@@ -343,8 +320,7 @@ class OptionChains(Handlers):
         return table, found(positions or None, "option chain")
 
 
-def _shared(option: wires.EquityOptionWire) -> dict[str, Any]:
-    """Return the fields that both forms of a chain have, of one of its options."""
+def _deliverables(option: wires.EquityOptionWire) -> list[wires.DeliverableWire]:
     deliverable = wires.DeliverableWire(
         id=1,
         root_symbol=option.root_symbol,
@@ -355,5 +331,4 @@ def _shared(option: wires.EquityOptionWire) -> dict[str, Any]:
         instrument_type=InstrumentType.EQUITY,
         percent="100",
     )
-    names = ("underlying_symbol", "root_symbol", "option_chain_type", "shares_per_contract")
-    return {name: getattr(option, name) for name in names} | {"deliverables": [deliverable]}
+    return [deliverable]

@@ -15,14 +15,13 @@ from ..trading.accounts import UNCOVERED, Account, Holding, amounts, merged
 from ..trading.orders import Order, Terms, order_wire
 from ..trading.preflight import LIMITS, preflight_error, quantity_errors
 from .request_parser import Handlers, ParsedRequest
-from .wire import RefusedError, money, timestamp
+from .wire import RefusedError, like, money, same, timestamp
 
 
 class Margin(Handlers):
     """Reports the figures of the margin calculator."""
 
     def effective_requirement(self, request: ParsedRequest) -> Response:
-        """Return the rules of the margin calculator for an underlying, as fractions."""
         account, symbol = self._account_of(request), request.path["underlying_symbol"]
         if not self._prices.is_known(symbol):
             raise RefusedError.not_found("underlying")
@@ -30,18 +29,14 @@ class Margin(Handlers):
         maintenance = self._calculator.maintenance(initial)
         requirement = wires.EffectiveMarginRequirementWire(
             underlying_symbol=symbol,
-            long_equity_initial=f"{initial:f}",
-            long_equity_maintenance=f"{maintenance:f}",
-            short_equity_initial=f"{initial:f}",
-            short_equity_maintenance=f"{maintenance:f}",
-            naked_option_standard=f"{UNCOVERED:f}",
-            naked_option_minimum=f"{UNCOVERED:f}",
+            **same(f"{initial:f}", "long_equity_initial", "short_equity_initial"),
+            **same(f"{maintenance:f}", "long_equity_maintenance", "short_equity_maintenance"),
+            **same(f"{UNCOVERED:f}", "naked_option_standard", "naked_option_minimum"),
             naked_option_floor="0.00",
         )
         return request.item(requirement)
 
     def public_configuration(self, request: ParsedRequest) -> Response:
-        """Return the rate without risk, which the simulated prices do not use."""
         return request.item(wires.MarginConfigurationWire(risk_free_rate=Decimal("0.0425")))
 
     def requirements(self, request: ParsedRequest) -> Response:
@@ -49,21 +44,18 @@ class Margin(Handlers):
         groups = []
         for underlying, holdings in self._calculator.by_underlying(account).items():
             needed = self._calculator.required(account, holdings, underlying, self._calculator.pricer(now), now)
-            figures = amounts(
-                margin_requirement=-needed,
-                maintenance_requirement=-self._calculator.maintenance(needed),
-                buying_power=-needed,
-            )
+            kept = self._calculator.maintenance(needed)
+            figures = amounts(margin_requirement=-needed, maintenance_requirement=-kept, buying_power=-needed)
             entries = [
-                wires.MarginPositionEntryWire(
+                like(
+                    wires.MarginPositionEntryWire,
+                    instrument,
                     instrument_symbol=instrument.symbol,
-                    instrument_type=instrument.instrument_type,
                     quantity=format(position.quantity, "f"),
                     average_open_price=money(position.average_price.quantize(Decimal("0.0001"))),
                     close_price=money(self._prices.price(instrument, now)),
                     fixing_price="NaN",
                     strike_price=money(instrument.strike),
-                    option_type=instrument.option_type,
                     expiration_date=instrument.expires,
                 )
                 for instrument, _ in holdings
@@ -76,9 +68,7 @@ class Margin(Handlers):
                 position_entries=entries,
             )
             group = wires.MarginGroupWire(
-                description=underlying,
-                code=underlying,
-                underlying_symbol=underlying,
+                **same(underlying, "code", "description", "underlying_symbol"),
                 underlying_type=holdings[0][0].underlying_type,
                 margin_calculation_type="Reg T",
                 **figures,
@@ -97,13 +87,10 @@ class Margin(Handlers):
             margin_calculation_type="Reg T" if account.kind == "Margin" else "Cash",
             option_level="No Restrictions",
             **amounts(
-                margin_requirement=-required,
-                initial_requirement=-required,
+                **same(-required, "margin_requirement", "initial_requirement", "reg_t_margin_requirement"),
+                **same(power, "option_buying_power", "reg_t_option_buying_power"),
                 maintenance_requirement=-maintenance,
                 margin_equity=equity,
-                option_buying_power=power,
-                reg_t_margin_requirement=-required,
-                reg_t_option_buying_power=power,
                 maintenance_excess=equity - maintenance,
             ),
             groups=groups,
@@ -145,22 +132,16 @@ class Margin(Handlers):
     def _result(
         self, account: Account, requested: MarginOrder, holdings: Sequence[Holding], now: float
     ) -> wires.MarginDryRunResultWire:
-        """Return the margin of all holdings on the underlying of a margin order."""
         underlying = requested.underlying_symbol
         price_of = self._calculator.pricer(now)
         required = self._calculator.required(account, holdings, underlying, price_of, now)
+        kept = self._calculator.maintenance(required)
         working = [order for order in self._state.order_store.of([account]) if not order.is_terminal]
         return wires.MarginDryRunResultWire(
-            code=underlying,
-            description=underlying,
-            underlying_symbol=underlying,
+            **same(underlying, "code", "description", "underlying_symbol"),
             underlying_type=requested.underlying_instrument_type,
             underlying_price=money(self._prices.underlying_price(underlying, now)),
-            **amounts(
-                margin_requirement=-required,
-                maintenance_requirement=-self._calculator.maintenance(required),
-                buying_power_impact=-required,
-            ),
+            **amounts(margin_requirement=-required, maintenance_requirement=-kept, buying_power_impact=-required),
             group_results=[],
             order_ids=[order.number for order in working if order.underlying == underlying],
             calculated_at=timestamp(now),
@@ -176,7 +157,6 @@ class Risk(Handlers):
     """Serves the limits that orders are held against, and margin files made from the simulated prices."""
 
     def position_limit(self, request: ParsedRequest) -> Response:
-        """Return the limits of an account, the same for every one."""
         limits = wires.PositionLimitWire(
             account_number=self._account_of(request).number,
             **{
@@ -205,7 +185,5 @@ class Risk(Handlers):
                     lines.append(line.ljust(_WIDTH))
         return request.page(
             range(len(lines)),
-            lambda number: wires.SpanRowWire(
-                file_date=day, row_index=number, exchange=exchange, row_data=lines[number]
-            ),
+            lambda row: wires.SpanRowWire(file_date=day, row_index=row, exchange=exchange, row_data=lines[row]),
         )

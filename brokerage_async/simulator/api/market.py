@@ -5,7 +5,6 @@ Metrics and events of equities follow from the simulated prices where these say 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import date, timedelta
 from decimal import Decimal
 from itertools import pairwise
@@ -13,19 +12,16 @@ from math import log, sqrt
 from statistics import stdev
 from typing import Any, cast
 
-import msgspec
-
 from ..._generated import converters as wires
 from ..._generated.models import ClosePriceType, InstrumentCollection, InstrumentType, MarketState
 from ...protocol.response import Response
-from ..keyed_random import KeyedRandom, key_of
+from ..keyed_random import key_of
 from ..market.calendar import CALENDARS, YEARS, Calendar, TradingSession, half_days, holidays, local_date, local_epoch
-from ..market.equities import EquityDefinition, equity_row, quarterly_dividend
+from ..market.catalogue import EquityDefinition, equity_row, quarterly_dividend
 from ..market.option_pricing import YEAR
 from ..market.prices import PRICE_INTERVAL
-from ..state import State
 from .request_parser import Handlers, ParsedRequest, broken_query_rules
-from .wire import RefusedError, found, money, timestamp
+from .wire import RefusedError, found, like, money, same, timestamp
 
 _FUTURES = (InstrumentCollection.CME, InstrumentCollection.CFE)
 
@@ -42,17 +38,13 @@ def _session(calendar: Calendar, session: TradingSession) -> wires.MarketSession
 
 
 def current_session(calendar: Calendar, now: float) -> wires.CurrentMarketSessionWire:
-    """Return the current session and its neighbors.
-
-    On a day without a session the answer has only the neighbors and ``Closed``.
-    """
+    """Return the current session, if there is one today, and its neighbors."""
     session = calendar.current(now)
     day = local_date(now) if session is None else session.day
-    shown: dict[str, Any] = {"instrument_collection": calendar.collection}
-    if session is not None:
-        shown = msgspec.structs.asdict(_session(calendar, session))
-    return wires.CurrentMarketSessionWire(
-        **shown,
+    none = wires.MarketSessionWire(instrument_collection=calendar.collection)
+    return like(
+        wires.CurrentMarketSessionWire,
+        none if session is None else _session(calendar, session),
         state=MarketState.CLOSED if session is None else session.state(now),
         next_session=_session(calendar, calendar.following(day)),
         previous_session=_session(calendar, calendar.preceding(day)),
@@ -93,7 +85,6 @@ class MarketTime(Handlers):
         return request.item(_session(calendar, calendar.session(day) or calendar.following(day)))
 
     def previous_equity_session(self, request: ParsedRequest) -> Response:
-        """Return the last session of an exchange before a day."""
         calendar = _calendar(request)
         return request.item(_session(calendar, calendar.preceding(_day(request))))
 
@@ -157,7 +148,6 @@ class MarketData(Handlers):
         return request.item(wires.QuoteTokenWire(token=token, dxlink_url=self._state.quote_tokens.url, level=level))
 
     def by_type(self, request: ParsedRequest) -> Response:
-        """Return the prices of the requested instruments, without the unknown ones."""
         rows = (
             self._row(InstrumentType(parameter.name.replace("_", " ").title()), symbol, request.now)
             for parameter in request.operation.parameters
@@ -182,8 +172,7 @@ class MarketData(Handlers):
             prev_close_price_type=_FINAL,
             summary_date=today,
             prev_close_date=previous.day,
-            halt_start_time=-1,
-            halt_end_time=-1,
+            **same(-1, "halt_start_time", "halt_end_time"),
         )
         if instrument_type is _INDEX:
             equity = self._catalogue.equity(symbol)
@@ -220,103 +209,73 @@ Event = tuple[date, Decimal]
 """Day of an event, and its amount per share."""
 
 
-class CompanyEvents:
-    """Earnings and dividends of every equity, oldest first."""
-
-    def __init__(self, random: KeyedRandom) -> None:
-        self._random = random
-
-    def earnings(self, equity: EquityDefinition, now: float) -> list[Event]:
-        """Return the earnings per share that were reported by now. Funds and indices have none."""
-        if equity.is_etf or equity.is_index:
-            return []
-        days = enumerate(self._until(equity, _EARNINGS, now))
-        return [(day, self._earned(equity, number)) for number, day in days]
-
-    def next_report(self, equity: EquityDefinition, now: float) -> Event | None:
-        """Return the next day of earnings with the amount that will be reported. None for funds and indices."""
-        reported = self.earnings(equity, now)
-        if not reported:
-            return None
-        today = local_date(now)
-        days = (day for year in (today.year, today.year + 1) for day in self._days(equity, _EARNINGS, year))
-        return next(day for day in days if day > today), self._earned(equity, len(reported))
-
-    def dividends(self, equity: EquityDefinition, now: float) -> list[Event]:
-        """Return the dividends per share that were paid by now."""
-        amount = quarterly_dividend(equity, self._random)
-        return [(day, amount) for day in self._until(equity, _DIVIDENDS, now)] if amount else []
-
-    def _earned(self, equity: EquityDefinition, number: int) -> Decimal:
-        return Decimal(self._random.below(400, key_of(equity.symbol), _EARNINGS, number) - 50).scaleb(-2)
-
-    def _until(self, equity: EquityDefinition, kind: int, now: float) -> Iterator[date]:
-        """Yield one day in each quarter of the last years, up to today."""
-        today = local_date(now)
-        for year in range(today.year - _YEARS_BACK, today.year + 1):
-            yield from (day for day in self._days(equity, kind, year) if day <= today)
-
-    def _days(self, equity: EquityDefinition, kind: int, year: int) -> Iterator[date]:
-        """Yield one day in each quarter of a year."""
-        for month in _QUARTERS:
-            shift = self._random.below(60, key_of(equity.symbol), kind, year, month)
-            yield date(year, month, 1) + timedelta(days=shift)
-
-
 _RANK, _PERCENTILE, _LIQUIDITY, _BETA, _CORRELATION, _SHARES = range(11, 17)
 _TRADING_DAYS = 252
 _MONTH = 30 / 365
 
 
 class MarketMetrics(Handlers):
-    """Serves figures and events of equities."""
+    """Serves figures of equities, and their events: one in each quarter of the last years, oldest first."""
 
-    def __init__(self, state: State) -> None:
-        super().__init__(state)
-        self._random = state.random
-        self._events = CompanyEvents(state.random)
+    def _days(self, equity: EquityDefinition, kind: int, now: float) -> tuple[list[date], date]:
+        """Return the days of the events up to today, and of the next one."""
+        today, random = local_date(now), self._state.random
+        days = [
+            date(year, month, 1) + timedelta(days=random.below(60, key_of(equity.symbol), kind, year, month))
+            for year in range(today.year - _YEARS_BACK, today.year + 2)
+            for month in _QUARTERS
+        ]
+        return [day for day in days if day <= today], next(day for day in days if day > today)
+
+    def _earnings(self, equity: EquityDefinition, now: float) -> list[Event]:
+        """Return the reported earnings per share, and at last the expected ones. Funds and indices have none."""
+        if equity.is_etf or equity.is_index:
+            return []
+        reported, expected = self._days(equity, _EARNINGS, now)
+        return [
+            (day, Decimal(self._state.random.below(400, key_of(equity.symbol), _EARNINGS, number) - 50).scaleb(-2))
+            for number, day in enumerate([*reported, expected])
+        ]
+
+    def _dividends(self, equity: EquityDefinition, now: float) -> list[Event]:
+        """Return the dividends per share that were paid by now."""
+        amount = quarterly_dividend(equity, self._state.random)
+        return [(day, amount) for day in self._days(equity, _DIVIDENDS, now)[0]] if amount else []
 
     def earnings_reports(self, request: ParsedRequest) -> Response:
         first, last = request.query["start_date"], min(request.query.get("end_date", date.max), local_date(request.now))
         rows = (
             wires.EarningsReportWire(occurred_date=day, eps=amount)
-            for day, amount in self._events.earnings(self._equity(request), request.now)
+            for day, amount in self._earnings(self._equity(request), request.now)
             if first <= day <= last
         )
         return request.items(rows)
 
     def dividends(self, request: ParsedRequest) -> Response:
-        paid = self._events.dividends(self._equity(request), request.now)
+        paid = self._dividends(self._equity(request), request.now)
         return request.items((wires.DividendWire(occurred_date=day, amount=amount) for day, amount in paid))
 
     def _equity(self, request: ParsedRequest) -> EquityDefinition:
         return found(self._catalogue.equities.get(request.path["symbol"]), "symbol")
 
     def row(self, equity: EquityDefinition, now: float) -> wires.UnderlyingMetricsWire:
-        """Return the metrics as a wire struct. Indices lack the figures of companies."""
         updated_at = timestamp(now // PRICE_INTERVAL * PRICE_INTERVAL)
         liquidity = self._between(0, 2000, equity, _LIQUIDITY)
         rank = self._between(0, 1, equity, _RANK)
-        shares = 1_000_000 + self._random.below(10**9, key_of(equity.symbol), _SHARES)
-        listed = equity_row(equity, now)
+        shares = 1_000_000 + self._state.random.below(10**9, key_of(equity.symbol), _SHARES)
+        listed, since = equity_row(equity, now), same(updated_at, "started_at", "updated_at")
         return wires.UnderlyingMetricsWire(
             symbol=equity.symbol,
-            implied_volatility_index_rank=rank,
-            tos_implied_volatility_index_rank=rank,
-            tw_implied_volatility_index_rank=rank,
+            **same(rank, *(f"{source}implied_volatility_index_rank" for source in ("", "tos_", "tw_"))),
+            **same(updated_at, "updated_at", "beta_updated_at", "implied_volatility_updated_at"),
             tos_implied_volatility_index_rank_updated_at=updated_at,
             implied_volatility_index_rank_source="tos",
             implied_volatility_percentile=self._between(0, 1, equity, _PERCENTILE),
-            implied_volatility_updated_at=updated_at,
             liquidity_value=liquidity,
             liquidity_rank=f"{float(liquidity) / 2000:.6f}",
             liquidity_rating=1 + int(float(liquidity) // 400),
-            updated_at=updated_at,
-            liquidity_running_state=wires.LiquidityStateWire(
-                sum=liquidity, count=1, started_at=updated_at, updated_at=updated_at
-            ),
+            liquidity_running_state=wires.LiquidityStateWire(sum=liquidity, count=1, **since),
             beta=self._between(0.5, 2, equity, _BETA),
-            beta_updated_at=updated_at,
             corr_spy_3month=self._between(-0.2, 1, equity, _CORRELATION),
             listed_market=listed.listed_market,
             lendability=listed.lendability,
@@ -327,10 +286,9 @@ class MarketMetrics(Handlers):
         )
 
     def _between(self, low: float, high: float, equity: EquityDefinition, key: int) -> str:
-        return f"{self._random.between(low, high, key_of(equity.symbol), key):.6f}"
+        return f"{self._state.random.between(low, high, key_of(equity.symbol), key):.6f}"
 
     def _volatility(self, equity: EquityDefinition, now: float) -> dict[str, Any]:
-        """Return the volatility implied by option prices, and the volatility of closing prices."""
         options = self._catalogue.options_on(equity.symbol).definitions
         days = {row.expires for row in options if row.underlying == equity.symbol and row.expires is not None}
         calendar, day = CALENDARS[InstrumentCollection.EQUITY], local_date(now)
@@ -365,7 +323,7 @@ class MarketMetrics(Handlers):
     def _company(self, equity: EquityDefinition, now: float) -> dict[str, Any]:
         price = self._prices.underlying_price(equity.symbol, now)
         figures: dict[str, Any] = {}
-        paid = self._events.dividends(equity, now)
+        paid = self._dividends(equity, now)
         if paid:
             day, amount = paid[-1]
             figures |= {
@@ -375,8 +333,8 @@ class MarketMetrics(Handlers):
                 "dividend_ex_date": day,
                 "dividend_pay_date": day + timedelta(days=20),
             }
-        reported, expected = self._events.earnings(equity, now), self._events.next_report(equity, now)
-        if expected is not None:
+        if earnings := self._earnings(equity, now):
+            *reported, expected = earnings
             earned = sum((amount for _, amount in reported[-4:]), Decimal(0))
             figures["earnings_per_share"] = money(earned)
             if earned > 0:
@@ -393,7 +351,6 @@ class MarketMetrics(Handlers):
         return figures
 
     def list(self, request: ParsedRequest) -> Response:
-        """Return the figures of the requested equities, without the unknown ones."""
         symbols = dict.fromkeys(request.query["symbols"])
         known = (equity for symbol in symbols if (equity := self._catalogue.equities.get(symbol)) is not None)
         return request.items(self.row(equity, request.now) for equity in known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import partial
 
@@ -12,7 +12,6 @@ from ..._generated.converters import ErrorDetailWire, PlacedOrderResponseWire
 from ..._generated.models import PairsEdit
 from ...protocol.response import Response
 from ..market.calendar import local_date
-from ..state import State
 from ..trading.accounts import Account, Fees
 from ..trading.orders import ComplexOrder, Order, order_json
 from ..trading.preflight import placed_wire
@@ -23,26 +22,20 @@ from .wire import RefusedError, found
 class Orders(Handlers):
     """Handles order requests."""
 
-    def __init__(self, state: State) -> None:
-        super().__init__(state)
-        self._order_desk = state.order_desk
-        self._order_store = state.order_store
-        self._live_pages: tuple[object, dict[object, Response]] = (None, {})
+    _live_pages: tuple[object, dict[object, Response]] = (None, {})
 
     def dry_run(self, request: ParsedRequest) -> Response:
-        """Check an order. Nothing is created."""
-        result = self._order_desk.dry_run(self._account_of(request), request.body, request.now)
+        result = self._state.order_desk.dry_run(self._account_of(request), request.body, request.now)
         return request.item(result.wire(self._dialect), 201)
 
     def submit(self, request: ParsedRequest) -> Response:
-        result = self._order_desk.submit(self._account_of(request), request.body, request.now)
+        result = self._state.order_desk.submit(self._account_of(request), request.body, request.now)
         _record(request, result.order)
         return request.item(result.wire(self._dialect), 201)
 
     def edit_dry_run(self, request: ParsedRequest) -> Response:
-        """Check an edit of an order. Nothing is changed."""
         self._check_edit(request)
-        result = self._order_desk.dry_run_edit(self._order(request), request.body, request.now)
+        result = self._state.order_desk.check_edit(self._order(request), request.body, request.now)
         return request.item(result.wire(self._dialect), 201)
 
     def get(self, request: ParsedRequest) -> Response:
@@ -50,7 +43,7 @@ class Orders(Handlers):
 
     def replace(self, request: ParsedRequest) -> Response:
         self._check_edit(request)
-        new = self._order_desk.replace(self._order(request), request.body, request.now)
+        new = self._state.order_desk.replace(self._order(request), request.body, request.now)
         _record(request, new)
         return request.item(order_json(new, self._dialect))
 
@@ -58,20 +51,20 @@ class Orders(Handlers):
 
     def cancel(self, request: ParsedRequest) -> Response:
         order = self._order(request)
-        self._order_desk.cancel(order, request.now)
+        self._state.order_desk.cancel(order, request.now)
         return request.item(order_json(order, self._dialect))
 
     def search(self, request: ParsedRequest) -> Response:
         _require_start(request)
         accounts = self._accounts_of(request, request.query["account_numbers"])
-        return self._page(request, self._matching(request, self._order_store.of(accounts)))
+        return self._page(request, self._state.order_store.of(accounts))
 
     def live(self, request: ParsedRequest) -> Response:
         """Return the orders of several accounts that work or are of today."""
         accounts = self._accounts_of(request, request.query["account_numbers"])
         # Pollers repeat the request while nothing changes: each page is kept until something does.
         paged = "customer_live_list_in_pages" in request.behaviours
-        state = (self._order_store.version, local_date(request.now))
+        state = (self._state.order_store.version, local_date(request.now))
         if self._live_pages[0] != state:
             self._live_pages = (state, {})
         kept, key = self._live_pages[1], (paged, request.context, str(request.query))
@@ -84,11 +77,10 @@ class Orders(Handlers):
         return self._live(request, [self._account_of(request)], paged=paged)
 
     def _live(self, request: ParsedRequest, accounts: Iterable[Account], *, paged: bool) -> Response:
-        orders = self._order_store.live(accounts, request.now)
-        return self._page(request, self._matching(request, orders), paged=paged)
+        return self._page(request, self._state.order_store.live(accounts, request.now), paged=paged)
 
     def _order(self, request: ParsedRequest) -> Order:
-        return found(self._order_store.get(self._account_of(request), request.path["id"]), "order")
+        return found(self._state.order_store.get(self._account_of(request), request.path["id"]), "order")
 
     def _check_edit(self, request: ParsedRequest) -> None:
         """Raise a 422 error for legs in an edit, or rules in its dry-run. That they are refused is a guess."""
@@ -96,8 +88,9 @@ class Orders(Handlers):
         if misplaced and self._has("edits_take_no_legs"):
             raise RefusedError.invalid([ErrorDetailWire(domain=name, reason="is not taken") for name in misplaced])
 
-    def _matching(self, request: ParsedRequest, orders: Iterable[Order]) -> Iterator[Order]:
-        query = request.query
+    def _page(self, request: ParsedRequest, orders: Iterable[Order], *, paged: bool = True) -> Response:
+        """Return a page of matching orders, or all if they do not come in pages. Given oldest first."""
+        query, chosen = request.query, list[Order]()
         statuses = frozenset(query.get("statuses", ()))
         underlying, kind = query.get("underlying_symbol"), query.get("underlying_instrument_type")
         future = query.get("futures_symbol")
@@ -115,11 +108,7 @@ class Orders(Handlers):
                 and kind in (None, order.legs[0].instrument.underlying_type)
                 and (future is None or (order.underlying.startswith("/") and future in symbols))
             ):
-                yield order
-
-    def _page(self, request: ParsedRequest, matching: Iterator[Order], *, paged: bool = True) -> Response:
-        """Return one page of orders, or all if they do not come in pages. Given oldest first, sent as requested."""
-        chosen = [*matching]
+                chosen.append(order)
         if not request.ascending:
             chosen.reverse()
         render = partial(order_json, dialect=self._dialect)
@@ -127,8 +116,7 @@ class Orders(Handlers):
 
     def list(self, request: ParsedRequest) -> Response:
         _require_start(request)
-        account = self._account_of(request)
-        return self._page(request, self._matching(request, self._order_store.of([account])))
+        return self._page(request, self._state.order_store.of([self._account_of(request)]))
 
 
 def _record(request: ParsedRequest, order: Order) -> None:
@@ -148,22 +136,17 @@ def _require_start(request: ParsedRequest) -> None:
 class ComplexOrders(Handlers):
     """Handles requests about complex orders."""
 
-    def __init__(self, state: State) -> None:
-        super().__init__(state)
-        self._desk = state.complex_order_desk
-
     def get(self, request: ParsedRequest) -> Response:
         return request.item(self._order(request).wire(self._dialect))
 
     def dry_run(self, request: ParsedRequest) -> Response:
-        """Check a complex order. Nothing is created."""
-        result = self._desk.dry_run(self._account_of(request), request.body, request.now)
+        result = self._state.order_desk.dry_run_complex(self._account_of(request), request.body, request.now)
         return request.item(result.wire(self._dialect), 201)
 
     def submit(self, request: ParsedRequest) -> Response:
-        result = self._desk.dry_run(self._account_of(request), request.body, request.now)
+        result = self._state.order_desk.dry_run_complex(self._account_of(request), request.body, request.now)
         wire = result.wire(self._dialect)
-        accepted = self._desk.accept(result, request.now)
+        accepted = self._state.order_desk.accept_complex(result, request.now)
         wire.complex_order = accepted.wire(self._dialect)
         for order in accepted.members:
             _record(request, order)
@@ -171,18 +154,17 @@ class ComplexOrders(Handlers):
 
     def cancel(self, request: ParsedRequest) -> Response:
         order = self._order(request)
-        self._desk.cancel(order, request.now)
+        self._state.order_desk.cancel_complex(order, request.now)
         return request.item(order.wire(self._dialect))
 
     def edit_pairs_dry_run(self, request: ParsedRequest) -> Response:
-        order, edit = self._order(request), request.body or PairsEdit()
-        edited = self._desk.edited(order, edit.ratio_price_comparator, edit.ratio_price_threshold)
+        edited = self._state.order_desk.edited(self._order(request), request.body or PairsEdit())
         return request.item(self._unchanged(edited, request.now), 201)
 
     def edit_pairs(self, request: ParsedRequest) -> Response:
         """Change the comparator or threshold of a PAIRS order. Its buying power stays the same."""
-        order, edit = self._order(request), request.body or PairsEdit()
-        self._desk.edit_pairs(order, edit.ratio_price_comparator, edit.ratio_price_threshold, request.now)
+        order = self._order(request)
+        self._state.order_desk.edit_pairs(order, request.body or PairsEdit(), request.now)
         return request.item(self._unchanged(order, request.now))
 
     def _unchanged(self, shown: ComplexOrder, now: float) -> PlacedOrderResponseWire:
@@ -196,14 +178,15 @@ class ComplexOrders(Handlers):
         today = local_date(request.now)
         rows = (
             each.wire(self._dialect)
-            for each in self._desk.of(self._account_of(request))
+            for each in self._state.order_desk.complex_orders(self._account_of(request))
             if any(order.updated_at is not None and local_date(order.updated_at) == today for order in each.members)
         )
         return request.items(rows)
 
     def _order(self, request: ParsedRequest) -> ComplexOrder:
-        return found(self._desk.get(self._account_of(request), request.path["id"]), "complex order")
+        desk, account = self._state.order_desk, self._account_of(request)
+        return found(desk.complex_order(account, request.path["id"]), "complex order")
 
     def list(self, request: ParsedRequest) -> Response:
-        """Return a page of the complex orders of an account, newest first."""
-        return request.page(self._desk.of(self._account_of(request)), lambda each: each.wire(self._dialect))
+        orders = self._state.order_desk.complex_orders(self._account_of(request))
+        return request.page(orders, lambda each: each.wire(self._dialect))

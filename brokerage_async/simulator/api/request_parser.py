@@ -11,8 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
-from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote
 
@@ -50,11 +49,7 @@ def request_target(url: str) -> str:
 
 
 class Router:
-    """Operations by path and method.
-
-    Fixed segments win over variables (``/orders/live`` over ``/orders/{id}``). Operations of another host have its name
-    as their first segment.
-    """
+    """Operations by path and method. Fixed segments win over variables: ``/orders/live`` over ``/orders/{id}``."""
 
     def __init__(self, operations: Iterable[Operation[Any]]) -> None:
         by_path: dict[str, dict[str, Operation[Any]]] = {}
@@ -62,10 +57,8 @@ class Router:
             path = operation.path if operation.host is None else f"/{operation.host}{operation.path}"
             by_path.setdefault(path.strip("/"), {})[operation.method] = operation
         fixed_first = sorted(by_path, key=lambda path: [part.startswith("{") for part in path.split("/")])
-        self._routes = [
-            (re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]*)", re.escape(path))), by_path[path])
-            for path in fixed_first
-        ]
+        as_pattern = partial(re.sub, r"\\{(\w+)\\}", r"(?P<\1>[^/]*)")
+        self._routes = [(re.compile(as_pattern(re.escape(path))), by_path[path]) for path in fixed_first]
 
     def find(self, method: str, path: str) -> tuple[Operation[Any], Mapping[str, str]] | None:
         """Return the operation of an encoded path and its decoded path values, or None."""
@@ -85,6 +78,15 @@ _AMOUNT = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _INTEGER = re.compile(r"-?[0-9]+")
 _MAX_INTEGER_LENGTH = 18
 """Maximum characters of an integer, so that times and offsets stay within 64 bits."""
+_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "number": ((int, float), "a number"),
+    "integer": ((int,), "an integer"),
+    "boolean": ((bool,), "true or false"),
+    "object": ((dict,), "an object"),
+    "identifier": ((str, int, bool), "an identifier"),
+    "decimal": ((str,), "a decimal in a JSON string"),
+}
+"""JSON types of the kinds of fields; the others are strings."""
 _MAX_DIGITS = 9
 """Maximum digits before the decimal point, so that price times quantity stays exact to the cent."""
 
@@ -98,28 +100,6 @@ class RequestProblem:
     domain: str
     malformed: bool = False
     rule: Rule | None = None
-
-
-def epoch_of(value: str) -> float:
-    """Return epoch seconds of an ISO 8601 date-time, UTC without a zone. Raise ValueError for other strings."""
-    try:
-        return aware(msgspec.convert(value, datetime)).astimezone(UTC).timestamp()
-    except (msgspec.ValidationError, OverflowError):
-        raise ValueError("must be an ISO 8601 date-time") from None
-
-
-def decimal_of(value: object) -> Decimal:
-    """Return an amount from its JSON string. Raise ValueError for other values and out-of-range amounts."""
-    if not isinstance(value, str):
-        raise ValueError("must be a decimal in a JSON string")
-    try:
-        amount = read_decimal(value)
-    except ValueError:
-        problem = "is out of range" if _AMOUNT.fullmatch(value) else "is not a finite decimal"
-        raise ValueError(problem) from None
-    if not -_MAX_DIGITS <= amount.adjusted() < _MAX_DIGITS:
-        raise ValueError("is out of range")
-    return amount
 
 
 @lru_cache(maxsize=256)
@@ -199,11 +179,7 @@ class RequestParser:
         return values
 
     def body(self, operation: Operation[Any], content: bytes | None) -> Any:
-        """Return the model of a body, which is shared with later requests of the same body.
-
-        Raises:
-            RefusedError: the body is not valid.
-        """
+        """Return the model of a body, which is shared with later requests of the same body."""
         if not content or operation.body is None:
             if operation.body_required:
                 raise self.error([RequestProblem("required", "is missing", "body")])
@@ -224,10 +200,7 @@ class RequestParser:
         return None if problems else converter.structure(document, model), problems
 
     def error(self, problems: Sequence[RequestProblem]) -> RefusedError:
-        """Return the error for ``problems``: one of the preflight where all are broken rules that have a code.
-
-        Otherwise its status is 400 if a page or filter value is malformed, else 422.
-        """
+        """Return the error for ``problems``: the preflight's if all have codes, 400 if one is malformed, else 422."""
         coded = [Message(each.rule.code, each.message) for each in problems if each.rule and each.rule.code]
         if len(coded) == len(problems):
             return preflight_error([*dict.fromkeys(coded)])
@@ -299,32 +272,32 @@ def _parse(parameter: Parameter, raw: str) -> Any:
 
 def _read(field: Parameter | BodyField, value: object) -> Any:
     """Return what a JSON value stands for, such as the epoch seconds of a date-time. Raise ValueError if it is none."""
-    match "number" if isinstance(field, BodyField) and field.number else field.kind:
-        case "decimal":
-            return decimal_of(value)
-        case "number" if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValueError("must be a number")
+    kind = "number" if isinstance(field, BodyField) and field.number else field.kind
+    types, name = _TYPES.get(kind, ((str,), "a string"))
+    if type(value) not in types:
+        raise ValueError(f"must be {name}")
+    text = str(value)
+    match kind:
         case "number" if abs(value) >= 10**_MAX_DIGITS:  # type: ignore[arg-type]
             raise ValueError("is out of range")
-        case "integer" if not isinstance(value, int) or isinstance(value, bool):
-            raise ValueError("must be an integer")
-        case "boolean" if not isinstance(value, bool):
-            raise ValueError("must be true or false")
-        case "object" if not isinstance(value, dict):
-            raise ValueError("must be an object")
-        case "identifier" if not isinstance(value, str | int):
-            raise ValueError("must be an identifier")
-        case "number" | "integer" | "boolean" | "object" | "identifier":
-            pass
-        case _ if not isinstance(value, str):
-            raise ValueError("must be a string")
+        case "decimal":
+            try:
+                amount = read_decimal(text)
+            except ValueError:
+                problem = "is out of range" if _AMOUNT.fullmatch(text) else "is not a finite decimal"
+                raise ValueError(problem) from None
+            if not -_MAX_DIGITS <= amount.adjusted() < _MAX_DIGITS:
+                raise ValueError("is out of range")
+            return amount
+        case "date-time":  # UTC without a zone
+            with suppress(msgspec.ValidationError, OverflowError):
+                return aware(msgspec.convert(text, datetime)).astimezone(UTC).timestamp()
+            raise ValueError("must be an ISO 8601 date-time")
         case "date":
-            if len(value) == 10 and value[4] == value[7] == "-":
+            if re.fullmatch("....-..-..", text):
                 with suppress(ValueError):
-                    return date.fromisoformat(value)
+                    return date.fromisoformat(text)
             raise ValueError("must be a date of the form YYYY-MM-DD")
-        case "date-time":
-            return epoch_of(value)
     if isinstance(value, int):
         if field.minimum is not None and value < field.minimum:
             raise ValueError(f"must be at least {field.minimum}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from datetime import date
 
 from ..state import Settings
@@ -26,12 +27,9 @@ _MARKET_SESSIONS_VERSION = "2.0.1"
 
 
 def _is_version(text: str) -> bool:
-    if text == _MARKET_SESSIONS_VERSION:
-        return True
-    try:
-        return _DATE.fullmatch(text) is not None and bool(date.fromisoformat(text))
-    except ValueError:
-        return False
+    with suppress(ValueError):
+        return text == _MARKET_SESSIONS_VERSION or bool(_DATE.fullmatch(text) and date.fromisoformat(text))
+    return False
 
 
 class InterfaceVersions:
@@ -50,11 +48,7 @@ class InterfaceVersions:
         return InterfaceVersions(self._settings, self.alive, withdrawn)
 
     def require(self, asked: str | None) -> str:
-        """Return the version that serves a request: the newest that is not newer than the one asked for.
-
-        Raises:
-            RefusedError: 406, with an integer code, for no version, and for one that is older than all.
-        """
+        """Return the newest version that is not newer than the one asked for, or refuse with a 406 as its code."""
         alive = [version for version in self.alive if version not in self.withdrawn]
         has, gone = self._settings.has, asked in self.withdrawn or not alive
         if asked in (None, _MARKET_SESSIONS_VERSION) and not gone:

@@ -6,17 +6,17 @@ from collections import Counter
 from collections.abc import Container
 
 import attrs
+import msgspec
 
 from ..._generated.converters import WatchlistEntryWire, WatchlistWire
 from ..._generated.models import NewWatchlist
 from ...protocol.response import Response
-from ..market.watchlists import PublicWatchlist, pairs_watchlists
+from ..market.watchlists import pairs_watchlists
 from ..state import State
 from .request_parser import Handlers, ParsedRequest
-from .wire import RefusedError, empty, found
+from .wire import RefusedError, empty, found, like
 
 _ORDER_INDEX = 9999
-_PUBLIC_INDEX = 100
 
 
 class Watchlists(Handlers):
@@ -59,63 +59,50 @@ class Watchlists(Handlers):
         return deleted if self._has("deleted_watchlists_are_returned") else attrs.evolve(deleted, body=b"")
 
     def list_public(self, request: ParsedRequest) -> Response:
-        """Return every public watchlist: with its entries, or with their number only."""
+        public = self._state.public_watchlists.by_name().values()
         if request.query.get("counts_only", False):
             counts = (
-                WatchlistWire(name=one.name, id=one.number, watchlist_entry_count=len(one.entries))
-                for one in self._state.public_watchlists.all()
+                WatchlistWire(name=one.name, id=one.id, watchlist_entry_count=len(one.watchlist_entries or ()))
+                for one in public
             )
             return request.items(counts)
-        rows = [public_row(one) for one in self._state.public_watchlists.all()]
-        if self._dialect.form == "observed":  # recordings of the full list have another key than the document
-            for entry in (entry for row in rows for entry in row.watchlist_entries or ()):
-                entry.instrument_type, entry.instrument_type__alias1 = None, entry.instrument_type
+        if self._dialect.form == "documented":
+            return request.items(public)
+        rows = [msgspec.structs.replace(one) for one in public]
+        for row in rows:  # recordings of the full list have another key than the document
+            row.watchlist_entries = [
+                WatchlistEntryWire(symbol=entry.symbol, instrument_type__alias1=entry.instrument_type)
+                for entry in row.watchlist_entries or ()
+            ]
         return request.items(rows)
 
     def get_public(self, request: ParsedRequest) -> Response:
-        named = (one for one in self._state.public_watchlists.all() if one.name == request.path["watchlist_name"])
-        return request.item(public_row(found(next(named, None), "watchlist")))
+        public = self._state.public_watchlists.by_name()
+        return request.item(found(public.get(request.path["watchlist_name"]), "watchlist"))
 
     def list_pairs(self, request: ParsedRequest) -> Response:
-        return request.items(pairs_watchlists())
+        return request.items(pairs_watchlists().values())
 
     def get_pairs(self, request: ParsedRequest) -> Response:
-        named = (one for one in pairs_watchlists() if one.name == request.path["pairs_watchlist_name"])
-        return request.item(found(next(named, None), "watchlist"))
+        return request.item(found(pairs_watchlists().get(request.path["pairs_watchlist_name"]), "watchlist"))
 
     def _own(self, request: ParsedRequest) -> dict[str, WatchlistWire]:
-        """Return the watchlists of the user, which include the one in the path."""
         own = self._lists.get(request.customer.number, {})
         if request.path["watchlist_name"] not in own:
             raise RefusedError.not_found("watchlist")
         return own
 
     def _wire(self, requested: NewWatchlist, cms_id: str | None) -> WatchlistWire:
-        return WatchlistWire(
-            name=requested.name,
-            group_name=requested.group_name,
+        return like(
+            WatchlistWire,
+            requested,
             order_index=_ORDER_INDEX if requested.order_index is None else requested.order_index,
-            watchlist_entries=[
-                WatchlistEntryWire(symbol=entry.symbol, instrument_type=entry.instrument_type)
-                for entry in requested.watchlist_entries
-            ],
+            watchlist_entries=[like(WatchlistEntryWire, entry) for entry in requested.watchlist_entries],
             cms_id=cms_id,
         )
 
     def list(self, request: ParsedRequest) -> Response:
         return request.items(self._lists.get(request.customer.number, {}).values())
-
-
-def public_row(one: PublicWatchlist) -> WatchlistWire:
-    return WatchlistWire(
-        name=one.name,
-        watchlist_entries=[WatchlistEntryWire(symbol=symbol, instrument_type=kind) for symbol, kind in one.entries],
-        group_name=one.group,
-        order_index=_PUBLIC_INDEX,
-        cms_id=f"public-{one.number}",
-        id=one.number,
-        user_id=-1,
-    )
 
 
 class QuoteAlerts(Handlers):

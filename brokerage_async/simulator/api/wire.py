@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from email.utils import formatdate
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, Literal, TypeVar, overload
 
 import attrs
@@ -18,6 +18,9 @@ import msgspec
 from ..._generated.converters import ErrorBodyWire, ErrorDetailWire, PaginationWire, Wire
 from ...protocol.decoding.fields import wire_fields
 from ...protocol.response import Response
+
+S = TypeVar("S", bound=msgspec.Struct)
+T = TypeVar("T")
 
 WireForm = Literal["observed", "documented"]
 """JSON types of identifiers and quantities: as recorded from the service, or as its document says."""
@@ -32,10 +35,7 @@ loads: Callable[[bytes | str], Any] = _decoder.decode
 
 
 def timestamp(seconds: float | None) -> Any:
-    """Return epoch seconds as ``2026-06-10T14:00:00.000+00:00``, None for None.
-
-    The return type is Any because a wire struct declares the type it decodes to, but also accepts the string.
-    """
+    """Return epoch seconds as ``2026-06-10T14:00:00.000+00:00``, which wire structs take, too. None for None."""
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
@@ -43,6 +43,22 @@ def complete(wire: Wire) -> dict[str, Any]:
     """Return every field of a wire struct by key, with null for missing values."""
     fields = wire_fields(type(wire)).values()
     return {field.key: getattr(wire, field.attribute) for field in fields if field.alias_of is None}
+
+
+@cache
+def _shared(kind: type[msgspec.Struct], source: type) -> tuple[str, ...]:
+    return tuple(name for name in kind.__struct_fields__ if hasattr(source, name))
+
+
+def like(kind: type[S], source: Any, **given: Any) -> S:
+    """Return a struct with the attributes of an object that are among its fields, unless they are given."""
+    shared = [name for name in _shared(kind, source.__class__) if name not in given]
+    return kind(**given, **{name: getattr(source, name) for name in shared})
+
+
+def same(value: Any, *names: str) -> dict[str, Any]:
+    """Return fields of a wire struct that have one value."""
+    return dict.fromkeys(names, value)
 
 
 @overload
@@ -94,34 +110,27 @@ class Dialect:
         return ErrorDetailWire(code=code, message=message, domain=domain)
 
 
+@attrs.define(eq=False)
 class RefusedError(Exception):
     """Error response: status, machine-readable code, message, entries and, rarely, data or further headers."""
 
-    def __init__(
-        self,
-        status: int,
-        code: str | int,
-        message: str,
-        *,
-        errors: Iterable[ErrorDetailWire] = (),
-        data: Any = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.message = message
-        self.errors: list[ErrorDetailWire] = list(errors)
-        self.data = data
-        self.headers: Mapping[str, str] = {**_JSON_HEADERS, **(headers or {})}
+    status: int
+    code: str | int
+    message: str
+    errors: Iterable[ErrorDetailWire] = ()
+    data: Any = None
+    headers: Mapping[str, str] = {}
+
+    def __str__(self) -> str:
+        return self.message
 
     def response(self, context: str) -> Response:
         """Return the error body, with ``data`` and ``context`` beside it if the error carries data."""
-        error = ErrorBodyWire(code=self.code, message=self.message, errors=self.errors or None)
+        error = ErrorBodyWire(code=self.code, message=self.message, errors=[*self.errors] or None)
         body: dict[str, Any] = {"error": error}
         if self.data is not None:
             body = {"data": self.data, "error": error, "context": context}
-        return Response(status=self.status, headers=self.headers, body=dumps(body))
+        return Response(status=self.status, headers={**_JSON_HEADERS, **self.headers}, body=dumps(body))
 
     @classmethod
     def not_found(cls, what: str) -> RefusedError:
@@ -134,10 +143,7 @@ class RefusedError(Exception):
     @classmethod
     def invalid(cls, problems: Iterable[ErrorDetailWire], status: int = 422) -> RefusedError:
         """Return a 422 (or 400) ``validation_error`` with an entry per problem."""
-        return cls(status, "validation_error", "Request validation failed", errors=problems)
-
-
-T = TypeVar("T")
+        return cls(status, "validation_error", "Request validation failed", [*problems])
 
 
 def found(value: T | None, what: str) -> T:

@@ -9,23 +9,11 @@ from typing import Any
 import msgspec
 
 from ..._generated.models import OrderStatus
-from ..market.equities import EquityDefinition
+from ..market.catalogue import EquityDefinition
 from ..market.instrument import Instrument
-from ..market.quotes import PriceSource, Quote, amount_of
+from ..market.quotes import Quote, amount_of
 from ..state import State
 from ..trading.orders import FILLABLE, Order
-
-
-def set_price(state: State, now: float, *, symbol: str, price: str) -> None:
-    state.prices.set_price(symbol, amount_of("price", price), now)
-
-
-def release_price(state: State, now: float, *, symbol: str) -> None:
-    state.prices.release(symbol, now)
-
-
-def set_source(state: State, now: float, *, symbol: str, source: PriceSource) -> None:
-    state.prices.set_source(symbol, source, now)
 
 
 def take_prices(state: State, now: float, *, quotes: Mapping[str, Mapping[str, Any]], silence: str) -> None:
@@ -46,24 +34,21 @@ def list_instrument(
         state.catalogue.listed_equities[found.underlying] = msgspec.convert(equity, EquityDefinition)
 
 
-def set_pace(state: State, now: float, *, pace: float) -> None:
-    state.prices.set_pace(pace)
-
-
-def authorize(state: State, now: float, *, address: str) -> str:
-    return state.authorization_server.authorize(address, now)
-
-
 def expire_tokens(state: State, now: float) -> None:
+    """Invalidate all access tokens."""
     state.authorization_server.expire_tokens()
 
 
 def revoke(state: State, now: float) -> None:
-    state.authorization_server.personal.revoked = True
+    """Delete the owner's grant."""
+    state.authorization_server.personals[0].revoked = True
 
 
 def move_cash(state: State, now: float, *, account_number: str, amount: str) -> None:
-    """Deposit cash in an account or, if negative, withdraw it."""
+    """Deposit or withdraw cash.
+
+    The ``amount`` in dollars is deposited, or withdrawn if negative.
+    """
     account = state.accounts.get(account_number)
     if account is None:
         raise ValueError(f"account_number must be one of the simulator, got {account_number!r}")
@@ -73,6 +58,10 @@ def move_cash(state: State, now: float, *, account_number: str, amount: str) -> 
 
 
 def publish_watchlist(state: State, now: float, *, watchlist: str, symbols: Sequence[str]) -> None:
+    """Publish a watchlist.
+
+    It has the ``symbols`` of equities, or replaces the entries of one that is public already.
+    """
     state.public_watchlists.publish(watchlist, symbols, now)
 
 
@@ -95,7 +84,10 @@ def _found(state: State, order_id: str, status: OrderStatus | None = None) -> Or
 def fill_order(
     state: State, now: float, *, order_id: str, quantity: str | None = None, price: str | None = None
 ) -> None:
-    """Fill an order at once, up to ``quantity`` of its first leg, at ``price`` or at market prices."""
+    """Fill an order, whole or in part.
+
+    At once, up to ``quantity`` of its first leg, at ``price`` or at market prices.
+    """
     order, wanted = _found(state, order_id), None if quantity is None else amount_of("quantity", quantity)
     paid = None if price is None else amount_of("price", price)
     if order.status not in FILLABLE:
@@ -114,20 +106,26 @@ def fill_order(
 
 
 def bust_fill(state: State, now: float, *, order_id: str, fill_id: str, price: str | None = None) -> None:
+    """Make a fill void, or correct its price."""
     corrected = None if price is None else amount_of("price", price)
     state.exchange.bust(_found(state, order_id), fill_id, now, corrected)
 
 
 def reject_order(state: State, now: float, *, order_id: str, reason: str = "Rejected by the exchange") -> None:
+    """Reject a live order, or one on its way."""
     state.exchange.reject(_found(state, order_id, OrderStatus.REJECTED), reason, now)
 
 
 def expire_order(state: State, now: float, *, order_id: str) -> None:
+    """Expire a working order."""
     state.exchange.expire(_found(state, order_id, OrderStatus.EXPIRED), now)
 
 
 def remove_order(state: State, now: float, *, order_id: str, status: str | None = None) -> None:
-    """Remove an order as an administrator does; ``status`` is one of the statuses of that."""
+    """Remove an order as an administrator.
+
+    It gets one of the statuses of that, by default ``Removed`` or ``Partially Removed``.
+    """
     wanted = _found(state, order_id).removal if status is None else OrderStatus(status)
     if wanted not in _REMOVALS:
         raise ValueError(f"status must be one of {', '.join(_REMOVALS)}, got {status!r}")
@@ -135,9 +133,10 @@ def remove_order(state: State, now: float, *, order_id: str, status: str | None 
 
 
 def hold_order(state: State, now: float, *, order_id: str, status: str | None = None) -> None:
-    """Let nothing that is scheduled happen to an order, or any (`*`), while it is in a status: by default its own.
+    """Keep an order, or all (*), in a status.
 
-    In `Filled`, the fills of further legs wait.
+    Nothing that is scheduled happens to it while it is in that status, by default its own. In `Filled`, the fills of
+    further legs wait.
     """
     if order_id != "*":
         status = status or _found(state, order_id).status
@@ -147,14 +146,23 @@ def hold_order(state: State, now: float, *, order_id: str, status: str | None = 
 
 
 def release_order(state: State, now: float, *, order_id: str) -> None:
-    """Undo `hold_order` for an order, or all (`*`). Events that have become due happen now."""
+    """Let an order, or all (*), go on.
+
+    Events that have become due happen now.
+    """
     state.exchange.thaw(order_id, now)
 
 
 _FUNCTIONS = (
-    set_price, release_price, set_source, set_pace, take_prices, list_instrument, authorize, expire_tokens, revoke,
-    move_cash, publish_watchlist, fill_order, bust_fill, reject_order, expire_order, remove_order, hold_order,
-    release_order,
+    take_prices, list_instrument, expire_tokens, revoke, move_cash, publish_watchlist, fill_order, bust_fill,
+    reject_order, expire_order, remove_order, hold_order, release_order,
 )  # fmt: skip
-ACTIONS: Mapping[str, Callable[..., Any]] = {function.__name__: function for function in _FUNCTIONS}
+ACTIONS: Mapping[str, Callable[..., Any]] = {
+    "set_price": lambda state, now, *, symbol, price: state.prices.set_price(symbol, amount_of("price", price), now),
+    "release_price": lambda state, now, *, symbol: state.prices.release(symbol, now),
+    "set_source": lambda state, now, *, symbol, source: state.prices.set_source(symbol, source, now),
+    "set_pace": lambda state, now, *, pace: state.prices.set_pace(pace),
+    "authorize": lambda state, now, *, address: state.authorization_server.authorize(address, now),
+    **{function.__name__: function for function in _FUNCTIONS},
+}
 """Actions by name. Each takes the state, the time and its own keyword arguments, which are JSON values."""

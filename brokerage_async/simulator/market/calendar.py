@@ -63,10 +63,9 @@ def holidays(year: int) -> frozenset[date]:
 
 @lru_cache(maxsize=64)
 def half_days(year: int) -> frozenset[date]:
-    candidates = {date(year, 7, 3), _nth_weekday(year, 11, 3, 4) + _DAY, date(year, 12, 24)}
     thanksgiving_friday = _nth_weekday(year, 11, 3, 4) + _DAY
-    early = {day for day in candidates if day.weekday() < 4 or day == thanksgiving_friday}
-    return frozenset(early - holidays(year))
+    eves = {day for day in (date(year, 7, 3), date(year, 12, 24)) if day.weekday() < 4}
+    return frozenset({thanksgiving_friday, *eves} - holidays(year))
 
 
 def expiration_day(friday: date) -> date:
@@ -191,17 +190,9 @@ def hours_of(time_in_force: TimeInForce, has: Callable[[str], bool]) -> Hours:
     return "extended" if "Ext" in time_in_force else "regular"
 
 
-def is_open(collection: InstrumentCollection | None, now: float, *, hours: Hours) -> bool:
-    """Return whether orders are matched at ``now``. Without a calendar they are around the clock."""
-    return opening(collection, now, hours=hours) <= now
-
-
 @lru_cache(maxsize=64)  # all orders that rest are evaluated at the same times
 def _trading(collection: InstrumentCollection | None, now: float, hours: Hours) -> TradingSession | None:
-    """Return the session in which an order of ``now`` works: its ``open`` and ``close`` are the ends of these hours.
-
-    None if the instrument trades around the clock.
-    """
+    """Return the session with the hours in which an order of ``now`` works. None if it trades around the clock."""
     if collection is None:
         return None
     calendar = CALENDARS[collection]

@@ -20,7 +20,7 @@ import msgspec
 
 from ..._generated import converters as wires
 from ..._generated.models import InstrumentType, OptionType
-from ..api.wire import dumps, timestamp
+from ..api.wire import dumps, like, same, timestamp
 from ..keyed_random import key_of
 from .calendar import expiration_day, local_epoch, monthly_expiration
 from .instrument import FUTURES, FutureProduct, Instrument, RowTable, day_of, product_of
@@ -34,7 +34,7 @@ QUARTERS: tuple[int, ...] = (3, 6, 9, 12)
 ACTIVE_CONTRACTS = 7
 """Number of contracts of a product that are traded at a time."""
 
-_CUTOFF_SECONDS = 34_200
+_CUTOFFS = [wires.TradingCutoffWire(offset_seconds=34_200, timezone="Market Zone", timing="Default")]
 _WEEKS = range(1, 6)
 
 
@@ -57,9 +57,7 @@ class OptionProduct:
     def row(self) -> wires.FutureOptionProductWire:
         """Return the product as a wire struct, as other rows embed it."""
         return wires.FutureOptionProductWire(
-            root_symbol=self.root,
             cash_settled=not self.product.is_physical,
-            code=self.root,
             display_factor="0.01",
             exchange=self.product.exchange,
             product_type="Physical",
@@ -70,29 +68,25 @@ class OptionProduct:
             market_sector=self.product.sector,
             product_subtype=self.expiration_type,
             supported=True,
-            legacy_code=self.root,
-            clearport_code=self.root,
-            clearing_code=self.root,
+            **same(self.root, "root_symbol", "code", "legacy_code", "clearport_code", "clearing_code"),
             clearing_exchange_code="16",
             clearing_price_multiplier="1.0",
             is_rollover=False,
         )
 
     def details(self) -> wires.FutureOptionProductDetailsWire:
-        details = msgspec.convert(self.row(), wires.FutureOptionProductDetailsWire, from_attributes=True)
-        details.futures_trading_cutoff_times = _cutoffs()
-        details.future_product = product_row(self.product)
-        return details
+        return like(
+            wires.FutureOptionProductDetailsWire,
+            self.row(),
+            futures_trading_cutoff_times=_CUTOFFS,
+            future_product=product_row(self.product),
+        )
 
 
 @cache
 def option_products() -> Mapping[str, OptionProduct]:
     products = (OptionProduct(product, week) for product in FUTURES.values() for week in (None, *_WEEKS))
     return {product.root: product for product in products}
-
-
-def _cutoffs() -> list[wires.TradingCutoffWire]:
-    return [wires.TradingCutoffWire(offset_seconds=_CUTOFF_SECONDS, timezone="Market Zone", timing="Default")]
 
 
 def product_row(
@@ -103,17 +97,12 @@ def product_row(
     settled_in_cash = not product.is_physical
     return wires.FutureProductWire(
         root_symbol=f"/{product.code}",
-        code=product.code,
         description=product.name,
-        clearing_code=product.code,
+        **same(product.code, "code", "clearing_code", "clearport_code", "legacy_code", "security_group"),
         clearing_exchange_code="16",
-        clearport_code=product.code,
-        legacy_code=product.code,
-        exchange=product.exchange,
-        legacy_exchange_code=product.exchange,
+        **same(product.exchange, "exchange", "legacy_exchange_code"),
         product_type="Financial" if settled_in_cash else "Physical",
-        listed_months=months,
-        active_months=months,
+        **same(months, "listed_months", "active_months"),
         notional_multiplier=f"{product.multiplier:f}",
         tick_size=f"{product.tick:f}",
         display_factor="0.01",
@@ -122,10 +111,9 @@ def product_row(
         back_month_first_calendar_symbol=True,
         first_notice=product.is_physical,
         cash_settled=settled_in_cash,
-        security_group=product.code,
         market_sector=product.sector,
         supported=True,
-        futures_trading_cutoff_times=_cutoffs(),
+        futures_trading_cutoff_times=_CUTOFFS,
         option_products=option_products,
         roll=wires.FutureRollWire(
             name=product.sector.lower().replace(" ", "_"),
@@ -180,9 +168,9 @@ class Contract:
         """Identifier at the exchange, in digits."""
         return f"{key_of(self.streamer_symbol) % 10**8:08d}"
 
-    def following(self) -> Contract:
-        year, month = (self.year, self.month + 3) if self.month < 12 else (self.year + 1, 3)
-        return Contract(product=self.product, year=year, month=month)
+    def following(self, quarters: int = 1) -> Contract:
+        years, month = divmod(self.month - 1 + 3 * quarters, 12)
+        return Contract(product=self.product, year=self.year + years, month=month + 1)
 
     def instrument(self) -> Instrument:
         return Instrument(
@@ -197,33 +185,29 @@ class Contract:
 
     def row(self, today: date, front: Contract) -> wires.FutureWire:
         """Return the contract as a wire struct of ``today``; ``front`` is the next one to expire."""
-        product, expires_at = self.product, timestamp(self.expires_at)
-        return wires.FutureWire(
-            symbol=self.symbol,
+        product = self.product
+        return like(
+            wires.FutureWire,
+            self,
             product_code=product.code,
             contract_size="1.0",
             tick_size=f"{product.tick:f}",
             notional_multiplier=f"{product.multiplier:f}",
-            main_fraction="0.0",
-            sub_fraction="0.0",
+            **same("0.0", "main_fraction", "sub_fraction"),
             display_factor="0.01",
-            last_trade_date=self.expires,
-            expiration_date=self.expires,
+            **same(self.expires, "last_trade_date", "expiration_date"),
             closing_only_date=self.expires - timedelta(days=1),
             first_notice_date=self.expires - timedelta(days=20) if product.is_physical else None,
             active=self.expires >= today,
             active_month=self == front,
             next_active_month=self == front.following(),
             is_closing_only=False,
-            stops_trading_at=expires_at,
-            expires_at=expires_at,
+            **same(timestamp(self.expires_at), "stops_trading_at", "expires_at"),
             product_group=f"{product.exchange}_{product.code}",
             exchange=product.exchange,
             roll_target_symbol=self.following().symbol,
             exchange_symbol=self.code,
-            security_id=self.security_id,
             streamer_exchange_code=product.streamer_exchange,
-            streamer_symbol=self.streamer_symbol,
             back_month_first_calendar_symbol=True,
             is_tradeable=self.expires >= today,
             future_etf_equivalent=wires.FutureEtfEquivalentWire(symbol="SPY", share_quantity=500)
@@ -235,20 +219,6 @@ class Contract:
             spread_tick_sizes=[wires.TickSizeWire(value=f"{product.tick:f}", symbol=self.following().symbol)],
         )
 
-    def chain_row(self, today: date, front: Contract) -> wires.ChainFutureWire:
-        expires_at = timestamp(self.expires_at)
-        return wires.ChainFutureWire(
-            symbol=self.symbol,
-            root_symbol=f"/{self.product.code}",
-            streamer_symbol=self.streamer_symbol,
-            expiration_date=self.expires,
-            days_to_expiration=(self.expires - today).days,
-            active_month=self == front,
-            next_active_month=self == front.following(),
-            stops_trading_at=expires_at,
-            expires_at=expires_at,
-        )
-
 
 def contract_after(product: FutureProduct, day: date) -> Contract:
     """Return the first quarterly contract of a product that has not expired before ``day``."""
@@ -258,20 +228,13 @@ def contract_after(product: FutureProduct, day: date) -> Contract:
 
 
 def contracts(product: FutureProduct, today: date) -> Iterator[Contract]:
-    """Yield the listed contracts of a product: the last expired one, then those that are traded."""
+    """Return the listed contracts of a product: the last expired one, then those that are traded."""
     front = contract_after(product, today)
-    year, month = (front.year, front.month - 3) if front.month > 3 else (front.year - 1, 12)
-    contract = Contract(product=product, year=year, month=month)
-    for _ in range(1 + ACTIVE_CONTRACTS):
-        yield contract
-        contract = contract.following()
+    return map(front.following, range(-1, ACTIVE_CONTRACTS))
 
 
 def future_instrument(symbol: str, today: date) -> Instrument | None:
-    """Return the future of ``symbol`` (``/ESZ6``), None for an unknown product.
-
-    The digit of its year means the first one that expires no earlier than a year before ``today``.
-    """
+    """Return the future of ``symbol`` (``/ESZ6``), expired for a year at most. None for an unknown product."""
     match = _FUTURE.fullmatch(symbol)
     product = FUTURES.get(match["code"]) if match else None
     if match is None or product is None:
@@ -295,17 +258,10 @@ _HOUR = 16.0
 
 
 class Expiration:
-    """Options of a product that expire on one day.
+    """Options of a product that expire on one day, and exercise into a quarterly ``contract``.
 
-    Attributes:
-        contract: quarterly future that they exercise into.
-        is_regular: whether they expire together with their future.
-        option_product: product of these options, with their root.
-        option_contract: root, month and last digit of the year, as in symbols (``ES2M6``).
-        streamer_contract: root, month and year in two digits, as in streamer symbols (``ES2M26``).
-        date_code: day as it appears in symbols (``260612``).
-        hour: hour of expiration, in New York.
-        symbol_start: symbols of the options, up to their type and strike.
+    They are regular if they expire together with it. ``option_contract`` and ``streamer_contract`` are the root and the
+    month in symbols (``ES2M6``) and in streamer symbols (``ES2M26``), ``symbol_start`` is all up to type and strike.
     """
 
     def __init__(self, day: date, product: FutureProduct) -> None:
@@ -374,28 +330,21 @@ class FutureOptionChain:
         common = {one: dumps(self._of_expiration(one)) for one in self.expirations}
 
         def rendered(option: ListedOption) -> msgspec.Raw:
-            own = wires.FutureOptionWire(
-                symbol=option.symbol,
-                strike_price=option.strike,
-                option_type=option.option_type,
-                streamer_symbol=option.streamer_symbol,
-                exchange_symbol=f"{option.expiration.option_contract} {option.code}",
-                security_id=option.security_id,
-            )
+            code = f"{option.expiration.option_contract} {option.code}"
+            own = like(wires.FutureOptionWire, option, strike_price=option.strike, exchange_symbol=code)
             # One JSON object from two that share no key.
             return msgspec.Raw(b"%b,%b" % (dumps(own)[:-1], common[option.expiration][1:]))
 
         return RowTable(self._options, lambda option: option.symbol, rendered)
 
     def _of_expiration(self, expiration: Expiration) -> wires.FutureOptionWire:
-        day, expires_at = expiration.day, expiration.expires_at
+        day = expiration.day
         return wires.FutureOptionWire(
             underlying_symbol=expiration.contract.symbol,
             expiration_date=day,
             option_root_symbol=expiration.option_product.root,
             maturity_date=day.isoformat(),
-            stops_trading_at=expires_at,
-            expires_at=expires_at,
+            **same(expiration.expires_at, "stops_trading_at", "expires_at"),
             days_to_expiration=(day - self._today).days,
             is_primary_deliverable=expiration.contract == contract_after(self.product, self._today),
             future_option_product=expiration.option_product.row(),
@@ -403,19 +352,13 @@ class FutureOptionChain:
             product_code=self.product.code,
             exchange=self.product.exchange,
             exercise_style="European",
-            is_vanilla=True,
-            active=True,
+            **same(True, "is_vanilla", "active", "is_confirmed", "is_exercisable_weekly"),
             is_closing_only=False,
-            is_confirmed=True,
-            is_exercisable_weekly=True,
             last_trade_time="0",
             settlement_type="Future",
             display_factor="0.01",
-            strike_factor="1.0",
-            future_price_ratio="1.0",
-            multiplier="1.0",
-            notional_value=_notional(self.product),
-            underlying_count="1.0",
+            **same("1.0", "strike_factor", "future_price_ratio", "multiplier", "underlying_count"),
+            notional_value=f"{self.product.tick * self.product.multiplier:f}",
             security_exchange="2",
             sx_id="0",
         )
@@ -423,28 +366,18 @@ class FutureOptionChain:
     @cached_property
     def nested(self) -> bytes:
         """Nested chain: the futures, then expirations with their strikes."""
-        today = self._today
+        today, root = self._today, f"/{self.product.code}"
         front = contract_after(self.product, today)
-        root = f"/{self.product.code}"
         expirations = []
         for expiration, group in itertools.groupby(self._options, lambda option: option.expiration):
             options = list(group)
-            expires_at = expiration.expires_at
-            row = wires.FuturesOptionExpirationWire(
-                underlying_symbol=expiration.contract.symbol,
-                root_symbol=f"/{self.product.code}",
-                option_root_symbol=expiration.option_product.root,
+            row = like(
+                wires.FuturesOptionExpirationWire,
+                self._of_expiration(expiration),
                 option_contract_symbol=expiration.option_contract,
                 asset=expiration.option_product.root,
-                expiration_date=expiration.day,
-                days_to_expiration=(expiration.day - self._today).days,
                 expiration_type=expiration.option_product.expiration_type,
                 settlement_type="AM" if expiration.is_regular else "PM",
-                notional_value=_notional(self.product),
-                display_factor="0.01",
-                strike_factor="1.0",
-                stops_trading_at=expires_at,
-                expires_at=expires_at,
                 tick_sizes=[wires.TickSizeWire(value=f"{self.product.option_tick:f}")],
                 strikes=[
                     wires.OptionStrikeWire(
@@ -461,12 +394,12 @@ class FutureOptionChain:
         chain = wires.FuturesOptionChainWire(
             underlying_symbol=root, root_symbol=root, exercise_style="European", expirations=expirations
         )
-        futures = [one.chain_row(today, front) for one in contracts(self.product, today) if one.expires >= today]
+        futures = [
+            like(wires.ChainFutureWire, one.row(today, front), root_symbol=root, days_to_expiration=left)
+            for one in contracts(self.product, today)
+            if (left := (one.expires - today).days) >= 0
+        ]
         return dumps(wires.NestedFuturesOptionChainWire(futures=futures, option_chains=[chain]))
-
-
-def _notional(product: FutureProduct) -> str:
-    return f"{product.tick * product.multiplier:f}"
 
 
 def future_option_instrument(symbol: str) -> Instrument | None:

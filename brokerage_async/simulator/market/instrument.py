@@ -24,19 +24,19 @@ LISTED: Mapping[str, list[str]] = {
 """Well-known instruments, mostly with their price levels: lines of equities, pairs, and futures by sector."""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen
 class FutureProduct:
     """Futures product: price level, contract size, initial margin per contract, option strikes."""
 
-    code: str
-    name: str
-    price: Decimal
-    multiplier: Decimal
-    tick: Decimal
-    margin: Decimal
-    strike_step: Decimal
     sector: str
     exchange: str
+    code: str
+    price: Decimal = attrs.field(converter=Decimal)
+    multiplier: Decimal = attrs.field(converter=Decimal)
+    tick: Decimal = attrs.field(converter=Decimal)
+    margin: Decimal = attrs.field(converter=Decimal)
+    strike_step: Decimal = attrs.field(converter=Decimal)
+    name: str
 
     @property
     def is_physical(self) -> bool:
@@ -63,22 +63,11 @@ _STREAMER_EXCHANGES = {"CME": "XCME", "CFE": "XCBF", "SMALLS": "SMFE"}
 
 
 FUTURES: Mapping[str, FutureProduct] = {
-    code: FutureProduct(
-        code=code,
-        name=name,
-        price=Decimal(price),
-        multiplier=Decimal(multiplier),
-        tick=Decimal(tick),
-        margin=Decimal(margin),
-        strike_step=Decimal(step),
-        sector=sector,
-        exchange=exchange,
-    )
+    line.split()[0]: FutureProduct(sector, exchange, *line.split(maxsplit=6))
     for section, lines in LISTED.items()
     for sector, _, exchange in [section.partition(", ")]
     if exchange
     for line in lines
-    for code, price, multiplier, tick, margin, step, name in [line.split(maxsplit=6)]
 }
 """Futures products by code; the first has the large option chain."""
 
@@ -90,21 +79,12 @@ def product_of(symbol: str) -> FutureProduct | None:
 
 _OCC = re.compile(r"(?P<root>[A-Z0-9/.]{1,6}) *(?P<day>\d{6})(?P<kind>[CP])(?P<strike>\d{8})", re.ASCII)
 
-_UNDERLYING_TYPES = {
-    InstrumentType.EQUITY_OPTION: InstrumentType.EQUITY,
-    InstrumentType.FUTURE_OPTION: InstrumentType.FUTURE,
-}
-
-
 Ticks: TypeAlias = tuple[tuple[Decimal | None, Decimal], ...]
 """Ranges of a tick table, lowest first: the price at which it ends (None: never), and the tick."""
 
 EQUITY_TICKS: Ticks = ((Decimal("1.0"), Decimal("0.0001")), (None, Decimal("0.01")))
 OPTION_TICKS: Ticks = ((Decimal("3.0"), Decimal("0.01")), (None, Decimal("0.05")))
-_TICKS: Mapping[InstrumentType, Ticks] = {
-    InstrumentType.EQUITY: EQUITY_TICKS,
-    InstrumentType.EQUITY_OPTION: OPTION_TICKS,
-}
+_TICKS = {InstrumentType.EQUITY: EQUITY_TICKS, InstrumentType.EQUITY_OPTION: OPTION_TICKS}
 
 
 @attrs.frozen(kw_only=True)
@@ -168,7 +148,7 @@ class Instrument:
 
     @property
     def underlying_type(self) -> InstrumentType:
-        return _UNDERLYING_TYPES.get(self.instrument_type, self.instrument_type)
+        return InstrumentType(self.instrument_type.removesuffix(" Option"))
 
 
 def collection_of(underlying: str) -> InstrumentCollection | None:
@@ -188,20 +168,15 @@ def day_of(code: str) -> date | None:
 
 
 def occ_symbol(root: str, expires: date, option_type: OptionType, strike: Decimal) -> str:
-    """Return an OCC symbol such as ``AAPL  260612C00110000``.
-
-    It has the root padded to six, the date, C or P, and the strike times 1000 in eight digits.
-    """
+    """Return an OCC symbol such as ``AAPL  260612C00110000``, with the strike in thousandths."""
     return f"{root:<6}{expires:%y%m%d}{option_type}{int(strike * 1000):08d}"
 
 
 def parse_occ(symbol: str) -> tuple[str, date, OptionType, Decimal] | None:
     """Return the parts of an OCC symbol: root, expiration date, C or P, strike."""
     match = _OCC.fullmatch(symbol)
-    if match is None:
-        return None
-    expires = day_of(match["day"])
-    if expires is None:
+    expires = day_of(match["day"]) if match else None
+    if match is None or expires is None:
         return None
     return match["root"], expires, OptionType(match["kind"]), Decimal(int(match["strike"])) / 1000
 
@@ -210,10 +185,7 @@ T = TypeVar("T")
 
 
 class RowTable(Generic[T]):
-    """Definitions by symbol, with JSON that is rendered at first use and kept.
-
-    ``definitions`` are cheap values; ``render`` turns one into the wire struct that is sent, or its JSON.
-    """
+    """Definitions by symbol. Each is rendered at first use, as a wire struct or its JSON, and kept."""
 
     def __init__(
         self, definitions: Sequence[T], symbol_of: Callable[[T], str], render: Callable[[T], Wire | msgspec.Raw]

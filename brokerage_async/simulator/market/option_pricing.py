@@ -65,21 +65,14 @@ class Theory:
 
 
 def price_of(
-    surface: Surface,
-    spot: float,
-    strike: float,
-    years: float,
-    *,
-    is_call: bool,
-    rate: float = RATE,
-    more_volatility: float = 0.0,
+    surface: Surface, spot: float, strike: float, years: float, *, is_call: bool, rate: float = RATE, shift: float = 0.0
 ) -> float:
-    """Return the value of an option. At its expiration, this is its exercise value."""
+    """Return the value of an option, its volatility shifted. At its expiration, this is its exercise value."""
     sign = 1 if is_call else -1
     if years <= 0:
         return max(0.0, sign * (spot - strike))
     forward = surface.forward(spot, years, rate)
-    deviation = (surface.volatility(strike, forward, years) + more_volatility) * sqrt(years)
+    deviation = (surface.volatility(strike, forward, years) + shift) * sqrt(years)
     upper = log(forward / strike) / deviation + deviation / 2
     worth = sign * (forward * _normal(sign * upper) - strike * _normal(sign * (upper - deviation)))
     return exp(-rate * years) * max(0.0, worth)
@@ -95,7 +88,7 @@ def theory_of(surface: Surface, spot: float, strike: float, years: float, *, is_
         return Theory(price=here, volatility=surface.near, delta=delta, gamma=0.0, theta=0.0, vega=0.0, rho=0.0)
     step = spot * _SPOT_STEP * min(1.0, sqrt(years))
     above, below = price(spot + step), price(spot - step)
-    wider, later = price(more_volatility=_VOLATILITY_STEP), price(years=years - min(_TIME_STEP, years))
+    wider, later = price(shift=_VOLATILITY_STEP), price(years=years - min(_TIME_STEP, years))
     return Theory(
         price=here,
         volatility=surface.volatility(strike, surface.forward(spot, years), years),

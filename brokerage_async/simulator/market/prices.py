@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import lru_cache
+from typing import Any
 
 import attrs
 
 from ..clock import Signal
 from ..keyed_random import KeyedRandom, key_of
 from .calendar import TradingSession, latest_session
-from .catalogue import Catalogue
-from .equities import quarterly_dividend
+from .catalogue import CRYPTOCURRENCIES, Catalogue, known_equities, quarterly_dividend
 from .instrument import Instrument, collection_of, product_of
 from .option_pricing import YEAR, Surface, Theory, price_of, theory_of
 from .quotes import Listing, PriceSource, Quote, check_price, next_minute, places_of
@@ -60,14 +60,8 @@ class Prices:
         self.version: int = 0
         """Number of times a price, source or pace was set."""
 
-    # Control
-
     def set_price(self, symbol: str, price: Decimal, now: float) -> None:
-        """Set and hold the price of an equity, future or cryptocurrency. Any quantity trades at it.
-
-        Raises:
-            ValueError: ``price`` is not positive, or not below 10**9.
-        """
+        """Set and hold the price of an equity, future or cryptocurrency. Any quantity trades at it."""
         check_price("price", price)
         tick = Decimal(1).scaleb(-places_of(price))
         half = max(tick, (price * _HALF_SPREAD).quantize(tick))
@@ -93,10 +87,8 @@ class Prices:
         self._live |= quotes
         self.silence = silence
         if silence:
-            none = Decimal(0)
-            self._live = {
-                symbol: attrs.evolve(quote, bid_size=none, ask_size=none) for symbol, quote in self._live.items()
-            }
+            none: dict[str, Any] = {"bid_size": Decimal(0), "ask_size": Decimal(0)}
+            self._live = {symbol: attrs.evolve(quote, **none) for symbol, quote in self._live.items()}
         for symbol in quotes:
             self._changed(symbol, now)
 
@@ -124,11 +116,9 @@ class Prices:
         latest = {symbol: quotes[-1][1] for symbol, quotes in self._held.items()}
         return {symbol: quote.last for symbol, quote in latest.items() if quote is not None}
 
-    # Quotes
-
     def is_known(self, symbol: str) -> bool:
         """Return whether an underlying is listed, rather than priced by its name alone."""
-        return symbol in self._live if self._catalogue.is_live else self._catalogue.is_underlying(symbol)
+        return symbol in self._live if self._catalogue.is_live else self._catalogue.underlying(symbol) is not None
 
     def underlying_quote(self, symbol: str, now: float) -> Quote:
         held = self._held_quote(symbol, now)
@@ -138,16 +128,19 @@ class Prices:
             if symbol not in self._live:
                 raise LookupError(f"{symbol} has no price yet")
             return self._live[symbol]
+        source = self._sources.get(symbol, _DEFAULT)
+        if isinstance(source, RandomWalk):
+            return self._tick(symbol, source, now)[0]
+        return source.quote(self._listing(symbol), now)
+
+    def _tick(self, symbol: str, walk: RandomWalk, now: float) -> tuple[Quote, float]:
+        """Return the quote of the last tick and the time of the next, kept until then."""
         latest = self._latest.get(symbol)
-        if latest is not None and latest[0].since <= now < latest[1]:
-            return latest[0]
-        source, listing = self._sources.get(symbol, _DEFAULT), self._listing(symbol)
-        if not isinstance(source, RandomWalk):
-            return source.quote(listing, now)
-        if len(self._latest) >= _CACHE_SIZE:
-            self._latest.clear()
-        latest = self._latest[symbol] = source.tick(listing, now)
-        return latest[0]
+        if latest is None or not latest[0].since <= now < latest[1]:
+            if len(self._latest) >= _CACHE_SIZE:
+                self._latest.clear()
+            latest = self._latest[symbol] = walk.tick(self._listing(symbol), now)
+        return latest
 
     def next_change(self, symbol: str, now: float) -> float:
         """Return when the price of an underlying may next change, unless it is set. At most a day later."""
@@ -155,10 +148,10 @@ class Prices:
             return next_minute(now)
         if self._catalogue.is_live:
             return now + 86400.0
-        latest = self._latest.get(symbol)
-        if latest is not None and latest[0].since <= now < latest[1]:
-            return min(latest[1], now + 86400.0)
-        return min(self._sources.get(symbol, _DEFAULT).next_change(self._listing(symbol), now), now + 86400.0)
+        source = self._sources.get(symbol, _DEFAULT)
+        if isinstance(source, RandomWalk):
+            return min(self._tick(symbol, source, now)[1], now + 86400.0)
+        return min(source.next_change(self._listing(symbol), now), now + 86400.0)
 
     def stamp(self, now: float) -> tuple[int, float]:
         """Return a value that differs between two times unless all prices are the same."""
@@ -187,12 +180,10 @@ class Prices:
         if start >= (instrument.expires_at or end):
             return None
         spots = (start, bar.open), (start, bar.high), (start, bar.low), (end, bar.close)
-        first, *_, last = found = [
-            _last(instrument, at, *self._around(instrument, at, float(spot))) for at, spot in spots
-        ]
+        found = [_last(instrument, at, *self._around(instrument, at, float(spot))) for at, spot in spots]
         total = bar.total // _OPTION_LOTS
         volume = total - (bar.total - bar.volume) // _OPTION_LOTS
-        return Bar(first, max(found), min(found), last, volume, min(volume, bar.count), total)
+        return Bar(found[0], max(found), min(found), found[-1], volume, min(volume, bar.count), total)
 
     def _underlying_bar(self, symbol: str, session: TradingSession, start: float, end: float) -> Bar | None:
         key = symbol, start, end
@@ -229,8 +220,7 @@ class Prices:
         return theory_of(self.surface(instrument.underlying), *self._terms(instrument, now), is_call=instrument.is_call)
 
     def surface(self, symbol: str) -> Surface:
-        found = self._surfaces.get(symbol)
-        if found is None:
+        if symbol not in self._surfaces:
             equity = None if product_of(symbol) else self._catalogue.equity(symbol)
             low, high = (0.22, 0.5) if equity is not None and not (equity.is_etf or equity.is_index) else (0.13, 0.22)
             far = self._random.between(low, high, key_of(symbol), _FAR)
@@ -238,21 +228,19 @@ class Prices:
             paid = None  # a future has no dividend
             if equity is not None and equity.price:
                 paid = float(4 * quarterly_dividend(equity, self._random) / equity.price)
-            found = self._surfaces[symbol] = Surface(near, far, paid)
-        return found
+            self._surfaces[symbol] = Surface(near, far, paid)
+        return self._surfaces[symbol]
 
     def _terms(self, instrument: Instrument, now: float) -> tuple[float, float, float]:
         left = max(0.0, (instrument.expires_at or now) - now // PRICE_INTERVAL * PRICE_INTERVAL)
         spot = self.underlying_price(instrument.underlying, now)
         return float(spot), float(instrument.strike or 0), left / YEAR
 
-    def _around(
-        self, instrument: Instrument, now: float, spot: float | None = None
-    ) -> tuple[Decimal, Decimal, Decimal]:
+    def _around(self, instrument: Instrument, now: float, spot: float = 0.0) -> tuple[Decimal, Decimal, Decimal]:
         """Return the prices on ticks below and above the value of an option, and the value."""
         present, strike, years = self._terms(instrument, now)
-        spot = present if spot is None else spot
-        value = price_of(self.surface(instrument.underlying), spot, strike, years, is_call=instrument.is_call)
+        surface = self.surface(instrument.underlying)
+        value = price_of(surface, spot or present, strike, years, is_call=instrument.is_call)
         worth = Decimal(value).quantize(_FINE)
         tick = instrument.tick_at(worth)
         bid = worth // tick * tick
@@ -274,14 +262,8 @@ class Prices:
             half = max(instrument.tick, quote.ask - quote.last)
             return attrs.evolve(quote, bid=quote.last - half, ask=quote.last + half)
         bid, ask, worth = self._around(instrument, now)
-        return Quote(
-            since=quote.since,
-            last=_last(instrument, now, bid, ask, worth),
-            bid=bid,
-            ask=ask,
-            bid_size=_contracts(quote.bid_size),
-            ask_size=_contracts(quote.ask_size),
-        )
+        last = _last(instrument, now, bid, ask, worth)
+        return Quote(quote.since, last, bid, ask, _contracts(quote.bid_size), _contracts(quote.ask_size))
 
     def trade_price(self, instrument: Instrument, now: float, *, buys: bool) -> Decimal:
         """Return the execution price of an order: ask or bid, or the held price itself."""
@@ -297,7 +279,8 @@ class Prices:
 
     def _make_listing(self, symbol: str) -> Listing:
         # Of two listed equities one is a hundred times as liquid as the other, or more. Well-known ones are liquid.
-        decades = 4 if self._catalogue.is_obscure(symbol) else 0.3
+        known = product_of(symbol) or symbol in CRYPTOCURRENCIES or symbol in known_equities()
+        decades = 0.3 if known else 4
         liquidity = 10 ** -self._random.between(0, decades, key_of(symbol), _LIQUIDITY)
         return Listing(
             symbol=symbol,

@@ -63,7 +63,7 @@ def places_of(level: Decimal) -> int:
     return 2 if level >= 2 else 4 if level >= Decimal("0.1") else 7
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen
 class Quote:
     """Market of one instrument from ``since`` (epoch seconds) until the next quote.
 
@@ -113,10 +113,7 @@ _COLUMNS = ("bid_price", "ask_price", "bid_size", "ask_size", "price", "day_volu
 
 
 class _HeldRows:
-    """Rows of prices that each hold until the next one.
-
-    Times are in seconds from the start of the simulation or, unless they are ``relative``, in epoch seconds.
-    """
+    """Rows of prices that each hold until the next one. Times count from the start of the simulation, or from 1970."""
 
     _times: Any
     """A list or an array of numbers, in order."""
@@ -162,9 +159,8 @@ class RecordedPrices(_HeldRows):
         position = max(0, self._following(listing, now) - 1)
         bid, ask, bid_size, ask_size, price, volume = (column[position] for column in self._values)
         sides = [side for side in (bid, ask) if 0 < side < PRICE_LIMIT]
-        last = (
-            price if 0 < price < PRICE_LIMIT else round(sum(sides) / len(sides), 7) if sides else float(listing.level)
-        )
+        middle = round(sum(sides) / len(sides), 7) if sides else float(listing.level)
+        last = price if 0 < price < PRICE_LIMIT else middle
         if not 0 < bid <= ask < PRICE_LIMIT:  # one side is missing, or they cross: nothing trades but at the last price
             bid = ask = last
         return Quote(
@@ -198,12 +194,7 @@ class Replay(dict[str, RecordedPrices]):
 
 
 def read_recording(directory: Path) -> Replay:
-    """Return the prices of the quotes and trades in a directory, in both forms.
-
-    Raises:
-        ValueError: there are none.
-        ImportError: pyarrow is missing.
-    """
+    """Return the prices of the quotes and trades in a directory, in both forms."""
     try:
         import pyarrow as pa
         import pyarrow.compute

@@ -35,10 +35,7 @@ _EXTENDED_PART, _U_SHAPE = 0.04, 0.6
 
 @attrs.frozen
 class Bar:
-    """Trades of a period: ``count`` of them with the ``volume`` in shares or contracts.
-
-    ``total`` is the volume of the session until the end of the period.
-    """
+    """Trades of a period, their volume, and the ``total`` volume of the session until its end."""
 
     open: Decimal
     high: Decimal
@@ -97,19 +94,10 @@ class RandomWalk:
 
     def tick(self, listing: Listing, now: float) -> tuple[Quote, float]:
         """Return the quote of the last tick and the time of the next."""
-        tape = _tape_of(self, listing, now)
+        tape = _tape(self, listing, latest_session(listing.collection, now))
         number = tape.number(now)
-        last, bid, ask = tape.prices(tape.height(number))
-        bid_size, ask_size = tape.sizes(number)
-        quote = Quote(
-            since=tape.time(number),
-            last=last,
-            bid=bid,
-            ask=ask,
-            bid_size=bid_size,
-            ask_size=ask_size,
-            volume=Decimal(tape.volume(number)),
-        )
+        prices, sizes = tape.prices(tape.height(number)), tape.sizes(number)
+        quote = Quote(tape.time(number), *prices, *sizes, Decimal(tape.volume(number)))
         if number + 1 < tape.count:
             return quote, tape.time(number + 1)
         following = (now // 900 + 1) * 900.0  # sessions begin and end at quarters of an hour
@@ -119,7 +107,7 @@ class RandomWalk:
 
     def trade(self, listing: Listing, now: float) -> int:
         """Return the size of the last trade."""
-        tape = _tape_of(self, listing, now)
+        tape = _tape(self, listing, latest_session(listing.collection, now))
         number = tape.number(now)
         return tape.volume(number) - tape.volume(number - 1)
 
@@ -130,9 +118,8 @@ class RandomWalk:
         if last < first:
             return None
         low, high = tape.extremes(first, last)
-        opened, highest, lowest, closed = (
-            tape.prices(each)[0] for each in (tape.height(first), high, low, tape.height(last))
-        )
+        heights = tape.height(first), high, low, tape.height(last)
+        opened, highest, lowest, closed = (tape.prices(each)[0] for each in heights)
         total = tape.volume(last)
         return Bar(opened, highest, lowest, closed, total - tape.volume(first - 1), last - first + 1, total)
 
@@ -236,10 +223,6 @@ class _Tape:
 
     def _minute(self, minute: int) -> float:
         return _heights(self._random, self._key, minute >> _BLOCK_LEVEL)[minute % _BLOCK]
-
-
-def _tape_of(walk: RandomWalk, listing: Listing, now: float) -> _Tape:
-    return _tape(walk, listing, latest_session(listing.collection, now))
 
 
 _tape = lru_cache(maxsize=4096)(_Tape)

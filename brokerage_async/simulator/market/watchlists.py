@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from decimal import Decimal
-from functools import cache, partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import attrs
 
 from ..._decimals import decimal_text
-from ..._generated.converters import PairsEquationWire, PairsWatchlistWire, QuoteAlertWire
-from ..._generated.models import AlertField, AlertOperator, InstrumentType, NewQuoteAlert
-from ..api.wire import complete, timestamp
+from ..._generated import converters as wires
+from ..._generated.models import InstrumentType, NewQuoteAlert
+from ..api.wire import complete, like, timestamp
 from ..clock import EventQueue, ScheduledEvent, Signal
 from ..keyed_random import KeyedRandom
 from ..trading.accounts import Customer
-from .catalogue import Catalogue
-from .equities import CRYPTOCURRENCIES, EquityDefinition
+from .catalogue import CRYPTOCURRENCIES, Catalogue, EquityDefinition
 from .futures import contract_after
 from .instrument import FUTURES
 from .prices import Prices
 
 _MOST = 200
 _FIRST_NUMBER = 300_000
+_PUBLIC_INDEX = 100
 _PAIRS = {
     "Index Spreads": (("SPY", 1, "QQQ", 1), ("SPY", 1, "IWM", 3)),
     "Tech Pairs": (("AAPL", 2, "MSFT", 1), ("NVDA", 1, "AMD", 1), ("META", 1, "GOOGL", 4)),
@@ -34,76 +34,69 @@ Entry = tuple[str, InstrumentType]
 """Symbol and type of an instrument."""
 
 
-@attrs.frozen(kw_only=True)
-class PublicWatchlist:
-    """List of instruments with its group and position."""
-
-    number: int
-    name: str
-    group: str
-    entries: tuple[Entry, ...]
-
-
 class PublicWatchlists:
     """The public watchlists of an environment."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._initial = cache(partial(public_watchlists, catalogue))
-        self._published: dict[str, PublicWatchlist] = {}
-        self.on_change: Signal[PublicWatchlist, float] = Signal()
+        self._published: dict[str, wires.WatchlistWire] = {}
+        self.on_change: Signal[wires.WatchlistWire, float] = Signal()
 
-    def all(self) -> list[PublicWatchlist]:
+    @cached_property
+    def _initial(self) -> dict[str, wires.WatchlistWire]:
+        def some(keep: Callable[[EquityDefinition], bool]) -> Iterator[Entry]:
+            return ((row.symbol, row.instrument_type) for row in equities if keep(row))
+
+        today, equities = self._catalogue.today, self._catalogue.equities.definitions
+        futures = (contract_after(product, today).symbol for product in FUTURES.values())
+        plans: tuple[tuple[str, str, Iterator[Entry]], ...] = (
+            ("High Options Volume", "Options", some(lambda row: row.number <= 10 and not row.is_index)),
+            ("Liquid Small Caps", "Equities", some(lambda row: 5 < row.price < 50)),
+            ("Trader's ETFs", "ETFs", some(lambda row: row.is_etf)),
+            ("Market Indices", "Indices", some(lambda row: row.is_index)),
+            ("Futures: All", "Futures", ((symbol, InstrumentType.FUTURE) for symbol in futures)),
+            ("Cryptocurrency", "Crypto", ((symbol, InstrumentType.CRYPTOCURRENCY) for symbol in CRYPTOCURRENCIES)),
+        )
+        return {
+            name: _public(_FIRST_NUMBER + number, name, group, islice(entries, _MOST))
+            for number, (name, group, entries) in enumerate(plans, start=1)
+        }
+
+    def by_name(self) -> dict[str, wires.WatchlistWire]:
         """Return the lists: first those that the service began with."""
-        known = {one.name: one for one in self._initial()} | self._published
-        return list(known.values())
+        return self._initial | self._published
 
     def publish(self, name: str, symbols: Sequence[str], now: float) -> None:
-        """Publish a list of equities, or replace the entries of one.
-
-        Raises:
-            ValueError: a symbol is unknown.
-        """
-        found = [self._catalogue.instrument(InstrumentType.EQUITY, symbol) for symbol in symbols]
-        entries = tuple((each.symbol, each.instrument_type) for each in found if each is not None)
-        if len(entries) < len(symbols):
+        """Publish a list of equities, or replace the entries of one. Raise ValueError for an unknown symbol."""
+        if any(self._catalogue.instrument(InstrumentType.EQUITY, symbol) is None for symbol in symbols):
             raise ValueError(f"symbols must be known equities, got {list(symbols)}")
-        before = {one.name: one for one in self.all()}
-        number, group = _FIRST_NUMBER + len(before) + 1, "Published"
-        if (old := before.get(name)) is not None:
-            number, group = old.number, old.group
-        new = self._published[name] = PublicWatchlist(number=number, name=name, group=group, entries=entries)
+        before = self.by_name()
+        old = before.get(name)
+        number, group = (_FIRST_NUMBER + len(before) + 1, "Published") if old is None else (old.id, old.group_name)
+        new = _public(number, name, group, ((symbol, InstrumentType.EQUITY) for symbol in symbols))
+        self._published[name] = new
         self.on_change.emit(new, now)
 
 
-def public_watchlists(catalogue: Catalogue) -> list[PublicWatchlist]:
-    futures = [contract_after(product, catalogue.today).symbol for product in FUTURES.values()]
-    plans: tuple[tuple[str, str, Iterator[Entry]], ...] = (
-        ("High Options Volume", "Options", _equities(catalogue, lambda row: row.number <= 10 and not row.is_index)),
-        ("Liquid Small Caps", "Equities", _equities(catalogue, lambda row: 5 < row.price < 50)),
-        ("Trader's ETFs", "ETFs", _equities(catalogue, lambda row: row.is_etf)),
-        ("Market Indices", "Indices", _equities(catalogue, lambda row: row.is_index)),
-        ("Futures: All", "Futures", ((symbol, InstrumentType.FUTURE) for symbol in futures)),
-        ("Cryptocurrency", "Crypto", ((symbol, InstrumentType.CRYPTOCURRENCY) for symbol in CRYPTOCURRENCIES)),
+def _public(number: Any, name: str, group: str | None, entries: Iterable[Entry]) -> wires.WatchlistWire:
+    return wires.WatchlistWire(
+        name=name,
+        watchlist_entries=[wires.WatchlistEntryWire(symbol=symbol, instrument_type=kind) for symbol, kind in entries],
+        group_name=group,
+        order_index=_PUBLIC_INDEX,
+        cms_id=f"public-{number}",
+        id=number,
+        user_id=-1,
     )
-    return [
-        PublicWatchlist(number=_FIRST_NUMBER + number, name=name, group=group, entries=tuple(entries)[:_MOST])
-        for number, (name, group, entries) in enumerate(plans, start=1)
-    ]
 
 
-def _equities(catalogue: Catalogue, keep: Callable[[EquityDefinition], bool]) -> Iterator[Entry]:
-    kinds = {True: InstrumentType.INDEX, False: InstrumentType.EQUITY}
-    return ((row.symbol, kinds[row.is_index]) for row in catalogue.equities.definitions if keep(row))
-
-
-def pairs_watchlists() -> list[PairsWatchlistWire]:
-    """Return the lists of pairs as wire structs: the left side bought, the right side sold."""
-    return [
-        PairsWatchlistWire(
+def pairs_watchlists() -> dict[str, wires.PairsWatchlistWire]:
+    """Return the lists of pairs as wire structs by name: the left side bought, the right side sold."""
+    return {
+        name: wires.PairsWatchlistWire(
             name=name,
             pairs_equations=[
-                PairsEquationWire(
+                wires.PairsEquationWire(
                     left_action="Buy",
                     left_symbol=left,
                     left_quantity=bought,
@@ -116,9 +109,10 @@ def pairs_watchlists() -> list[PairsWatchlistWire]:
             order_index=number,
         )
         for number, (name, pairs) in enumerate(_PAIRS.items(), start=1)
-    ]
+    }
 
 
+_TIMES = ("created_at", "expires_at", "triggered_at", "completed_at", "expired_at")
 _LIFETIME = 90 * 86400.0
 
 
@@ -128,11 +122,7 @@ class Alert:
 
     external_id: str
     customer: Customer
-    symbol: str
-    instrument_type: InstrumentType
-    field: AlertField
-    operator: AlertOperator
-    threshold: Decimal
+    asked: NewQuoteAlert
     created_at: float
     expires_at: float
     triggered_at: float | None = None
@@ -143,24 +133,20 @@ class Alert:
     def wire(self) -> dict[str, Any]:
         """Return the wire form of the alert. Times that have not come are null, as recorded."""
         # The same amount twice, as a string and as a number.
-        threshold: Any = decimal_text(self.threshold)
-        numeric: Any = float(self.threshold)
-        alert = QuoteAlertWire(
+        threshold: Any = decimal_text(self.asked.threshold)
+        numeric: Any = float(self.asked.threshold)
+        symbol = self.asked.symbol
+        alert = like(
+            wires.QuoteAlertWire,
+            self.asked,
             alert_external_id=self.external_id,
             user_external_id=f"U{self.customer.number:010d}",
-            symbol=self.symbol,
-            dx_symbol=self.symbol,
-            instrument_type=self.instrument_type,
-            field=self.field,
-            operator=self.operator,
+            dx_symbol=symbol,
+            instrument_type=InstrumentType.FUTURE if symbol.startswith("/") else InstrumentType.EQUITY,
             threshold=threshold,
             threshold_numeric=numeric,
             provider="DXFEED",
-            created_at=timestamp(self.created_at),
-            expires_at=timestamp(self.expires_at),
-            triggered_at=timestamp(self.triggered_at),
-            completed_at=timestamp(self.completed_at),
-            expired_at=timestamp(self.expired_at),
+            **{name: timestamp(getattr(self, name)) for name in _TIMES},
         )
         return complete(alert)
 
@@ -172,7 +158,7 @@ class AlertMonitor:
         self._prices = prices
         self._event_queue = event_queue
         self._random = random
-        self._alerts: dict[str, Alert] = {}
+        self.alerts: dict[str, Alert] = {}
         self._count = 0
         self.on_change: Signal[Alert, float] = Signal()
         prices.on_price(self._price_was_set)
@@ -182,38 +168,30 @@ class AlertMonitor:
         alert = Alert(
             external_id=self._random.hex_digits(32, 7, self._count),
             customer=customer,
-            symbol=requested.symbol,
-            instrument_type=InstrumentType.FUTURE if requested.symbol.startswith("/") else InstrumentType.EQUITY,
-            field=requested.field,
-            operator=requested.operator,
-            threshold=requested.threshold,
+            asked=requested,
             created_at=now,
             expires_at=now + _LIFETIME,
         )
-        self._alerts[alert.external_id] = alert
+        self.alerts[alert.external_id] = alert
         self._schedule(alert, now)
         return alert
 
     def cancel(self, customer: Customer, external_id: str) -> None:
         """Remove an alert, if it exists and belongs to the customer."""
-        alert = self._alerts.get(external_id)
+        alert = self.alerts.get(external_id)
         if alert is None or alert.customer != customer:
             return
-        del self._alerts[external_id]
+        del self.alerts[external_id]
         if alert.next_check is not None:
             alert.next_check.cancel()
 
-    @property
-    def has_alerts(self) -> bool:
-        return bool(self._alerts)
-
     def of(self, customer: Customer) -> list[Alert]:
-        return [alert for alert in self._alerts.values() if alert.customer == customer]
+        return [alert for alert in self.alerts.values() if alert.customer == customer]
 
     def _schedule(self, alert: Alert, now: float) -> None:
         if alert.next_check is not None:
             alert.next_check.cancel()
-        when = min(self._prices.next_change(alert.symbol, now), alert.expires_at)
+        when = min(self._prices.next_change(alert.asked.symbol, now), alert.expires_at)
         alert.next_check = self._event_queue.at(when, lambda at: self._check_quote(alert, at))
 
     def _check_quote(self, alert: Alert, now: float) -> None:
@@ -223,14 +201,14 @@ class AlertMonitor:
             alert.expired_at = alert.completed_at = now
             self.on_change.emit(alert, now)
             return
-        value = self._prices.quote(alert.symbol, alert.field, now)
-        threshold = alert.threshold
-        if value is not None and (value > threshold if alert.operator == ">" else value < threshold):
+        asked = alert.asked
+        value = self._prices.quote(asked.symbol, asked.field, now)
+        if value is not None and (value > asked.threshold if asked.operator == ">" else value < asked.threshold):
             alert.triggered_at = alert.completed_at = now
             self.on_change.emit(alert, now)
         else:
             self._schedule(alert, now)
 
     def _price_was_set(self, symbol: str, now: float) -> None:
-        for alert in [alert for alert in self._alerts.values() if alert.symbol == symbol]:
+        for alert in [alert for alert in self.alerts.values() if alert.asked.symbol == symbol]:
             self._check_quote(alert, now)

@@ -35,9 +35,7 @@ _AGGREGATION = 0.1
 
 CONTRACTS = ("AUTO", "TICKER", "STREAM", "HISTORY")
 
-EVENT_TYPES = frozenset(
-    {*MARKET_EVENTS, "Order", "SpreadOrder", "AnalyticOrder", "OptionSale", "Configuration", "Message"}
-)
+EVENT_TYPES = {*MARKET_EVENTS, "Order", "SpreadOrder", "AnalyticOrder", "OptionSale", "Configuration", "Message"}
 """Event types of the protocol: those of the schema, and others that it lacks. The simulator has no rows of some."""
 
 
@@ -58,12 +56,8 @@ class _Channel:
 class DxLinkSession(Session):
     """Session that pushes market events on the channels that the client opens.
 
-    Attributes:
-        customer: customer whose token was accepted.
-
-    Args:
-        sessions_of: returns how many sessions of the market-data stream a customer has.
-        follow: lets the events of an underlying be pushed from a time on, whenever its price changes.
+    ``sessions_of`` returns how many of these sessions a customer has. ``follow`` lets the events of an underlying be
+    pushed from a time on, whenever its price changes.
     """
 
     def __init__(
@@ -92,10 +86,7 @@ class DxLinkSession(Session):
         return any(channel.underlyings.get(underlying) for channel in self._channels.values())
 
     def prices_changed(self, changed: Mapping[str, bool], now: float) -> None:
-        """Push the events of underlyings whose prices changed, those of their options where it is True.
-
-        Events of one aggregation period are merged, except under contract ``STREAM``.
-        """
+        """Push the events of underlyings whose prices changed, those of their options where it is True."""
         for channel in list(self._channels.values()):
             keys = {
                 key: None
@@ -142,11 +133,10 @@ class DxLinkSession(Session):
                 self._later(now + self._keepalive / 2, self._keep_alive)
             self._is_set_up = True
             silence = round(SILENCE)
-            setup = {"version": _VERSION, "keepaliveTimeout": silence, "acceptKeepaliveTimeout": silence}
-            self.push({"type": "SETUP", "channel": 0, **setup})
-            self.push({"type": "AUTH_STATE", "channel": 0, "state": "UNAUTHORIZED"})
+            self._say("SETUP", version=_VERSION, keepaliveTimeout=silence, acceptKeepaliveTimeout=silence)
+            self._say("AUTH_STATE", state="UNAUTHORIZED")
         elif kind in ("KEEPALIVE", "ERROR"):
-            self.push({"type": "KEEPALIVE", "channel": 0})
+            self._say("KEEPALIVE")
         elif not self._is_set_up and self._has("dxlink_order_of_setup"):
             self._error(0, "BAD_ACTION", "SETUP must come first")
         elif kind == "AUTH":
@@ -154,15 +144,15 @@ class DxLinkSession(Session):
             customer = None if self._faults.refuses() else self._tokens.identify(token, now)
             is_new = self.customer is None and self._has("dxlink_sessions_cap")
             if customer is None:
-                self.push({"type": "AUTH_STATE", "channel": 0, "state": "UNAUTHORIZED"})
+                self._say("AUTH_STATE", state="UNAUTHORIZED")
                 if self._has("dxlink_refused_token_closes"):
                     self.close()
             elif is_new and self._sessions_of(customer) >= SESSIONS:
                 self._error(0, "BAD_ACTION", f"simulated: a login has at most {SESSIONS} sessions at a time")
                 self.close()
             else:
-                self.customer, state = customer, {"state": "AUTHORIZED", "userId": str(customer.number)}
-                self.push({"type": "AUTH_STATE", "channel": 0, **state})
+                self.customer = customer
+                self._say("AUTH_STATE", state="AUTHORIZED", userId=str(customer.number))
         elif self.customer is None:
             self._error(0, "UNAUTHORIZED", "authorize first")
         elif kind == "CHANNEL_REQUEST":
@@ -177,13 +167,12 @@ class DxLinkSession(Session):
                 self._error(channel, "INVALID_MESSAGE", f"contract must be one of {', '.join(CONTRACTS)}")
             else:
                 self._channels[channel] = _Channel(channel, str(parameters["contract"]))
-                opened = {"type": "CHANNEL_OPENED", "channel": channel, "service": "FEED", "parameters": parameters}
-                self.push(opened)
+                self._say("CHANNEL_OPENED", channel, service="FEED", parameters=parameters)
         elif (found := self._channels.get(channel)) is None:
             self._error(channel, "BAD_ACTION", "unknown channel")
         elif kind == "CHANNEL_CANCEL":
             del self._channels[channel]
-            self.push({"type": "CHANNEL_CLOSED", "channel": channel})
+            self._say("CHANNEL_CLOSED", channel)
         elif kind == "FEED_SETUP":
             found.is_compact = message.get("acceptDataFormat", "FULL") == "COMPACT"
             period = message.get("acceptAggregationPeriod")
@@ -208,9 +197,8 @@ class DxLinkSession(Session):
                 if instrument is not None and underlying is not None:
                     found.underlyings.setdefault(underlying, {})[event, symbol] = instrument.is_option
                     self._follow(underlying, now)
-                rows.setdefault(event, []).extend(
-                    self._rows.rows(event, symbol, from_time, now, has_history=has_history)
-                )
+                snapshot = self._rows.rows(event, symbol, from_time, now, has_history=has_history)
+                rows.setdefault(event, []).extend(snapshot)
             for event, some in rows.items():
                 if some:  # a client without wishes gets all columns
                     found.fields.setdefault(event, list(some[0]))
@@ -224,16 +212,14 @@ class DxLinkSession(Session):
     def _keep_alive(self, now: float) -> None:
         """Send something before the client's timeout."""
         if not self.is_closed:
-            self.push({"type": "KEEPALIVE", "channel": 0})
+            self._say("KEEPALIVE")
             self._later(now + self._keepalive / 2, self._keep_alive)
 
     def _announce(self, channel: _Channel, kinds: Iterable[str] = ()) -> None:
-        config: dict[str, Any] = {
-            "type": "FEED_CONFIG", "channel": channel.number, "aggregationPeriod": channel.aggregation,
-            "dataFormat": "COMPACT" if channel.is_compact else "FULL",
-        }  # fmt: skip
+        form = "COMPACT" if channel.is_compact else "FULL"
         fields = {kind: channel.fields[kind] for kind in kinds if kind in channel.fields}
-        self.push({**config, "eventFields": fields} if fields else config)
+        more = {"eventFields": fields} if fields else {}
+        self._say("FEED_CONFIG", channel.number, aggregationPeriod=channel.aggregation, dataFormat=form, **more)
 
     def _accepted(self, channel: _Channel, message: dict[str, Any], now: float) -> Iterable[dict[str, Any]]:
         """Yield the entries of ``add`` within the caps. The others are refused with one error each reason."""
@@ -283,7 +269,10 @@ class DxLinkSession(Session):
         self._error(0, "TIMEOUT", "no message in time")
 
     def _error(self, channel: int, error: str, reason: str) -> None:
-        self.push({"type": "ERROR", "channel": channel, "error": error, "message": reason})
+        self._say("ERROR", channel, error=error, message=reason)
+
+    def _say(self, kind: str, channel: int = 0, **values: Any) -> None:
+        self.push({"type": kind, "channel": channel, **values})
 
 
 def _entries(message: dict[str, Any], key: str) -> list[dict[str, Any]]:
@@ -326,10 +315,7 @@ class MarketRows:
     def rows(
         self, kind: str, symbol: str, from_time: int | None, now: float, *, has_history: bool = True
     ) -> Iterator[dict[str, Any]]:
-        """Yield the rows that a new subscription gets: a snapshot of candles, else the present state.
-
-        Without a history the snapshot is a single row that begins, removes and ends.
-        """
+        """Yield the rows of a new subscription: a snapshot of candles, its end alone without a history, or a state."""
         if kind == "Candle" and from_time is not None and not has_history:
             for candle in self._candles(symbol, None, now):
                 yield candle | {"eventFlags": 14} | dict.fromkeys(_PRICES, _NAN)
@@ -444,10 +430,7 @@ class MarketRows:
         return None
 
     def _candles(self, symbol: str, from_time: int | None, now: float) -> Iterator[dict[str, Any]]:
-        """Yield candles, newest first. Without a start only the present one, else a snapshot with its marker.
-
-        They bear the symbol in its normal form: a count of 1 is left out.
-        """
+        """Yield candles, newest first. Without a start only the present one, else a snapshot with its marker."""
         match, instrument = _CANDLE.fullmatch(symbol), self.instrument(symbol)
         if match is None or instrument is None or match["unit"] not in (*_SECONDS, *_DAYS):
             return

@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
+from ..._generated.converters import WatchlistWire
 from ..api.accounts import Accounts as AccountHandlers
 from ..api.accounts import Balances, Positions
-from ..api.watchlists import public_row
 from ..clock import ScheduledEvent
 from ..faults import StreamFaults
 from ..market.quotes import next_minute
-from ..market.watchlists import Alert, PublicWatchlist
+from ..market.watchlists import Alert
 from ..state import State
 from ..trading.accounts import Account, Customer, Execution, Transaction, day_trade_count
 from ..trading.orders import Order, order_json
@@ -39,13 +39,7 @@ View = Callable[[float], Any]
 
 
 class StreamServer:
-    """Streams of one environment.
-
-    Attributes:
-        faults: faults still to come.
-        delays: seconds from a change to its event, by type of the event.
-        sessions: the open connections.
-    """
+    """Streams of an environment: open sessions, faults to come, and seconds from a change to its event, by its type."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -82,7 +76,8 @@ class StreamServer:
         else:
             return None
         self.sessions.append(session)
-        self._schedule(now)
+        if self._tick is None:
+            self._tick = self._state.event_queue.at(next_minute(now), self._minute)
         return session
 
     def _sessions_of(self, customer: Customer) -> int:
@@ -118,19 +113,11 @@ class StreamServer:
             if isinstance(session, AccountSession) and wants(session):
                 session.push(message, kind=kind)
 
-    # Time
-
-    def _schedule(self, now: float) -> None:
-        """Look after silent clients once a minute, while there are connections."""
-        if self._tick is None:
-            self._tick = self._state.event_queue.at(next_minute(now), self._minute)
-
     def _minute(self, now: float) -> None:
-        self._tick = None
+        """Look after silent clients once a minute, while there are connections."""
         for session in list(self.sessions):
             session.check(now)
-        if self.sessions:
-            self._schedule(now)
+        self._tick = self._state.event_queue.at(next_minute(now), self._minute) if self.sessions else None
 
     def _follow(self, underlying: str, now: float) -> None:
         if underlying not in self._options_pushed:
@@ -167,8 +154,6 @@ class StreamServer:
         if self._changes and self._tape is None:
             self._tape = self._state.event_queue.at(self._changes[0][0], self._push_changes)
 
-    # Changes
-
     def _listens(self, account_number: str) -> bool:
         return any(isinstance(each, AccountSession) and account_number in each.accounts for each in self.sessions)
 
@@ -176,12 +161,11 @@ class StreamServer:
         number = order.account.number
         if not self._listens(number):
             return
-        data = msgspec.Raw(order_json(order, self._state.dialect))
+        dialect = self._state.dialect
+        data = msgspec.Raw(order_json(order, dialect))
         self._later("Order", order.account, now, lambda _: data)
-        if (parent := self._state.complex_order_desk.parent_of(order)) is not None:
-            self._later(
-                "ComplexOrder", order.account, now, lambda _: parent.wire(self._state.dialect), key=parent.number
-            )
+        if (parent := order.complex_order) is not None:
+            self._later("ComplexOrder", order.account, now, lambda _: parent.wire(dialect), key=parent.number)
         self._balance_changed(order.account, now)
 
     def _executed(self, account: Account, execution: Execution, now: float) -> None:
@@ -221,11 +205,10 @@ class StreamServer:
             self._state.event_queue.at(now + delay, send)
 
     def _cash_moved(self, account: Account, movement: Transaction) -> None:
-        if not self._listens(account.number):
-            return
-        now, sent = movement.executed_at, external_transaction(account, movement)
-        self._later("ExternalTransaction", account, now, lambda _: sent)
-        self._balance_changed(account, now)
+        if self._listens(account.number):
+            sent = external_transaction(account, movement)
+            self._later("ExternalTransaction", account, movement.executed_at, lambda _: sent)
+            self._balance_changed(account, movement.executed_at)
 
     def _alert_changed(self, alert: Alert, now: float) -> None:
         def wants(session: AccountSession) -> bool:
@@ -234,8 +217,8 @@ class StreamServer:
         data = {**alert.wire(), "expires-at": round(alert.expires_at * 1000)}  # a number here, as a client expects it
         self._push(wants, "QuoteAlert", data, now)
 
-    def _published(self, one: PublicWatchlist, now: float) -> None:
-        self._push(lambda each: "public-watchlists-subscribe" in each.actions, "PublicWatchlists", public_row(one), now)
+    def _published(self, one: WatchlistWire, now: float) -> None:
+        self._push(lambda each: "public-watchlists-subscribe" in each.actions, "PublicWatchlists", one, now)
 
     def _price_changed(self, symbol: str, now: float) -> None:
         for session in list(self.sessions):

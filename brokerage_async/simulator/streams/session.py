@@ -19,7 +19,7 @@ import msgspec
 from ..._generated import converters as wires
 from ..._generated.models import QuantityDirection
 from ..api.accounts import Positions
-from ..api.wire import money, timestamp
+from ..api.wire import like, money, same, timestamp
 from ..faults import StreamFaults
 from ..market.calendar import local_date
 from ..state import State
@@ -29,21 +29,17 @@ SILENCE = 60.0
 """Seconds of silence after which a client is disconnected."""
 
 Send = Callable[[str, float], None]
+_UNKNOWN = '{"type":"Weather","channel":0,"data":{"outlook":"fair"}}'
 
 
 class Session(ABC):
-    """Server's side of one connection.
-
-    Attributes:
-        is_closed: whether the server has closed it.
-        is_mute: whether it answers the client, but pushes no event.
-    """
+    """Server's side of one connection. A mute one answers the client, but pushes no event."""
 
     def __init__(self, faults: StreamFaults, now: float) -> None:
         self._faults = faults
         self._heard = now
-        self._send: Send | None = None
-        self._close: Callable[[], None] | None = None
+        self._send: Send = lambda text, delay: None
+        self._close: Callable[[], None] = lambda: None
         self._held: list[str] = []
         self.is_closed: bool = False
         self.is_mute: bool = False
@@ -81,8 +77,7 @@ class Session(ABC):
     def close(self) -> None:
         if not self.is_closed:
             self.is_closed = True
-            if self._close is not None:
-                self._close()
+            self._close()
 
     def push(self, message: dict[str, Any], *, kind: str = "") -> None:
         """Send a message, subject to the faults; ``kind`` is the type of an event, empty for protocol messages."""
@@ -93,26 +88,16 @@ class Session(ABC):
         match delivery.name:
             case "drop":
                 self.close()
-                return
-            case "lose":
-                return
             case "reorder":
                 self._held.append(text)
-                return
-            case "duplicate":
-                self._deliver(text)
-            case "unknown":
-                self._deliver('{"type":"Weather","channel":0,"data":{"outlook":"fair"}}')
-            case "garbage":
-                self._deliver("<html>not JSON</html>")
-        self._deliver(text, delivery.delay)
-        held, self._held = self._held, []
-        for each in held:
-            self._deliver(each)
-
-    def _deliver(self, text: str, delay: float = 0.0) -> None:
-        if self._send is not None:
-            self._send(text, delay)
+            case name if name != "lose":
+                first = {"duplicate": text, "unknown": _UNKNOWN, "garbage": "<html>not JSON</html>"}.get(name)
+                if first is not None:
+                    self._send(first, 0.0)
+                self._send(text, delivery.delay)
+                held, self._held = self._held, []
+                for each in held:
+                    self._send(each, 0.0)
 
     @abstractmethod
     def _process(self, message: dict[str, Any] | None, now: float) -> None:
@@ -123,22 +108,16 @@ class Session(ABC):
         """Say farewell to a silent client."""
 
 
+_ZERO = Decimal(0)
 _SUBSCRIPTIONS = ("quote-alerts-subscribe", "public-watchlists-subscribe", "user-message-subscribe")
 
 
 class AccountSession(Session):
-    """Session that pushes the events of the accounts that the client connects.
-
-    Attributes:
-        accounts: numbers of the connected accounts.
-        actions: what the client has subscribed to beyond them.
-    """
+    """Session that pushes the events of the connected ``accounts``, and what else ``actions`` subscribed to."""
 
     def __init__(self, state: State, faults: StreamFaults, now: float, number: int) -> None:
         super().__init__(faults, now)
-        self._has = state.settings.has
-        self._server = state.authorization_server
-        self._all_accounts = state.accounts
+        self._has, self._state = state.settings.has, state
         self._id = f"{number:08x}"
         self.customer: object = None
         self.accounts: frozenset[str] = frozenset()
@@ -152,7 +131,7 @@ class AccountSession(Session):
             self._answer(action, {}, "Unknown domain")
             return
         token = value.removeprefix("Bearer ")
-        identity = None if self._faults.refuses() else self._server.identify(token, now)
+        identity = None if self._faults.refuses() else self._state.authorization_server.identify(token, now)
         if identity is None:
             self._answer(action, {}, "failed")
             return
@@ -163,7 +142,7 @@ class AccountSession(Session):
                 self._answer("connect", message, "value missing or not valid")
                 return
             asked = [asked_for] if isinstance(asked_for, str) else asked_for if isinstance(asked_for, list) else []
-            accounts = map(self._all_accounts.get, map(str, asked))
+            accounts = map(self._state.accounts.get, map(str, asked))
             own = [each.number for each in accounts if each is not None and each.customer == self.customer]
             if not own:
                 self._answer("connect", message, "failed")
@@ -195,13 +174,10 @@ class AccountSession(Session):
 
 
 def year_gains(account: Account, underlying: str, now: float) -> wires.UnderlyingYearGainSummaryWire | None:
-    """Return the summary of an underlying in the year of ``now``, None if nothing was traded in that year.
-
-    A position has one average price, so that the gain on lots equals the year's gain.
-    """
+    """Return the summary of an underlying in the year of ``now``, None if nothing was traded in that year."""
     year = local_date(now).year
     scratch = attrs.evolve(account, positions={}, transactions=[])
-    gain, fees, kind = Decimal(0), Fees(), None
+    gain, fees, kind = _ZERO, Fees(), None
     for transaction in account.transactions:
         execution, at = transaction.booked, transaction.executed_at
         if isinstance(execution, Execution) and execution.instrument.underlying == underlying:
@@ -210,21 +186,14 @@ def year_gains(account: Account, underlying: str, now: float) -> wires.Underlyin
                 gain, fees, kind = gain + realized, fees + execution.fees, execution.instrument.underlying_type
     if kind is None:
         return None
+    other = fees.commission - fees.total
     return wires.UnderlyingYearGainSummaryWire(
         account_number=account.number,
         symbol=underlying,
         instrument_type=kind,
         year=year,
-        **amounts(
-            fees=fees.commission - fees.total,
-            commissions=-fees.commission,
-            yearly_realized_gain=gain,
-            realized_lot_gain=gain,
-        ),
+        **amounts(fees=other, commissions=-fees.commission, yearly_realized_gain=gain, realized_lot_gain=gain),
     )
-
-
-_ZERO = Decimal(0)
 
 
 @attrs.frozen
@@ -235,7 +204,7 @@ class _Step:
     execution: Execution
     value: Decimal
     is_opening: bool
-    entries: tuple[wires.OrderChainEntryWire, ...]
+    entries: list[wires.OrderChainEntryWire]
 
 
 def order_chain(account: Account, underlying: str, now: float = 0.0) -> wires.OrderChainWire | None:
@@ -250,62 +219,37 @@ def order_chain(account: Account, underlying: str, now: float = 0.0) -> wires.Or
             at, instrument = transaction.executed_at, execution.instrument
             is_opening = scratch.held(instrument.symbol) * execution.signed >= 0
             value = scratch.trade(instrument, execution.signed, execution.price, execution.fees.total, at)
-            entries = tuple(
-                wires.OrderChainEntryWire(
-                    symbol=held.instrument.symbol,
-                    instrument_type=held.instrument.instrument_type,
+            entries = [
+                like(
+                    wires.OrderChainEntryWire,
+                    held.instrument,
                     quantity=_plain(abs(held.quantity)),
                     quantity_type="Long" if held.quantity > 0 else "Short",
                     quantity_numeric=_plain(held.quantity),
                 )
                 for held in scratch.positions.values()
-            )
+            ]
             steps.append(_Step(at, execution, value, is_opening, entries))
     if not steps:
         return None
-    first, last = steps[0], steps[-1]
+    first, last, fees = steps[0], steps[-1], _fees(steps)
     nodes = [_node(list(some)) for _, some in groupby(steps, key=lambda step: step.execution.order_number)]
     if scratch.positions:
-        entries_held = list(last.entries)
-        still_open = wires.OrderChainNodeWire(
-            node_type="open-positions", occurred_at=_time(last.at), entries=entries_held
-        )
-        nodes.append(still_open)
-    return wires.OrderChainWire(
-        id=first.execution.order_number or first.execution.identifier,
-        description=f"{underlying} {'spread' if len(last.entries) > 1 else 'position'}",
-        underlying_symbol=underlying,
-        account_number=account.number,
-        created_at=_time(first.at),
-        updated_at=_time(last.at),
-        computed_data=_totals(steps, scratch),
-        lite_nodes_sizes=len(nodes),
-        lite_nodes=nodes,
-    )
-
-
-def _totals(steps: Sequence[_Step], scratch: Account) -> wires.OrderChainTotalsWire:
-    fees = _fees(steps)
-    charges = fees.total - fees.commission
+        entries = last.entries
+        nodes.append(wires.OrderChainNodeWire(node_type="open-positions", occurred_at=_time(last.at), entries=entries))
     opening = sum((step.value for step in steps if step.is_opening), _ZERO)
     closing = sum((step.value for step in steps if not step.is_opening), _ZERO)
-    # The cost of positions that are still open is not lost. A future costs nothing.
-    invested = sum(
-        (
-            held.quantity * held.average_price * held.instrument.multiplier
-            for held in scratch.positions.values()
-            if not held.instrument.is_future
-        ),
-        _ZERO,
-    )
-    gain = opening + closing + invested
-    return wires.OrderChainTotalsWire(
+    gain = opening + closing
+    for held in scratch.positions.values():  # the cost of positions that are still open is not lost
+        if not held.instrument.is_future:  # which costs nothing
+            gain += held.quantity * held.average_price * held.instrument.multiplier
+    totals = wires.OrderChainTotalsWire(
         open=bool(scratch.positions),
         roll_count=0,
-        opened_at=_time(steps[0].at),
-        last_occurred_at=_time(steps[-1].at),
+        opened_at=_time(first.at),
+        last_occurred_at=_time(last.at),
         **amounts(
-            total_fees=-charges,
+            total_fees=fees.commission - fees.total,
             total_commissions=-fees.commission,
             realized_gain=gain,
             realized_gain_with_fees=gain - fees.total,
@@ -316,39 +260,42 @@ def _totals(steps: Sequence[_Step], scratch: Account) -> wires.OrderChainTotalsW
         winner_realized_and_closed=not scratch.positions and gain > 0,
         winner_realized=gain > 0,
         winner_realized_with_fees=gain > fees.total,
-        open_entries=list(steps[-1].entries),
+        open_entries=last.entries,
+    )
+    return wires.OrderChainWire(
+        id=first.execution.order_number or first.execution.identifier,
+        description=f"{underlying} {'spread' if len(last.entries) > 1 else 'position'}",
+        underlying_symbol=underlying,
+        account_number=account.number,
+        created_at=_time(first.at),
+        updated_at=_time(last.at),
+        computed_data=totals,
+        lite_nodes_sizes=len(nodes),
+        lite_nodes=nodes,
     )
 
 
 def _node(steps: Sequence[_Step]) -> wires.OrderChainNodeWire:
-    first, last = steps[0].execution, steps[-1]
-    quantity = sum((step.execution.quantity for step in steps if step.execution.instrument == first.instrument), _ZERO)
+    first, last, executions = steps[0].execution, steps[-1], [step.execution for step in steps]
+    quantity = sum((each.quantity for each in executions if each.instrument == first.instrument), _ZERO)
     cost = sum((step.value for step in steps), _ZERO)
-    legs = []
-    for _, some in groupby([step.execution for step in steps], key=lambda execution: execution.instrument.symbol):
+    mean, legs = cost / (quantity or Decimal(1)), []
+    for _, some in groupby(executions, key=lambda each: each.instrument.symbol):
         execution, *others = some
         filled = _plain(sum((each.quantity for each in others), execution.quantity))
-        leg = wires.OrderChainLegWire(
-            symbol=execution.instrument.symbol,
-            instrument_type=execution.instrument.instrument_type,
-            action=execution.action,
-            fill_quantity=filled,
-            order_quantity=filled,
-        )
-        legs.append(leg)
+        quantities = {"fill_quantity": filled, "order_quantity": filled}
+        legs.append(like(wires.OrderChainLegWire, execution.instrument, action=execution.action, **quantities))
     return wires.OrderChainNodeWire(
         node_type="order",
         id=first.order_number or first.identifier,
         description=f"{first.action} {_plain(quantity)} {first.instrument.symbol}",
         occurred_at=_time(last.at),
-        **amounts(
-            total_fees=-_fees(steps).total, total_fill_cost=cost, fill_cost_per_quantity=cost / (quantity or Decimal(1))
-        ),
+        **amounts(total_fees=-_fees(steps).total, total_fill_cost=cost, fill_cost_per_quantity=mean),
         gcd_quantity=_plain(quantity),
         order_fill_count=len(steps),
         roll=False,
         legs=legs,
-        entries=list(last.entries),
+        entries=last.entries,
     )
 
 
@@ -384,15 +331,13 @@ def external_transaction(account: Account, movement: Transaction) -> wires.Exter
         account_number=account.number,
         amount=Decimal(money(abs(amount))),
         bank_account_type="Checking",
-        banking_date=day,
-        created_at=timestamp(movement.executed_at),
+        **same(day, "banking_date", "funds_available_date"),
+        **same(timestamp(movement.executed_at), "created_at", "updated_at"),
         direction="Deposit" if amount > 0 else "Withdrawal",
         disbursement_type="Partial",
         ext_transfer_id=f"SIM-{number}",
-        funds_available_date=day,
         is_cancelable=False,
         is_clearing_accepted=True,
         state="Completed",
         transfer_method="ACH",
-        updated_at=timestamp(movement.executed_at),
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from operator import add
 from typing import Any
 
 import attrs
@@ -18,6 +19,13 @@ from ..market.instrument import FUTURES, Instrument
 from ..market.prices import Prices
 
 _ZERO = Decimal(0)
+_RATES = {
+    InstrumentType.EQUITY: ("0.000166", "0.0008", "0"),
+    InstrumentType.EQUITY_OPTION: ("0.03", "0.10", "1.00"),
+    InstrumentType.FUTURE: ("0.02", "1.55", "1.25"),
+    InstrumentType.FUTURE_OPTION: ("0.02", "0.85", "2.50"),
+}
+"""Fees for regulation and clearing, and commissions: for each share or contract; of others, a part of their price."""
 _INDEX_OPTIONS = {"SPX": Decimal("0.65"), "VIX": Decimal("0.60")}
 
 
@@ -32,18 +40,12 @@ class Fees:
 
     @property
     def total(self) -> Decimal:
-        return self.regulatory + self.clearing + self.commission + self.proprietary
+        return sum(attrs.astuple(self), _ZERO)
 
     def __add__(self, other: Fees) -> Fees:
-        return Fees(
-            self.regulatory + other.regulatory,
-            self.clearing + other.clearing,
-            self.commission + other.commission,
-            self.proprietary + other.proprietary,
-        )
+        return Fees(*map(add, attrs.astuple(self), attrs.astuple(other)))
 
     def by_kind(self) -> dict[str, Any]:
-        """Return each fee with its effect, as fields of a wire struct."""
         return amounts(
             regulatory_fees=-self.regulatory,
             clearing_fees=-self.clearing,
@@ -73,30 +75,17 @@ def amounts(**gained: Decimal) -> dict[str, Any]:
 
 
 def fees_of(instrument: Instrument, action: LegAction, quantity: Decimal, price: Decimal) -> Fees:
-    opening = not action.endswith("to Close")
-    selling = action.startswith("Sell")
-    match instrument.instrument_type:
-        case InstrumentType.EQUITY:
-            sale = Decimal("0.000166") * quantity if selling else _ZERO
-            return Fees(regulatory=_mills(sale), clearing=_mills(Decimal("0.0008") * quantity))
-        case InstrumentType.EQUITY_OPTION:
-            return Fees(
-                regulatory=_mills(Decimal("0.03") * quantity),
-                clearing=_mills(Decimal("0.10") * quantity),
-                commission=Decimal("1.00") * quantity if opening else _ZERO,
-                proprietary=_INDEX_OPTIONS.get(instrument.underlying, _ZERO) * quantity,
-            )
-        case InstrumentType.FUTURE:
-            return Fees(Decimal("0.02") * quantity, Decimal("1.55") * quantity, Decimal("1.25") * quantity)
-        case InstrumentType.FUTURE_OPTION:
-            commission = Decimal("2.50") * quantity if opening else _ZERO
-            return Fees(Decimal("0.02") * quantity, Decimal("0.85") * quantity, commission)
-        case _:
-            return Fees(commission=_mills(Decimal("0.0035") * quantity * price))
-
-
-def _mills(amount: Decimal) -> Decimal:
-    return amount.quantize(Decimal("0.001"))
+    kind = instrument.instrument_type
+    regulatory, clearing, commission = (Decimal(rate) * quantity for rate in _RATES.get(kind, ("0", "0", "0.0035")))
+    if kind not in _RATES:
+        commission *= price
+    if kind is InstrumentType.EQUITY and not action.startswith("Sell"):
+        regulatory = _ZERO
+    if instrument.is_option and action.endswith("to Close"):
+        commission = _ZERO
+    on_index = _INDEX_OPTIONS.get(instrument.underlying, _ZERO) if kind is InstrumentType.EQUITY_OPTION else _ZERO
+    fees = (regulatory, clearing, commission, on_index * quantity)
+    return Fees(*(amount.quantize(Decimal("0.001")) for amount in fees))
 
 
 @attrs.frozen(kw_only=True)
@@ -179,10 +168,9 @@ class Position:
 
 @attrs.define(kw_only=True, eq=False)
 class Account:
-    """One account.
+    """Account of ``kind`` ``Margin`` or ``Cash``. Working orders hold the buying power that is ``reserved``.
 
-    ``kind`` is ``Margin`` or ``Cash``; ``reserved`` is the buying power that working orders hold; ``version`` counts
-    changes of cash and positions.
+    ``version`` counts changes of cash and positions.
     """
 
     number: str
@@ -220,11 +208,7 @@ class Account:
         self.cash += amount
 
     def trade(self, instrument: Instrument, change: Decimal, price: Decimal, fees: Decimal, now: float) -> Decimal:
-        """Book an execution; ``change`` is positive for a purchase.
-
-        Return its value before fees: the proceeds, negative for a purchase, or the gain on the part of a future that it
-        closes.
-        """
+        """Book an execution. Return its value before fees: the proceeds, or the gain on the closed part of a future."""
         gain = self.hold(instrument, change, price, now)
         value = gain if instrument.is_future else -change * price * instrument.multiplier
         self.version += 1
@@ -270,10 +254,7 @@ def opened_at(account: Account) -> float:
 
 
 def replay(account: Account, times: Iterable[float]) -> Iterator[Account]:
-    """Yield the account as it was at each of ``times``, which must be in order.
-
-    The same object is yielded each time. It reserves nothing for working orders, whose past is not kept.
-    """
+    """Yield the account as it was at each of ``times``, in order: one object, which reserves nothing for orders."""
     past = attrs.evolve(account, cash=Decimal(0), positions={}, reserved=Decimal(0), transactions=[], version=0)
     bookings = iter(account.transactions)
     upcoming = next(bookings, None)
@@ -393,7 +374,6 @@ class BuyingPowerImpact:
         )
 
     def comparison(self) -> dict[str, Any]:
-        """Return the figures before, after and of the order alone."""
         return amounts(
             change_in_margin_requirement=-self.margin_change,
             change_in_buying_power=self.change,
@@ -435,7 +415,6 @@ class MarginCalculator:
     def required(
         self, account: Account, holdings: Iterable[Holding], underlying: str, price_of: PriceOf, now: float
     ) -> Decimal:
-        """Return the requirement of holdings on one underlying, to the cent."""
         spot = self._prices.underlying_price(underlying, now)
         return requirement(holdings, price_of, spot, account.equity_rate).quantize(_CENT)
 
@@ -460,7 +439,6 @@ class MarginCalculator:
     def impact(
         self, account: Account, trades: Sequence[Holding], fees: Fees, agreed: Mapping[str, Decimal], now: float
     ) -> BuyingPowerImpact:
-        """Return the effect of ``trades`` at ``agreed`` prices, market prices otherwise."""
         margin_change = isolated = _ZERO
         if trades:
             price_of, underlying = self.pricer(now, agreed), trades[0][0].underlying
@@ -478,5 +456,4 @@ class MarginCalculator:
         )
 
     def maintenance(self, required: Decimal) -> Decimal:
-        """Return the maintenance part of an initial requirement, to the cent."""
         return (required * _MAINTENANCE).quantize(_CENT)

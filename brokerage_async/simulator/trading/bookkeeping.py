@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
 import attrs
 
 from ..._generated.converters import FillWire, TransactionWire
 from ..._generated.models import LegAction, TransactionSubType, TransactionType
-from ..api.wire import Dialect, dumps, money, timestamp
+from ..api.wire import Dialect, dumps, like, money, same, timestamp
 from ..clock import EventQueue, Signal
 from ..market.calendar import local_date
 from ..market.catalogue import Catalogue
@@ -19,29 +20,36 @@ from .accounts import Account, Accounts, Execution, Fees, Transaction, amounts, 
 from .orders import Leg, Order
 
 _FIRST_NUMBER = 700_000_000
-_OPPOSITES = {
-    LegAction.BUY: LegAction.SELL, LegAction.SELL: LegAction.BUY,
-    LegAction.BUY_TO_OPEN: LegAction.SELL_TO_CLOSE, LegAction.SELL_TO_CLOSE: LegAction.BUY_TO_OPEN,
-    LegAction.SELL_TO_OPEN: LegAction.BUY_TO_CLOSE, LegAction.BUY_TO_CLOSE: LegAction.SELL_TO_OPEN,
-}  # fmt: skip
+_OPPOSITES = {"Buy": "Sell", "Sell": "Buy", "Open": "Close", "Close": "Open"}
 
 
+@attrs.define(eq=False, repr=False)
 class Bookkeeping:
-    """Numbers and books executions and cash movements."""
+    """Numbers and books executions and cash movements, and settles options and futures once they expire.
 
-    def __init__(self, dialect: Dialect) -> None:
-        self._dialect = dialect
-        self._last_number = _FIRST_NUMBER
-        self.on_cash: Signal[Account, Transaction] = Signal()
-        self.on_execution: Signal[Account, Execution, float] = Signal()
+    An option in the money is exercised, by its holder or against its writer: shares and futures change hands at the
+    strike. Options on an index are paid in cash, as are those whose future expires with them, and futures.
+    """
 
-    def execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> FillWire:
+    _dialect: Dialect
+    _accounts: Accounts
+    _catalogue: Catalogue
+    _prices: Prices
+    _event_queue: EventQueue
+    _has: Callable[[str], bool]
+    _last_number: int = attrs.field(init=False, default=_FIRST_NUMBER)
+    _awaited: set[str] = attrs.field(init=False, factory=set)
+    on_cash: Signal[Account, Transaction] = attrs.field(init=False, factory=Signal)
+    on_execution: Signal[Account, Execution, float] = attrs.field(init=False, factory=Signal)
+
+    def execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> None:
+        """Fill a part of a leg."""
         turn = f"{order.number}-{len(leg.fills) + leg.busted + 1}"
         identifier = f"{turn}-{order.legs.index(leg)}"
         fees = fees_of(leg.instrument, leg.action, quantity, price)
         execution = Execution(identifier, order.number, leg.instrument, leg.action, quantity, price, fees)
         self._book(order.account, execution, now)
-        return FillWire(
+        fill = FillWire(
             ext_group_fill_id=turn,
             ext_exec_id=identifier,
             fill_id=f"SIM_{identifier}",
@@ -50,18 +58,18 @@ class Bookkeeping:
             filled_at=timestamp(now),
             destination_venue="SIMULATED",
         )
+        leg.remaining -= quantity
+        leg.fills.append(fill)
 
     def reverse(self, account: Account, identifier: str, now: float, price: Decimal | None = None) -> None:
         """Undo an execution, and book it again at ``price``, if given. Its fees stay. All of this is a guess."""
-        booked = next(
-            each
-            for each in reversed(account.transactions)
-            if each.wire.exec_id == identifier and each.wire.reverses_id is None
-        )
+        standing = (each for each in reversed(account.transactions) if each.wire.reverses_id is None)
+        booked = next(each for each in standing if each.wire.exec_id == identifier)
         execution = booked.booked
         assert isinstance(execution, Execution)
-        undone = attrs.evolve(execution, action=_OPPOSITES[execution.action], fees=Fees())
-        self._book(account, undone, now, reverses=booked)
+        opposite = LegAction(" ".join(_OPPOSITES.get(word, word) for word in execution.action.split()))
+        undone = attrs.evolve(execution, action=opposite, fees=Fees())
+        self._book(account, undone, now, reverses=booked.wire.id)
         if price is not None:
             self._book(account, attrs.evolve(execution, price=price, fees=Fees()), now)
         account.hold_again(execution.instrument.symbol)
@@ -76,10 +84,7 @@ class Bookkeeping:
     def receive_deliver(
         self, account: Account, instrument: Instrument, change: Decimal, price: Decimal, now: float, kind: str = ""
     ) -> None:
-        """Book a change of a position at an expiration, without an order or fees.
-
-        ``kind`` says how an option ended. A delivery has the actions of a trade.
-        """
+        """Book a change at an expiration, without fees. ``kind`` says how an option ended; a delivery is as a trade."""
         held = account.held(instrument.symbol)
         closed = min(abs(change), abs(held)) if held * change < 0 else Decimal(0)
         side = "Buy" if change > 0 else "Sell"
@@ -90,23 +95,16 @@ class Bookkeeping:
                 execution = Execution(identifier, None, instrument, action, part, price, Fees())
                 self._book(account, execution, now, kind or str(action))
 
-    def _book(
-        self,
-        account: Account,
-        execution: Execution,
-        now: float,
-        delivered: str | None = None,
-        reverses: Transaction | None = None,
-    ) -> None:
-        """Book an execution. ``delivered`` says how a position ended without a trade."""
+    def _book(self, account: Account, execution: Execution, now: float, ended: str = "", reverses: Any = None) -> None:
+        """Book an execution. ``ended`` says how a position ended without a trade, ``reverses`` what it undoes."""
         instrument, fees = execution.instrument, execution.fees
         value = account.trade(instrument, execution.signed, execution.price, fees.total, now)
-        what = delivered or str(execution.action)
-        wire = TransactionWire(
-            symbol=instrument.symbol,
-            instrument_type=instrument.instrument_type,
+        what = ended or str(execution.action)
+        wire = like(
+            TransactionWire,
+            instrument,
             underlying_symbol=instrument.underlying,
-            transaction_type=TransactionType.RECEIVE_DELIVER if delivered else TransactionType.TRADE,
+            transaction_type=TransactionType.RECEIVE_DELIVER if ended else TransactionType.TRADE,
             transaction_sub_type=TransactionSubType(what),
             description=f"{what} {execution.quantity:f} {instrument.symbol} @ {money(execution.price)}",
             action=execution.action,
@@ -116,12 +114,12 @@ class Bookkeeping:
             is_estimated_fee=True,
             order_id=self._dialect.identifier(execution.order_number),
             leg_count=self._dialect.quantity(Decimal(1)),
-            exec_id=execution.identifier,
-            ext_exec_id=execution.identifier,
-            reverses_id=None if reverses is None else reverses.wire.id,
+            **same(execution.identifier, "exec_id", "ext_exec_id"),
+            reverses_id=reverses,
             **fees.by_kind(),
         )
         self._append(account, execution, wire, now)
+        self._await_end(instrument, now)
         self.on_execution.emit(account, execution, now)
 
     def move_cash(self, account: Account, kind: str, amount: Decimal, now: float) -> None:
@@ -145,28 +143,7 @@ class Bookkeeping:
         account.transactions.append(transaction)
         return transaction
 
-
-@attrs.define(eq=False, repr=False)
-class Expirations:
-    """Settles options and futures of all accounts once they expire.
-
-    An option in the money is exercised, by its holder or against its writer: shares and futures change hands at the
-    strike. Options on an index are paid in cash, as are those whose future expires with them, and futures.
-    """
-
-    _accounts: Accounts
-    _bookkeeping: Bookkeeping
-    _catalogue: Catalogue
-    _prices: Prices
-    _event_queue: EventQueue
-    _has: Callable[[str], bool]
-    _awaited: set[str] = attrs.field(init=False, factory=set)
-
-    def __attrs_post_init__(self) -> None:
-        self._bookkeeping.on_execution(self._await)
-
-    def _await(self, _: Account, execution: Execution, now: float) -> None:
-        instrument = execution.instrument
+    def _await_end(self, instrument: Instrument, now: float) -> None:
         expires_at = instrument.expires_at
         if expires_at is None or instrument.symbol in self._awaited:
             return
@@ -181,7 +158,7 @@ class Expirations:
         self._event_queue.at(max(now, expires_at), settle)
 
     def _end(self, account: Account, instrument: Instrument, held: Decimal, now: float) -> None:
-        book = self._bookkeeping.receive_deliver
+        book = self.receive_deliver
         if not instrument.is_option:
             return book(account, instrument, -held, self._prices.price(instrument, now), now, "Futures Settlement")
         worth, way = self._prices.intrinsic(instrument, now), "Exercise" if held > 0 else "Assignment"

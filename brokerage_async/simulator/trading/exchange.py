@@ -19,8 +19,8 @@ from ..clock import EventQueue, Signal
 from ..keyed_random import KeyedRandom, key_of
 from ..market import calendar
 from ..market.calendar import CALENDARS, local_date, local_epoch
-from ..market.instrument import Instrument
 from ..market.prices import Prices
+from ..market.quotes import Quote
 from .bookkeeping import Bookkeeping
 from .orders import Leg, Order, OrderStore
 
@@ -96,41 +96,6 @@ def reject_reason(order: Order) -> str | None:
     return None
 
 
-class Liquidity:
-    """Sizes of the current quotes, less the quantities that were taken from them. A new quote brings a new size."""
-
-    def __init__(self, prices: Prices) -> None:
-        self._prices = prices
-        self._taken: dict[tuple[str, bool], tuple[float, Decimal]] = {}
-
-    def left(self, instrument: Instrument, now: float, *, buys: bool) -> Decimal | None:
-        """Return the quantity that an order can take, None for any."""
-        quote = self._prices.market(instrument, now)
-        size = quote.ask_size if buys else quote.bid_size
-        if size is None:
-            return None
-        since, taken = self._taken.get((instrument.symbol, buys), (quote.since, Decimal(0)))
-        return max(Decimal(0), size - taken) if since == quote.since else size
-
-    def take(self, instrument: Instrument, quantity: Decimal, now: float, *, buys: bool) -> None:
-        since = self._prices.market(instrument, now).since
-        before, taken = self._taken.get((instrument.symbol, buys), (since, Decimal(0)))
-        self._taken[instrument.symbol, buys] = since, quantity + (taken if before == since else Decimal(0))
-
-    def units(self, order: Order, now: float) -> int:
-        """Return how many of the remaining units of an order the market can fill now.
-
-        An order for fractions of a share is filled as a whole, if there is any size.
-        """
-        units = order.units
-        for leg in order.legs:
-            left = self.left(leg.instrument, now, buys=leg.sign > 0)
-            if left is not None and leg.remaining:
-                is_whole = leg.remaining == leg.remaining.to_integral_value()
-                units = min(units, int(left * order.units // leg.remaining) if is_whole else int(left > 0))
-        return units
-
-
 @attrs.define(eq=False, repr=False)
 class Exchange:
     """Moves orders from status to status as time passes."""
@@ -142,14 +107,13 @@ class Exchange:
     _random: KeyedRandom
     _chances: Chances
     _has: Callable[[str], bool]
-    _liquidity: Liquidity = attrs.field(init=False)
+    _taken: dict[tuple[str, bool], tuple[float, Decimal]] = attrs.field(init=False, factory=dict)
     _frozen: set[tuple[str, str]] = attrs.field(init=False, factory=set)
     _waiting: list[tuple[Order, OrderStatus, Callable[[Order, float], None]]] = attrs.field(init=False, factory=list)
     _live: dict[int, Order] = attrs.field(init=False, factory=dict)
     on_fill: Signal[Order, float] = attrs.field(init=False, factory=Signal)
 
     def __attrs_post_init__(self) -> None:
-        self._liquidity = Liquidity(self._prices)
         self._prices.on_price(self._price_was_set)
 
     def receive(self, order: Order, now: float) -> None:
@@ -159,19 +123,13 @@ class Exchange:
             order.contingent_status = ContingentStatus.PENDING_CONDITION
             self._order_store.move(order, OrderStatus.CONTINGENT, now)
             self._schedule(order, "evaluate", now, self._watch_conditions)
-            return
-        self.route(order, now)
+        else:
+            self.route(order, now)
 
     def route(self, order: Order, now: float) -> None:
         after = order.route_after
         earliest = now if after is None else max(now, after.timestamp())
         self._schedule(order, "next", self._opening(order, earliest) + self._delay(order, _ROUTE), self._routed)
-
-    def release(self, order: Order, now: float) -> None:
-        """Release a contingent order: its condition is met."""
-        order.contingent_status = None
-        self._order_store.move(order, OrderStatus.RECEIVED, now)
-        self.route(order, now)
 
     def hold(self, order: Order, now: float) -> None:
         """Hold a new order back until another event unholds it."""
@@ -221,10 +179,10 @@ class Exchange:
 
     def begin_replacement(self, order: Order, now: float) -> None:
         """Cancel an order in favor of its replacement, unless a fill comes first."""
-        if not order.is_at_exchange:
+        if order.is_at_exchange:
+            self._request_end(order, OrderStatus.REPLACE_REQUESTED, now)
+        else:
             self._order_store.move(order, OrderStatus.CANCELLED, now)
-            return
-        self._request_end(order, OrderStatus.REPLACE_REQUESTED, now)
 
     def _request_end(self, order: Order, status: OrderStatus, now: float) -> None:
         """Ask for the end of an order at the exchange, which confirms it later."""
@@ -237,27 +195,21 @@ class Exchange:
         if order.status is OrderStatus.REPLACE_REQUESTED:
             self._order_store.move(order, OrderStatus.LIVE, now)
 
-    def _hours(self, order: Order) -> calendar.Hours:
-        return calendar.hours_of(order.terms.time_in_force, self._has)
-
     def _opening(self, order: Order, now: float) -> float:
-        return calendar.opening(order.legs[0].instrument.collection, now, hours=self._hours(order))
-
-    # Scheduled events
+        hours = calendar.hours_of(order.terms.time_in_force, self._has)
+        return calendar.opening(order.legs[0].instrument.collection, now, hours=hours)
 
     def _schedule(self, order: Order, name: str, when: float, action: Callable[[Order, float], None]) -> None:
         self._unschedule(order, name)
         order.scheduled[name] = self._event_queue.at(when, partial(self._run, order, action))
 
     def _run(self, order: Order, action: Callable[[Order, float], None], now: float) -> None:
-        """Run a due action, or keep it until the order is released."""
         if self.is_frozen(order):
             self._waiting.append((order, order.status, action))
         else:
             action(order, now)
 
     def is_frozen(self, order: Order) -> bool:
-        """Return True while an order is in a status where nothing may happen to it."""
         return bool({(str(order.number), order.status.value), ("*", order.status.value)} & self._frozen)
 
     def freeze(self, number: str, status: OrderStatus) -> None:
@@ -295,7 +247,7 @@ class Exchange:
         instrument = order.legs[0].instrument
         ends = [leg.instrument.expires_at for leg in order.legs if leg.instrument.expires_at is not None]
         if not terms.time_in_force.startswith("GTC"):
-            end = calendar.closing(instrument.collection, now, hours=self._hours(order))
+            end = calendar.closing(instrument.collection, now, hours=calendar.hours_of(terms.time_in_force, self._has))
             if terms.gtc_date is not None:
                 last, collection = terms.gtc_date, instrument.collection
                 session = None if collection is None else CALENDARS[collection].session(last)
@@ -303,8 +255,6 @@ class Exchange:
             ends.append(end)
         if ends:
             self._schedule(order, "expiry", max(now, min(ends)), self.expire)
-
-    # Steps of an order
 
     def _routed(self, order: Order, now: float) -> None:
         if order.route_after is not None:
@@ -325,21 +275,29 @@ class Exchange:
         self._order_store.move(order, OrderStatus.ROUTED, now)
 
         def take_off(order: Order, at: float) -> None:
-            self._order_store.move(order, OrderStatus.IN_FLIGHT, at)
+            if self._has("orders_pass_in_flight"):
+                self._order_store.move(order, OrderStatus.IN_FLIGHT, at)
             self._schedule(order, "next", at + self._delay(order, _LIVE), self._went_live)
 
         if self._has("orders_pass_in_flight"):
             self._schedule(order, "next", now + self._delay(order, _FLY), take_off)
         else:
-            self._schedule(order, "next", now + self._delay(order, _LIVE), self._went_live)
+            take_off(order, now)
 
     def _went_live(self, order: Order, now: float) -> None:
+        def reject(order: Order, at: float) -> None:
+            if order.status is OrderStatus.LIVE and not order.is_touched:
+                self.reject(order, "Rejected by the exchange", at)
+
+        def remove(order: Order, at: float) -> None:
+            if order.status is OrderStatus.LIVE:
+                self.remove(order, OrderStatus.REMOVE_PENDING, at)
+                end = at + self._delay(order, _REMOVE)
+                self._schedule(order, "next", end, lambda order, at: self.remove(order, order.removal, at))
+
         self.make_live(order, now)
         self.evaluate(order, now)
-        for behaviour, action in (
-            ("live_orders_can_be_rejected", self._reject_live),
-            ("administrators_remove_orders", self._remove_live),
-        ):
+        for behaviour, action in (("live_orders_can_be_rejected", reject), ("administrators_remove_orders", remove)):
             delay = self._chances.delay(behaviour, order)
             if delay is not None:
                 self._schedule(order, behaviour, now + delay, action)
@@ -352,36 +310,22 @@ class Exchange:
             if order.can_become(status) and status not in skipped:
                 self._order_store.move(order, status, now)
 
-    def _reject_live(self, order: Order, now: float) -> None:
-        if order.status is OrderStatus.LIVE and not order.is_touched:
-            self.reject(order, "Rejected by the exchange", now)
-
     def reject(self, order: Order, reason: str, now: float) -> None:
         order.reject_reason = reason
         self.remove(order, OrderStatus.REJECTED, now)
 
-    def _remove_live(self, order: Order, now: float) -> None:
-        if order.status is OrderStatus.LIVE:
-            self.remove(order, OrderStatus.REMOVE_PENDING, now)
-            end = now + self._delay(order, _REMOVE)
-            self._schedule(order, "next", end, lambda order, at: self.remove(order, order.removal, at))
-
     def remove(self, order: Order, status: OrderStatus, now: float) -> None:
-        """Take an order out of the book: it has ``status`` from now on."""
         self._withdraw(order)
         self._order_store.move(order, status, now)
 
     def evaluate(self, order: Order, now: float) -> None:
-        """Schedule the next step of an order in the book.
-
-        That is a fill if the order is marketable, another evaluation otherwise.
-        """
+        """Schedule the next step of an order in the book: a fill if it is marketable, else another evaluation."""
         if order.number not in self._live:
             return
         self._unschedule(order, "next", "evaluate")
         if (opening := self._opening(order, now)) > now:
             self._schedule(order, "evaluate", opening, self.evaluate)
-        elif self.is_marketable(order, now) and self._liquidity.units(order, now):
+        elif self.is_marketable(order, now) and self._fillable(order, now):
             turn = len(order.legs[0].fills)
             self._schedule(order, "next", now + self._delay(order, _FILL, turn), self._traded)
         elif order.terms.time_in_force is TimeInForce.IOC:
@@ -391,6 +335,24 @@ class Exchange:
             change = self._prices.next_change(order.underlying, now)
             soonest = now + _LOOK if self._prices.pace else now
             self._schedule(order, "evaluate", max(change, soonest), self.evaluate)
+
+    def _quote(self, leg: Leg, now: float) -> tuple[Quote, Decimal]:
+        """Return the quote of a leg, and the quantity that was taken from it. A new quote brings a new size."""
+        quote = self._prices.market(leg.instrument, now)
+        since, taken = self._taken.get((leg.instrument.symbol, leg.sign > 0), (quote.since, Decimal(0)))
+        return quote, taken if since == quote.since else Decimal(0)
+
+    def _fillable(self, order: Order, now: float) -> int:
+        """Return how many remaining units the market can fill now. Fractions of a share are filled as a whole."""
+        units = order.units
+        for leg in order.legs:
+            quote, taken = self._quote(leg, now)
+            size = quote.ask_size if leg.sign > 0 else quote.bid_size
+            if size is not None and leg.remaining:
+                left = max(Decimal(0), size - taken)
+                is_whole = leg.remaining == leg.remaining.to_integral_value()
+                units = min(units, int(left * order.units // leg.remaining) if is_whole else int(left > 0))
+        return units
 
     def is_marketable(self, order: Order, now: float) -> bool:
         """Return whether an order can trade at ``now``. A stop whose price is reached is triggered on the way."""
@@ -423,7 +385,7 @@ class Exchange:
         parts = 1 + self._random.below(_MAX_FILLS, order.number, _FILL_COUNT)
         is_last = units == 1 or turn + 1 >= parts
         part = units if is_last else 1 + self._random.below(units - 1, order.number, _FILL_SIZE, turn)
-        part = min(part, self._liquidity.units(order, now))
+        part = min(part, self._fillable(order, now))
         if part == 0:  # others took the size
             self.evaluate(order, now)
             return
@@ -433,16 +395,23 @@ class Exchange:
 
     def fill(self, order: Order, part: int, now: float, price: Decimal | None = None) -> None:
         """Execute some of the remaining units of an order, at ``price`` or at market prices."""
+
+        def execute_later(leg: Leg, quantity: Decimal, paid: Decimal, order: Order, at: float) -> None:
+            self._bookkeeping.execute(order, leg, quantity, paid, at)
+            self.on_fill.emit(order, at)
+            self._order_store.changed(order, at)
+
         units = order.units
         is_last, later = part == units, []
         for position, leg in enumerate(order.legs):
-            buys, quantity = leg.sign > 0, leg.remaining * part / units
-            paid = self._prices.trade_price(leg.instrument, now, buys=buys) if price is None else price
-            self._liquidity.take(leg.instrument, quantity, now, buys=buys)
+            quantity = leg.remaining * part / units
+            paid = self._prices.trade_price(leg.instrument, now, buys=leg.sign > 0) if price is None else price
+            quote, taken = self._quote(leg, now)
+            self._taken[leg.instrument.symbol, leg.sign > 0] = quote.since, quantity + taken
             if is_last and position and self._has("filled_with_fills_to_come"):
-                later.append(partial(self._execute_later, leg, quantity, paid))
+                later.append(partial(execute_later, leg, quantity, paid))
             else:
-                self._execute(order, leg, quantity, paid, now)
+                self._bookkeeping.execute(order, leg, quantity, paid, now)
         self._order_store.release(order, _left(order.reserved, part, units))
         order.set_aside = _left(order.set_aside, part, units)
         self.on_fill.emit(order, now)
@@ -454,10 +423,6 @@ class Exchange:
         for turn, action in enumerate(later):
             late = self._chances.delay("filled_with_fills_to_come", order) or self._delay(order, _LEG, turn)
             self._schedule(order, f"leg {turn}", now + late, action)
-
-    def _execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> None:
-        leg.remaining -= quantity
-        leg.fills.append(self._bookkeeping.execute(order, leg, quantity, price, now))
 
     def bust(self, order: Order, fill_id: str, now: float, price: Decimal | None = None) -> None:
         """Make a fill void, or correct its price. The remaining quantity of its leg stays. All of this is a guess."""
@@ -475,11 +440,6 @@ class Exchange:
                 return
         raise LookupError(f"unknown fill {fill_id} of order {order.number}")
 
-    def _execute_later(self, leg: Leg, quantity: Decimal, price: Decimal, order: Order, now: float) -> None:
-        self._execute(order, leg, quantity, price, now)
-        self.on_fill.emit(order, now)
-        self._order_store.changed(order, now)
-
     def expire(self, order: Order, now: float) -> None:
         """Expire an order, unless it is about to be cancelled or removed."""
         if not order.can_become(OrderStatus.EXPIRED):
@@ -494,8 +454,6 @@ class Exchange:
                 continue  # it is judged by the prices of its own time, and would never come if each change put it off
             if order.underlying == symbol or any(leg.instrument.symbol == symbol for leg in order.legs):
                 self.evaluate(order, now)
-
-    # Conditions
 
     def _watch_conditions(self, order: Order, now: float) -> None:
         """Release or cancel an order whose conditions are met, check again later otherwise."""
@@ -513,7 +471,9 @@ class Exchange:
         elif any(str(condition.action).lower() == "cancel" for condition in conditions):
             self.cancel(order, now, by_user=False)
         else:
-            self.release(order, now)
+            order.contingent_status = None
+            self._order_store.move(order, OrderStatus.RECEIVED, now)
+            self.route(order, now)
 
 
 def _left(amount: Decimal, part: int, units: int) -> Decimal:

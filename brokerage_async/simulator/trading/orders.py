@@ -9,29 +9,12 @@ from math import gcd
 from typing import Any
 
 import attrs
-import msgspec
 
 from ..._generated import converters as wires
-from ..._generated.models import (
-    AdvancedInstructions,
-    Comparator,
-    ComplexOrderType,
-    ContingentStatus,
-    LegAction,
-    MarginOrder,
-    NewOrder,
-    NewOrderCondition,
-    NewOrderRules,
-    OrderEdit,
-    OrderEditDryRun,
-    OrderStatus,
-    OrderType,
-    PriceEffect,
-    TimeInForce,
-)
+from ..._generated import models
 from ..._terms import PRICED, TRIGGERED
 from ...protocol.order_status import TERMINAL, TRANSITIONS
-from ..api.wire import Dialect, dumps, money, timestamp
+from ..api.wire import Dialect, dumps, like, money, timestamp
 from ..clock import ScheduledEvent, Signal
 from ..keyed_random import KeyedRandom
 from ..ledger import Ledger
@@ -39,11 +22,12 @@ from ..market.calendar import local_date, local_epoch
 from ..market.instrument import Instrument
 from .accounts import Account
 
-S = OrderStatus
+S = models.OrderStatus
 
 _EDITABLE = frozenset({S.RECEIVED, S.LIVE})
 _NOT_AT_EXCHANGE = frozenset({S.CONTINGENT, S.RECEIVED})
 _ON_ITS_WAY = frozenset({S.ROUTED, S.IN_FLIGHT})
+_TIMES = ("received_at", "in_flight_at", "live_at", "terminal_at")
 FILLABLE = (S.RECEIVED, S.ROUTED, S.IN_FLIGHT, S.LIVE, S.CANCEL_REQUESTED, S.REPLACE_REQUESTED)
 """Statuses in which an intervention can fill an order."""
 
@@ -57,7 +41,7 @@ class Leg:
     """One instrument of an order; ``quantity`` and ``remaining`` are positive, ``busted`` counts fills that left it."""
 
     instrument: Instrument
-    action: LegAction
+    action: models.LegAction
     quantity: Decimal
     remaining: Decimal
     fills: list[wires.FillWire] = attrs.field(factory=list)
@@ -80,22 +64,22 @@ class Leg:
 class Terms:
     """Terms of an order besides its legs. Amounts are unsigned, as received."""
 
-    order_type: OrderType
-    time_in_force: TimeInForce
+    order_type: models.OrderType
+    time_in_force: models.TimeInForce
     price: Decimal | None = None
-    price_effect: PriceEffect | None = None
+    price_effect: models.PriceEffect | None = None
     stop_trigger: Decimal | None = None
     value: Decimal | None = None
-    value_effect: PriceEffect | None = None
+    value_effect: models.PriceEffect | None = None
     gtc_date: date | None = None
     external_identifier: str | None = None
     preflight_id: str | None = None
     source: str | None = None
-    rules: NewOrderRules | None = None
-    advanced_instructions: AdvancedInstructions | None = None
+    rules: models.NewOrderRules | None = None
+    advanced_instructions: models.AdvancedInstructions | None = None
 
     @classmethod
-    def of(cls, requested: NewOrder | OrderEdit | OrderEditDryRun | MarginOrder) -> Terms:
+    def of(cls, requested: models.NewOrder | models.OrderEdit | models.OrderEditDryRun | models.MarginOrder) -> Terms:
         """Return the terms of a request, None where it has none."""
         given: dict[str, Any] = {field.name: getattr(requested, field.name, None) for field in attrs.fields(cls)}
         return cls(**given)
@@ -111,7 +95,6 @@ class Terms:
 
     @property
     def is_stop(self) -> bool:
-        """Whether it waits for a trigger price."""
         return self.order_type in TRIGGERED
 
 
@@ -129,7 +112,7 @@ class Order:
     legs: Sequence[Leg]
     terms: Terms
     locked: bool = True
-    status: OrderStatus = S.RECEIVED
+    status: models.OrderStatus = S.RECEIVED
     received_at: float | None = None
     in_flight_at: float | None = None
     live_at: float | None = None
@@ -145,34 +128,25 @@ class Order:
     set_aside: Decimal = Decimal(0)
     complex_order: ComplexOrder | None = attrs.field(default=None, repr=False)
     tag: str | None = None
-    contingent_status: ContingentStatus | None = None
+    contingent_status: models.ContingentStatus | None = None
     routed_by_rule_at: float | None = None
     cancelled_by_rule_at: float | None = None
     condition_hits: dict[int, tuple[float, Decimal]] = attrs.field(factory=dict)
     scheduled: dict[str, ScheduledEvent] = attrs.field(factory=dict)
     rendered: bytes | None = None
 
-    # Rules
-
     @property
     def route_after(self) -> datetime | None:
         return None if self.terms.rules is None else self.terms.rules.route_after
 
     @property
-    def conditions(self) -> Sequence[NewOrderCondition]:
+    def conditions(self) -> Sequence[models.NewOrderCondition]:
         """Conditions before it is routed, or cancelled."""
         return () if self.terms.rules is None else self.terms.rules.conditions or ()
-
-    # Status
 
     @property
     def is_terminal(self) -> bool:
         return self.status in TERMINAL
-
-    @property
-    def is_working(self) -> bool:
-        """Whether it may trade, without a requested cancellation."""
-        return not self.is_terminal and self.status is not S.CANCEL_REQUESTED
 
     @property
     def is_stoppable(self) -> bool:
@@ -197,7 +171,7 @@ class Order:
     @property
     def is_held(self) -> bool:
         """Whether it waits for another order, or for the ratio of a pair."""
-        return self.status is S.CONTINGENT and self.contingent_status is ContingentStatus.PENDING_ORDER
+        return self.status is S.CONTINGENT and self.contingent_status is models.ContingentStatus.PENDING_ORDER
 
     @property
     def is_at_exchange(self) -> bool:
@@ -205,18 +179,13 @@ class Order:
         return not self.is_terminal and self.status not in _NOT_AT_EXCHANGE
 
     @property
-    def removal(self) -> OrderStatus:
+    def removal(self) -> models.OrderStatus:
         return S.PARTIALLY_REMOVED if self.is_touched else S.REMOVED
 
-    def can_become(self, status: OrderStatus) -> bool:
+    def can_become(self, status: models.OrderStatus) -> bool:
         return status in TRANSITIONS[self.status]
 
-    def move(self, status: OrderStatus, now: float) -> None:
-        """Change the status and the times that go with it.
-
-        Raises:
-            IllegalTransitionError: ``status`` cannot follow the current one.
-        """
+    def move(self, status: models.OrderStatus, now: float) -> None:
         if not self.can_become(status):
             raise IllegalTransitionError(f"order {self.number}: {self.status} cannot become {status}")
         self.status = status
@@ -237,11 +206,8 @@ class Order:
         """Return whether one replaces the other, or both belong to one complex order."""
         return self is other.replaces or (self.complex_order is not None and self.complex_order is other.complex_order)
 
-    # Quantities
-
     @property
     def underlying(self) -> str:
-        """Symbol of the underlying that all legs share."""
         return self.legs[0].instrument.underlying
 
     @property
@@ -262,8 +228,8 @@ class Order:
         price = self.terms.price
         if price is None or not self.terms.is_limited:
             return None
-        effect = self.terms.price_effect
-        paid = effect is PriceEffect.DEBIT if effect in (PriceEffect.DEBIT, PriceEffect.CREDIT) else self.buys
+        effect, kinds = self.terms.price_effect, models.PriceEffect
+        paid = effect is kinds.DEBIT or (effect is not kinds.CREDIT and self.buys)
         return price if paid else -price
 
     @property
@@ -296,10 +262,10 @@ class ComplexOrder:
 
     number: int
     account: Account
-    type: ComplexOrderType
+    type: models.ComplexOrderType
     orders: list[Order] = attrs.field(factory=list)
     trigger: Order | None = None
-    comparator: Comparator | None = None
+    comparator: models.Comparator | None = None
     threshold: Decimal | None = None
     is_notional: bool = False
     released: bool = False
@@ -325,8 +291,8 @@ class ComplexOrder:
                 id=str(order.number),
                 complex_order_id=str(self.number),
                 complex_order_tag=order.tag,
-                replaces_order_id=None if order.replaces is None else str(number_of(order.replaces)),
-                replacing_order_id=None if order.replaced_by is None else str(number_of(order.replaced_by)),
+                replaces_order_id=None if order.replaces is None else str(order.replaces.number),
+                replacing_order_id=None if order.replaced_by is None else str(order.replaced_by.number),
                 status=order.status,
             )
             for order in self.related
@@ -343,10 +309,6 @@ class ComplexOrder:
             trigger_order=None if self.trigger is None else order_wire(self.trigger, dialect),
             related_orders=related,
         )
-
-
-def number_of(order: Order | None) -> int | None:
-    return None if order is None else order.number
 
 
 _FIRST_NUMBER = 400_000_000
@@ -373,16 +335,14 @@ class OrderStore:
         self, account: Account, legs: Iterable[Leg], terms: Terms, now: float, *, replaces: Order | None = None
     ) -> Order:
         order = Order(number=self.number(), account=account, legs=tuple(legs), terms=terms, locked=self._locks)
-        order.received_at = now
-        if replaces is not None:
-            order.replaces, order.edited = replaces, True
+        order.received_at, order.replaces, order.edited = now, replaces, replaces is not None
         self._orders[str(order.number)] = order
         self._by_account.setdefault(account.number, []).append(order)
         order.touch(now)
         self._record(order, None, now)
         return order
 
-    def move(self, order: Order, status: OrderStatus, now: float) -> None:
+    def move(self, order: Order, status: models.OrderStatus, now: float) -> None:
         """Change the status of an order. A final one releases its reserved buying power."""
         before = order.status
         order.move(status, now)
@@ -402,8 +362,6 @@ class OrderStore:
         """Reduce the reserved buying power of an order to ``keep`` dollars."""
         order.account.reserved += keep - order.reserved
         order.reserved = keep
-
-    # Lookup
 
     @property
     def has_working(self) -> bool:
@@ -431,7 +389,7 @@ class OrderStore:
             if (order.updated_at or 0.0) >= midnight or (self._lists_working and not order.is_terminal)
         ]
 
-    def _record(self, order: Order, before: OrderStatus | None, now: float) -> None:
+    def _record(self, order: Order, before: models.OrderStatus | None, now: float) -> None:
         self._ledger.transition(
             now=now,
             order_id=str(order.number),
@@ -457,9 +415,10 @@ def order_json(order: Order, dialect: Dialect) -> bytes:
 
 
 def order_wire(order: Order, dialect: Dialect) -> wires.OrderWire:
-    """Return the order as a wire struct, without the fields that do not apply."""
     customer, terms = order.account.customer, order.terms
-    wire = wires.OrderWire(
+    wire = like(
+        wires.OrderWire,
+        terms,
         id=dialect.identifier(order.number or None),
         account_number=order.account.number,
         size=dialect.quantity(order.size),
@@ -472,15 +431,15 @@ def order_wire(order: Order, dialect: Dialect) -> wires.OrderWire:
         edited=order.edited,
         leg_count=dialect.quantity(Decimal(len(order.legs))),
         reject_reason=order.reject_reason,
-        replaces_order_id=dialect.identifier(number_of(order.replaces)),
-        replacing_order_id=dialect.identifier(number_of(order.replaced_by)),
+        replaces_order_id=dialect.identifier(order.replaces.number if order.replaces else None),
+        replacing_order_id=dialect.identifier(order.replaced_by.number if order.replaced_by else None),
         updated_at=dialect.moment(order.updated_at),
         user_id=str(customer.number),
         username=customer.username,
         legs=[
-            wires.OrderLegWire(
-                instrument_type=leg.instrument.instrument_type,
-                symbol=leg.instrument.symbol,
+            like(
+                wires.OrderLegWire,
+                leg.instrument,
                 quantity=dialect.quantity(leg.quantity),
                 remaining_quantity=dialect.quantity(leg.remaining),
                 action=leg.action,
@@ -488,21 +447,11 @@ def order_wire(order: Order, dialect: Dialect) -> wires.OrderWire:
             )
             for leg in order.legs
         ],
-        order_type=terms.order_type,
-        time_in_force=terms.time_in_force,
         price=money(terms.price),
-        price_effect=terms.price_effect,
         stop_trigger=money(terms.stop_trigger),
         value=money(terms.value),
-        value_effect=terms.value_effect,
-        gtc_date=terms.gtc_date,
         external_identifier=terms.external_identifier if dialect.echoes_identifiers else None,
-        preflight_id=terms.preflight_id,
-        source=terms.source,
-        received_at=timestamp(order.received_at),
-        in_flight_at=timestamp(order.in_flight_at),
-        live_at=timestamp(order.live_at),
-        terminal_at=timestamp(order.terminal_at),
+        **{name: timestamp(getattr(order, name)) for name in _TIMES},
     )
     if order.number:
         wire.global_request_id = f"{order.number:032x}"
@@ -510,7 +459,7 @@ def order_wire(order: Order, dialect: Dialect) -> wires.OrderWire:
     if order.in_flight_at is not None:
         wire.destination_venue = "SIMULATED"
         wire.ext_exchange_order_number = f"{order.number}"
-    if order.status is OrderStatus.CANCELLED:
+    if order.status is S.CANCELLED:
         wire.cancelled_at = wire.terminal_at
         wire.cancelled_size = format(sum((leg.remaining for leg in order.legs), Decimal(0)).normalize(), "f")
     if terms.rules is not None:
@@ -524,12 +473,9 @@ def order_wire(order: Order, dialect: Dialect) -> wires.OrderWire:
         conditions = []
         for position, one in enumerate(order.conditions):
             known = wires.NewOrderConditionWire.of(attrs.evolve(one, extra={}))  # unknown keys are ignored
-            condition = msgspec.convert(known, wires.OrderConditionWire, from_attributes=True)
-            condition.id = dialect.identifier(position + 1)
-            if position in order.condition_hits:
-                at, value = order.condition_hits[position]
-                condition.triggered_at, condition.triggered_value = timestamp(at), money(value)
-            conditions.append(condition)
+            at, value = order.condition_hits.get(position, (None, None))
+            hit = {"triggered_at": timestamp(at), "triggered_value": money(value)}
+            conditions.append(like(wires.OrderConditionWire, known, id=dialect.identifier(position + 1), **hit))
         if dialect.form == "documented":
             wire.order_rule, rules.order_conditions = rules, conditions
         else:
@@ -539,7 +485,7 @@ def order_wire(order: Order, dialect: Dialect) -> wires.OrderWire:
         wire.complex_order_id = dialect.identifier(number or None)
         wire.complex_order_tag = order.tag
         wire.preflight_id = None
-        if transient is not None and transient.isdecimal() and order.status is not OrderStatus.CANCELLED:
+        if transient is not None and transient.isdecimal() and order.status is not S.CANCELLED:
             wire.preflight_id = dialect.identifier(int(transient))
         if number:
             wire.global_request_id = f"{number:032x}"

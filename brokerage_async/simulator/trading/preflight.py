@@ -9,18 +9,8 @@ from typing import Any
 
 import attrs
 
+from ..._generated import models
 from ..._generated.converters import ErrorDetailWire, PlacedOrderResponseWire, PreflightMessageWire
-from ..._generated.models import (
-    InstrumentType,
-    LegAction,
-    MarginOrderLeg,
-    NewOrder,
-    NewOrderLeg,
-    OrderType,
-    PreflightCode,
-    PriceEffect,
-    TimeInForce,
-)
 from ..api.wire import Dialect, RefusedError, money
 from ..market import calendar
 from ..market.calendar import local_date
@@ -39,11 +29,11 @@ class SizeLimit:
     position: int
 
 
-LIMITS: Mapping[InstrumentType, SizeLimit] = {
-    InstrumentType.EQUITY: SizeLimit(50_000, 200_000),
-    InstrumentType.EQUITY_OPTION: SizeLimit(5_000, 20_000),
-    InstrumentType.FUTURE: SizeLimit(500, 5_000),
-    InstrumentType.FUTURE_OPTION: SizeLimit(500, 5_000),
+LIMITS: Mapping[models.InstrumentType, SizeLimit] = {
+    models.InstrumentType.EQUITY: SizeLimit(50_000, 200_000),
+    models.InstrumentType.EQUITY_OPTION: SizeLimit(5_000, 20_000),
+    models.InstrumentType.FUTURE: SizeLimit(500, 5_000),
+    models.InstrumentType.FUTURE_OPTION: SizeLimit(500, 5_000),
 }
 """Limits by instrument type; others have none."""
 
@@ -51,7 +41,7 @@ LIMITS: Mapping[InstrumentType, SizeLimit] = {
 _HORIZON = timedelta(days=3 * 366)
 _NOTIONAL_PLACES = Decimal("0.00001")
 _MIN_NOTIONAL = Decimal(5)
-_SEEN = frozenset(code.value for code in PreflightCode)
+_SEEN = frozenset(code.value for code in models.PreflightCode)
 
 
 @attrs.frozen
@@ -67,8 +57,7 @@ class Message:
         return self.message if self.code in _SEEN else f"{self.message} (code invented by the simulator)"
 
     def wire(self, preflight_id: int | str | None) -> PreflightMessageWire:
-        """Return the message as a wire struct, with the order's transient identifier if it has one."""
-        return PreflightMessageWire(code=PreflightCode(self.code), message=self.text, preflight_id=preflight_id)
+        return PreflightMessageWire(code=models.PreflightCode(self.code), message=self.text, preflight_id=preflight_id)
 
 
 @attrs.frozen(kw_only=True)
@@ -120,7 +109,7 @@ class Preflight:
     _has: Callable[[str], bool]
 
     def legs(
-        self, requested: Sequence[NewOrderLeg | MarginOrderLeg], terms: Terms, now: float
+        self, requested: Sequence[models.NewOrderLeg | models.MarginOrderLeg], terms: Terms, now: float
     ) -> tuple[list[Leg], list[Message]]:
         """Return the legs of a request, and the problems of the instruments that they name."""
         legs: list[Leg] = []
@@ -139,7 +128,7 @@ class Preflight:
             legs.append(Leg(instrument, leg.action, quantity, quantity))
         return legs, problems
 
-    def draft(self, account: Account, requested: NewOrder, now: float) -> Order:
+    def draft(self, account: Account, requested: models.NewOrder, now: float) -> Order:
         """Return a requested order. Raise RefusedError for an instrument that is not served."""
         terms = Terms.of(requested)
         legs, problems = self.legs(requested.legs, terms, now)
@@ -147,13 +136,10 @@ class Preflight:
             raise preflight_error(problems)
         return Order(number=0, account=account, legs=legs, terms=terms)
 
-    def check(
-        self, order: Order, now: float, *, deferred: bool = False, freed: Decimal = Decimal(0)
-    ) -> PreflightResult:
-        """Check a whole order.
+    def check(self, order: Order, now: float, *, deferred: bool = False, freed: Decimal | int = 0) -> PreflightResult:
+        """Check a whole order, which has the buying power that was ``freed`` by the order that it replaces.
 
-        ``freed`` is the buying power that the replaced order gives back. Positions and buying power do not matter yet
-        to an order that is ``deferred`` until another order is filled.
+        One that is ``deferred`` until another order is filled needs neither position nor buying power yet.
         """
         warnings = [] if deferred or order.replaces is not None else self.reopen(order)
         impact = self.impact(order, now)
@@ -161,15 +147,15 @@ class Preflight:
         strict = order.terms.is_strict and not deferred and order.replaces is None
         errors = list(self._errors(order, now, strict_effects=strict))
         hours = calendar.hours_of(order.terms.time_in_force, self._has)
-        is_open = calendar.is_open(order.legs[0].instrument.collection, now, hours=hours)
+        is_open = calendar.opening(order.legs[0].instrument.collection, now, hours=hours) <= now
         if not deferred:
             errors += self._position_errors(order)
-            is_market = order.terms.order_type in (OrderType.MARKET, OrderType.NOTIONAL_MARKET)
+            is_market = order.terms.order_type in (models.OrderType.MARKET, models.OrderType.NOTIONAL_MARKET)
             opens_at_once = is_market and order.opens and order.terms.rules is None
             needs_a_market = opens_at_once and self._has("opening_market_orders_need_an_open_market")
             if needs_a_market and not is_open:
                 text = "Opening market orders not allowed when market closed."
-                errors.append(Message(PreflightCode.TIF_NO_AFTER_HOURS_OPENING_MARKET_ORDERS, text))
+                errors.append(Message(models.PreflightCode.TIF_NO_AFTER_HOURS_OPENING_MARKET_ORDERS, text))
         # An order that takes no buying power, such as one that closes a position, is always possible.
         if impact.new < 0 and impact.change < 0 and not deferred:
             errors.append(Message("margin_check_failed", "Insufficient buying power for this order"))
@@ -178,9 +164,9 @@ class Preflight:
         if self._prices.silence:
             warnings.append(Message("waits_for_prices", f"The order waits for prices: {self._prices.silence}"))
         if not is_open:
-            code = PreflightCode.TIF_NEXT_VALID_SESSION
+            code = models.PreflightCode.TIF_NEXT_VALID_SESSION
             if not self._has("next_session_warning_is_dotted"):
-                code = PreflightCode.TIF_NEXT_VALID_SESSSION
+                code = models.PreflightCode.TIF_NEXT_VALID_SESSSION
             warnings.append(Message(code, "Your order will begin working during next valid session."))
         return PreflightResult(
             order=order,
@@ -202,7 +188,7 @@ class Preflight:
         for leg in order.legs:
             symbol = leg.instrument.symbol
             if leg.action.endswith("to Close") and order.account.held(symbol) * leg.sign >= 0:
-                leg.action = LegAction.BUY_TO_OPEN if leg.sign > 0 else LegAction.SELL_TO_OPEN
+                leg.action = models.LegAction.BUY_TO_OPEN if leg.sign > 0 else models.LegAction.SELL_TO_OPEN
                 warnings.append(Message("closing_with_no_position", f"There is no position in {symbol} to close"))
         return warnings if self._has("closing_with_no_position") else []
 
@@ -211,7 +197,7 @@ class Preflight:
         for leg in order.legs:
             action = leg.action
             if closing:
-                action = LegAction.SELL_TO_CLOSE if leg.sign > 0 else LegAction.BUY_TO_CLOSE
+                action = models.LegAction.SELL_TO_CLOSE if leg.sign > 0 else models.LegAction.BUY_TO_CLOSE
             price = agreed.get(leg.instrument.symbol) or self._prices.price(leg.instrument, now)
             total += fees_of(leg.instrument, action, leg.quantity, price)
         return total
@@ -234,7 +220,7 @@ class Preflight:
                     yield Message("size_limit_exceeded", text)
             if instrument.expires_at is not None and instrument.expires_at <= now:
                 yield Message("instrument_expired", f"{symbol} has expired")
-            is_coin = instrument.instrument_type is InstrumentType.CRYPTOCURRENCY
+            is_coin = instrument.instrument_type is models.InstrumentType.CRYPTOCURRENCY
             if is_coin and self._has("cryptocurrency_orders_are_off"):
                 yield Message("cryptocurrency_orders_disabled", "Cryptocurrency orders are off since 2026-06-29")
             if instrument.closing_only and not leg.action.endswith("to Close"):
@@ -246,9 +232,9 @@ class Preflight:
                 yield Message("invalid_position_effect", f"{leg.action} does not fit the position in {symbol}")
         if len(order.legs) == 1:
             effect = terms.price_effect if terms.is_limited else terms.value_effect
-            if order.buys and effect is PriceEffect.CREDIT:
+            if order.buys and effect is models.PriceEffect.CREDIT:
                 yield Message("cant_buy_for_credit", "You cannot buy for a credit.")
-            if not order.buys and effect is PriceEffect.DEBIT:
+            if not order.buys and effect is models.PriceEffect.DEBIT:
                 yield Message("cant_sell_for_debit", "You cannot sell for a debit")
         if any(amount is not None and amount < 0 for amount in (terms.price, terms.stop_trigger, terms.value)):
             yield Message("invalid_price", "Prices and values must be unsigned; the effect gives the direction")
@@ -259,17 +245,16 @@ class Preflight:
         if any(time is not None and time.timestamp() > now + _HORIZON.total_seconds() for time in times):
             yield Message("invalid_rule_time", "The times of the order's rules are too far in the future")
         for leg in order.legs if self._has("fractions_are_small_market_orders") else ():
-            instrument, is_notional = leg.instrument, terms.order_type is OrderType.NOTIONAL_MARKET
+            instrument, is_notional = leg.instrument, terms.order_type is models.OrderType.NOTIONAL_MARKET
             whole = leg.quantity == leg.quantity.to_integral_value()
-            if instrument.instrument_type is not InstrumentType.EQUITY or (whole and not is_notional):
+            if instrument.instrument_type is not models.InstrumentType.EQUITY or (whole and not is_notional):
                 continue
             ask = self._prices.market(instrument, now).ask
             value = terms.value or leg.quantity * ask
             if not instrument.fractional:
-                yield Message(
-                    "fractional_quantity_not_supported", f"{instrument.symbol} is traded in whole shares only"
-                )
-            elif not is_notional and (terms.order_type, terms.time_in_force) != (OrderType.MARKET, TimeInForce.DAY):
+                text = f"{instrument.symbol} is traded in whole shares only"
+                yield Message("fractional_quantity_not_supported", text)
+            elif not (is_notional or (terms.order_type == "Market" and terms.time_in_force == "Day")):
                 yield Message("fractional_quantity_not_supported", "Fractions are for Market orders of the day only")
             if value < _MIN_NOTIONAL and (is_notional or leg.opens):
                 yield Message("notional_value_not_supported", f"The value must be at least {_MIN_NOTIONAL} dollars")
@@ -284,24 +269,23 @@ class Preflight:
             others = [
                 (other, each)
                 for other in self._order_store.of([order.account])
-                if other.is_working and not other.is_held and not other.shares_fate_with(order)
+                if not (other.is_terminal or other.status == "Cancel Requested" or other.is_held)
+                if not other.shares_fate_with(order)
                 for each in other.legs
                 if each.instrument.symbol == symbol
             ]
             if any(each.sign != leg.sign for _, each in others):
                 text = "Cannot buy and sell against the same symbol."
-                yield Message(PreflightCode.ILLEGAL_BUY_AND_SELL_ON_SAME_SYMBOL, text)
+                yield Message(models.PreflightCode.ILLEGAL_BUY_AND_SELL_ON_SAME_SYMBOL, text)
             if leg.opens and held * leg.sign < 0:
-                yield Message(
-                    "cannot_open_against_existing_position", f"{leg.action} is against the position in {symbol}"
-                )
+                text = f"{leg.action} is against the position in {symbol}"
+                yield Message("cannot_open_against_existing_position", text)
             if leg.action.endswith("to Close") and held * leg.sign < 0:
-                working = {
-                    id(other.complex_order or other): each.remaining for other, each in others
-                }  # an OCO closes once
+                # An OCO closes once.
+                working = {id(other.complex_order or other): each.remaining for other, each in others}
                 if leg.quantity + sum(working.values()) > abs(held):
                     text = "You cannot close more than the existing position, counting the closing orders that work."
-                    yield Message(PreflightCode.CANNOT_CLOSE_AGAINST_MORE_THAN_EXISTING_POSITION, text)
+                    yield Message(models.PreflightCode.CANNOT_CLOSE_AGAINST_MORE_THAN_EXISTING_POSITION, text)
 
 
 def quantity_errors(legs: Iterable[Leg]) -> Iterator[Message]:

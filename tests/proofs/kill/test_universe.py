@@ -24,7 +24,7 @@ import msgspec
 from brokerage_async.bulk import universe_diff
 from brokerage_async.operation import PUBLISHED_RATES, PUBLISHED_TOTAL
 from brokerage_async.simulator import Simulator
-from brokerage_async.simulator.market.equities import equity_row, option_row
+from brokerage_async.simulator.market.catalogue import equity_row, option_row
 from brokerage_async.simulator.market.instrument import Instrument, RowTable
 from tests.processes import run_program
 

@@ -1,13 +1,24 @@
-"""Backtests over the interface: created, polled, cancelled, restarted. Past prices of a trade."""
+"""Backtests over HTTP, and their strategies: strikes and expirations by rule, trials, and sums that agree."""
 
 import json
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
+import pytest
+
+from brokerage_async import models
 from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.models import converter
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.simulator import faults
-from tests.simulator.harness import Harness, option_leg, strategy
+from brokerage_async.simulator.api.backtests import Held, Results, Strategies, problems_of
+from brokerage_async.simulator.market.calendar import CALENDARS, TradingSession, local_epoch
+from brokerage_async.simulator.market.prices import Prices
+from brokerage_async.simulator.market.quotes import PricePath
+from tests.simulator.harness import Harness, market_prices, option_leg, strategy
+from tests.tables import for_each
 
 HOST = "/backtester"
 PUT = "AAPL  260618P00190000"
@@ -180,3 +191,247 @@ async def test_log_of_a_backtest_is_raw(harness: Harness) -> None:
         async with harness.sim.client(transport=harness.sim.transport()) as client:
             assert (await client.with_raw_response.backtests.logs(identifier)).body == log
             assert await client.backtests.logs(identifier) is None
+
+
+AT = local_epoch(date(2026, 3, 3), 16)
+"""45 days before an expiration."""
+
+CALL = {"side": "call", "direction": "long"}
+
+
+def made(price: int = 200) -> tuple[Strategies, Prices]:
+    prices = market_prices(start=AT)
+    prices.set_price("AAPL", Decimal(price), 0)
+    return Strategies(prices), prices
+
+
+def entered(*legs: dict[str, Any], price: int = 200, exact: bool = False) -> list[Held] | None:
+    wanted = [converter.structure(leg, models.BacktestLeg) for leg in legs]
+    return made(price)[0].enter("AAPL", wanted, AT, exact=exact)
+
+
+def strikes(*legs: dict[str, Any], price: int = 200) -> list[Decimal | None]:
+    return [instrument.strike for instrument, _ in entered(*legs, price=price) or ()]
+
+
+def by(selection: str, value: float, base: int | None = None, **terms: Any) -> dict[str, Any]:
+    """Build a leg whose strike is selected by a value, perhaps relative to another leg."""
+    name = "percentageOTM" if selection.startswith("percentage") else "currentPriceOffset"
+    relative = {} if base is None else {"strikeRelativeLeg": base}
+    return option_leg(strikeSelection=selection, **{name: value}, **relative, **terms)
+
+
+def test_strike_is_the_nearest_listed_one() -> None:
+    wanted = [by("percentageOTM", 0.1), by("percentageOTM", 0.1, **CALL), by("percentageOTM", -0.1)]
+    wanted += [by("currentPriceOffset", 12), by("currentPriceOffset", -50000)]
+    assert [strikes(one) for one in wanted] == [[180], [220], [220], [210], [5]]
+
+
+@for_each("side", ["call", "put"])
+@for_each("delta", [1, 16, 30, 50, 84, 100])
+def test_strike_by_delta_has_about_that_delta(side: str, delta: int) -> None:
+    (leg,) = entered(option_leg(side=side, direction="long", delta=delta), price=90) or ()
+    found = made(90)[0].delta([leg], AT)
+    assert (found > 0) is (side == "call")
+    assert abs(found) == pytest.approx(delta, abs=4)
+
+
+@for_each("side", ["call", "put"])
+@for_each("premium", [1, 4, 30])
+def test_strike_by_premium_costs_about_that(side: str, premium: int) -> None:
+    wanted = option_leg(side=side, direction="long", strikeSelection="premium", premium=premium)
+    (leg,) = entered(wanted) or ()
+    strategies, prices = made()
+    cost = strategies.worth([leg], AT) / 100
+    assert cost == prices.price(leg[0], AT)
+    for step in (-5, 5):
+        offset = float((leg[0].strike or 0) - 200 + step)
+        beside = entered(wanted | {"strikeSelection": "currentPriceOffset", "currentPriceOffset": offset}) or []
+        assert abs(cost - premium) <= abs(strategies.worth(beside, AT) / 100 - premium)
+
+
+def test_relative_and_exact_offsets_start_from_the_other_leg() -> None:
+    base = by("currentPriceOffset", -20)
+    assert strikes(by("currentPriceOffsetRelative", -10, 1, direction="long"), base) == [170, 180]
+    assert strikes(by("percentageOTMRelative", 0.1, 1), base) == [160, 180]
+    base = by("currentPriceOffset", 0)
+    assert strikes(base, by("currentPriceExactOffsetRelative", -15, 0)) == [200, 185]
+    for offset in (-12, -200):
+        assert entered(base, by("currentPriceExactOffsetRelative", offset, 0)) is None
+    assert entered(option_leg(daysUntilExpiration=45), exact=True) is not None
+    assert entered(option_leg(daysUntilExpiration=44), exact=True) is None
+
+
+def test_expiration_is_the_nearest_monthly_one() -> None:
+    nearest = {0: date(2026, 3, 20), 45: date(2026, 4, 17), 60: date(2026, 5, 15), 365: date(2027, 2, 19)}
+    legs = {days: entered(option_leg(daysUntilExpiration=days)) or [] for days in nearest}
+    assert {days: instrument.expires for days, [(instrument, _)] in legs.items()} == nearest
+
+
+def test_legs_are_worth_their_signed_units_or_their_exercise() -> None:
+    share = {**option_leg(quantity=7), "type": "equity"}
+    legs = entered(option_leg(quantity=2), {**share, "direction": "long"}) or []
+    assert [units for _, units in legs] == [-200, 7]
+    strategies, prices = made()
+    assert strategies.worth(legs, AT) == 7 * 200 - 200 * prices.price(legs[0][0], AT)
+    assert strategies.delta(legs[1:], AT) == 7
+    strategies, _ = made()
+    legs = entered(*(by("currentPriceOffset", offset, direction="long") for offset in (20, -20)))
+    at = local_epoch(date(2026, 4, 17), 16)
+    assert [strategies.worth([leg], at) for leg in legs or ()] == [2000, 0]
+    assert [strategies.delta([leg], at) for leg in legs or ()] == [-100, 0]
+
+
+SHARE = {**option_leg(), "type": "equity", "direction": "long"}
+WEEK = {"startDate": "2026-03-02", "endDate": "2026-03-06"}
+"""Monday to Friday."""
+
+
+def sessions(body: dict[str, Any]) -> list[TradingSession]:
+    first, last = (date.fromisoformat(body[name]) for name in ("startDate", "endDate"))
+    return CALENDARS[models.InstrumentCollection.EQUITY].between(first, last)
+
+
+def run(body: dict[str, Any], seed: int = 0, **closes: Sequence[int]) -> Results:
+    """Run a strategy with the closes of some symbols given, one for each session."""
+    prices = market_prices(seed)
+    for symbol, values in closes.items():
+        times = (datetime.fromtimestamp(session.close, UTC) for session in sessions(body))
+        prices.set_source(symbol, PricePath(list(zip(times, values, strict=True))), 0)
+    return Strategies(prices).run(converter.structure(body, models.NewBacktest), sessions(body))
+
+
+def shares(entry: dict[str, Any] | None = None, end: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Build a strategy with one share over a week, with conditions of its entries and exits."""
+    return strategy(SHARE, **WEEK, entryConditions=entry or {}, exitConditions=end or {})
+
+
+def profits(results: Results) -> list[int]:
+    return [int(trial.profit) for trial in results.trials]
+
+
+def days(results: Results) -> list[tuple[int, int]]:
+    return [(trial.opened.day.day, trial.closed.day.day) for trial in results.trials]
+
+
+def test_share_gains_the_difference_of_two_closes() -> None:
+    results = run(shares(), AAPL=(100, 110, 105, 120, 115))
+    assert days(results) == [(2, 6), (3, 6), (4, 6), (5, 6)]
+    assert profits(results) == [15, 5, 10, -5]
+    assert [int(profit) for _, profit, _ in results.snapshots] == [0, 10, 0, 45, 25]
+    assert [int(price) for _, _, price in results.snapshots] == [100, 110, 105, 120, 115]
+    trials = {"Number of trials": 4, "Number of trials with a profit": 3}
+    profit = {"Total profit": 25, "Average profit": Decimal("6.25"), "Highest profit": 15, "Lowest profit": -5}
+    assert results.statistics() == trials | profit
+    body = strategy({**SHARE, "direction": "short", "quantity": 3}, **WEEK)
+    assert profits(run(body, AAPL=(100, 110, 105, 120, 115))) == [-45, -15, -30, 15]
+
+
+def test_short_put_keeps_its_premium_less_its_exercise() -> None:
+    terms = {"startDate": "2026-03-10", "entryConditions": {"maximumActiveTrials": 1}}
+    put = by("percentageOTM", 0.05, daysUntilExpiration=10)
+    first, *_ = run(strategy(put, **terms), AAPL=[200] * 14).trials
+    assert first.closed.day == first.expires == date(2026, 3, 20)
+    assert first.profit == -first.cost > 0
+    put = by("currentPriceOffset", 0, daysUntilExpiration=10)
+    (only,) = run(strategy(put, **terms, endDate="2026-03-20"), AAPL=[*[200] * 8, 180]).trials
+    assert only.profit == -only.cost - 2000
+
+
+VIX = (20, 29, 30, 31, 30)
+
+
+def test_exit_conditions_end_trials() -> None:
+    cases: list[tuple[dict[str, int], list[tuple[int, int]]]] = [
+        ({}, [(2, 6)]),
+        ({"takeProfitPercentage": 10}, [(2, 3), (3, 6)]),
+        ({"takeProfitPercentage": 11}, [(2, 5), (5, 6)]),
+        ({"stopLossPercentage": 4}, [(2, 6)]),
+        ({"afterDaysInTrade": 2}, [(2, 4), (4, 6)]),
+        ({"minimumVIX": 30}, [(2, 4), (4, 5), (5, 6)]),
+    ]
+    entry = {"maximumActiveTrials": 1, "maximumActiveTrialsBehavior": "don't enter"}
+    found = [(end, days(run(shares(entry, end), AAPL=(100, 110, 105, 120, 115), VIX=VIX))) for end, _ in cases]
+    assert found == cases
+    results = run(shares({"maximumActiveTrials": 1}, {"stopLossPercentage": 5}), AAPL=(100, 96, 95, 120, 115))
+    assert (days(results)[0], profits(results)[0]) == ((2, 4), -5)
+    body = strategy(entryConditions={"maximumActiveTrials": 1}, exitConditions={"atDaysToExpiration": 25})
+    first = run(body).trials[0]
+    assert first.expires == date(2026, 4, 17)
+    assert first.closed.day == date(2026, 3, 23)
+    body = strategy(entryConditions={"frequency": "on exact days to expiration match"})
+    (only,) = run(body).trials
+    assert (only.opened.day, only.expires) == (date(2026, 3, 3), date(2026, 4, 17))
+
+
+def test_entry_conditions_choose_days() -> None:
+    cases: list[tuple[dict[str, Any], list[int]]] = [
+        ({"frequency": "every day"}, [2, 3, 4, 5]),
+        ({"frequency": "on specific days of the week", "specificDays": [1, 4, 5]}, [2, 5]),
+        ({"frequency": "on exact days to expiration match"}, [2, 3, 4, 5]),
+        ({"minimumVIX": 29}, [3, 4, 5]),
+        ({"maximumVIX": 29}, [2, 3]),
+        ({"minimumVIX": 29, "maximumVIX": 30}, [3, 4]),
+    ]
+    assert [(entry, [opened for opened, _ in days(run(shares(entry), VIX=VIX))]) for entry, _ in cases] == cases
+
+
+def test_limits_of_active_trials_are_kept_and_noticed() -> None:
+    entry = {"maximumActiveTrials": 2, "maximumActiveTrialsBehavior": "close oldest"}
+    assert days(run(shares(entry))) == [(2, 4), (3, 5), (4, 6), (5, 6)]
+    assert run(shares()).notices == [
+        "Trials that were open on the last day, and end at its prices: 4.",
+        "Trials that are active at a time are limited to 50.",
+    ]
+    assert len(run(shares({"maximumActiveTrials": 9})).notices) == 1
+    results = run(shares({"minimumVIX": 1000, "maximumActiveTrials": 1}))
+    assert (results.statistics(), results.notices) == ({"Number of trials": 0}, [])
+    assert [profit for _, profit, _ in results.snapshots] == [0] * 5
+
+
+FIRST, LAST = date(2021, 1, 4), date(2026, 6, 9)
+EQUITY = {**option_leg(quantity=100), "type": "equity"}
+
+
+def based(base: int | None) -> dict[str, Any]:
+    """Build a strategy with a leg that is relative to the one at a position."""
+    return strategy(option_leg(), by("percentageOTMRelative", 0.1, strikeRelativeLeg=base), EQUITY)
+
+
+NO_BASE = "legs[1].strikeRelativeLeg must be the index of an option leg with a strikeSelection that is not relative"
+PREMIUM = "legs[1].premium must be from 0 to 50000 for the strikeSelection premium"
+NO_DAY = "entryConditions.specificDays must name at least one day for this frequency"
+WEEKLY = {"frequency": "on specific days of the week"}
+
+
+@for_each(
+    "body, problem",
+    [
+        (strategy(), None),
+        (strategy(startDate=str(FIRST), endDate=str(LAST)), None),
+        (strategy(startDate="2026-03-02", endDate="2026-03-02"), None),
+        (strategy(EQUITY), None),
+        (strategy(option_leg(quantity=10, delta=100, daysUntilExpiration=1100)), None),
+        (strategy(entryConditions=WEEKLY | {"specificDays": [1]}), None),
+        (based(0), None),
+        (strategy(option_leg(), by("currentPriceOffsetRelative", -5, 0)), None),
+        *((based(base), NO_BASE) for base in (None, -1, 1, 2, 3)),
+        (strategy(startDate="2021-01-03"), "startDate must be from 2021-01-04 to 2026-06-09"),
+        (strategy(endDate="2026-06-10"), "endDate must be from 2021-01-04 to 2026-06-09"),
+        (strategy(endDate="2026-03-01"), "endDate must not be before startDate"),
+        (strategy(startDate="2026-03-07", endDate="2026-03-08"), "endDate must leave at least one trading day"),
+        (strategy(option_leg(quantity=11)), "legs[0].quantity must be at most 10 for options"),
+        (strategy(option_leg(daysUntilExpiration=-1)), "legs[0].daysUntilExpiration must be from 0 to 1100"),
+        (strategy(option_leg(daysUntilExpiration=10**9)), "legs[0].daysUntilExpiration must be from 0 to 1100"),
+        (strategy(option_leg(delta=0.16)), "legs[0].delta must be from 1 to 100 for the strikeSelection delta"),
+        (strategy(EQUITY, option_leg(strikeSelection="premium")), PREMIUM),
+        (
+            strategy(entryConditions={"maximumActiveTrials": 0}),
+            "entryConditions.maximumActiveTrials must be at least 1",
+        ),
+        (strategy(entryConditions=WEEKLY), NO_DAY),
+    ],
+)
+def test_broken_rule_is_named(body: dict[str, Any], problem: str | None) -> None:
+    found = problems_of(converter.structure(body, models.NewBacktest), FIRST, LAST)
+    assert [f"{name} {words}" for name, words in found] == ([] if problem is None else [problem])

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.simulator.control import reference, server, views
-from brokerage_async.simulator.control.api import CONTROL_ROUTES, Sender
+from brokerage_async.simulator.control import api, server
 from tests.schema import bundle
 from tests.simulator.harness import Harness, leg, limit, market
 from tests.tables import for_each
@@ -25,7 +24,7 @@ def test_page_has_what_its_script_uses_and_nothing_from_elsewhere() -> None:
     assert used <= ids
     forms = set(re.findall(r'data-action="(\w+)"', server.PAGE))
     assert forms == set(re.findall(r"^  (\w+): \(", server.SCRIPT, re.MULTILINE))
-    routes = {(route.method, re.sub(r"\{\w+\}", "{}", route.path)) for route in CONTROL_ROUTES}
+    routes = {(route.method, re.sub(r"\{\w+\}", "{}", route.path)) for route in api.CONTROL_ROUTES}
     calls = re.findall(r'"(GET|PUT|POST|PATCH|DELETE)", ["`]([^"`]+)["`]', server.SCRIPT)
     assert len(calls) >= 12
     for method, path in calls:
@@ -51,23 +50,23 @@ def test_script_is_valid(tmp_path: Path) -> None:
 
 def test_price_has_the_course_of_the_past_hour(harness: Harness) -> None:
     prices = harness.state.prices
-    view = views.price_view(prices, "AAPL", harness.now)
+    view = api.price_view(prices, "AAPL", harness.now)
     assert len(view.history) == 61
     assert view.history[-1] == view.last == str(prices.underlying_price("AAPL", harness.now))
     assert view.history[0] == str(prices.underlying_price("AAPL", harness.now - 3600))
     assert len(set(view.history)) > 10
     harness.sim.set_price("AAPL", "150")
-    held = views.price_view(prices, "AAPL", harness.sim.clock.now())
+    held = api.price_view(prices, "AAPL", harness.sim.clock.now())
     assert (held.is_held, held.history[-1], held.history[0]) == (True, "150", view.history[0])
 
 
 def test_orders_are_the_newest_first_with_their_actions(harness: Harness) -> None:
     resting, filled = harness.place(limit("100.00")), harness.place(market())
-    first, second, *_ = views.order_views(harness.state)
+    first, second, *_ = api.order_views(harness.state)
     assert (first.id, second.id) == (filled, resting)
     assert (second.can_fill, second.can_reject, second.can_expire, second.can_remove) == (True, True, True, True)
     harness.wait(30)
-    first, second, *_ = views.order_views(harness.state)
+    first, second, *_ = api.order_views(harness.state)
     assert (first.status, first.is_terminal, first.filled, first.size) == ("Filled", True, "10", "10")
     assert (first.can_fill, first.can_reject, first.can_expire) == (False, False, False)
     assert (second.status, second.can_fill, second.can_reject, second.can_expire) == ("Live", True, True, True)
@@ -75,7 +74,7 @@ def test_orders_are_the_newest_first_with_their_actions(harness: Harness) -> Non
 
 def test_fills_have_their_price_and_leg(harness: Harness) -> None:
     identifier = harness.trade(market(leg("MSFT", "3")), seconds=30)
-    fills = views.state_view(harness.brokerage, 1.0, harness.now).fills
+    fills = api.state_view(harness.brokerage, 1.0, harness.now).fills
     assert sum(int(fill.quantity) for fill in fills) == 3
     assert {(fill.order_id, fill.action, fill.symbol) for fill in fills} == {(identifier, "Buy to Open", "MSFT")}
     assert [fill.at for fill in fills] == sorted((fill.at for fill in fills), reverse=True)
@@ -85,28 +84,28 @@ def test_ledger_shows_the_newest_requests_with_their_timings(harness: Harness) -
     harness.ask("GET", "/watchlists")
     under_way, answered = harness.brokerage.ledger.requests[-2:]
     under_way.elapsed, answered.elapsed = None, 0.01234
-    shown = views.ledger_view(harness.brokerage.ledger).requests[-2:]
+    shown = api.ledger_view(harness.brokerage.ledger).requests[-2:]
     assert [each.milliseconds for each in shown] == [None, 12.3]
     ledger = harness.brokerage.ledger
     ledger.requests.clear()
     for number in range(300):
         ledger.record_request(harness.now, "GET", f"/{number}")
-    shown = views.ledger_view(ledger).requests
-    assert len(shown) == views.MAX_ROWS
+    shown = api.ledger_view(ledger).requests
+    assert len(shown) == api.MAX_ROWS
     assert shown[-1].target == "/299"
 
 
 def test_prices_are_those_of_traded_and_held_underlyings_up_to_a_number(harness: Harness) -> None:
     harness.place(limit("1.00", leg("BRK/B")))
-    shown = [price.symbol for price in views.state_view(harness.brokerage, 1.0, harness.now).prices]
+    shown = [price.symbol for price in api.state_view(harness.brokerage, 1.0, harness.now).prices]
     assert {"AAPL", "MSFT", "SPY", "BRK/B"} <= set(shown)
     for definition in harness.state.catalogue.equities.definitions[:60]:
         harness.sim.set_price(definition.symbol, "5")
-    assert len(views.state_view(harness.brokerage, 1.0, harness.now).prices) == views.MAX_PRICES
+    assert len(api.state_view(harness.brokerage, 1.0, harness.now).prices) == api.MAX_PRICES
 
 
 def test_request_is_sent_as_the_owner_with_a_valid_token(harness: Harness) -> None:
-    sender = Sender(harness.brokerage)
+    sender = api.Sender(harness.brokerage)
     placed = sender.send("post", f"/accounts/{harness.account}/orders", json.dumps(limit()), harness.now)
     assert placed.status == 201
     assert sender.send("GET", "/watchlists", None, harness.now).status == 200
@@ -114,13 +113,13 @@ def test_request_is_sent_as_the_owner_with_a_valid_token(harness: Harness) -> No
     assert operations == ["oauth.token", "orders.submit", "watchlists.list"]
     assert sender.send("GET", "/watchlists", None, harness.now + 901).status == 200
     harness.sim.revoke()
-    assert Sender(harness.brokerage).send("GET", "/watchlists", None, harness.now).status == 401
+    assert api.Sender(harness.brokerage).send("GET", "/watchlists", None, harness.now).status == 401
 
 
 def test_target_is_an_encoded_path(harness: Harness) -> None:
     for target in ("watchlists", "http://elsewhere/", "/a b", "/é", "/a\r\nHost: x", ""):
         with pytest.raises(ValueError, match="target must be an encoded path"):
-            Sender(harness.brokerage).send("GET", target, None, harness.now)
+            api.Sender(harness.brokerage).send("GET", target, None, harness.now)
 
 
 class Balance(HTMLParser):
@@ -151,7 +150,7 @@ def parsed(page: str) -> Balance:
 
 
 def page_of(name: str) -> str:
-    page = reference.reference_page(name, "5WT777")
+    page = server.reference_page(name, "5WT777")
     assert page is not None
     return page
 
@@ -177,9 +176,9 @@ def test_pages_are_complete_and_load_nothing_from_elsewhere() -> None:
     for name in ("", *OPERATIONS):
         page = page_of(name)
         assert not re.search(r"(src|href)=\"https?:|<script>|\son\w+=", page)
-        assert reference.INVENTED_ACCOUNT not in page
-    assert reference.reference_page("orders.lve", "5WT777") is None
-    assert reference.reference_page("../page.css", "5WT777") is None
+        assert server.INVENTED_ACCOUNT not in page
+    assert server.reference_page("orders.lve", "5WT777") is None
+    assert server.reference_page("../page.css", "5WT777") is None
     (body,) = re.findall(r"<textarea[^>]*>(.*?)</textarea>", page_of("margin.dry_run"), re.DOTALL)
     assert '"account-number": "5WT777"' in unescape(body)
     shown = page_of("orders.list")

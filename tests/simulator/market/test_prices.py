@@ -21,7 +21,7 @@ from brokerage_async import Client, models
 from brokerage_async.simulator import Simulator, run
 from brokerage_async.simulator.api.market import MarketMetrics
 from brokerage_async.simulator.keyed_random import KeyedRandom
-from brokerage_async.simulator.market.equities import known_equities
+from brokerage_async.simulator.market.catalogue import known_equities
 from brokerage_async.simulator.market.quotes import Listing, PricePath, read_prices
 from brokerage_async.simulator.market.random_walk import RandomWalk
 from tests.simulator.harness import START, Harness, market_prices

@@ -14,7 +14,7 @@ import pytest_asyncio
 from yarl import URL
 
 from brokerage_async.simulator import Simulator
-from brokerage_async.simulator.transports.http import page_behind
+from brokerage_async.simulator.transports import page_behind
 from tests.simulator.harness import limit
 from tests.stream.world import SMALL
 

@@ -1,1 +1,0 @@
-"""Ways to reach the brokerage: a loopback HTTP server and an in-memory transport."""
