@@ -30,15 +30,12 @@ Symbols = Iterable[str] | AsyncIterable[str]
 Types = Mapping[str, models.InstrumentType | str]
 """Instrument types by symbol."""
 
+# Parameters of the prices by instrument type.
 PRICED: Mapping[str, str] = {
-    parameter.name.replace("_", " ").title(): parameter.name
-    for parameter in MARKET_DATA_BY_TYPE.parameters
-    if parameter.array
+    each.name.replace("_", " ").title(): each.name for each in MARKET_DATA_BY_TYPE.parameters if each.array
 }
-"""Parameters of the prices by instrument type."""
-
-MAX_PRICED = 100
-"""Symbols in one request for prices, over all instrument types, or for metrics."""
+MAX_PRICED = 100  # symbols in one request for prices, over all instrument types, or for metrics
+MAX_MONTHS = 9  # maximum span between the two dates of one request
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 """No type is given, so that the form of each symbol implies its own. Or no argument is."""
@@ -60,8 +57,7 @@ class BulkOptions(TypedDict, total=False):
     on_progress: Progress | None
 
 
-CHAINS: BulkOptions = {"concurrency": 2}
-"""Defaults where one answer may hold thousands of options."""
+CHAINS: BulkOptions = {"concurrency": 2}  # where one answer may hold thousands of options
 
 
 class Bulk:
@@ -312,10 +308,6 @@ def checked_types(types: Types) -> dict[str, str]:
         if name not in PRICED:
             raise InvalidRequestError(f"type of {symbol!r} must be one of {', '.join(PRICED)}, got {name!r}")
     return {symbol: str(types[symbol]) for symbol in sorted(types)}
-
-
-MAX_MONTHS = 9
-"""Maximum span between the two dates of one request."""
 
 
 def split_range(from_date: date, to_date: date, *, months: int = MAX_MONTHS) -> list[tuple[date, date]]:

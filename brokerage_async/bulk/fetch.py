@@ -53,8 +53,7 @@ MAX_CONSECUTIVE_AMBIGUOUS = 64
 """Minimum number of ambiguous failures in a row, with no success between them, that ends a fetch. Large batches allow
 more: bisecting one down to its first key alone fails once at every step."""
 
-MAX_THROTTLE_PAUSE = 60.0
-"""Maximum seconds of a pause after a 429, whatever its ``Retry-After`` says."""
+MAX_THROTTLE_PAUSE = 60.0  # seconds of a pause after a 429, whatever its ``Retry-After`` says
 
 
 def url_length(keys: Sequence[str]) -> int:

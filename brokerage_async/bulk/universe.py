@@ -33,9 +33,8 @@ from ..http.session import BrokerageSession
 from ..models import converter
 from ..operation import PUBLISHED_RATES
 from ..storage.files import replace_durably
-from .checkpoint import Checkpoint, encode, put_in_place, writing
 from .fetch import BulkFetch, Progress, one_by_one
-from .to_file import in_thread, incomplete, store
+from .to_file import Checkpoint, encode, in_thread, incomplete, put_in_place, store, writing
 
 if TYPE_CHECKING:
     import pyarrow
@@ -49,27 +48,18 @@ KINDS: Mapping[str, type[Any]] = {
     "equity_options": EquityOption,
     "future_options": FutureOption,
 }
-"""Kinds of instruments, and the class of each."""
-
+# Kinds that are fetched chain by chain, and the list of their underlyings.
 CHAINS = {"equity_options": "equities", "future_options": "future_products"}
-"""Kinds that are fetched chain by chain, and the list of their underlyings."""
-
-COUNTED = frozenset({"days_to_expiration"})
-"""Fields that change with every day, at any depth."""
-
+# Column and prefix of the underlyings, as `Bulk.universe` takes them.
 UNDERLYING = {"equity_options": ("underlying_symbol", ""), "future_options": ("product_code", "/")}
-"""Column and prefix of the underlyings, as `Bulk.universe` takes them."""
+COUNTED = frozenset({"days_to_expiration"})  # fields that change with every day, at any depth
 
 Change = tuple[str, str, str, str | None, str | None, str | None]
 
 PARTITION, MANIFEST = "universe.parquet", "manifest.json"
 NEW_YORK = ZoneInfo("America/New_York")
-
-ROWS_AT_ONCE = 50_000
-"""Rows that are sorted together, besides those of the chains that overlap."""
-
-PAUSE = 1.0
-"""Seconds before the first request of a continued run: the killed one may have sent until a moment ago."""
+ROWS_AT_ONCE = 50_000  # that are sorted together, besides those of the chains that overlap
+PAUSE = 1.0  # seconds before the first request of a continued run: the killed one may have sent until a moment ago
 
 logger: logging.Logger = logging.getLogger("brokerage_async.bulk")
 
