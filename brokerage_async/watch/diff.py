@@ -103,7 +103,14 @@ class Change(Acknowledgeable, Generic[T]):
     @property
     def fields(self) -> tuple[str, ...]:
         """Names of the fields that differ, empty without before or after."""
-        return changed_fields(self.before, self.after)
+        before, after = self.before, self.after
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            absent = object()
+            return tuple(str(k) for k in {**before, **after} if before.get(k, absent) != after.get(k, absent))
+        if type(before) is type(after) and attrs.has(cls := type(before)):
+            names = (field.name for field in attrs.fields(cls))
+            return tuple(name for name in names if getattr(before, name) != getattr(after, name))
+        return ()
 
     @property
     def item(self) -> T:
@@ -117,20 +124,6 @@ Derive = Callable[[Change[Any]], Iterable[Change[Any]]]
 """Turns a change into those to report, several or none."""
 
 
-def changed_fields(before: object, after: object) -> tuple[str, ...]:
-    """Return the names of the fields that differ.
-
-    Both values must be attrs instances of one class, or mappings. Otherwise there are none.
-    """
-    if isinstance(before, Mapping) and isinstance(after, Mapping):
-        absent = object()
-        return tuple(str(k) for k in {**before, **after} if before.get(k, absent) != after.get(k, absent))
-    if type(before) is type(after) and attrs.has(cls := type(before)):
-        names = (field.name for field in attrs.fields(cls))
-        return tuple(name for name in names if getattr(before, name) != getattr(after, name))
-    return ()
-
-
 def keyed(items: Iterable[T], key: Callable[[T], Hashable], previous: Mapping[Any, T] | None = None) -> dict[Any, T]:
     """Return the items by key, in their order.
 
@@ -140,11 +133,9 @@ def keyed(items: Iterable[T], key: Callable[[T], Hashable], previous: Mapping[An
     known = previous or {}
     state: dict[Any, T] = {}
     for item in items:
-        name = key(item)
-        if name is None:
-            continue
-        old = known.get(name)
-        state[name] = item if old is None or old != item else old
+        if (name := key(item)) is not None:
+            old = known.get(name)
+            state[name] = item if old is None or old != item else old
     return state
 
 
@@ -170,6 +161,4 @@ def differing(before: Mapping[Any, T], after: Mapping[Any, T]) -> Iterator[Any]:
         old = before.get(key)
         if old is None or (old is not new and old != new):
             yield key
-    for key in before:
-        if key not in after:
-            yield key
+    yield from (key for key in before if key not in after)

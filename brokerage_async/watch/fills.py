@@ -24,17 +24,10 @@ from .lists import ORDERS, Listing
 from .poll import Iteration
 from .state import ItemCodec
 
-QUIET_SECONDS: Final = 5.0
-"""Seconds without news until positions and transactions are read."""
-
-CHECK_INTERVAL: Final = 60.0
-"""Seconds between two comparisons while there is no news."""
-
-RECHECK_INTERVAL: Final = 10.0
-"""Seconds until something that does not add up is compared again, or a failed comparison is repeated."""
-
-ROWS: Final = 2000
-"""Transactions per page, the maximum that is published."""
+QUIET_SECONDS: Final = 5.0  # without news until positions and transactions are read
+CHECK_INTERVAL: Final = 60.0  # seconds between two comparisons while there is no news
+RECHECK_INTERVAL: Final = 10.0  # seconds until the next one if it fails, or something does not add up
+ROWS: Final = 2000  # transactions per page, the maximum that is published
 
 
 def _steps(change: Change[Item]) -> Iterable[Change[Any]]:
@@ -60,11 +53,9 @@ class FillCodec(ItemCodec[Item]):
     """Items of a ledger as JSON."""
 
     def encode(self, item: Item) -> bytes:
-        """Return an item as JSON."""
         return msgspec.json.encode(item)
 
     def decode(self, key: str, data: bytes) -> Item:
-        """Return the item that was encoded."""
         types: Mapping[str, type[Item]] = {"books": Books, "fill": Execution, "discrepancy": Discrepancy}
         return msgspec.json.decode(data, type=types[json.loads(key)[1]])
 
@@ -81,16 +72,13 @@ class FillReader:
     now: Callable[[], datetime]
     on_event: Callable[[FillSeen], object]
     cursor: Cursor[Item] = attrs.field(init=False)
-    ledger: Ledger = attrs.field(init=False)
+    ledger: Ledger = attrs.field(default=attrs.Factory(lambda self: Ledger(self._account), takes_self=True), init=False)
     _created: float = attrs.field(factory=lambda: running_loop().time(), init=False)
-    _check_at: float = attrs.field(init=False)
+    _check_at: float = attrs.field(default=attrs.Factory(attrgetter("_created"), takes_self=True), init=False)
     _read_at: datetime | None = attrs.field(default=None, init=False)
     _reported: list[Item] | None = attrs.field(default=None, init=False)
     _has_news: bool = attrs.field(default=False, init=False)  # a new fill in the last poll: other items have no event
     _absent: set[str] = attrs.field(factory=set, init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self.ledger, self._check_at = Ledger(self._account), self._created
 
     @property
     def listing(self) -> Listing[Any]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from datetime import date, datetime, timedelta
+from functools import partial
 from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypedDict, TypeVar, cast
 
@@ -17,12 +17,10 @@ from ..operation import BoundCall, Executor, Guard, Operation, Pager
 from ..protocol.order_status import TERMINAL, is_complete
 from ..protocol.validation.requests import check
 from .diff import UNCHANGED, AlertKind, Change, ChangeKind, Derive
-from .feed import Cursor, Feed, Listener, OnError, is_fatal
+from .feed import Cursor, Feed, Listener, OnError, is_fatal, logger
 
 T = TypeVar("T")
 E = TypeVar("E")
-
-logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
 
 def alert_changes(change: Change[QuoteAlert]) -> Iterable[Change[QuoteAlert]]:
@@ -99,14 +97,9 @@ class Listing(Generic[T]):
     keep: Callable[[T], bool] = lambda _: False
 
 
-def _unless_only(*fields: str) -> Derive:
-    """Return a function that drops changes of these fields alone."""
-    ignored = frozenset(fields)
-
-    def derive(change: Change[Any]) -> Iterable[Change[Any]]:
-        return () if change.kind == ChangeKind.CHANGED and ignored.issuperset(change.fields) else (change,)
-
-    return derive
+def _unless_only(ignored: frozenset[str], change: Change[Any]) -> Iterable[Change[Any]]:
+    """Drop a change of ``ignored`` fields alone."""
+    return () if change.kind == ChangeKind.CHANGED and ignored.issuperset(change.fields) else (change,)
 
 
 ORDERS: Listing[Order] = Listing(
@@ -125,14 +118,14 @@ ALERTS: Listing[QuoteAlert] = Listing(
     events=frozenset({"QuoteAlert"}),
     derive=alert_changes,
 )
-# The service merges the positions in one instrument on request, so that each of them has one key.
+# The service merges the positions in one instrument on request, so that each has one key.
 POSITIONS: Listing[Position] = Listing(
     name="positions",
     key=PositionKey.of,
     item_type=Position,
     read=lambda api, account: api.positions.list(account, net_positions=True),
     events=frozenset({"CurrentPosition"}),
-    derive=_unless_only("updated_at"),
+    derive=partial(_unless_only, frozenset({"updated_at"})),
 )
 MARKED_POSITIONS: Listing[Position] = attrs.evolve(
     POSITIONS,
@@ -145,7 +138,7 @@ BALANCES: Listing[AccountBalance] = Listing(
     item_type=AccountBalance,
     read=lambda api, account: api.balances.list(account),
     events=frozenset({"AccountBalance"}),
-    derive=_unless_only("updated_at", "snapshot_date"),
+    derive=partial(_unless_only, frozenset({"updated_at", "snapshot_date"})),
 )
 
 
@@ -171,7 +164,6 @@ class ConditionalExecutor:
         self._missed: frozenset[Any] = frozenset()
 
     async def fetch_if_changed(self, call: BoundCall[T], previous_body: bytes | None) -> tuple[T, bytes | None] | None:
-        """Delegate to the wrapped executor."""
         return await self._executor.fetch_if_changed(call, previous_body)
 
     async def execute(self, call: BoundCall[T], *, guard: Guard | None = None) -> T:
@@ -191,7 +183,6 @@ class ConditionalExecutor:
         return cast("T", [*rows, *missed.values()])
 
     def paginate(self, call: BoundCall[list[E]]) -> Pager[E]:
-        """Return the pages, changed or not."""
         return self._executor.paginate(call)
 
 
@@ -212,17 +203,10 @@ class LiveFilters(TypedDict, total=False):
     futures_symbol: str
 
 
-MAX_LOOKUPS = 3
-"""Lookups that must not find an order before it counts as nonexistent: lists may lag behind."""
-
-LOOKUP_INTERVAL = 300.0
-"""Seconds between two lookups of a working order that is not on today's list."""
-
-ABSENT_LOOKUP_INTERVAL = 5.0
-"""Seconds between two lookups of an order that was not found, or lacks fills."""
-
-FILLS_DELAY = 30.0
-"""Seconds that a terminal order may lack fills: of several legs, the first one's fill ends it."""
+MAX_LOOKUPS = 3  # that must not find an order before it counts as nonexistent: lists may lag behind
+LOOKUP_INTERVAL = 300.0  # seconds between two lookups of a working order that is not on today's list
+ABSENT_LOOKUP_INTERVAL = 5.0  # seconds between two lookups of an order that was not found, or lacks fills
+FILLS_DELAY = 30.0  # seconds that a terminal order may lack fills: of several legs, the first one's fill ends it
 
 LookUp = Callable[[str], Awaitable[Order | None]]
 """Looks up an order that is not on the list, by its id."""
@@ -285,9 +269,8 @@ async def _until_complete(feed: Feed[Order], listener: Listener, order_id: str, 
                 return order
             end = clock() + FILLS_DELAY if end is None else end
             if clock() >= end:
-                logger.warning(
-                    "order %s is %s, but shows not all fills after %g s", order_id, order.status, FILLS_DELAY
-                )
+                message = "order %s is %s, but shows not all fills after %g s"
+                logger.warning(message, order_id, order.status, FILLS_DELAY)
                 return order
             times.append(end)
         if feed.latest is latest:
