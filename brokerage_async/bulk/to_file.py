@@ -106,7 +106,6 @@ class Checkpoint:
             self._file.flush()
 
     def found(self, key: str) -> bool:
-        """Return whether the service knows a finished key."""
         return self._places[key] is not None
 
     def rows(self, key: str) -> list[Any]:
@@ -118,7 +117,6 @@ class Checkpoint:
         return decode(self._file.readline())[1] or []
 
     def discard(self) -> None:
-        """Remove the file and close it."""
         if sys.platform == "win32":  # which removes no open file
             self.close()
         with writing(self.path):
@@ -134,11 +132,8 @@ class Checkpoint:
     ) -> None:
         """Read the keys that an earlier run finished, or write a header. Raise if it had another ``purpose``."""
         header = encode(purpose) + b"\n"
-        if restart:
-            with writing(self.path):
-                self._file.truncate(0)
         self._file.seek(0)
-        found = self._file.readline()
+        found = b"" if restart else self._file.readline()
         if not header.startswith(found):
             try:
                 other = msgspec.json.decode(found)
@@ -231,11 +226,8 @@ def write_columns(path: Path, rows: Rows, model: type[Any], style: Style) -> Non
     write_parquet(path, schema_of(model, key=style.keyed, decimals=style.decimals), tables(), tables())
 
 
-FORMATS: Mapping[str, Callable[[Path, Rows, type[Any], Style], None]] = {
-    ".jsonl": write_jsonl,
-    ".csv": write_csv,
-    ".parquet": write_columns,
-}
+Write = Callable[[Path, Rows, type[Any], Style], None]
+FORMATS: Mapping[str, Write] = {".jsonl": write_jsonl, ".csv": write_csv, ".parquet": write_columns}
 
 
 def _cell(value: Any, raw: bool) -> str:
@@ -368,7 +360,6 @@ async def store(fetch: BulkFetch[Any], checkpoint: Checkpoint) -> None:
 
 
 def incomplete(reason: str, failed: dict[str, Exception]) -> IncompleteFetchError:
-    """Return the error of a fetch whose keys failed."""
     details = [ErrorDetail(getattr(error, "code", None), str(error), key) for key, error in failed.items()]
     return IncompleteFetchError(reason, errors=tuple(details[:MAX_LISTED]), failed=failed)
 

@@ -40,14 +40,9 @@ if TYPE_CHECKING:
     import pyarrow
 
 KINDS: Mapping[str, type[Any]] = {
-    "equities": Equity,
-    "futures": Future,
-    "future_products": FutureProduct,
-    "cryptocurrencies": Cryptocurrency,
-    "warrants": Warrant,
-    "equity_options": EquityOption,
-    "future_options": FutureOption,
-}
+    "equities": Equity, "futures": Future, "future_products": FutureProduct, "cryptocurrencies": Cryptocurrency,
+    "warrants": Warrant, "equity_options": EquityOption, "future_options": FutureOption,
+}  # fmt: skip
 # Kinds that are fetched chain by chain, and the list of their underlyings.
 CHAINS = {"equity_options": "equities", "future_options": "future_products"}
 # Column and prefix of the underlyings, as `Bulk.universe` takes them.
@@ -231,7 +226,6 @@ def _finished(target: Path, purpose: Mapping[str, Any]) -> UniverseResult:
 
 
 def _put_partition(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Write the manifest and put the whole folder in place."""
     aside, old = path.with_name(f".{path.name}"), path.with_name(f".{path.name}.old")
     put_in_place(aside / MANIFEST, lambda file: file.write_text(json.dumps(manifest, indent=2) + "\n"))
     shutil.rmtree(old, ignore_errors=True)
