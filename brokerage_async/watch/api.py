@@ -27,8 +27,7 @@ from ..protocol.validation.requests import check, is_array
 from . import lists
 from .diff import state_of
 from .feed import Cursor, Feed, OnError, Pacing, Schedule, logger, utc_now
-from .fills import FillReader, FillWatcher
-from .lists import ConditionalExecutor, Listing, LiveFilters, check_accounts, until_terminal
+from .lists import ConditionalExecutor, FillReader, FillWatcher, Listing, LiveFilters, check_accounts, until_terminal
 from .market import MarketCursor, MarketHours, MarketWatcher, check_collection
 from .poll import AccountsWatcher, Watcher
 from .state import ItemCodec, WatchState
@@ -397,7 +396,6 @@ class Watch:
         on_error: OnError | None = None,
         state: WatchState | None = None,
     ) -> W:
-        """Return the watcher of a list in parts."""
         schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
         listing = next(iter(parts.values()))
         known, cursors = state_of(seed, listing.key), dict[str, Cursor[T]]()

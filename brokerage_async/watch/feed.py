@@ -182,7 +182,6 @@ class Feed(Generic[T]):
         return was_polling
 
     async def join(self) -> None:
-        """Wait for the end of a loop that was stopped."""
         task = self._task
         if self.ended and task is not None and not task.done() and task is not asyncio.current_task():
             await asyncio.wait({task})
@@ -210,7 +209,6 @@ class Feed(Generic[T]):
             raise self.error.with_traceback(self._traceback)
 
     def begin(self) -> None:
-        """Start the loop, unless it runs or has ended."""
         if self._task is None and not self.ended:
             self._task = running_loop().create_task(self._run(), name="brokerage_async poll")
             self._task.add_done_callback(self._done)

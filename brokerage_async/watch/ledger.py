@@ -210,7 +210,6 @@ class Execution:
         return self if self.last.kind is FillKind.BUST else self.decided(FillKind.BUST, self.last.terms)
 
     def decided(self, kind: FillKind, terms: Terms) -> Execution:
-        """Return it with one more event."""
         event = attrs.evolve(self.last, kind=kind, action=terms.action, quantity=terms.quantity, price=terms.price)
         return attrs.evolve(self, events=(*self.events, event))
 
@@ -268,7 +267,6 @@ def replay(quantity: Decimal, average: Decimal | None, parts: Iterable[Part]) ->
 
 
 def key_of(fill: Fill) -> tuple[str, ...]:
-    """Return the identity of the execution of ``fill`` within the collection of a ledger."""
     return (fill.account_number, "fill", fill.order_id, fill.symbol, fill.fill_id)
 
 
@@ -329,8 +327,7 @@ class Settling:
 
     def __init__(self) -> None:
         self._since: dict[Hashable, tuple[object, datetime]] = {}
-        self.is_waiting: bool = False
-        """Whether there is one that may yet last."""
+        self.is_waiting: bool = False  # whether there is one that may yet last
 
     def lasting(self, found: Mapping[Hashable, object], now: datetime, anew: Container[Hashable] = ()) -> set[Hashable]:
         """Return the keys of findings that last, given all that are made now. Those ``anew`` begin to last again."""
@@ -373,7 +370,6 @@ class Ledger:
         return [self.books, *self._all(), *self._discrepancies.values()]
 
     def restore(self, items: Iterable[Item]) -> None:
-        """Begin with a collection that was kept."""
         kept = list(items)
         self.books = next((each for each in kept if isinstance(each, Books)), self.books)
         forgotten = frozenset(self.books.forgotten)

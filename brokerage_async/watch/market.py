@@ -76,13 +76,12 @@ def boundaries(sessions: Iterable[MarketSession], *, extended: bool = False) -> 
 
 
 def interval_at(
-    sessions: Iterable[MarketSession], now: datetime, *, trading: float, resting: float, extended: bool = False
+    sessions: Sequence[MarketSession], now: datetime, *, trading: float, resting: float, extended: bool = False
 ) -> float:
     """Return ``trading`` during sessions, else ``resting``, but never past the next boundary."""
-    known = list(sessions)
-    if is_open(known, now, extended=extended):
+    if is_open(sessions, now, extended=extended):
         return trading
-    coming = [each.at for each in boundaries(known, extended=extended) if each.at > now]
+    coming = [each.at for each in boundaries(sessions, extended=extended) if each.at > now]
     return min(resting, (coming[0] - now).total_seconds()) if coming else resting
 
 
@@ -110,11 +109,9 @@ class MarketHours:
         extended: bool = False,
         now: Callable[[], datetime],
     ) -> None:
-        self._timetable = timetable
+        self._timetable, self._now, self._extended = timetable, now, extended
         self._trading = check_seconds("trading", trading)
         self._resting = check_seconds("resting", resting)
-        self._extended = extended
-        self._now = now
         self._sessions: list[MarketSession] | None = None
         self._stale_at = float("-inf")
 

@@ -112,19 +112,15 @@ class WatchState(Protocol):
         Raises:
             WatchStateError: the state belongs to another feed, or a watcher has it open.
         """
-        ...
 
     async def report(self, changes: Sequence[StoredChange], begun: Mapping[str, Mapping[str, bytes]]) -> None:
         """Store changes before they are reported, and the first items of parts of the collection."""
-        ...
 
     async def acknowledge(self, sequences: Iterable[int]) -> None:
         """Move changes to the acknowledged items. Those that are acknowledged already are left out."""
-        ...
 
     async def aclose(self) -> None:
         """Release the state for the next watcher. Repeating it is harmless."""
-        ...
 
 
 # Kinds by their values: those of restored changes are members of their enumerations again.
@@ -244,10 +240,9 @@ class ChangeLog:
     _unwritten: list[Entry] = attrs.field(factory=list, init=False)
     _silent: set[int] = attrs.field(factory=set, init=False)
     _writing: asyncio.Task[None] | None = attrs.field(default=None, init=False)
-    _acknowledgements: GroupCommit = attrs.field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self._acknowledgements = GroupCommit(self._settle, self._is_unsettled)
+    _acknowledgements: GroupCommit = attrs.field(
+        default=attrs.Factory(lambda self: GroupCommit(self._settle, self._is_unsettled), takes_self=True), init=False
+    )
 
     @property
     def must_write(self) -> bool:
