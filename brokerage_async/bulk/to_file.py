@@ -48,7 +48,7 @@ Rows = Callable[[], Iterable[tuple[str | None, Any]]]
 
 GROUP = 10_000  # rows per group of a Parquet file, and rows held in memory
 MAX_LISTED = 10  # failed keys that an error lists
-MAX_INLINE = 200  # rows of a key that are encoded on the event loop; more are encoded in a thread
+MAX_INLINE = 200  # rows of a key that are encoded on the event loop: more are encoded in a thread
 DEEP = (NestedOptionChain, NestedFuturesOptionChain)  # rows that may hold thousands of strikes
 
 encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").encode

@@ -53,7 +53,7 @@ Change = tuple[str, str, str, str | None, str | None, str | None]
 
 PARTITION, MANIFEST = "universe.parquet", "manifest.json"
 NEW_YORK = ZoneInfo("America/New_York")
-ROWS_AT_ONCE = 50_000  # that are sorted together, besides those of the chains that overlap
+ROWS_AT_ONCE = 50_000  # that are sorted together, besides the rows of chains that overlap
 PAUSE = 1.0  # seconds before the first request of a continued run: the killed one may have sent until a moment ago
 
 logger: logging.Logger = logging.getLogger("brokerage_async.bulk")

@@ -36,7 +36,7 @@ T = TypeVar("T")
 W = TypeVar("W", bound=Watcher[Any])
 
 MIN_INTERVAL = 1.0  # seconds between polls of lists whose frequent polling the service does not accept
-MAX_POLLS = 4  # accounts that are polled at the same time; the others wait for their turn
+MAX_POLLS = 4  # accounts that are polled at the same time: the others wait for their turn
 
 
 class WatchOptions(TypedDict, Generic[T], total=False):

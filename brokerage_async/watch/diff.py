@@ -42,8 +42,7 @@ class AlertKind(enum.StrEnum):
     DISMISSED = "dismissed"
 
 
-SILENT: Final = "silent"
-"""Kind of a change that a watcher records without reporting it: acknowledged as soon as it is stored."""
+SILENT: Final = "silent"  # kind of a change that is not reported, and acknowledged when it is stored
 
 
 @attrs.frozen(kw_only=True)
@@ -120,8 +119,7 @@ class Change(Acknowledgeable, Generic[T]):
         return found
 
 
-Derive = Callable[[Change[Any]], Iterable[Change[Any]]]
-"""Turns a change into those to report, several or none."""
+Derive = Callable[[Change[Any]], Iterable[Change[Any]]]  # turns a change into those to report, several or none
 
 
 def keyed(items: Iterable[T], key: Callable[[T], Hashable], previous: Mapping[Any, T] | None = None) -> dict[Any, T]:
@@ -150,13 +148,12 @@ def state_of(seed: Iterable[T] | Mapping[Any, T] | None, key: Callable[[T], Hash
 
 
 def change_of(key: Any, before: T | None, after: T | None, at: datetime) -> Change[T]:
-    """Return the change of an item from ``before`` to ``after``. One of them may be None."""
     kind = ChangeKind.ADDED if before is None else ChangeKind.REMOVED if after is None else ChangeKind.CHANGED
     return Change(kind=kind, key=key, before=before, after=after, at=at)
 
 
 def differing(before: Mapping[Any, T], after: Mapping[Any, T]) -> Iterator[Any]:
-    """Yield the keys whose items differ: first those of ``after``, in their order, then the removed ones."""
+    """Yield the keys whose items differ: first the keys of ``after``, in their order, then the removed ones."""
     for key, new in after.items():
         old = before.get(key)
         if old is None or (old is not new and old != new):

@@ -27,19 +27,15 @@ logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
 T = TypeVar("T")
 
-CHUNK = 1000  # items that are compared at a time; in between, the event loop runs
-MAX_LATENESS = 0.25  # seconds by which a poll may be late and still take place; a later one is skipped
+CHUNK = 1000  # items that are compared at a time: in between, the event loop runs
+MAX_LATENESS = 0.25  # seconds that a poll may be late and still take place: a later one is skipped
 MAX_RETRY_AFTER = 900.0  # maximum seconds of a ``Retry-After`` that is honoured
 MAX_CONSECUTIVE_REJECTIONS = 10  # polls in a row whose access token is rejected, each after a fresh one, end polling
 
-Pacing = Callable[[], Awaitable[float]]
-"""Returns the current interval in seconds, and is called after every poll."""
-
+Pacing = Callable[[], Awaitable[float]]  # returns the current interval in seconds, and is called after every poll
+# Fetches the whole collection, or returns `UNCHANGED`.
 FetchItems = Callable[[], Awaitable[Iterable[T] | Literal[Unchanged.UNCHANGED]]]
-"""Fetches the whole collection, or returns `UNCHANGED`."""
-
-OnError = Callable[[Exception], None]
-"""Called with every failure that does not end the iteration. By raising, it does."""
+OnError = Callable[[Exception], None]  # called with every failure that does not end the iteration, unless it raises
 
 
 def utc_now() -> datetime:

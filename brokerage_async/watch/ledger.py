@@ -27,17 +27,13 @@ NEVER: Final = datetime.min.replace(tzinfo=UTC)  # horizon before the first read
 EXCUSE: Final = timedelta(days=1)  # maximum age of a transaction of another type that explains any change of a position
 MAX_EVIDENCE: Final = 100  # maximum fills that a `Discrepancy` lists, the latest
 
+# How long something must not add up before it counts: late legs come up to 20 s after their order has ended.
 SETTLING: Final = timedelta(seconds=30)
-"""How long something must not add up before it counts: late legs come up to 20 s after their order has ended."""
-
+# Time after a fill until positions count: in a loaded sandbox they follow after up to 3 s.
 QUIET: Final = timedelta(seconds=5)
-"""Time after a fill until positions count: in a loaded sandbox they follow after up to 3 s."""
-
+# How long the fills of an order that is over are remembered, because they may still be corrected or busted. Trades
+# settle on the next trading day. Five days include one over a long weekend. Longer would be a guess as well.
 KEPT: Final = timedelta(days=5)
-"""How long the fills of an order that is over are remembered, because they may still be corrected or busted.
-
-Trades settle on the next trading day. Five days include one over a long weekend. Longer would be a guess as well.
-"""
 
 EXACT: Final = frozenset(
     {"Exercise", "Assignment", "Expiration", "Cash Settled Exercise", "Cash Settled Assignment", "Futures Settlement"}
@@ -199,7 +195,6 @@ class Execution:
         return self.last.filled_at or self.seen_at
 
     def relisted(self, fill: Fill) -> Execution:
-        """Return it as the list of its leg shows it now."""
         if self.listed == fill.terms:
             return self
         listed = attrs.evolve(self, listed=fill.terms, listed_as=fill.fill_id)
@@ -236,8 +231,7 @@ class Books:
         return (self.account_number, "books")
 
 
-Item = Books | Execution | Discrepancy
-"""Item of the collection that a ledger keeps."""
+Item = Books | Execution | Discrepancy  # of the collection that a ledger keeps
 
 
 class Part(NamedTuple):
@@ -299,7 +293,6 @@ def fills_of(account_number: str, order: Order) -> Iterator[Fill]:
 
 
 def held_in(position: Position | None) -> tuple[Decimal, Decimal | None]:
-    """Return the signed quantity and the average price of a position."""
     if position is None or position.quantity is None or position.quantity_direction == "Zero":
         return ZERO, None
     is_short = position.quantity_direction == QuantityDirection.SHORT
@@ -352,8 +345,7 @@ class Ledger:
         self._orders: dict[str, Order] = {}
         self._expirations: dict[str, datetime] = {}
         self._vanished: Sequence[Execution] = ()
-        self._deciding = Settling()
-        self._differing = Settling()
+        self._deciding, self._differing = Settling(), Settling()
 
     @property
     def has_begun(self) -> bool:
@@ -408,11 +400,8 @@ class Ledger:
             shown.add(relisted.key)
         legs = ((order.id, leg) for order in self._orders.values() for leg in order.legs or ())
         told = {(order_id, leg.symbol) for order_id, leg in legs if leg.fills is not None}
-        self._vanished = [
-            each
-            for each in self._all()
-            if (each.last.order_id, each.last.symbol) in told and each.listed is not None and each.key not in shown
-        ]
+        unlisted = (each for each in self._all() if each.listed is not None and each.key not in shown)
+        self._vanished = [each for each in unlisted if (each.last.order_id, each.last.symbol) in told]
         return news
 
     def _all(self) -> Iterator[Execution]:
@@ -599,10 +588,8 @@ class Ledger:
 
         Whether a bust or a correction changes the remaining quantity is unknown: both figures will do.
         """
-        legs = [(order, leg) for order in self._orders.values() for leg in order.legs or ()]
+        legs = [(order, leg) for order in self._orders.values() for leg in order.legs or () if order.status in TERMINAL]
         for order, leg in legs:
-            if order.status not in TERMINAL:
-                continue
             expected = leg.quantity if order.status == OrderStatus.FILLED else None
             if expected is None and leg.remaining_quantity and leg.quantity is not None:
                 expected = leg.quantity - leg.remaining_quantity

@@ -80,9 +80,8 @@ def is_terminal(order: Order) -> bool:
 
     An unknown status counts as terminal if the order has a ``terminal_at``.
     """
-    if order.status is None or not order.status.is_known:
-        return order.terminal_at is not None
-    return order.status in TERMINAL
+    is_known = order.status is not None and order.status.is_known
+    return order.status in TERMINAL if is_known else order.terminal_at is not None
 
 
 @attrs.frozen(kw_only=True)
@@ -161,7 +160,7 @@ class ConditionalExecutor:
         return await self._executor.fetch_if_changed(call, previous_body)
 
     async def execute(self, call: BoundCall[T], *, guard: Guard | None = None) -> T:
-        """Return the decoded result, or `UNCHANGED`, which endpoints return as it is."""
+        """Return the decoded result, or `UNCHANGED`, which endpoints pass on."""
         found = await self._executor.fetch_if_changed(call, self._previous_body)
         if found is None:
             return cast("T", UNCHANGED)
@@ -180,10 +179,6 @@ class ConditionalExecutor:
         return self._executor.paginate(call)
 
 
-HISTORY = timedelta(days=401)
-"""Age of the oldest orders that are looked up: 400 days, and one because a search counts days in US Eastern time."""
-
-
 class LiveFilters(TypedDict, total=False):
     """Filters of the list of orders that work or are of today. See ``client.orders.list_live``."""
 
@@ -197,13 +192,13 @@ class LiveFilters(TypedDict, total=False):
     futures_symbol: str
 
 
+HISTORY = timedelta(days=401)  # of orders to look up: 400 days, and one because a search counts days in US Eastern time
 MAX_LOOKUPS = 3  # that must not find an order before it counts as nonexistent: lists may lag behind
 LOOKUP_INTERVAL = 300.0  # seconds between two lookups of a working order that is not on today's list
 ABSENT_LOOKUP_INTERVAL = 5.0  # seconds between two lookups of an order that was not found, or lacks fills
 FILLS_DELAY = 30.0  # seconds that a terminal order may lack fills: of several legs, the first one's fill ends it
 
-LookUp = Callable[[str], Awaitable[Order | None]]
-"""Looks up an order that is not on the list, by its id."""
+LookUp = Callable[[str], Awaitable[Order | None]]  # of an order that is not on the list, by its id
 
 
 async def until_terminal(
@@ -335,7 +330,6 @@ class FillReader:
         )  # fmt: skip
 
     async def read(self, *_: object) -> Iterable[Item] | Literal[Unchanged.UNCHANGED]:
-        """Return the items of the ledger after one more poll."""
         if not self.ledger.has_begun and self.cursor.seen:
             self.ledger.restore(self.cursor.seen.values())
         self._has_news = await self._observe()

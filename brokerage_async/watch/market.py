@@ -224,12 +224,11 @@ class MarketWatcher(Watcher[MarketSession]):
             {"": cursor}, derive=cursor.derive, report=lambda change: change.item.change(),
             codec=BoundaryCodec(None), **options,
         )  # fmt: skip
-        self._feed = cursor.feed
 
     @property
     def snapshot(self) -> dict[Any, MarketSession]:
         """The sessions of the timetable by trading day."""
-        return dict(self._feed.latest or {})
+        return dict(self._parts[""].feed.latest or {})
 
 
 def check_collection(value: object) -> str:

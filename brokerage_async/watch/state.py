@@ -123,7 +123,7 @@ class WatchState(Protocol):
         """Release the state for the next watcher. Repeating it is harmless."""
 
 
-# Kinds by their values: those of restored changes are members of their enumerations again.
+# Kinds by their values, so that the kind of a restored change is a member of its enumeration again.
 KINDS: Mapping[str, str] = {kind.value: kind for kinds in (ChangeKind, AlertKind) for kind in kinds}
 DAMAGED = "restore the state from a backup, or delete it for a fresh start"
 
@@ -202,7 +202,7 @@ def _tupled(key: Any) -> Any:
 
 
 MAX_BATCH = 32  # changes that are stored at a time before they are reported: each transaction waits for the disk once
-MAX_UNACKNOWLEDGED = 60.0  # seconds for which a newer change may be held back before a warning says so, once
+MAX_UNACKNOWLEDGED = 60.0  # seconds that a newer change may be held back before a warning says so, once
 
 
 class Entry(NamedTuple):
