@@ -10,20 +10,6 @@ from .to_file import FileResult, fetch_to_file
 from .universe import UniverseFetch, UniverseResult, universe_diff
 
 __all__ = [
-    "Bulk",
-    "BulkFetch",
-    "BulkOptions",
-    "BulkResult",
-    "FailureScope",
-    "FetchBatch",
-    "FileResult",
-    "Progress",
-    "Symbols",
-    "UniverseFetch",
-    "UniverseResult",
-    "failure_scope",
-    "fetch_to_file",
-    "over_range",
-    "split_range",
-    "universe_diff",
-]
+    "Bulk", "BulkFetch", "BulkOptions", "BulkResult", "FailureScope", "FetchBatch", "FileResult", "Progress", "Symbols",
+    "UniverseFetch", "UniverseResult", "failure_scope", "fetch_to_file", "over_range", "split_range", "universe_diff",
+]  # fmt: skip

@@ -27,18 +27,12 @@ T = TypeVar("T")
 Symbols = Iterable[str] | AsyncIterable[str]
 """Any source of symbols, of any length; it is read as the fetch proceeds."""
 
-Types = Mapping[str, models.InstrumentType | str]
-"""Instrument types by symbol."""
-
+# Parameters of the prices by instrument type.
 PRICED: Mapping[str, str] = {
-    parameter.name.replace("_", " ").title(): parameter.name
-    for parameter in MARKET_DATA_BY_TYPE.parameters
-    if parameter.array
+    each.name.replace("_", " ").title(): each.name for each in MARKET_DATA_BY_TYPE.parameters if each.array
 }
-"""Parameters of the prices by instrument type."""
-
-MAX_PRICED = 100
-"""Symbols in one request for prices, over all instrument types, or for metrics."""
+MAX_PRICED = 100  # symbols in one request for prices, over all instrument types, or for metrics
+MAX_MONTHS = 9  # maximum span between the two dates of one request
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 """No type is given, so that the form of each symbol implies its own. Or no argument is."""
@@ -60,8 +54,7 @@ class BulkOptions(TypedDict, total=False):
     on_progress: Progress | None
 
 
-CHAINS: BulkOptions = {"concurrency": 2}
-"""Defaults where one answer may hold thousands of options."""
+CHAINS: BulkOptions = {"concurrency": 2}  # where one answer may hold thousands of options
 
 
 class Bulk:
@@ -130,7 +123,7 @@ class Bulk:
         self,
         symbols: Symbols,
         *,
-        types: Types = NOTHING,
+        types: Mapping[str, models.InstrumentType | str] = NOTHING,
         include_instrument: bool | None = None,
         **options: Unpack[BulkOptions],
     ) -> BulkFetch[models.MarketDataSnapshot]:
@@ -146,10 +139,7 @@ class Bulk:
         return self._fetch("market_data", symbols, fetch, models.MarketDataSnapshot, arguments, MAX_PRICED, **options)
 
     def market_metrics(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[models.UnderlyingMetrics]:
-        """Fetch volatility, liquidity and earnings of underlyings, up to 100 in one request.
-
-        Production only.
-        """
+        """Fetch volatility, liquidity and earnings of underlyings, up to 100 in one request. Production only."""
         fetch = listed(self._api.market_metrics.list)
         return self._fetch("market_metrics", symbols, fetch, models.UnderlyingMetrics, NOTHING, MAX_PRICED, **options)
 
@@ -251,10 +241,7 @@ class Bulk:
         instrument_collection: models.InstrumentCollection | str | None = None,
         concurrency: int = 8,
     ) -> list[models.MarketSession]:
-        """Return the trading sessions of a range of any length, in order.
-
-        They are fetched nine months at a time.
-        """
+        """Return the trading sessions of a range of any length, in order, fetched nine months at a time."""
         read = partial(self._api.market_time.sessions, instrument_collection=instrument_collection)
         return await over_range(
             lambda start, end: read(end, from_date=start), from_date, to_date, concurrency=concurrency
@@ -264,7 +251,6 @@ class Bulk:
         self, method: str, symbols: Symbols, read: Callable[..., Awaitable[T]], model: type[object],
         arguments: Mapping[str, Any] = NOTHING, /, **options: Unpack[BulkOptions],
     ) -> BulkFetch[T]:  # fmt: skip
-        """Return a fetch that requests one symbol at a time."""
         return self._fetch(method, symbols, one_by_one(partial(read, **arguments)), model, arguments, 1, **options)
 
     def _fetch(
@@ -304,7 +290,7 @@ def by_type(symbols: Iterable[str], types: Mapping[str, str]) -> dict[str, Any]:
     return groups
 
 
-def checked_types(types: Types) -> dict[str, str]:
+def checked_types(types: Mapping[str, models.InstrumentType | str]) -> dict[str, str]:
     """Return the types by their names, in the order of the symbols. Raise InvalidRequestError for any other one."""
     if not isinstance(types, Mapping):
         raise InvalidRequestError(f"types must be a mapping of symbols to instrument types, got {types!r}")
@@ -314,14 +300,8 @@ def checked_types(types: Types) -> dict[str, str]:
     return {symbol: str(types[symbol]) for symbol in sorted(types)}
 
 
-MAX_MONTHS = 9
-"""Maximum span between the two dates of one request."""
-
-
 def split_range(from_date: date, to_date: date, *, months: int = MAX_MONTHS) -> list[tuple[date, date]]:
-    """Split a range into the fewest consecutive ranges shorter than ``months``.
-
-    Both ends of every range are included.
+    """Split a range into the fewest consecutive ranges shorter than ``months``, both ends of each included.
 
     Raises:
         InvalidRequestError: ``to_date`` is before ``from_date``, or one of them is not a date.
@@ -349,9 +329,8 @@ async def over_range(
 ) -> list[T]:
     """Return the joined results of ``fetch`` over a range of any length.
 
-    ``fetch(from_date, to_date)`` is called for each part. The results keep the order of the dates.
-
-    At most ``concurrency`` parts are in flight. When one of them fails, the others are cancelled and its error raised.
+    ``fetch(from_date, to_date)`` is called for each part. The results keep the order of the dates. At most
+    ``concurrency`` parts are in flight. When one of them fails, the others are cancelled and its error raised.
     """
     check_count("concurrency", concurrency)
     parts = split_range(from_date, to_date, months=months)

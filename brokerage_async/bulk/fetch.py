@@ -53,8 +53,7 @@ MAX_CONSECUTIVE_AMBIGUOUS = 64
 """Minimum number of ambiguous failures in a row, with no success between them, that ends a fetch. Large batches allow
 more: bisecting one down to its first key alone fails once at every step."""
 
-MAX_THROTTLE_PAUSE = 60.0
-"""Maximum seconds of a pause after a 429, whatever its ``Retry-After`` says."""
+MAX_THROTTLE_PAUSE = 60.0  # seconds of a pause after a 429, whatever its ``Retry-After`` says
 
 
 def url_length(keys: Sequence[str]) -> int:
@@ -190,10 +189,9 @@ class BulkFetch(Generic[T]):
             check_function("on_progress", on_progress)
         if not callable(fetch):
             raise ConfigurationError(f"fetch must be a coroutine function, got {fetch!r}")
-        if isinstance(keys, str | bytes | bytearray):
-            raise InvalidRequestError(f"symbols must be an iterable of str, got the single value {keys!r}")
-        if not isinstance(keys, Iterable | AsyncIterable):
-            raise InvalidRequestError(f"symbols must be an iterable of str, got {keys!r}")
+        single = "the single value " if isinstance(keys, str | bytes | bytearray) else ""
+        if single or not isinstance(keys, Iterable | AsyncIterable):
+            raise InvalidRequestError(f"symbols must be an iterable of str, got {single}{keys!r}")
         if isinstance(keys, Collection):
             for key in keys:
                 _checked(key)
@@ -308,7 +306,6 @@ class BulkFetch(Generic[T]):
         return result
 
     async def _keys(self) -> AsyncGenerator[str, None]:
-        """Yield the keys of the source."""
         if not isinstance(self._source, AsyncIterable):
             for key in self._source:
                 yield _checked(key)
@@ -338,7 +335,6 @@ class BulkFetch(Generic[T]):
             yield self._take(pending)
 
     def _take(self, pending: list[str]) -> tuple[str, ...]:
-        """Remove the keys of the next batch."""
         count = len(pending)
         if self._length(pending) > self._batch_length:
             lengths = itertools.accumulate(self._length((key,)) for key in pending)

@@ -33,43 +33,28 @@ from ..http.session import BrokerageSession
 from ..models import converter
 from ..operation import PUBLISHED_RATES
 from ..storage.files import replace_durably
-from .checkpoint import Checkpoint, encode, put_in_place, writing
 from .fetch import BulkFetch, Progress, one_by_one
-from .to_file import in_thread, incomplete, store
+from .to_file import Checkpoint, encode, in_thread, incomplete, put_in_place, store, writing
 
 if TYPE_CHECKING:
     import pyarrow
 
 KINDS: Mapping[str, type[Any]] = {
-    "equities": Equity,
-    "futures": Future,
-    "future_products": FutureProduct,
-    "cryptocurrencies": Cryptocurrency,
-    "warrants": Warrant,
-    "equity_options": EquityOption,
-    "future_options": FutureOption,
-}
-"""Kinds of instruments, and the class of each."""
-
+    "equities": Equity, "futures": Future, "future_products": FutureProduct, "cryptocurrencies": Cryptocurrency,
+    "warrants": Warrant, "equity_options": EquityOption, "future_options": FutureOption,
+}  # fmt: skip
+# Kinds that are fetched chain by chain, and the list of their underlyings.
 CHAINS = {"equity_options": "equities", "future_options": "future_products"}
-"""Kinds that are fetched chain by chain, and the list of their underlyings."""
-
-COUNTED = frozenset({"days_to_expiration"})
-"""Fields that change with every day, at any depth."""
-
+# Column and prefix of the underlyings, as `Bulk.universe` takes them.
 UNDERLYING = {"equity_options": ("underlying_symbol", ""), "future_options": ("product_code", "/")}
-"""Column and prefix of the underlyings, as `Bulk.universe` takes them."""
+COUNTED = frozenset({"days_to_expiration"})  # fields that change with every day, at any depth
 
 Change = tuple[str, str, str, str | None, str | None, str | None]
 
 PARTITION, MANIFEST = "universe.parquet", "manifest.json"
 NEW_YORK = ZoneInfo("America/New_York")
-
-ROWS_AT_ONCE = 50_000
-"""Rows that are sorted together, besides those of the chains that overlap."""
-
-PAUSE = 1.0
-"""Seconds before the first request of a continued run: the killed one may have sent until a moment ago."""
+ROWS_AT_ONCE = 50_000  # that are sorted together, besides the rows of chains that overlap
+PAUSE = 1.0  # seconds before the first request of a continued run: the killed one may have sent until a moment ago
 
 logger: logging.Logger = logging.getLogger("brokerage_async.bulk")
 
@@ -241,7 +226,6 @@ def _finished(target: Path, purpose: Mapping[str, Any]) -> UniverseResult:
 
 
 def _put_partition(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Write the manifest and put the whole folder in place."""
     aside, old = path.with_name(f".{path.name}"), path.with_name(f".{path.name}.old")
     put_in_place(aside / MANIFEST, lambda file: file.write_text(json.dumps(manifest, indent=2) + "\n"))
     shutil.rmtree(old, ignore_errors=True)

@@ -3,9 +3,8 @@
 from ..protocol.order_status import is_complete
 from .api import OrderOptions, Watch, WatchOptions
 from .diff import UNCHANGED, AlertKind, Change, ChangeKind
-from .fills import FillWatcher
 from .ledger import Discrepancy, DiscrepancyKind, Fill, FillKind
-from .lists import BalanceKey, LiveFilters, PositionKey, is_terminal
+from .lists import BalanceKey, FillWatcher, LiveFilters, PositionKey, is_terminal
 from .market import MarketHours, MarketKind
 from .poll import AccountsWatcher, Watcher, poll
 from .state import SqliteState, Standing, StoredChange, WatchState, WatchStateError

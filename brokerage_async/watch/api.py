@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -25,36 +24,19 @@ from ..operation import Operation
 from ..protocol.streams.timing import Doorbell, Doorbells
 from ..protocol.timetable import timetable_range
 from ..protocol.validation.requests import check, is_array
+from . import lists
 from .diff import state_of
-from .feed import Cursor, Feed, OnError, Pacing, Schedule, utc_now
-from .fills import FillReader, FillWatcher
-from .lists import (
-    ALERTS,
-    BALANCES,
-    HISTORY,
-    MARKED_POSITIONS,
-    ORDERS,
-    POSITIONS,
-    ConditionalExecutor,
-    Listing,
-    LiveFilters,
-    check_accounts,
-    until_terminal,
-)
+from .feed import Cursor, Feed, OnError, Pacing, Schedule, logger, utc_now
+from .lists import ConditionalExecutor, FillReader, FillWatcher, Listing, LiveFilters, check_accounts, until_terminal
 from .market import MarketCursor, MarketHours, MarketWatcher, check_collection
 from .poll import AccountsWatcher, Watcher
 from .state import ItemCodec, WatchState
 
-logger: logging.Logger = logging.getLogger("brokerage_async.watch")
-
 T = TypeVar("T")
 W = TypeVar("W", bound=Watcher[Any])
 
-MIN_INTERVAL = 1.0
-"""Minimum interval in seconds of lists whose frequent polling the service does not accept."""
-
-MAX_POLLS = 4
-"""Accounts that are polled at the same time. The others wait for their turn."""
+MIN_INTERVAL = 1.0  # seconds between polls of lists whose frequent polling the service does not accept
+MAX_POLLS = 4  # accounts that are polled at the same time: the others wait for their turn
 
 
 class WatchOptions(TypedDict, Generic[T], total=False):
@@ -222,7 +204,7 @@ class Watch:
         feed = self._feed(self._live(customer_id, (account_number,), {}), schedule, push)
 
         async def look_up(name: str) -> Order | None:
-            since = (self._now() - HISTORY).date()
+            since = (self._now() - lists.HISTORY).date()
             pager = self._endpoints.orders.search(customer_id, [account_number], start_date=since)
             async for order in pager:
                 if order.id == name:
@@ -297,14 +279,10 @@ class Watch:
         `WatchOptions`, and raises what `orders` raises. A client cannot know the customer of a ``state``: use one for
         each.
         """
-        return self._watch(Watcher, {"": ALERTS}, {}, **options)
+        return self._watch(Watcher, {"": lists.ALERTS}, {}, **options)
 
     def positions(
-        self,
-        account_numbers: Sequence[str],
-        *,
-        include_marks: bool = False,
-        **options: Unpack[WatchOptions[Position]],
+        self, account_numbers: Sequence[str], *, include_marks: bool = False, **options: Unpack[WatchOptions[Position]]
     ) -> AccountsWatcher[Position]:
         """Watch the positions of several accounts, keyed by `PositionKey`.
 
@@ -317,7 +295,7 @@ class Watch:
         while the others go on. The iteration ends with the error of the last one. It takes
         `WatchOptions`, and raises what `orders` raises.
         """
-        listing = MARKED_POSITIONS if check_flag("include_marks", include_marks) else POSITIONS
+        listing = lists.MARKED_POSITIONS if check_flag("include_marks", include_marks) else lists.POSITIONS
         return self._watch_accounts(listing, POSITIONS_LIST, account_numbers, **options)
 
     def balances(
@@ -329,7 +307,7 @@ class Watch:
         prices. ``change.fields`` names the figures that differ. New ``updated_at`` and ``snapshot_date`` alone are not
         reported. Accounts, options and errors are as for `positions`.
         """
-        return self._watch_accounts(BALANCES, BALANCES_LIST, account_numbers, **options)
+        return self._watch_accounts(lists.BALANCES, BALANCES_LIST, account_numbers, **options)
 
     def market(
         self,
@@ -418,7 +396,6 @@ class Watch:
         on_error: OnError | None = None,
         state: WatchState | None = None,
     ) -> W:
-        """Return the watcher of a list in parts."""
         schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
         listing = next(iter(parts.values()))
         known, cursors = state_of(seed, listing.key), dict[str, Cursor[T]]()
@@ -452,7 +429,7 @@ class Watch:
         call = ORDERS_LIVE.bind(customer_id=customer_id, account_numbers=account_numbers, **filters)
         check(ORDERS_LIVE, call.path, call.query, None)
         accounts = tuple(sorted(set[str](account_numbers)))
-        return attrs.evolve(ORDERS, arguments=(str(customer_id), accounts, _given(filters)), accounts=accounts)
+        return attrs.evolve(lists.ORDERS, arguments=(str(customer_id), accounts, _given(filters)), accounts=accounts)
 
     def _feed(self, listing: Listing[T], schedule: Schedule, push: bool = False) -> Feed[T]:
         """Return the running feed of a list with this schedule, or a new one. Those that push are apart."""

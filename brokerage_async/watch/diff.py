@@ -42,8 +42,7 @@ class AlertKind(enum.StrEnum):
     DISMISSED = "dismissed"
 
 
-SILENT: Final = "silent"
-"""Kind of a change that a watcher records without reporting it: acknowledged as soon as it is stored."""
+SILENT: Final = "silent"  # kind of a change that is not reported, and acknowledged when it is stored
 
 
 @attrs.frozen(kw_only=True)
@@ -103,7 +102,14 @@ class Change(Acknowledgeable, Generic[T]):
     @property
     def fields(self) -> tuple[str, ...]:
         """Names of the fields that differ, empty without before or after."""
-        return changed_fields(self.before, self.after)
+        before, after = self.before, self.after
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            absent = object()
+            return tuple(str(k) for k in {**before, **after} if before.get(k, absent) != after.get(k, absent))
+        if type(before) is type(after) and attrs.has(cls := type(before)):
+            names = (field.name for field in attrs.fields(cls))
+            return tuple(name for name in names if getattr(before, name) != getattr(after, name))
+        return ()
 
     @property
     def item(self) -> T:
@@ -113,22 +119,7 @@ class Change(Acknowledgeable, Generic[T]):
         return found
 
 
-Derive = Callable[[Change[Any]], Iterable[Change[Any]]]
-"""Turns a change into those to report, several or none."""
-
-
-def changed_fields(before: object, after: object) -> tuple[str, ...]:
-    """Return the names of the fields that differ.
-
-    Both values must be attrs instances of one class, or mappings. Otherwise there are none.
-    """
-    if isinstance(before, Mapping) and isinstance(after, Mapping):
-        absent = object()
-        return tuple(str(k) for k in {**before, **after} if before.get(k, absent) != after.get(k, absent))
-    if type(before) is type(after) and attrs.has(cls := type(before)):
-        names = (field.name for field in attrs.fields(cls))
-        return tuple(name for name in names if getattr(before, name) != getattr(after, name))
-    return ()
+Derive = Callable[[Change[Any]], Iterable[Change[Any]]]  # turns a change into those to report, several or none
 
 
 def keyed(items: Iterable[T], key: Callable[[T], Hashable], previous: Mapping[Any, T] | None = None) -> dict[Any, T]:
@@ -140,11 +131,9 @@ def keyed(items: Iterable[T], key: Callable[[T], Hashable], previous: Mapping[An
     known = previous or {}
     state: dict[Any, T] = {}
     for item in items:
-        name = key(item)
-        if name is None:
-            continue
-        old = known.get(name)
-        state[name] = item if old is None or old != item else old
+        if (name := key(item)) is not None:
+            old = known.get(name)
+            state[name] = item if old is None or old != item else old
     return state
 
 
@@ -159,17 +148,14 @@ def state_of(seed: Iterable[T] | Mapping[Any, T] | None, key: Callable[[T], Hash
 
 
 def change_of(key: Any, before: T | None, after: T | None, at: datetime) -> Change[T]:
-    """Return the change of an item from ``before`` to ``after``. One of them may be None."""
     kind = ChangeKind.ADDED if before is None else ChangeKind.REMOVED if after is None else ChangeKind.CHANGED
     return Change(kind=kind, key=key, before=before, after=after, at=at)
 
 
 def differing(before: Mapping[Any, T], after: Mapping[Any, T]) -> Iterator[Any]:
-    """Yield the keys whose items differ: first those of ``after``, in their order, then the removed ones."""
+    """Yield the keys whose items differ: first the keys of ``after``, in their order, then the removed ones."""
     for key, new in after.items():
         old = before.get(key)
         if old is None or (old is not new and old != new):
             yield key
-    for key in before:
-        if key not in after:
-            yield key
+    yield from (key for key in before if key not in after)

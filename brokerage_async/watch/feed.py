@@ -27,30 +27,18 @@ logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
 T = TypeVar("T")
 
-CHUNK = 1000
-"""Items that are compared at a time. In between, the event loop runs."""
+CHUNK = 1000  # items that are compared at a time: in between, the event loop runs
+MAX_LATENESS = 0.25  # seconds that a poll may be late and still take place: a later one is skipped
+MAX_RETRY_AFTER = 900.0  # maximum seconds of a ``Retry-After`` that is honoured
+MAX_CONSECUTIVE_REJECTIONS = 10  # polls in a row whose access token is rejected, each after a fresh one, end polling
 
-Pacing = Callable[[], Awaitable[float]]
-"""Returns the current interval in seconds, and is called after every poll."""
-
-MAX_LATENESS = 0.25
-"""Seconds by which a poll may be late and still take place. A later one is skipped."""
-
-MAX_RETRY_AFTER = 900.0
-"""Maximum seconds of a ``Retry-After`` that is honoured. Longer ones are cut to this."""
-
-MAX_CONSECUTIVE_REJECTIONS = 10
-"""Polls in a row whose access token may be rejected, each after a fresh one, before polling ends."""
-
+Pacing = Callable[[], Awaitable[float]]  # returns the current interval in seconds, and is called after every poll
+# Fetches the whole collection, or returns `UNCHANGED`.
 FetchItems = Callable[[], Awaitable[Iterable[T] | Literal[Unchanged.UNCHANGED]]]
-"""Fetches the whole collection, or returns `UNCHANGED`."""
-
-OnError = Callable[[Exception], None]
-"""Called with every failure that does not end the iteration. By raising, it does."""
+OnError = Callable[[Exception], None]  # called with every failure that does not end the iteration, unless it raises
 
 
 def utc_now() -> datetime:
-    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
@@ -119,7 +107,6 @@ class Listener:
             raise self.raised
 
     def wake(self) -> None:
-        """Let all calls that wait look again."""
         self._woken.set()
 
     async def wait(self, seconds: float | None = None) -> None:
@@ -191,13 +178,11 @@ class Feed(Generic[T]):
         return was_polling
 
     async def join(self) -> None:
-        """Wait for the end of a loop that was stopped."""
         task = self._task
         if self.ended and task is not None and not task.done() and task is not asyncio.current_task():
             await asyncio.wait({task})
 
     async def aclose(self) -> None:
-        """End the loop with an error, because the client was closed."""
         if not self.ended:
             self.error = ConfigurationError("the client is closed")
             self._stop()
@@ -220,13 +205,12 @@ class Feed(Generic[T]):
             raise self.error.with_traceback(self._traceback)
 
     def begin(self) -> None:
-        """Start the loop, unless it runs or has ended."""
         if self._task is None and not self.ended:
             self._task = running_loop().create_task(self._run(), name="brokerage_async poll")
             self._task.add_done_callback(self._done)
 
     def _announce(self) -> None:
-        for cursor in tuple(self.cursors):
+        for cursor in tuple(self.cursors):  # a copy: the collector may release some
             cursor.listener.wake()
 
     def _stop(self) -> None:
@@ -276,10 +260,9 @@ class Feed(Generic[T]):
             elif self.fatal(last, repeated):
                 raise last
             else:
-                for cursor in tuple(self.cursors):  # a copy: the collector may release some
+                for cursor in tuple(self.cursors):
                     cursor.listener.on_failure(last)
-                retry_after = getattr(last, "retry_after", None)
-                due = loop.time() + self.schedule.backoff(failures, interval, retry_after)
+                due = loop.time() + self.schedule.backoff(failures, interval, getattr(last, "retry_after", None))
             delay = chance() * self.schedule.jitter * interval
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout_at(due + delay):
@@ -346,7 +329,6 @@ class Cursor(Generic[T]):
         self._differing: Iterator[Any] = iter(())
 
     def attach(self, listener: Listener) -> None:
-        """Poll until the feed releases this cursor."""
         self.listener = listener
         self.feed.cursors.add(self)
 
@@ -359,13 +341,11 @@ class Cursor(Generic[T]):
         self._kept |= {key: item for key, item in removed.items() if self._keep(item)}
 
     def revisit(self, key: Any) -> None:
-        """Compare the item of ``key`` again, which is held no longer."""
         self._again.append(key)
 
     def refresh(self) -> bool:
         """Compare with a newer state from now on, if there is one. Return False before the first one."""
-        latest = self.current()
-        if latest is None:
+        if (latest := self.current()) is None:
             return False
         if latest is not self._latest:
             if self.seen is None:

@@ -23,23 +23,17 @@ from .diff import Acknowledgeable
 ZERO: Final = Decimal(0)
 CENT: Final = Decimal("0.01")
 
+NEVER: Final = datetime.min.replace(tzinfo=UTC)  # horizon before the first reading
+EXCUSE: Final = timedelta(days=1)  # maximum age of a transaction of another type that explains any change of a position
+MAX_EVIDENCE: Final = 100  # maximum fills that a `Discrepancy` lists, the latest
+
+# How long something must not add up before it counts: late legs come up to 20 s after their order has ended.
 SETTLING: Final = timedelta(seconds=30)
-"""How long something must not add up before it counts: late legs come up to 20 s after their order has ended."""
-
+# Time after a fill until positions count: in a loaded sandbox they follow after up to 3 s.
 QUIET: Final = timedelta(seconds=5)
-"""Time after a fill until positions count: in a loaded sandbox they follow after up to 3 s."""
-
-NEVER: Final = datetime.min.replace(tzinfo=UTC)
-"""Horizon before the first reading."""
-
+# How long the fills of an order that is over are remembered, because they may still be corrected or busted. Trades
+# settle on the next trading day. Five days include one over a long weekend. Longer would be a guess as well.
 KEPT: Final = timedelta(days=5)
-"""How long the fills of an order that is over are remembered, because they may still be corrected or busted.
-
-Trades settle on the next trading day. Five days include one over a long weekend. Longer would be a guess as well.
-"""
-
-EXCUSE: Final = timedelta(days=1)
-"""Maximum age of a transaction of another type that explains any change of a position."""
 
 EXACT: Final = frozenset(
     {"Exercise", "Assignment", "Expiration", "Cash Settled Exercise", "Cash Settled Assignment", "Futures Settlement"}
@@ -48,9 +42,6 @@ EXACT: Final = frozenset(
 
 What the rows of splits, mergers and transfers say was never recorded: they explain any change.
 """
-
-MAX_EVIDENCE: Final = 100
-"""Maximum fills that a `Discrepancy` lists, the latest."""
 
 
 class FillKind(enum.StrEnum):
@@ -187,12 +178,10 @@ class Execution:
 
     @property
     def last(self) -> Fill:
-        """The last event."""
         return self.events[-1]
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Identity within the collection of a ledger."""
         return key_of(self.last)
 
     @property
@@ -206,7 +195,6 @@ class Execution:
         return self.last.filled_at or self.seen_at
 
     def relisted(self, fill: Fill) -> Execution:
-        """Return it as the list of its leg shows it now."""
         if self.listed == fill.terms:
             return self
         listed = attrs.evolve(self, listed=fill.terms, listed_as=fill.fill_id)
@@ -214,11 +202,9 @@ class Execution:
         return listed if agrees else listed.decided(FillKind.CORRECTION, fill.terms)
 
     def busted(self) -> Execution:
-        """Return it as void."""
         return self if self.last.kind is FillKind.BUST else self.decided(FillKind.BUST, self.last.terms)
 
     def decided(self, kind: FillKind, terms: Terms) -> Execution:
-        """Return it with one more event."""
         event = attrs.evolve(self.last, kind=kind, action=terms.action, quantity=terms.quantity, price=terms.price)
         return attrs.evolve(self, events=(*self.events, event))
 
@@ -242,12 +228,10 @@ class Books:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Identity within the collection of a ledger."""
         return (self.account_number, "books")
 
 
-Item = Books | Execution | Discrepancy
-"""Item of the collection that a ledger keeps."""
+Item = Books | Execution | Discrepancy  # of the collection that a ledger keeps
 
 
 class Part(NamedTuple):
@@ -277,7 +261,6 @@ def replay(quantity: Decimal, average: Decimal | None, parts: Iterable[Part]) ->
 
 
 def key_of(fill: Fill) -> tuple[str, ...]:
-    """Return the identity of the execution of ``fill`` within the collection of a ledger."""
     return (fill.account_number, "fill", fill.order_id, fill.symbol, fill.fill_id)
 
 
@@ -310,36 +293,26 @@ def fills_of(account_number: str, order: Order) -> Iterator[Fill]:
 
 
 def held_in(position: Position | None) -> tuple[Decimal, Decimal | None]:
-    """Return the signed quantity and the average price of a position."""
     if position is None or position.quantity is None or position.quantity_direction == "Zero":
         return ZERO, None
     is_short = position.quantity_direction == QuantityDirection.SHORT
     return -position.quantity if is_short else position.quantity, position.average_open_price
 
 
-class Row(NamedTuple):
+class Row:
     """A transaction as a ledger compares it. It is a trade if it books an execution, and reverses none."""
 
-    row: Transaction
-    id: str | None
-    order_id: str
-    name: str
-    terms: Terms
-    at: datetime
-    identifiers: frozenset[str]
-    is_trade: bool
-
-    @classmethod
-    def of(cls, row: Transaction) -> Row:
-        """Return a transaction in the form that is compared."""
+    def __init__(self, row: Transaction) -> None:
         day = row.transaction_date or date.max
-        return cls(
-            row, row.id, row.order_id or "", name_of(row.symbol),
-            Terms(str(row.action or ""), row.quantity or ZERO, row.price),
-            row.executed_at or datetime(day.year, day.month, day.day, tzinfo=UTC),
-            frozenset(each for each in (row.exec_id, row.ext_exec_id) if each is not None),
-            row.transaction_type == TransactionType.TRADE and row.reverses_id is None,
-        )  # fmt: skip
+        self.row: Transaction = row
+        self.id: str | None = row.id
+        self.order_id: str = row.order_id or ""
+        self.name: str = name_of(row.symbol)
+        self.terms: Terms = Terms(str(row.action or ""), row.quantity or ZERO, row.price)
+        self.at: datetime = row.executed_at or datetime(day.year, day.month, day.day, tzinfo=UTC)
+        identifiers = (row.exec_id, row.ext_exec_id)
+        self.identifiers: frozenset[str] = frozenset(each for each in identifiers if each is not None)
+        self.is_trade: bool = row.transaction_type == TransactionType.TRADE and row.reverses_id is None
 
 
 class Settling:
@@ -347,8 +320,7 @@ class Settling:
 
     def __init__(self) -> None:
         self._since: dict[Hashable, tuple[object, datetime]] = {}
-        self.is_waiting: bool = False
-        """Whether there is one that may yet last."""
+        self.is_waiting: bool = False  # whether there is one that may yet last
 
     def lasting(self, found: Mapping[Hashable, object], now: datetime, anew: Container[Hashable] = ()) -> set[Hashable]:
         """Return the keys of findings that last, given all that are made now. Those ``anew`` begin to last again."""
@@ -373,12 +345,10 @@ class Ledger:
         self._orders: dict[str, Order] = {}
         self._expirations: dict[str, datetime] = {}
         self._vanished: Sequence[Execution] = ()
-        self._deciding = Settling()
-        self._differing = Settling()
+        self._deciding, self._differing = Settling(), Settling()
 
     @property
     def has_begun(self) -> bool:
-        """True after the first reading."""
         return self.books.horizon > NEVER
 
     @property
@@ -392,7 +362,6 @@ class Ledger:
         return [self.books, *self._all(), *self._discrepancies.values()]
 
     def restore(self, items: Iterable[Item]) -> None:
-        """Begin with a collection that was kept."""
         kept = list(items)
         self.books = next((each for each in kept if isinstance(each, Books)), self.books)
         forgotten = frozenset(self.books.forgotten)
@@ -401,8 +370,6 @@ class Ledger:
                 self._executions[each.last.order_id][each.key] = each
             elif isinstance(each, Discrepancy):
                 self._discrepancies[each.key] = each
-
-    # Orders
 
     def observe(self, orders: Iterable[Order], now: datetime, began: datetime, *, whole: bool = True) -> list[Fill]:
         """Take a reading of orders, ``whole`` if it is the list of those that work or are of today. Return new events.
@@ -433,11 +400,8 @@ class Ledger:
             shown.add(relisted.key)
         legs = ((order.id, leg) for order in self._orders.values() for leg in order.legs or ())
         told = {(order_id, leg.symbol) for order_id, leg in legs if leg.fills is not None}
-        self._vanished = [
-            each
-            for each in self._all()
-            if (each.last.order_id, each.last.symbol) in told and each.listed is not None and each.key not in shown
-        ]
+        unlisted = (each for each in self._all() if each.listed is not None and each.key not in shown)
+        self._vanished = [each for each in unlisted if (each.last.order_id, each.last.symbol) in told]
         return news
 
     def _all(self) -> Iterator[Execution]:
@@ -445,8 +409,6 @@ class Ledger:
 
     def _of(self, order_id: str) -> list[Execution]:
         return list(self._executions.get(order_id, {}).values())
-
-    # Transactions and positions
 
     def strangers(self, transactions: Iterable[Transaction]) -> set[str]:
         """Return the orders of executions that no list has shown: they have to be looked up."""
@@ -466,8 +428,14 @@ class Ledger:
         news = self._decide(rows, now)
         held = {name_of(each.symbol): each for each in positions}
         self._expirations |= {name: each.expires_at for name, each in held.items() if each.expires_at is not None}
-        if self.books.base is None:
-            self._open(held, self._parts(rows))
+        if self.books.base is None:  # take over the positions, without the executions that are reported
+            parts, base = self._parts(rows), dict[str, tuple[Decimal, Decimal | None]]()
+            for name in held.keys() | parts.keys():
+                quantity, average = held_in(held.get(name))
+                quantity -= sum((part.change for part in parts.get(name, ())), ZERO)
+                if quantity:
+                    base[name] = (quantity, None if parts.get(name) else average)
+            self.books = attrs.evolve(self.books, base=base)
         differences = (*self._unfilled(now), *self._unknown(rows, now), *self._off(held, rows, now))
         self._report({each.key: each for each in differences}, {name_of(each.symbol) for each in news}, now)
         if now - KEPT - self.books.horizon >= timedelta(days=1):
@@ -475,7 +443,7 @@ class Ledger:
         return news
 
     def _recent(self, transactions: Iterable[Transaction]) -> list[Row]:
-        return [row for row in (Row.of(each) for each in transactions if each.symbol) if row.at >= self.books.horizon]
+        return [row for row in (Row(each) for each in transactions if each.symbol) if row.at >= self.books.horizon]
 
     def _knows(self, order_id: str) -> bool:
         return bool(order_id in self._orders or self._executions.get(order_id))
@@ -591,16 +559,6 @@ class Ledger:
                 parts[row.name].append(Part(row.at, row.terms.signed, row.terms.price if row.is_trade else None))
         return parts
 
-    def _open(self, held: Mapping[str, Position], parts: Mapping[str, Sequence[Part]]) -> None:
-        """Take over the positions, without the executions that are reported."""
-        base = dict[str, tuple[Decimal, Decimal | None]]()
-        for name in held.keys() | parts.keys():
-            quantity, average = held_in(held.get(name))
-            change = sum((part.change for part in parts.get(name, ())), ZERO)
-            if quantity - change:
-                base[name] = (quantity - change, None if parts.get(name) else average)
-        self.books = attrs.evolve(self.books, base=base)
-
     def _off(self, held: Mapping[str, Position], rows: Sequence[Row], now: datetime) -> Iterator[Discrepancy]:
         """Yield positions that are not what the fills make them."""
         base, parts = dict(self.books.base or {}), self._parts(rows)
@@ -630,10 +588,8 @@ class Ledger:
 
         Whether a bust or a correction changes the remaining quantity is unknown: both figures will do.
         """
-        legs = [(order, leg) for order in self._orders.values() for leg in order.legs or ()]
+        legs = [(order, leg) for order in self._orders.values() for leg in order.legs or () if order.status in TERMINAL]
         for order, leg in legs:
-            if order.status not in TERMINAL:
-                continue
             expected = leg.quantity if order.status == OrderStatus.FILLED else None
             if expected is None and leg.remaining_quantity and leg.quantity is not None:
                 expected = leg.quantity - leg.remaining_quantity
@@ -686,15 +642,12 @@ class Ledger:
         """Make executions of orders that cannot change any more part of the base, once a day."""
         open_orders = {order.id for order in self._orders.values() if not is_complete(order)}
         open_orders |= {row.order_id for row in rows if row.at >= horizon}  # a correction may have been booked later
-        doomed = {
-            each.key
-            for each in self._all()
-            if max(each.at, each.seen_at) < horizon and each.last.order_id not in open_orders
-        }
-        kept, before = list(self._all()), self._parts(rows)
+        known, before, doomed = list(self._all()), self._parts(rows), list[tuple[str, ...]]()
         self._executions = defaultdict(dict)
-        for each in kept:
-            if each.key not in doomed:
+        for each in known:
+            if max(each.at, each.seen_at) < horizon and each.last.order_id not in open_orders:
+                doomed.append(each.key)
+            else:
                 self._executions[each.last.order_id][each.key] = each
         after = self._parts([row for row in rows if row.at >= horizon])
         base = dict(self.books.base or {})

@@ -1,28 +1,34 @@
-"""Lists of a client that can be watched: keys, changes worth reporting, conditional fetches, and single orders."""
+"""Lists of a client that can be watched: keys, changes worth reporting, conditional fetches, single orders, fills."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
+import json
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
+from functools import partial
 from operator import attrgetter
-from typing import Any, Generic, NamedTuple, TypedDict, TypeVar, cast
+from typing import Any, Generic, Literal, NamedTuple, TypedDict, TypeVar, cast
 
 import attrs
+import msgspec
 
 from .._arguments import running_loop
+from .._generated.endpoints import Endpoints
 from .._generated.models import AccountBalance, InstrumentType, Order, OrderStatus, Position, QuoteAlert
-from ..errors import InvalidRequestError, NotFoundError
+from .._generated.operations import ORDERS_LIST
+from ..errors import LIST_CHANGED, InvalidRequestError, NotFoundError, ResponseDecodeError
+from ..observers import FillSeen
 from ..operation import BoundCall, Executor, Guard, Operation, Pager
 from ..protocol.order_status import TERMINAL, is_complete
 from ..protocol.validation.requests import check
-from .diff import UNCHANGED, AlertKind, Change, ChangeKind, Derive
-from .feed import Cursor, Feed, Listener, OnError, is_fatal
+from .diff import SILENT, UNCHANGED, AlertKind, Change, ChangeKind, Derive, Unchanged
+from .feed import Cursor, Feed, Listener, OnError, is_fatal, logger
+from .ledger import Books, Discrepancy, Execution, Fill, FillKind, Item, Ledger
+from .poll import Iteration
+from .state import ItemCodec
 
 T = TypeVar("T")
 E = TypeVar("E")
-
-logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
 
 def alert_changes(change: Change[QuoteAlert]) -> Iterable[Change[QuoteAlert]]:
@@ -74,9 +80,8 @@ def is_terminal(order: Order) -> bool:
 
     An unknown status counts as terminal if the order has a ``terminal_at``.
     """
-    if order.status is None or not order.status.is_known:
-        return order.terminal_at is not None
-    return order.status in TERMINAL
+    is_known = order.status is not None and order.status.is_known
+    return order.status in TERMINAL if is_known else order.terminal_at is not None
 
 
 @attrs.frozen(kw_only=True)
@@ -99,54 +104,35 @@ class Listing(Generic[T]):
     keep: Callable[[T], bool] = lambda _: False
 
 
-def _unless_only(*fields: str) -> Derive:
-    """Return a function that drops changes of these fields alone."""
-    ignored = frozenset(fields)
-
-    def derive(change: Change[Any]) -> Iterable[Change[Any]]:
-        return () if change.kind == ChangeKind.CHANGED and ignored.issuperset(change.fields) else (change,)
-
-    return derive
+def _unless_only(ignored: frozenset[str], change: Change[Any]) -> Iterable[Change[Any]]:
+    """Drop a change of ``ignored`` fields alone."""
+    return () if change.kind == ChangeKind.CHANGED and ignored.issuperset(change.fields) else (change,)
 
 
 ORDERS: Listing[Order] = Listing(
-    name="orders",
-    key=attrgetter("id"),
-    item_type=Order,
+    name="orders", key=attrgetter("id"), item_type=Order, events=frozenset({"Order", "ComplexOrder"}), keep=is_terminal,
     read=lambda api, customer_id, accounts, filters: api.orders.live(customer_id, accounts, **dict(filters)),
-    events=frozenset({"Order", "ComplexOrder"}),
-    keep=is_terminal,
-)
+)  # fmt: skip
 ALERTS: Listing[QuoteAlert] = Listing(
-    name="quote_alerts",
-    key=attrgetter("alert_external_id"),
-    item_type=QuoteAlert,
-    read=lambda api: api.quote_alerts.list(),
-    events=frozenset({"QuoteAlert"}),
-    derive=alert_changes,
-)
-# The service merges the positions in one instrument on request, so that each of them has one key.
+    name="quote_alerts", key=attrgetter("alert_external_id"), item_type=QuoteAlert, events=frozenset({"QuoteAlert"}),
+    read=lambda api: api.quote_alerts.list(), derive=alert_changes,
+)  # fmt: skip
+# The service merges the positions in one instrument on request, so that each has one key.
 POSITIONS: Listing[Position] = Listing(
-    name="positions",
-    key=PositionKey.of,
-    item_type=Position,
+    name="positions", key=PositionKey.of, item_type=Position, events=frozenset({"CurrentPosition"}),
     read=lambda api, account: api.positions.list(account, net_positions=True),
-    events=frozenset({"CurrentPosition"}),
-    derive=_unless_only("updated_at"),
-)
+    derive=partial(_unless_only, frozenset({"updated_at"})),
+)  # fmt: skip
 MARKED_POSITIONS: Listing[Position] = attrs.evolve(
     POSITIONS,
     name="marked positions",
     read=lambda api, account: api.positions.list(account, net_positions=True, include_marks=True),
 )
 BALANCES: Listing[AccountBalance] = Listing(
-    name="balances",
-    key=BalanceKey.of,
-    item_type=AccountBalance,
+    name="balances", key=BalanceKey.of, item_type=AccountBalance, events=frozenset({"AccountBalance"}),
     read=lambda api, account: api.balances.list(account),
-    events=frozenset({"AccountBalance"}),
-    derive=_unless_only("updated_at", "snapshot_date"),
-)
+    derive=partial(_unless_only, frozenset({"updated_at", "snapshot_date"})),
+)  # fmt: skip
 
 
 def check_accounts(account_numbers: Iterable[str], operation: Operation[Any]) -> tuple[str, ...]:
@@ -171,11 +157,10 @@ class ConditionalExecutor:
         self._missed: frozenset[Any] = frozenset()
 
     async def fetch_if_changed(self, call: BoundCall[T], previous_body: bytes | None) -> tuple[T, bytes | None] | None:
-        """Delegate to the wrapped executor."""
         return await self._executor.fetch_if_changed(call, previous_body)
 
     async def execute(self, call: BoundCall[T], *, guard: Guard | None = None) -> T:
-        """Return the decoded result, or `UNCHANGED`, which endpoints return as it is."""
+        """Return the decoded result, or `UNCHANGED`, which endpoints pass on."""
         found = await self._executor.fetch_if_changed(call, self._previous_body)
         if found is None:
             return cast("T", UNCHANGED)
@@ -191,12 +176,7 @@ class ConditionalExecutor:
         return cast("T", [*rows, *missed.values()])
 
     def paginate(self, call: BoundCall[list[E]]) -> Pager[E]:
-        """Return the pages, changed or not."""
         return self._executor.paginate(call)
-
-
-HISTORY = timedelta(days=401)
-"""Age of the oldest orders that are looked up: 400 days, and one because a search counts days in US Eastern time."""
 
 
 class LiveFilters(TypedDict, total=False):
@@ -212,20 +192,13 @@ class LiveFilters(TypedDict, total=False):
     futures_symbol: str
 
 
-MAX_LOOKUPS = 3
-"""Lookups that must not find an order before it counts as nonexistent: lists may lag behind."""
+HISTORY = timedelta(days=401)  # of orders to look up: 400 days, and one because a search counts days in US Eastern time
+MAX_LOOKUPS = 3  # that must not find an order before it counts as nonexistent: lists may lag behind
+LOOKUP_INTERVAL = 300.0  # seconds between two lookups of a working order that is not on today's list
+ABSENT_LOOKUP_INTERVAL = 5.0  # seconds between two lookups of an order that was not found, or lacks fills
+FILLS_DELAY = 30.0  # seconds that a terminal order may lack fills: of several legs, the first one's fill ends it
 
-LOOKUP_INTERVAL = 300.0
-"""Seconds between two lookups of a working order that is not on today's list."""
-
-ABSENT_LOOKUP_INTERVAL = 5.0
-"""Seconds between two lookups of an order that was not found, or lacks fills."""
-
-FILLS_DELAY = 30.0
-"""Seconds that a terminal order may lack fills: of several legs, the first one's fill ends it."""
-
-LookUp = Callable[[str], Awaitable[Order | None]]
-"""Looks up an order that is not on the list, by its id."""
+LookUp = Callable[[str], Awaitable[Order | None]]  # of an order that is not on the list, by its id
 
 
 async def until_terminal(
@@ -285,9 +258,8 @@ async def _until_complete(feed: Feed[Order], listener: Listener, order_id: str, 
                 return order
             end = clock() + FILLS_DELAY if end is None else end
             if clock() >= end:
-                logger.warning(
-                    "order %s is %s, but shows not all fills after %g s", order_id, order.status, FILLS_DELAY
-                )
+                message = "order %s is %s, but shows not all fills after %g s"
+                logger.warning(message, order_id, order.status, FILLS_DELAY)
                 return order
             times.append(end)
         if feed.latest is latest:
@@ -297,3 +269,138 @@ async def _until_complete(feed: Feed[Order], listener: Listener, order_id: str, 
 
 def _has_fills(order: Order) -> bool:
     return any(leg.fills for leg in order.legs or ())
+
+
+QUIET_SECONDS = 5.0  # without news until positions and transactions are read
+CHECK_INTERVAL = 60.0  # seconds between two comparisons while there is no news
+RECHECK_INTERVAL = 10.0  # seconds until the next one if it fails, or something does not add up
+ROWS = 2000  # transactions per page, the maximum that is published
+
+
+def _steps(change: Change[Item]) -> Iterable[Change[Any]]:
+    """Turn the change of an item into one for each fill or discrepancy to report, or into a silent one."""
+    before, after = change.before, change.after
+    if isinstance(after, Discrepancy):
+        return [attrs.evolve(change, kind=after.kind)]
+    steps = list[Change[Any]]()
+    if isinstance(after, Execution):
+        for number in range(len(before.events) if isinstance(before, Execution) else after.skipped, len(after.events)):
+            step = attrs.evolve(after, events=after.events[: number + 1])
+            steps.append(attrs.evolve(change, kind=step.last.kind, before=before, after=step))
+            before = step
+    return steps or [attrs.evolve(change, kind=SILENT)]
+
+
+class FillCodec(ItemCodec[Item]):
+    """Items of a ledger as JSON."""
+
+    def encode(self, item: Item) -> bytes:
+        return msgspec.json.encode(item)
+
+    def decode(self, key: str, data: bytes) -> Item:
+        types: Mapping[str, type[Item]] = {"books": Books, "fill": Execution, "discrepancy": Discrepancy}
+        return msgspec.json.decode(data, type=types[json.loads(key)[1]])
+
+
+@attrs.define(eq=False, repr=False)
+class FillReader:
+    """Reads what the ledger of an account needs: its orders with each poll, the other witnesses after quiet moments.
+
+    It begins where the consumer of ``cursor`` stands. Failures of comparisons do not delay the next fill.
+    """
+
+    _api: Endpoints
+    _account: str
+    now: Callable[[], datetime]
+    on_event: Callable[[FillSeen], object]
+    cursor: Cursor[Item] = attrs.field(init=False)
+    ledger: Ledger = attrs.field(default=attrs.Factory(lambda self: Ledger(self._account), takes_self=True), init=False)
+    _created: float = attrs.field(factory=lambda: running_loop().time(), init=False)
+    _check_at: float = attrs.field(default=attrs.Factory(attrgetter("_created"), takes_self=True), init=False)
+    _read_at: datetime | None = attrs.field(default=None, init=False)
+    _reported: list[Item] | None = attrs.field(default=None, init=False)
+    _has_news: bool = attrs.field(default=False, init=False)  # a new fill in the last poll: other items have no event
+    _absent: set[str] = attrs.field(factory=set, init=False)
+
+    @property
+    def listing(self) -> Listing[Any]:
+        return Listing(
+            name="fills", key=attrgetter("key"), item_type=object, read=self.read, arguments=(self._account, object()),
+            accounts=(self._account,), events=ORDERS.events, has_news=lambda: self._has_news,
+        )  # fmt: skip
+
+    async def read(self, *_: object) -> Iterable[Item] | Literal[Unchanged.UNCHANGED]:
+        if not self.ledger.has_begun and self.cursor.seen:
+            self.ledger.restore(self.cursor.seen.values())
+        self._has_news = await self._observe()
+        clock = running_loop().time
+        if clock() >= self._check_at:
+            try:
+                settled = await self._check()
+            except Exception as error:
+                if is_fatal(error, 1):
+                    raise
+                self.cursor.listener.on_failure(error)
+                settled = False
+            self._check_at = max(self._check_at, clock() + (CHECK_INTERVAL if settled else RECHECK_INTERVAL))
+        items = self.ledger.items()
+        if items == self._reported:
+            return UNCHANGED
+        self._reported = items
+        return items
+
+    async def _observe(self) -> bool:
+        """Read the orders. Return whether they show something new."""
+        orders = await self._api.orders.list_live(self._account).collect()
+        now, books, last = self.now(), self.ledger.books, self._read_at
+        if self.ledger.has_begun and (last is None or last.date() != now.date()):  # what the list of today has lost
+            since = min(books.search_from, books.horizon.date()) if last is None else books.search_from
+            pager = self._api.orders.list(self._account, start_date=since - timedelta(days=1))
+            found = {order.id: order for order in await pager.collect()}
+            if pager.disagreement is not None:  # an order may have slipped by: look again
+                raise ResponseDecodeError(pager.disagreement, operation=ORDERS_LIST.name, code=LIST_CHANGED)
+            orders = list({**found, **{order.id: order for order in orders}}.values())
+        self._read_at = now
+        return self._take(orders, whole=True)
+
+    def _take(self, orders: Iterable[Order], *, whole: bool) -> bool:
+        clock, now = running_loop().time(), self.now()
+        began = now - timedelta(seconds=clock - self._created)
+        news = self.ledger.observe(orders, now, began, whole=whole)
+        self._announce(news, "orders", now)
+        return bool(news)
+
+    async def _check(self) -> bool:
+        """Compare all witnesses, if the moment is quiet. Return whether everything adds up."""
+        since = self.ledger.books.horizon.date() - timedelta(days=1)
+        positions = await self._api.positions.list(self._account, net_positions=True)
+        rows = await self._api.transactions.list(self._account, start_date=since, per_page=ROWS).collect()
+        if await self._observe():
+            return False
+        for order_id in self.ledger.strangers(rows) - self._absent:
+            try:
+                self._take([await self._api.orders.get(self._account, order_id)], whole=False)
+            except NotFoundError:
+                self._absent.add(order_id)
+        now = self.now()
+        self._announce(self.ledger.reconcile(positions, rows, now), "transactions", now)
+        return not self.ledger.is_unsettled
+
+    def _announce(self, news: Iterable[Fill], source: str, now: datetime) -> None:
+        for fill in news:
+            self._check_at = running_loop().time() + QUIET_SECONDS
+            if fill.kind is FillKind.FILL and fill.filled_at is not None:
+                self.on_event(FillSeen(source=source, delay=max(0.0, (now - fill.filled_at).total_seconds())))
+
+
+class FillWatcher(Iteration[Fill | Discrepancy]):
+    """Async iterator over the executions of accounts, each once, from ``client.watch.fills``.
+
+    It is closed, dropped and cancelled like a `Watcher`, and its state is used in the same way.
+    """
+
+    def __init__(self, parts: Mapping[str, Cursor[Item]], **options: Any) -> None:
+        def report(change: Change[Any]) -> Fill | Discrepancy:
+            return change.item.last if isinstance(change.item, Execution) else change.item
+
+        super().__init__(parts, report=report, derive=_steps, codec=FillCodec(None), **options)

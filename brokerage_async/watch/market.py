@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import enum
 import json
-import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from itertools import pairwise
@@ -22,11 +21,9 @@ from .._generated.models import MarketSession
 from ..errors import InvalidRequestError
 from ..protocol.timetable import is_open
 from .diff import Change, change_of
-from .feed import Cursor, Feed, is_fatal
+from .feed import Cursor, Feed, is_fatal, logger
 from .poll import Watcher
 from .state import ItemCodec
-
-logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
 
 class MarketKind(enum.StrEnum):
@@ -41,14 +38,12 @@ class MarketKind(enum.StrEnum):
     ENDED = "ended"
 
 
+BEGINS = (MarketKind.STARTED, MarketKind.OPENED)
 REGULAR = (MarketKind.OPENED, MarketKind.CLOSED)
+TIMES = dict(zip(MarketKind, ("start_at", "open_at", "close_at", "close_at_ext"), strict=True))
 
-TIMES = {
-    MarketKind.STARTED: "start_at",
-    MarketKind.OPENED: "open_at",
-    MarketKind.CLOSED: "close_at",
-    MarketKind.ENDED: "close_at_ext",
-}
+MAX_SLEEP = 60.0  # maximum seconds between two looks at the clock, which may be set, or advance during a suspension
+MARKET = "market"  # key of the one item of a market: its boundaries are reported one after another
 
 
 @attrs.frozen
@@ -64,10 +59,8 @@ class Boundary:
     session: MarketSession | None = attrs.field(eq=False)
 
     def change(self) -> Change[MarketSession]:
-        """Return the change to report: a session begins or ends."""
         assert self.kind is not None
-        begins = self.kind in (MarketKind.STARTED, MarketKind.OPENED)
-        before, after = (None, self.session) if begins else (self.session, None)
+        before, after = (None, self.session) if self.kind in BEGINS else (self.session, None)
         return Change(kind=self.kind, key=self.day, before=before, after=after, at=self.at)
 
 
@@ -83,13 +76,12 @@ def boundaries(sessions: Iterable[MarketSession], *, extended: bool = False) -> 
 
 
 def interval_at(
-    sessions: Iterable[MarketSession], now: datetime, *, trading: float, resting: float, extended: bool = False
+    sessions: Sequence[MarketSession], now: datetime, *, trading: float, resting: float, extended: bool = False
 ) -> float:
     """Return ``trading`` during sessions, else ``resting``, but never past the next boundary."""
-    known = list(sessions)
-    if is_open(known, now, extended=extended):
+    if is_open(sessions, now, extended=extended):
         return trading
-    coming = [each.at for each in boundaries(known, extended=extended) if each.at > now]
+    coming = [each.at for each in boundaries(sessions, extended=extended) if each.at > now]
     return min(resting, (coming[0] - now).total_seconds()) if coming else resting
 
 
@@ -117,11 +109,9 @@ class MarketHours:
         extended: bool = False,
         now: Callable[[], datetime],
     ) -> None:
-        self._timetable = timetable
+        self._timetable, self._now, self._extended = timetable, now, extended
         self._trading = check_seconds("trading", trading)
         self._resting = check_seconds("resting", resting)
-        self._extended = extended
-        self._now = now
         self._sessions: list[MarketSession] | None = None
         self._stale_at = float("-inf")
 
@@ -146,14 +136,6 @@ class MarketHours:
         )
 
 
-MAX_SLEEP = 60.0
-"""Maximum seconds between two looks at the clock, which may be set, or advance while the machine is suspended."""
-
-
-MARKET = "market"
-"""Key of the one item of a market: its boundaries are reported one after another."""
-
-
 def boundaries_after(known: Sequence[Boundary], last: Boundary) -> Sequence[Boundary]:
     """Return the boundaries that follow ``last``, even if a newer timetable has moved it."""
     for number, each in enumerate(known):
@@ -166,14 +148,12 @@ class BoundaryCodec(ItemCodec[Boundary]):
     """Boundaries as JSON."""
 
     def encode(self, item: Boundary) -> bytes:
-        """Return a boundary as JSON."""
         from ..models import converter
 
         session = None if item.session is None else converter.unstructure(item.session)
         return json.dumps([item.kind, item.day and item.day.isoformat(), item.at.isoformat(), session]).encode()
 
     def decode(self, key: str, data: bytes) -> Boundary:
-        """Return the boundary that was encoded."""
         from ..models import converter
 
         kind, day, at, session = json.loads(data)
@@ -197,10 +177,8 @@ class MarketCursor(Cursor[Boundary]):
         initial: bool,
     ) -> None:
         super().__init__(feed, initial=False)
-        self._now = now
-        self._is_stale = is_stale
-        self._extended = extended
-        self._initial = initial
+        self._now, self._is_stale = now, is_stale
+        self._extended, self._initial = extended, initial
         self._began: float | None = None
         self._hastened_at = 0.0
 
@@ -230,9 +208,8 @@ class MarketCursor(Cursor[Boundary]):
         assert change.before is not None
         assert change.after is not None
         known = self._boundaries()
-        coming = boundaries_after(known, change.after)
         passed = boundaries_after(known, change.before)
-        steps = [change.before, *passed[: len(passed) - len(coming)]]
+        steps = [change.before, *passed[: len(passed) - len(boundaries_after(known, change.after))]]
         return [change_of(MARKET, before, after, after.at) for before, after in pairwise(steps)]
 
     def _boundaries(self) -> list[Boundary]:
@@ -247,16 +224,14 @@ class MarketWatcher(Watcher[MarketSession]):
             {"": cursor}, derive=cursor.derive, report=lambda change: change.item.change(),
             codec=BoundaryCodec(None), **options,
         )  # fmt: skip
-        self._feed = cursor.feed
 
     @property
     def snapshot(self) -> dict[Any, MarketSession]:
         """The sessions of the timetable by trading day."""
-        return dict(self._feed.latest or {})
+        return dict(self._parts[""].feed.latest or {})
 
 
 def check_collection(value: object) -> str:
-    """Return ``value`` if it can name a collection."""
     if not isinstance(value, str) or not value:
         raise InvalidRequestError(f"instrument_collection must be a str such as 'Equity', got {value!r}")
     return str(value)

@@ -122,11 +122,9 @@ class Iteration(AsyncIterator[R], Generic[R]):
     def _take(self) -> R | None:
         if self._log is not None:
             return self._log.take(self._pull, self._report)
-        while not self._ready:
-            if (change := self._pull()) is None:
-                return None
+        while not self._ready and (change := self._pull()) is not None:
             self._ready.extend(each for each in self._derive(change) if each.kind != SILENT)
-        found: R = self._report(self._ready.popleft())
+        found: R | None = self._report(self._ready.popleft()) if self._ready else None
         return found
 
     def _pull(self, is_held: Callable[[Any], bool] = lambda _: False) -> Change[Any] | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import logging
 import os
 import secrets
 from collections import deque
@@ -28,15 +27,13 @@ from .._arguments import running_loop
 from ..errors import BrokerageError, ConfigurationError
 from ..http.concurrency import GroupCommit, outliving, result_of
 from .diff import SILENT, Acknowledgeable, AlertKind, Change, ChangeKind, Derive
-from .feed import Cursor, Listener
+from .feed import Cursor, Listener, logger
 
 if TYPE_CHECKING:  # SQLite is loaded when it is needed
     import sqlite3
 
     from ..storage.sqlite_file import SqliteFile
     from ..storage.subject import Subject
-
-logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -115,24 +112,19 @@ class WatchState(Protocol):
         Raises:
             WatchStateError: the state belongs to another feed, or a watcher has it open.
         """
-        ...
 
     async def report(self, changes: Sequence[StoredChange], begun: Mapping[str, Mapping[str, bytes]]) -> None:
         """Store changes before they are reported, and the first items of parts of the collection."""
-        ...
 
     async def acknowledge(self, sequences: Iterable[int]) -> None:
         """Move changes to the acknowledged items. Those that are acknowledged already are left out."""
-        ...
 
     async def aclose(self) -> None:
         """Release the state for the next watcher. Repeating it is harmless."""
-        ...
 
 
+# Kinds by their values, so that the kind of a restored change is a member of its enumeration again.
 KINDS: Mapping[str, str] = {kind.value: kind for kinds in (ChangeKind, AlertKind) for kind in kinds}
-"""Kinds by their values, so that those of restored changes are members of their enumerations."""
-
 DAMAGED = "restore the state from a backup, or delete it for a fresh start"
 
 
@@ -151,11 +143,10 @@ class ItemCodec(Generic[T]):
         """Return an item as JSON, or raise ConfigurationError if it cannot be restored from that."""
         from ..models import converter  # made when it is first needed
 
-        kind, reason = self._type, ""
-        plain = item if kind is None else converter.unstructure(item, kind)
+        plain, reason = item if self._type is None else converter.unstructure(item, self._type), ""
         try:
             data = json.dumps(plain, separators=(",", ":"), allow_nan=False).encode()
-            if kind is not None or json.loads(data) == item:
+            if self._type is not None or json.loads(data) == item:
                 return data
         except (TypeError, ValueError) as error:
             reason = f" ({error})"
@@ -191,7 +182,6 @@ class ItemCodec(Generic[T]):
             raise WatchStateError(f"an item of the watch state cannot be read ({reason}): {DAMAGED}") from error
 
     def store(self, change: Change[T], sequence: int) -> StoredChange:
-        """Return the stored form of ``change``."""
         before, after = (None if item is None else self.encode(item) for item in (change.before, change.after))
         key, at = self.text_of(change.key), change.at.isoformat()
         return StoredChange(sequence=sequence, key=key, kind=str(change.kind), at=at, before=before, after=after)
@@ -211,11 +201,8 @@ def _tupled(key: Any) -> Any:
     return tuple(map(_tupled, key)) if isinstance(key, list) else key
 
 
-MAX_BATCH = 32
-"""Changes that are stored at a time before they are reported. Each of these transactions waits for the disk once."""
-
-MAX_UNACKNOWLEDGED = 60.0
-"""Seconds for which a newer change may be held back before a warning says so, once."""
+MAX_BATCH = 32  # changes that are stored at a time before they are reported: each transaction waits for the disk once
+MAX_UNACKNOWLEDGED = 60.0  # seconds that a newer change may be held back before a warning says so, once
 
 
 class Entry(NamedTuple):
@@ -253,10 +240,9 @@ class ChangeLog:
     _unwritten: list[Entry] = attrs.field(factory=list, init=False)
     _silent: set[int] = attrs.field(factory=set, init=False)
     _writing: asyncio.Task[None] | None = attrs.field(default=None, init=False)
-    _acknowledgements: GroupCommit = attrs.field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self._acknowledgements = GroupCommit(self._settle, self._is_unsettled)
+    _acknowledgements: GroupCommit = attrs.field(
+        default=attrs.Factory(lambda self: GroupCommit(self._settle, self._is_unsettled), takes_self=True), init=False
+    )
 
     @property
     def must_write(self) -> bool:
@@ -268,7 +254,11 @@ class ChangeLog:
     ) -> A | None:
         """Return the next stored change. Otherwise ``pull`` new ones of keys that are not held, to be stored next."""
         if not (self._due or self.must_write):
-            self._begin_parts()
+            for part, cursor in self._parts.items():
+                if part not in self._begun and cursor.refresh():  # its first items are acknowledged from the outset
+                    known = cursor.seen or {}
+                    self._beginning[part] = {self._codec.text_of(key): self._codec.encode(known[key]) for key in known}
+                    self._begun.add(part)
             most = MAX_BATCH + len(self._beginning)  # parts take turns: the first change of each goes with its begin
             while len(self._unwritten) < most and (change := pull(self._holds)) is not None:
                 for derived in self._derive(change):  # in one transaction: the item after the first implies the others
@@ -294,13 +284,6 @@ class ChangeLog:
         """Release the state after the writes under way, even if the call is cancelled."""
         self._is_left = True
         await result_of(outliving(self._release(), "write"))
-
-    def _begin_parts(self) -> None:
-        for part, cursor in self._parts.items():
-            if part not in self._begun and cursor.refresh():  # its first items are acknowledged from the outset
-                known = cursor.seen or {}
-                self._beginning[part] = {self._codec.text_of(key): self._codec.encode(known[key]) for key in known}
-                self._begun.add(part)
 
     def _holds(self, key: Any) -> bool:
         """Return whether a change of ``key`` is open, so that a newer one waits. Warn once if that takes long."""
@@ -336,8 +319,8 @@ class ChangeLog:
             self._deliver()
             self._begun, self._sequence = set(standing.begun), standing.sequence
             for part in self._begun & self._parts.keys():
-                own = ((key, item) for key, item in known.items() if not part or key[0] == part)
-                self._parts[part].seen = {key: item for key, item in own if item is not None}
+                own = {key: item for key, item in known.items() if item is not None and (not part or key[0] == part)}
+                self._parts[part].seen = own
         except BaseException:
             await self._state.aclose()
             raise
@@ -352,7 +335,6 @@ class ChangeLog:
             self._silent = set()
 
     async def _acknowledge(self, sequence: int) -> None:
-        """Record that the consumer is done with a change."""
         if running_loop() is not self._loop:
             raise ConfigurationError(
                 "a change belongs to the event loop of its watcher: pass change.ack() to it with "
@@ -388,9 +370,7 @@ class ChangeLog:
 
 
 VERSION = 1
-APPLICATION_ID = 0x62617773
-"""Marks the file as a state of this library."""
-
+APPLICATION_ID = 0x62617773  # marks the file as a state of this library
 SCHEMA = (
     "CREATE TABLE owner (feed TEXT NOT NULL, identity TEXT NOT NULL, sequence INTEGER NOT NULL)",
     "CREATE TABLE begun (part TEXT PRIMARY KEY) WITHOUT ROWID",

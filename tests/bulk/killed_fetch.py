@@ -12,7 +12,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from brokerage_async.bulk import BulkFetch, checkpoint, fetch_to_file
+from brokerage_async.bulk import BulkFetch, fetch_to_file
+from brokerage_async.bulk.to_file import Checkpoint
 from brokerage_async.models import Dividend
 from brokerage_async.storage import files
 
@@ -66,7 +67,7 @@ class KilledService(Service):
 
 def arrange(point: str) -> None:
     """Let this process die at a point of its work on the files."""
-    flush, rows = checkpoint.Checkpoint.flush, checkpoint.Checkpoint.rows
+    flush, rows = Checkpoint.flush, Checkpoint.rows
 
     def die_within_a_line(self: Any) -> None:
         flush(self)
@@ -81,10 +82,10 @@ def arrange(point: str) -> None:
         return rows(self, key)
 
     places = {
-        "line": (checkpoint.Checkpoint, "flush", die_within_a_line),
-        "rows": (checkpoint.Checkpoint, "rows", die_between_rows),
+        "line": (Checkpoint, "flush", die_within_a_line),
+        "rows": (Checkpoint, "rows", die_between_rows),
         "before replacing": (files, "_sync", die),
-        "after replacing": (checkpoint.Checkpoint, "discard", die),
+        "after replacing": (Checkpoint, "discard", die),
     }
     if point in places:
         setattr(*places[point])

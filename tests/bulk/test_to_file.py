@@ -24,9 +24,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from brokerage_async import errors, models
-from brokerage_async.bulk import BulkFetch, checkpoint, fetch_to_file, to_file
-from brokerage_async.bulk.checkpoint import Checkpoint, put_in_place
-from brokerage_async.bulk.to_file import FORMATS, Style
+from brokerage_async.bulk import BulkFetch, fetch_to_file, to_file
+from brokerage_async.bulk.to_file import FORMATS, Checkpoint, Style, put_in_place
 from brokerage_async.simulator import Simulator
 from tests.tables import for_each
 
@@ -143,7 +142,7 @@ async def test_cancelling_while_the_file_is_written_leaves_the_old_one(
     expected = await whole(out)
     write(out, "before")
     reading, go_on = threading.Event(), threading.Event()
-    plain = checkpoint.Checkpoint.rows
+    plain = Checkpoint.rows
 
     def slow(self: Any, key: str) -> Any:
         reading.set()
@@ -151,7 +150,7 @@ async def test_cancelling_while_the_file_is_written_leaves_the_old_one(
         return plain(self, key)
 
     with monkeypatch.context() as slowly:
-        slowly.setattr(checkpoint.Checkpoint, "rows", slow)
+        slowly.setattr(Checkpoint, "rows", slow)
         call = asyncio.create_task(fetch_to_file(service.fetch(), out))
         assert await asyncio.to_thread(reading.wait, 10)
         for _ in range(cancellations):
@@ -363,7 +362,7 @@ async def test_long_work_is_done_in_threads(service: Service, out: Path, monkeyp
         return record
 
     for name in ("add", "load"):
-        monkeypatch.setattr(checkpoint.Checkpoint, name, recorded(name, getattr(checkpoint.Checkpoint, name)))
+        monkeypatch.setattr(Checkpoint, name, recorded(name, getattr(Checkpoint, name)))
     monkeypatch.setitem(to_file.FORMATS, ".jsonl", recorded("write", to_file.write_jsonl))  # type: ignore[index]
     service.rows = to_file.MAX_INLINE + 1
 

@@ -17,7 +17,7 @@ import pytest
 
 from brokerage_async import errors, models
 from brokerage_async.bulk import UniverseResult, universe, universe_diff
-from brokerage_async.bulk.checkpoint import Checkpoint
+from brokerage_async.bulk.to_file import Checkpoint
 from brokerage_async.bulk.universe import MANIFEST, PARTITION
 from brokerage_async.simulator import Simulator
 

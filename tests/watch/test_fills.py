@@ -12,7 +12,7 @@ from brokerage_async.observers import Event, FillSeen
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit, market
 from brokerage_async.watch import Discrepancy, Fill, WatchStateError
-from brokerage_async.watch.fills import FillCodec
+from brokerage_async.watch.lists import FillCodec
 from tests.loops import on_virtual_time
 from tests.stream.world import in_world, world
 from tests.watch.memory_state import MemoryState

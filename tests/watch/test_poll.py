@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from brokerage_async import errors
 from brokerage_async.models import QuoteAlert
-from brokerage_async.watch.diff import UNCHANGED, Change, ChangeKind, changed_fields, differing, keyed
+from brokerage_async.watch.diff import UNCHANGED, Change, ChangeKind, change_of, differing, keyed
 from brokerage_async.watch.feed import Cursor, Feed, Schedule
 from brokerage_async.watch.poll import Watcher, poll
 from tests.loops import on_virtual_time
@@ -433,5 +433,5 @@ def test_change_has_fields_and_item() -> None:
     assert (set(change.fields), change.item) == ({"created_at", "triggered_at", "threshold"}, new)
     gone = Change(kind=ChangeKind.REMOVED, key=1, before=old, after=None, at=NOON)
     assert (gone.fields, gone.item) == ((), old)
-    assert changed_fields({"a": 1, "b": 2}, {"b": 3, "c": 4}) == ("a", "b", "c")
-    assert changed_fields(1, 2) == changed_fields(old, {}) == ()
+    assert change_of(1, {"a": 1, "b": 2}, {"b": 3, "c": 4}, NOON).fields == ("a", "b", "c")
+    assert change_of(1, 1, 2, NOON).fields == change_of(1, old, {}, NOON).fields == ()
