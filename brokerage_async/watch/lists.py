@@ -110,29 +110,43 @@ def _unless_only(ignored: frozenset[str], change: Change[Any]) -> Iterable[Chang
 
 
 ORDERS: Listing[Order] = Listing(
-    name="orders", key=attrgetter("id"), item_type=Order, events=frozenset({"Order", "ComplexOrder"}), keep=is_terminal,
+    name="orders",
+    key=attrgetter("id"),
+    item_type=Order,
+    events=frozenset({"Order", "ComplexOrder"}),
+    keep=is_terminal,
     read=lambda api, customer_id, accounts, filters: api.orders.live(customer_id, accounts, **dict(filters)),
-)  # fmt: skip
+)
 ALERTS: Listing[QuoteAlert] = Listing(
-    name="quote_alerts", key=attrgetter("alert_external_id"), item_type=QuoteAlert, events=frozenset({"QuoteAlert"}),
-    read=lambda api: api.quote_alerts.list(), derive=alert_changes,
-)  # fmt: skip
+    name="quote_alerts",
+    key=attrgetter("alert_external_id"),
+    item_type=QuoteAlert,
+    events=frozenset({"QuoteAlert"}),
+    read=lambda api: api.quote_alerts.list(),
+    derive=alert_changes,
+)
 # The service merges the positions in one instrument on request, so that each has one key.
 POSITIONS: Listing[Position] = Listing(
-    name="positions", key=PositionKey.of, item_type=Position, events=frozenset({"CurrentPosition"}),
+    name="positions",
+    key=PositionKey.of,
+    item_type=Position,
+    events=frozenset({"CurrentPosition"}),
     read=lambda api, account: api.positions.list(account, net_positions=True),
     derive=partial(_unless_only, frozenset({"updated_at"})),
-)  # fmt: skip
+)
 MARKED_POSITIONS: Listing[Position] = attrs.evolve(
     POSITIONS,
     name="marked positions",
     read=lambda api, account: api.positions.list(account, net_positions=True, include_marks=True),
 )
 BALANCES: Listing[AccountBalance] = Listing(
-    name="balances", key=BalanceKey.of, item_type=AccountBalance, events=frozenset({"AccountBalance"}),
+    name="balances",
+    key=BalanceKey.of,
+    item_type=AccountBalance,
+    events=frozenset({"AccountBalance"}),
     read=lambda api, account: api.balances.list(account),
     derive=partial(_unless_only, frozenset({"updated_at", "snapshot_date"})),
-)  # fmt: skip
+)
 
 
 def check_accounts(account_numbers: Iterable[str], operation: Operation[Any]) -> tuple[str, ...]:
