@@ -32,6 +32,10 @@ def buy(quantity: int, price: str = "10", symbol: str = "AAPL") -> models.NewOrd
     return tickets.limit(tickets.buy_to_open(symbol, quantity), price=price)
 
 
+def short(quantity: int) -> models.NewOrder:
+    return tickets.limit(tickets.sell_to_open("AAPL", quantity), price="900")
+
+
 def stopped_by(placement: Placement) -> str:
     """Return the caps that an order was refused for, after checking that it names them."""
     assert placement.outcome is REFUSED, placement
@@ -62,6 +66,7 @@ CAPS: dict[str, tuple[dict[str, Any], list[models.NewOrder], list[str]]] = {
     "symbols": ({"symbols": ["AAPL"]}, [buy(1), buy(1, symbol="MSFT")], ["", "symbols"]),
     "instrument types": ({"instrument_types": ["Future"]}, [buy(1)], ["instrument_types"]),
     "net position": ({"max_net_quantity": 20}, [buy(15), buy(6), buy(5)], ["", "max_net_quantity", ""]),
+    "net short": ({"max_net_quantity": 20}, [short(15), short(6), short(5)], ["", "max_net_quantity", ""]),
     "two caps": (
         {"max_value_per_day": 100, "max_orders_per_day": 1},
         [buy(10), buy(1)],
@@ -186,6 +191,7 @@ async def test_value_is_quantity_times_multiplier_times_the_far_side_of_the_quot
 
 OF_MONEY, STOCK = tickets.notional(tickets.buy_to_open("AAPL"), value=40), at_market((EQUITY, "AAPL", "Buy to Open"))
 BONDS, FUTURES = at_market((BOND, "T", "Buy to Open")), at_market((FUTURE, "/ESZ6", "Buy"), price=1)
+PAIR = at_market((EQUITY, "AAPL", "Buy to Open"), (EQUITY, "MSFT", "Sell to Open"))
 TOO_MUCH = "{} in one order, 9 are allowed: it can never have as much"
 
 
@@ -201,6 +207,7 @@ TOO_MUCH = "{} in one order, 9 are allowed: it can never have as much"
         ({"max_order_value": 9}, {}, OF_MONEY, "max_order_value", TOO_MUCH.format("40 dollars"), 0),
         ({"max_order_value": 9, "symbols": ["MSFT"]}, {}, STOCK, "symbols", "AAPL must be one of MSFT", 0),
         ({"max_order_value": 9, "instrument_types": []}, {}, FUTURES, "instrument_types", "must be one of none", 0),
+        ({"max_net_quantity": 9}, {}, PAIR, "max_net_quantity", "an order must have one underlying, got 2", 0),
         ({"max_order_value": 9}, {}, None, "guard", "its terms could not be read", 0),
     ],
 )
@@ -287,6 +294,10 @@ async def test_net_position_counts_positions_and_working_orders_at_worst(here: F
     ):
         placement = await entry.place(here.account, ticket)
         assert ("" if placement.outcome is PLACED else stopped_by(placement)) == stopped, ticket
+    here.sim.faults.add("GET", "/positions", "status(500)", times=9)
+    unread = await entry.place(here.account, buy(1, symbol="MSFT"))
+    assert stopped_by(unread) == "max_net_quantity"
+    assert "the net position could not be read" in str(unread.error)
 
 
 def test_order_whose_quantity_is_not_listed_counts_by_its_share() -> None:
@@ -397,6 +408,7 @@ async def test_halt_returns_the_attempts_before_it_and_stops_the_next_one(here: 
     await asyncio.sleep(2)
     recorded = await here.another_entry().halt("enough")
     assert [(each.external_identifier, each.outcome) for each in recorded] == [("mine", Outcome.UNKNOWN)]
+    assert (recorded[0].code, recorded[0].note[:24]) == ("in_progress", "recorded before the halt")
     await asyncio.wait({placing})
     assert "are halted since" in str(placing.exception())
     assert len(here.wire.bodies["orders.submit"]) == 1

@@ -42,6 +42,7 @@ def test_require_raises_what_the_service_said(outcome: Outcome, error: type[erro
         attrs.evolve(PLACEMENT, outcome=outcome, error=cause, attempts=2).require()
     assert (caught.value.code, caught.value.status, caught.value.errors) == ("margin", 422, cause.errors)
     assert (caught.value.attempts, caught.value.__cause__) == (2, cause)
+    assert (caught.value.account_number, caught.value.external_identifier) == ("A1", "x")
 
 
 def test_require_without_an_error_raises_the_note() -> None:
