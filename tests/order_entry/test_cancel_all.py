@@ -248,6 +248,7 @@ async def test_a_closing_order_is_named_after_the_state_of_its_position(here: Fl
 
         here.sim.faults.add("GET", POSITIONS, altered("changed", changed))
         names += [each.external_identifier for each in await flatten(here)]
+    assert all(name.endswith("-1") for name in names), names
     assert (len(names), len(set(names)), names[0] == names[-1]) == (6, 5, True)
 
 

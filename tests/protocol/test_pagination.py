@@ -139,6 +139,17 @@ def test_total_that_changes_is_a_disagreement_and_warned_of_once(caplog: pytest.
     ]
 
 
+@for_each(
+    "first, totals, misses", [(0, [2, 2], 0), (0, [3, 3], 1), (1, [3, 3], 0), (0, [None, None], 0), (0, [3, None], 1)]
+)
+def test_rows_that_a_whole_list_lacks_are_a_disagreement_at_its_end(first: int, totals: list[Any], misses: int) -> None:
+    detector: DriftDetector[Row] = DriftDetector(rows_by("id"))
+    for offset, total in enumerate(totals, first):
+        detector.take(Page((Row(f"{offset}"),), SimpleNamespace(page_offset=offset, total_items=total), offset))
+    detector.finish()
+    assert detector.disagreement == ("the list changed while it was read: 2 rows of 3" if misses else None)
+
+
 def test_list_of_values_without_a_model_is_walked_and_documented_lists_name_what_identifies_a_row() -> None:
     assert all("id" in paged.identity for paged in (INSTRUMENTS_EQUITIES, ORDERS_LIST, TRANSACTIONS_LIST))
     for result in (None, str):

@@ -175,22 +175,22 @@ DECISIONS = """
 DECIDED = {name: decisions for name, *decisions in map(str.split, DECISIONS.strip().splitlines()[1:])}
 
 ANSWERS = """
-    status  page               unauthorized  unconfirmed_user  not_permitted  other         timeout_error
-    302     ambiguous          ambiguous     ambiguous         ambiguous      ambiguous     server-error
-    400     ambiguous          refused       refused           refused        refused       server-error
-    401     unauthorized-page  unauthorized  refused           unauthorized   unauthorized  server-error
-    403     ambiguous          refused       refused           refused        refused       server-error
-    404     ambiguous          refused       refused           refused        refused       server-error
-    406     ambiguous          refused       refused           refused        refused       server-error
-    408     ambiguous          ambiguous     ambiguous         ambiguous      ambiguous     server-error
-    409     ambiguous          ambiguous     ambiguous         ambiguous      ambiguous     server-error
-    422     ambiguous          refused       refused           refused        refused       server-error
-    425     ambiguous          ambiguous     ambiguous         ambiguous      ambiguous     server-error
-    429     throttled          throttled     throttled         throttled      throttled     server-error
-    451     ambiguous          ambiguous     ambiguous         ambiguous      ambiguous     server-error
-    499     ambiguous          ambiguous     ambiguous         ambiguous      ambiguous     server-error
-    500     server-error       server-error  server-error      server-error   server-error  server-error
-    504     server-error       server-error  server-error      server-error   server-error  server-error
+    status page              unauthorized unconfirmed_user invalid_credentials not_permitted other        timeout_error
+    302    ambiguous         ambiguous    ambiguous        ambiguous           ambiguous     ambiguous    server-error
+    400    ambiguous         refused      refused          refused             refused       refused      server-error
+    401    unauthorized-page unauthorized refused          refused             unauthorized  unauthorized server-error
+    403    ambiguous         refused      refused          refused             refused       refused      server-error
+    404    ambiguous         refused      refused          refused             refused       refused      server-error
+    406    ambiguous         refused      refused          refused             refused       refused      server-error
+    408    ambiguous         ambiguous    ambiguous        ambiguous           ambiguous     ambiguous    server-error
+    409    ambiguous         ambiguous    ambiguous        ambiguous           ambiguous     ambiguous    server-error
+    422    ambiguous         refused      refused          refused             refused       refused      server-error
+    425    ambiguous         ambiguous    ambiguous        ambiguous           ambiguous     ambiguous    server-error
+    429    throttled         throttled    throttled        throttled           throttled     throttled    server-error
+    451    ambiguous         ambiguous    ambiguous        ambiguous           ambiguous     ambiguous    server-error
+    499    ambiguous         ambiguous    ambiguous        ambiguous           ambiguous     ambiguous    server-error
+    500    server-error      server-error server-error     server-error        server-error  server-error server-error
+    504    server-error      server-error server-error     server-error        server-error  server-error server-error
 """
 CODES, *LINES = map(str.split, ANSWERS.strip().splitlines())
 OUTCOMES = [(int(line[0]), code, outcome) for line in LINES for code, outcome in zip(CODES[1:], line[1:], strict=True)]

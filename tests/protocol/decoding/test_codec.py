@@ -125,20 +125,23 @@ NOT_OBJECTS = [
     b"\xff\xfe",
 ]
 EMPTY: dict[tuple[Operation[Any], str], list[Any]] = {
-    (WARRANT, "$.data"): [{}, {"data": None}],
+    (WARRANT, "$.data"): [{}, {"data": None}, {"data": None, "symbol": "A"}],
     (WARRANT, "$.data.items"): [{"data": {"items": []}}],
     (WARRANT, "$.data.items[0]"): [{"data": {"items": [7]}}],
     (DIVIDENDS, "$.data.items"): [{}, *({"data": data} for data in (None, {}, {"items": {"a": 1}}))],
 }
 
 
-def test_an_empty_answer_is_never_made_up() -> None:
+def test_an_empty_answer_is_never_made_up(caplog: pytest.LogCaptureFixture) -> None:
     """Orders that are merely not found in a broken body must not seem to be absent."""
     misread = [(operation, "$", text) for operation in (WARRANT, DIVIDENDS, ORDERS, TOKEN) for text in NOT_OBJECTS]
     misread += [(operation, path, body(answer)) for (operation, path), answer in pairs(EMPTY)]
     for operation, path, text in misread:
         error = raised(ResponseDecodeError, codec.decode, operation, text)
         assert (error.json_path, error.operation) == (path, operation.name), text
+    for place, rows in (("data", [{"amount": ["?"]}]), ("items", [{"amount": ["?"]}])):
+        codec.decode(DIVIDENDS, body({place: rows}), registry=DecoderRegistry())
+        assert f"$.{place}[].amount: expected decimal" in caplog.text
     page = raised(ResponseDecodeError, codec.decode, ORDERS, b"\n<!doctype html><title>Welcome</title>")
     assert page.message == "$: an HTML page came back instead of JSON: check base_url"
     for operation in (BARE_NAMES, BARE_WARRANTS):

@@ -18,7 +18,7 @@ from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.decoding.adaptive import REGISTRY, DecoderRegistry
 from brokerage_async.protocol.decoding.fields import forms, wire_fields
 from brokerage_async.protocol.decoding.issues import Issues
-from brokerage_async.protocol.decoding.lenient import structure_one, structure_rows
+from brokerage_async.protocol.decoding.lenient import structure_one, structure_rows, structure_steps
 from tests.protocol.bodies import decode
 from tests.protocol.values import pairs, raised
 from tests.tables import for_each
@@ -122,6 +122,10 @@ def test_an_invalid_value_deep_inside_a_row_costs_only_itself() -> None:
     assert not order.extra
     error = raised(errors.ResponseDecodeError, orders_of, {}, raw, strict=True)
     assert error.json_path == "$.data.items[1].legs[0].fills[0].fill-price"
+    rows = [{"legs": [{"symbol": "A"}, 7]}, {"legs": [{"symbol": "B"}, {"symbol": "C"}]}]
+    assert [[leg.symbol for leg in order.legs] for order in orders_of(*rows)] == [["A"], ["B", "C"]]
+    steps = structure_steps(models.Order, [{}, 7], "$", Issues("a.b", strict=True), 5)
+    assert raised(errors.ResponseDecodeError, next, steps).json_path == "$[6]"
 
 
 def test_rows_that_are_not_objects_are_left_out_and_each_path_reported_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -258,6 +262,8 @@ def test_wire_fields_are_those_of_the_struct_and_of_the_model(model: type[Any], 
         (ORDER, "rules", {"child": converters.OrderRuleWire, "target": "order_rule", "alias_of": "order-rule"}),
         (OPTION, "days-to-expiration", {"scalars": {"int"}, "settled": True}),
         (OPTION, "strike-price", {"settled": False}),
+        (wire_fields(converters.PositionWire), "symbol", {"scalars": {"str"}, "settled": True, "always": True}),
+        (wire_fields(converters.PositionWire), "quantity", {"always": False}),
     ],
 )
 def test_fields_know_their_types(fields: Any, key: str, expected: dict[str, Any]) -> None:
