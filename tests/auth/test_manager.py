@@ -8,20 +8,12 @@ from typing import Any
 import attrs
 import pytest
 
+from brokerage_async import AuthorizationCode, Environment, Limits, RefreshToken, RetryPolicy, StaticToken
 from brokerage_async.auth.endpoint import TokenEndpoint
 from brokerage_async.auth.manager import ProvidedTokens, TokenManager, token_source
 from brokerage_async.auth.sharing import RefreshTurn, StoreAccess
 from brokerage_async.auth.store import StoredRefusal, StoredToken
-from brokerage_async.config import (
-    AuthorizationCode,
-    Environment,
-    Limits,
-    RefreshToken,
-    RetryPolicy,
-    Secret,
-    StaticToken,
-    TokenProvider,
-)
+from brokerage_async.config import Secret, TokenProvider
 from brokerage_async.errors import ConfigurationError, RequestNotSentError, ResponseLostError, TokenError
 from brokerage_async.http.limiter import Lane, LaneName, Limiter
 from brokerage_async.http.shared import Options, Tokens
@@ -410,13 +402,10 @@ class TestStore:
             *(("kept", 5900.0, moment) for moment in (5895.0, 6000.0, 1e9)),
             *((Secret(text), 5900.0, 5100.0) for text in ("", "line\nbreak", "t\u00f6ken")),
             *((nonsense, 5900.0, 5100.0) for nonsense in (5, None)),
-            ("kept", float("nan"), 5100.0),
-            ("kept", 5129.9, 5100.0),
-            ("used", 5130.0, 5100.0),
-            ("used", 5900.0, 5100.0),
-            ("used", 5900.0, 0.0),
+            ("kept", float("nan"), 5100.0), ("kept", 5129.9, 5100.0), ("used", 5130.0, 5100.0),
+            ("used", 5900.0, 5100.0), ("used", 5900.0, 0.0),
         ],
-    )
+    )  # fmt: skip
     async def test_useless_stored_token_is_ignored(self, token: Any, expires_at: float, wall_clock: float) -> None:
         """A wall clock that was set back makes an old token look young: the service has rejected it all the same."""
         kept = StoredToken("used", expires_at)

@@ -121,13 +121,11 @@ NAMELESS = {"external_identifier": None}
 
 def test_complex_order_is_another_one_if_any_component_is() -> None:
     trigger_changes: list[tuple[dict[str, Any], str | None]] = [
-        ({"external_identifier": "x"}, "components"),
-        (NAMELESS, None),
-        ({"external_identifier": ""}, None),
+        ({"external_identifier": "x"}, "components"), (NAMELESS, None), ({"external_identifier": ""}, None),
         ({"price": Decimal(11)}, "components"),
         ({"price": Decimal(11), "replaces_order_id": "6"}, None),
         ({"external_identifier": "x", "replaces_order_id": "6"}, None),
-    ]
+    ]  # fmt: skip
     rows: list[tuple[dict[str, Any], str | None]] = [
         ({}, None),
         ({"type": None}, None),

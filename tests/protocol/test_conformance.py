@@ -100,16 +100,7 @@ def test_words_hide_what_answers_say_about_their_owner() -> None:
     for word in ("On Hold", "fresh_code.of-two", "Live Order", "Elk"):
         assert words.shown(word, "hidden") == word
     hidden = (
-        "doe",
-        "DoeJane",
-        "of jane",
-        "Elm",
-        "call 5550100000",
-        "AAPL",
-        "jane@example.com",
-        "",
-        7,
-        "x" * 60,
+        "doe", "DoeJane", "of jane", "Elm", "call 5550100000", "AAPL", "jane@example.com", "", 7, "x" * 60,
         "wxyz",
-    )
+    )  # fmt: skip
     assert [word for word in hidden if words.shown(word, "hidden") != "hidden"] == []

@@ -261,14 +261,10 @@ def test_leg_of_a_backtest_without_its_terms_is_refused_by_the_service() -> None
     backtest = attrs.evolve(NEW, legs=[models.BacktestLeg(), put])
     assert [problem.domain for problem in problems_of(backtest)] == ["legs[1].quantity"]
     assert [(problem.code, problem.domain) for problem in problems_of(backtest, service=True)] == [
-        ("required", "legs[0].type"),
-        ("required", "legs[0].direction"),
-        ("required", "legs[0].quantity"),
-        ("required", "legs[0].strikeSelection"),
-        ("required", "legs[0].daysUntilExpiration"),
-        ("out_of_range", "legs[1].quantity"),
-        ("required", "legs[1].side"),
-    ]
+        ("required", "legs[0].type"), ("required", "legs[0].direction"), ("required", "legs[0].quantity"),
+        ("required", "legs[0].strikeSelection"), ("required", "legs[0].daysUntilExpiration"),
+        ("out_of_range", "legs[1].quantity"), ("required", "legs[1].side"),
+    ]  # fmt: skip
 
 
 @for_each("kind", ["Index", "Bond", "Unknown", "Warrant"])

@@ -114,16 +114,8 @@ def test_unusual_answer_costs_only_a_warning_that_names_its_outcome(
 
 
 NOT_OBJECTS = [
-    b"",
-    b"<html></html>",
-    b"[]",
-    b"null",
-    b'"text"',
-    b"7",
-    b'{"data": {"items": [',
-    b"{" * 5000,
-    b"\xff\xfe",
-]
+    b"", b"<html></html>", b"[]", b"null", b'"text"', b"7", b'{"data": {"items": [', b"{" * 5000, b"\xff\xfe",
+]  # fmt: skip
 EMPTY: dict[tuple[Operation[Any], str], list[Any]] = {
     (WARRANT, "$.data"): [{}, {"data": None}, {"data": None, "symbol": "A"}],
     (WARRANT, "$.data.items"): [{"data": {"items": []}}],

@@ -29,18 +29,11 @@ orders_of = partial(decode, SEARCH)
 
 # Invalid values of a field as JSON, of which nothing is left
 INVALID = {
-    "price": ["cheap", "NaN", {"amount": 1}, True],
-    "symbol-is-unknown": [1],
-    "account-number": [["5"], 1.5],
-    "cancellable": ["yes", 1],
-    "gtc-date": ["2026-02-30", 20260101],
-    "received-at": ["yesterday", 5],
-    "updated-at": [10**30],
-    "status": [4],
-    "ext-global-order-number": ["4.5"],
-    "legs": [{"symbol": "A"}],
-    "order-rule": [[]],
-}
+    "price": ["cheap", "NaN", {"amount": 1}, True], "symbol-is-unknown": [1], "account-number": [["5"], 1.5],
+    "cancellable": ["yes", 1], "gtc-date": ["2026-02-30", 20260101], "received-at": ["yesterday", 5],
+    "updated-at": [10**30], "status": [4], "ext-global-order-number": ["4.5"],
+    "legs": [{"symbol": "A"}], "order-rule": [[]],
+}  # fmt: skip
 IN_PART = ("legs", [{"symbol": "A"}, "B"], "legs[1]", (models.OrderLeg(symbol="A"),))
 
 
