@@ -17,62 +17,6 @@ from brokerage_async.order_entry.results import Outcome
 from brokerage_async.protocol.order_status import TERMINAL
 from tests.tables import for_each
 
-FATES = [
-    (errors.ResponseDecodeError("x", status=201), DeliveryOutcome.ACCEPTED),
-    (errors.RequestNotSentError("x"), DeliveryOutcome.NOT_SENT),
-    (errors.ResponseLostError("x"), DeliveryOutcome.UNKNOWN),
-    (errors.DeadlineExceededError("x", maybe_processed=False), DeliveryOutcome.NOT_SENT),
-    (errors.DeadlineExceededError("x", maybe_processed=True), DeliveryOutcome.UNKNOWN),
-    (errors.TokenError("x", transient=True), DeliveryOutcome.NOT_SENT),
-    (errors.TokenError("x", transient=False), DeliveryOutcome.NOT_SENT),
-    (errors.ConfigurationError("x"), DeliveryOutcome.NOT_SENT),
-    (errors.InvalidRequestError("x"), DeliveryOutcome.NOT_SENT),
-    (errors.BadRequestError("x", status=400, from_service=True), DeliveryOutcome.REFUSED),
-    (errors.BadRequestError("x", status=400), DeliveryOutcome.UNKNOWN),
-    (errors.AuthenticationError("x", status=401, from_service=True), DeliveryOutcome.NOT_SENT),
-    (errors.AuthenticationError("x", status=401), DeliveryOutcome.UNKNOWN),
-    (errors.AuthenticationError("x", status=409, from_service=True), DeliveryOutcome.UNKNOWN),
-    (errors.PermissionDeniedError("x", status=403, from_service=True), DeliveryOutcome.REFUSED),
-    (errors.PermissionDeniedError("x", status=403), DeliveryOutcome.UNKNOWN),
-    (errors.NotFoundError("x", status=404, from_service=True), DeliveryOutcome.REFUSED),
-    (errors.NotFoundError("x", status=404), DeliveryOutcome.UNKNOWN),
-    (errors.VersionNotSupportedError("x", status=406, from_service=True), DeliveryOutcome.REFUSED),
-    (errors.VersionNotSupportedError("x", status=406), DeliveryOutcome.UNKNOWN),
-    (errors.UnprocessableError("x", status=422, from_service=True), DeliveryOutcome.REFUSED),
-    (errors.UnprocessableError("x", status=422), DeliveryOutcome.UNKNOWN),
-    (errors.PreflightError("x", status=422, from_service=True), DeliveryOutcome.REFUSED),
-    (errors.PreflightError("x", status=422), DeliveryOutcome.UNKNOWN),
-    (errors.RateLimitError("x", status=429, from_service=True), DeliveryOutcome.NOT_SENT),
-    (errors.RateLimitError("x", status=429), DeliveryOutcome.NOT_SENT),
-    (errors.PreflightError("x", status=201), DeliveryOutcome.ACCEPTED),
-    (errors.ServerError("x", status=201), DeliveryOutcome.ACCEPTED),
-    (errors.APIError("x", status=408), DeliveryOutcome.UNKNOWN),
-    (errors.APIError("x", status=409, from_service=True), DeliveryOutcome.UNKNOWN),
-    (errors.APIError("x", status=302), DeliveryOutcome.UNKNOWN),
-    (errors.APIError("x"), DeliveryOutcome.UNKNOWN),
-    (errors.ServerError("x", status=500), DeliveryOutcome.UNKNOWN),
-    (errors.ServerError("x", status=504), DeliveryOutcome.UNKNOWN),
-    (errors.ServerError("x", status=422, code="internal_server_error"), DeliveryOutcome.UNKNOWN),
-    (errors.ServerError("x", status=400, code="timeout_error"), DeliveryOutcome.UNKNOWN),
-]
-
-
-@for_each("error, fate", FATES)
-def test_what_each_end_of_a_request_proves(error: errors.BrokerageError, fate: DeliveryOutcome) -> None:
-    """Of a submit, of a dry-run, which never leaves doubt, and of a read, which may be hopeless to repeat."""
-    assert decisions.delivery_of(error) is fate
-    judged = isinstance(error, errors.APIError) and fate is DeliveryOutcome.REFUSED and error.status not in (401, 429)
-    judged |= isinstance(error, errors.PreflightError) and fate is DeliveryOutcome.ACCEPTED
-    assert decisions.preflight_outcome(error) is (DeliveryOutcome.REFUSED if judged else DeliveryOutcome.NOT_SENT)
-    lasting = (400, 401, 403, 404, 406, 422)
-    settings = isinstance(error, errors.ConfigurationError | errors.InvalidRequestError)
-    dead_grant = isinstance(error, errors.TokenError) and not error.transient
-    refused = (
-        getattr(error, "from_service", False) and error.status in lasting and not isinstance(error, errors.ServerError)
-    )
-    assert decisions.is_permanent(error) is (refused or settings or dead_grant)
-
-
 # The whole table: fate, earlier doubt, finding, resubmits left -> decision
 P, R, N, U, L, S = (Outcome.PLACED, Outcome.REFUSED, Outcome.NOT_SENT, Outcome.UNKNOWN, Step.SEARCH, Step.RESUBMIT)
 TABLE = {

@@ -137,6 +137,7 @@ DECISIONS = """
     OrderRefusedError                             refused       ends  ends    fetch      not_sent  not_sent  no
     PermissionDeniedError                         ambiguous     ends  ends    denied     unknown   not_sent  no
     PreflightError                                ambiguous     ends  ends    keys       unknown   not_sent  no
+    PreflightError(status=201)                    ambiguous     ends  ends    keys       accepted  refused   no
     RateLimitError                                ambiguous     -     -       throttled  unknown   not_sent  no
     RequestNotSentError                           not-sent      -     -       fetch      not_sent  not_sent  no
     RequestNotSentError(code=errors.WITHHELD)     withheld      -     -       fetch      not_sent  not_sent  no
@@ -145,6 +146,7 @@ DECISIONS = """
     ResponseDecodeError(status=500)               ambiguous     -     -       keys       accepted  not_sent  no
     ResponseLostError                             lost          -     -       ambiguous  unknown   not_sent  no
     ServerError                                   server-error  -     -       ambiguous  unknown   not_sent  no
+    ServerError(status=201)                       server-error  -     -       keys       accepted  not_sent  no
     SlowConsumerError                             refused       ends  ends    fetch      not_sent  not_sent  no
     StreamError                                   refused       ends  ends    fetch      not_sent  not_sent  no
     StreamRefusedError                            refused       ends  3       fetch      not_sent  not_sent  no
@@ -182,6 +184,7 @@ ANSWERS = """
     500    server-error      server-error server-error     server-error        server-error  server-error server-error
     504    server-error      server-error server-error     server-error        server-error  server-error server-error
 """
+DELIVERIES = {"refused": "refused", "unauthorized": "not_sent", "throttled": "not_sent"}
 CODES, *LINES = map(str.split, ANSWERS.strip().splitlines())
 OUTCOMES = [(int(line[0]), code, outcome) for line in LINES for code, outcome in zip(CODES[1:], line[1:], strict=True)]
 
@@ -224,3 +227,8 @@ def test_answer_is_judged_by_status_and_envelope_and_otherwise_by_its_class(
     assert retry.verdict_of(error).outcome is retry.Outcome(outcome)
     assert error.maybe_processed is (retry.verdict_of(error).processed is not retry.Processed.NO)
     assert [_polling(error), _streaming(error), failure_scope(error).name.lower()] == DECIDED[type(error).__name__][1:4]
+    delivery = DELIVERIES.get(outcome, "unknown") if (status, outcome) != (401, "refused") else "not_sent"
+    is_judged = delivery == "refused" and not isinstance(error, errors.AuthenticationError)
+    lasts = outcome in ("refused", "unauthorized")
+    assert (delivery_of(error).value, preflight_outcome(error).value == "refused") == (delivery, is_judged)
+    assert is_permanent(error) is (lasts or (outcome == "throttled" and not isinstance(error, errors.RateLimitError)))
