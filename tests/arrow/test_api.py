@@ -89,9 +89,7 @@ def test_invalid_argument_is_refused(extra: str, rows: Any, options: Any, messag
         CONVERSIONS[extra](rows, **options)
 
 
-async def test_missing_package_names_the_extra_and_costs_no_request(
-    extra: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_missing_package_names_the_extra_without_a_request(extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
     package, pages = "pyarrow" if extra == "arrow" else extra, Pages()
     monkeypatch.setitem(sys.modules, package, None)
     missing = rf'{package} is missing: pip install "brokerage-async\[{extra}\]"'

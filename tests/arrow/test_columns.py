@@ -169,9 +169,7 @@ def test_nested_decimals_and_encoded_strings(tmp_path: Path) -> None:
     assert table["symbol"].to_pylist() == ["A", "B"]
 
 
-def test_rewrite_removes_the_segment_when_its_file_is_on_the_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rewrite_removes_the_segment_once_its_file_is_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     batch = pa.RecordBatch.from_pylist([{"a": 1}])
     segment, synced = Segment(tmp_path / "day=2026-06-10" / "Quote-000001.arrows", batch.schema), list[Path]()
     segment.write(batch, [])

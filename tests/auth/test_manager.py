@@ -526,9 +526,7 @@ class SharedStore:
     async def save(self, key: str, token: StoredToken) -> None:
         self.saved.append(token.access_token.reveal())
 
-    async def join(
-        self, key: str, *, rejected: Secret | None, due: Secret | None
-    ) -> StoredToken | TokenError | RefreshTurn:
+    async def join(self, key: str, *, rejected: Secret | None, due: Secret | None) -> Any:
         self.joined.append((rejected, due))
         answer = self.answers.pop(0)
         if isinstance(answer, Exception) and not isinstance(answer, TokenError):
@@ -537,10 +535,8 @@ class SharedStore:
 
 
 def sharing(store: SharedStore, endpoint: Endpoint | None = None, credentials: Any = REFRESH) -> TokenManager:
-    policy = RetryPolicy(max_attempts=1)
-    return TokenManager(
-        credentials, endpoint or Endpoint(), policy=policy, store=store, store_key="k", wall_clock=lambda: 0.0
-    )
+    options: Any = {"policy": RetryPolicy(max_attempts=1), "store": store, "store_key": "k"}
+    return TokenManager(credentials, endpoint or Endpoint(), **options, wall_clock=lambda: 0.0)
 
 
 async def test_store_gives_a_token_or_the_turn_to_request_one() -> None:

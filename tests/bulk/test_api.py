@@ -292,9 +292,7 @@ def test_split_range_gives_the_fewest_parts_of_a_valid_range() -> None:
         (date(2026, 7, 1), date(2026, 12, 31)),
     ]
     for end, months in ((date(2025, 12, 31), 9), (date(2026, 1, 2), 0)):
-        with pytest.raises(
-            (errors.InvalidRequestError, errors.ConfigurationError), match=r"must not be before|at least 1"
-        ):
+        with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError), match=r"not be before|at least 1"):
             split_range(date(2026, 1, 1), end, months=months)
 
 

@@ -169,16 +169,14 @@ async def test_cancelling_while_the_file_is_written_leaves_the_old_one(
 
 
 async def run(point: str, out: Path, *, kill_after: float | None = None) -> int:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.bulk.killed_fetch", point, out, cwd=HOME
-    )
+    child = await asyncio.create_subprocess_exec(sys.executable, "-m", "tests.bulk.killed_fetch", point, out, cwd=HOME)
     if kill_after is not None:
-        while content(out.with_name(f"{out.name}.partial")) is None and process.returncode is None:  # noqa: ASYNC110
+        while content(out.with_name(f"{out.name}.partial")) is None and child.returncode is None:  # noqa: ASYNC110
             await asyncio.sleep(0.005)
         await asyncio.sleep(kill_after)
-        if process.returncode is None:
-            process.send_signal(signal.SIGKILL)
-    return await process.wait()
+        if child.returncode is None:
+            child.send_signal(signal.SIGKILL)
+    return await child.wait()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
@@ -273,9 +271,7 @@ async def interrupted(service: Service, out: Path, **options: Any) -> None:
         (KEYS, "dividends of elsewhere", "got fetch 'dividends' instead of 'dividends of elsewhere'"),
     ],
 )
-async def test_another_fetch_does_not_continue_it(
-    service: Service, out: Path, keys: Sequence[str], name: str, message: str
-) -> None:
+async def test_another_fetch_never_continues(service: Service, out: Path, keys: Any, name: str, message: str) -> None:
     await interrupted(service, out)
     with pytest.raises(errors.ConfigurationError, match=rf"partial must belong to this fetch, {message}.*restart=True"):
         await fetch_to_file(service.fetch(keys, name=name), out)
@@ -518,9 +514,7 @@ HEADER = len('{"fetch":"x"}\n')
 
 @given(cut=st.integers(HEADER, 200), tail=st.sampled_from([b"", b"\0\0\0", b'["half', b"[1]\n", b"null\n", b"\n"]))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_a_killed_run_left_behind_whole_lines_are_kept_and_the_rest_is_cut_off(
-    path: Path, cut: int, tail: Any
-) -> None:
+def test_whole_lines_of_a_killed_run_are_kept_and_the_rest_is_cut_off(path: Path, cut: int, tail: Any) -> None:
     purpose = {"fetch": "x"}
     path.unlink(missing_ok=True)
     entries = {"A": [{"a": 1}], "B": None, "Ü \n": [], "C": [{"amount": Decimal("1.10")}, {}]}
@@ -594,9 +588,7 @@ def test_two_runs_do_not_share_a_checkpoint(path: Path) -> None:
         assert len(after) == 0
 
 
-def test_a_file_that_another_run_removes_while_it_is_opened_is_made_again(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_that_another_run_removes_while_opened_is_made_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fcntl = pytest.importorskip("fcntl", reason="needs file locks")
     other, plain = opened(path, {"fetch": "x"}), fcntl.flock
 

@@ -215,9 +215,7 @@ def test_fill_literals_and_wire_names_are_not_broken(word: str) -> None:
         assert all(line.startswith("        ") for line in lines[1:])
 
 
-def test_formatted_ignores_local_settings_and_rejects_invalid_source(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_formatted_ignores_settings_and_rejects_invalid_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "ruff.toml").write_text("line-length = 40\n")
     monkeypatch.chdir(tmp_path)
     line = "x = [" + ", ".join(f'"{number}"' for number in range(15)) + "]\n"

@@ -280,9 +280,7 @@ async def test_a_passing_fault_in_mid_walk_is_repeated_without_starting_again(fa
 @for_each("ahead", [0, 4])
 @for_each("block", ["full", "none"])
 @for_each("model", [Row, Nameless])
-async def test_a_service_that_ignores_the_offset_does_not_keep_the_walk_for_ever(
-    ahead: int, block: str, model: Any
-) -> None:
+async def test_service_that_ignores_the_offset_keeps_no_walk_going(ahead: int, block: str, model: Any) -> None:
     content = rows(100) if model is Row else [Nameless(str(number)) for number in range(100)]
     service = Service(content, block=block, ignores_offset=True, model=model)
     reading = service.pager(per_page=10).prefetch(ahead).collect()

@@ -98,9 +98,7 @@ class Desk:
         answer = self._answers.get(request.operation.name, listed())
         return (answer.pop(0) if len(answer) > 1 else answer[0]) if isinstance(answer, list) else answer
 
-    async def change(
-        self, kind: str, *, policy: ReconcilePolicy = POLICY, bells: Bells | None = None, **options: Any
-    ) -> Any:
+    async def change(self, kind: str, *, policy: Any = POLICY, bells: Bells | None = None, **options: Any) -> Any:
         async with self.client as client:
             entry = OrderEntry(client, MemoryJournal(), reconcile=policy)
             entry._context = attrs.evolve(entry._context, doorbells=bells)

@@ -297,9 +297,8 @@ def test_account_without_events_has_no_doorbell_and_raises_no_error() -> None:
 
 def test_memory_journal_is_shared_by_the_clients_of_a_session_without_an_engine() -> None:
     first, second = (type("Session", (), {})() for _ in range(2))  # such as a program's own executor
-    clients: list[Any] = [
-        SimpleNamespace(session=session, environment=client_of().environment) for session in (first, first, second)
-    ]
+    there = client_of().environment
+    clients: Any = [SimpleNamespace(session=each, environment=there) for each in (first, first, second)]
     one, same, other = (context_of(client, None, 30.0).journal for client in clients)
     assert one is same
     assert one is not other

@@ -76,9 +76,7 @@ def test_looking_ends_and_never_too_early(plan: ReconcilePolicy, readable: list[
         assert len(settled) < plan.confirmations
 
 
-def polled(
-    plan: ReconcilePolicy, *, complete: bool = True, appears: float = math.inf
-) -> tuple[list[Poll], SearchResult]:
+def polled(plan: ReconcilePolicy, *, complete: bool = True, appears: float = math.inf) -> tuple[list[Poll], Any]:
     """Poll as a plan says, an order that is listed from ``appears`` on. Return the polls, and their result."""
     polls: list[Poll] = []
     while not isinstance(step := decisions.next_poll(plan, polls), SearchResult):
@@ -114,8 +112,8 @@ def test_pauses_grow_up_to_the_longest_whatever_the_factor() -> None:
     polls, result = polled(ReconcilePolicy())
     assert [poll.at for poll in polls] == [0.5, 1.5, 3.5, 7.5, 12.5, 17.5, 20.0, 25.0]
     assert result is ABSENT
-    bounds = [decisions.search_bounds(ReconcilePolicy(visibility_delay=delay)) for delay in (20, 0)]
-    assert bounds == [(25.0, 130.0), (1.0, 130.0)]  # at once where nothing has to become visible
+    bounds = [decisions.search_bounds(ReconcilePolicy(visibility_delay=delay)) for delay in (20, 0.2, 0)]
+    assert bounds == [(25.0, 130.0), (1.5, 130.0), (1.0, 130.0)]  # at once where nothing has to become visible
     plan = ReconcilePolicy(first=1e-3, factor=1000, max_interval=1, give_up=500)
     polls, result = polled(plan, complete=False)
     assert result is UNDETERMINED

@@ -146,9 +146,7 @@ class Measuring:
     async def execute(self, call: Any) -> Any:
         self.asked.append(" ".join([call.operation.name.split(".")[1], *call.query, *call.path.values()]))
         if call.query:
-            return [
-                models.MarketDataSnapshot(symbol=each, **self.quote) for some in call.query.values() for each in some
-            ]
+            return [models.MarketDataSnapshot(symbol=one, **self.quote) for some in call.query.values() for one in some]
         field = {"equity_option": "shares_per_contract", "future": "notional_multiplier", "future_option": "multiplier"}
         return SimpleNamespace(underlying_symbol=None, **{field[call.operation.name.split(".")[1]]: self.units})
 
@@ -236,13 +234,11 @@ def position(quantity: int | None, symbol: str | None = "AAPL", **terms: Any) ->
     return models.Position(symbol=symbol, quantity=None if quantity is None else Decimal(quantity), **terms)
 
 
-def listed(
-    action: str, quantity: int, status: str = "Live", *, filled: float = 60, left: Any = None, **terms: Any
-) -> Any:
+def listed(action: str, size: int, status: str = "Live", *, filled: float = 60, left: Any = None, **terms: Any) -> Any:
     """Return a listed order with a fill of 3 some seconds ago."""
     fill = models.Fill(quantity=Decimal(3), filled_at=NOW - timedelta(seconds=filled))
     leg: Any = {"symbol": "AAPL", "action": models.LegAction(action), "remaining_quantity": left, "fills": (fill,)}
-    legs = (models.OrderLeg(quantity=Decimal(quantity), **leg),)
+    legs = (models.OrderLeg(quantity=Decimal(size), **leg),)
     return models.Order(status=models.OrderStatus(status), legs=legs, **terms)
 
 
@@ -457,9 +453,8 @@ async def test_call_cancelled_while_counted_tells_how_it_ended(here: Floor, call
         return bool(await counted(*names, **values))
 
     journal = trading.HookedJournal(trip=trip)
-    entry = OrderEntry(
-        here.client, journal, guard=OrderGuard(halt_after_unknown=(1, 3600.0), halt_after_refusals=(1, 3600.0))
-    )
+    guard = OrderGuard(halt_after_unknown=(1, 3600.0), halt_after_refusals=(1, 3600.0))
+    entry = OrderEntry(here.client, journal, guard=guard)
     placed = (await entry.place(here.account, order())).require()
     await asyncio.sleep(5)
     terms = {"place": (order("mine"),), "place_complex": (bracket_order("mine"),)}

@@ -152,9 +152,7 @@ def test_complex_order_is_another_one_if_any_component_is() -> None:
     ]
     seen = [(change, orders.complex_differs_in(BRACKET, attrs.evolve(WHOLE, **change)), term) for change, term in rows]
     assert [(change, found) for change, found, term in seen if found != term] == []
-    assert (
-        orders.complex_differs_in(attrs.evolve(BRACKET, trigger_order=None), WHOLE) == "components"
-    )  # none was asked for
+    assert orders.complex_differs_in(attrs.evolve(BRACKET, trigger_order=None), WHOLE) == "components"
 
 
 def test_components_name_their_complex_order() -> None:

@@ -174,9 +174,7 @@ ROWS: list[tuple[dict[str, Any], Any, tuple[DeliveryOutcome, str | None] | None]
 
 
 @for_each("answer, allowed, stops", ROWS)
-def test_rejection_of_each_answer(
-    answer: dict[str, Any], allowed: Any, stops: tuple[DeliveryOutcome, str | None] | None
-) -> None:
+def test_rejection_of_each_answer(answer: dict[str, Any], allowed: Any, stops: Any) -> None:
     preview = models.converter.structure(answer, models.PlacedOrderResponse)
     stopped = rejection(preview, allowed, "complex_orders.dry_run")
     if stops is None:

@@ -317,9 +317,7 @@ X_Y_A_Z = [days(("x", 0)), days(("y", 2)), days(("a", 2.5)), days(("z", 30))]
         ([[]], [days(("x", None)), days(("a", None))], "a", "a", (1, 2)),
     ],
 )
-async def test_lists_are_read_as_far_as_needed(
-    live: Any, everything: Any, wanted: str, found: str, pages: tuple[int, int]
-) -> None:
+async def test_lists_are_read_as_far_as_needed(live: Any, everything: Any, wanted: str, found: str, pages: Any) -> None:
     account = Account(live, everything)
     sighting = await poll(account, *wanted)
     assert (sorted(sighting.orders), sighting.complete, sighting.error) == (list(found), True, None)
@@ -468,9 +466,7 @@ def test_event_brings_find_forward(shown_from: float, rings: tuple[float, ...], 
 
 @for_each("error", [None, errors.ResponseLostError("lost")])
 @for_each("seconds", [0.01, 0.3, 1.0, 7.0])
-def test_raining_events_leave_the_conclusion_and_its_time_alone(
-    seconds: float, error: errors.BrokerageError | None
-) -> None:
+def test_raining_events_leave_the_conclusion_and_its_time_alone(seconds: float, error: Any) -> None:
     *alone, polls = searched(error=error)
     rings = [seconds * number for number in range(1, int(200 / seconds))]
     *with_push, more = searched(*rings, error=error)

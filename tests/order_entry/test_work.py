@@ -200,14 +200,12 @@ async def test_a_replacement_that_no_list_shows_yet_does_not_end_the_ladder(here
 def test_more_than_remains_is_seen() -> None:
     asked = order("worked")
     ladder = Ladder(None, asked, Prices(asked, LADDER, None), 1, None, POLICY, None)  # type: ignore[arg-type]
-    fills = (Fill(fill_id="1", quantity=Decimal(4)),)
-    first = Order(
-        id="1", status=OrderStatus.CANCELLED, legs=(OrderLeg(symbol="AAPL", quantity=Decimal(10), fills=fills),)
-    )
+    some = (Fill(fill_id="1", quantity=Decimal(4)),)
+    old = Order(id="1", status=OrderStatus.CANCELLED, legs=(OrderLeg(symbol="AAPL", quantity=Decimal(10), fills=some),))
     for quantity, remaining, exceeds in ((6, None, False), (10, 6, False), (10, None, True), (10, 10, True)):
         rest = None if remaining is None else Decimal(remaining)
         leg = OrderLeg(symbol="AAPL", quantity=Decimal(quantity), remaining_quantity=rest)
-        ladder._orders = {"1": first, "2": Order(id="2", status=OrderStatus.LIVE, legs=(leg,))}
+        ladder._orders = {"1": old, "2": Order(id="2", status=OrderStatus.LIVE, legs=(leg,))}
         assert ladder._exceeds() is exceeds, (quantity, remaining)
 
 

@@ -93,9 +93,8 @@ def test_an_order_that_changed_between_two_pages_is_kept_with_one_warning(caplog
     seen, repeats = walk(pages, ORDERS_LIST)
     assert [[row.status for row in page.items] for page in seen] == [["Live"] * 2, ["Filled"] * 2, ["Live"]]
     assert ([page.changed for page in seen], repeats) == ([0, 2, 0], 1)
-    assert warnings(caplog) == [
-        "orders.list: a row with the id of an earlier one differs from it otherwise; both are kept"
-    ]
+    [warning] = warnings(caplog)
+    assert warning == "orders.list: a row with the id of an earlier one differs from it otherwise; both are kept"
 
 
 @for_each("max_held", [1, 20_000])
@@ -139,9 +138,7 @@ def test_total_that_changes_is_a_disagreement_and_warned_of_once(caplog: pytest.
     ]
 
 
-@for_each(
-    "first, totals, misses", [(0, [2, 2], 0), (0, [3, 3], 1), (1, [3, 3], 0), (0, [None, None], 0), (0, [3, None], 1)]
-)
+@for_each("first, totals, misses", [(0, [2, 2], 0), (0, [3, 3], 1), (1, [3, 3], 0), (0, [3, None], 1)])
 def test_rows_that_a_whole_list_lacks_are_a_disagreement_at_its_end(first: int, totals: list[Any], misses: int) -> None:
     detector: DriftDetector[Row] = DriftDetector(rows_by("id"))
     for offset, total in enumerate(totals, first):

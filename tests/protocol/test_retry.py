@@ -79,9 +79,7 @@ def test_backoff_doubles_up_to_the_maximum_with_jitter(failures: int, chance: fl
 
 
 @for_each("wish, pauses", [(None, [1.5, 3.0, 6.0]), (7.0, [7.0] * 3), (1e6, [30.0] * 3), (0.0, [1.5, 3.0, 6.0])])
-def test_pause_after_429_is_the_wish_of_the_service_within_bounds_or_grows(
-    wish: float | None, pauses: list[float]
-) -> None:
+def test_pause_after_429_is_the_wish_within_bounds_or_grows(wish: float | None, pauses: list[float]) -> None:
     error = errors.RateLimitError(retry_after=wish)
     pause = retry.pause_after_429(error, policy=RetryPolicy(base_delay=1.0, max_retry_after=30.0), chance=0.5)
     assert [pause(streak) for streak in (1, 2, 3)] == pauses
@@ -219,9 +217,7 @@ def test_decisions_cover_every_error() -> None:
 
 
 @for_each("status, code, outcome", OUTCOMES)
-def test_answer_is_judged_by_status_and_envelope_and_otherwise_by_its_class(
-    status: int, code: str, outcome: str
-) -> None:
+def test_answer_is_judged_by_status_and_envelope_and_else_by_its_class(status: int, code: str, outcome: str) -> None:
     body = PAGE if code == "page" else json.dumps({"error": {"code": code, "message": "no"}}).encode()
     error = read_error(None, Response(status=status, body=body))
     assert retry.verdict_of(error).outcome is retry.Outcome(outcome)

@@ -200,9 +200,7 @@ def test_one_object_that_fits_is_not_searched_for_new_keys() -> None:
 
 
 @for_each("raw", [{}, {"quantity": 1}, {"symbol": None, "quantity": 1}, {"symbol": "", "quantity": ["?"]}])
-def test_row_without_what_every_answer_has_reads_empty_with_a_warning(
-    raw: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_row_without_what_every_answer_has_reads_empty_and_warns(raw: Any, caplog: pytest.LogCaptureFixture) -> None:
     caplog.clear()
     row = {"account-number": "A1", **raw}
     registry = DecoderRegistry()

@@ -62,9 +62,7 @@ NESTED = st.lists(SCALARS | FLAT, max_size=4) | st.dictionaries(st.text(max_size
 def test_elements_of_any_array_come_in_order(values: list[Any], indent: int | None, size: int) -> None:
     text = json.dumps(values, indent=indent)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            elements, "LARGE", max(size, *(len(json.dumps(each, indent=indent)) * 3 for each in [0, *values]))
-        )
+        patch.setattr(elements, "LARGE", max(size, *(len(json.dumps(one, indent=indent)) * 3 for one in [0, *values])))
         parts = list(elements_of(f"{text}, 7]", 1))
     assert [value for part, _ in parts for value in part] == values
     assert parts[-1][1] == len(text)
@@ -105,9 +103,8 @@ def test_events_of_mixed_or_unreadable_rows_come_in_blocks(caplog: pytest.LogCap
     caplog.clear()
     found = read(["Quote", ["A", 1], 7, ["B", 2], "Quote", ["C", 3]])
     assert [[event.event_symbol for event in events] for _, events in found] == [["A"]]
-    assert [record.getMessage() for record in caplog.records] == [
-        "x: $.data: expected a type and its rows, got a number; ignored"
-    ]
+    [record] = caplog.records
+    assert record.getMessage() == "x: $.data: expected a type and its rows, got a number; ignored"
 
 
 TYPE = frozenset({"eventType"})
@@ -123,9 +120,8 @@ def decode(rows: ColumnDecoder, values: list[Any], *, strict: bool = False) -> l
 
 def test_decode_row_without_its_symbol_is_empty_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     assert decode(decoder(models.Quote, "eventSymbol", "bidPrice"), [None, 7]) == [models.Quote(bid_price=Decimal(7))]
-    assert [record.getMessage() for record in caplog.records] == [
-        "quotes: $.data[].eventSymbol: missing; read as an empty string"
-    ]
+    [record] = caplog.records
+    assert record.getMessage() == "quotes: $.data[].eventSymbol: missing; read as an empty string"
     with pytest.raises(ResponseDecodeError, match=r"eventSymbol: missing; rejected in strict mode"):
         decode(decoder(models.Quote, "bidPrice"), [7], strict=True)
 
@@ -262,7 +258,7 @@ def test_rows_of_all_symbols_are_bounded_together(monkeypatch: pytest.MonkeyPatc
     assert held.count == 0
 
 
-def test_endless_snapshot_is_delivered_in_part_and_unsorted_rows_are_bounded_lower(
+def test_endless_snapshot_comes_in_part_and_unsorted_rows_are_bounded_lower(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(snapshots, "MAX_ROWS", 3)
