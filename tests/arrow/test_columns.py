@@ -142,16 +142,13 @@ def test_file_has_a_row_group_for_each_table(tmp_path: Path) -> None:
 @for_each(
     "values, type_",
     [
-        (["1.50", "20"], pa.decimal128(38, 1)),
-        (["-0.0001"], pa.decimal128(38, 4)),
-        (["0"], pa.decimal128(38, 0)),
-        ([], pa.decimal128(38, 0)),
-        (["1.5", "1E-30"], pa.decimal128(38, 30)),
+        (["1.50", "20"], pa.decimal128(38, 1)), (["-0.0001"], pa.decimal128(38, 4)),
+        (["0"], pa.decimal128(38, 0)), ([], pa.decimal128(38, 0)), (["1.5", "1E-30"], pa.decimal128(38, 30)),
         (["12345678901234567890123456789012345678", "1"], pa.decimal128(38, 0)),
         (["123456789012345678901234567890", "1E-9"], pa.decimal256(76, 9)),
         (["1E-38"], pa.decimal256(76, 38)),
     ],
-)
+)  # fmt: skip
 def test_decimals_have_the_scale_that_their_column_needs(tmp_path: Path, values: list[str], type_: pa.DataType) -> None:
     table = written(tmp_path / "a", *map(amounts, values))
     assert table.schema.field("amount").type == type_

@@ -616,11 +616,8 @@ async def test_call_sends_credentials_to_the_environment_and_hides_them() -> Non
     assert grant.access_token.reveal() == "t1"
     assert (request.method, request.url, request.timeout) == ("POST", "https://a.example/v1/oauth/token", 7.0)
     assert request.headers == {"User-Agent": "a/1", "Content-Type": "application/json"}
-    assert json.loads(request.body or b"") == {
-        "grant_type": "refresh_token",
-        "refresh_token": "s3cr3t",
-        "client_secret": "s3cr3t",
-    }
+    sent = json.loads(request.body or b"")
+    assert sent == {"grant_type": "refresh_token", "refresh_token": "s3cr3t", "client_secret": "s3cr3t"}
 
 
 @for_each("cause", [RequestNotSentError("refused"), ResponseLostError("dropped")])

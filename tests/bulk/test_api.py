@@ -203,7 +203,7 @@ async def test_market_data_splits_a_batch_by_type_and_takes_a_hundred_over_all()
         "future-option": ["./ESM6 ES2M6 260612C6000"],
         "cryptocurrency": ["NOPE/USD"],
         "include-instrument": ["true"],
-    }
+    }  # fmt: skip
     assert second["equity"][0].split(",") == more[94:]
     assert (list(result.found), result.missing) == ([*symbols[:-1], *more], ["NOPE/USD"])
 
@@ -276,12 +276,8 @@ def test_bulk_unknown_options_are_refused_by_every_method() -> None:
 
 def test_by_type_groups_by_parameter_and_given_types_win() -> None:
     symbols = ["AAPL", "SPX", "/ESZ6", "BTC/USD", "ES"]
-    assert by_type(symbols, {"SPX": "Index"}) == {
-        "equity": ["AAPL", "ES"],
-        "index": ["SPX"],
-        "future": ["/ESZ6"],
-        "cryptocurrency": ["BTC/USD"],
-    }
+    groups = {"equity": ["AAPL", "ES"], "index": ["SPX"], "future": ["/ESZ6"], "cryptocurrency": ["BTC/USD"]}
+    assert by_type(symbols, {"SPX": "Index"}) == groups
 
 
 def test_split_range_gives_the_fewest_parts_of_a_valid_range() -> None:

@@ -297,11 +297,8 @@ async def test_the_order_of_the_keys_may_change(service: Service, out: Path) -> 
 
 @pytest.mark.parametrize("restart", [False, True])
 async def test_a_file_is_written_by_one_call_at_a_time(service: Service, out: Path, restart: bool) -> None:
-    results = await asyncio.gather(
-        fetch_to_file(service.fetch(), out),
-        fetch_to_file(service.fetch(), out, restart=restart),
-        return_exceptions=True,
-    )
+    calls = [fetch_to_file(service.fetch(), out, restart=each) for each in (False, restart)]
+    results = await asyncio.gather(*calls, return_exceptions=True)
     assert [type(result).__name__ for result in results] == ["FileResult", "ConfigurationError"]
     assert "in use by another run" in str(results[1])
 
@@ -328,9 +325,7 @@ async def test_an_invalid_argument_is_refused_before_anything_is_requested(
     assert (service.asked, files(tmp_path / "any")) == ([], [])
 
 
-async def test_parquet_without_pyarrow_names_the_extra(
-    service: Service, out: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_missing_pyarrow_names_the_extra(service: Service, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(errors.ConfigurationError, match=r"brokerage-async\[arrow\]"):
         await fetch_to_file(service.fetch(), out.with_suffix(".parquet"))

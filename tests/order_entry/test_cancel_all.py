@@ -232,18 +232,11 @@ async def test_a_record_of_positions_that_lags_behind_sells_nothing_twice(here: 
 async def test_a_closing_order_is_named_after_the_state_of_its_position(here: Floor) -> None:
     hold(here)
     shown, names = list[Any](), list[str]()
-    for change in (
-        {},
-        {"quantity": "9"},
-        {"quantity-direction": "Short"},
-        {"created-at": DAY},
-        {"updated-at": DAY},
-        {},
-    ):
+    for new in ({}, {"quantity": "9"}, {"quantity-direction": "Short"}, {"created-at": DAY}, {"updated-at": DAY}, {}):
 
-        def changed(document: Any, change: dict[str, str] = change) -> Any:
+        def changed(document: Any, new: dict[str, str] = new) -> Any:
             shown.append(document["data"]["items"])
-            document["data"]["items"] = [{**row, **change} for row in shown[0]]
+            document["data"]["items"] = [{**row, **new} for row in shown[0]]
             return document
 
         here.sim.faults.add("GET", POSITIONS, altered("changed", changed))

@@ -123,33 +123,26 @@ def test_pauses_grow_up_to_the_longest_whatever_the_factor() -> None:
 
 
 C, D = DeliveryOutcome.CONFIRMED, DeliveryOutcome.REFUSED
+CANCEL, REPLACE = decisions.cancel_shown, decisions.replace_shown
 
 
 @for_each(
     "says, status, successor, shown, settled",  # settled: what a poll after the visibility delay shows
     [
         # A replaced order may read so before it names the new one.
-        (decisions.cancel_shown, "Cancelled", None, None, C),
-        (decisions.cancel_shown, "Cancelled", "78", D, D),
-        (decisions.cancel_shown, "Cancel Requested", None, C, C),
-        (decisions.cancel_shown, "Cancel Requested", "78", C, C),
-        (decisions.cancel_shown, "Filled", None, D, D),
-        (decisions.cancel_shown, "Filled", "78", D, D),
-        (decisions.cancel_shown, "Expired", None, D, D),
-        (decisions.cancel_shown, "Rejected", None, D, D),
-        (decisions.cancel_shown, "Live", None, None, None),
-        (decisions.cancel_shown, "Live", "78", None, None),
-        (decisions.cancel_shown, "Received", None, None, None),
-        (decisions.cancel_shown, "Contingent", None, None, None),
-        (decisions.cancel_shown, None, None, None, None),
-        (decisions.replace_shown, "Cancelled", "78", C, C),
-        (decisions.replace_shown, "Live", "78", C, C),
-        (decisions.replace_shown, "Live", None, None, None),
-        (decisions.replace_shown, "Replace Requested", None, None, None),
-        (decisions.replace_shown, "Cancelled", None, None, D),
-        *((decisions.replace_shown, status, None, D, D) for status in TERMINAL - {"Cancelled"}),
+        (CANCEL, "Cancelled", None, None, C), (CANCEL, "Cancelled", "78", D, D),
+        (CANCEL, "Cancel Requested", None, C, C), (CANCEL, "Cancel Requested", "78", C, C),
+        (CANCEL, "Filled", None, D, D), (CANCEL, "Filled", "78", D, D),
+        (CANCEL, "Expired", None, D, D), (CANCEL, "Rejected", None, D, D),
+        (CANCEL, "Live", None, None, None), (CANCEL, "Live", "78", None, None),
+        (CANCEL, "Received", None, None, None), (CANCEL, "Contingent", None, None, None),
+        (CANCEL, None, None, None, None),
+        (REPLACE, "Cancelled", "78", C, C), (REPLACE, "Live", "78", C, C),
+        (REPLACE, "Live", None, None, None), (REPLACE, "Replace Requested", None, None, None),
+        (REPLACE, "Cancelled", None, None, D),
+        *((REPLACE, status, None, D, D) for status in TERMINAL - {"Cancelled"}),
     ],
-)
+)  # fmt: skip
 def test_what_an_order_says_about_its_cancellation_and_its_replacement(
     says: Any, status: str | None, successor: str | None, shown: DeliveryOutcome | None, settled: DeliveryOutcome | None
 ) -> None:

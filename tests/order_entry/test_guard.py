@@ -175,9 +175,7 @@ def at_market(*legs: tuple[models.InstrumentType, str, str], price: int | None =
         ),
     ],
 )
-async def test_value_is_quantity_times_multiplier_times_the_far_side_of_the_quote(
-    legs: list[Any], value: int, asked: list[str]
-) -> None:
+async def test_value_is_quantity_times_multiplier_times_far_side_of_quote(legs: Any, value: int, asked: Any) -> None:
     """Each contract is read once, and an order with a price needs no quote."""
     context: Any = Measuring({"max_value_per_day": 10_000})
     for ticket, total in ((at_market(*legs), value), (at_market(*legs), value), (at_market(legs[-1], price=10), None)):
@@ -230,7 +228,7 @@ async def test_replacement_of_an_order_that_does_not_show_its_legs_is_refused() 
 NOW = datetime(2026, 6, 10, 14, tzinfo=UTC)
 
 
-def position(quantity: int | None, symbol: str | None = "AAPL", **terms: Any) -> models.Position:
+def owned(quantity: int | None, symbol: str | None = "AAPL", **terms: Any) -> models.Position:
     return models.Position(symbol=symbol, quantity=None if quantity is None else Decimal(quantity), **terms)
 
 
@@ -245,9 +243,9 @@ def listed(action: str, size: int, status: str = "Live", *, filled: float = 60, 
 @for_each(
     "positions, orders, long, short",
     [
-        ([position(5), position(2, CALL, underlying_symbol="AAPL", quantity_direction="Short")], [], 3, -3),
+        ([owned(5), owned(2, CALL, underlying_symbol="AAPL", quantity_direction="Short")], [], 3, -3),
         (
-            [position(9, "MSFT"), position(None), position(9, None), position(4, None, underlying_symbol="AAPL")],
+            [owned(9, "MSFT"), owned(None), owned(9, None), owned(4, None, underlying_symbol="AAPL")],
             [],
             4,
             -4,
@@ -259,10 +257,10 @@ def listed(action: str, size: int, status: str = "Live", *, filled: float = 60, 
         ([], [listed("Sell to Close", 5, "Contingent"), listed("Buy to Open", 5, "Contingent")], 5, 0),
         ([], [listed("Buy to Open", 5, "Contingent", replaces_order_id="1")], 0, 0),
         # A fill counts until a position shows it, or must have shown it.
-        ([position(5)], [listed("Buy", 3, "Filled", filled=4.9)], 8, -5),
-        ([position(5)], [listed("Buy", 3, "Filled", filled=5)], 5, -5),
-        ([position(5, updated_at=NOW - timedelta(seconds=1))], [listed("Buy", 3, "Filled", filled=1)], 5, -5),
-        ([position(5, updated_at=NOW - timedelta(seconds=2))], [listed("Sell", 3, "Filled", filled=1)], 5, -2),
+        ([owned(5)], [listed("Buy", 3, "Filled", filled=4.9)], 8, -5),
+        ([owned(5)], [listed("Buy", 3, "Filled", filled=5)], 5, -5),
+        ([owned(5, updated_at=NOW - timedelta(seconds=1))], [listed("Buy", 3, "Filled", filled=1)], 5, -5),
+        ([owned(5, updated_at=NOW - timedelta(seconds=2))], [listed("Sell", 3, "Filled", filled=1)], 5, -2),
     ],
 )
 def test_net_position_is_held_or_may_still_be_filled(positions: Any, orders: Any, long: int, short: int) -> None:
@@ -279,15 +277,12 @@ async def test_net_position_counts_positions_and_working_orders_at_worst(here: F
     option = (await here.client.option_chains.flat("BRK/B"))[-1].symbol
     assert option.startswith("BRKB ")
     for ticket, stopped in (
-        (buy(6), "max_net_quantity"),
-        (buy(5), ""),
-        (buy(1), "max_net_quantity"),
-        (buy(15, symbol="MSFT"), ""),
+        (buy(6), "max_net_quantity"), (buy(5), ""), (buy(1), "max_net_quantity"), (buy(15, symbol="MSFT"), ""),
         (buy(10, symbol="BRK/B"), ""),
         (tickets.limit(tickets.buy_to_open(option, 6), price=1), "max_net_quantity"),
         (tickets.limit(tickets.buy_to_open(option, 5), price=1), ""),
         (buy(1, symbol="BRK/B"), "max_net_quantity"),
-    ):
+    ):  # fmt: skip
         placement = await entry.place(here.account, ticket)
         assert ("" if placement.outcome is PLACED else stopped_by(placement)) == stopped, ticket
     here.sim.faults.add("GET", "/positions", "status(500)", times=9)
@@ -524,9 +519,7 @@ async def test_every_component_keeps_the_lists_and_the_quantity_of_one_order(her
 
 
 def test_value_of_small_quantities_is_exact_and_every_symbol_has_its_underlying() -> None:
-    leg = models.NewOrderLeg(
-        action=models.LegAction.BUY_TO_OPEN, instrument_type=models.InstrumentType.CRYPTOCURRENCY, symbol="BTC/USD"
-    )
+    (leg,) = at_market((CRYPTO, "BTC/USD", "Buy to Open")).legs
     for quantities, sets in ((["0.0000009"], "0.0000009"), (["1.00000001"], "1.00000001"), (["4", "6"], "2")):
         legs = tuple(attrs.evolve(leg, quantity=Decimal(each)) for each in quantities)
         asked = attrs.evolve(buy(1, "100000"), time_in_force=models.TimeInForce.GTC, legs=legs)

@@ -150,10 +150,7 @@ DETAIL = [{"code": "c", "message": "m"}]
 
 # answer of the dry-run, warnings that are allowed, what stops the order and its code, or None
 ROWS: list[tuple[dict[str, Any], Any, tuple[DeliveryOutcome, str | None] | None]] = [
-    *(
-        (SOUND | {"errors": each}, True, (REFUSED, "preflight_errors"))
-        for each in [*UNREADABLE, [{"code": "x"}], [{}], 1]
-    ),
+    *((SOUND | {"errors": it}, True, (REFUSED, "preflight_errors")) for it in [*UNREADABLE, [{"code": "x"}], [{}], 1]),
     *((SOUND | {name: DETAIL}, False, (REFUSED, f"preflight_{name}")) for name in ("errors", "warnings")),
     *((SOUND | {"warnings": each}, False, (REFUSED, "preflight_warnings")) for each in UNREADABLE),
     *((SOUND | {"warnings": each}, ("x",), (REFUSED, "preflight_warnings")) for each in UNREADABLE),

@@ -394,8 +394,8 @@ READINGS: list[tuple[str, list[Any], bool, str]] = [
 
 @for_each("name, pages, complete, reason", READINGS)
 @for_each("listing", ["live", "everything"])
-async def test_list_is_complete_only_if_nothing_speaks_against_it(
-    listing: str, name: str, pages: list[Any], complete: bool, reason: str
+async def test_list_is_complete_or_says_why_not(
+    listing: str, name: str, pages: Any, complete: bool, reason: str
 ) -> None:
     """The rows of an incomplete one count."""
     account = Account(pages, [[]]) if listing == "live" else Account([[]], pages)

@@ -43,14 +43,14 @@ PRODUCT = {"data": {"items": [{"symbol": "/ESM6"}]}, "context": "/futures-option
         ("orders.list", page(**{"live-at": "soon"}), [(f"{ROW}.live-at", "datetime", "string, which does not fit")]),
         (
             "orders.list",
-            {**page(), "data": {"items": [{"status": "Live"}]}},
+            {**page(), "data": {"items": [{}]}},
             [(f"{ROW}.id", "present in every row", "absent")],
         ),
         ("orders.list", {**page(), "api": 1}, [("$.api", "no such field", "integer")]),
         (
             "orders.list",
-            {**page(), "data": {"items": [ORDER], "count": 1}},
-            [("$.data.count", "no such field", "integer")],
+            {**page(), "data": {"items": [ORDER], "n": 1}},
+            [("$.data.n", "no such field", "integer")],
         ),
         ("oauth.token", {"access_token": "t", "odd": 1}, [("$.odd", "no such field", "integer")]),
         ("orders.list", {"data": [ORDER]}, [("$.data.items", "a list", "list under data")]),

@@ -195,7 +195,7 @@ REFUSED: dict[tuple[str, str], list[dict[str, Any]]] = {
     ("wrong_type", "path_values"): [{"path_values": 5}, *({"path": "/a/{b}", "path_values": b} for b in (["b"], "b"))],
     ("unknown_parameter", "path"): [
         {"path_values": {"a": "1"}},
-        {"path": "/a/{b}", "path_values": {"b": "1", "c": "2"}},
+        {"path": "/a/{b}", "path_values": {"b": 1, "c": 2}},
     ],
     ("wrong_type", "a"): [{"path": "/{a}", "path_values": {"a": 1.5}}, {"query": {"a": 1.5}}],
     ("out_of_range", "b"): [{"path": "/a/{b}", "path_values": {"b": number}} for number in EXTREME],

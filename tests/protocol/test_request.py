@@ -60,9 +60,7 @@ SEARCH = operation(
     parameters=(
         parameter("customer_id", "identifier", "path", required=True),
         parameter("account-numbers[]", array=True, required=True),
-        parameter("page-offset", "integer"),
-        START,
-        parameter("start-date", "date"),
+        parameter("page-offset", "integer"), START, parameter("start-date", "date"),
         parameter("sort", choices=Side),
         parameter("status[]", array=True),
         parameter("active", "boolean"),
@@ -70,7 +68,7 @@ SEARCH = operation(
         parameter("types[]", array=True),
     ),
     rules=(Rule(exclusive=("type", "types[]"), message="give type or types[], not both"),),
-)
+)  # fmt: skip
 CANCEL_ALL = operation("orders.drop", "/orders", Shape.NONE, "DELETE", effect=Effect.MUTATE)
 
 

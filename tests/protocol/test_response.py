@@ -47,17 +47,14 @@ class TestClass:
     @for_each(
         "status, expected",
         [
-            (400, errors.BadRequestError),
-            (401, errors.AuthenticationError),
-            (403, errors.PermissionDeniedError),
-            (404, errors.NotFoundError),
-            (406, errors.VersionNotSupportedError),
-            (422, errors.UnprocessableError),
+            (400, errors.BadRequestError), (401, errors.AuthenticationError),
+            (403, errors.PermissionDeniedError), (404, errors.NotFoundError),
+            (406, errors.VersionNotSupportedError), (422, errors.UnprocessableError),
             (429, errors.RateLimitError),
             *((status, errors.ServerError) for status in (500, 502, 503, 504, 599)),
             *((status, APIError) for status in (302, 405, 409, 418)),
         ],
-    )
+    )  # fmt: skip
     @for_each("body", [envelope(), b"", b"<html></html>", b"not json", b"[]", b"null", {"error": 3}])
     def test_follows_the_status_where_the_code_says_nothing(self, status: int, expected: Any, body: Any) -> None:
         error = refused(status, body)

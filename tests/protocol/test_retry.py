@@ -67,10 +67,8 @@ class TestWaiting:
     def test_pause_before_repeat_is_half_of_a_doubling_one_or_the_wish_of_the_service(self) -> None:
         for retry_after, attempt, pause in ((None, 1, 0.25), (None, 3, 1.0), (5.0, 1, 5.0)):
             error = errors.ServerError(retry_after=retry_after)
-            assert (
-                retry.pause_before_repeat(error, attempt=attempt, policy=RetryPolicy(base_delay=0.5), chance=0.5)
-                == pause
-            )
+            policy = RetryPolicy(base_delay=0.5)
+            assert retry.pause_before_repeat(error, attempt=attempt, policy=policy, chance=0.5) == pause
 
 
 @for_each("failures, chance, pause", [(1, 1.0, 0.5), (1, 0.0, 0.25), (2, 1.0, 1.0), (7, 1.0, 30.0), (10**6, 0.5, 22.5)])

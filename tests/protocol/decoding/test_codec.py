@@ -77,9 +77,7 @@ def test_answer_of_each_shape(operation: Any, content: Any, value: Any, paginati
         (ops.MARKET_TIME_EQUITY_SESSION, {"state": "Pre-market"}, models.CurrentMarketSession(state=models.MarketState.PRE_MARKET)),
     ],
 )  # fmt: skip
-def test_both_forms_are_decoded_without_a_warning(
-    operation: Operation[Any], data: Any, expected: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_both_forms_are_decoded_without_a_warning(operation: Any, data: Any, expected: Any, caplog: Any) -> None:
     assert codec.decode(operation, body({"data": data}), strict=True).value == expected
     assert not caplog.records
 

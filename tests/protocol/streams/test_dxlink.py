@@ -480,11 +480,8 @@ def test_rows_of_indexed_events_and_of_unknown_types(caplog: pytest.LogCaptureFi
     link = opened(candles, columns=["eventFlags", "eventSymbol", "index"])
     data: list[Any] = ["Candle", [14, "ACME{=m}", 5, 0, "B{=m}", 4, 4, "C{=m}", 3], "Mood", ["A", 1, 2]]
     rows, empty = receive(link, "FEED_DATA", 1, data=data)
-    assert (rows.type, len(rows.values), empty) == (
-        "Candle",
-        9,
-        Snapshot(type=models.Candle, symbol="ACME{=m}", events=()),
-    )
+    snapshot = Snapshot(type=models.Candle, symbol="ACME{=m}", events=())
+    assert (rows.type, len(rows.values), empty) == ("Candle", 9, snapshot)
     assert "$.Mood: expected rows of a known type" in caplog.text
     shown = [{"eventType": "Candle", "eventSymbol": "A{=m}"}, {"eventType": "Candle", "index": 5}]
     [rows] = receive(link, "FEED_DATA", 1, data=shown)

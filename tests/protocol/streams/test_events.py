@@ -202,8 +202,7 @@ def candle(index: int, flags: int = 0, symbol: str = "ACME{=m}") -> models.Candl
 def summary(items: list[Any]) -> list[Any]:
     """Return indexes: a list for a snapshot, with '+' if it is partial."""
     return [
-        ([each.index for each in item.events], item.is_partial) if isinstance(item, Snapshot) else item.index
-        for item in items
+        ([each.index for each in it.events], it.is_partial) if isinstance(it, Snapshot) else it.index for it in items
     ]
 
 
