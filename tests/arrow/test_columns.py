@@ -27,20 +27,16 @@ from tests.tables import for_each
 def test_columns_have_the_types_of_the_fields() -> None:
     schema = schema_of(models.Equity, key=True)
     assert schema.field(0) == pa.field("key", pa.string())
-    assert schema.field("symbol").type == pa.string()
-    assert schema.field("id").type == pa.int64()
-    assert schema.field("is_etf").type == pa.bool_()
-    assert schema.field("borrow_rate").type == pa.decimal128(38, 18)
-    assert schema.field("halted_at").type == pa.timestamp("us", tz="UTC")
-    assert schema.field("lendability").type == pa.string()
-    assert schema.field("extra").type == pa.string()
+    types = dict.fromkeys(("symbol", "lendability", "extra"), pa.string()) | {"id": pa.int64(), "is_etf": pa.bool_()}
+    types |= {"borrow_rate": pa.decimal128(38, 18), "halted_at": pa.timestamp("us", tz="UTC")}
+    assert {name: schema.field(name).type for name in types} == types
     ticks = schema.field("tick_sizes").type.value_type
     assert ticks.field("threshold").type == pa.decimal128(38, 18)
     assert schema_of(models.EquityOption).field("expiration_date").type == pa.date32()
     product = schema_of(models.FutureOption).field("future_option_product").type
     assert product.field("cash_settled").type == pa.bool_()
-    types = [schema_of(models.Dividend, decimals=kind).field("amount").type for kind in ("exact", "string", "float")]
-    assert types == [pa.decimal128(38, 18), pa.string(), pa.float64()]
+    amounts = [schema_of(models.Dividend, decimals=kind).field("amount").type for kind in ("exact", "string", "float")]
+    assert amounts == [pa.decimal128(38, 18), pa.string(), pa.float64()]
     assert columns_of(models.Dividend) is columns_of(models.Dividend, "exact")
 
 

