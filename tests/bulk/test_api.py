@@ -191,9 +191,8 @@ async def test_market_data_splits_a_batch_by_type_and_takes_a_hundred_over_all()
     symbols = ["SPX", "AAPL", "AAPL  260612C00110000", "/ESZ6", "./ESM6 ES2M6 260612C6000", "NOPE/USD"]
     more = equity_symbols(sim)[-150:]
     async with sim.client() as client:
-        result = await client.bulk.market_data(
-            [*symbols, *more], types={"SPX": "Index"}, include_instrument=True, batch_size=500, concurrency=1
-        )
+        options: Any = {"types": {"SPX": "Index"}, "include_instrument": True, "batch_size": 500, "concurrency": 1}
+        result = await client.bulk.market_data([*symbols, *more], **options)
     first, second = (query for _, query in asked(sim))
     assert {name: values[0].split(",") for name, values in first.items()} == {
         "index": ["SPX"],

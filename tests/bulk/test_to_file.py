@@ -99,12 +99,8 @@ async def test_keys_may_come_from_an_async_iterator_and_may_be_none(out: Path) -
 
 async def test_an_error_keeps_the_rows_and_the_next_call_requests_the_rest(service: Service, out: Path) -> None:
     expected = await whole(out)
-    service.errors["K09"] = errors.TokenError("revoked")
-    with pytest.raises(errors.TokenError):
-        await fetch_to_file(service.fetch(), out)
+    await interrupted(service, out)
     assert files(out) == ["out.jsonl.partial"]
-    service.errors.clear()
-    service.asked.clear()
     progress: list[Any] = []
     result = await fetch_to_file(service.fetch(on_progress=lambda *step: progress.append(step[:2])), out)
     assert service.asked == KEYS[8:]

@@ -266,9 +266,8 @@ def test_listed_delisted_and_changed_fields_but_not_other_scales_of_equal_number
     ]  # fmt: skip
     rows = [models.Equity(symbol="A", borrow_rate=Decimal("1.5"))]
     more = [models.Equity(symbol="B", borrow_rate=Decimal("0.000001"))]
-    assert diff(tmp_path, {"equities": rows + more}, {"equities": rows}) == [
-        ("equities", "B", "delisted", None, None, None)
-    ]
+    [gone] = diff(tmp_path, {"equities": rows + more}, {"equities": rows})
+    assert gone == ("equities", "B", "delisted", None, None, None)
     digits, longer = (Decimal(12345678901234567890123456789012345670 + last) for last in (1, 2))
     one = partition(tmp_path / "long", "2026-06-10", {"equities": [models.Equity(symbol="A", borrow_rate=digits)]})
     other = partition(tmp_path / "long", "2026-06-11", {"equities": [models.Equity(symbol="A", borrow_rate=longer)]})

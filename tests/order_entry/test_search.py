@@ -274,10 +274,14 @@ async def test_order_without_identifier_may_be_that_of_another_entry_at_the_serv
 
 async def test_order_that_an_answer_to_the_submit_names_is_read_in_every_poll() -> None:
     """It is ours by its identifier or, with the lists read to their end, by everything else."""
-    for shown, number, is_ours in (("a", "5", True), (None, "5", True), ("b", "5", False), ("a", None, False)):
-        account = Account([[]], [[]])
-        terms: Any = {"price": Decimal(10), "legs": BOUGHT, "status": LIVE, "received_at": NOW}
-        account.wholes["5"] = models.Order(id="5", external_identifier=shown, **terms)
+    terms: Any = {"legs": BOUGHT, "status": LIVE, "received_at": NOW}
+    other = models.Order(id="6", price=Decimal(10), **terms)
+    for shown, number, price, is_ours in (
+        ("a", "5", 10, True), (None, "5", 10, True),
+        ("b", "5", 10, False), ("a", None, 10, False), (None, "5", 9, False),
+    ):  # fmt: skip
+        account = Account([[other] if price == 9 else []], [[]])
+        account.wholes["5"] = models.Order(id="5", external_identifier=shown, price=Decimal(price), **terms)
         search = searching(account, now=NOW)
         search.follow(models.Order(id=number))
         found = await search.poll(["a"])

@@ -151,9 +151,8 @@ def test_declared_wire_forms_are_not_reported(caplog: pytest.LogCaptureFixture) 
     def read(operation: Any, data: Any) -> Any:
         return codec.decode(operation, json.dumps({"data": data}).encode(), strict=True).value
 
-    report = read(
-        ops.MARGIN_REQUIREMENTS, {"groups": [{}, {"position-entries": [{"close-price": "NaN", "fixing-price": "1.0"}]}]}
-    )
+    entries = [{"close-price": "NaN", "fixing-price": "1.0"}]
+    report = read(ops.MARGIN_REQUIREMENTS, {"groups": [{}, {"position-entries": entries}]})
     [entry] = report.groups[1].position_entries
     assert (entry.close_price, entry.fixing_price, entry.extra) == (None, Decimal("1.0"), {"close-price": "NaN"})
     row = {"symbol": "./ESU6", "maturity-date": "2026-09-18 00:00:00 UTC"}

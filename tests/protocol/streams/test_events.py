@@ -141,9 +141,8 @@ def test_decode_times_days_and_64_bit_indexes() -> None:
 
 def test_decode_unknown_column_or_infinity_is_kept_in_extra() -> None:
     rows = decoder(models.Quote, "eventSymbol", "mood", "bidPrice", "bidPrice")
-    assert decode(rows, ["ACME", {"is": "good"}, 7, 8]) == [
-        models.Quote(event_symbol="ACME", bid_price=Decimal(7), extra={"mood": {"is": "good"}})
-    ]
+    [quote] = decode(rows, ["ACME", {"is": "good"}, 7, 8])
+    assert quote == models.Quote(event_symbol="ACME", bid_price=Decimal(7), extra={"mood": {"is": "good"}})
     [quote] = decode(decoder(models.Quote, "bidPrice", "askPrice"), ["NaN", "-Infinity"])
     assert (quote.bid_price, quote.ask_price, quote.extra) == (None, None, {"askPrice": "-Infinity"})
     [candle] = decode(decoder(models.Candle, "vwap", "VWAP"), ["NaN", 7])
