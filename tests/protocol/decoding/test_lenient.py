@@ -115,8 +115,8 @@ def test_an_invalid_value_deep_inside_a_row_costs_only_itself() -> None:
     assert error.json_path == "$.data.items[1].legs[0].fills[0].fill-price"
     rows = [{"legs": [{"symbol": "A"}, 7]}, {"legs": [{"symbol": "B"}, {"symbol": "C"}]}]
     assert [[leg.symbol for leg in order.legs] for order in orders_of(*rows)] == [["A"], ["B", "C"]]
-    steps = structure_steps(models.Order, [{}, 7], "$", Issues("a.b", strict=True), 5)
-    assert raised(errors.ResponseDecodeError, next, steps).json_path == "$[6]"
+    steps = structure_steps(models.Order, [{}] * 1000 + [7], "$", Issues("a.b", strict=True), 5)
+    assert raised(errors.ResponseDecodeError, list, steps).json_path == "$[1005]"
 
 
 def test_rows_that_are_not_objects_are_left_out_and_each_path_reported_once(caplog: pytest.LogCaptureFixture) -> None:
