@@ -33,7 +33,6 @@ OPTIONS: list[tuple[str, Any]] = [
     *(("visibility_delay", each) for each in ("1", -1, NAN, INF)),
 ]
 
-
 NAMES = ["  ", 7, b"x", " mine", "mine\n", "mi\0ne", "mi\u200bne", "\ud800", "x" * 65, "e\N{COMBINING ACUTE ACCENT}"]
 """Names by which no order can be found again: a service may keep them without blanks and invisible characters."""
 SETTINGS: list[tuple[str, Any, str]] = [
@@ -42,7 +41,6 @@ SETTINGS: list[tuple[str, Any, str]] = [
     *(("identifiers", each, "identifiers must be a function") for each in ("order-1", 5, None)),
     *(("lease", each, "lease must") for each in (None, 0, -1, "30", NAN, INF)),
 ]
-
 
 COMPONENT_NAMES: list[tuple[tuple[str | None, ...], str]] = [
     ((None, "profit", None), "external_identifier of trigger_order must be set"),

@@ -16,7 +16,7 @@ from brokerage_async.order_entry import Outcome, Placement
 from brokerage_async.order_entry.work import Ladder, Prices
 from brokerage_async.tickets import buy_to_open, market
 from tests.partial_listings import altered
-from tests.trading import POLICY, Floor, cancelled, floor, order
+from tests.trading import POLICY, UNLISTED, Floor, cancelled, floor, order
 
 pytestmark = pytest.mark.virtual_time
 
@@ -157,6 +157,8 @@ async def test_a_half_done_step_is_found_by_recover_and_gone_on_with() -> None:
         await cancelled(worked(here), EVERY + 1.5)  # the replacement is sent, and not answered
         await asyncio.sleep(10)
         assert state_of(await recovered(here)) == "Live at 11.00"
+        here.on_lists(UNLISTED, times=6)
+        assert state_of(await worked(here, entry=here.another_entry())) == "Cancelled at 12.00"
     async with floor() as here:
         await cancelled(worked(here), EVERY + 3)
         changed = [Decimal(20), *LADDER]  # at the price of its first order, whatever the list begins with now
