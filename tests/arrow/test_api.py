@@ -89,9 +89,7 @@ def test_invalid_argument_is_refused(extra: str, rows: Any, options: Any, messag
         CONVERSIONS[extra](rows, **options)
 
 
-async def test_missing_package_names_the_extra_and_costs_no_request(
-    extra: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_missing_package_names_the_extra_without_a_request(extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
     package, pages = "pyarrow" if extra == "arrow" else extra, Pages()
     monkeypatch.setitem(sys.modules, package, None)
     missing = rf'{package} is missing: pip install "brokerage-async\[{extra}\]"'
@@ -230,9 +228,7 @@ def test_integer_beyond_64_bits_is_an_error_that_names_the_field() -> None:
 
 
 def test_lone_surrogates_cost_no_row() -> None:
-    equity = models.Equity(
-        symbol="a\ud800b", extra={"x": "\udfff"}, tick_sizes=(models.TickSize(extra={"y": "\udc80"}),)
-    )
-    [row] = to_arrow([equity], keys=["a\ud800b"]).to_pylist()
+    odd = models.Equity(symbol="a\ud800b", extra={"x": "\udfff"}, tick_sizes=(models.TickSize(extra={"y": "\udc80"}),))
+    [row] = to_arrow([odd], keys=["a\ud800b"]).to_pylist()
     assert (row["key"], row["symbol"], row["extra"]) == ("a\ufffdb", "a\ufffdb", '{"x":"\ufffd"}')
     assert row["tick_sizes"][0]["extra"] == '{"y":"\ufffd"}'

@@ -27,20 +27,16 @@ from tests.tables import for_each
 def test_columns_have_the_types_of_the_fields() -> None:
     schema = schema_of(models.Equity, key=True)
     assert schema.field(0) == pa.field("key", pa.string())
-    assert schema.field("symbol").type == pa.string()
-    assert schema.field("id").type == pa.int64()
-    assert schema.field("is_etf").type == pa.bool_()
-    assert schema.field("borrow_rate").type == pa.decimal128(38, 18)
-    assert schema.field("halted_at").type == pa.timestamp("us", tz="UTC")
-    assert schema.field("lendability").type == pa.string()
-    assert schema.field("extra").type == pa.string()
+    types = dict.fromkeys(("symbol", "lendability", "extra"), pa.string()) | {"id": pa.int64(), "is_etf": pa.bool_()}
+    types |= {"borrow_rate": pa.decimal128(38, 18), "halted_at": pa.timestamp("us", tz="UTC")}
+    assert {name: schema.field(name).type for name in types} == types
     ticks = schema.field("tick_sizes").type.value_type
     assert ticks.field("threshold").type == pa.decimal128(38, 18)
     assert schema_of(models.EquityOption).field("expiration_date").type == pa.date32()
     product = schema_of(models.FutureOption).field("future_option_product").type
     assert product.field("cash_settled").type == pa.bool_()
-    types = [schema_of(models.Dividend, decimals=kind).field("amount").type for kind in ("exact", "string", "float")]
-    assert types == [pa.decimal128(38, 18), pa.string(), pa.float64()]
+    amounts = [schema_of(models.Dividend, decimals=kind).field("amount").type for kind in ("exact", "string", "float")]
+    assert amounts == [pa.decimal128(38, 18), pa.string(), pa.float64()]
     assert columns_of(models.Dividend) is columns_of(models.Dividend, "exact")
 
 
@@ -142,16 +138,13 @@ def test_file_has_a_row_group_for_each_table(tmp_path: Path) -> None:
 @for_each(
     "values, type_",
     [
-        (["1.50", "20"], pa.decimal128(38, 1)),
-        (["-0.0001"], pa.decimal128(38, 4)),
-        (["0"], pa.decimal128(38, 0)),
-        ([], pa.decimal128(38, 0)),
-        (["1.5", "1E-30"], pa.decimal128(38, 30)),
+        (["1.50", "20"], pa.decimal128(38, 1)), (["-0.0001"], pa.decimal128(38, 4)),
+        (["0"], pa.decimal128(38, 0)), ([], pa.decimal128(38, 0)), (["1.5", "1E-30"], pa.decimal128(38, 30)),
         (["12345678901234567890123456789012345678", "1"], pa.decimal128(38, 0)),
         (["123456789012345678901234567890", "1E-9"], pa.decimal256(76, 9)),
         (["1E-38"], pa.decimal256(76, 38)),
     ],
-)
+)  # fmt: skip
 def test_decimals_have_the_scale_that_their_column_needs(tmp_path: Path, values: list[str], type_: pa.DataType) -> None:
     table = written(tmp_path / "a", *map(amounts, values))
     assert table.schema.field("amount").type == type_
@@ -169,9 +162,7 @@ def test_nested_decimals_and_encoded_strings(tmp_path: Path) -> None:
     assert table["symbol"].to_pylist() == ["A", "B"]
 
 
-def test_rewrite_removes_the_segment_when_its_file_is_on_the_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rewrite_removes_the_segment_once_its_file_is_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     batch = pa.RecordBatch.from_pylist([{"a": 1}])
     segment, synced = Segment(tmp_path / "day=2026-06-10" / "Quote-000001.arrows", batch.schema), list[Path]()
     segment.write(batch, [])

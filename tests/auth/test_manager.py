@@ -8,20 +8,12 @@ from typing import Any
 import attrs
 import pytest
 
+from brokerage_async import AuthorizationCode, Environment, Limits, RefreshToken, RetryPolicy, StaticToken
 from brokerage_async.auth.endpoint import TokenEndpoint
 from brokerage_async.auth.manager import ProvidedTokens, TokenManager, token_source
 from brokerage_async.auth.sharing import RefreshTurn, StoreAccess
 from brokerage_async.auth.store import StoredRefusal, StoredToken
-from brokerage_async.config import (
-    AuthorizationCode,
-    Environment,
-    Limits,
-    RefreshToken,
-    RetryPolicy,
-    Secret,
-    StaticToken,
-    TokenProvider,
-)
+from brokerage_async.config import Secret, TokenProvider
 from brokerage_async.errors import ConfigurationError, RequestNotSentError, ResponseLostError, TokenError
 from brokerage_async.http.limiter import Lane, LaneName, Limiter
 from brokerage_async.http.shared import Options, Tokens
@@ -410,13 +402,10 @@ class TestStore:
             *(("kept", 5900.0, moment) for moment in (5895.0, 6000.0, 1e9)),
             *((Secret(text), 5900.0, 5100.0) for text in ("", "line\nbreak", "t\u00f6ken")),
             *((nonsense, 5900.0, 5100.0) for nonsense in (5, None)),
-            ("kept", float("nan"), 5100.0),
-            ("kept", 5129.9, 5100.0),
-            ("used", 5130.0, 5100.0),
-            ("used", 5900.0, 5100.0),
-            ("used", 5900.0, 0.0),
+            ("kept", float("nan"), 5100.0), ("kept", 5129.9, 5100.0), ("used", 5130.0, 5100.0),
+            ("used", 5900.0, 5100.0), ("used", 5900.0, 0.0),
         ],
-    )
+    )  # fmt: skip
     async def test_useless_stored_token_is_ignored(self, token: Any, expires_at: float, wall_clock: float) -> None:
         """A wall clock that was set back makes an old token look young: the service has rejected it all the same."""
         kept = StoredToken("used", expires_at)
@@ -537,9 +526,7 @@ class SharedStore:
     async def save(self, key: str, token: StoredToken) -> None:
         self.saved.append(token.access_token.reveal())
 
-    async def join(
-        self, key: str, *, rejected: Secret | None, due: Secret | None
-    ) -> StoredToken | TokenError | RefreshTurn:
+    async def join(self, key: str, *, rejected: Secret | None, due: Secret | None) -> Any:
         self.joined.append((rejected, due))
         answer = self.answers.pop(0)
         if isinstance(answer, Exception) and not isinstance(answer, TokenError):
@@ -548,10 +535,8 @@ class SharedStore:
 
 
 def sharing(store: SharedStore, endpoint: Endpoint | None = None, credentials: Any = REFRESH) -> TokenManager:
-    policy = RetryPolicy(max_attempts=1)
-    return TokenManager(
-        credentials, endpoint or Endpoint(), policy=policy, store=store, store_key="k", wall_clock=lambda: 0.0
-    )
+    options: Any = {"policy": RetryPolicy(max_attempts=1), "store": store, "store_key": "k"}
+    return TokenManager(credentials, endpoint or Endpoint(), **options, wall_clock=lambda: 0.0)
 
 
 async def test_store_gives_a_token_or_the_turn_to_request_one() -> None:
@@ -631,11 +616,8 @@ async def test_call_sends_credentials_to_the_environment_and_hides_them() -> Non
     assert grant.access_token.reveal() == "t1"
     assert (request.method, request.url, request.timeout) == ("POST", "https://a.example/v1/oauth/token", 7.0)
     assert request.headers == {"User-Agent": "a/1", "Content-Type": "application/json"}
-    assert json.loads(request.body or b"") == {
-        "grant_type": "refresh_token",
-        "refresh_token": "s3cr3t",
-        "client_secret": "s3cr3t",
-    }
+    sent = json.loads(request.body or b"")
+    assert sent == {"grant_type": "refresh_token", "refresh_token": "s3cr3t", "client_secret": "s3cr3t"}
 
 
 @for_each("cause", [RequestNotSentError("refused"), ResponseLostError("dropped")])

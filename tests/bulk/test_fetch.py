@@ -173,11 +173,9 @@ async def test_failing_batch_isolates_the_offending_keys(error: Any) -> None:
     st.integers(1, 9),
     st.integers(1, 4),
 )
-def test_every_key_is_found_or_missing_or_failed(
-    asked: Any, unknown: Any, poison: Any, batch_size: int, concurrency: int
-) -> None:
+def test_every_key_is_found_or_missing_or_failed(asked: Any, unknown: Any, poison: Any, size: int, most: int) -> None:
     service = Service(latency=0, unknown=unknown, poison=poison, error=errors.BadRequestError)
-    fetch = BulkFetch(asked, service.fetch, batch_size=batch_size, concurrency=concurrency)
+    fetch = BulkFetch(asked, service.fetch, batch_size=size, concurrency=most)
 
     async def main() -> Any:
         return await fetch
@@ -188,7 +186,7 @@ def test_every_key_is_found_or_missing_or_failed(
     assert result.missing == [key for key in distinct if key in unknown - poison]
     assert set(result.failed) == {key for key in distinct if not key or key in poison}
     assert isinstance(result.failed.get("", errors.InvalidRequestError("")), errors.InvalidRequestError)
-    assert service.max_in_flight <= concurrency
+    assert service.max_in_flight <= most
 
 
 @for_each(

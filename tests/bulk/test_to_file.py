@@ -98,12 +98,8 @@ async def test_keys_may_come_from_an_async_iterator_and_may_be_none(out: Path) -
 
 async def test_an_error_keeps_the_rows_and_the_next_call_requests_the_rest(service: Service, out: Path) -> None:
     expected = await whole(out)
-    service.errors["K09"] = errors.TokenError("revoked")
-    with pytest.raises(errors.TokenError):
-        await fetch_to_file(service.fetch(), out)
+    await interrupted(service, out)
     assert files(out) == ["out.jsonl.partial"]
-    service.errors.clear()
-    service.asked.clear()
     progress: list[Any] = []
     result = await fetch_to_file(service.fetch(on_progress=lambda *step: progress.append(step[:2])), out)
     assert service.asked == KEYS[8:]
@@ -168,16 +164,14 @@ async def test_cancelling_while_the_file_is_written_leaves_the_old_one(
 
 
 async def run(point: str, out: Path, *, kill_after: float | None = None) -> int:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.bulk.killed_fetch", point, out, cwd=HOME
-    )
+    child = await asyncio.create_subprocess_exec(sys.executable, "-m", "tests.bulk.killed_fetch", point, out, cwd=HOME)
     if kill_after is not None:
-        while content(out.with_name(f"{out.name}.partial")) is None and process.returncode is None:  # noqa: ASYNC110
+        while content(out.with_name(f"{out.name}.partial")) is None and child.returncode is None:  # noqa: ASYNC110
             await asyncio.sleep(0.005)
         await asyncio.sleep(kill_after)
-        if process.returncode is None:
-            process.send_signal(signal.SIGKILL)
-    return await process.wait()
+        if child.returncode is None:
+            child.send_signal(signal.SIGKILL)
+    return await child.wait()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
@@ -272,9 +266,7 @@ async def interrupted(service: Service, out: Path, **options: Any) -> None:
         (KEYS, "dividends of elsewhere", "got fetch 'dividends' instead of 'dividends of elsewhere'"),
     ],
 )
-async def test_another_fetch_does_not_continue_it(
-    service: Service, out: Path, keys: Sequence[str], name: str, message: str
-) -> None:
+async def test_another_fetch_never_continues(service: Service, out: Path, keys: Any, name: str, message: str) -> None:
     await interrupted(service, out)
     with pytest.raises(errors.ConfigurationError, match=rf"partial must belong to this fetch, {message}.*restart=True"):
         await fetch_to_file(service.fetch(keys, name=name), out)
@@ -300,11 +292,8 @@ async def test_the_order_of_the_keys_may_change(service: Service, out: Path) -> 
 
 @pytest.mark.parametrize("restart", [False, True])
 async def test_a_file_is_written_by_one_call_at_a_time(service: Service, out: Path, restart: bool) -> None:
-    results = await asyncio.gather(
-        fetch_to_file(service.fetch(), out),
-        fetch_to_file(service.fetch(), out, restart=restart),
-        return_exceptions=True,
-    )
+    calls = [fetch_to_file(service.fetch(), out, restart=each) for each in (False, restart)]
+    results = await asyncio.gather(*calls, return_exceptions=True)
     assert [type(result).__name__ for result in results] == ["FileResult", "ConfigurationError"]
     assert "in use by another run" in str(results[1])
 
@@ -331,9 +320,7 @@ async def test_an_invalid_argument_is_refused_before_anything_is_requested(
     assert (service.asked, files(tmp_path / "any")) == ([], [])
 
 
-async def test_parquet_without_pyarrow_names_the_extra(
-    service: Service, out: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_missing_pyarrow_names_the_extra(service: Service, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(errors.ConfigurationError, match=r"brokerage-async\[arrow\]"):
         await fetch_to_file(service.fetch(), out.with_suffix(".parquet"))
@@ -517,9 +504,7 @@ HEADER = len('{"fetch":"x"}\n')
 
 @given(cut=st.integers(HEADER, 200), tail=st.sampled_from([b"", b"\0\0\0", b'["half', b"[1]\n", b"null\n", b"\n"]))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_a_killed_run_left_behind_whole_lines_are_kept_and_the_rest_is_cut_off(
-    path: Path, cut: int, tail: Any
-) -> None:
+def test_whole_lines_of_a_killed_run_are_kept_and_the_rest_is_cut_off(path: Path, cut: int, tail: Any) -> None:
     purpose = {"fetch": "x"}
     path.unlink(missing_ok=True)
     entries = {"A": [{"a": 1}], "B": None, "Ü \n": [], "C": [{"amount": Decimal("1.10")}, {}]}
@@ -593,9 +578,7 @@ def test_two_runs_do_not_share_a_checkpoint(path: Path) -> None:
         assert len(after) == 0
 
 
-def test_a_file_that_another_run_removes_while_it_is_opened_is_made_again(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_that_another_run_removes_while_opened_is_made_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fcntl = pytest.importorskip("fcntl", reason="needs file locks")
     other, plain = opened(path, {"fetch": "x"}), fcntl.flock
 

@@ -148,9 +148,7 @@ async def test_failed_chains_are_fetched_again_by_the_same_call(tmp_path: Path) 
         assert (result.path / name).read_bytes() == (whole.path / name).read_bytes()
 
 
-async def test_partition_killed_while_it_is_replaced_is_written_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_partition_killed_while_replaced_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sim, options = simulator(), {"kinds": ["equity_options"], "underlyings": ["SPY", "AAB"]}
     sim.faults.add("GET", "option-chains/SPY", "status(422)", times=1)
     await fetch(sim, tmp_path, **options)
@@ -268,15 +266,12 @@ def test_listed_delisted_and_changed_fields_but_not_other_scales_of_equal_number
     ]  # fmt: skip
     rows = [models.Equity(symbol="A", borrow_rate=Decimal("1.5"))]
     more = [models.Equity(symbol="B", borrow_rate=Decimal("0.000001"))]
-    assert diff(tmp_path, {"equities": rows + more}, {"equities": rows}) == [
-        ("equities", "B", "delisted", None, None, None)
-    ]
-    digits, more_digits = (Decimal(12345678901234567890123456789012345670 + last) for last in (1, 2))
+    [gone] = diff(tmp_path, {"equities": rows + more}, {"equities": rows})
+    assert gone == ("equities", "B", "delisted", None, None, None)
+    digits, longer = (Decimal(12345678901234567890123456789012345670 + last) for last in (1, 2))
     one = partition(tmp_path / "long", "2026-06-10", {"equities": [models.Equity(symbol="A", borrow_rate=digits)]})
-    other = partition(
-        tmp_path / "long", "2026-06-11", {"equities": [models.Equity(symbol="A", borrow_rate=more_digits)]}
-    )
-    assert universe_diff(one, other).to_pylist()[0]["after"] == str(more_digits)
+    other = partition(tmp_path / "long", "2026-06-11", {"equities": [models.Equity(symbol="A", borrow_rate=longer)]})
+    assert universe_diff(one, other).to_pylist()[0]["after"] == str(longer)
 
 
 def test_underlyings_that_one_side_lacks_are_not_compared(tmp_path: Path) -> None:
@@ -306,9 +301,7 @@ def test_partition_is_named_by_its_folder_its_file_or_a_directory_of_many(tmp_pa
         universe_diff(first, tmp_path / "nowhere")
 
 
-def test_rows_of_overlapping_chains_are_sorted_in_bounded_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_of_several_chains_are_sorted_in_bounded_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(universe, "ROWS_AT_ONCE", 3)
     symbols = [f"{letter}{number}" for number in range(7) for letter in "CAB"]
     rows = {

@@ -99,9 +99,7 @@ def test_node_get_resolves_a_reference_and_overlays_siblings(tmp_path: Path) -> 
         ("#/a", "$ref '#/a' is circular"),
     ],
 )
-def test_node_dangling_or_circular_reference_is_a_problem_at_its_place(
-    reference: str, problem: str, tmp_path: Path
-) -> None:
+def test_node_dangling_or_circular_reference_is_a_problem(reference: str, problem: str, tmp_path: Path) -> None:
     schema = document(tmp_path, f'schemas: {{A: {{}}}}\na: {{$ref: "{reference}"}}')
     assert schema.root().get("a").members == {}
     [found] = schema.problems

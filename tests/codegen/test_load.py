@@ -147,20 +147,16 @@ def test_load_other_content_is_a_problem_or_an_empty_schema(content: str, proble
 
 
 @for_each(
-    "keys, fitting, other, form",
+    "keys, fit, other, form",
     [
         ("dashes", "expires-in", "access_token", "lower-case words joined by dashes"),
         ("underscores", "access_token", "expires-in", "lower-case words joined by underscores"),
         ("camel-case", "expiresIn", "expires-in", "words joined by capitals"),
     ],
 )
-def test_load_keys_of_a_file_decide_on_its_property_names(
-    keys: str, fitting: str, other: str, form: str, tmp_path: Path
-) -> None:
+def test_load_keys_decide_on_property_names(keys: str, fit: str, other: str, form: str, tmp_path: Path) -> None:
     (tmp_path / "openapi.yaml").write_text("{}")
-    (tmp_path / "a.yaml").write_text(
-        f"x-keys: {keys}\nschemas: {{A: {{properties: {{{fitting}: {{}}, {other}: {{}}}}}}}}"
-    )
+    (tmp_path / "a.yaml").write_text(f"x-keys: {keys}\nschemas: {{A: {{properties: {{{fit}: {{}}, {other}: {{}}}}}}}}")
     assert problems_of(tmp_path) == [f"a.yaml: $.schemas.A.properties: property must be {form}, got {other!r}"]
 
 

@@ -31,9 +31,7 @@ def test_main_toy_schema_gives_the_golden_sample(name: str, generated: Path) -> 
     assert "*.py linguist-generated" in (generated / ".gitattributes").read_text()
 
 
-def test_main_check_reports_stale_files_and_writes_nothing(
-    toy: Path, out: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_reports_stale_files_and_writes_nothing(toy: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = {path.name: path.read_bytes() for path in out.iterdir()}
     edit(toy / "garden.yaml", "Name of the plant.", "Common name.")
     assert main(["--check", "--schema", str(toy), "--out", str(out)]) == 1

@@ -119,9 +119,7 @@ def test_load_clients_gives_each_client_its_requests(written: Path, toy_spec: Sp
         ("[spade]", "[hoe]", "GET /beds: client must be listed under clients, got 'hoe'"),
     ],
 )
-def test_load_clients_reports_what_does_not_agree(
-    old: str, new: str, problem: str, written: Path, toy_spec: Spec
-) -> None:
+def test_load_clients_reports_disagreements(old: str, new: str, problem: str, written: Path, toy_spec: Spec) -> None:
     edit(written, old, new)
     with pytest.raises(SchemaError) as caught:
         load_clients(written, toy_spec)

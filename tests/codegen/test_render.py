@@ -56,18 +56,11 @@ EPOCH_MS = int(MOMENT.timestamp()) * 1000
 
 # field, JSON, value, raw value in extra
 FORMS: list[tuple[str, Any, Any, Any]] = [
-    ("name", "Rose", "Rose", None),
-    ("season", "Spring", "Spring", None),
-    ("season", "", "", None),
-    ("season", "Winter", "Winter", None),
-    ("height", "1.50", Decimal("1.50"), None),
+    ("name", "Rose", "Rose", None), ("season", "Spring", "Spring", None), ("season", "", "", None),
+    ("season", "Winter", "Winter", None), ("height", "1.50", Decimal("1.50"), None),
     ("height", 2, Decimal(2), None),
-    ("price", "3.1", Decimal("3.1"), None),
-    ("price", "NaN", None, "NaN"),
-    ("price", "", None, ""),
-    ("rows", 4, 4, None),
-    ("rows", "4", 4, None),
-    ("perennial", True, True, None),
+    ("price", "3.1", Decimal("3.1"), None), ("price", "NaN", None, "NaN"), ("price", "", None, ""),
+    ("rows", 4, 4, None), ("rows", "4", 4, None), ("perennial", True, True, None),
     ("perennial", "false", False, None),
     ("sown", "2026-03-01", DAY, None),
     ("sown", "2026-03-01 00:00:00 UTC", DAY, "2026-03-01 00:00:00 UTC"),
@@ -75,19 +68,15 @@ FORMS: list[tuple[str, Any, Any, Any]] = [
     ("frost-days", ["2026-03-01"], (DAY,), None),
     ("frost-days", {"2026-03-01": {"degrees": -2}}, (DAY,), {"2026-03-01": {"degrees": -2}}),
     ("watered-at", "2026-03-01T12:30:00Z", MOMENT, None),
-    ("watered-at", "2026-03-01T08:30:00-04:00", MOMENT, None),
-    ("watered-at", EPOCH_MS, MOMENT, None),
-    ("weeded-at", "2026-03-01T12:30:00+00:00", MOMENT, None),
-    ("weeded-at", EPOCH_MS, MOMENT, None),
-    ("weeded-at", "", None, ""),
-    ("pruned-at", "2026-03-01 12:30:00+00", MOMENT, None),
-    ("frozen-at", EPOCH_MS, MOMENT, None),
-    ("frozen-at", "2026-03-01T12:30:00+00:00", MOMENT, None),
+    ("watered-at", "2026-03-01T08:30:00-04:00", MOMENT, None), ("watered-at", EPOCH_MS, MOMENT, None),
+    ("weeded-at", "2026-03-01T12:30:00+00:00", MOMENT, None), ("weeded-at", EPOCH_MS, MOMENT, None),
+    ("weeded-at", "", None, ""), ("pruned-at", "2026-03-01 12:30:00+00", MOMENT, None),
+    ("frozen-at", EPOCH_MS, MOMENT, None), ("frozen-at", "2026-03-01T12:30:00+00:00", MOMENT, None),
     ("frozen-at", -1, None, -1),
     ("neighbours", ["a", 7], ("a", "7"), None),
     ("harvests", [{"day": "2026-03-01", "kilograms": "0.5"}], None, None),
     ("harvests", [], (), None),
-]
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -114,15 +103,10 @@ def test_build_declared_form_returns_the_value(field: str, raw: Any, value: Any,
 
 
 INVALID: dict[str, list[Any]] = {
-    "price": ["cheap", "1_0", " 1", "Infinity"],
-    "weight": ["NaN"],
-    "rows": ["four"],
-    "perennial": ["maybe"],
-    "sown": ["tomorrow", "2026-03-01X"],
-    "frost-days": [{"soon": 1}],
-    "watered-at": [10**20],
+    "price": ["cheap", "1_0", " 1", "Infinity"], "weight": ["NaN"], "rows": ["four"], "perennial": ["maybe"],
+    "sown": ["tomorrow", "2026-03-01X"], "frost-days": [{"soon": 1}], "watered-at": [10**20],
     "weeded-at": ["noon"],
-}
+}  # fmt: skip
 
 
 @for_each("field, raw", [(field, raw) for field, values in INVALID.items() for raw in values])
@@ -231,9 +215,7 @@ def test_fill_literals_and_wire_names_are_not_broken(word: str) -> None:
         assert all(line.startswith("        ") for line in lines[1:])
 
 
-def test_formatted_ignores_local_settings_and_rejects_invalid_source(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_formatted_ignores_settings_and_rejects_invalid_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "ruff.toml").write_text("line-length = 40\n")
     monkeypatch.chdir(tmp_path)
     line = "x = [" + ", ".join(f'"{number}"' for number in range(15)) + "]\n"

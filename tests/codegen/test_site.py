@@ -103,9 +103,7 @@ def test_every_page_is_made_and_ignored_by_git(spec: Spec) -> None:
     assert {f"/{name}" for name in [*generated, "docs/project/"]} <= set(ignored)
     assert all(f"/{page}" in ignored or page.startswith("docs/project/") for page in copies.COPIES.values())
     made = pages.render(spec)
-    assert {"docs/reference/messages.md", "docs/reference/operations/orders.md", "docs/project/changelog.md"} <= set(
-        made
-    )
+    assert {"docs/reference/messages.md", "docs/reference/operations/orders.md", "docs/project/changelog.md"} <= {*made}
     assert all(page.startswith("# ") for page in made.values())
 
 

@@ -97,7 +97,7 @@ def test_what_is_no_number_is_named(kind: Any, wrong: Any) -> None:
             Limits(per_operation={"orders.list": rate})
 
 
-def test_system_values_neither_read_nor_change_the_random_and_uuid_of_the_program(
+def test_system_values_neither_read_nor_change_random_and_uuid_of_the_program(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A program may seed and patch both. Its real orders must have other identifiers in each run."""

@@ -107,8 +107,7 @@ def page_url(environment: Any = WITH_PAGE, **options: Any) -> str:
                          "https://u:hunter2@a.example", "https://", "https://[::1", "https://a.example/a b", "")
         ),
         *(
-            (lambda wrong=wrong: page_url(wrong), "environment must be of type Environment")
-            for wrong in (None, "sandbox", 5)
+            (lambda it=it: page_url(it), "environment must be of type Environment") for it in (None, "sandbox", 5)
         ),
         (lambda: page_url(sandbox()), "auth_page_url"),
         (lambda: page_url(client_id=5), "client_id must be a string"),
@@ -165,7 +164,7 @@ def test_address_has_no_slash_at_its_end_and_names_a_service_in_one_way(address:
 
 HIDDEN = "s3cr3t-value"
 
-COMPLETE = {
+WHOLE = {
     "BROKERAGE_BASE_URL": "https://a.example/",
     "BROKERAGE_CLIENT_SECRET": "cs",
     "BROKERAGE_REFRESH_TOKEN": "rt",
@@ -173,13 +172,13 @@ COMPLETE = {
 
 
 def test_settings_are_those_of_the_variables() -> None:
-    assert settings_from_env(COMPLETE) == {
+    assert settings_from_env(WHOLE) == {
         "environment": Environment.sandbox("https://a.example"),
         "credentials": RefreshToken(client_secret="cs", refresh_token="rt"),
     }
     more = {"ENVIRONMENT": "production", "CLIENT_ID": "id", "SCOPE": "read", "USER_AGENT": "me/1",
             "ACCEPT_VERSION": "20261012", "HOSTS": "lab=https://lab.example/a=b, far=http://[::1]:1,"}  # fmt: skip
-    settings = settings_from_env(COMPLETE | {f"BROKERAGE_{key}": value for key, value in more.items()})
+    settings = settings_from_env(WHOLE | {f"BROKERAGE_{key}": value for key, value in more.items()})
     assert settings["environment"].is_production
     assert settings["environment"].hosts == {"lab": "https://lab.example/a=b", "far": "http://[::1]:1"}
     assert settings["credentials"].client_id == "id"
@@ -187,7 +186,7 @@ def test_settings_are_those_of_the_variables() -> None:
 
 
 def test_settings_published_addresses_follow_only_a_named_environment() -> None:
-    secrets = {name: COMPLETE[name] for name in ("BROKERAGE_CLIENT_SECRET", "BROKERAGE_REFRESH_TOKEN")}
+    secrets = {name: WHOLE[name] for name in ("BROKERAGE_CLIENT_SECRET", "BROKERAGE_REFRESH_TOKEN")}
     for name in ("sandbox", "production"):
         environment = settings_from_env(secrets | {"BROKERAGE_ENVIRONMENT": name})["environment"]
         assert environment == getattr(Environment, name)()
@@ -203,8 +202,8 @@ def test_settings_published_addresses_follow_only_a_named_environment() -> None:
 @for_each(
     "given, wrong",
     [
-        (COMPLETE | {"BROKERAGE_HOSTS": "https://lab.example"}, ["BROKERAGE_HOSTS"]),
-        (COMPLETE | {"BROKERAGE_HOSTS": "lab=https://lab.example,far"}, ["BROKERAGE_HOSTS"]),
+        (WHOLE | {"BROKERAGE_HOSTS": "https://lab.example"}, ["BROKERAGE_HOSTS"]),
+        (WHOLE | {"BROKERAGE_HOSTS": "lab=https://lab.example,far"}, ["BROKERAGE_HOSTS"]),
         (
             {"BROKERAGE_CLIENT_SECRET": HIDDEN, "BROKERAGE_ENVIRONMENT": "prod"},
             ["BROKERAGE_REFRESH_TOKEN", "BROKERAGE_ENVIRONMENT"],

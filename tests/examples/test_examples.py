@@ -102,9 +102,7 @@ async def test_report_of_a_day(stage: Stage) -> None:
     assert lacks(shown, "| AAPL | 4 |", "| Filled | 1 |", "| Live | 1 |", "| Trade | -") == []
 
 
-async def test_files_of_the_day_are_written_once_and_a_failure_is_reported_and_made_up_for(
-    stage: Stage, tmp_path: Path
-) -> None:
+async def test_files_are_written_once_and_a_failure_is_reported_and_made_up_for(stage: Stage, tmp_path: Path) -> None:
     (tmp_path / "symbols.txt").write_text("AAPL\nMSFT\n\nNO.SUCH\n")
     program = stage.load("nightly_fetch")
     assert await program.main(["symbols.txt", "data"]) == 0
@@ -159,9 +157,7 @@ async def browser(stage: Stage) -> AsyncIterator[Browser]:
         yield client
 
 
-async def test_web_application_answers_and_turns_errors_into_statuses_without_messages(
-    stage: Stage, browser: Browser
-) -> None:
+async def test_web_application_answers_and_errors_are_statuses_without_messages(stage: Stage, browser: Browser) -> None:
     async with browser.get("/prices/AAPL") as answer:
         assert answer.status == 200
         assert float((await answer.json())["mark"]) > 0
@@ -284,9 +280,8 @@ async def test_triggered_alert_is_mailed_once_when_the_server_is_back(stage: Sta
     watching = asyncio.create_task(program.watch())
     async with stage.simulator.client() as client:
         await asyncio.sleep(10)
-        await client.quote_alerts.create(
-            models.NewQuoteAlert(field="Last", operator=">", symbol="AAPL", threshold=Decimal(500))
-        )
+        alert = models.NewQuoteAlert(field="Last", operator=">", symbol="AAPL", threshold=Decimal(500))
+        await client.quote_alerts.create(alert)
         await asyncio.sleep(20)
         assert not MailServer.sent
         stage.simulator.set_price("AAPL", "501")

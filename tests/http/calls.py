@@ -8,10 +8,8 @@ import pytest
 from brokerage_async._generated.operations import ORDERS_CANCEL, ORDERS_DRY_RUN, WATCHLISTS_LIST
 from brokerage_async.client import Client
 from brokerage_async.config import Environment, RefreshToken, RetryPolicy
-from brokerage_async.errors import BrokerageError
 from brokerage_async.operation import Effect
 from brokerage_async.protocol.response import Response
-from tests.fake_transport import FakeTransport
 
 SANDBOX = Environment.sandbox("https://api.example.com/v1")
 REFRESH = RefreshToken(client_secret="cs-s3cr3t", refresh_token="rt-s3cr3t")
@@ -19,9 +17,7 @@ STEADY = RetryPolicy(base_delay=1.0, jitter=lambda: 0.5)
 ORDER = {"account_number": "5WT1", "id": "7"}
 
 
-def client_of(
-    transport: FakeTransport, credentials: Any = REFRESH, environment: Any = SANDBOX, **options: Any
-) -> Client:
+def client_of(transport: Any, credentials: Any = REFRESH, environment: Any = SANDBOX, **options: Any) -> Client:
     return Client(environment, credentials, transport=transport, **({"retry": STEADY} | options))
 
 
@@ -48,9 +44,7 @@ async def preflight(client: Client) -> Any:
 CALLS = {Effect.READ: read, Effect.PREFLIGHT: preflight, Effect.MUTATE: mutate}
 
 
-async def failure(
-    kind: type[BrokerageError], *client: Any, call: Any = read, match: str | None = None, **options: Any
-) -> Any:
+async def failure(kind: Any, *client: Any, call: Any = read, match: str | None = None, **options: Any) -> Any:
     """Return the error of this class that a call of a new client raises."""
     async with client_of(*client, **options) as opened:
         with pytest.raises(kind, match=match) as caught:

@@ -25,17 +25,13 @@ from tests.tables import for_each
 pytestmark = pytest.mark.virtual_time
 
 FAULTS = {"not-sent": NOT_SENT, "lost": LOST, "5xx": fail(503), "429": fail(429), "401": fail(401, "token_invalid")}
-REPEATED = {(effect, fault) for effect in Effect for fault in FAULTS} - {
-    (Effect.MUTATE, "lost"),
-    (Effect.MUTATE, "5xx"),
-}
+FINAL = {(Effect.MUTATE, "lost"), (Effect.MUTATE, "5xx")}
+REPEATED = {(effect, fault) for effect in Effect for fault in FAULTS} - FINAL
+LATER, PAUSE = fail(429, retry_after="9"), "the end of the pause after a 429"
 KINDS = {
-    "not-sent": errors.RequestNotSentError,
-    "lost": errors.ResponseLostError,
-    "5xx": errors.ServerError,
-    "429": errors.RateLimitError,
-    "401": errors.AuthenticationError,
-}
+    "not-sent": errors.RequestNotSentError, "lost": errors.ResponseLostError, "5xx": errors.ServerError,
+    "429": errors.RateLimitError, "401": errors.AuthenticationError,
+}  # fmt: skip
 
 
 class TestRepeating:
@@ -71,6 +67,12 @@ class TestRepeating:
         transport = FakeTransport(fail(status))
         assert (await failure(errors.APIError, transport)).status == status
         assert len(transport.requests) == 1
+
+    async def test_call_refused_for_the_user_asks_for_no_fresh_token(self) -> None:
+        for code in ("unconfirmed_user", "invalid_credentials"):
+            transport = FakeTransport(fail(401, code))
+            error = await failure(errors.AuthenticationError, transport)
+            assert (error.code, len(transport.requests)) == (code, 1)
 
     async def test_body_is_sent_again_unchanged(self) -> None:
         transport = FakeTransport(fail(503), LOST, ok())
@@ -128,12 +130,18 @@ class TestRepeating:
 
 
 class TestTokens:
-    async def test_401_refreshes_once_and_repeats(self) -> None:
+    async def test_401_refreshes_once_and_repeats_and_the_last_attempt_still_drops_the_token(self) -> None:
         transport = FakeTransport(ok(), fail(401), ok())
         async with client_of(transport) as client:
             await read(client)
             await read(client)
         assert transport.tokens_used == ["Bearer t1", "Bearer t1", "Bearer t2"]
+        transport = FakeTransport(fail(401), ok())
+        async with client_of(transport, retry=RetryPolicy.none()) as client:
+            with pytest.raises(errors.AuthenticationError):
+                await read(client)
+            await read(client)
+        assert transport.tokens_used == ["Bearer t1", "Bearer t2"]
 
     async def test_revoked_token_under_load_costs_one_refresh(self) -> None:
         transport = FakeTransport(
@@ -142,14 +150,6 @@ class TestTokens:
         async with client_of(transport) as client:
             await asyncio.gather(*(read(client) for _ in range(200)))
         assert len(transport.token_requests) == 2
-
-    async def test_last_attempt_with_401_still_drops_the_token(self) -> None:
-        transport = FakeTransport(fail(401), ok())
-        async with client_of(transport, retry=RetryPolicy.none()) as client:
-            with pytest.raises(errors.AuthenticationError):
-                await read(client)
-            await read(client)
-        assert transport.tokens_used == ["Bearer t1", "Bearer t2"]
 
     async def test_static_token_is_not_tried_twice(self) -> None:
         transport = FakeTransport(fail(401))
@@ -178,15 +178,7 @@ class TestDeadline:
             ("the response", errors.ResponseLostError, True, mutate, 10.0, (), {}),
             ("the next one, in 3.6 s", errors.ServerError, True, read, fail(503), (), LATE),
             ("the next one, in 3.6 s", errors.RequestNotSentError, False, mutate, NOT_SENT, (), LATE),
-            (
-                "the end of the pause after a 429",
-                errors.RateLimitError,
-                False,
-                read,
-                fail(429, retry_after="9"),
-                (),
-                {},
-            ),
+            (PAUSE, errors.RateLimitError, False, read, LATER, (), {}),
             ("an access token", None, False, read, ok(), (10.0,), {}),
             ("an access token", errors.AuthenticationError, False, read, FAULTS["401"], (token("a"), 10.0), {}),
             ("an access token", errors.TokenError, False, read, ok(), (fail(503), 10.0), {"base_delay": 1}),
@@ -319,9 +311,7 @@ class TestObserving:
             await asyncio.wait({call})
         assert [(record.outcome, record.elapsed) for record in seen] == [("abandoned", 3.0)]
 
-    async def test_log_holds_operation_attempt_status_elapsed_and_no_secret(
-        self, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    async def test_log_has_operation_attempt_status_time_and_no_secret(self, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level(logging.DEBUG, "brokerage_async")
         transport = FakeTransport(fail(503), fail(401, "token_invalid"), LOST, ok(), latency=0.25)
         async with client_of(transport) as client:
@@ -335,13 +325,6 @@ class TestObserving:
         ]
         assert "s3cr3t" not in caplog.text
         assert "t1" not in caplog.text
-
-
-@for_each("code", ["unconfirmed_user", "invalid_credentials"])
-async def test_call_refused_for_the_user_asks_for_no_fresh_token(code: str) -> None:
-    transport = FakeTransport(fail(401, code))
-    error = await failure(errors.AuthenticationError, transport)
-    assert (error.code, len(transport.requests)) == (code, 1)
 
 
 async def test_call_of_a_deprecated_operation_warns_once(caplog: pytest.LogCaptureFixture) -> None:

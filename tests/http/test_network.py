@@ -85,9 +85,7 @@ class TestPlainHttp:
 
     @for_each("options", [{}, {"transport": Unused()}])
     @for_each("address", ELSEWHERE)
-    def test_elsewhere_is_refused_or_warned_about_with_allow_http(
-        self, address: str, options: dict[str, Any], caplog: Any
-    ) -> None:
+    def test_elsewhere_is_refused_or_warned_about(self, address: str, options: dict[str, Any], caplog: Any) -> None:
         caplog.clear()
         environment = Environment.sandbox(address)
         with pytest.raises(ConfigurationError, match=r"must be an https address, got http://.*allow_http=True"):

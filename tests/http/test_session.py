@@ -73,9 +73,7 @@ class TestBeforeAnyIO:
 class TestNotes:
     @for_each("status", [403, 404, 422, 400, 401, 406, 429, 503])
     @on_virtual_time
-    async def test_an_answer_that_depends_on_the_arguments_names_them(
-        self, status: int, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    async def test_an_answer_that_depends_on_the_arguments_names_them(self, status: int, caplog: Any) -> None:
         caplog.set_level(logging.DEBUG)
         transport = FakeTransport(fail(status, "some_code"))
         error = await failure(errors.APIError, transport, retry=RetryPolicy.none(), call=mutate)

@@ -44,9 +44,7 @@ VERBS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 PLAIN = b'{"a": 1}'
 
 
-def request_for(
-    server: RawServer | str, method: str = "GET", *, timeout: float | None = 5.0, **changes: Any
-) -> Request:
+def request_for(server: RawServer | str, method: str = "GET", *, timeout: Any = 5.0, **changes: Any) -> Request:
     base = server if isinstance(server, str) else server.url
     body = b'{"a":1}' if method in {"POST", "PUT", "PATCH"} else None
     changes = {"url": f"{base}/thing", "body": body, "headers": {"User-Agent": "tests/1"}} | changes
@@ -93,9 +91,7 @@ class TestOneSend:
                 assert not session.closed
                 await session.close()
 
-    async def test_request_goes_out_as_it_was_built_whatever_surrounds_it(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_request_goes_out_as_built_whatever_surrounds_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("HTTP_PROXY", "http_proxy"):
             monkeypatch.setenv(name, "http://127.0.0.1:9")
         async with RawServer(answer(b"{}", 200, "Set-Cookie: a=b")) as server, open_transport() as transport:
@@ -340,9 +336,8 @@ class TestLife:
                 del transport
                 gc.collect()
                 await asyncio.sleep(0.01)
-        assert [str(warning.message) for warning in caught] == [
-            "unclosed Client: use `async with`, or `await client.aclose()`"
-        ]
+        [warning] = caught
+        assert str(warning.message) == "unclosed Client: use `async with`, or `await client.aclose()`"
 
 
 MIB = 1 << 20

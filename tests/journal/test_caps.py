@@ -130,11 +130,8 @@ CAPS = st.fixed_dictionaries(
     },
 )  # fmt: skip
 
-
 PAUSES = st.sampled_from([0, 1, 30, 59, 60, 3600, 86_400, -1, -45, -3600])
 ENDS = st.sampled_from([None, EntryState.PLACED, EntryState.REFUSED, EntryState.NOT_SENT, "opened again", "pruned"])
-
-
 DOLLAR = Decimal(1)
 
 

@@ -98,9 +98,7 @@ class Desk:
         answer = self._answers.get(request.operation.name, listed())
         return (answer.pop(0) if len(answer) > 1 else answer[0]) if isinstance(answer, list) else answer
 
-    async def change(
-        self, kind: str, *, policy: ReconcilePolicy = POLICY, bells: Bells | None = None, **options: Any
-    ) -> Any:
+    async def change(self, kind: str, *, policy: Any = POLICY, bells: Bells | None = None, **options: Any) -> Any:
         async with self.client as client:
             entry = OrderEntry(client, MemoryJournal(), reconcile=policy)
             entry._context = attrs.evolve(entry._context, doorbells=bells)
@@ -164,9 +162,7 @@ class TestCancel:
         assert starts == {"1998-05-05", "1997-03-31"}  # each a day early: the service counts in US Eastern time
 
     @for_each("live, everything, expected, polls", CANCEL_POLLS)
-    async def test_lost_answer_is_read_poll_by_poll(
-        self, live: Any, everything: Any, expected: ChangeOutcome, polls: tuple[int, int]
-    ) -> None:
+    async def test_lost_answer_is_read_by_polls(self, live: Any, everything: Any, expected: Any, polls: Any) -> None:
         desk = Desk(orders__cancel=LOST, orders__list_live=live, orders__list=everything)
         change = await desk.change("cancel")
         sent = desk.sent("orders.list_live"), desk.sent("orders.list")
@@ -313,9 +309,7 @@ class TestCancelComplex:
             (ok(CANCELLED), (), {}, APPLIED, 0),
         ],
     )
-    async def test_outcome(
-        self, answer: Any, statuses: tuple[str, ...], shown: dict[str, Any], expected: ChangeOutcome, polls: int
-    ) -> None:
+    async def test_outcome(self, answer: Any, statuses: Any, shown: Any, expected: ChangeOutcome, polls: int) -> None:
         seen = CANCELLED | {"orders": [row(status, number) for number, status in enumerate(statuses, 1)]} | shown
         desk = Desk(complex_orders__cancel=answer, complex_orders__get=ok(seen))
         change = await desk.change("cancel_complex")
@@ -461,9 +455,7 @@ ENDS: list[tuple[str, Any, list[Any], ChangeOutcome, list[int]]] = [
 class TestWait:
     @for_each("name, answer, seen, expected, fills", ENDS)
     @on_virtual_time
-    async def test_cancel_ends_with_the_order(
-        self, name: str, answer: Any, seen: list[Any], expected: ChangeOutcome, fills: list[int]
-    ) -> None:
+    async def test_cancel_ends_with_order(self, name: str, answer: Any, seen: Any, expected: Any, fills: Any) -> None:
         lists = [listed(each) for each in seen] or fail(500)
         desk = Desk(orders__cancel=answer, orders__list_live=lists, orders__list=listed() if seen else fail(500))
         change = await desk.change("cancel", wait=True)

@@ -128,9 +128,12 @@ async def test_each_call_searches_by_its_own_policy(name: str, options: dict[str
 
 @for_each("name", [name for name in CALLS if name not in ("place", "place_complex")])
 @on_floor()
-async def test_no_call_but_those_that_place_orders_takes_resubmissions(here: Floor, name: str) -> None:
+async def test_only_calls_that_place_orders_take_resubmissions_and_wait_is_a_flag(here: Floor, name: str) -> None:
     with pytest.raises(TypeError, match="'resubmit'"):
         await CALLS[name](here.entry, resubmit=1)
+    if name.startswith("cancel"):
+        with pytest.raises(ConfigurationError, match="wait must be True or False, got 1"):
+            await CALLS[name](here.entry, wait=1)
     assert not here.wire.bodies
 
 

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.virtual_time
 
 CANCELS = r"/(complex-)?orders/\d+$"
 POSITIONS = r"/positions($|\?)"
+DAY = "2026-06-01T14:00:00Z"
 
 
 async def place(here: Floor, *names: str) -> list[str]:
@@ -74,6 +75,7 @@ async def future_of(here: Floor) -> str:
 
 
 async def test_complex_orders_are_cancelled_first_and_as_wholes(here: Floor) -> None:
+    hold(here, "MSFT")
     single, *_ = await place(here, "single", "another")
     whole = (await here.entry.place_complex(here.account, bracket_order("bracket"))).order_id
     await asyncio.sleep(5)
@@ -85,6 +87,7 @@ async def test_complex_orders_are_cancelled_first_and_as_wholes(here: Floor) -> 
     assert len(result) == 2 + 3 + 1  # two orders, three components, and the bracket itself
     assert len(result[whole].orders) == 3
     assert lacks(repr(result), f"{single}: cancelled", f"{whole}: cancelled") == []
+    assert (result.closing, await held_later(here, "MSFT")) == ((), 10)
 
 
 @for_each(
@@ -226,6 +229,22 @@ async def test_a_record_of_positions_that_lags_behind_sells_nothing_twice(here: 
     assert [each.order_id for each in first] == [each.order_id for each in second]
 
 
+async def test_a_closing_order_is_named_after_the_state_of_its_position(here: Floor) -> None:
+    hold(here)
+    shown, names = list[Any](), list[str]()
+    for new in ({}, {"quantity": "9"}, {"quantity-direction": "Short"}, {"created-at": DAY}, {"updated-at": DAY}, {}):
+
+        def changed(document: Any, new: dict[str, str] = new) -> Any:
+            shown.append(document["data"]["items"])
+            document["data"]["items"] = [{**row, **new} for row in shown[0]]
+            return document
+
+        here.sim.faults.add("GET", POSITIONS, altered("changed", changed))
+        names += [each.external_identifier for each in await flatten(here)]
+    assert all(name.endswith("-1") for name in names), names
+    assert (len(names), len(set(names)), names[0] == names[-1]) == (6, 5, True)
+
+
 async def test_fills_that_are_just_booked_are_waited_for(here: Floor) -> None:
     [number] = await place(here, "opening")
     here.sim.fill_order(number, 6)
@@ -260,7 +279,10 @@ async def test_a_position_whose_order_may_still_work_is_left_alone(here: Floor) 
     assert [await held_later(here), held(here, "MSFT")] == [10, 0]
 
 
-async def test_a_future_that_another_call_is_closing_is_left_alone(here: Floor) -> None:
+@for_each("filled, outcome", [(4, Outcome.NOT_SENT), (0, Outcome.PLACED)])
+@on_floor()
+async def test_a_future_that_another_call_is_closing_is_left_alone(here: Floor, filled: int, outcome: Outcome) -> None:
+    """Its order is returned while the position is the same."""
     future = await future_of(here)
     open_position(here, InstrumentType.FUTURE, future, LegAction.BUY, "10")
     here.sim.clock.advance(3 * 86400 + 9 * 3600)  # a Saturday: closing orders wait
@@ -268,9 +290,11 @@ async def test_a_future_that_another_call_is_closing_is_left_alone(here: Floor) 
     late = asyncio.create_task(flatten(here))
     await asyncio.sleep(0.8)  # it has looked, and reads the positions once the order of the other call has a fill
     [closing] = await flatten(here, another=True)
-    here.sim.fill_order(closing.order_id, 4)
+    if filled:
+        here.sim.fill_order(closing.order_id, filled)
     [left] = await late
-    assert (left.outcome, held(here, future)) == (Outcome.NOT_SENT, Decimal(6))
+    assert (left.outcome, held(here, future)) == (outcome, 10 - filled)
+    assert here.sim.ledger.count("orders.submit") == 1
     here.sim.clock.advance(3 * 86400)
     assert held(here, future) == 0
 

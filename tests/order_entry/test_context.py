@@ -189,7 +189,7 @@ async def test_order_whose_claim_cannot_be_renewed_is_not_sent(here: Floor) -> N
 
 @for_each("seconds, sends", [(0.9 * LEASE - 1, 2), (0.9 * LEASE + 1, 1)])
 @on_floor()
-async def test_order_is_not_sent_again_when_journaling_the_attempt_took_as_long_as_the_claim(
+async def test_order_is_not_sent_again_if_journaling_outlasts_its_claim(
     here: Floor, seconds: float, sends: int
 ) -> None:
     """The claim counts from before the statement. Another worker may hold the entry when it returns."""
@@ -206,9 +206,7 @@ async def test_order_is_not_sent_again_when_journaling_the_attempt_took_as_long_
 
 @for_each("owner, least", [("dead", POLICY.visibility_delay + LEASE), (None, POLICY.visibility_delay)])
 @on_floor()
-async def test_worker_that_takes_over_waits_one_more_lease_before_it_sends_again(
-    here: Floor, owner: str | None, least: float
-) -> None:
+async def test_worker_taking_over_waits_a_lease_before_sending(here: Floor, owner: str | None, least: float) -> None:
     """If its clock disagrees with the journal's, the other worker may trust its claim for one more lease."""
     await here.client.authorize()
     await place_unknown(here, fault="drop_before")
@@ -297,9 +295,8 @@ def test_account_without_events_has_no_doorbell_and_raises_no_error() -> None:
 
 def test_memory_journal_is_shared_by_the_clients_of_a_session_without_an_engine() -> None:
     first, second = (type("Session", (), {})() for _ in range(2))  # such as a program's own executor
-    clients: list[Any] = [
-        SimpleNamespace(session=session, environment=client_of().environment) for session in (first, first, second)
-    ]
+    there = client_of().environment
+    clients: Any = [SimpleNamespace(session=each, environment=there) for each in (first, first, second)]
     one, same, other = (context_of(client, None, 30.0).journal for client in clients)
     assert one is same
     assert one is not other

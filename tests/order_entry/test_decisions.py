@@ -17,62 +17,6 @@ from brokerage_async.order_entry.results import Outcome
 from brokerage_async.protocol.order_status import TERMINAL
 from tests.tables import for_each
 
-FATES = [
-    (errors.ResponseDecodeError("x", status=201), DeliveryOutcome.ACCEPTED),
-    (errors.RequestNotSentError("x"), DeliveryOutcome.NOT_SENT),
-    (errors.ResponseLostError("x"), DeliveryOutcome.UNKNOWN),
-    (errors.DeadlineExceededError("x", maybe_processed=False), DeliveryOutcome.NOT_SENT),
-    (errors.DeadlineExceededError("x", maybe_processed=True), DeliveryOutcome.UNKNOWN),
-    (errors.TokenError("x", transient=True), DeliveryOutcome.NOT_SENT),
-    (errors.TokenError("x", transient=False), DeliveryOutcome.NOT_SENT),
-    (errors.ConfigurationError("x"), DeliveryOutcome.NOT_SENT),
-    (errors.InvalidRequestError("x"), DeliveryOutcome.NOT_SENT),
-    (errors.BadRequestError("x", status=400, from_service=True), DeliveryOutcome.REFUSED),
-    (errors.BadRequestError("x", status=400), DeliveryOutcome.UNKNOWN),
-    (errors.AuthenticationError("x", status=401, from_service=True), DeliveryOutcome.NOT_SENT),
-    (errors.AuthenticationError("x", status=401), DeliveryOutcome.UNKNOWN),
-    (errors.AuthenticationError("x", status=409, from_service=True), DeliveryOutcome.UNKNOWN),
-    (errors.PermissionDeniedError("x", status=403, from_service=True), DeliveryOutcome.REFUSED),
-    (errors.PermissionDeniedError("x", status=403), DeliveryOutcome.UNKNOWN),
-    (errors.NotFoundError("x", status=404, from_service=True), DeliveryOutcome.REFUSED),
-    (errors.NotFoundError("x", status=404), DeliveryOutcome.UNKNOWN),
-    (errors.VersionNotSupportedError("x", status=406, from_service=True), DeliveryOutcome.REFUSED),
-    (errors.VersionNotSupportedError("x", status=406), DeliveryOutcome.UNKNOWN),
-    (errors.UnprocessableError("x", status=422, from_service=True), DeliveryOutcome.REFUSED),
-    (errors.UnprocessableError("x", status=422), DeliveryOutcome.UNKNOWN),
-    (errors.PreflightError("x", status=422, from_service=True), DeliveryOutcome.REFUSED),
-    (errors.PreflightError("x", status=422), DeliveryOutcome.UNKNOWN),
-    (errors.RateLimitError("x", status=429, from_service=True), DeliveryOutcome.NOT_SENT),
-    (errors.RateLimitError("x", status=429), DeliveryOutcome.NOT_SENT),
-    (errors.PreflightError("x", status=201), DeliveryOutcome.ACCEPTED),
-    (errors.ServerError("x", status=201), DeliveryOutcome.ACCEPTED),
-    (errors.APIError("x", status=408), DeliveryOutcome.UNKNOWN),
-    (errors.APIError("x", status=409, from_service=True), DeliveryOutcome.UNKNOWN),
-    (errors.APIError("x", status=302), DeliveryOutcome.UNKNOWN),
-    (errors.APIError("x"), DeliveryOutcome.UNKNOWN),
-    (errors.ServerError("x", status=500), DeliveryOutcome.UNKNOWN),
-    (errors.ServerError("x", status=504), DeliveryOutcome.UNKNOWN),
-    (errors.ServerError("x", status=422, code="internal_server_error"), DeliveryOutcome.UNKNOWN),
-    (errors.ServerError("x", status=400, code="timeout_error"), DeliveryOutcome.UNKNOWN),
-]
-
-
-@for_each("error, fate", FATES)
-def test_what_each_end_of_a_request_proves(error: errors.BrokerageError, fate: DeliveryOutcome) -> None:
-    """Of a submit, of a dry-run, which never leaves doubt, and of a read, which may be hopeless to repeat."""
-    assert decisions.delivery_of(error) is fate
-    judged = isinstance(error, errors.APIError) and fate is DeliveryOutcome.REFUSED and error.status not in (401, 429)
-    judged |= isinstance(error, errors.PreflightError) and fate is DeliveryOutcome.ACCEPTED
-    assert decisions.preflight_outcome(error) is (DeliveryOutcome.REFUSED if judged else DeliveryOutcome.NOT_SENT)
-    lasting = (400, 401, 403, 404, 406, 422)
-    settings = isinstance(error, errors.ConfigurationError | errors.InvalidRequestError)
-    dead_grant = isinstance(error, errors.TokenError) and not error.transient
-    refused = (
-        getattr(error, "from_service", False) and error.status in lasting and not isinstance(error, errors.ServerError)
-    )
-    assert decisions.is_permanent(error) is (refused or settings or dead_grant)
-
-
 # The whole table: fate, earlier doubt, finding, resubmits left -> decision
 P, R, N, U, L, S = (Outcome.PLACED, Outcome.REFUSED, Outcome.NOT_SENT, Outcome.UNKNOWN, Step.SEARCH, Step.RESUBMIT)
 TABLE = {
@@ -132,9 +76,7 @@ def test_looking_ends_and_never_too_early(plan: ReconcilePolicy, readable: list[
         assert len(settled) < plan.confirmations
 
 
-def polled(
-    plan: ReconcilePolicy, *, complete: bool = True, appears: float = math.inf
-) -> tuple[list[Poll], SearchResult]:
+def polled(plan: ReconcilePolicy, *, complete: bool = True, appears: float = math.inf) -> tuple[list[Poll], Any]:
     """Poll as a plan says, an order that is listed from ``appears`` on. Return the polls, and their result."""
     polls: list[Poll] = []
     while not isinstance(step := decisions.next_poll(plan, polls), SearchResult):
@@ -170,6 +112,8 @@ def test_pauses_grow_up_to_the_longest_whatever_the_factor() -> None:
     polls, result = polled(ReconcilePolicy())
     assert [poll.at for poll in polls] == [0.5, 1.5, 3.5, 7.5, 12.5, 17.5, 20.0, 25.0]
     assert result is ABSENT
+    bounds = [decisions.search_bounds(ReconcilePolicy(visibility_delay=delay)) for delay in (20, 0.2, 0)]
+    assert bounds == [(25.0, 130.0), (1.5, 130.0), (1.0, 130.0)]  # at once where nothing has to become visible
     plan = ReconcilePolicy(first=1e-3, factor=1000, max_interval=1, give_up=500)
     polls, result = polled(plan, complete=False)
     assert result is UNDETERMINED
@@ -179,33 +123,26 @@ def test_pauses_grow_up_to_the_longest_whatever_the_factor() -> None:
 
 
 C, D = DeliveryOutcome.CONFIRMED, DeliveryOutcome.REFUSED
+CANCEL, REPLACE = decisions.cancel_shown, decisions.replace_shown
 
 
 @for_each(
     "says, status, successor, shown, settled",  # settled: what a poll after the visibility delay shows
     [
         # A replaced order may read so before it names the new one.
-        (decisions.cancel_shown, "Cancelled", None, None, C),
-        (decisions.cancel_shown, "Cancelled", "78", D, D),
-        (decisions.cancel_shown, "Cancel Requested", None, C, C),
-        (decisions.cancel_shown, "Cancel Requested", "78", C, C),
-        (decisions.cancel_shown, "Filled", None, D, D),
-        (decisions.cancel_shown, "Filled", "78", D, D),
-        (decisions.cancel_shown, "Expired", None, D, D),
-        (decisions.cancel_shown, "Rejected", None, D, D),
-        (decisions.cancel_shown, "Live", None, None, None),
-        (decisions.cancel_shown, "Live", "78", None, None),
-        (decisions.cancel_shown, "Received", None, None, None),
-        (decisions.cancel_shown, "Contingent", None, None, None),
-        (decisions.cancel_shown, None, None, None, None),
-        (decisions.replace_shown, "Cancelled", "78", C, C),
-        (decisions.replace_shown, "Live", "78", C, C),
-        (decisions.replace_shown, "Live", None, None, None),
-        (decisions.replace_shown, "Replace Requested", None, None, None),
-        (decisions.replace_shown, "Cancelled", None, None, D),
-        *((decisions.replace_shown, status, None, D, D) for status in TERMINAL - {"Cancelled"}),
+        (CANCEL, "Cancelled", None, None, C), (CANCEL, "Cancelled", "78", D, D),
+        (CANCEL, "Cancel Requested", None, C, C), (CANCEL, "Cancel Requested", "78", C, C),
+        (CANCEL, "Filled", None, D, D), (CANCEL, "Filled", "78", D, D),
+        (CANCEL, "Expired", None, D, D), (CANCEL, "Rejected", None, D, D),
+        (CANCEL, "Live", None, None, None), (CANCEL, "Live", "78", None, None),
+        (CANCEL, "Received", None, None, None), (CANCEL, "Contingent", None, None, None),
+        (CANCEL, None, None, None, None),
+        (REPLACE, "Cancelled", "78", C, C), (REPLACE, "Live", "78", C, C),
+        (REPLACE, "Live", None, None, None), (REPLACE, "Replace Requested", None, None, None),
+        (REPLACE, "Cancelled", None, None, D),
+        *((REPLACE, status, None, D, D) for status in TERMINAL - {"Cancelled"}),
     ],
-)
+)  # fmt: skip
 def test_what_an_order_says_about_its_cancellation_and_its_replacement(
     says: Any, status: str | None, successor: str | None, shown: DeliveryOutcome | None, settled: DeliveryOutcome | None
 ) -> None:

@@ -1,8 +1,9 @@
 """The guard and the switch, against a whole brokerage on virtual time."""
 
 import asyncio
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
 import attrs
@@ -11,8 +12,8 @@ import pytest
 from brokerage_async import models, tickets
 from brokerage_async.errors import ConfigurationError, InvalidRequestError, OrderRefusedError
 from brokerage_async.journal import EntryState, MemoryJournal
-from brokerage_async.order_entry import ChangeOutcome, OrderChange, OrderEntry, OrderGuard, Outcome, Placement
-from brokerage_async.order_entry.exposure import shows_quantity, underlying_of, value_of
+from brokerage_async.order_entry import ChangeOutcome, OrderChange, OrderEntry, OrderGuard, Outcome, Placement, exposure
+from brokerage_async.order_entry.exposure import held_by, shows_quantity, underlying_of, usage_of, value_of
 from tests import trading
 from tests.tables import for_each
 from tests.trading import Floor, bracket_order, edit, on_floor, order
@@ -29,6 +30,10 @@ def guarded(here: Floor, **caps: Any) -> OrderEntry:
 
 def buy(quantity: int, price: str = "10", symbol: str = "AAPL") -> models.NewOrder:
     return tickets.limit(tickets.buy_to_open(symbol, quantity), price=price)
+
+
+def short(quantity: int) -> models.NewOrder:
+    return tickets.limit(tickets.sell_to_open("AAPL", quantity), price="900")
 
 
 def stopped_by(placement: Placement) -> str:
@@ -61,6 +66,7 @@ CAPS: dict[str, tuple[dict[str, Any], list[models.NewOrder], list[str]]] = {
     "symbols": ({"symbols": ["AAPL"]}, [buy(1), buy(1, symbol="MSFT")], ["", "symbols"]),
     "instrument types": ({"instrument_types": ["Future"]}, [buy(1)], ["instrument_types"]),
     "net position": ({"max_net_quantity": 20}, [buy(15), buy(6), buy(5)], ["", "max_net_quantity", ""]),
+    "net short": ({"max_net_quantity": 20}, [short(15), short(6), short(5)], ["", "max_net_quantity", ""]),
     "two caps": (
         {"max_value_per_day": 100, "max_orders_per_day": 1},
         [buy(10), buy(1)],
@@ -124,6 +130,136 @@ async def test_market_order_is_valued_by_the_far_side_of_one_quote(here: Floor) 
     assert "could not be valued" in str(refused.error)
 
 
+EQUITY, OPTION = models.InstrumentType.EQUITY, models.InstrumentType.EQUITY_OPTION
+FUTURE, FUTURE_OPTION = models.InstrumentType.FUTURE, models.InstrumentType.FUTURE_OPTION
+CRYPTO, BOND = models.InstrumentType.CRYPTOCURRENCY, models.InstrumentType.FIXED_INCOME_SECURITY
+CALL, QUOTED = "AAPL  260612C00110000", {"bid": Decimal(3), "ask": Decimal(4)}
+COVERED = [(EQUITY, "AAPL", "Buy to Open"), (OPTION, CALL, "Sell to Open")]
+
+
+class Measuring:
+    """A context under a guard, and its executor, which knows quotes and units of contracts and notes the calls."""
+
+    def __init__(self, caps: dict[str, Any], quote: dict[str, Any] = QUOTED, units: int | None = 50) -> None:
+        self.guard, self.executor, self.contracts = OrderGuard(**caps), self, dict[str, Any]()
+        self.quote, self.units, self.asked = quote, units, list[str]()
+
+    async def execute(self, call: Any) -> Any:
+        self.asked.append(" ".join([call.operation.name.split(".")[1], *call.query, *call.path.values()]))
+        if call.query:
+            return [models.MarketDataSnapshot(symbol=one, **self.quote) for some in call.query.values() for one in some]
+        field = {"equity_option": "shares_per_contract", "future": "notional_multiplier", "future_option": "multiplier"}
+        return SimpleNamespace(underlying_symbol=None, **{field[call.operation.name.split(".")[1]]: self.units})
+
+
+def at_market(*legs: tuple[models.InstrumentType, str, str], price: int | None = None) -> models.NewOrder:
+    made = [
+        models.NewOrderLeg(action=models.LegAction(action), instrument_type=kind, symbol=symbol, quantity=Decimal(2))
+        for kind, symbol, action in legs
+    ]
+    return attrs.evolve(buy(1), legs=tuple(made), price=None if price is None else Decimal(price))
+
+
+@for_each(
+    "legs, value, asked",
+    [
+        ([(EQUITY, "AAPL", "Buy to Open")], 8, ["by_type equity"]),
+        ([(EQUITY, "AAPL", "Sell to Close")], 6, ["by_type equity"]),
+        ([(CRYPTO, "BTC/USD", "Buy to Open")], 8, ["by_type cryptocurrency"]),
+        ([(OPTION, CALL, "Buy to Open")], 400, ["by_type equity-option", f"equity_option {CALL}"]),
+        ([(FUTURE, "/ESZ6", "Sell")], 300, ["by_type future", "future /ESZ6"]),
+        ([(FUTURE_OPTION, "./ESZ6 E", "Buy")], 400, ["by_type future-option", "future_option ./ESZ6 E"]),
+        (COVERED, 308, ["by_type equity equity-option", f"equity_option {CALL}"]),
+    ],
+)
+async def test_value_is_quantity_times_multiplier_times_far_side_of_quote(legs: Any, value: int, asked: Any) -> None:
+    """Each contract is read once, and an order with a price needs no quote."""
+    context: Any = Measuring({"max_value_per_day": 10_000})
+    for ticket, total in ((at_market(*legs), value), (at_market(*legs), value), (at_market(legs[-1], price=10), None)):
+        usage = await usage_of(context, "A1", "x", ticket)
+        assert usage is not None
+        assert (usage.value, usage.max_value_per_day) == (total or (1000 if asked[1:] else 20), 10_000)
+    assert context.asked == [*asked, asked[0]]
+
+
+OF_MONEY, STOCK = tickets.notional(tickets.buy_to_open("AAPL"), value=40), at_market((EQUITY, "AAPL", "Buy to Open"))
+BONDS, FUTURES = at_market((BOND, "T", "Buy to Open")), at_market((FUTURE, "/ESZ6", "Buy"), price=1)
+PAIR = at_market((EQUITY, "AAPL", "Buy to Open"), (EQUITY, "MSFT", "Sell to Open"))
+TOO_MUCH = "{} in one order, 9 are allowed: it can never have as much"
+
+
+@for_each(
+    "caps, values, ticket, cap, reason, requests",
+    [
+        ({"max_order_value": 9}, {"quote": {}}, STOCK, "max_order_value", "AAPL has no ask", 1),
+        ({"max_value_per_minute": 9}, {"quote": {"ask": Decimal(0)}}, STOCK, "max_value_per_minute", "has no ask", 1),
+        ({"max_value_per_day": 9}, {}, BONDS, "max_value_per_day", "T has no ask", 0),
+        ({"max_order_value": 9}, {"units": None}, FUTURES, "max_order_value", "/ESZ6 shows no multiplier", 1),
+        ({"max_order_quantity": 9}, {"quote": {}}, OF_MONEY, "max_order_quantity", "AAPL has no ask", 1),
+        ({"max_order_quantity": 9}, {}, OF_MONEY, "max_order_quantity", TOO_MUCH.format("10 shares or contracts"), 1),
+        ({"max_order_value": 9}, {}, OF_MONEY, "max_order_value", TOO_MUCH.format("40 dollars"), 0),
+        ({"max_order_value": 9, "symbols": ["MSFT"]}, {}, STOCK, "symbols", "AAPL must be one of MSFT", 0),
+        ({"max_order_value": 9, "instrument_types": []}, {}, FUTURES, "instrument_types", "must be one of none", 0),
+        ({"max_net_quantity": 9}, {}, PAIR, "max_net_quantity", "an order must have one underlying, got 2", 0),
+        ({"max_order_value": 9}, {}, None, "guard", "its terms could not be read", 0),
+    ],
+)
+async def test_order_that_cannot_be_measured_or_is_too_large_names_the_cap_without_needless_requests(
+    caps: Any, values: Any, ticket: models.NewOrder | None, cap: str, reason: str, requests: int
+) -> None:
+    context: Any = Measuring(caps, **values)
+    with pytest.raises(OrderRefusedError, match=f"^order x of account A1: {cap}: .*{reason}") as caught:
+        await usage_of(context, "A1", "x", ticket)
+    assert (caught.value.code, [each.code for each in caught.value.errors]) == ("guard_refused", [cap])
+    assert (caught.value.account_number, len(context.asked)) == ("A1", requests)
+
+
+async def test_replacement_of_an_order_that_does_not_show_its_legs_is_refused() -> None:
+    context: Any = Measuring({"max_order_value": 9})
+    shown = models.OrderLeg(symbol="AAPL", action=models.LegAction.BUY_TO_OPEN, instrument_type=EQUITY)
+    for original in (None, models.Order(id="1"), models.Order(id="1", legs=(shown, models.OrderLeg(symbol="MSFT")))):
+        with pytest.raises(OrderRefusedError, match="the replacement of order 1 of account A1: guard: its terms"):
+            await exposure.usage_of_replacement(context, "A1", "1", original, edit())
+
+
+NOW = datetime(2026, 6, 10, 14, tzinfo=UTC)
+
+
+def owned(quantity: int | None, symbol: str | None = "AAPL", **terms: Any) -> models.Position:
+    return models.Position(symbol=symbol, quantity=None if quantity is None else Decimal(quantity), **terms)
+
+
+def listed(action: str, size: int, status: str = "Live", *, filled: float = 60, left: Any = None, **terms: Any) -> Any:
+    """Return a listed order with a fill of 3 some seconds ago."""
+    fill = models.Fill(quantity=Decimal(3), filled_at=NOW - timedelta(seconds=filled))
+    leg: Any = {"symbol": "AAPL", "action": models.LegAction(action), "remaining_quantity": left, "fills": (fill,)}
+    legs = (models.OrderLeg(quantity=Decimal(size), **leg),)
+    return models.Order(status=models.OrderStatus(status), legs=legs, **terms)
+
+
+@for_each(
+    "positions, orders, long, short",
+    [
+        ([owned(5), owned(2, CALL, underlying_symbol="AAPL", quantity_direction="Short")], [], 3, -3),
+        ([owned(9, "MSFT"), owned(None), owned(9, None)], [], 0, 0),
+        ([owned(4, None, underlying_symbol="AAPL")], [], 4, -4),
+        ([], [listed("Buy to Open", 5), listed("Sell to Open", 2), listed("Sell", 1)], 5, 3),
+        ([], [listed("Buy", 5, underlying_symbol="MSFT"), listed("Buy", 5, "Cancelled")], 0, 0),
+        ([], [listed("Buy", 9, left=Decimal(4)), listed("Sell", 9, left=Decimal(0))], 4, 0),
+        # Exits wait for their entry, and replacements for their original.
+        ([], [listed("Sell to Close", 5, "Contingent"), listed("Buy to Open", 5, "Contingent")], 5, 0),
+        ([], [listed("Buy to Open", 5, "Contingent", replaces_order_id="1")], 0, 0),
+        # A fill counts until a position shows it, or must have shown it.
+        ([owned(5)], [listed("Buy", 3, "Filled", filled=4.9)], 8, -5),
+        ([owned(5)], [listed("Buy", 3, "Filled", filled=5)], 5, -5),
+        ([owned(5, updated_at=NOW - timedelta(seconds=1))], [listed("Buy", 3, "Filled", filled=1)], 5, -5),
+        ([owned(5, updated_at=NOW - timedelta(seconds=2))], [listed("Sell", 3, "Filled", filled=1)], 5, -2),
+    ],
+)
+def test_net_position_is_held_or_may_still_be_filled(positions: Any, orders: Any, long: int, short: int) -> None:
+    assert held_by("AAPL", orders, positions, NOW) == (long, short)
+
+
 async def test_net_position_counts_positions_and_working_orders_at_worst(here: Floor) -> None:
     """That of options counts by underlying, whatever their root is."""
     trading.hold(here, quantity=10)
@@ -134,17 +270,18 @@ async def test_net_position_counts_positions_and_working_orders_at_worst(here: F
     option = (await here.client.option_chains.flat("BRK/B"))[-1].symbol
     assert option.startswith("BRKB ")
     for ticket, stopped in (
-        (buy(6), "max_net_quantity"),
-        (buy(5), ""),
-        (buy(1), "max_net_quantity"),
-        (buy(15, symbol="MSFT"), ""),
+        (buy(6), "max_net_quantity"), (buy(5), ""), (buy(1), "max_net_quantity"), (buy(15, symbol="MSFT"), ""),
         (buy(10, symbol="BRK/B"), ""),
         (tickets.limit(tickets.buy_to_open(option, 6), price=1), "max_net_quantity"),
         (tickets.limit(tickets.buy_to_open(option, 5), price=1), ""),
         (buy(1, symbol="BRK/B"), "max_net_quantity"),
-    ):
+    ):  # fmt: skip
         placement = await entry.place(here.account, ticket)
         assert ("" if placement.outcome is PLACED else stopped_by(placement)) == stopped, ticket
+    here.sim.faults.add("GET", "/positions", "status(500)", times=9)
+    unread = await entry.place(here.account, buy(1, symbol="MSFT"))
+    assert stopped_by(unread) == "max_net_quantity"
+    assert "the net position could not be read" in str(unread.error)
 
 
 def test_order_whose_quantity_is_not_listed_counts_by_its_share() -> None:
@@ -255,6 +392,7 @@ async def test_halt_returns_the_attempts_before_it_and_stops_the_next_one(here: 
     await asyncio.sleep(2)
     recorded = await here.another_entry().halt("enough")
     assert [(each.external_identifier, each.outcome) for each in recorded] == [("mine", Outcome.UNKNOWN)]
+    assert (recorded[0].code, recorded[0].note[:24]) == ("in_progress", "recorded before the halt")
     await asyncio.wait({placing})
     assert "are halted since" in str(placing.exception())
     assert len(here.wire.bodies["orders.submit"]) == 1
@@ -303,9 +441,8 @@ async def test_call_cancelled_while_counted_tells_how_it_ended(here: Floor, call
         return bool(await counted(*names, **values))
 
     journal = trading.HookedJournal(trip=trip)
-    entry = OrderEntry(
-        here.client, journal, guard=OrderGuard(halt_after_unknown=(1, 3600.0), halt_after_refusals=(1, 3600.0))
-    )
+    guard = OrderGuard(halt_after_unknown=(1, 3600.0), halt_after_refusals=(1, 3600.0))
+    entry = OrderEntry(here.client, journal, guard=guard)
     placed = (await entry.place(here.account, order())).require()
     await asyncio.sleep(5)
     terms = {"place": (order("mine"),), "place_complex": (bracket_order("mine"),)}
@@ -375,15 +512,13 @@ async def test_every_component_keeps_the_lists_and_the_quantity_of_one_order(her
 
 
 def test_value_of_small_quantities_is_exact_and_every_symbol_has_its_underlying() -> None:
-    leg = models.NewOrderLeg(
-        action=models.LegAction.BUY_TO_OPEN, instrument_type=models.InstrumentType.CRYPTOCURRENCY, symbol="BTC/USD"
-    )
+    (leg,) = at_market((CRYPTO, "BTC/USD", "Buy to Open")).legs
     for quantities, sets in ((["0.0000009"], "0.0000009"), (["1.00000001"], "1.00000001"), (["4", "6"], "2")):
         legs = tuple(attrs.evolve(leg, quantity=Decimal(each)) for each in quantities)
         asked = attrs.evolve(buy(1, "100000"), time_in_force=models.TimeInForce.GTC, legs=legs)
         assert value_of(asked, {"BTC/USD": Decimal(1)}, {}) == Decimal(sets) * 100_000
     symbols = {
         "AAPL": "AAPL", "BRK/B": "BRK/B", "AAPL  260612C00110000": "AAPL", "GOOGLX260612C00110000": "GOOGLX",
-        "/ESZ6": "/ES", "./ESZ6 EW3U6 260918P9100": "/ES", "BTC/USD": "BTC/USD",
+        "/ES": "/ES", "/ESZ6": "/ES", "./ESZ6 EW3U6 260918P9100": "/ES", "BTC/USD": "BTC/USD",
     }  # fmt: skip
     assert {symbol: underlying_of(symbol) for symbol in symbols} == symbols

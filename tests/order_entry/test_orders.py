@@ -49,13 +49,9 @@ DIFFERENCES: list[tuple[dict[str, Any], str | None]] = [
     ({"order_type": models.OrderType.MARKETABLE_LIMIT}, None),
     ({"order_type": None, "time_in_force": None, "price": None, "stop_trigger": None, "legs": None}, None),
     ({"time_in_force": models.TimeInForce.GTC}, "time in force"),
-    ({"price": Decimal("1.51")}, "price"),
-    ({"price": Decimal("-1.5")}, None),
-    ({"price_effect": models.PriceEffect.CREDIT}, "price"),
-    ({"price_effect": None}, None),
-    ({"stop_trigger": Decimal(3)}, "stop trigger"),
-    ({"value": Decimal(3)}, None),
-    ({"legs": (FIRST,)}, "legs"),
+    ({"price": Decimal("1.51")}, "price"), ({"price": Decimal("-1.5")}, None),
+    ({"price_effect": models.PriceEffect.CREDIT}, "price"), ({"price_effect": None}, None),
+    ({"stop_trigger": Decimal(3)}, "stop trigger"), ({"value": Decimal(3)}, None), ({"legs": (FIRST,)}, "legs"),
     ({"legs": (FIRST, SECOND, OTHER)}, "legs"),
     *(({"legs": (FIRST, each)}, "legs") for each in (OTHER, MORE, leg("Sell to Close"), leg("Sell"))),
     *(({"legs": (FIRST, each)}, None) for each in (PLAIN, leg("Buy to Close"))),
@@ -64,7 +60,7 @@ DIFFERENCES: list[tuple[dict[str, Any], str | None]] = [
     ({"edited": True, "replacing_order_id": "7", "price": Decimal(9)}, "price"),
     ({"replaces_order_id": "7", "order_type": models.OrderType.MARKET}, None),
     ({"edited": True, "legs": (FIRST, OTHER)}, "legs"),
-]
+]  # fmt: skip
 
 
 @for_each("change, term", DIFFERENCES)
@@ -121,17 +117,14 @@ NAMELESS = {"external_identifier": None}
 
 def test_complex_order_is_another_one_if_any_component_is() -> None:
     trigger_changes: list[tuple[dict[str, Any], str | None]] = [
-        ({"external_identifier": "x"}, "components"),
-        (NAMELESS, None),
-        ({"external_identifier": ""}, None),
+        ({"external_identifier": "x"}, "components"), (NAMELESS, None), ({"external_identifier": ""}, None),
         ({"price": Decimal(11)}, "components"),
         ({"price": Decimal(11), "replaces_order_id": "6"}, None),
         ({"external_identifier": "x", "replaces_order_id": "6"}, None),
-    ]
+    ]  # fmt: skip
     rows: list[tuple[dict[str, Any], str | None]] = [
         ({}, None),
-        ({"type": None}, None),
-        ({"type": "OTO"}, "type"),
+        ({"type": None}, None), ({"type": "OTO"}, "type"),
         ({"orders": (LOSS, PROFIT)}, None),
         ({"orders": (TRIGGER, PROFIT, LOSS), "trigger_order": None}, None),
         ({"orders": (TRIGGER, PROFIT, LOSS)}, None),
@@ -151,12 +144,10 @@ def test_complex_order_is_another_one_if_any_component_is() -> None:
         ({"orders": (attrs.evolve(LOSS, edited=True), attrs.evolve(PROFIT, **NAMELESS))}, None),
         ({"orders": (attrs.evolve(LOSS, edited=True), attrs.evolve(PROFIT, price=Decimal(11)))}, "components"),
         ({"orders": (models.Order(), attrs.evolve(PROFIT, **NAMELESS)), "trigger_order": None}, None),
-    ]
+    ]  # fmt: skip
     seen = [(change, orders.complex_differs_in(BRACKET, attrs.evolve(WHOLE, **change)), term) for change, term in rows]
     assert [(change, found) for change, found, term in seen if found != term] == []
-    assert (
-        orders.complex_differs_in(attrs.evolve(BRACKET, trigger_order=None), WHOLE) == "components"
-    )  # none was asked for
+    assert orders.complex_differs_in(attrs.evolve(BRACKET, trigger_order=None), WHOLE) == "components"
 
 
 def test_components_name_their_complex_order() -> None:
@@ -168,12 +159,11 @@ def test_components_name_their_complex_order() -> None:
 def test_effect_changes_name_both_actions() -> None:
     changed = leg("Buy to Close")
     for legs, actions in (
-        ((FIRST, SECOND), []),
-        ((FIRST, PLAIN), []),
+        ((FIRST, SECOND), []), ((FIRST, PLAIN), []),
         ((FIRST, changed), ["Buy to Open", "Buy to Close"]),
         ((FIRST, leg("Sell to Close")), []),
         ((), []),
-    ):
+    ):  # fmt: skip
         changes = orders.effect_changes(ASKED, attrs.evolve(SHOWN, legs=legs))
         assert len(changes) == bool(actions), legs
         assert all(action in change for change in changes for action in actions), legs

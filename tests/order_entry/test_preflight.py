@@ -33,7 +33,6 @@ OPTIONS: list[tuple[str, Any]] = [
     *(("visibility_delay", each) for each in ("1", -1, NAN, INF)),
 ]
 
-
 NAMES = ["  ", 7, b"x", " mine", "mine\n", "mi\0ne", "mi\u200bne", "\ud800", "x" * 65, "e\N{COMBINING ACUTE ACCENT}"]
 """Names by which no order can be found again: a service may keep them without blanks and invisible characters."""
 SETTINGS: list[tuple[str, Any, str]] = [
@@ -42,7 +41,6 @@ SETTINGS: list[tuple[str, Any, str]] = [
     *(("identifiers", each, "identifiers must be a function") for each in ("order-1", 5, None)),
     *(("lease", each, "lease must") for each in (None, 0, -1, "30", NAN, INF)),
 ]
-
 
 COMPONENT_NAMES: list[tuple[tuple[str | None, ...], str]] = [
     ((None, "profit", None), "external_identifier of trigger_order must be set"),
@@ -150,10 +148,7 @@ DETAIL = [{"code": "c", "message": "m"}]
 
 # answer of the dry-run, warnings that are allowed, what stops the order and its code, or None
 ROWS: list[tuple[dict[str, Any], Any, tuple[DeliveryOutcome, str | None] | None]] = [
-    *(
-        (SOUND | {"errors": each}, True, (REFUSED, "preflight_errors"))
-        for each in [*UNREADABLE, [{"code": "x"}], [{}], 1]
-    ),
+    *((SOUND | {"errors": it}, True, (REFUSED, "preflight_errors")) for it in [*UNREADABLE, [{"code": "x"}], [{}], 1]),
     *((SOUND | {name: DETAIL}, False, (REFUSED, f"preflight_{name}")) for name in ("errors", "warnings")),
     *((SOUND | {"warnings": each}, False, (REFUSED, "preflight_warnings")) for each in UNREADABLE),
     *((SOUND | {"warnings": each}, ("x",), (REFUSED, "preflight_warnings")) for each in UNREADABLE),
@@ -174,9 +169,7 @@ ROWS: list[tuple[dict[str, Any], Any, tuple[DeliveryOutcome, str | None] | None]
 
 
 @for_each("answer, allowed, stops", ROWS)
-def test_rejection_of_each_answer(
-    answer: dict[str, Any], allowed: Any, stops: tuple[DeliveryOutcome, str | None] | None
-) -> None:
+def test_rejection_of_each_answer(answer: dict[str, Any], allowed: Any, stops: Any) -> None:
     preview = models.converter.structure(answer, models.PlacedOrderResponse)
     stopped = rejection(preview, allowed, "complex_orders.dry_run")
     if stops is None:

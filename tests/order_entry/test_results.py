@@ -35,13 +35,12 @@ def test_nothing_is_claimed_that_was_not_told() -> None:
 
 @for_each("outcome, error", [(Outcome.REFUSED, errors.OrderRefusedError), (Outcome.NOT_SENT, errors.OrderNotSentError)])
 def test_require_raises_what_the_service_said(outcome: Outcome, error: type[errors.BrokerageError]) -> None:
-    cause = errors.PreflightError(
-        "no money", code="margin", status=422, errors=(errors.ErrorDetail("margin", "no money"),)
-    )
-    with pytest.raises(error, match=r"order x of account A1 was .*: no money") as caught:
+    cause = errors.PreflightError("no cash", code="funds", status=422, errors=(errors.ErrorDetail("funds", "no cash"),))
+    with pytest.raises(error, match=r"order x of account A1 was .*: no cash") as caught:
         attrs.evolve(PLACEMENT, outcome=outcome, error=cause, attempts=2).require()
-    assert (caught.value.code, caught.value.status, caught.value.errors) == ("margin", 422, cause.errors)
+    assert (caught.value.code, caught.value.status, caught.value.errors) == ("funds", 422, cause.errors)
     assert (caught.value.attempts, caught.value.__cause__) == (2, cause)
+    assert (caught.value.account_number, caught.value.external_identifier) == ("A1", "x")
 
 
 def test_require_without_an_error_raises_the_note() -> None:
@@ -52,10 +51,8 @@ def test_require_without_an_error_raises_the_note() -> None:
 
 def test_require_of_an_unknown_order_raises_all_that_names_it() -> None:
     cause = errors.ServerError("down", status=503)
-    with pytest.raises(errors.OrderOutcomeUnknownError, match="may or may not have been placed: looked for") as caught:
-        attrs.evolve(
-            PLACEMENT, outcome=Outcome.UNKNOWN, error=cause, code="absent", note="looked for", attempts=1
-        ).require()
+    with pytest.raises(errors.OrderOutcomeUnknownError, match="may or may not have been placed: lost") as caught:
+        attrs.evolve(PLACEMENT, outcome=Outcome.UNKNOWN, error=cause, code="absent", note="lost", attempts=1).require()
     error = caught.value
     assert (error.account_number, error.external_identifier, error.attempts) == ("A1", "x", 1)
     assert (error.code, error.operation, error.__cause__) == ("absent", "orders.submit", cause)

@@ -31,7 +31,8 @@ from tests.trading import Bells
 
 pytestmark = pytest.mark.virtual_time
 
-LIVE, FILLED = models.OrderStatus.LIVE, models.OrderStatus.FILLED
+LIVE, FILLED, CANCELLED = models.OrderStatus.LIVE, models.OrderStatus.FILLED, models.OrderStatus.CANCELLED
+FILLED_LEGS = (models.OrderLeg(symbol="AAPL", fills=(models.Fill(fill_id="1", quantity=Decimal(1)),)),)
 NOW = datetime(2026, 6, 10, 14, tzinfo=UTC)
 COUNTED = models.Pagination(total_items=0)
 
@@ -87,7 +88,7 @@ BODY = (
 def searching(
     account: Account, *, attempts: int = 1, now: datetime | None = None, body: bytes = BODY, order_id: str | None = None
 ) -> IdentifierSearch:
-    key, journal = EntryKey("https://api.example.com", "sandbox", "A1", "a"), MemoryJournal()
+    key, journal = EntryKey("https://api.example.com", "sandbox", "A1", "a"), MemoryJournal(clock=NOW.timestamp)
     entry = JournalEntry(key=key, body=body, attempts=attempts, opened_at=NOW, order_id=order_id)
     context = Context(
         executor=account,  # type: ignore[arg-type]
@@ -101,7 +102,7 @@ def searching(
 
 
 def carrier(number: int, **terms: Any) -> models.Order:
-    return models.Order(id=str(number), external_identifier="a", status=LIVE, received_at=NOW, **terms)
+    return models.Order(**{"id": str(number), "external_identifier": "a", "status": LIVE, "received_at": NOW} | terms)
 
 
 async def test_order_that_may_have_been_sent_twice_is_looked_for_to_the_end() -> None:
@@ -114,6 +115,10 @@ async def test_order_that_may_have_been_sent_twice_is_looked_for_to_the_end() ->
     nameless = attrs.evolve(carrier(0, price=Decimal(11)), id=None)
     found = await searching(Account([[]], [[nameless, carrier(1, price=Decimal(10))]]), attempts=2).poll(["a"])
     assert found.orders["a"].id == "1"
+    # One that was to replace another and never worked is no sign of ours, and one that has worked is.
+    for shown, is_ours in ((), False), ({"live_at": NOW}, True), ({"legs": FILLED_LEGS}, True):
+        account = Account([[carrier(2, replaces_order_id="9", **dict(shown) | {"status": CANCELLED})]], [[]])
+        assert bool((await searching(account).poll(["a"])).orders) is is_ours, shown
     # A service in disorder: each of two orders names the other one as its predecessor.
     circle = [carrier(1, replaces_order_id="2"), carrier(2, replaces_order_id="1")]
     search = searching(Account([circle], [[]]), attempts=2)
@@ -238,6 +243,8 @@ BOUGHT = (models.OrderLeg(symbol="AAPL", action=models.LegAction.BUY_TO_OPEN, qu
         (BODY, {"replaces_order_id": "4", "price": Decimal(99)}, NOW, [], None),
         (BODY, {"edited": True, "price": Decimal(99)}, NOW, [], None),
         (b'{"legs": []', {}, NOW, [], None),
+        (BODY, {"received_at": NOW + timedelta(hours=1)}, NOW, [], None),
+        (BODY, {"replaces_order_id": "4"}, NOW, [models.Order(id="4", price=Decimal(9))], False),
         # The echo of identifiers was never recorded: it may differ between lists, or between statuses.
         (BODY, {"status": FILLED}, NOW, [order("another")], None),
         (BODY, {"status": FILLED, "received_at": NOW - timedelta(days=1)}, NOW, [order("another")], False),
@@ -253,6 +260,32 @@ async def test_order_without_identifier_is_ours_only_by_its_own_terms_where_no_o
     assert (dict(sighting.orders), sighting.complete) == ({}, True)
     found, problem = await search.nameless("a")
     assert (found and found.id, "order 5 shows no identifier" in problem) == ("5" if is_ours else None, is_ours is None)
+
+
+@for_each("origin, problem", [("https://api.example.com", "or b"), ("https://old.example.com", "")])
+async def test_order_without_identifier_may_be_that_of_another_entry_at_the_service(origin: str, problem: str) -> None:
+    order = models.Order(id="5", price=Decimal(10), legs=BOUGHT, status=LIVE, received_at=NOW)
+    search = searching(Account([[order]], [[]]), now=NOW)
+    await search._context.journal.open(EntryKey(origin, "sandbox", "A1", "b"), BODY, owner="b", lease=1)
+    await search.poll(["a"])
+    found, reason = await search.nameless("a")
+    assert (found is None, reason[-4:]) == (bool(problem), problem)
+
+
+async def test_order_that_an_answer_to_the_submit_names_is_read_in_every_poll() -> None:
+    """It is ours by its identifier or, with the lists read to their end, by everything else."""
+    terms: Any = {"legs": BOUGHT, "status": LIVE, "received_at": NOW}
+    other = models.Order(id="6", price=Decimal(10), **terms)
+    for shown, number, price, is_ours in (
+        ("a", "5", 10, True), (None, "5", 10, True),
+        ("b", "5", 10, False), ("a", None, 10, False), (None, "5", 9, False),
+    ):  # fmt: skip
+        account = Account([[other] if price == 9 else []], [[]])
+        account.wholes["5"] = models.Order(id="5", external_identifier=shown, price=Decimal(price), **terms)
+        search = searching(account, now=NOW)
+        search.follow(models.Order(id=number))
+        found = await search.poll(["a"])
+        assert (bool(found.orders), found.complete) == (is_ours, True), (shown, number)
 
 
 @for_each("is_complex", [False, True])
@@ -288,9 +321,7 @@ X_Y_A_Z = [days(("x", 0)), days(("y", 2)), days(("a", 2.5)), days(("z", 30))]
         ([[]], [days(("x", None)), days(("a", None))], "a", "a", (1, 2)),
     ],
 )
-async def test_lists_are_read_as_far_as_needed(
-    live: Any, everything: Any, wanted: str, found: str, pages: tuple[int, int]
-) -> None:
+async def test_lists_are_read_as_far_as_needed(live: Any, everything: Any, wanted: str, found: str, pages: Any) -> None:
     account = Account(live, everything)
     sighting = await poll(account, *wanted)
     assert (sorted(sighting.orders), sighting.complete, sighting.error) == (list(found), True, None)
@@ -355,7 +386,10 @@ READINGS: list[tuple[str, list[Any], bool, str]] = [
      False, "page 1 repeats earlier orders (1)"),
     *((f"is full at {size}", [Page(ROWS[:size], None, 0)], False, f"page 0 is full ({size} orders)")
       for size in FULL_PAGES),
-    *((f"is not full at {size}", [Page(ROWS[: size - 1], None, 0)], True, "") for size in FULL_PAGES),
+    *((f"is not full at {size}", [Page(ROWS[:size], None, 0)], True, "") for size in (10, 99, 199)),
+    ("ends with a page of old orders that lacks one",
+     [Page(X, COUNTED, 0), Page((order("old", days_ago=30),), models.Pagination(current_item_count=2), 1)],
+     False, "page 1 shows 1 orders instead of 2"),
     # Lists without pagination blocks are whole once the same answer comes again.
     ("came whole", [Page(ROWS, None, 0), Page((), None, 1, repeats=200)], True, ""),
     ("was cut off", [Page(ROWS, None, 0), Page(LAST, None, 1)], False, "page 0 is full"),
@@ -364,8 +398,8 @@ READINGS: list[tuple[str, list[Any], bool, str]] = [
 
 @for_each("name, pages, complete, reason", READINGS)
 @for_each("listing", ["live", "everything"])
-async def test_list_is_complete_only_if_nothing_speaks_against_it(
-    listing: str, name: str, pages: list[Any], complete: bool, reason: str
+async def test_list_is_complete_or_says_why_not(
+    listing: str, name: str, pages: Any, complete: bool, reason: str
 ) -> None:
     """The rows of an incomplete one count."""
     account = Account(pages, [[]]) if listing == "live" else Account([[]], pages)
@@ -381,6 +415,14 @@ async def test_list_is_complete_only_if_nothing_speaks_against_it(
 async def test_success_without_orders_and_pagination_proves_nothing_but_of_today() -> None:
     assert not (await poll(Account([[]], [Page((), None, 0)]), "a")).complete
     assert (await poll(Account([Page((), None, 0)], [[]]), "a")).complete
+
+
+@for_each("size, complete", [(9, True), (10, False), (11, True), (100, False), (200, False)])
+async def test_full_pages_of_complex_orders_are_smaller(size: int, complete: bool) -> None:
+    wholes = tuple(models.ComplexOrder(id=str(number)) for number in range(size))
+    lists = OrderLists(Account([[]], [[]], [Page(wholes, None, 0)]), "A1")  # type: ignore[arg-type]
+    sighting = await lists.poll({"a"}, Window.from_now(NOW), by=lambda each: each.id, complex_orders=True)
+    assert sighting.complete is complete
 
 
 async def test_order_at_the_very_edge_of_the_window_is_not_past() -> None:
@@ -428,9 +470,7 @@ def test_event_brings_find_forward(shown_from: float, rings: tuple[float, ...], 
 
 @for_each("error", [None, errors.ResponseLostError("lost")])
 @for_each("seconds", [0.01, 0.3, 1.0, 7.0])
-def test_raining_events_leave_the_conclusion_and_its_time_alone(
-    seconds: float, error: errors.BrokerageError | None
-) -> None:
+def test_raining_events_leave_the_conclusion_and_its_time_alone(seconds: float, error: Any) -> None:
     *alone, polls = searched(error=error)
     rings = [seconds * number for number in range(1, int(200 / seconds))]
     *with_push, more = searched(*rings, error=error)

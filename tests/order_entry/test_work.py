@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import repeat
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from brokerage_async.order_entry import Outcome, Placement
 from brokerage_async.order_entry.work import Ladder, Prices
 from brokerage_async.tickets import buy_to_open, market
 from tests.partial_listings import altered
-from tests.trading import POLICY, Floor, cancelled, floor, order
+from tests.trading import POLICY, UNLISTED, Floor, cancelled, floor, order
 
 pytestmark = pytest.mark.virtual_time
 
@@ -58,6 +59,7 @@ async def test_each_price_is_tried_and_what_remains_is_cancelled(here: Floor) ->
             asked.append(here.sim.clock.now())
             yield price
 
+    await here.entry.place(here.account, order("other"))
     placement = await worked(here, prices())
     assert (placement.outcome, state_of(placement)) == (Outcome.PLACED, "Cancelled at 12.00")
     assert [each.price for each in placement.replaced] == LADDER[:2]
@@ -66,7 +68,8 @@ async def test_each_price_is_tried_and_what_remains_is_cancelled(here: Floor) ->
     assert min(asked[1] - asked[0], asked[2] - asked[1]) >= EVERY
     entry = await entry_of(here)
     assert (entry.state, entry.order_id) == (EntryState.PLACED, placement.order_id)
-    assert len(here.wire.bodies["orders.submit"]) == 1
+    assert [str(each.status) for each in here.orders("other")] == ["Live"]
+    assert len(here.wire.bodies["orders.submit"]) == 2
 
 
 async def test_partial_fills_stay_counted_and_the_rest_is_worked_on(here: Floor) -> None:
@@ -154,6 +157,8 @@ async def test_a_half_done_step_is_found_by_recover_and_gone_on_with() -> None:
         await cancelled(worked(here), EVERY + 1.5)  # the replacement is sent, and not answered
         await asyncio.sleep(10)
         assert state_of(await recovered(here)) == "Live at 11.00"
+        here.on_lists(UNLISTED, times=6)
+        assert state_of(await worked(here, entry=here.another_entry())) == "Cancelled at 12.00"
     async with floor() as here:
         await cancelled(worked(here), EVERY + 3)
         changed = [Decimal(20), *LADDER]  # at the price of its first order, whatever the list begins with now
@@ -170,6 +175,9 @@ async def test_what_a_step_or_the_cancellation_could_not_do_is_noted(here: Floor
     assert "not replaced at 11 (refused)" in placement.note
     assert placement.order.status == "Live"
     assert f"order {placement.order_id} may still work" in placement.note
+    here.sim.faults.add("POST", r"/orders/\d+/dry-run$", "status(422)", times=None)
+    placement = await worked(here, [Decimal(each) for each in range(10, 18)], "noted")
+    assert [f"not replaced at {price}" in placement.note for price in range(11, 18)] == [False] * 3 + [True] * 4
 
 
 async def test_a_replacement_that_no_list_shows_yet_does_not_end_the_ladder(here: Floor) -> None:
@@ -194,19 +202,17 @@ async def test_a_replacement_that_no_list_shows_yet_does_not_end_the_ladder(here
 def test_more_than_remains_is_seen() -> None:
     asked = order("worked")
     ladder = Ladder(None, asked, Prices(asked, LADDER, None), 1, None, POLICY, None)  # type: ignore[arg-type]
-    fills = (Fill(fill_id="1", quantity=Decimal(4)),)
-    first = Order(
-        id="1", status=OrderStatus.CANCELLED, legs=(OrderLeg(symbol="AAPL", quantity=Decimal(10), fills=fills),)
-    )
+    some = (Fill(fill_id="1", quantity=Decimal(4)),)
+    old = Order(id="1", status=OrderStatus.CANCELLED, legs=(OrderLeg(symbol="AAPL", quantity=Decimal(10), fills=some),))
     for quantity, remaining, exceeds in ((6, None, False), (10, 6, False), (10, None, True), (10, 10, True)):
         rest = None if remaining is None else Decimal(remaining)
         leg = OrderLeg(symbol="AAPL", quantity=Decimal(quantity), remaining_quantity=rest)
-        ladder._orders = {"1": first, "2": Order(id="2", status=OrderStatus.LIVE, legs=(leg,))}
+        ladder._orders = {"1": old, "2": Order(id="2", status=OrderStatus.LIVE, legs=(leg,))}
         assert ladder._exceeds() is exceeds, (quantity, remaining)
 
 
 WRONG: list[tuple[Any, Any, dict[str, Any], str]] = [
-    *((order(), prices, {}, "prices must be 1 to 1000") for prices in ([], [Decimal(1)] * 1001)),
+    *((order(), prices, {}, "prices must be 1 to 1000") for prices in ([], [Decimal(1)] * 1001, repeat(Decimal(1)))),
     *((order(), [price], {}, "Decimals greater than zero") for price in (10.0, Decimal(0), Decimal("NaN"))),
     (order(), 10, {}, "prices must be 1 to 1000 Decimals, got int"),
     (order(), None, {}, "prices must be 1 to 1000 Decimals, got NoneType"),

@@ -73,9 +73,7 @@ def rows(wire: type[Wire], depth: int = 2) -> st.SearchStrategy[dict[str, Any]]:
 
 
 MODELS = sorted(WIRES, key=lambda model: model.__name__)
-cases = st.sampled_from(MODELS).flatmap(
-    lambda model: st.tuples(st.just(model), st.lists(rows(WIRES[model]), max_size=2))
-)
+cases = st.sampled_from(MODELS).flatmap(lambda kind: st.tuples(st.just(kind), st.lists(rows(WIRES[kind]), max_size=2)))
 
 
 def operation_of(model: type[Any], *, bare: bool = False) -> Operation[Any]:

@@ -43,10 +43,16 @@ PRODUCT = {"data": {"items": [{"symbol": "/ESM6"}]}, "context": "/futures-option
         ("orders.list", page(**{"live-at": "soon"}), [(f"{ROW}.live-at", "datetime", "string, which does not fit")]),
         (
             "orders.list",
-            {**page(), "data": {"items": [{"status": "Live"}]}},
+            {**page(), "data": {"items": [{}]}},
             [(f"{ROW}.id", "present in every row", "absent")],
         ),
         ("orders.list", {**page(), "api": 1}, [("$.api", "no such field", "integer")]),
+        (
+            "orders.list",
+            {**page(), "data": {"items": [ORDER], "n": 1}},
+            [("$.data.n", "no such field", "integer")],
+        ),
+        ("oauth.token", {"access_token": "t", "odd": 1}, [("$.odd", "no such field", "integer")]),
         ("orders.list", {"data": [ORDER]}, [("$.data.items", "a list", "list under data")]),
         ("orders.list", [ORDER], [("$", "an object", "list")]),
         ("instruments.futures_option_chain", PRODUCT, []),
@@ -87,9 +93,14 @@ def test_words_hide_what_answers_say_about_their_owner() -> None:
     """``Live`` and ``Order`` are words of the schema, although a text has them."""
     said = {"data": {"first-name": "Jane", "last-name": "Doe", "address": {"street-one": "1 Elm St"}}}
     orders = page(username="the live order")
-    answers = [(OPERATIONS["accounts.customer"], said), (OPERATIONS["orders.list"], orders)]
+    public = {"data": {"items": [{"symbol": "WXYZ", "description": "Fresh Elk"}]}}
+    names = ("accounts.customer", "orders.list", "instruments.equities")
+    answers = [(OPERATIONS[name], document) for name, document in zip(names, (said, orders, public), strict=True)]
     words = Words([(operation, json.dumps(document).encode()) for operation, document in answers])
-    for word in ("On Hold", "fresh_code.of-two", "Live Order"):
+    for word in ("On Hold", "fresh_code.of-two", "Live Order", "Elk"):
         assert words.shown(word, "hidden") == word
-    names = ("doe", "DoeJane", "of jane", "Elm", "call 5550100000", "AAPL", "jane@example.com", "", 7, "x" * 60)
-    assert [word for word in names if words.shown(word, "hidden") != "hidden"] == []
+    hidden = (
+        "doe", "DoeJane", "of jane", "Elm", "call 5550100000", "AAPL", "jane@example.com", "", 7, "x" * 60,
+        "wxyz",
+    )  # fmt: skip
+    assert [word for word in hidden if words.shown(word, "hidden") != "hidden"] == []

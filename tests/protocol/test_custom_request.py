@@ -147,9 +147,7 @@ class TestEffect:
             ("POST", "/accounts/5WT1/orders/dry-run", Effect.READ, "read"),
         ],
     )
-    def test_effect_is_as_given_or_that_of_the_schema_or_by_the_method(
-        self, method: str, path: str, given: Any, effect: str
-    ) -> None:
+    def test_effect_is_given_or_by_schema_or_by_method(self, method: str, path: str, given: Any, effect: str) -> None:
         operation = custom_call(method, path, effect=given).operation
         assert (operation.effect, operation.name) == (effect, f"request.{effect}")
         assert operation.scope == ("read" if effect == "read" else "trade")
@@ -197,7 +195,7 @@ REFUSED: dict[tuple[str, str], list[dict[str, Any]]] = {
     ("wrong_type", "path_values"): [{"path_values": 5}, *({"path": "/a/{b}", "path_values": b} for b in (["b"], "b"))],
     ("unknown_parameter", "path"): [
         {"path_values": {"a": "1"}},
-        {"path": "/a/{b}", "path_values": {"b": "1", "c": "2"}},
+        {"path": "/a/{b}", "path_values": {"b": 1, "c": 2}},
     ],
     ("wrong_type", "a"): [{"path": "/{a}", "path_values": {"a": 1.5}}, {"query": {"a": 1.5}}],
     ("out_of_range", "b"): [{"path": "/a/{b}", "path_values": {"b": number}} for number in EXTREME],
@@ -235,9 +233,7 @@ UNSENDABLE: dict[tuple[str, str], list[dict[str, Any]]] = {
         for call in calls
     ],
 )
-def test_every_refusal_names_its_place(
-    make: Any, message: str | None, found: tuple[str, str], call: dict[str, Any]
-) -> None:
+def test_every_refusal_names_its_place(make: Any, message: str | None, found: tuple[str, str], call: Any) -> None:
     with pytest.raises(InvalidRequestError, match=message) as caught:
         make(**{"method": "GET", "path": "/accounts", **call})
     assert [(detail.code, detail.domain) for detail in caught.value.errors] == [found]

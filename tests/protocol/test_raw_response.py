@@ -56,15 +56,12 @@ def test_headers_hold_no_secrets_and_repr_no_body() -> None:
 @for_each(
     "body, held",
     [
-        (b'{"error": {"code": "x", "message": "no"}}', True),
-        (b'{"data": {}, "error": {"code": "x"}}', True),
-        (b'{"data": {}, "error": null}', False),
-        (b'{"data": {"error": {"code": "x"}}}', False),
-        (b'{"error": "a word"}', False),
-        (b'["error"]', False),
+        (b'{"error": {"code": "x", "message": "no"}}', True), (b'{"data": {}, "error": {"code": "x"}}', True),
+        (b'{"data": {}, "error": null}', False), (b'{"data": {"error": {"code": "x"}}}', False),
+        (b'{"error": "a word"}', False), (b'["error"]', False),
         (b'{"data": {}}', False),
     ],
-)
+)  # fmt: skip
 def test_only_the_envelope_of_the_service_is_an_error(body: bytes, held: bool) -> None:
     assert holds_error(Response(status=200, body=body)) is held
 

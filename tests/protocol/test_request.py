@@ -60,9 +60,7 @@ SEARCH = operation(
     parameters=(
         parameter("customer_id", "identifier", "path", required=True),
         parameter("account-numbers[]", array=True, required=True),
-        parameter("page-offset", "integer"),
-        START,
-        parameter("start-date", "date"),
+        parameter("page-offset", "integer"), START, parameter("start-date", "date"),
         parameter("sort", choices=Side),
         parameter("status[]", array=True),
         parameter("active", "boolean"),
@@ -70,7 +68,7 @@ SEARCH = operation(
         parameter("types[]", array=True),
     ),
     rules=(Rule(exclusive=("type", "types[]"), message="give type or types[], not both"),),
-)
+)  # fmt: skip
 CANCEL_ALL = operation("orders.drop", "/orders", Shape.NONE, "DELETE", effect=Effect.MUTATE)
 
 
@@ -84,29 +82,17 @@ class TestPaths:
     @for_each(
         "value, segment",
         [
-            ("AAPL", "AAPL"),
-            ("BRK/B", "BRK%2FB"),
-            ("BTC/USD", "BTC%2FUSD"),
-            ("/ESZ6", "%2FESZ6"),
+            ("AAPL", "AAPL"), ("BRK/B", "BRK%2FB"), ("BTC/USD", "BTC%2FUSD"), ("/ESZ6", "%2FESZ6"),
             ("./ESZ6 EW3U6 260918P9100", ".%2FESZ6%20EW3U6%20260918P9100"),
             ("./ESZ6 EW3U6  260918P9100", ".%2FESZ6%20EW3U6%20%20260918P9100"),
             ("AAPL  260612C00110000", "AAPL%20%20260612C00110000"),
-            ("../orders", "..%2Forders"),
-            ("...", "..."),
-            (".a", ".a"),
-            ("%2e%2e", "%252e%252e"),
-            ("100%", "100%25"),
-            ("a?b#c", "a%3Fb%23c"),
+            ("../orders", "..%2Forders"), ("...", "..."), (".a", ".a"),
+            ("%2e%2e", "%252e%252e"), ("100%", "100%25"), ("a?b#c", "a%3Fb%23c"),
             ("a;b:c@d&e=f+g,h$i!j'(k)*", "a%3Bb%3Ac%40d%26e%3Df%2Bg%2Ch%24i%21j%27%28k%29%2A"),
-            ("Zürich", "Z%C3%BCrich"),
-            ("日経", "%E6%97%A5%E7%B5%8C"),
-            ("😀", "%F0%9F%98%80"),
-            ("٣", "%D9%A3"),
-            ("a-b_c.d~e", "a-b_c.d~e"),
-            ("line\nbreak\r\0", "line%0Abreak%0D%00"),
-            (" ", "%20"),
+            ("Zürich", "Z%C3%BCrich"), ("日経", "%E6%97%A5%E7%B5%8C"), ("😀", "%F0%9F%98%80"), ("٣", "%D9%A3"),
+            ("a-b_c.d~e", "a-b_c.d~e"), ("line\nbreak\r\0", "line%0Abreak%0D%00"), (" ", "%20"),
         ],
-    )
+    )  # fmt: skip
     def test_every_value_is_one_encoded_segment(self, value: str, segment: str) -> None:
         assert target(path={"symbol": value}) == f"/metrics/dividends/{segment}"
 

@@ -47,17 +47,14 @@ class TestClass:
     @for_each(
         "status, expected",
         [
-            (400, errors.BadRequestError),
-            (401, errors.AuthenticationError),
-            (403, errors.PermissionDeniedError),
-            (404, errors.NotFoundError),
-            (406, errors.VersionNotSupportedError),
-            (422, errors.UnprocessableError),
+            (400, errors.BadRequestError), (401, errors.AuthenticationError),
+            (403, errors.PermissionDeniedError), (404, errors.NotFoundError),
+            (406, errors.VersionNotSupportedError), (422, errors.UnprocessableError),
             (429, errors.RateLimitError),
             *((status, errors.ServerError) for status in (500, 502, 503, 504, 599)),
             *((status, APIError) for status in (302, 405, 409, 418)),
         ],
-    )
+    )  # fmt: skip
     @for_each("body", [envelope(), b"", b"<html></html>", b"not json", b"[]", b"null", {"error": 3}])
     def test_follows_the_status_where_the_code_says_nothing(self, status: int, expected: Any, body: Any) -> None:
         error = refused(status, body)
@@ -168,20 +165,13 @@ class TestRetryAfter:
     @for_each(
         "value, seconds",
         [
-            ("0", 0.0),
-            ("3", 3.0),
-            (" 120 ", 120.0),
-            ("1.5", 1.5),
-            ("999999999999", 999999999999.0),
-            ("Sun, 06 Nov 1994 08:49:47 GMT", 10.0),
-            ("Sunday, 06-Nov-94 08:50:37 GMT", 60.0),
-            ("Sun Nov  6 08:50:37 1994", 60.0),
-            ("Sun, 06 Nov 1994 10:49:47 +0200", 10.0),
-            ("Sun, 06 Nov 1994 08:49:37 GMT", 0.0),
-            ("Sun, 06 Nov 1994 08:00:00 GMT", 0.0),
+            ("0", 0.0), ("3", 3.0), (" 120 ", 120.0), ("1.5", 1.5), ("999999999999", 999999999999.0),
+            ("Sun, 06 Nov 1994 08:49:47 GMT", 10.0), ("Sunday, 06-Nov-94 08:50:37 GMT", 60.0),
+            ("Sun Nov  6 08:50:37 1994", 60.0), ("Sun, 06 Nov 1994 10:49:47 +0200", 10.0),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", 0.0), ("Sun, 06 Nov 1994 08:00:00 GMT", 0.0),
             ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0),
         ],
-    )
+    )  # fmt: skip
     def test_both_forms(self, value: str, seconds: float) -> None:
         assert retry_after(value, NOW) == seconds
         assert refused(429, headers={"retry-after": value}, now=NOW).retry_after == seconds

@@ -81,9 +81,7 @@ class TestRefusals:
             (404, b"", {"base_url": "https://a.example"}, "was not found (404): check base_url"),
             (405, b"<p>", {"base_url": "https://a.example/docs"}, "was not found (405): check base_url, which has the path '/docs'"),
         ])  # fmt: skip
-    def test_refusal_names_its_cause_in_one_sentence(
-        self, status: int, body: bytes, context: dict[str, Any], sentence: str
-    ) -> None:
+    def test_refusal_names_its_cause(self, status: int, body: bytes, context: dict[str, Any], sentence: str) -> None:
         error = raised(TokenError, read_grant, Response(status=status, body=body), **context)
         assert error.message == f"the token endpoint {sentence}"
         assert not error.transient

@@ -261,14 +261,10 @@ def test_leg_of_a_backtest_without_its_terms_is_refused_by_the_service() -> None
     backtest = attrs.evolve(NEW, legs=[models.BacktestLeg(), put])
     assert [problem.domain for problem in problems_of(backtest)] == ["legs[1].quantity"]
     assert [(problem.code, problem.domain) for problem in problems_of(backtest, service=True)] == [
-        ("required", "legs[0].type"),
-        ("required", "legs[0].direction"),
-        ("required", "legs[0].quantity"),
-        ("required", "legs[0].strikeSelection"),
-        ("required", "legs[0].daysUntilExpiration"),
-        ("out_of_range", "legs[1].quantity"),
-        ("required", "legs[1].side"),
-    ]
+        ("required", "legs[0].type"), ("required", "legs[0].direction"), ("required", "legs[0].quantity"),
+        ("required", "legs[0].strikeSelection"), ("required", "legs[0].daysUntilExpiration"),
+        ("out_of_range", "legs[1].quantity"), ("required", "legs[1].side"),
+    ]  # fmt: skip
 
 
 @for_each("kind", ["Index", "Bond", "Unknown", "Warrant"])
@@ -299,24 +295,22 @@ def test_query_that_breaks_a_documented_rule_is_refused_and_a_published_one_sent
 
 
 def test_published_fields_are_read() -> None:
-    def decoded(operation: str, data: str) -> Any:
+    def read(operation: str, data: str) -> Any:
         return codec.decode(generated.OPERATIONS[operation], f'{{"data":{data}}}'.encode(), strict=True).value
 
-    fees = decoded("orders.dry_run", '{"closing-fee-calculation":{"total-fees":"0.5"}}').closing_fee_calculation
+    fees = read("orders.dry_run", '{"closing-fee-calculation":{"total-fees":"0.5"}}').closing_fee_calculation
     assert fees.total_fees == Decimal("0.5")
-    assert decoded("orders.dry_run", '{"closing-fee-calculation":"0.12"}').closing_fee_calculation == "0.12"
-    (price,) = decoded(
-        "market_data.by_type", '{"items":[{"dayOpen":"1","prevDayClose":"2","close-price-type":"Regular"}]}'
-    )
-    assert (price.day_open, price.prev_day_close) == (1, 2)
-    assert price.close_price_type is models.ClosePriceType.REGULAR
-    (metrics,) = decoded("market_metrics.list", '{"items":[{"implied-volatility-rank":"0.3","liquidity":"4"}]}')
+    assert read("orders.dry_run", '{"closing-fee-calculation":"0.12"}').closing_fee_calculation == "0.12"
+    (row,) = read("market_data.by_type", '{"items":[{"dayOpen":"1","prevDayClose":"2","close-price-type":"Regular"}]}')
+    assert (row.day_open, row.prev_day_close) == (1, 2)
+    assert row.close_price_type is models.ClosePriceType.REGULAR
+    (metrics,) = read("market_metrics.list", '{"items":[{"implied-volatility-rank":"0.3","liquidity":"4"}]}')
     assert (metrics.implied_volatility_index_rank, metrics.liquidity_value) == (Decimal("0.3"), 4)
-    equity = decoded("instruments.equity", '{"symbol":"SPX","market-time-instrument-collection":"Equity Index"}')
+    equity = read("instruments.equity", '{"symbol":"SPX","market-time-instrument-collection":"Equity Index"}')
     assert equity.market_time_instrument_collection == models.InstrumentCollection.EQUITY_INDEX
-    (bar,) = decoded("balances.net_liq_history", '{"items":[{"time":"2026-03-02T09:30:00-05:00[America/New_York]"}]}')
+    (bar,) = read("balances.net_liq_history", '{"items":[{"time":"2026-03-02T09:30:00-05:00[America/New_York]"}]}')
     assert bar.time.utcoffset() == timedelta(hours=-5)
-    (booking,) = decoded("transactions.list", '{"items":[{"id":1,"transaction-type":"Trade"}]}')
+    (booking,) = read("transactions.list", '{"items":[{"id":1,"transaction-type":"Trade"}]}')
     assert booking.transaction_type is models.TransactionType.TRADE
     ticket = attrs.evolve(BUY, max_value_per_liquidity_allocation_fill=Decimal(100))
     assert b'"max-value-per-liquidity-allocation-fill":"100"' in encode_body(generated.ORDERS_DRY_RUN, ticket)

@@ -200,9 +200,7 @@ def _each_odd_in_another_field(count: int) -> list[dict[str, Any]]:
         pytest.param(rows_of(2_000, **{"k" * 200: 1}), id="a key too long to be learned"),
     ],
 )
-def test_rows_that_do_not_fit_are_converted_and_read_a_few_at_a_time(
-    rows: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_that_do_not_fit_are_converted_and_read_few_at_a_time(rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A step looks at one batch: to convert it, or to find one adaptation to it."""
     converted, read = list[int](), list[int]()
     convert, settle = Plan.convert, lenient._settle

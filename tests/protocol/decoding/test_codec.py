@@ -77,9 +77,7 @@ def test_answer_of_each_shape(operation: Any, content: Any, value: Any, paginati
         (ops.MARKET_TIME_EQUITY_SESSION, {"state": "Pre-market"}, models.CurrentMarketSession(state=models.MarketState.PRE_MARKET)),
     ],
 )  # fmt: skip
-def test_both_forms_are_decoded_without_a_warning(
-    operation: Operation[Any], data: Any, expected: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_both_forms_are_decoded_without_a_warning(operation: Any, data: Any, expected: Any, caplog: Any) -> None:
     assert codec.decode(operation, body({"data": data}), strict=True).value == expected
     assert not caplog.records
 
@@ -114,31 +112,26 @@ def test_unusual_answer_costs_only_a_warning_that_names_its_outcome(
 
 
 NOT_OBJECTS = [
-    b"",
-    b"<html></html>",
-    b"[]",
-    b"null",
-    b'"text"',
-    b"7",
-    b'{"data": {"items": [',
-    b"{" * 5000,
-    b"\xff\xfe",
-]
+    b"", b"<html></html>", b"[]", b"null", b'"text"', b"7", b'{"data": {"items": [', b"{" * 5000, b"\xff\xfe",
+]  # fmt: skip
 EMPTY: dict[tuple[Operation[Any], str], list[Any]] = {
-    (WARRANT, "$.data"): [{}, {"data": None}],
+    (WARRANT, "$.data"): [{}, {"data": None}, {"data": None, "symbol": "A"}],
     (WARRANT, "$.data.items"): [{"data": {"items": []}}],
     (WARRANT, "$.data.items[0]"): [{"data": {"items": [7]}}],
     (DIVIDENDS, "$.data.items"): [{}, *({"data": data} for data in (None, {}, {"items": {"a": 1}}))],
 }
 
 
-def test_an_empty_answer_is_never_made_up() -> None:
+def test_an_empty_answer_is_never_made_up(caplog: pytest.LogCaptureFixture) -> None:
     """Orders that are merely not found in a broken body must not seem to be absent."""
     misread = [(operation, "$", text) for operation in (WARRANT, DIVIDENDS, ORDERS, TOKEN) for text in NOT_OBJECTS]
     misread += [(operation, path, body(answer)) for (operation, path), answer in pairs(EMPTY)]
     for operation, path, text in misread:
         error = raised(ResponseDecodeError, codec.decode, operation, text)
         assert (error.json_path, error.operation) == (path, operation.name), text
+    for place, rows in (("data", [{"amount": ["?"]}]), ("items", [{"amount": ["?"]}])):
+        codec.decode(DIVIDENDS, body({place: rows}), registry=DecoderRegistry())
+        assert f"$.{place}[].amount: expected decimal" in caplog.text
     page = raised(ResponseDecodeError, codec.decode, ORDERS, b"\n<!doctype html><title>Welcome</title>")
     assert page.message == "$: an HTML page came back instead of JSON: check base_url"
     for operation in (BARE_NAMES, BARE_WARRANTS):

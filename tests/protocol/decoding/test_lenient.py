@@ -18,7 +18,7 @@ from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.decoding.adaptive import REGISTRY, DecoderRegistry
 from brokerage_async.protocol.decoding.fields import forms, wire_fields
 from brokerage_async.protocol.decoding.issues import Issues
-from brokerage_async.protocol.decoding.lenient import structure_one, structure_rows
+from brokerage_async.protocol.decoding.lenient import structure_one, structure_rows, structure_steps
 from tests.protocol.bodies import decode
 from tests.protocol.values import pairs, raised
 from tests.tables import for_each
@@ -29,25 +29,16 @@ orders_of = partial(decode, SEARCH)
 
 # Invalid values of a field as JSON, of which nothing is left
 INVALID = {
-    "price": ["cheap", "NaN", {"amount": 1}, True],
-    "symbol-is-unknown": [1],
-    "account-number": [["5"], 1.5],
-    "cancellable": ["yes", 1],
-    "gtc-date": ["2026-02-30", 20260101],
-    "received-at": ["yesterday", 5],
-    "updated-at": [10**30],
-    "status": [4],
-    "ext-global-order-number": ["4.5"],
-    "legs": [{"symbol": "A"}],
-    "order-rule": [[]],
-}
+    "price": ["cheap", "NaN", {"amount": 1}, True], "symbol-is-unknown": [1], "account-number": [["5"], 1.5],
+    "cancellable": ["yes", 1], "gtc-date": ["2026-02-30", 20260101], "received-at": ["yesterday", 5],
+    "updated-at": [10**30], "status": [4], "ext-global-order-number": ["4.5"],
+    "legs": [{"symbol": "A"}], "order-rule": [[]],
+}  # fmt: skip
 IN_PART = ("legs", [{"symbol": "A"}, "B"], "legs[1]", (models.OrderLeg(symbol="A"),))
 
 
 @for_each("key, raw, path, value", [*((key, raw, key, None) for key, raw in pairs(INVALID)), IN_PART])
-def test_an_invalid_value_is_kept_raw_and_reported(
-    key: str, raw: Any, path: str, value: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_invalid_value_is_kept_raw_and_reported(key: str, raw: Any, path: str, value: Any, caplog: Any) -> None:
     REGISTRY.reset()
     caplog.clear()
     good = {"id": "1", "size": "5"}
@@ -122,13 +113,16 @@ def test_an_invalid_value_deep_inside_a_row_costs_only_itself() -> None:
     assert not order.extra
     error = raised(errors.ResponseDecodeError, orders_of, {}, raw, strict=True)
     assert error.json_path == "$.data.items[1].legs[0].fills[0].fill-price"
+    rows = [{"legs": [{"symbol": "A"}, 7]}, {"legs": [{"symbol": "B"}, {"symbol": "C"}]}]
+    assert [[leg.symbol for leg in order.legs] for order in orders_of(*rows)] == [["A"], ["B", "C"]]
+    steps = structure_steps(models.Order, [{}] * 1000 + [7], "$", Issues("a.b", strict=True), 5)
+    assert raised(errors.ResponseDecodeError, list, steps).json_path == "$[1005]"
 
 
 def test_rows_that_are_not_objects_are_left_out_and_each_path_reported_once(caplog: pytest.LogCaptureFixture) -> None:
     assert orders_of({"id": 1}, None, 5, "x", [], {"id": 2}) == [models.Order(id="1"), models.Order(id="2")]
-    assert [record.getMessage() for record in caplog.records] == [
-        "orders.search: $.data.items[]: expected an object, got null; left out"
-    ]
+    [record] = caplog.records
+    assert record.getMessage() == "orders.search: $.data.items[]: expected an object, got null; left out"
     caplog.clear()
     rows = [{"price": "?", "value": "?"} for _ in range(50)]
     for operation, reported in ((SEARCH, 2), (SEARCH, 2), (ops.ORDERS_LIVE, 4)):
@@ -157,9 +151,8 @@ def test_declared_wire_forms_are_not_reported(caplog: pytest.LogCaptureFixture) 
     def read(operation: Any, data: Any) -> Any:
         return codec.decode(operation, json.dumps({"data": data}).encode(), strict=True).value
 
-    report = read(
-        ops.MARGIN_REQUIREMENTS, {"groups": [{}, {"position-entries": [{"close-price": "NaN", "fixing-price": "1.0"}]}]}
-    )
+    entries = [{"close-price": "NaN", "fixing-price": "1.0"}]
+    report = read(ops.MARGIN_REQUIREMENTS, {"groups": [{}, {"position-entries": entries}]})
     [entry] = report.groups[1].position_entries
     assert (entry.close_price, entry.fixing_price, entry.extra) == (None, Decimal("1.0"), {"close-price": "NaN"})
     row = {"symbol": "./ESU6", "maturity-date": "2026-09-18 00:00:00 UTC"}
@@ -203,9 +196,7 @@ def test_one_object_that_fits_is_not_searched_for_new_keys() -> None:
 
 
 @for_each("raw", [{}, {"quantity": 1}, {"symbol": None, "quantity": 1}, {"symbol": "", "quantity": ["?"]}])
-def test_row_without_what_every_answer_has_reads_empty_with_a_warning(
-    raw: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_row_without_what_every_answer_has_reads_empty_and_warns(raw: Any, caplog: pytest.LogCaptureFixture) -> None:
     caplog.clear()
     row = {"account-number": "A1", **raw}
     registry = DecoderRegistry()
@@ -258,6 +249,8 @@ def test_wire_fields_are_those_of_the_struct_and_of_the_model(model: type[Any], 
         (ORDER, "rules", {"child": converters.OrderRuleWire, "target": "order_rule", "alias_of": "order-rule"}),
         (OPTION, "days-to-expiration", {"scalars": {"int"}, "settled": True}),
         (OPTION, "strike-price", {"settled": False}),
+        (wire_fields(converters.PositionWire), "symbol", {"scalars": {"str"}, "settled": True, "always": True}),
+        (wire_fields(converters.PositionWire), "quantity", {"always": False}),
     ],
 )
 def test_fields_know_their_types(fields: Any, key: str, expected: dict[str, Any]) -> None:

@@ -63,9 +63,7 @@ def has_alias_pairs(wire: Any, row: Any) -> bool:
     if any(field.alias_of in row and key in row for key, field in fields.items()):
         return True
     below = [(field.child, row.get(key)) for key, field in fields.items() if field.child is not None]
-    return any(
-        has_alias_pairs(child, each) for child, raw in below for each in (raw if isinstance(raw, list) else [raw])
-    )
+    return any(has_alias_pairs(child, one) for child, raw in below for one in (raw if isinstance(raw, list) else [raw]))
 
 
 @example(case=(models.HolidayCalendar, [{"market-holidays": [""]}, {"market-holidays": 0}]), others=[])

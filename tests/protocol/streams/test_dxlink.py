@@ -458,7 +458,7 @@ LARGE_SHAPES: dict[str, tuple[str, str, float]] = {  # head of the data, a row, 
 }
 
 
-def test_large_message_of_each_shape_is_read_in_short_steps() -> None:
+def test_large_message_of_each_shape_is_read_in_short_steps(caplog: pytest.LogCaptureFixture) -> None:
     misses = []
     for name, (head, row, events) in LARGE_SHAPES.items():
         link, count = opened(QUOTE, columns=["eventSymbol", "bidPrice"]), 20_001
@@ -469,6 +469,23 @@ def test_large_message_of_each_shape_is_read_in_short_steps() -> None:
         if not is_whole or max(found, default=0) > 2 * ROWS_PER_STEP:
             misses.append((name, sum(found), max(found, default=0)))
     assert misses == []
+    for body in (f'{{"type":"FEED_DATA","data":["Quote",[{PLAIN * 6000}]]}}', f'["{"x" * 70_000}"]'):
+        assert list(opened(QUOTE).steps(body, 0.0)) == []
+    assert caplog.text.count("is not FEED_DATA; ignored") == 2
+
+
+def test_rows_of_indexed_events_and_of_unknown_types(caplog: pytest.LogCaptureFixture) -> None:
+    """An empty snapshot comes beside the rows, since another contract may have more."""
+    candles = Subscription("Candle", "ACME{=m}", 7, as_rows=True)
+    link = opened(candles, columns=["eventFlags", "eventSymbol", "index"])
+    data: list[Any] = ["Candle", [14, "ACME{=m}", 5, 0, "B{=m}", 4, 4, "C{=m}", 3], "Mood", ["A", 1, 2]]
+    rows, empty = receive(link, "FEED_DATA", 1, data=data)
+    snapshot = Snapshot(type=models.Candle, symbol="ACME{=m}", events=())
+    assert (rows.type, len(rows.values), empty) == ("Candle", 9, snapshot)
+    assert "$.Mood: expected rows of a known type" in caplog.text
+    shown = [{"eventType": "Candle", "eventSymbol": "A{=m}"}, {"eventType": "Candle", "index": 5}]
+    [rows] = receive(link, "FEED_DATA", 1, data=shown)
+    assert (rows.columns, rows.values) == (("eventSymbol", "index"), ["A{=m}", None, None, 5])
 
 
 def test_columns_announced_again_and_again_are_bounded() -> None:

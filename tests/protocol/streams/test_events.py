@@ -25,10 +25,10 @@ from brokerage_async.protocol.streams.events import (
     MARKET_EVENTS,
     AccountEvent,
     EventFlag,
-    Snapshot,
 )
 from brokerage_async.protocol.streams.feed_data import MAX_COLUMNS, ColumnDecoder, default_columns, events_of
 from brokerage_async.protocol.streams.snapshots import HeldRows, SnapshotAssembler
+from brokerage_async.stream import Snapshot
 from tests.tables import for_each
 
 
@@ -62,9 +62,7 @@ NESTED = st.lists(SCALARS | FLAT, max_size=4) | st.dictionaries(st.text(max_size
 def test_elements_of_any_array_come_in_order(values: list[Any], indent: int | None, size: int) -> None:
     text = json.dumps(values, indent=indent)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            elements, "LARGE", max(size, *(len(json.dumps(each, indent=indent)) * 3 for each in [0, *values]))
-        )
+        patch.setattr(elements, "LARGE", max(size, *(len(json.dumps(one, indent=indent)) * 3 for one in [0, *values])))
         parts = list(elements_of(f"{text}, 7]", 1))
     assert [value for part, _ in parts for value in part] == values
     assert parts[-1][1] == len(text)
@@ -105,9 +103,8 @@ def test_events_of_mixed_or_unreadable_rows_come_in_blocks(caplog: pytest.LogCap
     caplog.clear()
     found = read(["Quote", ["A", 1], 7, ["B", 2], "Quote", ["C", 3]])
     assert [[event.event_symbol for event in events] for _, events in found] == [["A"]]
-    assert [record.getMessage() for record in caplog.records] == [
-        "x: $.data: expected a type and its rows, got a number; ignored"
-    ]
+    [record] = caplog.records
+    assert record.getMessage() == "x: $.data: expected a type and its rows, got a number; ignored"
 
 
 TYPE = frozenset({"eventType"})
@@ -123,9 +120,8 @@ def decode(rows: ColumnDecoder, values: list[Any], *, strict: bool = False) -> l
 
 def test_decode_row_without_its_symbol_is_empty_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     assert decode(decoder(models.Quote, "eventSymbol", "bidPrice"), [None, 7]) == [models.Quote(bid_price=Decimal(7))]
-    assert [record.getMessage() for record in caplog.records] == [
-        "quotes: $.data[].eventSymbol: missing; read as an empty string"
-    ]
+    [record] = caplog.records
+    assert record.getMessage() == "quotes: $.data[].eventSymbol: missing; read as an empty string"
     with pytest.raises(ResponseDecodeError, match=r"eventSymbol: missing; rejected in strict mode"):
         decode(decoder(models.Quote, "bidPrice"), [7], strict=True)
 
@@ -145,9 +141,8 @@ def test_decode_times_days_and_64_bit_indexes() -> None:
 
 def test_decode_unknown_column_or_infinity_is_kept_in_extra() -> None:
     rows = decoder(models.Quote, "eventSymbol", "mood", "bidPrice", "bidPrice")
-    assert decode(rows, ["ACME", {"is": "good"}, 7, 8]) == [
-        models.Quote(event_symbol="ACME", bid_price=Decimal(7), extra={"mood": {"is": "good"}})
-    ]
+    [quote] = decode(rows, ["ACME", {"is": "good"}, 7, 8])
+    assert quote == models.Quote(event_symbol="ACME", bid_price=Decimal(7), extra={"mood": {"is": "good"}})
     [quote] = decode(decoder(models.Quote, "bidPrice", "askPrice"), ["NaN", "-Infinity"])
     assert (quote.bid_price, quote.ask_price, quote.extra) == (None, None, {"askPrice": "-Infinity"})
     [candle] = decode(decoder(models.Candle, "vwap", "VWAP"), ["NaN", 7])
@@ -206,8 +201,7 @@ def candle(index: int, flags: int = 0, symbol: str = "ACME{=m}") -> models.Candl
 def summary(items: list[Any]) -> list[Any]:
     """Return indexes: a list for a snapshot, with '+' if it is partial."""
     return [
-        ([each.index for each in item.events], item.is_partial) if isinstance(item, Snapshot) else item.index
-        for item in items
+        ([each.index for each in it.events], it.is_partial) if isinstance(it, Snapshot) else it.index for it in items
     ]
 
 
@@ -262,7 +256,7 @@ def test_rows_of_all_symbols_are_bounded_together(monkeypatch: pytest.MonkeyPatc
     assert held.count == 0
 
 
-def test_endless_snapshot_is_delivered_in_part_and_unsorted_rows_are_bounded_lower(
+def test_endless_snapshot_comes_in_part_and_unsorted_rows_are_bounded_lower(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(snapshots, "MAX_ROWS", 3)

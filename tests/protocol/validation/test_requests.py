@@ -307,25 +307,15 @@ class TestBodies:
     @for_each(
         "field, value, code",
         [
-            ("order_type", None, "required"),
-            ("order_type", "", "required"),
-            ("order_type", 5, "wrong_type"),
-            ("price", None, "required"),
-            ("price", 1.25, "wrong_type"),
-            ("price", Decimal("NaN"), "not_finite"),
-            ("price", Decimal("1E+999999"), "out_of_range"),
-            ("legs", None, "required"),
-            ("legs", (), "too_few_items"),
-            ("legs", "AAPL", "wrong_type"),
-            ("legs", Leg(symbol="AAPL"), "wrong_type"),
-            ("gtc_date", "2026-01-01", "wrong_type"),
-            ("order_index", 1.0, "wrong_type"),
-            ("automated", "no", "wrong_type"),
-            ("conditions", {}, "wrong_type"),
-            ("options", [], "wrong_type"),
-            ("source", "\udfff", "not_text"),
+            ("order_type", None, "required"), ("order_type", "", "required"), ("order_type", 5, "wrong_type"),
+            ("price", None, "required"), ("price", 1.25, "wrong_type"), ("price", Decimal("NaN"), "not_finite"),
+            ("price", Decimal("1E+999999"), "out_of_range"), ("legs", None, "required"),
+            ("legs", (), "too_few_items"), ("legs", "AAPL", "wrong_type"),
+            ("legs", Leg(symbol="AAPL"), "wrong_type"), ("gtc_date", "2026-01-01", "wrong_type"),
+            ("order_index", 1.0, "wrong_type"), ("automated", "no", "wrong_type"),
+            ("conditions", {}, "wrong_type"), ("options", [], "wrong_type"), ("source", "\udfff", "not_text"),
         ],
-    )
+    )  # fmt: skip
     def test_a_field_that_cannot_be_sent_is_named(self, field: str, value: Any, code: str) -> None:
         assert body_problems(**{field: value}) == [(code, field.replace("_", "-"))]
 
@@ -334,15 +324,11 @@ class TestBodies:
         legs = (sound, Leg(symbol="AAPL", quantity=None), Leg(symbol=None, quantity=Decimal("NaN")), "MSFT")
         conditions = Conditions(route_after=NAIVE)
         assert body_problems(legs=legs, price=None, conditions=conditions) == [
-            ("required", "legs[2].symbol"),
-            ("not_finite", "legs[2].quantity"),
-            ("wrong_type", "legs[3]"),
-            ("naive_date_time", "conditions.route-after"),
-            ("required", "price"),
-            ("required", "legs[1].quantity"),
-            ("required", "legs[3].quantity"),
+            ("required", "legs[2].symbol"), ("not_finite", "legs[2].quantity"), ("wrong_type", "legs[3]"),
+            ("naive_date_time", "conditions.route-after"), ("required", "price"),
+            ("required", "legs[1].quantity"), ("required", "legs[3].quantity"),
             ("not_distinct", "legs[1].symbol"),
-        ]
+        ]  # fmt: skip
 
     def test_rules_speak_with_their_own_words_and_repeat_no_value(self) -> None:
         assert [str(problem) for problem in problems_of(Ticket(price=None))] == ["price: a Limit order needs a price"]

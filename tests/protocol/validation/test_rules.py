@@ -104,18 +104,14 @@ NINE_MONTHS = rule(span=("from-date", "to-date", 9))
 @for_each(
     "start, last",
     [
-        (date(2026, 1, 1), date(2026, 10, 1)),
-        (date(2026, 1, 31), date(2026, 10, 31)),
-        (date(2026, 5, 31), date(2027, 2, 28)),
-        (date(2027, 5, 31), date(2028, 2, 29)),
-        (date(2027, 5, 29), date(2028, 2, 29)),
-        (date(2026, 3, 31), date(2026, 12, 31)),
-        (date(2026, 4, 30), date(2027, 1, 30)),
-        (date(2025, 12, 31), date(2026, 9, 30)),
+        (date(2026, 1, 1), date(2026, 10, 1)), (date(2026, 1, 31), date(2026, 10, 31)),
+        (date(2026, 5, 31), date(2027, 2, 28)), (date(2027, 5, 31), date(2028, 2, 29)),
+        (date(2027, 5, 29), date(2028, 2, 29)), (date(2026, 3, 31), date(2026, 12, 31)),
+        (date(2026, 4, 30), date(2027, 1, 30)), (date(2025, 12, 31), date(2026, 9, 30)),
         (date(2024, 2, 29), date(2024, 11, 29)),
         (datetime(2026, 1, 1, 12, tzinfo=UTC), datetime(2026, 10, 1, 12, tzinfo=UTC)),  # and the time of day counts
     ],
-)
+)  # fmt: skip
 def test_a_span_ends_on_the_same_day_of_the_month_or_its_last(start: date, last: date) -> None:
     assert findings(NINE_MONTHS, {"from-date": start, "to-date": last}) == []
     after = last + (timedelta(microseconds=1) if isinstance(last, datetime) else timedelta(days=1))
