@@ -187,10 +187,12 @@ class MarketEvents(Protocol):
 
     def __aiter__(self) -> AsyncIterator[Any]:
         """Iterate over them as they arrive."""
+        ...
 
     @property
     def symbols(self) -> Mapping[str, str]:
         """Streamer symbol of each symbol that is subscribed."""
+        ...
 
 
 class MarketStreams(Protocol):
@@ -200,6 +202,7 @@ class MarketStreams(Protocol):
         self, symbols: Iterable[str], events: Iterable[str | type[Any]] = ...
     ) -> AbstractAsyncContextManager[MarketEvents]:
         """Iterate over market events of some symbols."""
+        ...
 
 
 @attrs.frozen

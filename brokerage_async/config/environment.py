@@ -61,9 +61,11 @@ class TokenProvider(Protocol):
 
     async def get_token(self) -> str:
         """Return an access token that is valid now."""
+        ...
 
     def invalidate(self, token: str) -> bool:
         """Drop a ``token`` that the service has rejected. Return True if `get_token` can supply a new one."""
+        ...
 
 
 @attrs.frozen

@@ -245,15 +245,21 @@ class Simulator:
     @property
     def environ(self) -> dict[str, str]:
         """Variables that let a program in another process reach this simulator: ``os.environ | sim.environ``."""
-        names = [
-            "base_url", "client_id", "client_secret", "refresh_token", "streamer_url", "auth_page_url", "redirect_uri",
-        ]  # fmt: skip
-        names += [] if self.control_url is None else ["control_url", "control_token"]
-        return {f"BROKERAGE_{name.upper()}": getattr(self, name) for name in names} | {
+        variables = {
+            "BROKERAGE_BASE_URL": self.base_url,
             "BROKERAGE_ENVIRONMENT": self.brokerage.settings.environment,
+            "BROKERAGE_CLIENT_ID": self.client_id,
+            "BROKERAGE_CLIENT_SECRET": self.client_secret,
+            "BROKERAGE_REFRESH_TOKEN": self.refresh_token,
             "BROKERAGE_ACCOUNT": self.account_numbers[0],
+            "BROKERAGE_STREAMER_URL": self.streamer_url,
+            "BROKERAGE_AUTH_PAGE_URL": self.auth_page_url,
+            "BROKERAGE_REDIRECT_URI": self.redirect_uri,
             "BROKERAGE_HOSTS": ",".join(f"{name}={address}" for name, address in self.environment.hosts.items()),
         }
+        if self.control_url is not None:
+            variables |= {"BROKERAGE_CONTROL_URL": self.control_url, "BROKERAGE_CONTROL_TOKEN": self.control_token}
+        return variables
 
     @property
     def streamer_url(self) -> str:

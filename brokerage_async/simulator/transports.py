@@ -345,20 +345,20 @@ class WebServer(ABC):
 class LoopbackServer(WebServer):
     """HTTP server for a brokerage."""
 
-    _brokerage: Brokerage
-    _clock: Clock
-    _latency: Callable[[Request], float]
-    _pump: Pump
-    _prepare: Callable[[Request], Awaitable[None]] | None = None
+    brokerage: Brokerage
+    clock: Clock
+    latency: Callable[[Request], float]
+    pump: Pump
+    prepare: Callable[[Request], Awaitable[None]] | None = None
 
     async def stop(self) -> None:
         """Stop listening, and drop every connection."""
-        self._brokerage.streams.drop()
+        self.brokerage.streams.drop()
         await WebServer.stop(self)
-        await self._pump.stop()
+        await self.pump.stop()
 
     def _refuse(self, reason: str, http: web.BaseRequest) -> web.Response:
-        refused = dated(RefusedError.not_permitted(reason).response(http.path), self._clock.now())
+        refused = dated(RefusedError.not_permitted(reason).response(http.path), self.clock.now())
         return web.Response(status=refused.status, body=refused.body, headers=refused.headers)
 
     async def _serve_socket(self, http: web.BaseRequest, session: Session) -> web.StreamResponse:
@@ -375,7 +375,7 @@ class LoopbackServer(WebServer):
                 outgoing.put_nowait(message)
 
         session.connect(send, lambda: outgoing.put_nowait(None))
-        self._pump.start()
+        self.pump.start()
 
         async def write() -> None:
             with suppress(ConnectionError):
@@ -386,35 +386,35 @@ class LoopbackServer(WebServer):
         writer = loop.create_task(write())
         try:
             async for message in socket:
-                now = self._clock.now()
+                now = self.clock.now()
                 if message.type == WSMsgType.PING:
                     session.hear(now)
                     await socket.pong(message.data)
                 elif message.type in (WSMsgType.TEXT, WSMsgType.BINARY):
-                    self._brokerage.advance(now)
+                    self.brokerage.advance(now)
                     session.receive(message.data, now)
         finally:
-            self._brokerage.streams.forget(session)
-            self._pump.check()
+            self.brokerage.streams.forget(session)
+            self.pump.check()
             writer.cancel()
             await asyncio.wait({writer})
         return socket
 
     async def _serve(self, http: web.BaseRequest) -> web.StreamResponse:
         if http.headers.get("Upgrade", "").lower() == "websocket":
-            session = self._brokerage.streams.open(http.path, self._clock.now())
+            session = self.brokerage.streams.open(http.path, self.clock.now())
             if session is not None:
                 return await self._serve_socket(http, session)
         body = await http.read() if http.body_exists else None
         request = Request(method=http.method, url=http.raw_path, headers=http.headers, body=body)
         time = asyncio.get_running_loop().time
         arrived = time()
-        fault, before, after = met(self._brokerage, request, self._latency)
+        fault, before, after = met(self.brokerage, request, self.latency)
         if before > 0:
             await asyncio.sleep(before)
-        if self._prepare is not None:
-            await self._prepare(request)
-        served = self._brokerage.serve(request, self._clock.now(), fault)
+        if self.prepare is not None:
+            await self.prepare(request)
+        served = self.brokerage.serve(request, self.clock.now(), fault)
         if after > 0:
             await asyncio.sleep(after)
         try:
@@ -430,7 +430,7 @@ class LoopbackServer(WebServer):
         if served.connection_action in (ConnectionAction.DROP, ConnectionAction.REFUSE) or response is None:
             _drop(http)
             return web.Response()
-        now = self._clock.now()
+        now = self.clock.now()
         try:
             if served.connection_action is ConnectionAction.TRUNCATE:
                 half = web.StreamResponse(status=response.status, headers=dated(response, now).headers)

@@ -112,15 +112,19 @@ class WatchState(Protocol):
         Raises:
             WatchStateError: the state belongs to another feed, or a watcher has it open.
         """
+        ...
 
     async def report(self, changes: Sequence[StoredChange], begun: Mapping[str, Mapping[str, bytes]]) -> None:
         """Store changes before they are reported, and the first items of parts of the collection."""
+        ...
 
     async def acknowledge(self, sequences: Iterable[int]) -> None:
         """Move changes to the acknowledged items. Those that are acknowledged already are left out."""
+        ...
 
     async def aclose(self) -> None:
         """Release the state for the next watcher. Repeating it is harmless."""
+        ...
 
 
 # Kinds by their values, so that the kind of a restored change is a member of its enumeration again.

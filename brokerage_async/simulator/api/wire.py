@@ -110,7 +110,7 @@ class Dialect:
         return ErrorDetailWire(code=code, message=message, domain=domain)
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, slots=False)
 class RefusedError(Exception):
     """Error response: status, machine-readable code, message, entries and, rarely, data or further headers."""
 

@@ -222,7 +222,7 @@ _HEADERS = {
 class ControlServer(WebServer):
     """HTTP server on the loopback interface. Every call needs the token, except for the page's own files."""
 
-    _api: ControlApi
+    api: ControlApi
 
     def _refuse(self, reason: str, http: web.BaseRequest) -> web.Response:
         return _json(403, b'{"error":{"code":"not_permitted","message":"web pages are not served"}}')
@@ -232,17 +232,17 @@ class ControlServer(WebServer):
             content, kind = _ASSETS[http.path]
             return web.Response(text=content, content_type=kind, headers=_HEADERS)
         if http.method == "GET" and http.path.startswith(_REFERENCE):
-            page = reference_page(http.path.removeprefix(_REFERENCE), self._api.account)
+            page = reference_page(http.path.removeprefix(_REFERENCE), self.api.account)
             if page is not None:
                 return web.Response(text=page, content_type="text/html", headers=_HEADERS)
         scheme, _, token = http.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not self._api.is_token(token.strip()):
+        if scheme.lower() != "bearer" or not self.api.is_token(token.strip()):
             return _json(401, b'{"error":{"code":"unauthorized","message":"send the printed token as Bearer"}}')
         if http.method == "GET" and http.path == "/openapi.json":
             return _json(200, description())
         if (http.content_length or 0) > MAX_BODY or "Transfer-Encoding" in http.headers:
             return _json(413, b'{"error":{"code":"too_large","message":"the body is too large or has no length"}}')
-        return _json(*self._api.handle(http.method, http.rel_url.raw_path, await http.read()))
+        return _json(*self.api.handle(http.method, http.rel_url.raw_path, await http.read()))
 
 
 def _json(status: int, body: bytes) -> web.Response:
