@@ -62,11 +62,12 @@ class OneByOne:
     async def renew(self, key: EntryKey, *, owner: str, lease: float) -> bool:
         if owner == "broken":
             raise JournalError("disk is full")
-        await asyncio.sleep(0.001)
+        await asyncio.sleep(1)
         self.renewed.append((key, owner, lease))
         return owner == "me"
 
 
+@pytest.mark.virtual_time
 async def test_renew_claims_of_a_journal_without_a_batch_tries_every_claim() -> None:
     journal: Any = OneByOne()
     first, second, third = (attrs.evolve(KEY, external_identifier=f"order-{number}") for number in range(3))

@@ -45,13 +45,26 @@ _ANONYMOUS = Customer(0, "")
 Handler = Callable[[ParsedRequest], Response]
 
 HANDLERS: Mapping[str, type[Handlers]] = {
-    re.sub("(?<=[a-z])(?=[A-Z])", "_", each.__name__).lower(): each
-    for each in (
-        Accounts, Backtests, Balances, ComplexOrders, Instruments, Margin, MarketData, MarketMetrics, MarketTime, OAuth,
-        OptionChains, Orders, Positions, QuoteAlerts, Risk, Search, Transactions, Watchlists,
-    )
-}  # fmt: skip
-"""Handlers by namespace, which their classes are named for."""
+    "accounts": Accounts,
+    "backtests": Backtests,
+    "balances": Balances,
+    "complex_orders": ComplexOrders,
+    "instruments": Instruments,
+    "margin": Margin,
+    "market_data": MarketData,
+    "market_metrics": MarketMetrics,
+    "market_time": MarketTime,
+    "oauth": OAuth,
+    "option_chains": OptionChains,
+    "orders": Orders,
+    "positions": Positions,
+    "quote_alerts": QuoteAlerts,
+    "risk": Risk,
+    "search": Search,
+    "transactions": Transactions,
+    "watchlists": Watchlists,
+}
+"""Handlers by namespace."""
 
 
 @attrs.frozen
