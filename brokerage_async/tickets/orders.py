@@ -220,6 +220,7 @@ def _ticket(
     **terms: Any,
 ) -> NewOrder:
     """Build an order that keeps the rules of the service, those about amounts and sides included."""
+    effects = [effect_of(leg) for leg in legs]  # refuses what is not a leg
     force = time_in_force if until is None else TimeInForce.GTD
     closes = bool(legs) and all(leg.action in CLOSING for leg in legs)
     terms |= {"time_in_force": force, "gtc_date": until, "advanced_instructions": STRICT if closes else None}
@@ -236,10 +237,8 @@ def _ticket(
             raise InvalidRequestError(
                 f"quantity must be whole but in Market orders of the day, got {leg.quantity:f} {leg.symbol}"
             )
-    if len(order.legs) == 1 and order.price_effect not in (None, effect_of(order.legs[0])):
-        raise InvalidRequestError(
-            f"price_effect must be {effect_of(order.legs[0])} for {order.legs[0].action}, got {order.price_effect}"
-        )
+    if len(legs) == 1 and order.price_effect not in (None, *effects):
+        raise InvalidRequestError(f"price_effect must be {effects[0]} for {legs[0].action}, got {order.price_effect}")
     return order
 
 
