@@ -314,8 +314,7 @@ def vertical(
     Both legs have the same expiration and type (``C`` or ``P``). The net ``debit`` or ``credit`` is per share.
     """
     bought, sold = (occ_symbol(root, expiration, option_type, strike) for strike in (long, short))
-    legs = buy_to_open(bought, quantity), sell_to_open(sold, quantity)
-    return limit(*legs, debit=debit, credit=credit, time_in_force=time_in_force)
+    return spread(long=bought, short=sold, quantity=quantity, debit=debit, credit=credit, time_in_force=time_in_force)
 
 
 def iron_condor(
@@ -341,12 +340,8 @@ def iron_condor(
     strikes = [exact("strike", strike) for pair in pairs for strike in pair]
     if strikes != sorted(set(strikes)):
         raise InvalidRequestError(f"strikes must ascend (put, put, call, call), got {', '.join(map(str, strikes))}")
-    legs = (
-        buy_to_open(occ_symbol(root, expiration, "P", strikes[0]), quantity),
-        sell_to_open(occ_symbol(root, expiration, "P", strikes[1]), quantity),
-        sell_to_open(occ_symbol(root, expiration, "C", strikes[2]), quantity),
-        buy_to_open(occ_symbol(root, expiration, "C", strikes[3]), quantity),
-    )
+    opened = zip((buy_to_open, sell_to_open, sell_to_open, buy_to_open), "PPCC", strikes, strict=True)
+    legs = (make(occ_symbol(root, expiration, kind, strike), quantity) for make, kind, strike in opened)
     return limit(*legs, credit=credit, time_in_force=time_in_force)
 
 

@@ -105,7 +105,7 @@ NO_LEGS: tuple[Any, ...] = (None, 1, "AAPL", [], b"x")
         (lambda: limit(buy_to_open("AAPL", 1), price=1, credit=1), "exactly one of"),
         (lambda: limit(buy_to_open("AAPL", 1), buy_to_open(CALL, 1), price=1), "net debit or credit"),
         (lambda: limit(price=1), "net debit or credit"),
-        (lambda: vertical("AAPL", JUNE, "C", long=1, short=2), "exactly one of"),
+        (lambda: vertical("AAPL", JUNE, "C", long=1, short="1.0", debit=1), "two or more different options"),
         (lambda: vertical("AAPL", JUNE, "X", long=1, short=2, debit=1), "OCC"),
         (lambda: iron_condor("SPY", JUNE, puts=(2, 1), calls=(3, 4), credit=1), "must ascend"),
         (lambda: iron_condor("SPY", JUNE, puts=(1, 3), calls=(3, 4), credit=1), "must ascend"),
@@ -117,13 +117,9 @@ NO_LEGS: tuple[Any, ...] = (None, 1, "AAPL", [], b"x")
             (partial(iron_condor, "SPY", JUNE, puts=wrong, calls=(3, 4), credit=1), "must be pairs of strikes")
             for wrong in NO_LEGS
         ),
-        (
-            partial(closing_legs, limit(sell_to_close("AAPL", 1), price=1)),
-            "must open a position, got Sell to Close of AAPL",
-        ),
-        (
-            partial(closing_legs, limit(buy_to_close("AAPL", 1), price=1)),
-            "must open a position, got Buy to Close of AAPL",
+        *(
+            (partial(closing_legs, limit(leg, price=1)), f"must open a position, got {leg.action} of AAPL")
+            for leg in (sell_to_close("AAPL", 1), buy_to_close("AAPL", 1))
         ),
         (partial(closing_legs, notional(buy_to_open("AAPL"), value=500)), "must have a quantity, got none for AAPL"),
         (partial(closing_legs, None), "order must be a NewOrder, got NoneType"),
