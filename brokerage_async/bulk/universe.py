@@ -238,9 +238,8 @@ def _put_partition(path: Path, manifest: Mapping[str, Any]) -> None:
 def _write(path: Path, checkpoint: Checkpoint, keys: Sequence[str]) -> dict[str, int]:
     """Write the rows of all keys to one file, sorted by symbol. Return the number of rows by kind."""
     import pyarrow as pa
-    import pyarrow.compute
 
-    pc: Any = pyarrow.compute  # its functions are made at run time
+    from ..arrow.columns import pc
 
     columns = {field.name: field for model in KINDS.values() for field in schema_of(model)}
     symbol = columns.pop("symbol")

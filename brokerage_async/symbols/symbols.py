@@ -294,12 +294,11 @@ def parse_occ(symbol: str) -> OptionSymbol:
     match = OCC.fullmatch(checked(symbol))
     if match is None or len(symbol) > 21:
         raise InvalidRequestError(f"symbol must be an OCC symbol such as 'AAPL  260612C00110000', got {symbol!r}")
-    day = match["day"]
-    expiration = day_of(day)
+    expiration, strike = day_of(match["day"]), Decimal(match["strike"]) / THOUSAND
     if expiration is None:
-        raise InvalidRequestError(f"expiration of an OCC symbol must be a date, got {day} in {symbol!r}")
-    whole, rest = divmod(int(match["strike"]), 1000)
-    strike = Decimal(match["strike"]) / THOUSAND if rest else Decimal(whole)
+        raise InvalidRequestError(f"expiration of an OCC symbol must be a date, got {match['day']} in {symbol!r}")
+    if not strike:
+        raise InvalidRequestError(f"strike of an OCC symbol must be greater than zero, got {symbol!r}")
     return OptionSymbol(match["root"], expiration, match["kind"], strike)
 
 

@@ -220,6 +220,7 @@ def _ticket(
     **terms: Any,
 ) -> NewOrder:
     """Build an order that keeps the rules of the service, those about amounts and sides included."""
+    effects = [effect_of(leg) for leg in legs]  # refuses what is not a leg
     force = time_in_force if until is None else TimeInForce.GTD
     closes = bool(legs) and all(leg.action in CLOSING for leg in legs)
     terms |= {"time_in_force": force, "gtc_date": until, "advanced_instructions": STRICT if closes else None}
@@ -236,10 +237,8 @@ def _ticket(
             raise InvalidRequestError(
                 f"quantity must be whole but in Market orders of the day, got {leg.quantity:f} {leg.symbol}"
             )
-    if len(order.legs) == 1 and order.price_effect not in (None, effect_of(order.legs[0])):
-        raise InvalidRequestError(
-            f"price_effect must be {effect_of(order.legs[0])} for {order.legs[0].action}, got {order.price_effect}"
-        )
+    if len(legs) == 1 and order.price_effect not in (None, *effects):
+        raise InvalidRequestError(f"price_effect must be {effects[0]} for {legs[0].action}, got {order.price_effect}")
     return order
 
 
@@ -315,8 +314,7 @@ def vertical(
     Both legs have the same expiration and type (``C`` or ``P``). The net ``debit`` or ``credit`` is per share.
     """
     bought, sold = (occ_symbol(root, expiration, option_type, strike) for strike in (long, short))
-    legs = buy_to_open(bought, quantity), sell_to_open(sold, quantity)
-    return limit(*legs, debit=debit, credit=credit, time_in_force=time_in_force)
+    return spread(long=bought, short=sold, quantity=quantity, debit=debit, credit=credit, time_in_force=time_in_force)
 
 
 def iron_condor(
@@ -342,12 +340,8 @@ def iron_condor(
     strikes = [exact("strike", strike) for pair in pairs for strike in pair]
     if strikes != sorted(set(strikes)):
         raise InvalidRequestError(f"strikes must ascend (put, put, call, call), got {', '.join(map(str, strikes))}")
-    legs = (
-        buy_to_open(occ_symbol(root, expiration, "P", strikes[0]), quantity),
-        sell_to_open(occ_symbol(root, expiration, "P", strikes[1]), quantity),
-        sell_to_open(occ_symbol(root, expiration, "C", strikes[2]), quantity),
-        buy_to_open(occ_symbol(root, expiration, "C", strikes[3]), quantity),
-    )
+    opened = zip((buy_to_open, sell_to_open, sell_to_open, buy_to_open), "PPCC", strikes, strict=True)
+    legs = (make(occ_symbol(root, expiration, kind, strike), quantity) for make, kind, strike in opened)
     return limit(*legs, credit=credit, time_in_force=time_in_force)
 
 

@@ -613,6 +613,9 @@ class FullDisk(io.BytesIO):
     def flush(self) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
+    def seek(self, place: int, whence: int = 0) -> int:
+        return super().seek(place, whence) if whence else self.flush() or 0
+
     def close(self) -> None:
         if not self.closed:
             super().close()
@@ -625,8 +628,9 @@ def test_a_full_disk_is_named_and_costs_only_what_it_did_not_take(path: Path) ->
         checkpoint.flush()
         taken, checkpoint._file = checkpoint._file, FullDisk()
         checkpoint.add("B", None)
-        with pytest.raises(errors.ConfigurationError, match=r"cannot write .*partial: No space left on device"):
-            checkpoint.flush()
+        for write in (checkpoint.flush, lambda: checkpoint.load({"fetch": "x"}, restart=True)):
+            with pytest.raises(errors.ConfigurationError, match=r"cannot write .*partial: No space left on device"):
+                write()
     taken.close()
     with closing(opened(path, {"fetch": "x"})) as again:
         assert ["A" in again, "B" in again] == [True, False]

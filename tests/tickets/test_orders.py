@@ -3,6 +3,7 @@
 from datetime import date
 from decimal import Decimal
 from functools import partial
+from itertools import product
 from typing import Any
 
 import pytest
@@ -104,24 +105,21 @@ NO_LEGS: tuple[Any, ...] = (None, 1, "AAPL", [], b"x")
         (lambda: limit(buy_to_open("AAPL", 1), price=1, credit=1), "exactly one of"),
         (lambda: limit(buy_to_open("AAPL", 1), buy_to_open(CALL, 1), price=1), "net debit or credit"),
         (lambda: limit(price=1), "net debit or credit"),
-        (lambda: vertical("AAPL", JUNE, "C", long=1, short=2), "exactly one of"),
+        (lambda: vertical("AAPL", JUNE, "C", long=1, short="1.0", debit=1), "two or more different options"),
         (lambda: vertical("AAPL", JUNE, "X", long=1, short=2, debit=1), "OCC"),
         (lambda: iron_condor("SPY", JUNE, puts=(2, 1), calls=(3, 4), credit=1), "must ascend"),
         (lambda: iron_condor("SPY", JUNE, puts=(1, 3), calls=(3, 4), credit=1), "must ascend"),
         (lambda: iron_condor("SPY", JUNE, puts=(1, 2), calls=(3, Decimal("NaN")), credit=1), "plain number"),
         *((partial(limit, wrong, price=1), "legs must be made with") for wrong in NO_LEGS),
+        *((partial(market, wrong), "legs must be made with") for wrong in NO_LEGS),
         *((partial(notional, wrong, value=1), "legs must be made with") for wrong in NO_LEGS),
         *(
             (partial(iron_condor, "SPY", JUNE, puts=wrong, calls=(3, 4), credit=1), "must be pairs of strikes")
             for wrong in NO_LEGS
         ),
-        (
-            partial(closing_legs, limit(sell_to_close("AAPL", 1), price=1)),
-            "must open a position, got Sell to Close of AAPL",
-        ),
-        (
-            partial(closing_legs, limit(buy_to_close("AAPL", 1), price=1)),
-            "must open a position, got Buy to Close of AAPL",
+        *(
+            (partial(closing_legs, limit(leg, price=1)), f"must open a position, got {leg.action} of AAPL")
+            for leg in (sell_to_close("AAPL", 1), buy_to_close("AAPL", 1))
         ),
         (partial(closing_legs, notional(buy_to_open("AAPL"), value=500)), "must have a quantity, got none for AAPL"),
         (partial(closing_legs, None), "order must be a NewOrder, got NoneType"),
@@ -165,18 +163,13 @@ def test_amount_that_is_not_a_plain_finite_number_is_rejected(name: str, amount:
         MAKERS[name](amount)
 
 
-@for_each("name", MAKERS)
-@for_each("amount", ["-1", -1, Decimal("-0.01"), Decimal("-0.0"), "-0", "-1e-9"])
-def test_negative_amount_is_rejected(name: str, amount: Any) -> None:
+NEGATIVE = ["-1", -1, Decimal("-0.01"), Decimal("-0.0"), "-0", "-1e-9"]
+
+
+@for_each("name, amount", [*product(MAKERS, NEGATIVE), *product(["quantity", "value"], ["0", 0, "0.00", "0e5"])])
+def test_negative_amount_or_nothing_to_trade_is_rejected(name: str, amount: Any) -> None:
     zero, sign = "must be greater than zero, got .*the action says", "must not be negative, got .*a credit is an effect"
     with pytest.raises(InvalidRequestError, match=zero if name in ("quantity", "value") else sign):
-        MAKERS[name](amount)
-
-
-@for_each("name", ["quantity", "value"])
-@for_each("amount", ["0", 0, "0.00", "0e5"])
-def test_quantity_or_value_of_zero_is_rejected(name: str, amount: Any) -> None:
-    with pytest.raises(InvalidRequestError, match="greater than zero"):
         MAKERS[name](amount)
 
 
