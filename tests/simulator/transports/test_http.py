@@ -199,12 +199,12 @@ async def test_messages_go_there_and_back_and_either_side_may_leave() -> None:
 async def test_ping_is_answered_and_counts_as_life() -> None:
     async with connected(autoping=False) as (sim, socket):
         [opened] = sim.streams.sessions
-        before = opened.expires
+        before = opened._heard
         await asyncio.sleep(0.01)
         await socket.ping(b"hello")
         message = await socket.receive()
         assert (message.type, message.data) == (aiohttp.WSMsgType.PONG, b"hello")
-        assert opened.expires > before
+        assert opened._heard > before
 
 
 LOOPBACK = (
