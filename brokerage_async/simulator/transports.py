@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Container
 from contextlib import suppress
@@ -321,6 +322,8 @@ class WebServer(ABC):
         assert task is not None
         self._answering.add(task)
         try:
+            if re.search("[\ud800-\udfff]", "".join(http.headers.values())):  # from bytes that are not UTF-8
+                return web.Response(status=400, text="headers must be UTF-8")
             foreign = page_behind(http.headers.get("Host"), http.headers.get("Origin"), self._bound, self.names)
             if foreign:  # a request of a web page: the brokerage never sees it
                 logger.warning("refused %s %s: %s", http.method, http.path, foreign)
