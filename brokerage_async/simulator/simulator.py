@@ -145,7 +145,7 @@ class Simulator:
             is_live=live is not None,
         )
         if rate_limit not in (None, "published") and not (isinstance(rate_limit, int | float) and rate_limit >= 0):
-            raise ValueError(f"rate_limit must be None, 'published' or a number a second, got {rate_limit!r}")
+            raise ValueError(f"rate_limit must be None, 'published' or requests per second, got {rate_limit!r}")
         if pace is not None and not (isinstance(pace, int | float) and 0 <= pace <= 50):
             raise ValueError(f"pace must be from 0 to 50 quotes a second, got {pace!r}")
         for symbol, source in sources.items():

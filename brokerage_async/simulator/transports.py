@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Container
 from contextlib import suppress
@@ -46,9 +47,9 @@ class Pump:
         """Run until the last connection is closed."""
         if self._task is None or self._task.done():
             self._wake = asyncio.Event()
-            self._brokerage.state.event_queue.on_schedule = lambda _: self._wake.set()
             self._clock.on_advance = self._wake.set
             self._task = asyncio.get_running_loop().create_task(self._run(), name="simulator streams")
+        self._brokerage.state.event_queue.on_schedule = lambda _: self._wake.set()  # another queue after a restore
         self._wake.set()
 
     async def stop(self) -> None:
@@ -66,13 +67,11 @@ class Pump:
             self._task = None
 
     async def _run(self) -> None:
-        queue = self._brokerage.state.event_queue
         while True:
             self._wake.clear()
             now = self._clock.now()
             self._brokerage.advance(now)
-            due = queue.next_due
-            speed = self._clock.speed
+            due, speed = self._brokerage.state.event_queue.next_due, self._clock.speed
             nap = MAX_NAP if due is None or not speed else min(MAX_NAP, max(0.0, due - now) / speed)
             with suppress(TimeoutError):
                 async with asyncio.timeout(nap):
@@ -107,8 +106,9 @@ class MemorySocket:
 
     async def receive(self) -> str | bytes:
         """Return the next message. Raise ResponseLostError once the connection is closed."""
-        message = None if self._is_closed and self._arrived.empty() else await self._arrived.get()
+        message = await self._arrived.get()
         if message is None:
+            self._arrived.put_nowait(None)  # for other receivers, and later calls
             raise ResponseLostError("simulated: the service closed the connection")
         return message
 
@@ -245,10 +245,9 @@ server_log.addFilter(_without_request)
 
 
 def _is_loopback(name: str) -> bool:
-    try:
+    with suppress(ValueError):
         return ip_address(name).is_loopback
-    except ValueError:
-        return name == "localhost" or name.endswith(".localhost")
+    return name == "localhost" or name.endswith(".localhost")
 
 
 def page_behind(host: str | None, origin: str | None, bound: str, names: Container[str] = frozenset()) -> str | None:
@@ -259,10 +258,9 @@ def page_behind(host: str | None, origin: str | None, bound: str, names: Contain
     browsers send and programs do not, must be the server itself.
     """
     if host is not None and _is_loopback(bound):
-        try:
+        name = ""
+        with suppress(ValueError):
             name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
-        except ValueError:
-            name = ""
         if name != bound.lower() and name not in names and not _is_loopback(name):
             return f"Host must name this simulator, got {host}"
     if origin is not None and origin.lower() not in {f"{scheme}://{host}".lower() for scheme in ("http", "https")}:
@@ -324,6 +322,8 @@ class WebServer(ABC):
         assert task is not None
         self._answering.add(task)
         try:
+            if re.search("[\ud800-\udfff]", "".join(http.headers.values())):  # from bytes that are not UTF-8
+                return web.Response(status=400, text="headers must be UTF-8")
             foreign = page_behind(http.headers.get("Host"), http.headers.get("Origin"), self._bound, self.names)
             if foreign:  # a request of a web page: the brokerage never sees it
                 logger.warning("refused %s %s: %s", http.method, http.path, foreign)

@@ -6,6 +6,7 @@ import itertools
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache, partial
@@ -13,6 +14,7 @@ from operator import itemgetter
 from typing import Any
 
 import attrs
+import msgspec
 
 from ..._generated.models import InstrumentType
 from ..._generated.stream_caps import CHANGES_PER_MINUTE, SESSIONS, SUBSCRIPTIONS, SUBSCRIPTIONS_BY_TYPE
@@ -176,10 +178,10 @@ class DxLinkSession(Session):
         elif kind == "FEED_SETUP":
             found.is_compact = message.get("acceptDataFormat", "FULL") == "COMPACT"
             period = message.get("acceptAggregationPeriod")
-            if isinstance(period, int | float) and period >= 0 and self._has("dxlink_aggregation"):
+            if isinstance(period, int | float) and 0 <= period <= 86_400 and self._has("dxlink_aggregation"):
                 found.aggregation = period
-            fields = message.get("acceptEventFields")
-            found.fields |= fields if isinstance(fields, dict) else {}
+            with suppress(msgspec.ValidationError):
+                found.fields |= msgspec.convert(message.get("acceptEventFields"), dict[str, list[str]])
             self._announce(found)
         elif kind == "FEED_SUBSCRIPTION":
             if message.get("reset"):
@@ -282,6 +284,7 @@ def _entries(message: dict[str, Any], key: str) -> list[dict[str, Any]]:
         each
         for each in (found if isinstance(found, list) else ())
         if isinstance(each, dict) and isinstance(each.get("type"), str) and isinstance(each.get("symbol"), str)
+        if isinstance(start := each.get("fromTime"), int | float | None) and abs(start or 0) < 1e15
     ]
 
 
@@ -297,7 +300,7 @@ _PRICES = ("open", "high", "low", "close", "volume", "VWAP")
 _OPTION = re.compile(r"\.(?P<root>[A-Z0-9/.]{1,6})(?P<day>[0-9]{6})(?P<kind>[CP])(?P<strike>[0-9]+(?:\.[0-9]+)?)")
 _FUTURE = re.compile(r"(?P<root>/[A-Z0-9]+[FGHJKMNQUVXZ])[0-9](?P<year>[0-9]):[A-Z]+")
 _FUTURE_OPTION = re.compile(r"\./(?P<contract>[A-Z0-9]+[0-9]{2})(?P<code>[CP][0-9.]+):[A-Z]+")
-_CANDLE = re.compile(r"(?P<symbol>.+)\{=(?P<count>[0-9]*)(?P<unit>mo|[a-z])[^}]*\}")
+_CANDLE = re.compile(r"(?P<symbol>.+)\{=(?P<count>[0-9]{0,6})(?P<unit>mo|[a-z])[^}]*\}")
 _OF_OPTIONS = ("Greeks", "TheoPrice")
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 _DAYS = ("d", "w", "mo")
@@ -486,7 +489,7 @@ def _first_day(day: date, unit: str, count: int) -> float:
             number -= (number - 1) % (7 * count)
         case _:
             year, month = divmod((day.year * 12 + day.month - 1) // count * count, 12)
-            number = date(year, month + 1, 1).toordinal()
+            number = date(year or 1, month + 1, 1).toordinal()
     return (number - _EPOCH_ORDINAL) * 86400.0
 
 

@@ -59,7 +59,7 @@ class Session(ABC):
         self._heard = now
         try:
             message = msgspec.json.decode(data)
-        except msgspec.MsgspecError:
+        except (ValueError, RecursionError):  # not UTF-8, not JSON, or nested too deeply
             message = None
         self._process(message if isinstance(message, dict) else None, now)
 
@@ -68,11 +68,6 @@ class Session(ABC):
         if not self.is_closed and now - self._heard >= SILENCE:
             self._timed_out()
             self.close()
-
-    @property
-    def expires(self) -> float:
-        """When the client is disconnected unless it sends something."""
-        return self._heard + SILENCE
 
     def close(self) -> None:
         if not self.is_closed:

@@ -97,11 +97,19 @@ def test_client_that_asks_for_no_columns_is_told_which_it_gets_or_gets_objects(p
     assert (row["eventType"], row["eventSymbol"]) == ("Trade", "AAPL")
 
 
-def test_entries_without_type_or_symbol_are_ignored(peer: MarketPeer) -> None:
-    peer.open()
+def test_invalid_entries_and_wishes_are_ignored_and_invalid_frames_are_errors(peer: MarketPeer) -> None:
+    peer.open(acceptEventFields={"Quote": [{}]}, acceptAggregationPeriod=10**400)
+    assert peer.subscribe("Quote")[1]["data"][0]["eventSymbol"] == "AAPL"
+    peer.harness.sim.set_price("AAPL", 7)
+    starts = [[{"type": "Candle", "symbol": "AAPL{=m}", "fromTime": start}] for start in ("x", 10**400)]
     entries: Any
-    for entries in ("AAPL", [7], [{"type": "Quote"}], [{"symbol": "AAPL"}], {"type": "Quote"}):
+    for entries in ("AAPL", [7], [{"type": "Quote"}], [{"symbol": "AAPL"}], {"type": "Quote"}, *starts):
         assert peer.send("FEED_SUBSCRIPTION", 1, add=entries, remove=entries) == []
+    answers = [peer.subscribe("Candle", f"AAPL{{={count}mo}}") for count in (10**400, 999_999)]
+    assert [each["type"] for answer in answers for each in answer] == ["FEED_CONFIG", "FEED_DATA"]
+    for frame in (b"\xff", "[" * 100_000):
+        peer.session.receive(frame, peer.harness.now)
+        assert peer.received.pop()["error"] == "INVALID_MESSAGE"
 
 
 def test_candles_with_a_start_are_empty_under_another_contract() -> None:

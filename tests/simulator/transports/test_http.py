@@ -199,12 +199,12 @@ async def test_messages_go_there_and_back_and_either_side_may_leave() -> None:
 async def test_ping_is_answered_and_counts_as_life() -> None:
     async with connected(autoping=False) as (sim, socket):
         [opened] = sim.streams.sessions
-        before = opened.expires
+        before = opened._heard
         await asyncio.sleep(0.01)
         await socket.ping(b"hello")
         message = await socket.receive()
         assert (message.type, message.data) == (aiohttp.WSMsgType.PONG, b"hello")
-        assert opened.expires > before
+        assert opened._heard > before
 
 
 LOOPBACK = (
@@ -243,11 +243,13 @@ def test_page_behind_an_origin_is_any_but_the_server_itself() -> None:
 async def test_token_of_a_malformed_request_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     async with Simulator(control_port=0, **SMALL) as simulator:
         for address in (simulator.base_url, simulator.control_url or ""):
-            reader, writer = await asyncio.open_connection("127.0.0.1", int(address.rpartition(":")[2]))
-            writer.write(f"GET / HTTP/1.1\r\nAuthorization: Bearer {simulator.control_token}\0\r\n\r\n".encode())
-            assert (await reader.readline()).startswith(b"HTTP/1.0 400")
-            writer.close()
-            await writer.wait_closed()
+            for version, bad in ((b"0", b"\0"), (b"1", b"\xff")):
+                reader, writer = await asyncio.open_connection("127.0.0.1", int(address.rpartition(":")[2]))
+                sent = b"Host: a.localhost\r\nAuthorization: Bearer " + simulator.control_token.encode() + bad
+                writer.write(b"GET / HTTP/1.1\r\n%b\r\n\r\n" % sent)
+                assert (await reader.readline()).startswith(b"HTTP/1.%b 400" % version)
+                writer.close()
+                await writer.wait_closed()
     assert [record.name for record in caplog.records] == ["brokerage_async.simulator.http"] * 2
     assert simulator.control_token not in caplog.text
     assert "Authorization" not in caplog.text

@@ -133,8 +133,8 @@ async def test_fault_pattern_matches_the_query() -> None:
 SETUP = json.dumps({"type": "SETUP", "channel": 0, "version": "0.1"})
 
 
-async def opened() -> tuple[Simulator, WebSocket]:
-    sim = Simulator(**SMALL)
+async def opened(sim: Simulator | None = None) -> tuple[Simulator, WebSocket]:
+    sim = sim or Simulator(**SMALL)
     transport = sim.transport()
     assert isinstance(transport, SocketTransport)
     url = f"{sim.streamer_url.rpartition('/')[0]}/market-data"
@@ -174,11 +174,10 @@ async def test_socket_ends_when_either_side_closes() -> None:
     await asyncio.sleep(0)
     assert not session._is_set_up  # type: ignore[attr-defined]
     sim, socket = await opened()
-    waiting = asyncio.ensure_future(socket.receive())
+    waiting = asyncio.gather(socket.receive(), socket.receive(), return_exceptions=True)
     await asyncio.sleep(1)
     await socket.close()
-    with pytest.raises(ResponseLostError):
-        await waiting
+    assert [type(each) for each in await waiting] == [ResponseLostError] * 2
     sim, socket = await opened()
     await socket.send(SETUP)
     await asyncio.sleep(0.1)
@@ -191,13 +190,21 @@ async def test_socket_ends_when_either_side_closes() -> None:
     await socket.close()
 
 
-async def test_streams_run_at_once_when_the_clock_is_advanced() -> None:
-    sim, socket = await opened()
+async def test_streams_run_on_time_after_a_restore_and_at_once_when_the_clock_is_advanced() -> None:
+    sim, old = await opened()
     await asyncio.sleep(1)
+    sim.restore(sim.snapshot())
+    _, socket = await opened(sim)
+    await old.close()
+    await asyncio.sleep(0.1)
+    began = loop_time()
+    await socket.send(SETUP.replace("}", ', "keepaliveTimeout": 2}'))
+    assert await kinds(socket, 3) == ["SETUP", "AUTH_STATE", "KEEPALIVE"]
+    assert loop_time() - began == pytest.approx(1)
     sim.clock.advance(4000)
     began = loop_time()
     with pytest.raises(ResponseLostError, match="the service closed the connection"):
-        await kinds(socket, 100)
+        await kinds(socket, 10_000)
     assert loop_time() - began < 1
     await socket.close()
 
