@@ -16,6 +16,8 @@ Branch on the class for what happened to the request, and on ``code`` for what t
     │   ├── MessageTooLargeError        the service sent a larger message than is read
     │   └── SlowConsumerError           its consumer was too slow; ``since`` says when events began to be lost
     ├── TokenError                  no access token could be had; ``transient`` says whether trying again can help
+    ├── JournalError                of ``brokerage_async.journal``: the journal of orders cannot be read or written
+    ├── WatchStateError             of ``brokerage_async.watch``: the state of a watcher cannot be read or written
     ├── APIError                    the service answered with an error
     │   ├── BadRequestError 400, AuthenticationError 401, PermissionDeniedError 403, NotFoundError 404,
     │   ├── VersionNotSupportedError 406, RateLimitError 429, ServerError 5xx
@@ -37,37 +39,13 @@ from typing import Any, ClassVar, Final
 import attrs
 
 __all__ = [
-    "APIError",
-    "AuthenticationError",
-    "BadRequestError",
-    "BrokerageError",
-    "ConfigurationError",
-    "DeadlineExceededError",
-    "ErrorDetail",
-    "IncompleteFetchError",
-    "InvalidRequestError",
-    "MessageTooLargeError",
-    "NotFoundError",
-    "OrderError",
-    "OrderNotCancellableError",
-    "OrderNotSentError",
-    "OrderOutcomeUnknownError",
-    "OrderRefusedError",
-    "PermissionDeniedError",
-    "PreflightError",
-    "RateLimitError",
-    "RequestNotSentError",
-    "ResponseDecodeError",
-    "ResponseLostError",
-    "ServerError",
-    "SlowConsumerError",
-    "StreamError",
-    "StreamRefusedError",
-    "TokenError",
-    "TransportError",
-    "UnprocessableError",
-    "VersionNotSupportedError",
-]
+    "APIError", "AuthenticationError", "BadRequestError", "BrokerageError", "ConfigurationError",
+    "DeadlineExceededError", "ErrorDetail", "IncompleteFetchError", "InvalidRequestError", "MessageTooLargeError",
+    "NotFoundError", "OrderError", "OrderNotCancellableError", "OrderNotSentError", "OrderOutcomeUnknownError",
+    "OrderRefusedError", "PermissionDeniedError", "PreflightError", "RateLimitError", "RequestNotSentError",
+    "ResponseDecodeError", "ResponseLostError", "ServerError", "SlowConsumerError", "StreamError", "StreamRefusedError",
+    "TokenError", "TransportError", "UnprocessableError", "VersionNotSupportedError",
+]  # fmt: skip
 
 
 @attrs.frozen
@@ -97,7 +75,7 @@ class BrokerageError(Exception):
         code: machine-readable code. The service's own for an ``APIError``.
         status: HTTP status, when there was an answer.
         errors: every single problem, when several are known.
-        retry_after: seconds that the service asked to wait, or None.
+        retry_after: seconds until a repetition can help, as the service asked or the client knows, or None.
     """
 
     default_code: ClassVar[str | None] = None

@@ -121,7 +121,7 @@ def test_the_fixtures_work_in_a_run_of_their_own(tmp_path: Path) -> None:
     """In unchanged modules of the documentation, with the plugin of anyio, and for a day on virtual time."""
     ((_, testing),) = blocks(ROOT / "docs" / "testing.md", "pytest")
     ((_, simulator),) = blocks(ROOT / "docs" / "simulator.md", "pytest")
-    run_pytest(tmp_path, passed=9, testing=testing, simulator=simulator, program=PROGRAM, anyio=ANYIO, day=DAY)
+    run_pytest(tmp_path, passed=11, testing=testing, simulator=simulator, program=PROGRAM, anyio=ANYIO, day=DAY)
     run_pytest(tmp_path / "auto", "auto", passed=3, program=PROGRAM)
 
 

@@ -32,8 +32,8 @@ class Clock:
     """
 
     def __init__(self, start: datetime = DEFAULT_START) -> None:
-        if start.tzinfo is None:
-            raise ValueError(f"start must have a time zone, got {start!r}")
+        if not isinstance(start, datetime) or start.tzinfo is None:
+            raise ValueError(f"start must be a datetime with a time zone, got {start!r}")
         if start.year not in _YEARS:
             raise ValueError(f"start must be in the years {_YEARS[0]} to {_YEARS[-1]}, got {start.isoformat()}")
         self._base = self._latest = start.timestamp()

@@ -1,6 +1,6 @@
 """Scripted faults: which requests and messages of streams meet one, and its effect on them.
 
-A fault of a request is written as a value or as a short string::
+A fault of a request is written as a value or, all but ``body``, as a short string::
 
     sim.faults.add("POST", r"/orders$", "drop_after")
     sim.faults.add("GET", r".*", faults.status(503), times=3)
@@ -20,8 +20,9 @@ A fault of a request is written as a value or as a short string::
 ``truncate``           processed. Half of the response body arrives
 ``garbage``            processed. A success response that is not JSON
 ``rate_limited``       bare 429. The request is not processed
+``retry_after(2)``     429 whose ``Retry-After`` asks for two seconds. The request is not processed
 ``unauthorized``       401. The request is not processed
-``body(b"...")``       processed. This body replaces the real one
+``body(b"...")``       processed. This body replaces the real one, value only
 =====================  ==============================================================================================
 
 Faults of the streams lose, double, delay and break the messages of the server::
@@ -50,6 +51,7 @@ from collections.abc import Callable
 
 import attrs
 
+from ..protocol.custom_request import METHODS
 from ..protocol.response import Response
 from .api.wire import RefusedError
 from .api.wire import html as html_page
@@ -57,7 +59,7 @@ from .api.wire import html as html_page
 __all__ = [
     "ConnectionAction", "Fault", "FaultPlan", "StreamFaults", "after_html", "after_status", "body", "delay",
     "delay_after", "drop_after", "drop_before", "garbage", "hang", "hang_after", "html", "parse", "rate_limited",
-    "refuse", "status", "truncate", "unauthorized",
+    "refuse", "retry_after", "status", "truncate", "unauthorized",
 ]  # fmt: skip
 
 
@@ -126,6 +128,12 @@ def delay_after(seconds: float) -> Fault:
     return Fault(name=f"delay_after({seconds:g})", delay_after=seconds)
 
 
+def retry_after(seconds: float) -> Fault:
+    """Respond with a 429 whose ``Retry-After`` asks for a pause, without processing the request."""
+    answer = Response(status=429, headers={"retry-after": f"{seconds:g}"}, body=b"")
+    return Fault(name=f"retry_after({seconds:g})", processed=False, answer=lambda _: answer)
+
+
 def body(content: bytes) -> Fault:
     """Process the request and replace the response body by ``content``. Status and headers stay."""
     return Fault(name="body", answer=lambda response: _with_body(response, content))
@@ -155,7 +163,7 @@ _PLAIN = {
 }
 _STATUSES = range(200, 600)
 _NUMBERED = {"status": status, "after_status": after_status, "html": html, "after_html": after_html}
-_TIMED = {"delay": delay, "delay_after": delay_after}
+_TIMED = {"delay": delay, "delay_after": delay_after, "retry_after": retry_after}
 _CALLED = re.compile(r"(?P<name>[a-z_]+)\((?P<value>[0-9]+(?:\.[0-9]+)?)\)")
 
 
@@ -204,11 +212,13 @@ class FaultPlan:
             times: how many requests meet it, None for all from now on.
 
         Raises:
-            ValueError: the fault is unknown, or ``times`` is less than 1.
+            ValueError: the method or the fault is unknown, or ``times`` is less than 1.
         """
         if times is not None and times < 1:
             raise ValueError(f"times must be at least 1, or None for all requests, got {times}")
-        fault = parse(action) if isinstance(action, str) else action
+        if method.upper() not in ("*", *METHODS):
+            raise ValueError(f"method must be * or one of {', '.join(METHODS)}, got {method!r}")
+        fault = action if isinstance(action, Fault) else parse(str(action))
         self._rules.append(_Rule(method.upper(), re.compile(path_regex), fault, times))
 
     def remove(self, method: str, path_regex: str, name: str) -> None:
@@ -252,7 +262,6 @@ PROTOCOL = "protocol"
 """Kind of the messages that are not events: greetings, answers, settings."""
 
 _NAMES = ("lose", "duplicate", "reorder", "unknown", "garbage", "drop")
-_LATE = re.compile(r"late\((?P<seconds>[0-9]+(?:\.[0-9]+)?)\)")
 
 
 @attrs.define
@@ -294,10 +303,10 @@ class StreamFaults:
         """
         if times < 1:
             raise ValueError(f"times must be at least 1, got {times}")
-        late = _LATE.fullmatch(name)
-        if late is None and name not in _NAMES:
+        late = _CALLED.fullmatch(name)
+        if name not in _NAMES and (late is None or late["name"] != "late"):
             raise ValueError(f"fault must be one of {', '.join(_NAMES)} or late(seconds), got {name!r}")
-        seconds = 0.0 if late is None else float(late["seconds"])
+        seconds = 0.0 if late is None else float(late["value"])
         self._planned.append(Delivery(name if late is None else "late", seconds, kind, times))
 
     def clear(self) -> None:

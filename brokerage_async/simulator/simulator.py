@@ -51,7 +51,7 @@ class SimulatedCustomer:
 
 
 class Simulator:
-    """Simulated brokerage that follows the service document to the letter.
+    """Simulated brokerage that follows the document and the recordings of the service.
 
     It keeps everything in memory and opens no connections. Enter it to serve HTTP::
 
@@ -416,15 +416,22 @@ class Simulator:
         self.brokerage.advance(self.clock.now())
 
     def price(self, symbol: str) -> Decimal:
-        """Return the current price of an equity, future or cryptocurrency."""
+        """Return the current price of an equity, future or cryptocurrency.
+
+        Raises:
+            LookupError: the symbol is unknown, or a live source has no price yet.
+        """
+        self._check_underlying(symbol)
         return self.brokerage.state.prices.underlying_price(symbol, self.clock.now())
 
     def set_price(self, symbol: str, price: Decimal | int | str) -> None:
         """Set and hold the price of an equity, future or cryptocurrency. Any quantity trades at it.
 
         Raises:
+            LookupError: the symbol is unknown.
             ValueError: ``price`` is not positive, or not below 10**9.
         """
+        self._check_underlying(symbol)
         self._act("set_price", symbol=symbol, price=str(price))
 
     def set_source(self, symbol: str, source: PriceSource) -> None:
@@ -499,8 +506,8 @@ class Simulator:
     def hold_order(self, order_id: str, status: str | None = None) -> None:
         """Let nothing happen automatically to an order while it is in a status.
 
-        It waits in ``Routed`` or ``In Flight``. A cancellation waits in ``Cancel Requested``, so that `fill_order`
-        comes first. The fills of further legs wait in ``Filled``.
+        It waits in ``Received``, ``Routed``, ``In Flight`` or ``Live``. A cancellation waits in ``Cancel Requested``,
+        so that `fill_order` comes first. The fills of further legs wait in ``Filled``.
 
         Args:
             order_id: identifier of the order, ``*`` for every order from now on.
@@ -595,6 +602,10 @@ class Simulator:
     def _latency_of(self, request: Request) -> float:
         latency: float | Callable[[Request], float] = self.latency
         return latency(request) if callable(latency) else latency
+
+    def _check_underlying(self, symbol: str) -> None:
+        if self._live is None and not self.brokerage.state.prices.is_known(symbol):
+            raise LookupError(f"unknown underlying {symbol}")
 
     def _act(self, name: str, **arguments: Any) -> Any:
         return self.brokerage.act(name, self.clock.now(), **arguments)

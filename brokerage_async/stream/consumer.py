@@ -391,7 +391,8 @@ class Sink:
         try:
             self.buffer.put(event)
         except BufferFullError:
-            self.fail(SlowConsumerError(f"the consumer is too slow: {len(self.buffer)} events wait", since=self.now()))
+            reason = f"{len(self.buffer)} events wait for a slow consumer: read them sooner, or raise limit"
+            self.fail(SlowConsumerError(reason, since=self.now()))
             if self.leave is not None:
                 self.leave()
         if not self._available.is_set():

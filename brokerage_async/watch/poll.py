@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterab
 from datetime import datetime
 from typing import Any, Generic, Self, TypeVar
 
+from .._arguments import check_methods
 from ..errors import ConfigurationError, NotFoundError, PermissionDeniedError
 from .diff import SILENT, Acknowledgeable, Change, Derive, state_of
 from .feed import Cursor, Feed, FetchItems, Listener, OnError, Pacing, Schedule, is_fatal, utc_now
@@ -48,6 +49,7 @@ class Iteration(AsyncIterator[R], Generic[R]):
         self._ready: deque[Change[Any]] = deque()
         self._log: ChangeLog | None = None
         if state is not None and codec is not None:
+            check_methods("state", state, "open", "report", "acknowledge", "aclose")
             self._log = ChangeLog(parts, state, name, codec, self._derive, self._listener)
         self._closed = False
         self._failed: dict[str, Exception] = {}
@@ -95,10 +97,7 @@ class Iteration(AsyncIterator[R], Generic[R]):
         self._listener.on_failure(error)
 
     async def aclose(self) -> None:
-        """End the iteration now, even while it waits.
-
-        The last watcher of a feed ends its polling.
-        """
+        """End the iteration now, even while it waits. The last watcher of a feed ends its polling."""
         if not self._closed:
             self._closed = True
             await self._leave()

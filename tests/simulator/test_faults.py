@@ -18,15 +18,14 @@ def test_faults_are_taken_in_order_by_method_and_path() -> None:
     assert [fault and fault.name for fault in taken] == ["status(503)", "status(503)", "drop_after", None]
     plan = FaultPlan()
     plan.add("post", r"/orders$", "hang", times=None)
-    assert plan.take("GET", "/a/orders") is None
-    assert plan.take("POST", "/a/orders/dry-run") is None
+    assert plan.take("GET", "/a/orders") is plan.take("POST", "/a/orders/dry-run") is None
     assert all(plan.take("POST", "/a/orders") is faults.hang for _ in range(3))
     plan.clear()
     assert plan.take("POST", "/a/orders") is None
 
-    for times in (0, -1):
-        with pytest.raises(ValueError, match="at least 1"):
-            plan.add("GET", "/", "hang", times=times)
+    for method, times, problem in (("GET", 0, "at least 1"), ("GET", -1, "at least 1"), ("GTE", 1, "or one of GET, ")):
+        with pytest.raises(ValueError, match=problem):
+            plan.add(method, "/", "hang", times=times)
 
 
 def test_parse_unknown_fault_lists_the_known_ones() -> None:
@@ -39,9 +38,10 @@ def test_body_replaces_the_real_one_and_handle_takes_no_fault(harness: Harness) 
     request = Request(method="GET", url="http://simulator.invalid/watchlists", headers=harness.headers)
     served = harness.brokerage.serve(request, harness.now, faults.body(b"{}"))
     assert (served.response.status, served.response.body) == (200, b"{}")
-    for text in ("refuse", "status(503)", "delay(0.5)"):
+    for text in ("refuse", "status(503)", "delay(0.5)", "retry_after(1.5)"):
         served = harness.brokerage.serve(request, harness.now, parse(text))
         assert (parse(text).name, served.record.fault) == (text, text)
+    assert (served.response.status, served.response.headers["retry-after"]) == (429, "1.5")
     harness.sim.faults.add("*", ".", "status(503)", times=None)
     assert harness.place(limit())
 

@@ -61,9 +61,9 @@ def test_good_options_pass_and_wrong_ones_leave_no_state_file(tmp_path: Path) ->
 
 
 WRONG: dict[str, tuple[Any, ...]] = {
-    "environment": ("live",),
     "seed": ("1", 1.5, True, None),
-    "wire": ("real",),
+    **dict.fromkeys(("environment", "wire"), ("live",)),
+    "start": ("2026-06-10",),
     "cash": ("much", float("nan")),
     "rate_limit": (-1, "unpublished", float("nan")),
     "prices": ({"AAPL": 5},),

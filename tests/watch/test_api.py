@@ -193,10 +193,10 @@ INVALID: list[tuple[str, Callable[[Any, Any], Any], Sequence[Any]]] = [
     ("interval", lambda watch, wrong: watch.order("me", "A1", "1", interval=wrong), ("5",)),
     ("follow", lambda watch, wrong: watch.order("me", "A1", "1", follow=wrong), ("yes",)),
     ("on_error must be a", lambda watch, wrong: watch.orders("me", ["A1"], on_error=wrong), CALLBACKS),
-    ("on_error must be a", lambda watch, wrong: watch.quote_alerts(on_error=wrong), CALLBACKS),
     ("on_error must be a", lambda watch, wrong: watch.market(on_error=wrong), CALLBACKS),
     ("instrument_collection", lambda watch, wrong: watch.market(wrong), COLLECTIONS),
     ("instrument_collection", lambda watch, wrong: watch.market_hours(wrong, trading=1), COLLECTIONS),
+    ("state must be an", lambda watch, wrong: watch.fills(["A1"], state=wrong), ("fills.db", MemoryState)),
     ("trading", lambda watch, wrong: watch.market_hours(trading=wrong), SECONDS),
     ("resting", lambda watch, wrong: watch.market_hours(trading=1, resting=wrong), SECONDS),
 ]

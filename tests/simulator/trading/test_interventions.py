@@ -109,14 +109,14 @@ def test_held_confirmation_of_a_cancellation_loses_to_a_fill(harness: Harness) -
         assert [filled for filled, _ in harness.fills(identifier)] == [Decimal(quantity or 10)]
 
 
-def test_wrong_orders_and_statuses_are_refused(harness: Harness) -> None:
+def test_wrong_orders_statuses_and_symbols_are_refused(harness: Harness) -> None:
     identifier, filled = harness.place(limit()), harness.trade(market())
     for order, status in ((identifier, "Cancelled"), ("*", None), (identifier, "lost")):
         with pytest.raises(ValueError, match="status must be one of Received, "):
             harness.sim.hold_order(order, status=status)
-    for act in (harness.sim.hold_order, harness.sim.fill_order):
-        with pytest.raises(LookupError, match="unknown order 7"):
-            act("7")
+    for name, more in (("hold_order", {}), ("fill_order", {}), ("price", {}), ("set_price", {"price": 5})):
+        with pytest.raises(LookupError, match=r"^unknown (order|underlying) aapl$"):
+            getattr(harness.sim, name)("aapl", **more)
     with pytest.raises(ValueError, match="must be on its way or live to be filled, it is Filled"):
         harness.sim.fill_order(filled)
 
