@@ -197,7 +197,7 @@ class Witness:
         """Return the answer of an operation, asked once. Raises `NotAskedError` where it cannot be asked."""
 
         async def ask_first() -> Answer:
-            operation, given = OPERATIONS[name], ARGUMENTS.get(name, {})
+            operation = OPERATIONS[name]
             if operation.effect is Effect.MUTATE:
                 raise NotAskedError("it changes something")
             if name in UNASKED:
@@ -206,17 +206,23 @@ class Witness:
                 raise NotAskedError("the sandbox does not offer it")
             if operation.host is not None and operation.host not in self.client.environment.hosts:
                 raise NotAskedError(f"no address of the {operation.host} is known")
-            values: dict[str, object] = {}
-            for parameter in operation.parameters:
-                if parameter.required or parameter.name in given or parameter.name in SMALL:
-                    value = given.get(parameter.name, COMMON.get(parameter.name))
-                    if value is None:
-                        raise NotAskedError(f"no value is known for {parameter.name}")
-                    values[parameter.name] = await self.fill(value)
-            body = None if operation.body is None else await self.body_of(BODIES.get(name, LIMIT))
-            return await self.send(operation.bind(body=body, **values))
+            return await self.send(await self.bind(name, small=True))
 
         return await self.once(name, ask_first)
+
+    async def bind(self, name: str, terms: object = None, *, small: bool = False) -> BoundCall[Any]:
+        """Return the call of an operation with the arguments and the body, if not ``terms``, of the tables below."""
+        operation, given, values = OPERATIONS[name], ARGUMENTS.get(name, {}), dict[str, object]()
+        for parameter in operation.parameters:
+            if parameter.required or parameter.name in given or (small and parameter.name in SMALL):
+                value = given.get(parameter.name, COMMON.get(parameter.name))
+                if value is None:
+                    raise NotAskedError(f"no value is known for {parameter.name}")
+                values[parameter.name] = await self.fill(value)
+        if operation.body is None:
+            return operation.bind(**values)
+        body = await self.fill(terms or BODIES.get(name, LIMIT))
+        return operation.bind(body=body if isinstance(body, bytes) else msgspec.json.encode(body), **values)
 
     async def once(self, name: str, ask: Callable[[], Awaitable[Answer]]) -> Answer:
         if name not in self._asked:
@@ -226,15 +232,9 @@ class Witness:
             raise found
         return found
 
-    async def body_of(self, terms: object) -> bytes:
-        """Return the JSON of terms by the names of fields, or a body that is complete already."""
-        filled = await self.fill(terms)
-        return filled if isinstance(filled, bytes) else msgspec.json.encode(filled)
-
     async def dry_run(self, terms: object, name: str = "orders.dry_run") -> Answer:
         """Return the answer to the dry-run of a body, whatever rules it breaks."""
-        call = OPERATIONS[name].bind(account_number=await self.account(), body=await self.body_of(terms))
-        return await self.send(call)
+        return await self.send(await self.bind(name, terms))
 
     async def get(self, path: str, *, version: str | None = None, **query: object) -> Answer:
         """Return the answer to a request that the client's own methods would not make."""
