@@ -37,37 +37,13 @@ from typing import Any, ClassVar, Final
 import attrs
 
 __all__ = [
-    "APIError",
-    "AuthenticationError",
-    "BadRequestError",
-    "BrokerageError",
-    "ConfigurationError",
-    "DeadlineExceededError",
-    "ErrorDetail",
-    "IncompleteFetchError",
-    "InvalidRequestError",
-    "MessageTooLargeError",
-    "NotFoundError",
-    "OrderError",
-    "OrderNotCancellableError",
-    "OrderNotSentError",
-    "OrderOutcomeUnknownError",
-    "OrderRefusedError",
-    "PermissionDeniedError",
-    "PreflightError",
-    "RateLimitError",
-    "RequestNotSentError",
-    "ResponseDecodeError",
-    "ResponseLostError",
-    "ServerError",
-    "SlowConsumerError",
-    "StreamError",
-    "StreamRefusedError",
-    "TokenError",
-    "TransportError",
-    "UnprocessableError",
-    "VersionNotSupportedError",
-]
+    "APIError", "AuthenticationError", "BadRequestError", "BrokerageError", "ConfigurationError",
+    "DeadlineExceededError", "ErrorDetail", "IncompleteFetchError", "InvalidRequestError", "MessageTooLargeError",
+    "NotFoundError", "OrderError", "OrderNotCancellableError", "OrderNotSentError", "OrderOutcomeUnknownError",
+    "OrderRefusedError", "PermissionDeniedError", "PreflightError", "RateLimitError", "RequestNotSentError",
+    "ResponseDecodeError", "ResponseLostError", "ServerError", "SlowConsumerError", "StreamError", "StreamRefusedError",
+    "TokenError", "TransportError", "UnprocessableError", "VersionNotSupportedError",
+]  # fmt: skip
 
 
 @attrs.frozen

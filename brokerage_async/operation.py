@@ -25,22 +25,9 @@ if TYPE_CHECKING:
     import pyarrow
 
 __all__ = [
-    "PUBLISHED_RATES",
-    "PUBLISHED_TOTAL",
-    "BodyField",
-    "BoundCall",
-    "Effect",
-    "Executor",
-    "Guard",
-    "Operation",
-    "Page",
-    "Pager",
-    "Parameter",
-    "Provenance",
-    "RequestModel",
-    "Rule",
-    "Shape",
-]
+    "PUBLISHED_RATES", "PUBLISHED_TOTAL", "BodyField", "BoundCall", "Effect", "Executor", "Guard", "Operation", "Page",
+    "Pager", "Parameter", "Provenance", "RequestModel", "Rule", "Shape",
+]  # fmt: skip
 
 Guard = Callable[[], str | None]
 """Returns why a request must not be sent after all, or None. Called at the last moment before each send."""
