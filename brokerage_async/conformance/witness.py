@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import attrs
 import msgspec
 
-from .._generated.models import BacktestDirection, Order, OrderEdit, SimulatedTrade, SimulatedTradeLeg
+from .._generated.models import BacktestDirection, Order, OrderEdit, OrderEditDryRun, SimulatedTrade, SimulatedTradeLeg
 from .._generated.operations import OPERATIONS
 from ..errors import APIError, BrokerageError, ConfigurationError, ResponseDecodeError
 from ..operation import BoundCall, Effect, Operation
@@ -181,9 +181,7 @@ class Witness:
 
     async def same_terms(self) -> bytes:
         """Return an edit of that order which changes nothing."""
-        body: Any = OPERATIONS["orders.edit_dry_run"].body
-        edit = OrderEdit.of(await self.editable())
-        return encode(edit if body is OrderEdit else body.of(edit))
+        return encode(OrderEditDryRun.of(OrderEdit.of(await self.editable())))
 
     async def simulated_trade(self) -> bytes:
         start = dt.datetime.combine(self.today - dt.timedelta(days=30), dt.time(14, 30), dt.UTC)
