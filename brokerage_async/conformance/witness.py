@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import attrs
@@ -239,15 +240,12 @@ class Witness:
         client, asked = self.client.with_options(accept_version=version), await self.fill(query)
         return await self._answer(None, version, lambda: client.request("GET", path, query=asked))
 
-    async def send(self, call: BoundCall[Any], *, version: str | None = "") -> Answer:
+    async def send(self, call: BoundCall[Any], *, version: str | EllipsisType | None = ...) -> Answer:
         """Return the answer to a call, in another interface version than the client's where one is given."""
-        if version == "":
-            session = self.client.session
-            own = call.operation.version if session.options.own_versions and self.in_production else None
-            version = session.options.headers.get(ACCEPT_VERSION, own)
-        else:
-            session = self.client.with_options(accept_version=version).session
-        return await self._answer(call.operation, version, lambda: session.raw(call))
+        session = self.client.with_options(accept_version=version).session
+        own = call.operation.version if session.options.own_versions and self.in_production else None
+        asked = session.options.headers.get(ACCEPT_VERSION, own)
+        return await self._answer(call.operation, asked, lambda: session.raw(call))
 
     async def _answer(self, operation: Operation[Any] | None, version: str | None, ask: Callable[[], Any]) -> Answer:
         try:
