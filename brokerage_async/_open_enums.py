@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import enum
+import functools
 
 from ._decimals import MAX_CACHED_LENGTH
-
-#: Entries of the cache. A full one starts over.
-MAX_UNLISTED = 1024
 
 
 class OpenStrEnum(enum.StrEnum):
@@ -23,7 +21,10 @@ class OpenStrEnum(enum.StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> OpenStrEnum | None:
-        return _unlisted(cls, value) if isinstance(value, str) else None
+        if not isinstance(value, str):
+            return None
+        find = member_of if len(value) <= MAX_CACHED_LENGTH else member_of.__wrapped__
+        return find(cls, str(value))
 
     def __reduce_ex__(self, protocol: object) -> tuple[type[OpenStrEnum], tuple[str]]:
         return type(self), (self._value_,)  # before Python 3.11.4 it is by name, and only listed ones have one
@@ -40,32 +41,14 @@ class AnyCaseStrEnum(OpenStrEnum):
     ``MarketState("Pre-market")`` is ``MarketState("Pre-Market")``.
     """
 
-    @classmethod
-    def _missing_(cls, value: object) -> OpenStrEnum | None:
-        if isinstance(value, str) and len(value) <= MAX_CACHED_LENGTH and (cls, value) not in _UNLISTED:
-            folded = value.casefold()
-            for member in cls:
-                if member.casefold() == folded:
-                    return _kept(cls, value, member)
-        return super()._missing_(value)
 
-
-_UNLISTED: dict[tuple[type[OpenStrEnum], str], OpenStrEnum] = {}  # members by spellings that are not listed
-
-
-def _unlisted(cls: type[OpenStrEnum], value: str) -> OpenStrEnum:
-    member = _UNLISTED.get((cls, value))
-    if member is None:
-        member = str.__new__(cls, value)
-        member._name_ = str(value)
-        member._value_ = str(value)
-        if len(value) <= MAX_CACHED_LENGTH:
-            _kept(cls, value, member)
-    return member
-
-
-def _kept(cls: type[OpenStrEnum], value: str, member: OpenStrEnum) -> OpenStrEnum:
-    if len(_UNLISTED) >= MAX_UNLISTED:
-        _UNLISTED.clear()
-    _UNLISTED[cls, str(value)] = member
+@functools.lru_cache(maxsize=1024)
+def member_of(cls: type[OpenStrEnum], value: str) -> OpenStrEnum:
+    """Return the member of a spelling that is not listed."""
+    if issubclass(cls, AnyCaseStrEnum):
+        folded = value.casefold()
+        if (listed := next((member for member in cls if member.casefold() == folded), None)) is not None:
+            return listed
+    member = str.__new__(cls, value)
+    member._name_ = member._value_ = value
     return member

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, Self, TypeVar, cast, overload
 
 import attrs
@@ -51,12 +52,6 @@ P = ParamSpec("P")
 UNLIMITED_CONNECTIONS = 256  # connections of the pool when the limits set no bound
 
 
-class _Unset(enum.Enum):
-    """Default of an option that keeps its value. None is a valid value."""
-
-    UNSET = "unset"
-
-
 class PerOperation(enum.Enum):
     """Type of `PER_OPERATION`."""
 
@@ -69,7 +64,6 @@ PER_OPERATION: Final = PerOperation.PER_OPERATION
 The sandbox was seen to refuse the header.
 """
 
-_UNSET: Final = _Unset.UNSET
 _RETRY: Final = RetryPolicy()
 _LIMITS: Final = Limits()
 
@@ -283,23 +277,23 @@ class Client(Endpoints):
     def with_options(
         self,
         *,
-        timeout: float | _Unset | None = _UNSET,
-        deadline: float | _Unset | None = _UNSET,
-        retry: RetryPolicy | _Unset = _UNSET,
-        accept_version: str | PerOperation | _Unset | None = _UNSET,
+        timeout: float | EllipsisType | None = ...,
+        deadline: float | EllipsisType | None = ...,
+        retry: RetryPolicy | EllipsisType = ...,
+        accept_version: str | PerOperation | EllipsisType | None = ...,
     ) -> Self:
         """Return a light view with other options that shares connections, lanes and tokens.
 
-        ``client.with_options(deadline=2).orders.cancel(...)``. Closing a view does nothing.
+        ``client.with_options(deadline=2).orders.cancel(...)``. Others keep their values. Closing a view does nothing.
         """
         changes: dict[str, Any] = {}
-        if timeout is not _UNSET:
+        if timeout is not ...:
             changes["timeout"] = check_timeout("timeout", timeout)
-        if deadline is not _UNSET:
+        if deadline is not ...:
             changes["deadline"] = check_timeout("deadline", deadline)
-        if retry is not _UNSET:
+        if retry is not ...:
             changes["retry"] = check_type("retry", retry, RetryPolicy)
-        if accept_version is not _UNSET:
+        if accept_version is not ...:
             changes |= _versions(self._headers, accept_version)
         view = object.__new__(type(self))
         options = attrs.evolve(self._session.options, **changes)

@@ -392,33 +392,29 @@ class Executor(Protocol):
 PUBLISHED_TOTAL: float = 50.0
 """Requests per second of all operations together."""
 
-_ONE_A_SECOND = (
-    "accounts.get", "accounts.list", "accounts.trading_status", "balances.get", "balances.list",
-    "instruments.future_products", "instruments.futures", "positions.list",
-)  # fmt: skip
-_TWO_A_SECOND = (
-    "instruments.active_equities", "instruments.equities", "instruments.futures_option_chain", "market_data.by_type",
-    "option_chains.compact", "option_chains.flat", "option_chains.nested", "option_chains.nested_futures",
-)  # fmt: skip
-_THREE_A_SECOND = (
-    "instruments.cryptocurrency", "instruments.equity", "instruments.equity_option", "instruments.future",
-    "instruments.future_option", "instruments.future_product", "instruments.warrant",
-)  # fmt: skip
-_TWENTY_A_SECOND = (
-    "complex_orders.cancel", "complex_orders.dry_run", "complex_orders.get", "complex_orders.list",
-    "complex_orders.live", "complex_orders.submit", "orders.cancel", "orders.dry_run", "orders.edit",
-    "orders.edit_dry_run", "orders.get", "orders.list", "orders.list_live", "orders.live", "orders.replace",
-    "orders.search", "orders.submit",
-)  # fmt: skip
-
 PUBLISHED_RATES: Mapping[str, float] = MappingProxyType(
     {
-        **dict.fromkeys(_ONE_A_SECOND, 1.0),
-        **dict.fromkeys(_TWO_A_SECOND, 2.0),
-        **dict.fromkeys(_THREE_A_SECOND, 3.0),
-        **dict.fromkeys(_TWENTY_A_SECOND, 20.0),
+        **dict.fromkeys((
+            "accounts.get", "accounts.list", "accounts.trading_status", "balances.get", "balances.list",
+            "instruments.future_products", "instruments.futures", "positions.list",
+        ), 1.0),
+        **dict.fromkeys((
+            "instruments.active_equities", "instruments.equities", "instruments.futures_option_chain",
+            "market_data.by_type", "option_chains.compact", "option_chains.flat", "option_chains.nested",
+            "option_chains.nested_futures",
+        ), 2.0),
+        **dict.fromkeys((
+            "instruments.cryptocurrency", "instruments.equity", "instruments.equity_option", "instruments.future",
+            "instruments.future_option", "instruments.future_product", "instruments.warrant",
+        ), 3.0),
+        **dict.fromkeys((
+            "complex_orders.cancel", "complex_orders.dry_run", "complex_orders.get", "complex_orders.list",
+            "complex_orders.live", "complex_orders.submit", "orders.cancel", "orders.dry_run", "orders.edit",
+            "orders.edit_dry_run", "orders.get", "orders.list", "orders.list_live", "orders.live", "orders.replace",
+            "orders.search", "orders.submit",
+        ), 20.0),
     }
-)
+)  # fmt: skip
 """Requests per second of one operation, whichever account or symbol they name.
 
 They are the ceilings that the service's agent server keeps to; see ``rates_of_operations`` in the list of behaviour.

@@ -25,11 +25,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-EXTRAS: dict[str, tuple[str, ...]] = {
-    "arrow": ("pyarrow",),
-    "pandas": ("pyarrow", "pandas"),
-    "polars": ("pyarrow", "polars"),
-}
+EXTRAS = {"arrow": ["pyarrow"], "pandas": ["pyarrow", "pandas"], "polars": ["pyarrow", "polars"]}
 """Packages that each extra installs."""
 
 

@@ -231,7 +231,7 @@ class RowReader:
     def __init__(self, model: type[Any], columns: Sequence[str], issues: Issues) -> None:
         self._schema = event_schema(model)
         self._name, self._issues, self._width = model.__name__, issues, len(columns)
-        targets = {field.key: field.target for field in dict(wire_fields(wires()[model])).values()}
+        targets = {field.key: field.target for field in wire_fields(wires()[model]).values()}
         found = {targets[key]: number for number, key in enumerate(columns) if key in targets}
         for key in columns:
             if key not in targets and key != "eventType":

@@ -105,19 +105,10 @@ def require_versions(witness: Witness) -> None:
         raise NotAskedError("the client asks for no version in the sandbox")
 
 
-LISTS: Mapping[str, Mapping[str, object]] = {
-    "orders.live": {"customer_id": "me", "account_numbers": [Witness.account]},
-    "instruments.equity_options": {"symbols": Witness.options},
-}
-"""Arguments of lists that do not take the number of an account alone."""
-
-
 async def versioned(witness: Witness, name: str, version: str | None = VERSION) -> Answer:
     """Return the answer of a list of an account or a customer in a version."""
     require_versions(witness)
-    values = LISTS.get(name, {"account_number": Witness.account})
-    bound = OPERATIONS[name].bind(**{key: await witness.fill(value) for key, value in values.items()})
-    return await witness.send(bound, version=version)
+    return await witness.send(await witness.bind(name), version=version)
 
 
 def is_answered(answer: Answer) -> bool:

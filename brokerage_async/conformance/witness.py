@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import attrs
 import msgspec
 
-from .._generated.models import BacktestDirection, Order, OrderEdit, SimulatedTrade, SimulatedTradeLeg
+from .._generated.models import BacktestDirection, Order, OrderEdit, OrderEditDryRun, SimulatedTrade, SimulatedTradeLeg
 from .._generated.operations import OPERATIONS
 from ..errors import APIError, BrokerageError, ConfigurationError, ResponseDecodeError
 from ..operation import BoundCall, Effect, Operation
@@ -181,9 +182,7 @@ class Witness:
 
     async def same_terms(self) -> bytes:
         """Return an edit of that order which changes nothing."""
-        body: Any = OPERATIONS["orders.edit_dry_run"].body
-        edit = OrderEdit.of(await self.editable())
-        return encode(edit if body is OrderEdit else body.of(edit))
+        return encode(OrderEditDryRun.of(OrderEdit.of(await self.editable())))
 
     async def simulated_trade(self) -> bytes:
         start = dt.datetime.combine(self.today - dt.timedelta(days=30), dt.time(14, 30), dt.UTC)
@@ -197,7 +196,7 @@ class Witness:
         """Return the answer of an operation, asked once. Raises `NotAskedError` where it cannot be asked."""
 
         async def ask_first() -> Answer:
-            operation, given = OPERATIONS[name], ARGUMENTS.get(name, {})
+            operation = OPERATIONS[name]
             if operation.effect is Effect.MUTATE:
                 raise NotAskedError("it changes something")
             if name in UNASKED:
@@ -206,17 +205,23 @@ class Witness:
                 raise NotAskedError("the sandbox does not offer it")
             if operation.host is not None and operation.host not in self.client.environment.hosts:
                 raise NotAskedError(f"no address of the {operation.host} is known")
-            values: dict[str, object] = {}
-            for parameter in operation.parameters:
-                if parameter.required or parameter.name in given or parameter.name in SMALL:
-                    value = given.get(parameter.name, COMMON.get(parameter.name))
-                    if value is None:
-                        raise NotAskedError(f"no value is known for {parameter.name}")
-                    values[parameter.name] = await self.fill(value)
-            body = None if operation.body is None else await self.body_of(BODIES.get(name, LIMIT))
-            return await self.send(operation.bind(body=body, **values))
+            return await self.send(await self.bind(name, small=True))
 
         return await self.once(name, ask_first)
+
+    async def bind(self, name: str, terms: object = None, *, small: bool = False) -> BoundCall[Any]:
+        """Return the call of an operation with the arguments and the body, if not ``terms``, of the tables below."""
+        operation, given, values = OPERATIONS[name], ARGUMENTS.get(name, {}), dict[str, object]()
+        for parameter in operation.parameters:
+            if parameter.required or parameter.name in given or (small and parameter.name in SMALL):
+                value = given.get(parameter.name, COMMON.get(parameter.name))
+                if value is None:
+                    raise NotAskedError(f"no value is known for {parameter.name}")
+                values[parameter.name] = await self.fill(value)
+        if operation.body is None:
+            return operation.bind(**values)
+        body = await self.fill(terms or BODIES.get(name, LIMIT))
+        return operation.bind(body=body if isinstance(body, bytes) else msgspec.json.encode(body), **values)
 
     async def once(self, name: str, ask: Callable[[], Awaitable[Answer]]) -> Answer:
         if name not in self._asked:
@@ -226,30 +231,21 @@ class Witness:
             raise found
         return found
 
-    async def body_of(self, terms: object) -> bytes:
-        """Return the JSON of terms by the names of fields, or a body that is complete already."""
-        filled = await self.fill(terms)
-        return filled if isinstance(filled, bytes) else msgspec.json.encode(filled)
-
     async def dry_run(self, terms: object, name: str = "orders.dry_run") -> Answer:
         """Return the answer to the dry-run of a body, whatever rules it breaks."""
-        call = OPERATIONS[name].bind(account_number=await self.account(), body=await self.body_of(terms))
-        return await self.send(call)
+        return await self.send(await self.bind(name, terms))
 
     async def get(self, path: str, *, version: str | None = None, **query: object) -> Answer:
         """Return the answer to a request that the client's own methods would not make."""
         client, asked = self.client.with_options(accept_version=version), await self.fill(query)
         return await self._answer(None, version, lambda: client.request("GET", path, query=asked))
 
-    async def send(self, call: BoundCall[Any], *, version: str | None = "") -> Answer:
+    async def send(self, call: BoundCall[Any], *, version: str | EllipsisType | None = ...) -> Answer:
         """Return the answer to a call, in another interface version than the client's where one is given."""
-        if version == "":
-            session = self.client.session
-            own = call.operation.version if session.options.own_versions and self.in_production else None
-            version = session.options.headers.get(ACCEPT_VERSION, own)
-        else:
-            session = self.client.with_options(accept_version=version).session
-        return await self._answer(call.operation, version, lambda: session.raw(call))
+        session = self.client.with_options(accept_version=version).session
+        own = call.operation.version if session.options.own_versions and self.in_production else None
+        asked = session.options.headers.get(ACCEPT_VERSION, own)
+        return await self._answer(call.operation, asked, lambda: session.raw(call))
 
     async def _answer(self, operation: Operation[Any] | None, version: str | None, ask: Callable[[], Any]) -> Answer:
         try:

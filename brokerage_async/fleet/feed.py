@@ -151,17 +151,15 @@ class RedisFeed(Generic[T]):
             async with watcher:
                 while True:
                     try:
-                        change = await anext(watcher)
-                    except StopAsyncIteration:
+                        async for change in watcher:
+                            if not turn.is_open:  # nothing was published, and nothing ever would be
+                                raise ConfigurationError("watch must make its watcher with the state that it is given")
+                            await change.ack()
                         return
                     except EngineUnavailableError as error:
                         if error.code not in PASSING:
                             raise
                         await asyncio.sleep(RETRY_INTERVAL)
-                    else:
-                        if not turn.is_open:  # nothing was published, and nothing ever would be
-                            raise ConfigurationError("watch must make its watcher with the state that it is given")
-                        await change.ack()
 
         polling = asyncio.create_task(poll(), name="brokerage_async feed poller")
         keeping = asyncio.create_task(turn.keep(), name="brokerage_async feed lease")

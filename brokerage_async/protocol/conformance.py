@@ -14,14 +14,13 @@ from functools import cache
 from typing import Any, get_args
 
 import attrs
-import msgspec
 
 from .._generated.models import Pagination, PreflightCode
 from .._generated.operations import OPERATIONS, REQUEST_MODELS
 from .._open_enums import OpenStrEnum
 from .._wire import Wire
 from ..operation import Operation, Shape
-from .decoding.fields import UNREADABLE, WireField, wire_fields
+from .decoding.fields import WireField, fits, wire_fields
 from .decoding.lenient import parse
 from .registry import wires
 from .response import KNOWN_CODES
@@ -109,15 +108,11 @@ def compare_refusal(operation: Operation[Any], status: int, codes: Sequence[str 
     return [Finding(operation.name, "error.code", "a known code", f"{status} {code}") for code in sorted(unknown)]
 
 
-def _type_of(raw: object) -> str:
-    """Return the JSON type of a value in words."""
-    return _TYPES[type(raw)]
-
-
 _TYPES: Mapping[type[Any], str] = {
     str: "string", int: "integer", Decimal: "number", float: "number", bool: "boolean", list: "list", dict: "object",
     type(None): "null",
 }  # fmt: skip
+"""JSON types in words."""
 
 
 class _Comparison:
@@ -138,90 +133,76 @@ class _Comparison:
             self.add("$", "JSON", "something else")
             return
         if operation.shape is Shape.BARE:
-            self.objects([raw], operation.result, "$")
+            self.object(raw, _wire_of(operation), "$")
         elif operation.shape is Shape.BARE_MANY:
             self.rows(raw, "$")
         elif not isinstance(raw, dict):
-            self.add("$", "an object", _type_of(raw))
+            self.add("$", "an object", _TYPES[type(raw)])
         else:
             self.envelope(raw, raw.get("data"))
 
     def envelope(self, raw: dict[str, Any], data: Any) -> None:
         operation = self.operation
         for key in raw.keys() - _ENVELOPE - {"pagination"}:
-            self.add(f"$.{self.words.shown(key, '*')}", "no such field", _type_of(raw[key]))
+            self.add(f"$.{self.words.shown(key, '*')}", "no such field", _TYPES[type(raw[key])])
         if (block := raw.get("pagination")) is not None:
             if operation.page_size is None:
                 self.add("$.pagination", "a list that comes whole, or no list", "a page")
-            self.objects([block], Pagination, "$.pagination")
+            self.object(block, wires()[Pagination], "$.pagination")
         has_items = isinstance(data, dict) and "items" in data
         if operation.shape is Shape.ONE if not operation.one_or_many else not has_items:
-            self.objects([data], _model(operation), "$.data")
+            self.object(data, _wire_of(operation), "$.data")
         elif has_items:
             for key in data.keys() - {"items"}:
-                self.add(f"$.data.{self.words.shown(key, '*')}", "no such field", _type_of(data[key]))
+                self.add(f"$.data.{self.words.shown(key, '*')}", "no such field", _TYPES[type(data[key])])
             self.rows(data["items"], "$.data.items")
         else:
-            self.add("$.data.items", "a list", f"{_type_of(data)} under data")
+            self.add("$.data.items", "a list", f"{_TYPES[type(data)]} under data")
 
     def rows(self, rows: Any, path: str) -> None:
-        operation = self.operation
+        wire = _wire_of(self.operation)
         if not isinstance(rows, list):
-            self.add(path, "a list", _type_of(rows))
-        elif operation.result is str:
-            for seen in {_type_of(row) for row in rows if not isinstance(row, str)}:
-                self.add(f"{path}[]", "string", seen)
-        else:
-            self.objects(rows, _model(operation), f"{path}[]")
-            fields = wire_fields(wires()[_model(operation)])
-            keys = [key for key, field in fields.items() if field.target in operation.identity]
-            if keys and any(isinstance(row, dict) and row.keys().isdisjoint(keys) for row in rows):
-                self.add(f"{path}[].{keys[0]}", "present in every row", "absent")
-
-    def objects(self, objects: Iterable[Any], model: type[Any], path: str) -> None:
-        for raw in objects:
-            self.object(raw, wires()[model], path)
+            self.add(path, "a list", _TYPES[type(rows)])
+            return
+        for row in rows:
+            if wire is not None:
+                self.object(row, wire, f"{path}[]")
+            elif not isinstance(row, str):
+                self.add(f"{path}[]", "string", _TYPES[type(row)])
+        fields = {} if wire is None else wire_fields(wire)
+        keys = [key for key, field in fields.items() if field.target in self.operation.identity]
+        if keys and any(isinstance(row, dict) and row.keys().isdisjoint(keys) for row in rows):
+            self.add(f"{path}[].{keys[0]}", "present in every row", "absent")
 
     def object(self, raw: Any, wire: type[Wire], path: str) -> None:
         if not isinstance(raw, dict):
-            self.add(path, "an object", _type_of(raw))
+            self.add(path, "an object", _TYPES[type(raw)])
             return
-        fits, fields = _fits(wire, raw), wire_fields(wire)
-        if fits and not _has_enum(wire):
-            return
+        fields = wire_fields(wire)
         for key, value in raw.items():
-            field = fields.get(key)
-            if field is None:
-                self.add(f"{path}.{self.words.shown(key, '*')}", "no such field", _type_of(value))
+            if key not in fields:
+                self.add(f"{path}.{self.words.shown(key, '*')}", "no such field", _TYPES[type(value)])
             elif value is not None:
-                self.field(field, value, wire, f"{path}.{key}", fits=fits)
+                self.field(fields[key], value, f"{path}.{key}")
 
-    def field(self, field: WireField, value: Any, wire: type[Wire], path: str, *, fits: bool) -> None:
+    def field(self, field: WireField, value: Any, path: str) -> None:
         enum, items = _enum_of(field.type), value if isinstance(value, list) else [value]
         path = f"{path}[]" if isinstance(value, list) else path
         if field.child is not None and isinstance(value, list if field.many else dict):
-            if not fits or _has_enum(field.child):
-                for item in items:
-                    self.object(item, field.child, path)
-        elif not fits and not _fits(wire, {field.key: value}):
-            for seen in {_type_of(item) for item in items}:
-                self.add(path, field.expected, f"{seen}, which does not fit")
+            for item in items:
+                self.object(item, field.child, path)
+        elif not fits(field, value):
+            for item in items:
+                self.add(path, field.expected, f"{_TYPES[type(item)]}, which does not fit")
         elif enum is not None:
-            for word in {item for item in items if isinstance(item, str) and item and not enum(item).is_known}:
-                self.add(path, f"a value of {enum.__name__}", self.words.shown(word, "an unlisted value"))
+            for word in items:
+                if isinstance(word, str) and word and not enum(word).is_known:
+                    self.add(path, f"a value of {enum.__name__}", self.words.shown(word, "an unlisted value"))
 
 
-def _fits(wire: type[Wire], raw: dict[str, Any]) -> bool:
-    try:
-        msgspec.convert(raw, wire).build()
-    except UNREADABLE:
-        return False
-    return True
-
-
-def _model(operation: Operation[Any]) -> type[Any]:
-    assert operation.result is not None
-    return operation.result
+def _wire_of(operation: Operation[Any]) -> Any:
+    """Return the wire struct of a resource, None for a str and for nothing."""
+    return wires().get(operation.result or str)
 
 
 @cache
@@ -229,14 +210,6 @@ def _enum_of(annotation: Any) -> type[OpenStrEnum] | None:
     if isinstance(annotation, type) and issubclass(annotation, OpenStrEnum):
         return annotation
     return next(filter(None, map(_enum_of, get_args(annotation))), None)
-
-
-@cache
-def _has_enum(wire: type[Wire]) -> bool:
-    return any(
-        _enum_of(field.type) is not None or (field.child not in (None, wire) and _has_enum(field.child))
-        for field in wire_fields(wire).values()
-    )
 
 
 # What an answer says about its owner.
@@ -249,7 +222,7 @@ def _texts_of(operation: Operation[Any], body: bytes) -> Iterator[str]:
     except ValueError:
         yield body.decode(errors="replace")
         return
-    wire = wires().get(_model(operation)) if operation.result is not None else None
+    wire = _wire_of(operation)
     if wire is not None and operation.shape not in (Shape.BARE, Shape.BARE_MANY) and isinstance(raw, dict):
         yield from _texts({key: value for key, value in raw.items() if key != "data"}, None)
         raw = raw.get("data")

@@ -50,25 +50,19 @@ class RawResponse(Generic[T]):
             APIError: the body holds an error beside its data.
         """
         operation = self._operation
-        if operation.result is None:
-            if operation.shape is not Shape.BARE or not self.body.strip():
-                return cast("T", None)
-            try:
-                return cast("T", parse(self.body))
-            except ValueError as error:
-                raise ResponseDecodeError(
-                    f"$: the body is not JSON: {error}",
-                    json_path="$",
-                    operation=operation.name,
-                    method=operation.method,
-                    path=operation.path,
-                    status=self.status,
-                ) from None
         try:
+            if operation.result is None:
+                is_json = operation.shape is Shape.BARE and self.body.strip()
+                return cast("T", parse(self.body) if is_json else None)
             found = codec.decode(operation, self.body, strict=self._strict)
         except ResponseDecodeError as error:
             error.status = self.status
             raise
+        except ValueError as error:
+            place = {"operation": operation.name, "method": operation.method, "path": operation.path}
+            raise ResponseDecodeError(
+                f"$: the body is not JSON: {error}", json_path="$", status=self.status, **place
+            ) from None
         if found.error:
             raise read_error(
                 operation, Response(status=self.status, headers=self.headers, body=self.body), decoded=found

@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import parse_qs, unquote
+from urllib.parse import parse_qs
 
 import attrs
 import msgspec
@@ -78,9 +78,7 @@ class PriceClient(Protocol):
         """Its trading hours: ``current_sessions(collections)``."""
         ...
 
-    async def request(
-        self, method: str, path: str, *, path_values: Mapping[str, object], query: Mapping[str, object]
-    ) -> Any:
+    async def request(self, method: str, path: str, *, query: Mapping[str, object]) -> Any:
         """Call an endpoint and return its answer, with status, headers, body and ``parse()``."""
         ...
 
@@ -219,15 +217,8 @@ class LiveQuotes:
         now = self._clock.now()
         if target in self._kept and now < self._kept[target][0]:
             return
-        parts = [unquote(part) for part in path.strip("/").split("/")]
-        template = "".join(f"/{{p{number}}}" for number in range(len(parts)))
         try:
-            answer = await self._client.request(
-                "GET",
-                template,
-                path_values={f"p{number}": part for number, part in enumerate(parts)},
-                query=parse_qs(query, keep_blank_values=True),
-            )
+            answer = await self._client.request("GET", path, query=parse_qs(query, keep_blank_values=True))
             media = {"content-type": answer.headers.get("content-type", "application/json")}
             outcome = Response(status=answer.status, headers=media, body=answer.body)
             until = now if name == "market_data.quote_token" else now + 1.0

@@ -11,7 +11,7 @@ import attrs
 
 __all__ = ["plainly", "with_values"]
 
-_SENTINEL = re.compile(r"(?: \| )?~?(?:\w+\.)*_Unset\b")
+_SENTINEL = re.compile(r"(?: \| )?~?(?:\w+\.)*EllipsisType\b")
 _PRIVATE = re.compile(r"= (_[A-Z]+)\b")
 _DEFAULTS = {"_RETRY": "RetryPolicy()", "_LIMITS": "Limits()"}
 """What private names of default values stand for. Others only say that an argument is not given."""

@@ -37,7 +37,7 @@ def test_signatures_show_values_instead_of_private_names() -> None:
     page = plain.render("```{eval-rst}\n.. automodule:: brokerage_async.config\n```\n")
     assert "config.Limits(*, reads: int | None = 32, " in page
     assert "per_operation: Mapping[str, float] = {}" in page
-    written = "f(a: float | ~brokerage_async.client._Unset | None = _UNSET, retry: RetryPolicy = _RETRY)"
+    written = "f(a: float | ~types.EllipsisType | None = ..., retry: RetryPolicy = _RETRY)"
     assert signatures.plainly(written) == "f(a: float | None = ..., retry: RetryPolicy = RetryPolicy())"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, reduce
 from html import escape
 from importlib.resources import files
@@ -61,24 +61,16 @@ def type_text(schema: Mapping[str, Any]) -> str:
 def components_of(schemas: Iterable[Mapping[str, Any] | None]) -> list[str]:
     """Return the names of all components that the schemas use, directly or through others, in order of first use."""
     found: dict[str, None] = {}
-    pending = [name for schema in schemas for name in _names(schema)]
+    pending = _REFERRED.findall(json.dumps([*schemas]))
     while pending:
         name = pending.pop(0)
         if name not in found:
             found[name] = None
-            pending += _names(_document()["components"]["schemas"][name].get("properties"))
+            pending += _REFERRED.findall(json.dumps(_document()["components"]["schemas"][name].get("properties")))
     return list(found)
 
 
-def _names(value: Any) -> Iterator[str]:
-    if isinstance(value, list):
-        for item in value:
-            yield from _names(item)
-    elif isinstance(value, dict):
-        if isinstance(value.get("$ref"), str):
-            yield value["$ref"].rpartition("/")[2]
-        for item in value.values():
-            yield from _names(item)
+_REFERRED = re.compile(r'"#/components/schemas/(\w+)"')
 
 
 INVENTED_ACCOUNT: str = "5WT00001"
