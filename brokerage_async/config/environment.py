@@ -264,8 +264,17 @@ def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any
         for name in _FLAGS:
             if (read(name) or "true").lower() not in {"true", "false"}:
                 yield ErrorDetail("invalid", "must be true or false", f"BROKERAGE_{name}")
+        addresses = {name: read(name) for name in ("BASE_URL", "AUTH_PAGE_URL", "STREAMER_URL")}
+        for name, given in {**addresses, "HOSTS": further}.items():
+            try:
+                if given is not None:
+                    Environment("sandbox", **{"base_url": "https://localhost", name.lower(): given})
+            except ConfigurationError as error:
+                reason = str(error).removeprefix("Environment.").removeprefix(f"{name.lower()} ")
+                yield ErrorDetail("invalid", reason, f"BROKERAGE_{name}")
 
     hosts = [pair.strip().partition("=") for pair in (read("HOSTS") or "").split(",") if pair.strip()]
+    further = {name: address for name, sign, address in hosts if sign} or None
     if found := tuple(problems()):
         raise ConfigurationError("the environment variables do not configure a client", errors=found)
     settings: dict[str, Any] = {
@@ -274,7 +283,7 @@ def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any
             read("BASE_URL"),
             auth_page_url=read("AUTH_PAGE_URL"),
             streamer_url=read("STREAMER_URL"),
-            hosts={name: address for name, _, address in hosts} or None,
+            hosts=further,
         ),
         "credentials": RefreshToken(
             client_secret=hidden(read("CLIENT_SECRET")),

@@ -142,7 +142,7 @@ class OrderEntry:
         Raises:
             InvalidRequestError: the order breaks documented rules, a price is between two ticks (code ``off_tick``),
                 or its external identifier belongs to another order (code ``identifier_in_use``). It was not submitted.
-            ConfigurationError: the client cannot place orders. Nothing was sent.
+            ConfigurationError: the client cannot place orders. It was not submitted.
             JournalError: the order cannot be journaled (disk full, read-only). This call did not submit it. Under an
                 identifier that was used before, an earlier call may have.
             OrderOutcomeUnknownError: it may or may not have been placed. The entry stays open for `recover`. Placing

@@ -297,12 +297,18 @@ class Simulator:
 
         It is for the owner, or another of the `customers` by its position. It uses real HTTP, or the in-memory
         transport if the simulator was never entered.
+
+        Raises:
+            LookupError: there is no such customer.
         """
         from ..client import Client
 
+        customers = self.customers
+        if customer not in range(len(customers)):
+            raise LookupError(f"unknown customer {customer!r}: there are {len(customers)}, from 0 on")
         if not self._server.has_listened:
             options.setdefault("transport", self.transport())
-        credentials = attrs.evolve(self.credentials, refresh_token=self.customers[customer].refresh_token)
+        credentials = attrs.evolve(self.credentials, refresh_token=customers[customer].refresh_token)
         return Client(self.environment, credentials, **options)
 
     def transport(self) -> InMemoryTransport:
@@ -432,7 +438,7 @@ class Simulator:
             ValueError: ``price`` is not positive, or not below 10**9.
         """
         self._check_underlying(symbol)
-        self._act("set_price", symbol=symbol, price=str(price))
+        self._act("set_price", symbol=symbol, price=_text(price))
 
     def set_source(self, symbol: str, source: PriceSource) -> None:
         """Take the prices of an equity, future or cryptocurrency from ``source`` from now on."""
@@ -529,7 +535,7 @@ class Simulator:
         Raises:
             ValueError: the account is unknown, or ``amount`` is not a number other than 0.
         """
-        self._act("move_cash", account_number=account_number, amount=str(amount))
+        self._act("move_cash", account_number=account_number, amount=_text(amount))
 
     def publish_watchlist(self, name: str, symbols: Iterable[str]) -> None:
         """Publish a watchlist of equities, or replace the entries of one that is public already.
@@ -612,4 +618,6 @@ class Simulator:
 
 
 def _text(amount: Decimal | int | str | None) -> str | None:
+    if isinstance(amount, float):
+        raise ValueError(f"an amount must be a Decimal, an int or a str, got {amount!r}")
     return None if amount is None else str(amount)

@@ -28,8 +28,7 @@ def bracket(entry: NewOrder, *, profit: NewOrder, loss: NewOrder) -> NewComplexO
         loss: Stop or Stop Limit order that limits the loss.
 
     Raises:
-        InvalidRequestError: types, legs or prices do not make a bracket, or an order breaks a rule. All problems are
-            listed.
+        InvalidRequestError: types, legs or prices do not make a bracket, or orders break rules. All rules are listed.
     """
     _check_type(entry=entry, profit=profit, loss=loss)
     if profit.order_type != OrderType.LIMIT:

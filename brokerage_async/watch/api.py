@@ -147,6 +147,7 @@ class Watch:
 
         Raises (while iterating):
             PermissionDeniedError, NotFoundError: the customer or an account is not accessible.
+            UnprocessableError: a filter is not valid.
             TokenError: the grant was revoked.
             ConfigurationError: the client was closed.
             WatchStateError: the state cannot be used, or belongs to another watcher.

@@ -205,6 +205,10 @@ def test_settings_published_addresses_follow_only_a_named_environment() -> None:
         (WHOLE | {"BROKERAGE_HOSTS": "https://lab.example"}, ["BROKERAGE_HOSTS"]),
         (WHOLE | {"BROKERAGE_HOSTS": "lab=https://lab.example,far"}, ["BROKERAGE_HOSTS"]),
         (
+            WHOLE | {f"BROKERAGE_{name}": f"ftp://u:{HIDDEN}@x" for name in ("BASE_URL", "STREAMER_URL")},
+            ["BROKERAGE_BASE_URL", "BROKERAGE_STREAMER_URL"],
+        ),
+        (
             {"BROKERAGE_CLIENT_SECRET": HIDDEN, "BROKERAGE_ENVIRONMENT": "prod"},
             ["BROKERAGE_REFRESH_TOKEN", "BROKERAGE_ENVIRONMENT"],
         ),

@@ -117,6 +117,11 @@ def test_wrong_orders_statuses_and_symbols_are_refused(harness: Harness) -> None
     for name, more in (("hold_order", {}), ("fill_order", {}), ("price", {}), ("set_price", {"price": 5})):
         with pytest.raises(LookupError, match=r"^unknown (order|underlying) aapl$"):
             getattr(harness.sim, name)("aapl", **more)
+    with pytest.raises(LookupError, match="unknown customer 7"):
+        harness.sim.client(7)
+    for call, values in ((harness.sim.set_price, ("AAPL", 5.5)), (harness.sim.fill_order, (identifier, 0.5))):
+        with pytest.raises(ValueError, match="must be a Decimal, an int or a str"):
+            call(*values)
     with pytest.raises(ValueError, match="must be on its way or live to be filled, it is Filled"):
         harness.sim.fill_order(filled)
 
