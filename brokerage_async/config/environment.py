@@ -264,7 +264,7 @@ def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any
         for name in _FLAGS:
             if (read(name) or "true").lower() not in {"true", "false"}:
                 yield ErrorDetail("invalid", "must be true or false", f"BROKERAGE_{name}")
-        addresses = {name: read(name) for name in ("BASE_URL", "AUTH_PAGE_URL", "STREAMER_URL")}
+        addresses: dict[str, Any] = {name: read(name) for name in ("BASE_URL", "AUTH_PAGE_URL", "STREAMER_URL")}
         for name, given in {**addresses, "HOSTS": further}.items():
             try:
                 if given is not None:
