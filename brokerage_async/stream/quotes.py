@@ -17,7 +17,7 @@ from ..http.websocket import WebSocket
 from ..protocol.streams.channel import MAX_MESSAGE, Feed, Interruption, Subscription
 from ..protocol.streams.dxlink import DX_TIMING, DxLinkConnection
 from ..protocol.streams.events import INDEXED, MARKET_EVENTS, Rows, Snapshot, UnknownEvent
-from ..protocol.streams.liveliness import Liveliness, Pulse
+from ..protocol.streams.liveliness import Pulse
 from ..protocol.timetable import is_open, timetable_range
 from .consumer import Policy, Sink, Tape
 from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue, StreamAccess, logger
@@ -120,7 +120,7 @@ class QuoteLink(Link[DxLinkConnection, QuoteSink]):
         self._renew_at = 0.0
         self._seen: set[Key] = set()  # subscriptions that had an event since the last sample
         self._unheard: dict[str, float | None] = {}  # symbols without any event, and since when they could have one
-        self._pulse = Pulse[Key](Liveliness())
+        self._pulse = Pulse[Key]()
         self._sample_at = 0.0
         self._stale: list[Key] = []
         self._hours = TradingHours(access)
