@@ -39,7 +39,7 @@ TOKEN_REFUSED = "failed"  # noqa: S105 - the service's word, not a secret
 class _Pending:
     action: str
     due: float
-    accounts: frozenset[str] = frozenset()
+    accounts: frozenset[str]
 
 
 class AccountConnection:
@@ -130,8 +130,7 @@ class AccountConnection:
                 message["value"] = sorted(self._accounts)
             elif action != HEARTBEAT:
                 self._subscribed.add(action)
-            asked = self._accounts if action == CONNECT else frozenset[str]()
-            self._pending[self._count] = _Pending(action, now + self._timing.answer, asked)
+            self._pending[self._count] = _Pending(action, now + self._timing.answer, self._accounts)
             self._last_sent = now
             message |= {"auth-token": token.reveal(), "request-id": self._count}
             if self._source is not None:

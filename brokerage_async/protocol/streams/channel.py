@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from typing import Any, NamedTuple
 
 import attrs
@@ -132,8 +133,8 @@ class Channel:
         columns: names of the columns that the service announced, by event type. Those asked for until then.
         plain_rows: name of the event type in frames whose rows need no look at each, None if they do.
         assembler: assembler of its snapshots, None for events that have no index.
-        answer_due: when the service must have answered, None while it owes nothing.
-        next_send: when further subscriptions may go out, None if none waits for that.
+        answer_due: when the service must have answered, infinite while it owes nothing.
+        next_send: when further subscriptions may go out, infinite if none waits for that.
         capped: how many subscriptions wait until others end, because the service takes no more at a time.
         closures: how many times the service has closed it.
     """
@@ -146,10 +147,8 @@ class Channel:
         self.columns: Mapping[str, Sequence[str]] = {self.type: default_columns(self.type)}
         self.plain_rows: bytes | None = self.type.encode() if feed.as_rows and not feed.is_indexed else None
         self.assembler: SnapshotAssembler | None = None
-        if feed.is_indexed and not feed.as_rows:
-            self.assembler = SnapshotAssembler(MARKET_EVENTS[self.type], self.wants, held)
-        self.answer_due: float | None = None
-        self.next_send: float | None = None
+        self.answer_due: float = inf
+        self.next_send: float = inf
         self.capped: int = 0
         self.closures: int = 0
         self._quota = quota
@@ -157,6 +156,8 @@ class Channel:
         self._active: dict[str, Subscription] = {}
         self._pending: dict[str, Subscription | None] = {}  # changes that have to go out, None for an end
         self._sent: dict[str, float] = {}
+        if feed.is_indexed and not feed.as_rows:
+            self.assembler = SnapshotAssembler(MARKET_EVENTS[self.type], self._wanted.__contains__, held)
 
     @property
     def is_settled(self) -> bool:
@@ -165,10 +166,6 @@ class Channel:
             return not self._wanted
         is_sent = self.state is ChannelState.SET_UP and len(self._pending) == self.capped
         return is_sent or self.state is ChannelState.REFUSED
-
-    def wants(self, symbol: str) -> bool:
-        """Return whether a symbol is subscribed."""
-        return symbol in self._wanted
 
     def add(self, subscription: Subscription) -> None:
         """Subscribe to a symbol, or replace its subscription."""
@@ -191,7 +188,7 @@ class Channel:
     def opened(self) -> None:
         """Take the confirmation that the channel is open."""
         if self.state is ChannelState.REQUESTED:
-            self.state, self.answer_due = ChannelState.OPENED, None
+            self.state, self.answer_due = ChannelState.OPENED, inf
 
     def fail(self, now: float) -> frozenset[str]:
         """Take an error of the service, and return the symbols that it may concern.
@@ -199,7 +196,7 @@ class Channel:
         One that answers the request refuses the channel, later ones leave it open.
         """
         if self.state is ChannelState.REQUESTED:
-            self.state, self.answer_due = ChannelState.REFUSED, None
+            self.state, self.answer_due = ChannelState.REFUSED, inf
             return frozenset(self._wanted)
         return frozenset(symbol for symbol, due in self._sent.items() if now < due and symbol in self._wanted)
 
@@ -219,7 +216,7 @@ class Channel:
     def reset(self, now: float) -> None:
         """Start over with a new channel, all subscriptions included."""
         self._quota.use(self.type, subscriptions=-len(self._active), changes=0, now=now)
-        self.state, self.answer_due = ChannelState.NEW, None
+        self.state, self.answer_due = ChannelState.NEW, inf
         self._active, self._pending, self.capped = {}, dict(self._wanted), 0
 
     def send(self, now: float, answer_due: float, aggregation: float, max_message: int) -> list[dict[str, Any]]:
@@ -264,7 +261,7 @@ class Channel:
             del self._pending[each.symbol]
             self._sent[each.symbol] = answer_due
         is_paced = bool(self._pending) and len(added) == left
-        self.next_send = self._quota.next_change() if is_paced else None
+        self.next_send = self._quota.next_change() if is_paced else inf
         self.capped = 0 if is_paced else len(self._pending)
         for key, entries in (("remove", removed), ("add", added)):
             for some in _batches(entries, max_message):

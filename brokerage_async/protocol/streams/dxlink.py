@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from itertools import chain
+from math import inf
 from typing import Any
 
 import attrs
@@ -128,7 +129,7 @@ class DxLinkConnection:
             message("SETUP", version=VERSION, keepaliveTimeout=silence, acceptKeepaliveTimeout=silence)
         ]
         self._sent_token = self._asked = self._has_rows = False
-        self._answer_due: float | None = now + timing.answer
+        self._answer_due = now + timing.answer
         self._last_sent = self._last_received = now
         self.is_authorized: bool = False
         self.must_send: bool = True
@@ -143,10 +144,8 @@ class DxLinkConnection:
     @property
     def due(self) -> float:
         """Latest time to call `send`."""
-        times = [self._last_received + self._timing.silence, self._last_sent + self._heartbeat]
-        channels = self._channels.values()
-        waits = (self._answer_due, *(each.answer_due for each in channels), *(each.next_send for each in channels))
-        return min(*times, *(each for each in waits if each is not None))
+        times = [self._last_received + self._timing.silence, self._last_sent + self._heartbeat, self._answer_due]
+        return min(*times, *(min(each.answer_due, each.next_send) for each in self._channels.values()))
 
     @property
     def is_holding(self) -> bool:
@@ -179,8 +178,7 @@ class DxLinkConnection:
         """
         if now >= self._last_received + self._timing.silence:
             raise TransportError(f"the market-data stream was silent for {self._timing.silence:g} s")
-        waits = (self._answer_due, *(each.answer_due for each in self._channels.values()))
-        if any(each is not None and now >= each for each in waits):
+        if now >= min((self._answer_due, *(each.answer_due for each in self._channels.values()))):
             raise TransportError(f"the market-data stream did not answer in {self._timing.answer:g} s")
         self.must_send = False
         messages, self._outbox = self._outbox, []
@@ -322,7 +320,7 @@ class DxLinkConnection:
                     self._heartbeat = max(MIN_HEARTBEAT, min(self._timing.heartbeat, half))
                 self._offer_token()
             case "AUTH_STATE" if frame.state == "AUTHORIZED":
-                self.is_authorized, self._answer_due = True, None
+                self.is_authorized, self._answer_due = True, inf
             case "AUTH_STATE" if self.is_authorized or self._asked:
                 raise StreamRefusedError("the market-data stream refused the quote token", code="UNAUTHORIZED")
             case "AUTH_STATE":  # the first UNAUTHORIZED only asks for the token

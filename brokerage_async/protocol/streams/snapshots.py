@@ -44,16 +44,14 @@ class HeldRows:
     count: int = 0
 
 
+@attrs.define
 class SnapshotAssembler:
     """Assembler of the indexed events of one type. Rows are held back only for symbols that are wanted."""
 
-    def __init__(
-        self, model: type[Any], is_wanted: Callable[[str], bool] = lambda _: True, held: HeldRows | None = None
-    ) -> None:
-        self._model = model
-        self._is_wanted = is_wanted
-        self._held = held or HeldRows()
-        self._groups: dict[str, _Group] = {}
+    _model: type[Any]
+    _is_wanted: Callable[[str], bool] = lambda _: True
+    _held: HeldRows = attrs.field(factory=HeldRows)
+    _groups: dict[str, _Group] = attrs.field(factory=dict, init=False)
 
     def add(self, events: list[Any], now: float = 0.0) -> list[Any]:
         """Return the events that may be delivered, with a `Snapshot` in place of the rows of one."""

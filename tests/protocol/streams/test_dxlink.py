@@ -1,6 +1,7 @@
 """The market-data stream, message by message."""
 
 import json
+import math
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
@@ -617,11 +618,11 @@ def test_channel_is_requested_set_up_and_subscribed_once_and_refused_by_an_early
     assert kinds(channel) == ["CHANNEL_REQUEST"]
     assert (channel.answer_due, kinds(channel)) == (10.0, [])
     assert channel.fail(1.0) == {"ACME"}
-    assert (channel.answer_due, channel.is_settled, kinds(channel)) == (None, True, [])
+    assert (channel.answer_due, channel.is_settled, kinds(channel)) == (math.inf, True, [])
     channel.reset(0.0)
     assert kinds(channel) == ["CHANNEL_REQUEST"]
     channel.opened()
-    assert (channel.answer_due, channel.is_settled) == (None, False)
+    assert (channel.answer_due, channel.is_settled) == (math.inf, False)
     assert kinds(channel) == ["FEED_SETUP", "FEED_SUBSCRIPTION"]
     channel.opened()
     assert (kinds(channel), channel.is_settled) == ([], True)
