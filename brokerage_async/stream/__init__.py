@@ -4,9 +4,8 @@
 """
 
 from ..protocol.streams.events import AccountEvent, EventFlag, Gap, MarketEvent, Snapshot, UnknownEvent
-from .api import AccountStream, QuoteStream, Streams
+from .api import AccountStream, QuoteStream, Recording, Streams
 from .consumer import MARKET_POLICIES, Batches, Conflate, DropOldest, Fail, Policy, gaps_of
-from .record import Recording
 
 __all__ = [
     "MARKET_POLICIES", "AccountEvent", "AccountStream", "Batches", "Conflate", "DropOldest", "EventFlag", "Fail", "Gap",

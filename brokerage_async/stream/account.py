@@ -55,7 +55,7 @@ class AccountLink(Link[AccountConnection, AccountSink]):
     def renew(self, since: float) -> None:
         """Reopen the connection, as stale since a time, unless that was done shortly before."""
         now = asyncio.get_running_loop().time()
-        if self._is_ready and now >= self._renewed_at + MIN_RENEWAL:
+        if self.is_ready and now >= self._renewed_at + MIN_RENEWAL:
             logger.warning("account stream: an order changed without an event since %.0f s", now - since)
             self._renewed_at, self._stale_since = now, since
             self._wake.set()

@@ -17,6 +17,7 @@ from .._arguments import check_count, check_flag, check_number, check_seconds
 from .._decimals import Decimals
 from .._generated import models
 from .._generated.endpoints import Endpoints
+from ..arrow import require, to_arrow
 from ..errors import ConfigurationError, InvalidRequestError, StreamError
 from ..http.session import Connected
 from ..protocol.decoding.issues import Issues
@@ -28,7 +29,6 @@ from .account import AccountLink, AccountSink, ringing
 from .consumer import MARKET_POLICIES, MAX_ROWS, Batches, Conflate, DropOldest, Fail, Policy, Tape
 from .link import EventStream, StreamAccess, logger
 from .quotes import QuoteLink, QuoteSink
-from .record import FLUSH_INTERVAL, Recorder, Recording
 
 if TYPE_CHECKING:
     import pyarrow
@@ -77,6 +77,7 @@ async def streamer_symbols(endpoints: Endpoints, symbols: Iterable[str], known: 
 
 
 CANDLES_AT_A_TIME = 100  # subscriptions to candles that the service takes in one session
+FLUSH_INTERVAL = 1.0  # seconds between two writes of a recording
 
 
 class AccountStream(EventStream[AccountEvent | Gap]):
@@ -111,14 +112,10 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
 
         The first one if several were given for the same instrument. It holds after `remove`, too.
         """
-        found: object
-        match event:
-            case Snapshot():
-                found = event.symbol
-            case UnknownEvent():
-                found = event.fields.get("eventSymbol")
-            case _:
-                found = getattr(event, "event_symbol", None)
+        if isinstance(event, UnknownEvent):
+            found = event.fields.get("eventSymbol")
+        else:
+            found = event.symbol if isinstance(event, Snapshot) else getattr(event, "event_symbol", None)
         if not isinstance(found, str):
             return None
         plain = found.partition("{")[0]
@@ -201,6 +198,21 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
             await self.add(self._pending)
             self._pending = None
         await super()._begin()
+
+
+@attrs.frozen(kw_only=True)
+class Recording:
+    """Result of a recording.
+
+    Attributes:
+        directory: where the files are.
+        rows: number of rows that were written.
+        gaps: gaps among them, once for each event type.
+    """
+
+    directory: Path
+    rows: int
+    gaps: list[Gap]
 
 
 @attrs.define
@@ -418,8 +430,6 @@ class Streams:
             ConfigurationError: pyarrow is missing.
             And what `history` raises.
         """
-        from ..arrow import require, to_arrow
-
         require("arrow")
         import pyarrow
 
@@ -501,6 +511,8 @@ class Streams:
         stream = self.quotes(symbols, events, period=period, contract=contract)
         now = self.quote_link.access.now
         batches = stream.batches(seconds=FLUSH_INTERVAL)
+        from .record import Recorder  # needs pyarrow
+
         recorder = Recorder(directory)
         try:
             await recorder.recover()
@@ -548,17 +560,17 @@ async def _candles_of(
     pending = set(named)
     limit = asyncio.timeout(timeout)
     try:
-        while pending:
-            async with (limit := asyncio.timeout(timeout)):
-                async for event in stream:
-                    if isinstance(event, Snapshot) and event.symbol in pending:
-                        pending.discard(event.symbol)
-                        found[event.symbol] = event.events
-                        await stream.remove([named[event.symbol]])  # another may wait for its place
-                        if not event.events or event.is_partial:
-                            reason = "older candles were cut off" if event.events else "there are no candles"
-                            logger.warning("history of %s: %s", event.symbol, reason)
-                        break
+        async with limit:
+            while pending:
+                event = await anext(stream)
+                if isinstance(event, Snapshot) and event.symbol in pending:
+                    limit.reschedule(asyncio.get_running_loop().time() + timeout)
+                    pending.discard(event.symbol)
+                    found[event.symbol] = event.events
+                    await stream.remove([named[event.symbol]])  # another may wait for its place
+                    if not event.events or event.is_partial:
+                        reason = "older candles were cut off" if event.events else "there are no candles"
+                        logger.warning("history of %s: %s", event.symbol, reason)
     except TimeoutError:
         if not limit.expired():
             raise

@@ -11,7 +11,7 @@ import contextlib
 import copy
 import json
 from array import array
-from collections import Counter, deque
+from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
@@ -67,99 +67,72 @@ class BufferFullError(Exception):
 
 
 class EventBuffer:
-    """Bounded buffer of one consumer.
+    """Bounded buffer of one consumer, in the order of arrival.
 
-    Events before a gap stay before it: neither `Conflate` nor `DropOldest` reaches across. When the next gap comes
-    before the consumer has read as far as the last one, conflated events and snapshots between them are dropped: the
-    subscriptions have brought newer ones.
+    Events before a gap stay before it: `Conflate` does not reach across. When the next gap comes before the consumer
+    has read as far as the last one, conflated events and snapshots between them are dropped: the subscriptions have
+    brought newer ones.
     """
 
-    __slots__ = ("_before", "_counts", "_latest", "_order", "_policies", "_queues", "dropped")
+    __slots__ = ("_events", "_number", "_policies", "_queues", "_side", "dropped")
 
     def __init__(self, policies: Mapping[type[Any], Policy]) -> None:
         self._policies = policies
-        self._before: deque[Any] = deque()  # everything before the last gap, and that gap
-        self._counts: Counter[type[Any]] = Counter()  # of those
-        self._order: deque[Any] = deque()
-        self._latest: dict[Any, Any] = {}
-        self._queues: dict[type[Any], deque[Any]] = {
+        self._side = 0  # number of gaps so far
+        self._number = 0
+        # By type, symbol and side if conflated, by type and side if a gap, by number if queued.
+        self._events: OrderedDict[Any, Any] = OrderedDict()
+        self._queues: dict[type[Any], deque[int]] = {
             kind: deque() for kind, policy in policies.items() if not isinstance(policy, Conflate)
         }
         self.dropped: int = 0  # by `DropOldest`
 
     def __len__(self) -> int:
-        return len(self._before) + len(self._order)
+        return len(self._events)
 
     def put(self, event: Any) -> None:
         """Add an event. Raise BufferFullError if the buffer is full, and the policy forbids to drop any."""
         kind = event.__class__
         policy = self._policies[kind]
         if policy.__class__ is Conflate:
-            key = (kind, event.event_symbol)
-            if key not in self._latest:
-                self._order.append(key)
-            self._latest[key] = event
+            self._events[kind, event.event_symbol, self._side] = event
             return
         queue = self._queues[kind]
-        limit: int = policy.limit  # type: ignore[union-attr]
-        if policy.__class__ is Fail and len(queue) + self._counts[kind] >= limit:
-            raise BufferFullError
-        if len(queue) < limit:
-            self._order.append(kind)
-        else:
-            queue.popleft()
+        if len(queue) >= policy.limit:  # type: ignore[union-attr]
+            if policy.__class__ is Fail:
+                raise BufferFullError
+            del self._events[queue.popleft()]
             self.dropped += 1
-        queue.append(event)
+        self._number += 1
+        self._events[self._number] = event
+        queue.append(self._number)
 
     def put_gap(self, gap: Gap) -> None:
         """Add a gap. One that follows another gap directly extends it."""
-        waiting = [self._take() for _ in range(len(self._order))]
-        if self._before:
-            waiting = [
-                event
-                for event in waiting
-                if event.__class__ is not Snapshot and self._policies[event.__class__].__class__ is not Conflate
-            ]
-        if self._before and not waiting:
-            return
-        self._before += [*waiting, gap]
-        self._counts.update(map(type, waiting))
-        # The oldest events before the last gap that exceed their limit are dropped.
-        excess = Counter({
-            kind: count - self._policies[kind].limit  # type: ignore[union-attr]
-            for kind, count in self._counts.items()
-            if kind is not Gap and self._policies[kind].__class__ is DropOldest
-        })  # fmt: skip
-        if not any(count > 0 for count in excess.values()):
-            return
-        kept: deque[Any] = deque()
-        for event in self._before:
-            if excess[event.__class__] > 0:
-                excess[event.__class__] -= 1
-                self._counts[event.__class__] -= 1
-                self.dropped += 1
-            elif not (event.__class__ is Gap and kept and kept[-1].__class__ is Gap):
-                kept.append(event)
-        self._before = kept
+        events, self._events = self._events, OrderedDict()
+        last = next((key for key, event in reversed(events.items()) if event.__class__ is Gap), None)
+        is_after_last = is_after_gap = False
+        for key, event in events.items():
+            kind = event.__class__
+            if is_after_last and kind is Snapshot:
+                self._queues[kind].pop()
+            elif not (is_after_last and key.__class__ is tuple) and not (is_after_gap and kind is Gap):
+                self._events[key] = event
+                is_after_gap = kind is Gap
+            is_after_last = is_after_last or key == last
+        if not is_after_gap:
+            self._side += 1
+            self._events[Gap, self._side] = gap
 
     def get(self) -> Any:
-        """Return the next event. Raises IndexError when there is none."""
-        if not self._before:
-            return self._take()
-        event = self._before.popleft()
-        self._counts[event.__class__] -= 1
+        """Return the next event. Raises KeyError when there is none."""
+        key, event = self._events.popitem(last=False)
+        if key.__class__ is int:
+            self._queues[event.__class__].popleft()
         return event
 
-    def _take(self) -> Any:
-        """Return the next event after the last gap."""
-        entry = self._order.popleft()
-        return self._latest.pop(entry) if entry.__class__ is tuple else self._queues[entry].popleft()
-
     def clear(self) -> None:
-        self._before.clear()
-        self._counts.clear()
-        self._order.clear()
-        self._latest.clear()
+        self._events.clear()
         for queue in self._queues.values():
             queue.clear()
 
@@ -184,7 +157,6 @@ class _Part:
     columns: Sequence[str] = ()
     values: list[Any] = attrs.field(factory=list)
     as_floats: bool = True
-    offset: float = 0.0
     received: array[int] = attrs.field(factory=lambda: array("q"))
     chunks: list[pyarrow.RecordBatch] = attrs.field(factory=list)
     rows: int = 0
@@ -243,16 +215,13 @@ class Tape:
             self._read(part)
             part.columns = rows.columns
             part.reader = RowReader(MARKET_EVENTS[rows.type], rows.columns, self._issues)
-        clock = asyncio.get_running_loop().time
-        if not part.values:  # the clock of the service, as far from the loop's for all rows of a chunk
-            part.offset = self._now().timestamp() - clock()
         part.as_floats = part.as_floats and rows.as_floats
         count = len(rows.values) // len(part.columns)
         if part.values:
             part.values += rows.values
         else:  # a copy if more follow: another tape may have the same rows
             part.values = rows.values if count >= CHUNK else rows.values.copy()
-        part.received.extend(array("q", [int((part.offset + clock()) * 1e6)]) * count)
+        part.received.extend(array("q", [int(self._now().timestamp() * 1e6)]) * count)
         if len(part.received) >= min(CHUNK, self.max_rows - part.rows):
             self._read(part)
             if part.rows >= self.max_rows:

@@ -15,6 +15,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, Self, TypeVar
 from urllib.parse import urlsplit
 
+import attrs
+
 from .._arguments import running_loop
 from .._generated.endpoints import Endpoints
 from .._secrets import Secret
@@ -27,6 +29,7 @@ from ..errors import (
     StreamRefusedError,
     TransportError,
 )
+from ..http.concurrency import end
 from ..http.network import is_loopback
 from ..http.session import BrokerageSession
 from ..http.websocket import SocketTransport, WebSocket, check_socket_url
@@ -114,23 +117,22 @@ S = TypeVar("S", bound=Sink)
 E = TypeVar("E")
 
 
+@attrs.define
 class RenewalDue(Exception):  # noqa: N818 - not an error: a planned end
     """The connection must be reopened at once.
 
     ``since`` is the time of the loop since when events may be missing, None for the last message.
     """
 
-    def __init__(self, reason: str = "the token was renewed", since: float | None = None) -> None:
-        super().__init__(reason)
-        self.reason: str = reason
-        self.since: float | None = since
+    reason: str = "the token was renewed"
+    since: float | None = None
 
 
 class Link(ABC, Generic[C, S]):
     """One connection of a client for all consumers of its kind.
 
     It is open while there are consumers. After a loss it is reopened, with a pause that doubles, and every consumer
-    gets a `Gap`.
+    gets a `Gap`. ``is_ready`` says whether everything that the consumers asked for is subscribed.
     """
 
     def __init__(self, name: str, access: StreamAccess) -> None:
@@ -142,7 +144,8 @@ class Link(ABC, Generic[C, S]):
         self._task: asyncio.Task[None] | None = None
         self._endings: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._closed = self._is_ready = False
+        self._closed = False
+        self.is_ready: bool = False
         self._is_careful = False  # after a message that was too large: the next one ends the streams
         self._wake = asyncio.Event()
         self._changed = asyncio.Event()
@@ -162,7 +165,7 @@ class Link(ABC, Generic[C, S]):
         self._sinks[sink] = None
         sink.now = self.access.now
         sink.leave = lambda: loop.call_soon(self.detach, sink)
-        self._is_ready = False
+        self.is_ready = False
         self._subscribe(sink)
         self._wake.set()
         if self._task is None or self._task.done():
@@ -189,13 +192,8 @@ class Link(ABC, Generic[C, S]):
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(self.detach, sink)
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether everything that the consumers asked for is subscribed."""
-        return self._is_ready
-
     async def wait_ready(self, sink: S) -> None:
-        while not self._is_ready:
+        while not self.is_ready:
             sink.check()
             if sink.is_closed:
                 raise ConfigurationError("the stream is closed")
@@ -280,10 +278,11 @@ class Link(ABC, Generic[C, S]):
 
     async def _serve(self) -> None:
         """Keep one connection until it is lost."""
-        self._is_ready, self._ready_at, self._has_served, self._failure = False, None, False, None
+        self.is_ready, self._ready_at, self._has_served, self._failure = False, None, False, None
         socket, connection = await self._open()
         self._connection = connection
         reader = asyncio.ensure_future(self._read(socket, connection))
+        reader.add_done_callback(lambda done: done.cancelled() or done.exception())  # else asyncio logs it
         reader.add_done_callback(lambda _: self._wake.set())
         try:
             while not reader.done() and self._failure is None:
@@ -302,14 +301,10 @@ class Link(ABC, Generic[C, S]):
                 raise self._failure
             await reader
         finally:
-            self._connection = None
-            self._is_ready = False
-            reader.cancel()
+            self._connection, self.is_ready = None, False
             try:
-                await asyncio.wait({reader})
-                if not reader.cancelled():
-                    reader.exception()
-            finally:  # even if cancelled again
+                await end(reader)
+            finally:
                 await socket.close()
 
     async def _read(self, socket: WebSocket, connection: C) -> None:
@@ -331,7 +326,7 @@ class Link(ABC, Generic[C, S]):
             if connection.is_holding and not self._is_holding:
                 self._is_holding = True
                 loop.call_soon(self._end_turn, connection)
-            if connection.must_send or not self._is_ready:
+            if connection.must_send or not self.is_ready:
                 self._wake.set()
 
     def _end_turn(self, connection: C) -> None:
@@ -350,8 +345,8 @@ class Link(ABC, Generic[C, S]):
         self._dispatch(source, events)
 
     def _check_ready(self, connection: C) -> None:
-        if connection.is_ready and not self._is_ready:
-            self._is_ready = self._has_served = True
+        if connection.is_ready and not self.is_ready:
+            self.is_ready = self._has_served = True
             if self._ready_at is None:
                 self._ready_at = running_loop().time()
             self._resume()
@@ -373,7 +368,7 @@ class Link(ABC, Generic[C, S]):
     def _resume(self) -> None:
         for sink in self._sinks:
             if sink.gap is not None:
-                sink.resume(held=not self._is_ready)
+                sink.resume(held=not self.is_ready)
 
     def _announce(self) -> None:
         changed, self._changed = self._changed, asyncio.Event()

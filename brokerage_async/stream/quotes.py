@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
+from itertools import chain
 from typing import Any
 
 import attrs
@@ -14,10 +16,10 @@ from .._generated.models import MarketSession
 from .._secrets import Secret
 from ..errors import StreamRefusedError
 from ..http.websocket import WebSocket
-from ..protocol.streams.channel import MAX_MESSAGE, Feed, Interruption, Subscription
+from ..protocol.streams.channel import AUTO, HISTORY, MAX_MESSAGE, Feed, Interruption, Subscription
 from ..protocol.streams.dxlink import DX_TIMING, DxLinkConnection
-from ..protocol.streams.events import INDEXED, MARKET_EVENTS, Rows, Snapshot, UnknownEvent
-from ..protocol.streams.liveliness import Liveliness, Pulse
+from ..protocol.streams.events import MARKET_EVENTS, Rows, Snapshot, UnknownEvent
+from ..protocol.streams.liveliness import Pulse
 from ..protocol.timetable import is_open, timetable_range
 from .consumer import Policy, Sink, Tape
 from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue, StreamAccess, logger
@@ -38,13 +40,13 @@ def collection_of(symbol: str) -> str | None:
     return None if ":" in symbol else "Equity"
 
 
+@attrs.define
 class TradingHours:
     """Timetables of the markets, kept for an hour."""
 
-    def __init__(self, access: StreamAccess) -> None:
-        self._access = access
-        self._sessions: dict[str, list[MarketSession] | None] = {}
-        self._read_again: dict[str, float] = {}
+    _access: StreamAccess
+    _sessions: dict[str, list[MarketSession] | None] = attrs.field(factory=dict, init=False)
+    _read_again: dict[str, float] = attrs.field(factory=dict, init=False)
 
     async def was_open(self, symbol: str, seconds: float) -> bool | None:
         """Return whether the market of a symbol has been open for some seconds, None if it cannot be known."""
@@ -78,21 +80,8 @@ SAMPLE = 5.0  # seconds between two looks at which subscriptions had events
 AGGREGATION = 0.1  # seconds over which the service may merge events, unless a stream says otherwise
 MAX_WAIT = 10.0  # seconds after which symbols without any event are named in a warning
 
-AUTO, HISTORY = "AUTO", "HISTORY"
-
 CAREFUL_MESSAGE = 400
 """Bytes of subscriptions in one message after the service has sent one that was too large: about ten."""
-
-Key = tuple[type[Any], str, str, float | None, bool]
-
-
-def key_of(subscription: Subscription) -> Key:
-    """Return model, symbol, contract, aggregation period and form of the events of a subscription.
-
-    A series is the same under ``AUTO`` and ``HISTORY``.
-    """
-    kind, contract, aggregation, as_rows = subscription.feed
-    return MARKET_EVENTS[kind], subscription.symbol, AUTO if contract == HISTORY else contract, aggregation, as_rows
 
 
 class QuoteSink(Sink):
@@ -102,8 +91,29 @@ class QuoteSink(Sink):
 
     def __init__(self, policies: Mapping[type[Any], Policy]) -> None:
         super().__init__(policies)
-        self.subscriptions: dict[Key, Subscription] = {}
+        self.subscriptions: dict[tuple[Feed, str], Subscription] = {}
         self.tape: Tape | None = None
+
+
+@attrs.define(eq=False)
+class Route:
+    """Way of the events of one symbol from one feed to its consumers.
+
+    Attributes:
+        feed: the feed. A series is the same under ``AUTO`` and ``HISTORY``, so that ``AUTO`` stands for both.
+        symbol: streamer symbol.
+        sinks: the consumers.
+        last: the last event, or True for rows. None for series, which a later consumer gets by a new subscription.
+        was_heard: whether it had an event since the last sample.
+        contract: contract under which a series was subscribed again, after it was empty under the other one.
+    """
+
+    feed: Feed
+    symbol: str
+    sinks: list[QuoteSink] = attrs.field(factory=list)
+    last: Any = None
+    was_heard: bool = False
+    contract: str | None = None
 
 
 class QuoteLink(Link[DxLinkConnection, QuoteSink]):
@@ -114,15 +124,12 @@ class QuoteLink(Link[DxLinkConnection, QuoteSink]):
 
     def __init__(self, access: StreamAccess) -> None:
         super().__init__("market-data stream", access)
-        self._routes: dict[Key, list[QuoteSink]] = {}
-        self._last: dict[Key, Any] = {}
-        self._contracts: dict[Key, str] = {}  # of series that were empty under theirs
+        self._routes: defaultdict[Feed, dict[str, Route]] = defaultdict(dict)
         self._renew_at = 0.0
-        self._seen: set[Key] = set()  # subscriptions that had an event since the last sample
         self._unheard: dict[str, float | None] = {}  # symbols without any event, and since when they could have one
-        self._pulse = Pulse[Key](Liveliness())
+        self._pulse = Pulse[Route]()
         self._sample_at = 0.0
-        self._stale: list[Key] = []
+        self._stale: list[Route] = []
         self._hours = TradingHours(access)
         self.history_turn: asyncio.Lock = asyncio.Lock()
 
@@ -131,7 +138,7 @@ class QuoteLink(Link[DxLinkConnection, QuoteSink]):
     def add(self, sink: QuoteSink, subscriptions: Iterable[Subscription]) -> None:
         """Subscribe a consumer, attached or not. A subscription that it has already is replaced."""
         for each in subscriptions:
-            sink.subscriptions[key_of(each)] = each
+            sink.subscriptions[each.feed, each.symbol] = each
             if sink in self._sinks:
                 self._route(sink, each)
         self._must_send()
@@ -139,7 +146,7 @@ class QuoteLink(Link[DxLinkConnection, QuoteSink]):
     def remove(self, sink: QuoteSink, subscriptions: Iterable[Subscription]) -> None:
         """End subscriptions of a consumer. Unknown ones are ignored."""
         for each in subscriptions:
-            if sink.subscriptions.pop(key_of(each), None) is not None and sink in self._sinks:
+            if sink.subscriptions.pop((each.feed, each.symbol), None) is not None and sink in self._sinks:
                 self._unroute(sink, each)
         self._must_send()
 
@@ -156,47 +163,50 @@ class QuoteLink(Link[DxLinkConnection, QuoteSink]):
 
         The first consumer subscribes. A later one gets the last event at once, and a snapshot by a new subscription.
         """
-        key = key_of(subscription)
-        sinks = self._routes.setdefault(key, [])
-        is_first = not sinks
+        feed, symbol = subscription.feed, subscription.symbol
+        routes = self._routes[feed]
+        is_first = symbol not in routes
         if is_first:
-            self._unheard.setdefault(key[1], None)
-        if sink not in sinks:
-            sinks.append(sink)
+            routes[symbol] = Route(feed, symbol)
+            self._unheard.setdefault(symbol, None)
+        route = routes[symbol]
+        if sink not in route.sinks:
+            route.sinks.append(sink)
         if sink.tape is not None:
-            sink.tape.want(subscription.type, key[1])
-        if is_first or key[0] in INDEXED or sink.tape is not None:
+            sink.tape.want(feed.type, symbol)
+        if is_first or feed.is_indexed or sink.tape is not None:
             if self._connection is not None:
-                self._connection.add([self._merged(key)])
-        elif (last := self._last.get(key)) is not None:
-            sink.put(last)
+                self._connection.add([self._merged(route)])
+        elif route.last is not None:
+            sink.put(route.last)
 
     def _unroute(self, sink: QuoteSink, subscription: Subscription) -> None:
-        key = key_of(subscription)
-        sinks = self._routes.get(key, [])
-        if sink in sinks:
-            sinks.remove(sink)
+        feed, symbol = subscription.feed, subscription.symbol
+        route = self._routes[feed][symbol]
+        route.sinks.remove(sink)
         if sink.tape is not None:
-            sink.tape.leave(subscription.type, key[1])
-        if not sinks and self._routes.pop(key, None) is not None:
-            self._last.pop(key, None)
-            self._contracts.pop(key, None)
-            self._pulse.forget([key])
-            self._unheard.pop(key[1], None)
+            sink.tape.leave(feed.type, symbol)
+        if not route.sinks:
+            del self._routes[feed][symbol]
+            self._pulse.forget([route])
+            self._unheard.pop(symbol, None)
             if self._connection is not None:
                 self._connection.remove([subscription])
 
-    def _merged(self, key: Key) -> Subscription:
-        """Return the subscription that serves all consumers of a key: from the earliest start."""
-        wanted = [sink.subscriptions[key] for sink in self._routes[key]]
+    def _all_routes(self) -> Iterator[Route]:
+        return chain.from_iterable(routes.values() for routes in self._routes.values())
+
+    def _merged(self, route: Route) -> Subscription:
+        """Return the subscription that serves all consumers of a route: from the earliest start."""
+        wanted = [sink.subscriptions[route.feed, route.symbol] for sink in route.sinks]
         starts = [each.from_time for each in wanted if each.from_time is not None]
-        contract = wanted[0].contract
-        if contract in (AUTO, HISTORY):
-            contract = self._contracts.get(key, HISTORY if starts else AUTO)
+        contract = route.feed.contract
+        if contract == AUTO:
+            contract = route.contract or (HISTORY if starts else AUTO)
         return attrs.evolve(wanted[0], from_time=min(starts, default=None), contract=contract)
 
     def _must_send(self) -> None:
-        self._is_ready = False
+        self.is_ready = False
         self._wake.set()
 
     # Life of the connection
@@ -218,7 +228,7 @@ class QuoteLink(Link[DxLinkConnection, QuoteSink]):
             strict=self.access.strict,
             max_message=CAREFUL_MESSAGE if self._is_careful else MAX_MESSAGE,
         )
-        connection.add(self._merged(key) for key in self._routes)
+        connection.add(self._merged(route) for route in self._all_routes())
         return socket, connection
 
     async def _messages(self, connection: DxLinkConnection) -> Sequence[Secret]:
@@ -232,62 +242,58 @@ class QuoteLink(Link[DxLinkConnection, QuoteSink]):
     def _next_due(self, connection: DxLinkConnection) -> float:
         return min(connection.due, self._renew_at, self._sample_at)
 
-    def _dispatch(self, source: Feed | None, events: list[Any]) -> None:
-        routes, last, seen = self._routes, self._last, self._seen
-        _, contract, aggregation, as_rows = source or ("", AUTO, None, False)
-        contract = AUTO if contract == HISTORY else contract
+    def _dispatch(self, source: Feed, events: list[Any]) -> None:
+        feed = source.of_series
+        routes, model, is_indexed = self._routes[feed], MARKET_EVENTS[feed.type], feed.is_indexed
         for event in events:
             kind = event.__class__
             if kind is Rows:
                 for sink in self._sinks:
-                    if sink.tape is not None and sink.tape.feed == (contract, aggregation):
+                    if sink.tape is not None and sink.tape.feed == (feed.contract, feed.aggregation):
                         sink.tape.put(event)
                         if sink.tape.is_ready:
                             sink.wake()
                 continue
-            if kind is Snapshot:
-                key = (event.type, event.symbol, contract, aggregation, as_rows)
-                sinks = routes.get(key, ())
-                seen.add(key)
-                if (not event.events and sinks and self._tries_other_contract(key)) or as_rows:
-                    continue
-            elif kind is UnknownEvent:
+            if kind is UnknownEvent:
                 sinks = [sink for sink in self._sinks if sink.tape is None]
             else:
-                key = (kind, event.event_symbol, contract, aggregation, as_rows)
-                sinks = routes.get(key, ())
-                seen.add(key)
-                if sinks and kind not in INDEXED:
-                    last[key] = event
+                route = routes.get(event.symbol if kind is Snapshot else event.event_symbol)
+                if route is None or kind not in (model, Snapshot):
+                    continue
+                route.was_heard = True
+                if kind is not Snapshot:
+                    route.last = None if is_indexed else event
+                elif (not event.events and self._tries_other_contract(route)) or feed.as_rows:
+                    continue
+                sinks = route.sinks
             for sink in sinks:
                 sink.put(event)
 
     def _listen(self) -> None:
         """Note the subscriptions that have brought rows."""
         for tape in [sink.tape for sink in self._sinks if sink.tape is not None]:
-            contract, aggregation = tape.feed
             for kind, symbol in tape.heard():
-                key = key_of(Subscription(kind, symbol, None, contract, aggregation, True))
-                self._seen.add(key)
-                if key in self._routes and key[0] not in INDEXED:
-                    self._last[key] = True  # no event, but the subscription is no longer in doubt
+                feed = Feed(kind, *tape.feed, as_rows=True)
+                if (route := self._routes[feed].get(symbol)) is not None:
+                    route.was_heard = True
+                    route.last = None if feed.is_indexed else True  # no event, but it is no longer in doubt
 
     def _check_ready(self, connection: DxLinkConnection) -> None:
         while connection.interruptions:
             self._settle(connection.interruptions.pop(0))
-            self._is_ready = False  # the gap is delivered once everything is subscribed again
+            self.is_ready = False  # the gap is delivered once everything is subscribed again
         super()._check_ready(connection)
 
-    def _tries_other_contract(self, key: Key) -> bool:
+    def _tries_other_contract(self, route: Route) -> bool:
         """Subscribe to a series under the other contract, once, after an empty snapshot under the first one.
 
         Under the wrong contract the service answers with an empty snapshot, and one report alone says which is right.
         """
-        merged = self._merged(key)
-        if self._connection is None or merged.from_time is None or key in self._contracts:
+        merged = self._merged(route)
+        if self._connection is None or merged.from_time is None or route.contract is not None:
             return False
-        self._contracts[key] = AUTO if merged.contract == HISTORY else HISTORY
-        self._connection.add([self._merged(key)])
+        route.contract = AUTO if merged.contract == HISTORY else HISTORY
+        self._connection.add([self._merged(route)])
         self._must_send()
         return True
 
@@ -297,59 +303,55 @@ class QuoteLink(Link[DxLinkConnection, QuoteSink]):
         An error does not name its subscription: those in doubt went out shortly before and have brought no event.
         """
         self._listen()
-        kind, contract, aggregation, as_rows = it.feed
-        of_feed = [
-            key
-            for key in self._routes
-            if key == key_of(Subscription(kind, key[1], None, contract, aggregation, as_rows))
-        ]
+        routes = self._routes[it.feed.of_series]
         refused: dict[QuoteSink, list[str]] = {}
-        for key in sorted(of_feed, key=lambda key: key[1]):
-            if key[1] in it.symbols and key not in self._last:
-                for sink in self._routes[key]:
-                    refused.setdefault(sink, []).append(key[1])
+        for symbol in sorted(it.symbols & routes.keys()):
+            if routes[symbol].last is None:
+                for sink in routes[symbol].sinks:
+                    refused.setdefault(sink, []).append(symbol)
         for sink, symbols in refused.items():
             names = ", ".join(symbols[:10]) + ", ..." * (len(symbols) > 10)
-            reason = f"the market-data stream refused {kind} of {names}: {it.reason}"
+            reason = f"the market-data stream refused {it.feed.type} of {names}: {it.reason}"
             sink.fail(StreamRefusedError(reason, code=it.code))
             self.detach(sink)
-        self._interrupt({sink: None for key in of_feed for sink in self._routes.get(key, ())}, it.reason)
-        for key in of_feed:
-            self._last.pop(key, None)
+        self._interrupt({sink: None for route in routes.values() for sink in route.sinks}, it.reason)
+        for route in routes.values():
+            route.last = None
 
     def _lose(self, reason: str, since: float | None) -> None:
-        self._last.clear()  # a later consumer must not take these for the present state
-        self._seen.clear()
+        for route in self._all_routes():
+            route.last, route.was_heard = None, False  # a later consumer must not take it for the present state
         self._unheard = dict.fromkeys(self._unheard)
-        mute = () if reason != STALE else [key for key in self._stale if key in self._routes and key[0] not in INDEXED]
+        mute = [route for route in self._stale if reason == STALE and route.sinks and not route.feed.is_indexed]
         self._pulse.renew(mute, asyncio.get_running_loop().time())
         super()._lose(reason, since)
 
     async def _check_pulse(self, now: float) -> None:
         """Raise `RenewalDue` when a lively subscription fell silent while its market is open."""
         self._listen()
-        for key in self._seen if self._unheard else ():
-            self._unheard.pop(key[1], None)
+        heard = [route for route in self._all_routes() if route.was_heard]
+        for route in heard:
+            route.was_heard = False
+            self._unheard.pop(route.symbol, None)
         unheard = [symbol for symbol, since in self._unheard.items() if since is not None and now >= since + MAX_WAIT]
         for symbol in unheard:  # they are named once: the service may not know them
             del self._unheard[symbol]
         if unheard:
             names = ", ".join(unheard[:10]) + f" and {len(unheard) - 10} more" * (len(unheard) > 10)
             logger.warning("market-data stream: no event within %g s: %s (unknown, or not traded?)", MAX_WAIT, names)
-        if self._is_ready:
+        if self.is_ready:
             self._unheard = {symbol: now if since is None else since for symbol, since in self._unheard.items()}
-        self._pulse.note(self._seen & self._routes.keys(), now)
-        self._seen.clear()
+        self._pulse.note(heard, now)
         self._sample_at = now + SAMPLE
         mute = self._pulse.mute(now)
-        for key, since in list(mute.items()):
-            was_open = await self._hours.was_open(key[1], now - since)
+        for route, since in list(mute.items()):
+            was_open = await self._hours.was_open(route.symbol, now - since)
             if was_open is False:
-                self._pulse.forget([key])
-            if not was_open or key in self._seen:
-                del mute[key]
+                self._pulse.forget([route])
+            if not was_open or route.was_heard:
+                del mute[route]
         if mute:
-            names = ", ".join(sorted({f"{key[0].__name__} of {key[1]}" for key in mute})[:10])
+            names = ", ".join(sorted({f"{route.feed.type} of {route.symbol}" for route in mute})[:10])
             logger.warning("market-data stream: no event for %.0f s: %s", now - min(mute.values()), names)
             self._stale = list(mute)
             raise RenewalDue(STALE, min(mute.values()) - SAMPLE)

@@ -8,48 +8,26 @@ import os
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import attrs
+import pyarrow
+from pyarrow import parquet
 
-from ..arrow import require
+from ..arrow import segments
+from ..arrow.columns import pc
 from ..errors import ConfigurationError
 from ..http.concurrency import outliving, result_of
 from ..protocol.streams.events import Gap
 from ..storage.files import open_locked
 from .consumer import gaps_of
 
-if TYPE_CHECKING:
-    import pyarrow
-
-    from ..arrow.segments import Segment
-
-
-FLUSH_INTERVAL = 1.0  # seconds between two writes
 MAX_ROWS = 1_000_000  # rows of a segment at most
 MAX_INLINE = 20_000  # rows that are rewritten on the event loop; more are rewritten in a thread
-
-
-@attrs.frozen(kw_only=True)
-class Recording:
-    """Result of a recording.
-
-    Attributes:
-        directory: where the files are.
-        rows: number of rows that were written.
-        gaps: gaps among them, once for each event type.
-    """
-
-    directory: Path
-    rows: int
-    gaps: list[Gap]
 
 
 class Recorder:
     """Writer of batches into a directory, which belongs to one recorder at a time. Recover it first."""
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        require("arrow")
         self._directory = Path(directory)
         self._directory.mkdir(parents=True, exist_ok=True)
         lock = self._directory / ".lock"
@@ -58,7 +36,7 @@ class Recorder:
             self._lock = open_locked(lock)
         except BlockingIOError:
             raise ConfigurationError(f"{self._directory} belongs to another recorder that is running") from None
-        self._open: dict[str, tuple[date, Segment]] = {}
+        self._open: dict[str, tuple[date, segments.Segment]] = {}
         self._rewriting: set[asyncio.Task[None]] = set()
         self._number = 0
         self._before: datetime | None = None
@@ -68,19 +46,14 @@ class Recorder:
 
     async def recover(self) -> None:
         """Rewrite the segments that an earlier recorder left behind. The time since its end counts as a gap."""
-        from pyarrow import parquet
-
-        from ..arrow.columns import pc
-        from ..arrow.segments import recorded_files, rewrite
-
         for path in self._directory.glob("day=*/.*.parquet"):
             path.unlink()
         for path in self._directory.glob("day=*/*.arrows"):
             if path.stat().st_size > MAX_INLINE * 100:
-                await asyncio.to_thread(rewrite, path)
+                await asyncio.to_thread(segments.rewrite, path)
             else:
-                rewrite(path)
-        files = recorded_files(self._directory)
+                segments.rewrite(path)
+        files = segments.recorded_files(self._directory)
         self._number = max((int(path.stem.rpartition("-")[2]) for path in files), default=0)
         last = [path for path in files if path.parent == files[-1].parent and path.suffix == ".parquet"]
         times = [pc.max(parquet.read_table(path, columns=["received_at"])["received_at"]).as_py() for path in last]
@@ -88,11 +61,6 @@ class Recorder:
 
     def write(self, batch: pyarrow.RecordBatch, symbols: Mapping[str, str], now: datetime) -> None:
         """Write a batch to the segments of its event type and days."""
-        import pyarrow
-
-        from ..arrow.columns import pc
-        from ..arrow.segments import Segment
-
         kind = batch.schema.metadata[b"event_type"].decode()
         gaps = gaps_of(batch)
         if self._before is not None and kind not in self._told:
@@ -116,7 +84,7 @@ class Recorder:
                 path = self._directory / f"day={day}" / f"{kind}-{self._number:06}.arrows"
                 names = json.dumps({streamer: name for name, streamer in symbols.items()})
                 schema = part.schema.with_metadata({"event_type": kind, "symbols": names})
-                found = self._open[kind] = day, Segment(path, schema)
+                found = self._open[kind] = day, segments.Segment(path, schema)
             found[1].write(part, written)
             gaps = []
 
@@ -135,11 +103,9 @@ class Recorder:
             self._lock.close()
 
     def _end(self, kind: str) -> None:
-        from ..arrow.segments import rewrite
-
         _, segment = self._open.pop(kind)
         segment.close()
         if segment.rows <= MAX_INLINE:
-            rewrite(segment.path)
+            segments.rewrite(segment.path)
             return
-        self._rewriting.add(asyncio.ensure_future(asyncio.to_thread(rewrite, segment.path)))
+        self._rewriting.add(asyncio.ensure_future(asyncio.to_thread(segments.rewrite, segment.path)))

@@ -19,7 +19,7 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from brokerage_async import Client
-from brokerage_async.protocol.streams.liveliness import Liveliness
+from brokerage_async.protocol.streams.liveliness import LIVELY, LONGEST
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
 from brokerage_async.stream import Gap
@@ -28,7 +28,7 @@ from tests.loops import on_virtual_time
 from tests.seeded import play_seeds
 from tests.stream.world import SMALL
 
-SET_TIME = Liveliness().longest + 2 * SAMPLE
+SET_TIME = LONGEST + 2 * SAMPLE
 """Seconds within which a mute stream is found."""
 
 LASTS = 2400.0
@@ -60,7 +60,7 @@ class Day:
             muted_at = None
             if self.is_mute:
                 latest = min(LASTS, self.open_for) - SET_TIME - 60
-                await asyncio.sleep(self.random.uniform(Liveliness().lively + 60, latest))
+                await asyncio.sleep(self.random.uniform(LIVELY + 60, latest))
                 self.sim.streams.mute()
                 muted_at = loop.time()
             await asyncio.sleep(begin + LASTS - loop.time())

@@ -91,7 +91,7 @@ class History:
             self.check(not self.sim.streams.sessions, f"connections left: {self.sim.streams.sessions}")
             links = (client.stream._account_link, client.stream.quote_link)
             self.check(not any(link._sinks or link._endings or link._task for link in links), "sinks or tasks left")
-            self.check(not links[1]._routes and not links[1]._last, "routes left")
+            self.check(not any(links[1]._routes.values()), "routes left")
 
     def check_polls(self, seconds: float) -> None:
         """Allow one answered poll for each interval, burst and connection."""

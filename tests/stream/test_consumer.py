@@ -49,7 +49,7 @@ TWO_TRADES = {**MARKET_POLICIES, models.Trade: DropOldest(limit=2)}
         (
             TWO_TRADES,
             [trade("A", 1), quote("A", 2), trade("A", 3), trade("A", 4), trade("B", 5)],
-            [trade("A", 4), quote("A", 2), trade("B", 5)],
+            [quote("A", 2), trade("A", 4), trade("B", 5)],
             2,
         ),
         (MARKET_POLICIES, [GAP, GAP, GAP, trade("A", 1), GAP], [GAP, trade("A", 1), GAP], 0),
@@ -67,7 +67,7 @@ def test_events_wait_as_their_policy_says(policies: Any, events: Any, waiting: A
     for event in events:
         (buffer.put_gap if event is GAP else buffer.put)(event)
     assert (drained(buffer), buffer.dropped) == (waiting, dropped)
-    with pytest.raises(IndexError):
+    with pytest.raises(KeyError):
         buffer.get()
 
 

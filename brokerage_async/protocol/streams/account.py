@@ -39,7 +39,7 @@ TOKEN_REFUSED = "failed"  # noqa: S105 - the service's word, not a secret
 class _Pending:
     action: str
     due: float
-    accounts: frozenset[str] = frozenset()
+    accounts: frozenset[str]
 
 
 class AccountConnection:
@@ -51,9 +51,10 @@ class AccountConnection:
     Attributes:
         accepted: accounts that the service has confirmed.
         rejected: accounts that were asked for and not confirmed.
-        complaint: None: the service reports no errors of the connection.
-        is_holding: False: every message is read at once.
     """
+
+    complaint: str | None = None  # the service reports no errors of the connection
+    is_holding: bool = False  # every message is read at once
 
     def __init__(
         self,
@@ -66,9 +67,9 @@ class AccountConnection:
         source: str | None = None,
         strict: bool = False,
     ) -> None:
-        self._accounts = frozenset(accounts)
-        self._wanted = {ALERTS} if alerts else set[str]()
-        self._wanted |= {WATCHLISTS} if watchlists else set()
+        self._accounts = frozenset[str]()
+        self._wanted = set[str]()
+        self.want(accounts, alerts=alerts, watchlists=watchlists)
         self._timing = timing or Timing()
         self._source = source
         self._issues = Issues("stream.account", strict)
@@ -80,8 +81,6 @@ class AccountConnection:
         self._last_sent = self._last_received = now
         self.accepted: frozenset[str] = frozenset()
         self.rejected: frozenset[str] = frozenset()
-        self.complaint: str | None = None
-        self.is_holding: bool = False
 
     @property
     def is_ready(self) -> bool:
@@ -131,8 +130,7 @@ class AccountConnection:
                 message["value"] = sorted(self._accounts)
             elif action != HEARTBEAT:
                 self._subscribed.add(action)
-            asked = self._accounts if action == CONNECT else frozenset[str]()
-            self._pending[self._count] = _Pending(action, now + self._timing.answer, asked)
+            self._pending[self._count] = _Pending(action, now + self._timing.answer, self._accounts)
             self._last_sent = now
             message |= {"auth-token": token.reveal(), "request-id": self._count}
             if self._source is not None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import enum
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from math import inf
+from typing import Any, NamedTuple
 
 import attrs
 import msgspec
@@ -21,8 +22,26 @@ MAX_MESSAGE = 8_000
 MAX_TYPES, MAX_NAME = 64, 100
 """Event types whose columns are kept for one channel, and characters of the name of a column."""
 
-Feed = tuple[str, str, float | None, bool]
-"""Type, contract and aggregation period of the events of one channel, and whether they stay rows of values."""
+AUTO, HISTORY = "AUTO", "HISTORY"
+
+
+class Feed(NamedTuple):
+    """Type, contract and aggregation period of the events of one channel, and whether they stay rows of values."""
+
+    type: str
+    contract: str = AUTO
+    aggregation: float | None = None
+    as_rows: bool = False
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether its events are rows with an index, which may come as snapshots."""
+        return MARKET_EVENTS[self.type] in INDEXED
+
+    @property
+    def of_series(self) -> Feed:
+        """The same for a series, which has its past under ``HISTORY`` and goes on under ``AUTO``."""
+        return self._replace(contract=AUTO) if self.contract == HISTORY else self
 
 
 @attrs.frozen
@@ -37,14 +56,14 @@ class Subscription:
     type: str
     symbol: str
     from_time: int | None = attrs.field(default=None, eq=False)
-    contract: str = attrs.field(default="AUTO", eq=False)
+    contract: str = attrs.field(default=AUTO, eq=False)
     aggregation: float | None = None
     as_rows: bool = False
 
     @property
     def feed(self) -> Feed:
         """Feed that has its events."""
-        return self.type, self.contract, self.aggregation, self.as_rows
+        return Feed(self.type, self.contract, self.aggregation, self.as_rows)
 
 
 @attrs.frozen
@@ -96,7 +115,9 @@ class Quota:
             self._changes.append((now, changes))
 
 
-class _State(enum.Enum):
+class ChannelState(enum.Enum):
+    """What the service knows of a channel."""
+
     NEW = enum.auto()
     REQUESTED = enum.auto()
     OPENED = enum.auto()
@@ -108,95 +129,74 @@ class Channel:
     """Channel for the events of one type, under one contract and with one aggregation period.
 
     Attributes:
-        feed: type, contract and aggregation period, and whether its events stay rows.
-        type: the event type.
         number: odd number of the channel.
         columns: names of the columns that the service announced, by event type. Those asked for until then.
         plain_rows: name of the event type in frames whose rows need no look at each, None if they do.
         assembler: assembler of its snapshots, None for events that have no index.
-        answer_due: when the service must have answered, None while it owes nothing.
-        next_send: when further subscriptions may go out, None if none waits for that.
+        answer_due: when the service must have answered, infinite while it owes nothing.
+        next_send: when further subscriptions may go out, infinite if none waits for that.
         capped: how many subscriptions wait until others end, because the service takes no more at a time.
-        errors: how many errors the service reported.
         closures: how many times the service has closed it.
     """
 
     def __init__(self, feed: Feed, quota: Quota, held: HeldRows) -> None:
         self.feed: Feed = feed
-        self.type: str = feed[0]
+        self.type: str = feed.type
+        self.state: ChannelState = ChannelState.NEW
         self.number: int = 0
         self.columns: Mapping[str, Sequence[str]] = {self.type: default_columns(self.type)}
-        model = MARKET_EVENTS[self.type]
-        self.plain_rows: bytes | None = self.type.encode() if feed[3] and model not in INDEXED else None
-        self.assembler: SnapshotAssembler | None = (
-            SnapshotAssembler(model, self.wants, held) if model in INDEXED and not feed[3] else None
-        )
-        self.answer_due: float | None = None
-        self.next_send: float | None = None
+        self.plain_rows: bytes | None = self.type.encode() if feed.as_rows and not feed.is_indexed else None
+        self.assembler: SnapshotAssembler | None = None
+        self.answer_due: float = inf
+        self.next_send: float = inf
         self.capped: int = 0
-        self.errors: int = 0
         self.closures: int = 0
         self._quota = quota
         self._wanted: dict[str, Subscription] = {}
         self._active: dict[str, Subscription] = {}
-        self._add: dict[str, Subscription] = {}
-        self._remove: dict[str, Subscription] = {}
+        self._pending: dict[str, Subscription | None] = {}  # changes that have to go out, None for an end
         self._sent: dict[str, float] = {}
-        self._state = _State.NEW
-
-    @property
-    def is_refused(self) -> bool:
-        """Whether the service refused to open it."""
-        return self._state is _State.REFUSED
-
-    @property
-    def is_requested(self) -> bool:
-        """Whether the service has not yet opened it."""
-        return self._state is _State.REQUESTED
+        if feed.is_indexed and not feed.as_rows:
+            self.assembler = SnapshotAssembler(MARKET_EVENTS[self.type], self._wanted.__contains__, held)
 
     @property
     def is_settled(self) -> bool:
         """Whether it is open and no subscription waits but for the end of others, or it has none or was refused."""
-        if self._state is _State.NEW:
+        if self.state is ChannelState.NEW:
             return not self._wanted
-        return self._state is _State.REFUSED or (
-            self._state is _State.SET_UP and len(self._add) == self.capped and not self._remove
-        )
-
-    def wants(self, symbol: str) -> bool:
-        """Return whether a symbol is subscribed."""
-        return symbol in self._wanted
+        is_sent = self.state is ChannelState.SET_UP and len(self._pending) == self.capped
+        return is_sent or self.state is ChannelState.REFUSED
 
     def add(self, subscription: Subscription) -> None:
         """Subscribe to a symbol, or replace its subscription."""
-        self._wanted[subscription.symbol] = self._add[subscription.symbol] = subscription
-        self._remove.pop(subscription.symbol, None)
+        self._wanted[subscription.symbol] = self._pending[subscription.symbol] = subscription
         self.capped = 0
 
     def remove(self, subscription: Subscription) -> None:
         """End the subscription to a symbol."""
         symbol = subscription.symbol
-        self._add.pop(symbol, None)
+        if self._wanted.pop(symbol, None) is None:
+            return
+        self._pending.pop(symbol, None)
+        if symbol in self._active:
+            self._pending[symbol] = None
         self._sent.pop(symbol, None)
         self.capped = 0
-        if self._wanted.pop(symbol, None) is not None and symbol in self._active:
-            self._remove[symbol] = self._active[symbol]
         if self.assembler is not None:
             self.assembler.drop(symbol)
 
     def opened(self) -> None:
         """Take the confirmation that the channel is open."""
-        if self._state is _State.REQUESTED:
-            self._state, self.answer_due = _State.OPENED, None
+        if self.state is ChannelState.REQUESTED:
+            self.state, self.answer_due = ChannelState.OPENED, inf
 
     def fail(self, now: float) -> frozenset[str]:
         """Take an error of the service, and return the symbols that it may concern.
 
         One that answers the request refuses the channel, later ones leave it open.
         """
-        self.errors += 1
-        if self._state is _State.REQUESTED:
-            self._state, self.answer_due = _State.REFUSED, None
+        if self.state is ChannelState.REQUESTED:
+            self.state, self.answer_due = ChannelState.REFUSED, inf
             return frozenset(self._wanted)
         return frozenset(symbol for symbol, due in self._sent.items() if now < due and symbol in self._wanted)
 
@@ -216,28 +216,25 @@ class Channel:
     def reset(self, now: float) -> None:
         """Start over with a new channel, all subscriptions included."""
         self._quota.use(self.type, subscriptions=-len(self._active), changes=0, now=now)
-        self._state, self.answer_due = _State.NEW, None
-        self._active, self._add, self._remove, self.capped = {}, dict(self._wanted), {}, 0
+        self.state, self.answer_due = ChannelState.NEW, inf
+        self._active, self._pending, self.capped = {}, dict(self._wanted), 0
 
     def send(self, now: float, answer_due: float, aggregation: float, max_message: int) -> list[dict[str, Any]]:
         """Return the messages that the channel has to send now, with ``max_message`` bytes of subscriptions in one."""
-        if self._state is _State.NEW and self._wanted:
-            self._state, self.answer_due = _State.REQUESTED, answer_due
-            return [self._message("CHANNEL_REQUEST", service="FEED", parameters={"contract": self.feed[1]})]
+        feed, is_first = self.feed, self.state is ChannelState.OPENED
+        if self.state is ChannelState.NEW and self._wanted:
+            self.state, self.answer_due = ChannelState.REQUESTED, answer_due
+            return [message("CHANNEL_REQUEST", self.number, service="FEED", parameters={"contract": feed.contract})]
         messages: list[dict[str, Any]] = []
-        is_first = self._state is _State.OPENED
         if is_first:
-            self._state = _State.SET_UP
-            period = self.feed[2]
-            messages.append(
-                self._message(
-                    "FEED_SETUP",
-                    acceptAggregationPeriod=aggregation if period is None else period,
-                    acceptDataFormat="COMPACT",
-                    acceptEventFields={self.type: default_columns(self.type)},
-                )
-            )
-        if self._state is _State.SET_UP and (self._add or self._remove):
+            self.state = ChannelState.SET_UP
+            setup = {
+                "acceptAggregationPeriod": aggregation if feed.aggregation is None else feed.aggregation,
+                "acceptDataFormat": "COMPACT",
+                "acceptEventFields": {self.type: default_columns(self.type)},
+            }
+            messages.append(message("FEED_SETUP", self.number, **setup))
+        if self.state is ChannelState.SET_UP and self._pending:
             messages += self._subscriptions(now, answer_due, max_message, reset=is_first)
         return messages
 
@@ -246,33 +243,36 @@ class Channel:
     ) -> Iterator[dict[str, Any]]:
         """Yield as many changes as the service takes now. The others stay."""
         left = self._quota.changes(now)
-        removed = [self._remove.pop(symbol) for symbol in list(self._remove)[:left]]
-        for each in removed:
-            del self._active[each.symbol]
+        ended = [symbol for symbol, each in self._pending.items() if each is None][:left]
+        removed = [self._active.pop(symbol) for symbol in ended]
+        for symbol in ended:
+            del self._pending[symbol]
         self._quota.use(self.type, subscriptions=-len(removed), changes=len(removed), now=now)
         left -= len(removed)
-        room, added = self._quota.room(self.type), list[Subscription]()
-        for each in self._add.values():
-            is_new = each.symbol not in self._active
-            if len(added) < left and (room or not is_new):
-                room -= is_new
+        room = left_room = self._quota.room(self.type)
+        added = list[Subscription]()
+        for each in self._pending.values():
+            if each is not None and len(added) < left and (left_room or each.symbol in self._active):
+                left_room -= each.symbol not in self._active
                 added.append(each)
-        fresh = len(added) - sum(each.symbol in self._active for each in added)
-        self._quota.use(self.type, subscriptions=fresh, changes=len(added), now=now)
+        self._quota.use(self.type, subscriptions=room - left_room, changes=len(added), now=now)
         for each in added:
-            self._active[each.symbol] = self._add.pop(each.symbol)
+            self._active[each.symbol] = each
+            del self._pending[each.symbol]
             self._sent[each.symbol] = answer_due
-        is_paced = self._remove or (self._add and len(added) == left)
-        self.next_send = self._quota.next_change() if is_paced else None
-        self.capped = 0 if is_paced else len(self._add)
+        is_paced = bool(self._pending) and len(added) == left
+        self.next_send = self._quota.next_change() if is_paced else inf
+        self.capped = 0 if is_paced else len(self._pending)
         for key, entries in (("remove", removed), ("add", added)):
             for some in _batches(entries, max_message):
                 first = {"reset": True} if reset else {}
                 reset = False
-                yield self._message("FEED_SUBSCRIPTION", **first, **{key: some})
+                yield message("FEED_SUBSCRIPTION", self.number, **first, **{key: some})
 
-    def _message(self, kind: str, **values: Any) -> dict[str, Any]:
-        return {"type": kind, "channel": self.number, **values}
+
+def message(kind: str, channel: int = 0, **values: Any) -> dict[str, Any]:
+    """Return a message of the protocol. The channel of the connection itself is 0."""
+    return {"type": kind, "channel": channel, **values}
 
 
 def _batches(subscriptions: list[Subscription], max_message: int) -> Iterator[list[dict[str, Any]]]:

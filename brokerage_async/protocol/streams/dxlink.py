@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from itertools import chain
+from math import inf
 from typing import Any
 
 import attrs
@@ -20,7 +22,7 @@ from ..._secrets import Secret
 from ...errors import StreamRefusedError, TransportError
 from ..decoding.issues import Issues
 from ..decoding.lenient import parse
-from .channel import MAX_MESSAGE, Channel, Feed, Interruption, Quota, Subscription
+from .channel import AUTO, HISTORY, MAX_MESSAGE, Channel, ChannelState, Feed, Interruption, Quota, Subscription, message
 from .elements import LARGE
 from .events import INDEXED, MARKET_EVENTS, EventFlag, Rows, Snapshot
 from .feed_data import ROWS_PER_STEP, events_of, events_of_large
@@ -33,8 +35,6 @@ VERSION = "0.1-brokerage-async/1.0"
 """Version of the protocol, and name of the client."""
 
 DX_TIMING = Timing(heartbeat=30.0)
-
-AUTO, HISTORY = "AUTO", "HISTORY"
 
 MIN_HEARTBEAT = 0.5
 """Minimum seconds between two messages that keep the connection alive, whatever the service asks for."""
@@ -97,6 +97,7 @@ class DxLinkConnection:
 
     Attributes:
         is_authorized: whether the service has accepted the token.
+        must_send: whether `send` may have messages now, keep-alives aside.
         complaint: last error that the service reported of the connection.
         interruptions: refusals and closed channels that the consumers must see. The reader clears them.
     """
@@ -120,15 +121,18 @@ class DxLinkConnection:
         self._quota, self._held = Quota(), HeldRows()
         self._channels: dict[Feed, Channel] = {}
         self._by_number: dict[int, Channel] = {}
-        self._frames: dict[Channel, _Held] = {}
+        self._frames: defaultdict[Channel, _Held] = defaultdict(_Held)
         self._warned = set[str]()
         self._next_number = 1
-        self._sends_setup, self._sends_token, self._sent_token = True, False, False
-        self._asked = self._has_rows = False
-        self._answer_due: float | None = None
+        silence = round(timing.silence)
+        self._outbox: list[dict[str, Any]] = [
+            message("SETUP", version=VERSION, keepaliveTimeout=silence, acceptKeepaliveTimeout=silence)
+        ]
+        self._sent_token = self._asked = self._has_rows = False
+        self._answer_due = now + timing.answer
         self._last_sent = self._last_received = now
-        self._must_send = True
         self.is_authorized: bool = False
+        self.must_send: bool = True
         self.complaint: str | None = None
         self.interruptions: list[Interruption] = []
 
@@ -138,17 +142,10 @@ class DxLinkConnection:
         return self.is_authorized and all(each.is_settled for each in self._channels.values())
 
     @property
-    def must_send(self) -> bool:
-        """Whether `send` may have messages now, keep-alives aside."""
-        return self._must_send
-
-    @property
     def due(self) -> float:
         """Latest time to call `send`."""
-        times = [self._last_received + self._timing.silence, self._last_sent + self._heartbeat]
-        channels = self._channels.values()
-        waits = (self._answer_due, *(each.answer_due for each in channels), *(each.next_send for each in channels))
-        return min(*times, *(each for each in waits if each is not None))
+        times = [self._last_received + self._timing.silence, self._last_sent + self._heartbeat, self._answer_due]
+        return min(*times, *(min(each.answer_due, each.next_send) for each in self._channels.values()))
 
     @property
     def is_holding(self) -> bool:
@@ -157,19 +154,19 @@ class DxLinkConnection:
 
     def add(self, subscriptions: Iterable[Subscription]) -> None:
         """Subscribe. One of the same type and symbol replaces that before and brings a new snapshot."""
-        self._must_send = True
+        self.must_send = True
         for each in subscriptions:
             self._remove(each, but=each.contract)
             self._has_rows |= each.as_rows
             channel = self._channels.get(each.feed)
-            if channel is None or channel.is_refused:
+            if channel is None or channel.state is ChannelState.REFUSED:
                 channel = self._channels[each.feed] = Channel(each.feed, self._quota, self._held)
                 self._number(channel)
             channel.add(each)
 
     def remove(self, subscriptions: Iterable[Subscription]) -> None:
         """End subscriptions. Unknown ones are ignored."""
-        self._must_send = True
+        self.must_send = True
         for each in subscriptions:
             self._remove(each)
 
@@ -181,21 +178,10 @@ class DxLinkConnection:
         """
         if now >= self._last_received + self._timing.silence:
             raise TransportError(f"the market-data stream was silent for {self._timing.silence:g} s")
-        waits = (self._answer_due, *(each.answer_due for each in self._channels.values()))
-        if any(each is not None and now >= each for each in waits):
+        if now >= min((self._answer_due, *(each.answer_due for each in self._channels.values()))):
             raise TransportError(f"the market-data stream did not answer in {self._timing.answer:g} s")
-        self._must_send = False
-        messages: list[dict[str, Any]] = []
-        if self._sends_setup:
-            self._sends_setup = False
-            self._answer_due = now + self._timing.answer
-            silence = round(self._timing.silence)
-            messages.append(
-                _message("SETUP", version=VERSION, keepaliveTimeout=silence, acceptKeepaliveTimeout=silence)
-            )
-        if self._sends_token:
-            self._sends_token, self._sent_token = False, True
-            messages.append(_message("AUTH", token=self._token.reveal()))
+        self.must_send = False
+        messages, self._outbox = self._outbox, []
         if self.is_authorized:
             for channel in self._channels.values():
                 messages += channel.send(now, now + self._timing.answer, self._aggregation, self._max_message)
@@ -206,17 +192,17 @@ class DxLinkConnection:
                         "at a time", channel.capped, channel.type,
                     )  # fmt: skip
         if not messages and now >= self._last_sent + self._heartbeat:
-            messages.append(_message("KEEPALIVE"))
+            messages.append(message("KEEPALIVE"))
         if messages:
             self._last_sent = now
-        return [Secret(msgspec.json.encode(message).decode()) for message in messages]
+        return [Secret(msgspec.json.encode(each, enc_hook=Secret.reveal).decode()) for each in messages]
 
     def receive(self, data: str | bytes, now: float) -> list[Any]:
         """Return the events of one message. See `steps`."""
         return [event for _, events in (*self.steps(data, now), *self.held_steps()) for event in events]
 
-    def steps(self, data: str | bytes, now: float) -> Iterable[tuple[Feed | None, list[Any]]]:
-        """Return feed and events of one message, each after a few ms of work. The feed of an unknown channel is None.
+    def steps(self, data: str | bytes, now: float) -> Iterable[tuple[Feed, list[Any]]]:
+        """Return feed and events of one message, each after a few ms of work.
 
         Frames of rows in their usual form are held: together they cost less than one by one. Their events come from
         `held_steps`, before the next message of another form, or once there are `MAX_HELD` values.
@@ -226,12 +212,13 @@ class DxLinkConnection:
             TransportError: the service has closed a channel too often.
         """
         self._last_received = now
+        data = data.encode(errors="replace") if isinstance(data, str) else data
         held = self._hold(data)
-        if held is not None:
-            return () if held.count < MAX_HELD else self.held_steps()
-        return chain(self.held_steps(), self._decoded(data, now))
+        if held is None:
+            return chain(self.held_steps(), self._decoded(data, now))
+        return () if held.count < MAX_HELD else self.held_steps()
 
-    def held_steps(self) -> Iterator[tuple[Feed | None, list[Any]]]:
+    def held_steps(self) -> Iterator[tuple[Feed, list[Any]]]:
         """Yield feed and events of the held frames, one channel at a time, and of overdue snapshots.
 
         If there are as many values as commas say, no comma is within a value: then none spans two frames, and each
@@ -241,7 +228,7 @@ class DxLinkConnection:
             if channel.assembler is not None and (overdue := channel.assembler.overdue(self._last_received)):
                 logger.warning("market-data stream: a snapshot of %s did not end: delivered in part", channel.type)
                 yield channel.feed, overdue
-        frames, self._frames = self._frames, {}
+        frames, self._frames = self._frames, defaultdict(_Held)
         for channel, held in frames.items():
             joined = b",".join(held.bodies)
             try:
@@ -255,95 +242,90 @@ class DxLinkConnection:
                 frame = b'{"type":"FEED_DATA","channel":%d,"data":["%b",[%b]]}'
                 yield from self._decoded(frame % (channel.number, channel.type.encode(), body), self._last_received)
 
-    def _hold(self, data: str | bytes) -> _Held | None:
+    def _hold(self, data: bytes) -> _Held | None:
         """Hold a frame of rows in its usual form, and return what its channel holds. Return None in any other form."""
-        if not self._has_rows or len(data) > LARGE or (isinstance(data, str) and not data.isascii()):
+        if not self._has_rows or len(data) > LARGE or not data.endswith(b"]]}") or not (head := _ROWS.match(data)):
             return None
-        data = data.encode() if isinstance(data, str) else data
-        head = _ROWS.match(data)
-        channel = None if head is None else self._by_number.get(int(head[1]))
-        if head is None or channel is None or head[2] != channel.plain_rows or not data.endswith(b"]]}"):
+        channel = self._by_number.get(int(head[1]))
+        if channel is None or head[2] != channel.plain_rows:
             return None
         body = data[head.end() : -3]
         count = body.count(b",") + 1
         if count % len(channel.columns[channel.type]):
             return None
-        held = self._frames.get(channel) or self._frames.setdefault(channel, _Held())
+        held = self._frames[channel]
         held.bodies.append(body)
         held.count += count
         return held
 
-    def _decoded(self, data: str | bytes, now: float) -> Iterator[tuple[Feed | None, list[Any]]]:
+    def _decoded(self, data: bytes, now: float) -> Iterator[tuple[Feed, list[Any]]]:
+        """Yield feed and events of one message, none of a channel that is not open."""
         if len(data) > LARGE:
-            body = data if isinstance(data, str) else data.decode(errors="replace")
+            body = data.decode(errors="replace")
             start = _HEAD.match(body)
             number = start and (_CHANNEL.search(start[0]) or _CHANNEL.search(body, max(start.end(), len(body) - 100)))
             if start is None or number is None:
                 logger.warning("market-data stream: a message of %d characters is not FEED_DATA; ignored", len(body))
-                return
-            found = self._by_number.get(int(number[1]))
-            columns: Mapping[str, Any] = {} if found is None else found.columns
-            as_rows = found is not None and found.feed[3]
-            blocks = events_of_large(body, start.end(), columns, self._issues, as_rows=as_rows)
-            yield from self._events(found, blocks, now)
+            elif channel := self._by_number.get(int(number[1])):
+                as_rows = channel.feed.as_rows
+                blocks = events_of_large(body, start.end(), channel.columns, self._issues, as_rows=as_rows)
+                yield from self._events(channel, blocks, now)
             return
         decoder = _DECODER
-        if self._has_rows:
-            head = _NUMBER.search(data[:64].encode(errors="replace") if isinstance(data, str) else data, 0, 64)
-            addressed = None if head is None else self._by_number.get(int(head[1]))
-            if addressed is not None and addressed.feed[3]:  # rows need no Decimals, which take three times as long
-                decoder = _FLOAT_DECODER
+        if self._has_rows and (head := _NUMBER.search(data, 0, 64)):
+            addressed = self._by_number.get(int(head[1]))
+            if addressed is not None and addressed.feed.as_rows:
+                decoder = _FLOAT_DECODER  # rows need no Decimals, which take three times as long
         try:
             frame: _Frame | None = decoder.decode(data)
         except (msgspec.MsgspecError, ArithmeticError, RecursionError, ValueError):
             frame = _untyped(data)
         if frame is None:
             return
-        if frame.type == "FEED_DATA":
-            found = self._by_number.get(frame.channel)
-            columns = {} if found is None else found.columns
-            as_rows = found is not None and found.feed[3]
-            yield from self._events(found, events_of(frame.data, columns, self._issues, as_rows=as_rows), now)
-        else:
-            self._control(frame, now)
+        channel = self._by_number.get(frame.channel)
+        if frame.type != "FEED_DATA":
+            self._control(frame, channel, now)
+        elif channel is not None:
+            blocks = events_of(frame.data, channel.columns, self._issues, as_rows=channel.feed.as_rows)
+            yield from self._events(channel, blocks, now)
 
     def _events(
-        self, channel: Channel | None, blocks: Iterator[tuple[str, list[Any]]], now: float
-    ) -> Iterator[tuple[Feed | None, list[Any]]]:
+        self, channel: Channel, blocks: Iterator[tuple[str, list[Any]]], now: float
+    ) -> Iterator[tuple[Feed, list[Any]]]:
         """Yield the events of some blocks together."""
-        feed = None if channel is None else channel.feed
-        if channel is not None and channel.feed[3]:
+        if channel.feed.as_rows:
             for kind, rows in blocks:
-                yield feed, rows + [each for some in rows if MARKET_EVENTS[kind] in INDEXED for each in _empty(some)]
+                empty = [each for some in rows if MARKET_EVENTS[kind] in INDEXED for each in _empty(some)]
+                yield channel.feed, rows + empty
             return
-        assembler = None if channel is None else channel.assembler
         found, size = list[Any](), 0
         for kind, events in blocks:
             size += 1 + len(events)
-            is_held = assembler is not None and channel is not None and kind == channel.type
-            found += assembler.add(events, now) if is_held and assembler is not None else events
+            if channel.assembler is not None and kind == channel.type:
+                events = channel.assembler.add(events, now)
+            found += events
             if size >= ROWS_PER_STEP:
-                yield feed, found
+                yield channel.feed, found
                 found, size = [], 0
         if found:
-            yield feed, found
+            yield channel.feed, found
 
-    def _control(self, frame: _Frame, now: float) -> None:
-        channel = self._by_number.get(frame.channel)
+    def _control(self, frame: _Frame, channel: Channel | None, now: float) -> None:
+        self.must_send = True
         match frame.type:
             case "SETUP":
                 timeout = frame.keepaliveTimeout  # seconds of silence before the service disconnects
                 if isinstance(timeout, int | Decimal) and timeout > 0:
                     half = float(min(timeout, 86400)) / 2
                     self._heartbeat = max(MIN_HEARTBEAT, min(self._timing.heartbeat, half))
-                self._ask_for_token()
+                self._offer_token()
             case "AUTH_STATE" if frame.state == "AUTHORIZED":
-                self.is_authorized, self._answer_due, self._must_send = True, None, True
+                self.is_authorized, self._answer_due = True, inf
             case "AUTH_STATE" if self.is_authorized or self._asked:
                 raise StreamRefusedError("the market-data stream refused the quote token", code="UNAUTHORIZED")
             case "AUTH_STATE":  # the first UNAUTHORIZED only asks for the token
                 self._asked = True
-                self._ask_for_token()
+                self._offer_token()
             case "ERROR":
                 # It informs, and the service ends the channel or the connection itself if it must.
                 if frame.error == "UNAUTHORIZED" and channel is None:
@@ -351,9 +333,7 @@ class DxLinkConnection:
                 report = self._token.conceal_in(f"{frame.error}: {frame.message}")
                 if channel is not None:
                     logger.warning("market-data stream: %s: %s", channel.type, report)
-                    symbols = channel.fail(self._last_received)
-                    self.interruptions.append(Interruption(channel.feed, report, str(frame.error), symbols))
-                    self._must_send = True
+                    self.interruptions.append(Interruption(channel.feed, report, str(frame.error), channel.fail(now)))
                 elif frame.channel:  # of a channel that was closed in the meantime
                     logger.warning("market-data stream: channel %d: %s", frame.channel, report)
                 else:
@@ -361,21 +341,21 @@ class DxLinkConnection:
                     self.complaint = report
             case "CHANNEL_OPENED" if channel is not None:
                 channel.opened()
-                self._must_send = True
             case "CHANNEL_CLOSED" if channel is not None:
                 self._reopen(channel, now)
             case "FEED_CONFIG" if channel is not None:
                 channel.configure(frame.eventFields)
 
-    def _ask_for_token(self) -> None:
+    def _offer_token(self) -> None:
         if not self._sent_token:
-            self._sends_token = self._must_send = True
+            self._sent_token = True
+            self._outbox.append(message("AUTH", token=self._token))
 
     def _remove(self, subscription: Subscription, but: str | None = None) -> None:
         """End a subscription. Under ``AUTO`` and ``HISTORY``, which replace each other, but not under ``but``."""
-        either = (AUTO, HISTORY) if subscription.contract in (AUTO, HISTORY) else (subscription.contract,)
-        for contract in either:
-            channel = self._channels.get(attrs.evolve(subscription, contract=contract).feed)
+        feed = subscription.feed
+        for contract in (AUTO, HISTORY) if feed.contract in (AUTO, HISTORY) else (feed.contract,):
+            channel = self._channels.get(feed._replace(contract=contract))
             if channel is not None and contract != but:
                 channel.remove(subscription)
 
@@ -385,12 +365,11 @@ class DxLinkConnection:
         Raises:
             TransportError: it has closed the channel too often.
         """
-        if channel.is_refused:
+        if channel.state is ChannelState.REFUSED:
             return
         reason = f"the service closed the channel of {channel.type}"
-        if channel.is_requested:
-            self.interruptions.append(Interruption(channel.feed, reason, "CLOSED", channel.fail(self._last_received)))
-            self._must_send = True
+        if channel.state is ChannelState.REQUESTED:
+            self.interruptions.append(Interruption(channel.feed, reason, "CLOSED", channel.fail(now)))
             return
         self.interruptions.append(Interruption(channel.feed, reason))
         channel.closures += 1
@@ -401,7 +380,6 @@ class DxLinkConnection:
         del self._by_number[channel.number]
         channel.reset(now)
         self._number(channel)
-        self._must_send = True
 
     def _number(self, channel: Channel) -> None:
         channel.number = self._next_number
@@ -421,13 +399,9 @@ def _empty(rows: Rows) -> Iterator[Snapshot]:
                     yield Snapshot(type=MARKET_EVENTS[rows.type], symbol=str(symbol), events=())
 
 
-def _message(kind: str, **values: Any) -> dict[str, Any]:
-    return {"type": kind, "channel": 0, **values}
-
-
-def _untyped(data: str | bytes) -> _Frame | None:
+def _untyped(data: bytes) -> _Frame | None:
     try:
-        raw = parse(data.encode() if isinstance(data, str) else data)
+        raw = parse(data)
         keys = {key: raw[key] for key in _Frame.__struct_fields__ if key in raw}
         channel = keys.get("channel")
         return _Frame(**{**keys, "type": str(keys.get("type", "")), "channel": channel if type(channel) is int else 0})

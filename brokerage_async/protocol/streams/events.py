@@ -82,10 +82,8 @@ class AccountEvent(Portable):
     @property
     def account_number(self) -> str | None:
         """Account that the event concerns. None for events of the user, such as quote alerts."""
-        if isinstance(self.data, Mapping):
-            number = self.data.get("account-number")
-            return number if isinstance(number, str) else None
-        number = getattr(self.data, "account_number", None)
+        data = self.data
+        number = data.get("account-number") if isinstance(data, Mapping) else getattr(data, "account_number", None)
         return number if isinstance(number, str) else None
 
 

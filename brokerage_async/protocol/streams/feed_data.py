@@ -26,7 +26,6 @@ ROWS_PER_STEP, VALUES_PER_STEP = 256, 8192
 MAX_COLUMNS = 256
 
 EVENT_TYPE = "eventType"
-_TYPE = frozenset({EVENT_TYPE})
 #: Usually 0, or the wall clock of the server: not asked for, which saves a fifth of a frame.
 _UNASKED = frozenset({"eventTime"})
 
@@ -44,11 +43,6 @@ def default_columns(kind: str) -> tuple[str, ...]:
     wire = wires()[MARKET_EVENTS[kind]]
     names = [field.encode_name for field in msgspec.structs.fields(wire) if "__alias" not in field.name]
     return tuple(name for name in names if name not in _UNASKED)
-
-
-@lru_cache(maxsize=32)  # a server that announces other columns again and again must not fill the memory
-def _decoder(kind: str, columns: tuple[str, ...]) -> ColumnDecoder:
-    return ColumnDecoder(MARKET_EVENTS[kind], columns, ignored=_TYPE)
 
 
 def events_of(data: Any, columns: Columns, issues: Issues, *, as_rows: bool = False) -> Iterator[tuple[str, list[Any]]]:
@@ -158,89 +152,68 @@ def _rows(
     Raises:
         ValueError: there are too many columns, or the values do not fill whole rows.
     """
-    decoder = _decoder(kind, tuple(names)) if kind in MARKET_EVENTS else None
+    model = MARKET_EVENTS.get(kind)
+    if model is None and as_rows:
+        raise ValueError("expected rows of a known type")
+    if model is None and (not names or len(values) % len(names)):
+        if len(values) > MAX_COLUMNS:
+            raise ValueError(f"an event of an unknown type must have at most {MAX_COLUMNS} values")
+        names, values = ("values",), [values] if values else []
     width = len(names)
-    is_whole = width and not len(values) % width
+    if not 0 < width <= MAX_COLUMNS:
+        raise ValueError(f"columns must be 1 to {MAX_COLUMNS}, got {width}")
+    if len(values) % width:
+        raise ValueError(f"values must fill rows of {width} columns, got {len(values)}")
     if as_rows:
-        if kind not in MARKET_EVENTS or not is_whole or width > MAX_COLUMNS:
-            raise ValueError(f"expected rows of a known type, of {width} columns, got {len(values)} values")
         yield kind, [Rows(kind, tuple(names), values)]
         return
-    if len(names if is_whole or decoder else values) > MAX_COLUMNS:
-        raise ValueError(f"an event of an unknown type must have at most {MAX_COLUMNS} values")
-    if decoder is None and not is_whole:
-        if values:
-            yield kind, [UnknownEvent(type=kind, fields=raw_object({"values": values}))]
-        return
-    if not values:
-        yield kind, []
-    step = max(1, min(ROWS_PER_STEP, VALUES_PER_STEP // width)) * width if is_whole else len(values)
-    for start in range(0, len(values), step):
-        some = values[start : start + step]
-        if decoder is not None:
-            yield kind, decoder.decode(some, f"$.{kind}", issues)
+    step = max(1, min(ROWS_PER_STEP, VALUES_PER_STEP // width)) * width
+    for start in range(0, len(values) or 1, step):
+        rows = list(zip(*[iter(values[start : start + step])] * width, strict=True))
+        if model is not None:
+            yield kind, models_of(model, tuple(names), rows, f"$.{kind}", issues)
         else:
-            rows = zip(*[iter(some)] * width, strict=True)
             yield kind, [UnknownEvent(type=kind, fields=raw_object(dict(zip(names, row, strict=True)))) for row in rows]
 
 
-# -- rows of values: a struct with the columns in their order is made once, then msgspec converts all rows in C
+def models_of(
+    model: type[Any], columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]], path: str, issues: Issues
+) -> list[Any]:
+    """Return the models of rows of values. A column that the model lacks goes to ``extra``."""
+    wire = wires()[model]
+    struct, many = _row_struct(wire, columns)
+    try:
+        models = list(struct.build_all(msgspec.convert(rows, many)))
+        report_missing(wire, models, f"{path}[]", issues)
+    except UNREADABLE:
+        objects = [
+            {name: value for name, value in zip(columns, row, strict=True) if name != EVENT_TYPE} for row in rows
+        ]
+        models = structure_rows(model, objects, path, issues)
+    return models
 
 
-class ColumnDecoder:
-    """Decoder of the rows of one model with one order of columns.
-
-    A column that the model lacks goes to ``extra``, unless it is in ``ignored``.
-
-    Raises:
-        ValueError: there are no columns, or more than `MAX_COLUMNS`.
-    """
-
-    __slots__ = ("_ignored", "_model", "_rows", "_struct", "columns")
-
-    def __init__(self, model: type[Any], columns: Sequence[str], *, ignored: frozenset[str] = frozenset()) -> None:
-        if not 0 < len(columns) <= MAX_COLUMNS:
-            raise ValueError(f"columns must be 1 to {MAX_COLUMNS}, got {len(columns)}")
-        self.columns: tuple[str, ...] = tuple(columns)
-        self._model = model
-        self._ignored = ignored
-        wire = wires()[model]
-        fields, unknown, definitions = dict(wire_fields(wire)), list[str](), list[Any]()
-        for number, name in enumerate(self.columns):
-            field = fields.pop(name, None)
-            if field is not None:
-                definitions.append((field.attribute, field.type, None))
-            elif name in ignored or name in self.columns[:number]:
-                definitions.append((f"ignored_{number}", Any, None))
-            else:
-                definitions.append((f"learned_{len(unknown)}", Any, msgspec.UNSET))
-                unknown.append(name)
-        definitions += [(field.attribute, field.type, None) for field in fields.values()]  # they stay None
-        row: Any = msgspec.defstruct(
-            wire.__name__,
-            definitions,
-            bases=(Wire,),
-            namespace=variant_methods(wire, unknown),
-            module=wire.__module__,
-            array_like=True,
-            gc=False,
-        )
-        self._struct: type[Wire] = row
-        self._rows: Any = list[row]
-
-    def decode(self, values: list[Any], path: str, issues: Issues) -> list[Any]:
-        """Return the models of concatenated rows. Raises ValueError when their values do not fill whole rows."""
-        width = len(self.columns)
-        if len(values) % width:
-            raise ValueError(f"values must fill rows of {width} columns, got {len(values)}")
-        rows = list(zip(*[iter(values)] * width, strict=False))
-        try:
-            models = list(self._struct.build_all(msgspec.convert(rows, self._rows)))
-            report_missing(wires()[self._model], models, f"{path}[]", issues)
-        except UNREADABLE:
-            objects = [
-                {name: value for name, value in zip(self.columns, row, strict=True) if name not in self._ignored}
-                for row in rows
-            ]
-            models = structure_rows(self._model, objects, path, issues)
-        return models
+@lru_cache(maxsize=32)  # a server that announces other columns again and again must not fill the memory
+def _row_struct(wire: type[Wire], columns: tuple[str, ...]) -> tuple[type[Wire], Any]:
+    """Return a struct with the columns in their order, so that msgspec converts rows in C, and the type of its list."""
+    fields, unknown, definitions = dict(wire_fields(wire)), list[str](), list[Any]()
+    for number, name in enumerate(columns):
+        field = fields.pop(name, None)
+        if field is not None:
+            definitions.append((field.attribute, field.type, None))
+        elif name == EVENT_TYPE or name in columns[:number]:
+            definitions.append((f"ignored_{number}", Any, None))
+        else:
+            definitions.append((f"learned_{len(unknown)}", Any, msgspec.UNSET))
+            unknown.append(name)
+    definitions += [(field.attribute, field.type, None) for field in fields.values()]  # they stay None
+    struct: Any = msgspec.defstruct(
+        wire.__name__,
+        definitions,
+        bases=(Wire,),
+        namespace=variant_methods(wire, unknown),
+        module=wire.__module__,
+        array_like=True,
+        gc=False,
+    )
+    return struct, list[struct]

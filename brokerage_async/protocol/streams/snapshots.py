@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import attrs
+
 from .events import EventFlag, Snapshot
 
 MAX_ROWS = 500_000
@@ -22,36 +24,34 @@ _SNIP = EventFlag.SNAPSHOT_SNIP.value
 _GROUPED = _PENDING | _BEGIN | _LAST
 
 
+@attrs.define
 class _Group:
     """Rows held back for one symbol: a snapshot by index, or a transaction in order."""
 
-    __slots__ = ("began", "is_partial", "is_snapshot", "is_sorted", "last", "rows", "sees_end")
+    is_snapshot: bool
+    began: float
+    sees_end: bool = False
+    is_partial: bool = False
+    is_sorted: bool = True
+    last: float = float("inf")
+    rows: dict[int, Any] = attrs.field(factory=dict)
 
-    def __init__(self, *, is_snapshot: bool, began: float) -> None:
-        self.is_snapshot = is_snapshot
-        self.began = began
-        self.sees_end = self.is_partial = False
-        self.is_sorted, self.last = True, float("inf")
-        self.rows: dict[int, Any] = {}
 
-
+@attrs.define
 class HeldRows:
     """Number of rows that all assemblers of one connection hold back."""
 
-    def __init__(self) -> None:
-        self.count: int = 0
+    count: int = 0
 
 
+@attrs.define
 class SnapshotAssembler:
     """Assembler of the indexed events of one type. Rows are held back only for symbols that are wanted."""
 
-    def __init__(
-        self, model: type[Any], is_wanted: Callable[[str], bool] = lambda _: True, held: HeldRows | None = None
-    ) -> None:
-        self._model = model
-        self._is_wanted = is_wanted
-        self._held = held or HeldRows()
-        self._groups: dict[str, _Group] = {}
+    _model: type[Any]
+    _is_wanted: Callable[[str], bool] = lambda _: True
+    _held: HeldRows = attrs.field(factory=HeldRows)
+    _groups: dict[str, _Group] = attrs.field(factory=dict, init=False)
 
     def add(self, events: list[Any], now: float = 0.0) -> list[Any]:
         """Return the events that may be delivered, with a `Snapshot` in place of the rows of one."""

@@ -8,8 +8,6 @@ from typing import Protocol
 
 import attrs
 
-from ..._arguments import check_seconds, validator
-
 Found = Callable[[float], None]
 """Takes a change that a poll on schedule found, as the time of the poll before: an event should have announced it."""
 
@@ -42,9 +40,9 @@ class Timing:
         answer: seconds within which the service must answer a request.
     """
 
-    heartbeat: float = attrs.field(default=20.0, validator=validator(check_seconds))
-    silence: float = attrs.field(default=60.0, validator=validator(check_seconds))
-    answer: float = attrs.field(default=10.0, validator=validator(check_seconds))
+    heartbeat: float = 20.0
+    silence: float = 60.0
+    answer: float = 10.0
 
 
 @attrs.define
