@@ -154,7 +154,7 @@ class Feed(Generic[T]):
     latest: Mapping[Any, T] | None = attrs.field(default=None, init=False)
     at: datetime = attrs.field(init=False)
     ended: bool = attrs.field(default=False, init=False)
-    error: Exception | None = attrs.field(default=None, init=False)
+    error: BaseException | None = attrs.field(default=None, init=False)
     _traceback: TracebackType | None = attrs.field(default=None, init=False)
     _looks: LookBudget = attrs.field(factory=LookBudget, init=False)
     _early: asyncio.TimerHandle | None = attrs.field(default=None, init=False)
@@ -217,6 +217,7 @@ class Feed(Generic[T]):
         self.ended = True
         if self._task is not None and not (loop := self._task.get_loop()).is_closed():
             loop.call_soon_threadsafe(self._task.cancel)
+            loop.call_soon_threadsafe(self._hastened.set)  # should ``fetch`` swallow the cancellation
 
     async def _run(self) -> None:
         BACKGROUND.set(weakref.ref(self))  # every client that ``fetch`` calls ends this loop when it is closed
@@ -295,7 +296,7 @@ class Feed(Generic[T]):
         if task.cancelled():
             if not self.ended:
                 self.error = BrokerageError("the polling loop was cancelled")
-        elif isinstance(crash := task.exception(), Exception) and self.error is None:
+        elif self.error is None and (crash := task.exception()) is not None:
             self.error, self._traceback = crash, crash.__traceback__
         self.ended = True
         self._announce()

@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterab
 from datetime import datetime
 from typing import Any, Generic, Self, TypeVar
 
+from .._arguments import check_methods
 from ..errors import ConfigurationError, NotFoundError, PermissionDeniedError
 from .diff import SILENT, Acknowledgeable, Change, Derive, state_of
 from .feed import Cursor, Feed, FetchItems, Listener, OnError, Pacing, Schedule, is_fatal, utc_now
@@ -48,6 +49,7 @@ class Iteration(AsyncIterator[R], Generic[R]):
         self._ready: deque[Change[Any]] = deque()
         self._log: ChangeLog | None = None
         if state is not None and codec is not None:
+            check_methods("state", state, "open", "report", "acknowledge", "aclose")
             self._log = ChangeLog(parts, state, name, codec, self._derive, self._listener)
         self._closed = False
         self._failed: dict[str, Exception] = {}
@@ -86,9 +88,12 @@ class Iteration(AsyncIterator[R], Generic[R]):
 
     def check(self) -> None:
         """Raise the error that ended the polling, if any."""
-        self._listener.check()
-        for feed in self._feeds():
-            feed.check()
+        try:
+            self._listener.check()
+            for feed in self._feeds():
+                feed.check()
+        except StopAsyncIteration as error:  # it would end the iteration as if nothing had failed
+            raise RuntimeError("a function of the watcher raised StopAsyncIteration") from error
 
     def on_failure(self, error: Exception) -> None:
         """Report a failed poll that will be repeated."""

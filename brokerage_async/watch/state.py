@@ -147,12 +147,13 @@ class ItemCodec(Generic[T]):
         """Return an item as JSON, or raise ConfigurationError if it cannot be restored from that."""
         from ..models import converter  # made when it is first needed
 
-        plain, reason = item if self._type is None else converter.unstructure(item, self._type), ""
+        plain, reason = item, ""
         try:
+            plain = item if self._type is None else converter.unstructure(item, self._type)
             data = json.dumps(plain, separators=(",", ":"), allow_nan=False).encode()
             if self._type is not None or json.loads(data) == item:
                 return data
-        except (TypeError, ValueError) as error:
+        except Exception as error:  # unstructuring raises errors of any kind
             reason = f" ({error})"
         raise ConfigurationError(
             f"items must be JSON values, got {type(plain).__name__}{reason}: "
@@ -197,7 +198,10 @@ class ItemCodec(Generic[T]):
         if key is None:
             raise WatchStateError(f"change {stored.sequence} of the watch state holds no item: {DAMAGED}")
         before, after = (item and item[1] for item in items)
-        at = datetime.fromisoformat(stored.at)
+        try:
+            at = datetime.fromisoformat(stored.at)
+        except ValueError as error:
+            raise WatchStateError(f"change {stored.sequence} of the watch state has no time: {DAMAGED}") from error
         return Change(kind=KINDS.get(stored.kind, stored.kind), key=key, before=before, after=after, at=at)
 
 

@@ -1,6 +1,7 @@
 """Changes that a watcher reports, with their fields, and how it is closed."""
 
 import asyncio
+import contextlib
 import logging
 import traceback
 from collections.abc import Callable, Iterable
@@ -35,7 +36,7 @@ def loop_clock() -> datetime:
 class Script:
     """A fetch that returns one scripted answer after another, and then the last one again and again."""
 
-    def __init__(self, *answers: dict[str, int] | Exception | Any, takes: float = 0.0) -> None:
+    def __init__(self, *answers: dict[str, int] | BaseException | Any, takes: float = 0.0) -> None:
         self.answers = list(answers)
         self.takes = takes
         self.starts: list[float] = []
@@ -54,7 +55,7 @@ class Script:
         finally:
             self.in_flight -= 1
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        if isinstance(answer, Exception):
+        if isinstance(answer, BaseException):
             raise answer
         return list(answer.items()) if isinstance(answer, dict) else answer
 
@@ -201,6 +202,9 @@ async def test_poll_function_that_raises_ends_the_iteration() -> None:
     assert script.starts == [0]
     with pytest.raises(ZeroDivisionError):
         await anext(poll(Script({"a": 1}), key=lambda item: 1 // 0, interval=1))
+    for error, raised in ((StopAsyncIteration(), RuntimeError), (GeneratorExit(), GeneratorExit)):
+        with pytest.raises(raised):
+            await anext(watch(Script(error)))
 
 
 async def test_poll_slow_consumer_gets_the_latest_state() -> None:
@@ -318,6 +322,17 @@ async def test_aclose_cancels_a_poll_under_way() -> None:
         await waiting
 
 
+async def test_aclose_ends_a_fetch_that_swallows_its_cancellation() -> None:
+    async def fetch() -> list[Item]:
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(10)
+        return [("a", 1)]
+
+    async with watch(fetch, interval=3600) as watcher:
+        await quiet(watcher, 1)
+    assert asyncio.get_running_loop().time() == 1
+
+
 async def test_watcher_cancelled_wait_loses_no_change() -> None:
     script = Script({"a": 1}, {"a": 2}, takes=0.5)
     async with watch(script) as watcher:
@@ -407,12 +422,13 @@ async def unawaited(*_: object) -> bool:
 @for_each("name, wrong", [
         ("fetch", None), ("fetch", []), ("key", "id"), ("key", unawaited), ("now", NOON), ("fatal", True),
         ("fatal", unawaited), ("on_error", "log"), ("on_error", unawaited), ("seed", 5), ("seed", [5]),
-        ("seed", {"1": None}), ("interval", "1"), ("min_interval", -1), ("jitter", 2), ("max_backoff", None),
+        ("seed", {"1": None}), ("state must", "watch.db"), ("interval", "1"), ("min_interval", -1), ("jitter", 2),
+        ("max_backoff", None),
     ])  # fmt: skip
 async def test_poll_invalid_argument_raises_at_once(name: str, wrong: object) -> None:
-    usable: dict[str, Any] = {"fetch": Script({}), "key": first, "interval": 1.0}
+    usable: dict[str, Any] = {"fetch": Script({}), "key": first, "interval": 1.0, "name": "things"}
     with pytest.raises(errors.ConfigurationError, match=name):
-        poll(**(usable | {name: wrong}))
+        poll(**(usable | {name.split()[0]: wrong}))
 
 
 pairs = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2)))

@@ -82,12 +82,17 @@ def test_restore_gives_the_kind_and_needs_an_item() -> None:
     assert codec.restore(stored).kind is AlertKind.DISMISSED
     with pytest.raises(WatchStateError, match="change 3 of the watch state holds no item"):
         codec.restore(attrs.evolve(stored, after=None))
+    with pytest.raises(WatchStateError, match="change 3 of the watch state has no time"):
+        codec.restore(attrs.evolve(stored, at="noon"))
 
 
-@for_each("item", [{"id": "a", "at": NOON}, {"id": ("a", 1)}, {"id": "a", 1: 2}, {"id": float("nan")}])
-def test_store_item_that_json_does_not_keep_is_rejected(item: Any) -> None:
+NOT_KEPT = [{"id": "a", "at": NOON}, {"id": ("a", 1)}, {"id": "a", 1: 2}, {"id": float("nan")}]
+
+
+@for_each("item, item_type", [*((item, None) for item in NOT_KEPT), ({"id": "a"}, Order)])
+def test_store_item_that_json_or_its_type_does_not_keep_is_rejected(item: Any, item_type: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"items must be JSON values, got dict.*: pass item_type"):
-        ItemCodec[Any](by_id).encode(item)
+        ItemCodec[Any](by_id, item_type).encode(item)
 
 
 @for_each("item_type, data", [(None, b'{"id":'), (Order, b"7")])
