@@ -270,17 +270,17 @@ def name_of(symbol: str | None) -> str:
 
 
 def fills_of(account_number: str, order: Order) -> Iterator[Fill]:
-    """Yield the fills that an order lists. Equal identifiers within a leg, which nothing rules out, are numbered."""
+    """Yield the fills that an order lists. Equal identifiers of a symbol, which nothing rules out, are numbered."""
+    counts = Counter[tuple[str | None, str]]()
     for number, leg in enumerate(order.legs or ()):
-        counts = Counter[str]()
         for fill in leg.fills or ():
             name = fill.fill_id or fill.ext_exec_id or "fill"
-            counts[name] += 1
+            counts[leg.symbol, name] += 1
             yield Fill(
                 account_number=account_number,
                 order_id=order.id or "",
                 external_identifier=order.external_identifier,
-                fill_id=name if counts[name] == 1 else f"{name}#{counts[name]}",
+                fill_id=name if (count := counts[leg.symbol, name]) == 1 else f"{name}#{count}",
                 symbol=leg.symbol or "",
                 action=str(leg.action or ""),
                 quantity=fill.quantity or ZERO,
@@ -326,7 +326,7 @@ class Settling:
         """Return the keys of findings that last, given all that are made now. Those ``anew`` begin to last again."""
         before = {key: each for key, each in self._since.items() if key not in anew}
         self._since = {
-            key: before[key] if key in before and before[key][0] == value else (value, now)
+            key: (value, min(before[key][1], now) if key in before and before[key][0] == value else now)
             for key, value in found.items()
         }
         lasting = {key for key, (_, since) in self._since.items() if now - since >= SETTLING}
@@ -345,6 +345,7 @@ class Ledger:
         self._orders: dict[str, Order] = {}
         self._expirations: dict[str, datetime] = {}
         self._vanished: Sequence[Execution] = ()
+        self._is_due: bool = False  # whether the last comparison found executions to forget
         self._deciding, self._differing = Settling(), Settling()
 
     @property
@@ -422,7 +423,7 @@ class Ledger:
 
         Nothing is judged within `QUIET` of a fill.
         """
-        if not self.has_begun or any(now - each.at < QUIET for each in self._all()):
+        if not self.has_begun or any(abs(now - each.at) < QUIET for each in self._all()):
             return []
         rows = self._recent(transactions)
         news = self._decide(rows, now)
@@ -438,12 +439,15 @@ class Ledger:
             self.books = attrs.evolve(self.books, base=base)
         differences = (*self._unfilled(now), *self._unknown(rows, now), *self._off(held, rows, now))
         self._report({each.key: each for each in differences}, {name_of(each.symbol) for each in news}, now)
-        if now - KEPT - self.books.horizon >= timedelta(days=1):
+        was_due, self._is_due = self._is_due, now - KEPT - self.books.horizon >= timedelta(days=1)
+        if was_due and self._is_due:  # a clock that jumps for a moment would have later fills ignored
             self._forget(rows, now - KEPT)
         return news
 
     def _recent(self, transactions: Iterable[Transaction]) -> list[Row]:
-        return [row for row in (Row(each) for each in transactions if each.symbol) if row.at >= self.books.horizon]
+        # A page that shifts while it is read shows a row twice.
+        rows = {each.id or number: Row(each) for number, each in enumerate(transactions) if each.symbol}
+        return [row for row in rows.values() if row.at >= self.books.horizon]
 
     def _knows(self, order_id: str) -> bool:
         return bool(order_id in self._orders or self._executions.get(order_id))

@@ -16,10 +16,11 @@ from .._arguments import running_loop
 from .._generated.endpoints import Endpoints
 from .._generated.models import AccountBalance, InstrumentType, Order, OrderStatus, Position, QuoteAlert
 from .._generated.operations import ORDERS_LIST
-from ..errors import LIST_CHANGED, InvalidRequestError, NotFoundError, ResponseDecodeError
+from ..errors import LIST_CHANGED, BrokerageError, InvalidRequestError, NotFoundError, ResponseDecodeError
 from ..observers import FillSeen
 from ..operation import BoundCall, Executor, Guard, Operation, Pager
 from ..protocol.order_status import TERMINAL, is_complete
+from ..protocol.retry import Fault, verdict_of
 from ..protocol.validation.requests import check
 from .diff import SILENT, UNCHANGED, AlertKind, Change, ChangeKind, Derive, Unchanged
 from .feed import Cursor, Feed, Listener, OnError, is_fatal, logger
@@ -394,7 +395,9 @@ class FillReader:
         for order_id in self.ledger.strangers(rows) - self._absent:
             try:
                 self._take([await self._api.orders.get(self._account, order_id)], whole=False)
-            except NotFoundError:
+            except BrokerageError as error:
+                if verdict_of(error).fault not in {Fault.REQUEST, Fault.ACCESS}:
+                    raise
                 self._absent.add(order_id)
         now = self.now()
         self._announce(self.ledger.reconcile(positions, rows, now), "transactions", now)
