@@ -133,7 +133,7 @@ def keyed(items: Iterable[T], key: Callable[[T], Hashable], previous: Mapping[An
     for item in items:
         if (name := key(item)) is not None:
             old = known.get(name)
-            state[name] = item if old is None or old != item else old
+            state[name] = item if old is None or (old is not item and old != item) else old
     return state
 
 

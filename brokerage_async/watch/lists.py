@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Se
 from datetime import date, datetime, timedelta
 from functools import partial
 from operator import attrgetter
-from typing import Any, Generic, Literal, NamedTuple, TypedDict, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypedDict, TypeVar, cast
 
 import attrs
 import msgspec
@@ -22,7 +22,7 @@ from ..operation import BoundCall, Executor, Guard, Operation, Pager
 from ..protocol.order_status import TERMINAL, is_complete
 from ..protocol.retry import Fault, verdict_of
 from ..protocol.validation.requests import check
-from .diff import SILENT, UNCHANGED, AlertKind, Change, ChangeKind, Derive, Unchanged
+from .diff import SILENT, UNCHANGED, AlertKind, Change, ChangeKind, Derive
 from .feed import Cursor, Feed, Listener, OnError, is_fatal, logger
 from .ledger import Books, Discrepancy, Execution, Fill, FillKind, Item, Ledger
 from .poll import Iteration
@@ -101,7 +101,7 @@ class Listing(Generic[T]):
     accounts: tuple[str, ...] | None = None
     events: frozenset[str] = frozenset()
     has_news: Callable[[], bool] = lambda: True
-    derive: Derive | None = None
+    derive: Derive = lambda change: (change,)
     keep: Callable[[T], bool] = lambda _: False
 
 
@@ -333,7 +333,6 @@ class FillReader:
     _created: float = attrs.field(factory=lambda: running_loop().time(), init=False)
     _check_at: float = attrs.field(default=attrs.Factory(attrgetter("_created"), takes_self=True), init=False)
     _read_at: datetime | None = attrs.field(default=None, init=False)
-    _reported: list[Item] | None = attrs.field(default=None, init=False)
     _has_news: bool = attrs.field(default=False, init=False)  # a new fill in the last poll: other items have no event
     _absent: set[str] = attrs.field(factory=set, init=False)
 
@@ -341,10 +340,10 @@ class FillReader:
     def listing(self) -> Listing[Any]:
         return Listing(
             name="fills", key=attrgetter("key"), item_type=object, read=self.read, arguments=(self._account, object()),
-            accounts=(self._account,), events=ORDERS.events, has_news=lambda: self._has_news,
+            accounts=(self._account,), events=ORDERS.events, has_news=lambda: self._has_news, derive=_steps,
         )  # fmt: skip
 
-    async def read(self, *_: object) -> Iterable[Item] | Literal[Unchanged.UNCHANGED]:
+    async def read(self, *_: object) -> Iterable[Item]:
         if not self.ledger.has_begun and self.cursor.seen:
             self.ledger.restore(self.cursor.seen.values())
         self._has_news = await self._observe()
@@ -358,11 +357,7 @@ class FillReader:
                 self.cursor.listener.on_failure(error)
                 settled = False
             self._check_at = max(self._check_at, clock() + (CHECK_INTERVAL if settled else RECHECK_INTERVAL))
-        items = self.ledger.items()
-        if items == self._reported:
-            return UNCHANGED
-        self._reported = items
-        return items
+        return self.ledger.items()
 
     async def _observe(self) -> bool:
         """Read the orders. Return whether they show something new."""
@@ -420,4 +415,4 @@ class FillWatcher(Iteration[Fill | Discrepancy]):
         def report(change: Change[Any]) -> Fill | Discrepancy:
             return change.item.last if isinstance(change.item, Execution) else change.item
 
-        super().__init__(parts, report=report, derive=_steps, codec=FillCodec(None), **options)
+        super().__init__(parts, report=report, codec=FillCodec(None), **options)

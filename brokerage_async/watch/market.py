@@ -221,7 +221,7 @@ class MarketWatcher(Watcher[MarketSession]):
 
     def __init__(self, cursor: MarketCursor, **options: Any) -> None:
         super().__init__(
-            {"": cursor}, derive=cursor.derive, report=lambda change: change.item.change(),
+            {"": cursor}, report=lambda change: change.item.change(),
             codec=BoundaryCodec(None), **options,
         )  # fmt: skip
 

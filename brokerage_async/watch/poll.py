@@ -17,7 +17,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from .._arguments import check_methods
 from ..errors import ConfigurationError, NotFoundError, PermissionDeniedError
-from .diff import SILENT, Acknowledgeable, Change, Derive, state_of
+from .diff import SILENT, Acknowledgeable, Change, state_of
 from .feed import Cursor, Feed, FetchItems, Listener, OnError, Pacing, Schedule, is_fatal, utc_now
 from .state import ChangeLog, ItemCodec, WatchState
 
@@ -37,7 +37,6 @@ class Iteration(AsyncIterator[R], Generic[R]):
         *,
         report: Callable[[Change[Any]], Any] = lambda change: change,
         on_error: OnError | None = None,
-        derive: Derive | None = None,
         state: WatchState | None = None,
         name: str = "",
         codec: ItemCodec[Any] | None = None,
@@ -45,12 +44,11 @@ class Iteration(AsyncIterator[R], Generic[R]):
         self._parts = dict(parts)  # those that have changes take turns
         self._listener = Listener(on_error)
         self._report = report
-        self._derive: Derive = derive or (lambda change: (change,))
         self._ready: deque[Change[Any]] = deque()
         self._log: ChangeLog | None = None
         if state is not None and codec is not None:
             check_methods("state", state, "open", "report", "acknowledge", "aclose")
-            self._log = ChangeLog(parts, state, name, codec, self._derive, self._listener)
+            self._log = ChangeLog(parts, state, name, codec, self._listener)
         self._closed = False
         self._failed: dict[str, Exception] = {}
         for cursor in parts.values():
@@ -95,10 +93,6 @@ class Iteration(AsyncIterator[R], Generic[R]):
         except StopAsyncIteration as error:  # it would end the iteration as if nothing had failed
             raise RuntimeError("a function of the watcher raised StopAsyncIteration") from error
 
-    def on_failure(self, error: Exception) -> None:
-        """Report a failed poll that will be repeated."""
-        self._listener.on_failure(error)
-
     async def aclose(self) -> None:
         """End the iteration now, even while it waits.
 
@@ -127,16 +121,16 @@ class Iteration(AsyncIterator[R], Generic[R]):
     def _take(self) -> R | None:
         if self._log is not None:
             return self._log.take(self._pull, self._report)
-        while not self._ready and (change := self._pull()) is not None:
-            self._ready.extend(each for each in self._derive(change) if each.kind != SILENT)
+        while not self._ready and (changes := self._pull()) is not None:
+            self._ready.extend(each for each in changes if each.kind != SILENT)
         found: R | None = self._report(self._ready.popleft()) if self._ready else None
         return found
 
-    def _pull(self, is_held: Callable[[Any], bool] = lambda _: False) -> Change[Any] | None:
+    def _pull(self, is_held: Callable[[Any], bool] = lambda _: False) -> Iterable[Change[Any]] | None:
         for part, cursor in self._parts.items():
-            if (change := cursor.take(is_held)) is not None:
+            if (changes := cursor.take(is_held)) is not None:
                 self._parts[part] = self._parts.pop(part)  # the other parts are next
-                return change
+                return changes
         return None
 
     def _has_ended(self) -> bool:

@@ -26,7 +26,7 @@ import attrs
 from .._arguments import running_loop
 from ..errors import BrokerageError, ConfigurationError
 from ..http.concurrency import GroupCommit, outliving, result_of
-from .diff import SILENT, Acknowledgeable, AlertKind, Change, ChangeKind, Derive
+from .diff import SILENT, Acknowledgeable, AlertKind, Change, ChangeKind
 from .feed import Cursor, Listener, logger
 
 if TYPE_CHECKING:  # SQLite is loaded when it is needed
@@ -232,7 +232,6 @@ class ChangeLog:
     _state: WatchState
     _name: str
     _codec: ItemCodec[Any]
-    _derive: Derive
     _listener: Listener
     _identity: str | None = attrs.field(default=None, init=False)
     _loop: asyncio.AbstractEventLoop | None = attrs.field(default=None, init=False)
@@ -258,7 +257,7 @@ class ChangeLog:
         return self._identity is None or bool(self._unwritten or self._beginning or self._silent)
 
     def take(
-        self, pull: Callable[[Callable[[Any], bool]], Change[Any] | None], report: Callable[[Change[Any]], A]
+        self, pull: Callable[[Callable[[Any], bool]], Iterable[Change[Any]] | None], report: Callable[[Change[Any]], A]
     ) -> A | None:
         """Return the next stored change. Otherwise ``pull`` new ones of keys that are not held, to be stored next."""
         if not (self._due or self.must_write):
@@ -268,10 +267,10 @@ class ChangeLog:
                     self._beginning[part] = {self._codec.text_of(key): self._codec.encode(known[key]) for key in known}
                     self._begun.add(part)
             most = MAX_BATCH + len(self._beginning)  # parts take turns: the first change of each goes with its begin
-            while len(self._unwritten) < most and (change := pull(self._holds)) is not None:
-                for derived in self._derive(change):  # in one transaction: the item after the first implies the others
+            while len(self._unwritten) < most and (changes := pull(self._holds)) is not None:
+                for change in changes:  # in one transaction: the item after the first implies the others
                     self._sequence += 1
-                    self._add(Entry(self._codec.store(derived, self._sequence), derived))
+                    self._add(Entry(self._codec.store(change, self._sequence), change))
         if self._identity is None or not self._due:
             return None
         entry = self._due.popleft()

@@ -230,22 +230,22 @@ def is_nine(item: Item) -> bool:
 
 async def test_watcher_keep_reports_the_last_state_of_removed_items_though_newer_states_come() -> None:
     script = Script({"a": 1, "c": 1, "e": 1}, {"a": 9, "b": 9, "c": 9, "e": 2}, {}, {"d": 1})
-    feed = Feed(script, key=first, schedule=Schedule(interval=1.0))
-    async with Watcher[Item]({"": Cursor(feed, keep=is_nine)}) as watcher:
+    feed = Feed(script, key=first, schedule=Schedule(interval=1.0), keep=is_nine)
+    async with Watcher[Item]({"": Cursor(feed)}) as watcher:
         await take(watcher, 3)
         await asyncio.sleep(2.5)
         assert await take(watcher, 1) == [("changed", "a", 1, 9)]
         await asyncio.sleep(1)
         assert await take(watcher, 7) == [
-            ("added", "b", None, 9), ("changed", "c", 1, 9), ("removed", "b", 9, None), ("removed", "c", 9, None),
+            ("added", "b", None, 9), ("removed", "b", 9, None), ("changed", "c", 1, 9), ("removed", "c", 9, None),
             ("added", "d", None, 1), ("removed", "a", 9, None), ("removed", "e", 1, None),
         ]  # fmt: skip
         await quiet(watcher)
 
 
 async def test_watcher_without_initial_does_not_report_what_left_before_the_first_change() -> None:
-    feed = Feed(Script({"a": 9}, {}, {"b": 1}), key=first, schedule=Schedule(interval=1.0))
-    late_one = Cursor[Item](feed, initial=False, keep=lambda item: item[1] == 9)
+    feed = Feed(Script({"a": 9}, {}, {"b": 1}), key=first, schedule=Schedule(interval=1.0), keep=is_nine)
+    late_one = Cursor[Item](feed, initial=False)
     async with Watcher[Item]({"": Cursor(feed)}), Watcher[Item]({"": late_one}) as late:
         feed.begin()
         await asyncio.sleep(1.5)
@@ -277,8 +277,9 @@ async def test_watcher_derived_changes_replace_the_original() -> None:
     def twice_unless_b(change: Change[Item]) -> list[Change[Item]]:
         return [] if change.key == "b" else [change, change]
 
-    feed = Feed(Script({"a": 1, "b": 1}, {"a": 1, "b": 2, "c": 1}), key=first, schedule=Schedule(interval=1.0))
-    async with Watcher[Item]({"": Cursor(feed)}, derive=twice_unless_b) as watcher:
+    script = Script({"a": 1, "b": 1}, {"a": 1, "b": 2, "c": 1})
+    feed = Feed(script, key=first, schedule=Schedule(interval=1.0), derive=twice_unless_b)
+    async with Watcher[Item]({"": Cursor(feed)}) as watcher:
         assert [change[1] for change in await take(watcher, 4)] == ["a", "a", "c", "c"]
         assert watcher.snapshot == {"a": ("a", 1), "b": ("b", 2), "c": ("c", 1)}
 

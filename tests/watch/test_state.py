@@ -558,9 +558,9 @@ def derive(change: Change[Item]) -> list[Change[Item]]:
     return [change, change] if change.kind == ChangeKind.ADDED else []
 
 
-def durable(lists: Lists, state: MemoryState, keep: Any = lambda _: False, **options: Any) -> Watcher[Item]:
-    feed: Feed[Item] = Feed(lists, key=by_id, schedule=Schedule(interval=1.0))
-    return Watcher({"": Cursor(feed, keep=keep)}, state=state, name="things", codec=ItemCodec(by_id), **options)
+def durable(lists: Lists, state: MemoryState, **options: Any) -> Watcher[Item]:
+    feed: Feed[Item] = Feed(lists, key=by_id, schedule=Schedule(interval=1.0), **options)
+    return Watcher({"": Cursor(feed)}, state=state, name="things", codec=ItemCodec(by_id))
 
 
 async def test_derived_changes_are_stored_together_and_follow_one_another() -> None:
@@ -655,12 +655,10 @@ def unless_version(change: Change[Item]) -> list[Change[Item]]:
 
 
 def watch_accounts(accounts: list[Account], state: MemoryState) -> Watcher[Item]:
-    feeds = {each.name: Feed(each, key=account_key, schedule=Schedule(interval=1.0)) for each in accounts}
-    return AccountsWatcher(
-        {name: Cursor(feed, keep=is_nine) for name, feed in feeds.items()},
-        derive=unless_version, on_error=lambda error: None,
-        state=state, name="things", codec=ItemCodec(account_key),
-    )  # fmt: skip
+    options: Any = {"key": account_key, "schedule": Schedule(interval=1.0), "keep": is_nine, "derive": unless_version}
+    parts = {each.name: Cursor[Item](Feed(each, **options)) for each in accounts}
+    codec = ItemCodec(account_key)
+    return AccountsWatcher(parts, on_error=lambda error: None, state=state, name="things", codec=codec)
 
 
 async def play(chance: random.Random) -> None:
