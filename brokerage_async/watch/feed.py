@@ -20,7 +20,7 @@ from ..config.random_values import chance
 from ..errors import BrokerageError, ConfigurationError
 from ..http.shared import BACKGROUND
 from ..protocol.retry import Backoff, Fault, verdict_of
-from ..protocol.streams.timing import Doorbell, Found, LookBudget
+from ..protocol.streams.timing import Doorbell, LookBudget
 from .diff import UNCHANGED, Change, Derive, Unchanged, change_of, differing, keyed
 
 logger: logging.Logger = logging.getLogger("brokerage_async.watch")
@@ -224,54 +224,50 @@ class Feed(Generic[T]):
 
     async def _run(self) -> None:
         BACKGROUND.set(weakref.ref(self))  # every client that ``fetch`` calls ends this loop when it is closed
-        async with contextlib.nullcontext() if self.doorbell is None else self.doorbell(self.ring) as found:
-            await self._poll_on_schedule(found)
-
-    async def _poll_on_schedule(self, found: Found | None) -> None:
         loop = asyncio.get_running_loop()
-        due, delay = loop.time(), 0.0
         failures = repeated = 0  # in a row, and of the same class
         last: Exception | None = None
         before = None  # when the last poll that succeeded began
-        while not self.ended:
-            if hastened := self._hastened.is_set():
-                self._hastened.clear()
-                due = loop.time()
-            elif self.on_poll is not None:
-                self.on_poll(max(0.0, loop.time() - due - delay))
-            if self._early is not None:
-                self._early.cancel()  # this poll comes after those events, too
-            self._looks.polled()
-            began, known = loop.time(), self.latest or {}
-            try:
-                if (fetched := await self._fetch()) is not UNCHANGED:
-                    await self._publish(fetched, known)
-            except Exception as error:
-                failures, repeated = failures + 1, repeated + 1 if type(error) is type(last) else 1
-                last = error
-            else:
-                failures, repeated, last = 0, 0, None
-            if found is not None and before is not None and not hastened and self.has_news():
-                items = (self.latest or {}).items()  # those that are gone leave without an event
-                if any(known.get(name) is not item for name, item in items):
-                    found(before)
-            before = began if last is None else before
-            self._is_failing = last is not None
-            if hastened:
-                self._announce()
-            interval = await self.schedule.current()
-            if last is None:
-                due = self.schedule.next_due(due, interval, loop.time())
-            elif self.fatal(last, repeated):
-                raise last
-            else:
-                for cursor in tuple(self.cursors):
-                    cursor.listener.on_failure(last)
-                due = loop.time() + self.schedule.backoff(failures, interval, getattr(last, "retry_after", None))
-            delay = chance() * self.schedule.jitter * interval
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout_at(due + delay):
-                    await self._hastened.wait()
+        async with contextlib.nullcontext() if self.doorbell is None else self.doorbell(self.ring) as found:
+            due, delay = loop.time(), 0.0
+            while not self.ended:
+                if hastened := self._hastened.is_set():
+                    self._hastened.clear()
+                    due = loop.time()
+                elif self.on_poll is not None:
+                    self.on_poll(max(0.0, loop.time() - due - delay))
+                if self._early is not None:
+                    self._early.cancel()  # this poll comes after those events, too
+                self._looks.polled()
+                began, known = loop.time(), self.latest or {}
+                try:
+                    if (fetched := await self._fetch()) is not UNCHANGED:
+                        await self._publish(fetched, known)
+                except Exception as error:
+                    failures, repeated = failures + 1, repeated + 1 if type(error) is type(last) else 1
+                    last = error
+                else:
+                    if found is not None and before is not None and not hastened and self.has_news():
+                        items = (self.latest or {}).items()  # those that are gone leave without an event
+                        if any(known.get(name) is not item for name, item in items):
+                            found(before)
+                    failures, repeated, last, before = 0, 0, None, began
+                self._is_failing = last is not None
+                if hastened:
+                    self._announce()
+                interval = await self.schedule.current()
+                if last is None:
+                    due = self.schedule.next_due(due, interval, loop.time())
+                elif self.fatal(last, repeated):
+                    raise last
+                else:
+                    for cursor in tuple(self.cursors):
+                        cursor.listener.on_failure(last)
+                    due = loop.time() + self.schedule.backoff(failures, interval, getattr(last, "retry_after", None))
+                delay = chance() * self.schedule.jitter * interval
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout_at(due + delay):
+                        await self._hastened.wait()
 
     async def _publish(self, items: Iterable[T], previous: Mapping[Any, T]) -> None:
         rows, latest = list(items), dict[Any, T]()
@@ -322,19 +318,12 @@ class Cursor(Generic[T]):
         self.listener = listener
         self.feed.cursors.add(self)
 
-    def current(self) -> Mapping[Any, T] | None:
-        """Return the state to compare with, None while it is unknown."""
-        return self.feed.latest
-
-    def derive(self, change: Change[Any]) -> Iterable[Change[Any]]:
-        return self.feed.derive(change)
-
     def revisit(self, key: Any) -> None:
         self._keys.append(key)
 
     def refresh(self) -> bool:
         """Compare with a newer state from now on, if there is one. Return False before the first one."""
-        if (latest := self.current()) is None:
+        if (latest := self.feed.latest) is None:
             return False
         if latest is not self._latest:
             if self.seen is None:
@@ -360,5 +349,5 @@ class Cursor(Generic[T]):
             else:
                 self.seen[key] = after
             if is_change:
-                return self.derive(change_of(key, before, after, self.feed.at))
+                return self.feed.derive(change_of(key, before, after, self.feed.at))
         return None

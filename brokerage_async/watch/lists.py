@@ -411,8 +411,5 @@ class FillWatcher(Iteration[Fill | Discrepancy]):
     It is closed, dropped and cancelled like a `Watcher`, and its state is used in the same way.
     """
 
-    def __init__(self, parts: Mapping[str, Cursor[Item]], **options: Any) -> None:
-        def report(change: Change[Any]) -> Fill | Discrepancy:
-            return change.item.last if isinstance(change.item, Execution) else change.item
-
-        super().__init__(parts, report=report, codec=FillCodec(None), **options)
+    def _report(self, change: Change[Any]) -> Any:
+        return change.item.last if isinstance(change.item, Execution) else change.item

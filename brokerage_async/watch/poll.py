@@ -11,7 +11,7 @@ import logging
 import warnings
 import weakref
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Generic, Self, TypeVar
 
@@ -31,11 +31,13 @@ class Iteration(AsyncIterator[R], Generic[R]):
     A part is named by the first element of its keys. An undivided collection has the one part "".
     """
 
+    failed: dict[str, Exception]
+    """Accounts that are given up because access was denied or they are unknown, with their errors."""
+
     def __init__(
         self,
         parts: Mapping[str, Cursor[Any]],
         *,
-        report: Callable[[Change[Any]], Any] = lambda change: change,
         on_error: OnError | None = None,
         state: WatchState | None = None,
         name: str = "",
@@ -43,22 +45,16 @@ class Iteration(AsyncIterator[R], Generic[R]):
     ) -> None:
         self._parts = dict(parts)  # those that have changes take turns
         self._listener = Listener(on_error)
-        self._report = report
         self._ready: deque[Change[Any]] = deque()
         self._log: ChangeLog | None = None
         if state is not None and codec is not None:
             check_methods("state", state, "open", "report", "acknowledge", "aclose")
             self._log = ChangeLog(parts, state, name, codec, self._listener)
         self._closed = False
-        self._failed: dict[str, Exception] = {}
+        self.failed = {}
         for cursor in parts.values():
             cursor.attach(self._listener)
         weakref.finalize(self, _drop, tuple(parts.values())).atexit = False
-
-    @property
-    def failed(self) -> dict[str, Exception]:
-        """Accounts that are given up because access was denied or they are unknown, with their errors."""
-        return self._failed
 
     def __aiter__(self) -> Self:
         return self
@@ -77,7 +73,10 @@ class Iteration(AsyncIterator[R], Generic[R]):
                     self.check()
                 else:
                     waited = True
-                    await self._wait()
+                    for feed in self._feeds():
+                        feed.begin()
+                    bounds = [cursor.max_wait for cursor in self._parts.values() if cursor.max_wait is not None]
+                    await self._listener.wait(min(bounds, default=None))
             if waited:  # closed by another call, which waited too and raised the error first
                 self.check()
             raise StopAsyncIteration
@@ -109,14 +108,11 @@ class Iteration(AsyncIterator[R], Generic[R]):
         await self.aclose()
 
     def _feeds(self) -> list[Feed[Any]]:
-        return [cursor.feed for part, cursor in self._parts.items() if part not in self._failed]
+        return [cursor.feed for part, cursor in self._parts.items() if part not in self.failed]
 
-    def _wait(self) -> Awaitable[None]:
-        """Wait until a change may be due or the polling has ended."""
-        for feed in self._feeds():
-            feed.begin()
-        bounds = (cursor.max_wait for cursor in self._parts.values())
-        return self._listener.wait(min((seconds for seconds in bounds if seconds is not None), default=None))
+    def _report(self, change: Change[Any]) -> Any:
+        """Return what the consumer gets for a change of an item."""
+        return change
 
     def _take(self) -> R | None:
         if self._log is not None:
@@ -139,11 +135,11 @@ class Iteration(AsyncIterator[R], Generic[R]):
             return True
         for part, cursor in self._parts.items():
             error = cursor.feed.error
-            if part in self._failed or not cursor.feed.ended:
+            if part in self.failed or not cursor.feed.ended:
                 continue
             if not isinstance(error, PermissionDeniedError | NotFoundError) or len(self._feeds()) == 1:
                 return True
-            self._failed[part] = error
+            self.failed[part] = error
             self._listener.on_failure(error, "an account is no longer watched", logging.ERROR)
         return self._listener.raised is not None
 

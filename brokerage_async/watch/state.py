@@ -193,15 +193,16 @@ class ItemCodec(Generic[T]):
 
     def restore(self, stored: StoredChange) -> Change[T]:
         """Return a stored change, or raise WatchStateError."""
-        items = [None if data is None else self.read(stored.key, data) for data in (stored.before, stored.after)]
-        key = next((item[0] for item in reversed(items) if item is not None), None)
-        if key is None:
-            raise WatchStateError(f"change {stored.sequence} of the watch state holds no item: {DAMAGED}")
-        before, after = (item and item[1] for item in items)
+        (old, before), (new, after) = (
+            (None, None) if data is None else self.read(stored.key, data) for data in (stored.before, stored.after)
+        )
+        key = old if new is None else new
         try:
             at = datetime.fromisoformat(stored.at)
-        except ValueError as error:
-            raise WatchStateError(f"change {stored.sequence} of the watch state has no time: {DAMAGED}") from error
+        except ValueError:
+            key = None
+        if key is None:
+            raise WatchStateError(f"change {stored.sequence} of the watch state holds no item or time: {DAMAGED}")
         return Change(kind=KINDS.get(stored.kind, stored.kind), key=key, before=before, after=after, at=at)
 
 
@@ -439,28 +440,19 @@ class SqliteState:
 
     async def report(self, changes: Sequence[StoredChange], begun: Mapping[str, Mapping[str, bytes]]) -> None:
         """Store changes before they are reported, and the first items of parts of the collection."""
-
-        def write(connection: sqlite3.Connection) -> None:
-            for part, items in begun.items():
-                connection.execute("INSERT OR IGNORE INTO begun VALUES (?)", (part,))
-                connection.executemany("INSERT OR REPLACE INTO items VALUES (?, ?)", items.items())
-            connection.executemany(
-                "INSERT OR REPLACE INTO reported VALUES (?, ?, ?, ?, ?, ?)", map(attrs.astuple, changes)
-            )
-            if changes:
-                connection.execute("UPDATE owner SET sequence = max(sequence, ?)", (changes[-1].sequence,))
-
-        await self._run(write)
+        await self._write(
+            ("INSERT OR IGNORE INTO begun VALUES (?)", [(part,) for part in begun]),
+            (
+                "INSERT OR REPLACE INTO items VALUES (?, ?)",
+                [pair for known in begun.values() for pair in known.items()],
+            ),
+            ("INSERT OR REPLACE INTO reported VALUES (?, ?, ?, ?, ?, ?)", [attrs.astuple(each) for each in changes]),
+            ("UPDATE owner SET sequence = max(sequence, ?)", [(each.sequence,) for each in changes[-1:]]),
+        )
 
     async def acknowledge(self, sequences: Iterable[int]) -> None:
         """Move changes to the acknowledged items. Those that are acknowledged already are left out."""
-
-        def write(connection: sqlite3.Connection) -> None:
-            for sequence in sorted(sequences):
-                for statement in (KEEP, DROP, DONE):
-                    connection.execute(statement, (sequence,))
-
-        await self._run(write)
+        await self._write(*((sql, [(number,)]) for number in sorted(sequences) for sql in (KEEP, DROP, DONE)))
 
     async def aclose(self) -> None:
         """Release the file, after the writes that are under way. Repeating it is harmless."""
@@ -468,6 +460,9 @@ class SqliteState:
             await file.aclose()
             if self._file is file:
                 self._file = None
+
+    async def _write(self, *statements: tuple[str, Sequence[tuple[object, ...]]]) -> None:
+        await self._run(lambda connection: [connection.executemany(sql, rows) for sql, rows in statements])
 
     async def _run(self, work: Callable[[sqlite3.Connection], R]) -> R:
         """Return the result of ``work``, which is one transaction."""
