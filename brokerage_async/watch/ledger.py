@@ -185,9 +185,8 @@ class Execution:
         return key_of(self.last)
 
     @property
-    def name(self) -> str:
-        """The symbol as positions have it."""
-        return name_of(self.last.symbol)
+    def leg(self) -> Leg:
+        return leg_of(self.last.order_id, self.last.symbol)
 
     @property
     def at(self) -> datetime:
@@ -232,6 +231,7 @@ class Books:
 
 
 Item = Books | Execution | Discrepancy  # of the collection that a ledger keeps
+Leg = tuple[str, str]  # order, and symbol as positions have it: legs of one symbol count as one
 
 
 class Part(NamedTuple):
@@ -267,6 +267,10 @@ def key_of(fill: Fill) -> tuple[str, ...]:
 def name_of(symbol: str | None) -> str:
     """Return a symbol as positions and orders share it: future options differ in their blanks (recorded)."""
     return "".join((symbol or "").split())
+
+
+def leg_of(order_id: str | None, symbol: str | None) -> Leg:
+    return order_id or "", name_of(symbol)
 
 
 def fills_of(account_number: str, order: Order) -> Iterator[Fill]:
@@ -306,8 +310,8 @@ class Row:
         day = row.transaction_date or date.max
         self.row: Transaction = row
         self.id: str | None = row.id
-        self.order_id: str = row.order_id or ""
-        self.name: str = name_of(row.symbol)
+        self.leg: Leg = leg_of(row.order_id, row.symbol)
+        self.order_id, self.name = self.leg
         self.terms: Terms = Terms(str(row.action or ""), row.quantity or ZERO, row.price)
         self.at: datetime = row.executed_at or datetime(day.year, day.month, day.day, tzinfo=UTC)
         identifiers = (row.exec_id, row.ext_exec_id)
@@ -340,7 +344,7 @@ class Ledger:
     def __init__(self, account_number: str) -> None:
         self._account = account_number
         self.books: Books = Books(account_number=account_number, horizon=NEVER, search_from=NEVER.date())
-        self._executions: defaultdict[str, dict[tuple[str, ...], Execution]] = defaultdict(dict)
+        self._executions: defaultdict[Leg, dict[tuple[str, ...], Execution]] = defaultdict(dict)
         self._discrepancies: dict[tuple[str, ...], Discrepancy] = {}
         self._orders: dict[str, Order] = {}
         self._expirations: dict[str, datetime] = {}
@@ -368,7 +372,7 @@ class Ledger:
         forgotten = frozenset(self.books.forgotten)
         for each in kept:
             if isinstance(each, Execution) and each.key not in forgotten:
-                self._executions[each.last.order_id][each.key] = each
+                self._executions[each.leg][each.key] = each
             elif isinstance(each, Discrepancy):
                 self._discrepancies[each.key] = each
 
@@ -387,7 +391,7 @@ class Ledger:
         listed = [fill for order in self._orders.values() for fill in fills_of(self._account, order)]
         news, shown = list[Fill](), set[tuple[str, ...]]()
         for fill in sorted(listed, key=lambda each: each.filled_at or now):
-            known = self._executions[fill.order_id]
+            known = self._executions[leg_of(fill.order_id, fill.symbol)]
             execution = _listed(known, fill)
             if execution is None:
                 if not is_first and (fill.filled_at or now) < books.horizon:
@@ -400,21 +404,21 @@ class Ledger:
             known[relisted.key] = relisted
             shown.add(relisted.key)
         legs = ((order.id, leg) for order in self._orders.values() for leg in order.legs or ())
-        told = {(order_id, leg.symbol) for order_id, leg in legs if leg.fills is not None}
+        told = {leg_of(order_id, leg.symbol) for order_id, leg in legs if leg.fills is not None}
         unlisted = (each for each in self._all() if each.listed is not None and each.key not in shown)
-        self._vanished = [each for each in unlisted if (each.last.order_id, each.last.symbol) in told]
+        self._vanished = [each for each in unlisted if each.leg in told]
         return news
 
     def _all(self) -> Iterator[Execution]:
         return (each for known in self._executions.values() for each in known.values())
 
-    def _of(self, order_id: str) -> list[Execution]:
-        return list(self._executions.get(order_id, {}).values())
+    def _of(self, leg: Leg) -> list[Execution]:
+        return list(self._executions.get(leg, {}).values())
 
     def strangers(self, transactions: Iterable[Transaction]) -> set[str]:
         """Return the orders of executions that no list has shown: they have to be looked up."""
-        trades = [row for row in self._recent(transactions) if row.is_trade and row.order_id]
-        return {row.order_id for row in trades if not self._knows(row.order_id)}
+        trades = {row.order_id for row in self._recent(transactions) if row.is_trade}
+        return trades - self._known() - {""}
 
     def reconcile(
         self, positions: Iterable[Position], transactions: Iterable[Transaction], now: datetime
@@ -449,26 +453,27 @@ class Ledger:
         rows = {each.id or number: Row(each) for number, each in enumerate(transactions) if each.symbol}
         return [row for row in rows.values() if row.at >= self.books.horizon]
 
-    def _knows(self, order_id: str) -> bool:
-        return bool(order_id in self._orders or self._executions.get(order_id))
+    def _known(self) -> set[str]:
+        """Return the identifiers of the orders that are listed, or have executions."""
+        return {*self._orders, *(order_id for (order_id, _), executions in self._executions.items() if executions)}
 
     def _decide(self, rows: Sequence[Row], now: datetime) -> list[Fill]:
         """Return reversals, and fills that orders do not list, which transactions have shown for long enough."""
         reversals = {row.row.reverses_id: row for row in rows if row.row.reverses_id is not None}
         trades = {row.id: row for row in rows if row.is_trade}
-        standing = defaultdict[tuple[str, str], list[Row]](list)
+        standing, orders = defaultdict[Leg, list[Row]](list), self._known()
         for row in trades.values():
-            if row.id not in reversals and self._knows(row.order_id):
-                standing[row.order_id, row.name].append(row)
+            if row.id not in reversals and row.order_id in orders:
+                standing[row.leg].append(row)
         named = {each.key: row for row in trades.values() if (each := self._executed(row)) is not None}
         undone = {key for key, row in named.items() if row.id in reversals}
         decisions: dict[Hashable, Execution] = {}
         for reversed_id, reversal in reversals.items():
             row = trades.get(reversed_id, reversal)
-            booked = standing.get((row.order_id, row.name), [])
+            booked = standing.get(row.leg, [])
             execution = self._executed(row) or self._executed(row, named)
             if execution is None:
-                is_known = row is not reversal and self._knows(row.order_id)
+                is_known = row is not reversal and row.order_id in orders
                 if not (is_known and row in self._missing([*booked, row], undone)):
                     continue
                 execution = Execution(events=(self._witnessed(row),), seen_at=now)  # it came and went between readings
@@ -478,8 +483,7 @@ class Ledger:
             elif rebooked[0].terms != execution.last.terms:
                 decisions[reversed_id] = execution.decided(FillKind.CORRECTION, rebooked[0].terms)
         for each in self._vanished:  # a transaction that stands outweighs a list that lacks it
-            booked = standing.get((each.last.order_id, each.name), [])
-            if not any(self._executed(row) is each for row in booked):
+            if not any(self._executed(row) is each for row in standing.get(each.leg, [])):
                 decisions[each.key] = attrs.evolve(each, listed=None).busted()
         for booked in standing.values():
             for row in self._missing(booked, undone):
@@ -487,7 +491,7 @@ class Ledger:
         news = list[Fill]()
         for key in self._deciding.lasting({key: each.last.terms for key, each in decisions.items()}, now):
             decided = decisions[key]
-            known = self._executions[decided.last.order_id]
+            known = self._executions[decided.leg]
             news += decided.events[len(known[decided.key].events) if decided.key in known else 0 :]
             known[decided.key] = decided
         return sorted(news, key=lambda fill: fill.filled_at or now)
@@ -497,14 +501,14 @@ class Ledger:
 
         Given those that are ``named`` by any transaction, choose among the others, by quantity and price.
         """
-        for each in sorted(self._of(row.order_id), key=lambda one: -len(one.events)):
+        for each in sorted(self._of(row.leg), key=lambda one: -len(one.events)):
             # the most decided comes first: one reversal must not decide about two of them
             if named is None:
                 is_it = not row.identifiers.isdisjoint({each.last.execution_id, each.last.fill_id})
             else:
                 alike = any(event.terms[1:] == row.terms[1:] for event in each.events)
                 is_it = alike and each.key not in named
-            if is_it and each.name == row.name:
+            if is_it:
                 return each
         return None
 
@@ -514,9 +518,8 @@ class Ledger:
         Sums decide, identifiers alone never: a transaction with the identifiers of its fill was not recorded, nor one
         for each fill.
         """
-        executions = [each for each in self._of(booked[0].order_id) if each.name == booked[0].name]
         current, left = list[Fill](), list(booked)
-        for each in executions:  # an old one may have been corrected lately
+        for each in self._of(booked[0].leg):  # an old one may have been corrected lately
             if (row := next((row for row in left if each.last.execution_id in row.identifiers), None)) is not None:
                 left.remove(row)
             elif each.at >= self.books.horizon and each.last.kind is not FillKind.BUST and each.key not in undone:
@@ -529,7 +532,7 @@ class Ledger:
 
     def _witnessed(self, row: Row) -> Fill:
         """Return the fill of a leg that only a transaction shows."""
-        order, known = self._orders.get(row.order_id), self._of(row.order_id)
+        order, known = self._orders.get(row.order_id), self._of(row.leg)
         legs = [] if order is None else [name_of(leg.symbol) for leg in order.legs or ()]
         source = order if order is not None else known[0].last if known else None
         identifier = row.row.ext_exec_id or row.row.exec_id
@@ -555,10 +558,10 @@ class Ledger:
             before = each.events[each.skipped - 1].held if each.skipped else ZERO
             change, is_plain = each.last.held - before, len(each.events) == 1
             if change or not is_plain:  # what a decision does to the average price is unknown
-                parts[each.name].append(Part(each.at, change, each.last.price if is_plain else None))
-        reversed_ids = {row.row.reverses_id for row in rows}
+                parts[each.leg[1]].append(Part(each.at, change, each.last.price if is_plain else None))
+        reversed_ids, orders = {row.row.reverses_id for row in rows}, self._known()
         for row in rows:
-            is_execution = row.is_trade and self._knows(row.order_id)
+            is_execution = row.is_trade and row.order_id in orders
             if not is_execution and row.row.reverses_id is None and row.id not in reversed_ids and row.terms.action:
                 parts[row.name].append(Part(row.at, row.terms.signed, row.terms.price if row.is_trade else None))
         return parts
@@ -581,7 +584,7 @@ class Ledger:
             elif any(_excuses(row, name, now) for row in rows):
                 base[name] = (before[0] + seen - expected, None)
                 continue
-            fills = [each.last for each in self._all() if each.name == name]
+            fills = [each.last for each in self._all() if each.leg[1] == name]
             symbol = fills[-1].symbol if fills else held[name].symbol or name if name in held else name
             yield self._discrepancy(now, fills, kind=kind, subject=name, symbol=symbol, expected=due, seen=shown)
         if base != self.books.base:
@@ -597,7 +600,7 @@ class Ledger:
             expected = leg.quantity if order.status == OrderStatus.FILLED else None
             if expected is None and leg.remaining_quantity and leg.quantity is not None:
                 expected = leg.quantity - leg.remaining_quantity
-            mine = [each for each in self._of(order.id or "") if each.last.symbol == leg.symbol]
+            mine = self._of(leg_of(order.id, leg.symbol))
             seen = sum((fill.quantity or ZERO for fill in leg.fills or ()), ZERO)
             seen += sum((abs(each.last.held) for each in mine if each.listed is None), ZERO)
             decided = sum((each.events[0].quantity - abs(each.last.held) for each in mine), ZERO)
@@ -609,9 +612,9 @@ class Ledger:
 
     def _unknown(self, rows: Sequence[Row], now: datetime) -> Iterator[Discrepancy]:
         """Yield executions without an order, and reversals of unknown executions."""
-        identifiers = {row.id for row in rows}
+        identifiers, orders = {row.id for row in rows}, self._known()
         for row in rows:
-            strange = row.is_trade and not self._knows(row.order_id)
+            strange = row.is_trade and row.order_id not in orders
             if row.row.reverses_id is not None:
                 strange = row.row.reverses_id not in identifiers and self._executed(row) is None
             if strange:
@@ -652,7 +655,7 @@ class Ledger:
             if max(each.at, each.seen_at) < horizon and each.last.order_id not in open_orders:
                 doomed.append(each.key)
             else:
-                self._executions[each.last.order_id][each.key] = each
+                self._executions[each.leg][each.key] = each
         after = self._parts([row for row in rows if row.at >= horizon])
         base = dict(self.books.base or {})
         for name, parts in before.items():
@@ -667,11 +670,10 @@ def _listed(known: Mapping[tuple[str, ...], Execution], fill: Fill) -> Execution
     usual = known.get(key_of(fill))
     if usual is not None and usual.listed_as == fill.fill_id:
         return usual
-    of_leg = [each for each in known.values() if each.last.symbol == fill.symbol]
-    for each in of_leg:
+    for each in known.values():
         if each.listed_as == fill.fill_id:
             return each
-    for each in of_leg:
+    for each in known.values():
         same = each.last.execution_id is not None and each.last.execution_id == fill.execution_id
         if each.listed_as is None and (same or each.last.terms == fill.terms):
             return each
