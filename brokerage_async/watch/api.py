@@ -27,16 +27,7 @@ from ..protocol.validation.requests import check, is_array
 from . import lists
 from .diff import state_of
 from .feed import Cursor, Feed, OnError, Pacing, Schedule, logger, utc_now
-from .lists import (
-    ConditionalExecutor,
-    FillCodec,
-    FillReader,
-    FillWatcher,
-    Listing,
-    LiveFilters,
-    check_accounts,
-    until_terminal,
-)
+from .lists import ConditionalExecutor, FillReader, FillWatcher, Listing, LiveFilters, check_accounts, until_terminal
 from .market import MarketCursor, MarketHours, MarketWatcher, check_collection
 from .poll import AccountsWatcher, Watcher
 from .state import ItemCodec, WatchState
@@ -278,7 +269,7 @@ class Watch:
             reader = FillReader(self._endpoints, account, now=self._now, on_event=self._session.on_event)
             parts[account] = reader.cursor = Cursor(self._feed(reader.listing, schedule, push))
         name = self._identity("fills", accounts=sorted(accounts))
-        return FillWatcher(parts, on_error=on_error, state=state, name=name, codec=FillCodec(None))
+        return FillWatcher(parts, on_error=on_error, state=state, name=name, codec=lists.FillCodec(None))
 
     def quote_alerts(self, **options: Unpack[WatchOptions[QuoteAlert]]) -> Watcher[QuoteAlert]:
         """Watch the user's quote alerts, keyed by ``alert_external_id``.

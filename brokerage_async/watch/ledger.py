@@ -317,6 +317,7 @@ class Row:
         identifiers = (row.exec_id, row.ext_exec_id)
         self.identifiers: frozenset[str] = frozenset(each for each in identifiers if each is not None)
         self.is_trade: bool = row.transaction_type == TransactionType.TRADE and row.reverses_id is None
+        self.execution: Execution | None = None  # the one with its identifiers
 
 
 class Settling:
@@ -384,17 +385,19 @@ class Ledger:
         is_first = not self.has_begun
         self._orders = {} if whole else self._orders
         self._orders |= {order.id: order for order in orders if order.id is not None and order.legs is not None}
-        books = attrs.evolve(self.books, horizon=began, search_from=began.date()) if is_first else self.books
-        working = (order.received_at for order in self._orders.values() if not is_complete(order))
-        oldest = min((at.date() for at in working if at is not None), default=now.date())
-        self.books = attrs.evolve(books, search_from=oldest) if whole and books.search_from != oldest else books
+        if is_first:
+            self.books = attrs.evolve(self.books, horizon=began)
+        if whole:
+            working = (order.received_at for order in self._orders.values() if not is_complete(order))
+            oldest = min((at.date() for at in working if at is not None), default=now.date())
+            self.books = attrs.evolve(self.books, search_from=oldest)
         listed = [fill for order in self._orders.values() for fill in fills_of(self._account, order)]
         news, shown = list[Fill](), set[tuple[str, ...]]()
         for fill in sorted(listed, key=lambda each: each.filled_at or now):
             known = self._executions[leg_of(fill.order_id, fill.symbol)]
             execution = _listed(known, fill)
             if execution is None:
-                if not is_first and (fill.filled_at or now) < books.horizon:
+                if not is_first and (fill.filled_at or now) < self.books.horizon:
                     continue
                 skipped = int(is_first and (fill.filled_at is None or fill.filled_at < began))
                 execution = Execution(events=(fill,), seen_at=now, skipped=skipped)
@@ -465,16 +468,17 @@ class Ledger:
         for row in trades.values():
             if row.id not in reversals and row.order_id in orders:
                 standing[row.leg].append(row)
-        named = {each.key: row for row in trades.values() if (each := self._executed(row)) is not None}
-        undone = {key for key, row in named.items() if row.id in reversals}
+        for row in rows:
+            row.execution = self._executed(row)
+        named = {row.execution.key for row in trades.values() if row.execution is not None}
         decisions: dict[Hashable, Execution] = {}
         for reversed_id, reversal in reversals.items():
             row = trades.get(reversed_id, reversal)
             booked = standing.get(row.leg, [])
-            execution = self._executed(row) or self._executed(row, named)
+            execution = row.execution or self._executed(row, named)
             if execution is None:
                 is_known = row is not reversal and row.order_id in orders
-                if not (is_known and row in self._missing([*booked, row], undone)):
+                if not (is_known and row in self._missing([*booked, row], named)):
                     continue
                 execution = Execution(events=(self._witnessed(row),), seen_at=now)  # it came and went between readings
             rebooked = [each for each in booked if each.identifiers & row.identifiers]
@@ -483,10 +487,10 @@ class Ledger:
             elif rebooked[0].terms != execution.last.terms:
                 decisions[reversed_id] = execution.decided(FillKind.CORRECTION, rebooked[0].terms)
         for each in self._vanished:  # a transaction that stands outweighs a list that lacks it
-            if not any(self._executed(row) is each for row in standing.get(each.leg, [])):
+            if not any(row.execution is each for row in standing.get(each.leg, [])):
                 decisions[each.key] = attrs.evolve(each, listed=None).busted()
         for booked in standing.values():
-            for row in self._missing(booked, undone):
+            for row in self._missing(booked, named):
                 decisions[row.id] = Execution(events=(self._witnessed(row),), seen_at=now)
         news = list[Fill]()
         for key in self._deciding.lasting({key: each.last.terms for key, each in decisions.items()}, now):
@@ -512,18 +516,18 @@ class Ledger:
                 return each
         return None
 
-    def _missing(self, booked: Sequence[Row], undone: Container[object]) -> Sequence[Row]:
+    def _missing(self, booked: Sequence[Row], named: Container[object]) -> Sequence[Row]:
         """Return the transactions of fills that a leg does not list, if they make up what its fills lack.
 
         Sums decide, identifiers alone never: a transaction with the identifiers of its fill was not recorded, nor one
         for each fill.
         """
-        current, left = list[Fill](), list(booked)
-        for each in self._of(booked[0].leg):  # an old one may have been corrected lately
-            if (row := next((row for row in left if each.last.execution_id in row.identifiers), None)) is not None:
-                left.remove(row)
-            elif each.at >= self.books.horizon and each.last.kind is not FillKind.BUST and each.key not in undone:
-                current.append(each.last)
+        left = [row for row in booked if row.execution is None]
+        current = [  # an old one may have been corrected lately
+            each.last
+            for each in self._of(booked[0].leg)
+            if each.key not in named and each.at >= self.books.horizon and each.last.kind is not FillKind.BUST
+        ]
         lacking = sum((row.terms.quantity for row in left), ZERO) - sum((fill.quantity for fill in current), ZERO)
         for fill in current:
             if (row := next((row for row in left if row.terms[1:] == fill.terms[1:]), None)) is not None:
@@ -616,7 +620,7 @@ class Ledger:
         for row in rows:
             strange = row.is_trade and row.order_id not in orders
             if row.row.reverses_id is not None:
-                strange = row.row.reverses_id not in identifiers and self._executed(row) is None
+                strange = row.row.reverses_id not in identifiers and row.execution is None
             if strange:
                 yield self._discrepancy(
                     now, (), (row.order_id,) if row.order_id else (), kind=DiscrepancyKind.UNKNOWN_EXECUTION,

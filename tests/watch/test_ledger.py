@@ -123,6 +123,7 @@ def test_fill_that_only_transactions_show_is_reported_if_the_sums_say_so() -> No
     seven, three = row(2, 7), row(1, 3)
     for rows, news in (
         ([three], []),
+        ([row(1, 1), row(9, 2, exec_id="X1", ext_exec_id="X1")], []),  # one fill in two parts
         ([row(9, 3)], []),  # other identifiers
         ([row(8, 1), row(9, 2)], []),  # booked in other parts
         ([row(9, 4)], []),  # a sum that no row makes up
