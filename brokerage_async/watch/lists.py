@@ -331,7 +331,7 @@ class FillReader:
     cursor: Cursor[Item] = attrs.field(init=False)
     ledger: Ledger = attrs.field(default=attrs.Factory(lambda self: Ledger(self._account), takes_self=True), init=False)
     _created: float = attrs.field(factory=lambda: running_loop().time(), init=False)
-    _check_at: float = attrs.field(default=attrs.Factory(attrgetter("_created"), takes_self=True), init=False)
+    _check_at: float = attrs.field(default=0.0, init=False)
     _read_at: datetime | None = attrs.field(default=None, init=False)
     _has_news: bool = attrs.field(default=False, init=False)  # a new fill in the last poll: other items have no event
     _absent: set[str] = attrs.field(factory=set, init=False)
@@ -371,14 +371,12 @@ class FillReader:
                 raise ResponseDecodeError(pager.disagreement, operation=ORDERS_LIST.name, code=LIST_CHANGED)
             orders = list({**found, **{order.id: order for order in orders}}.values())
         self._read_at = now
-        return self._take(orders, whole=True)
+        return self._take(orders)
 
-    def _take(self, orders: Iterable[Order], *, whole: bool) -> bool:
-        clock, now = running_loop().time(), self.now()
-        began = now - timedelta(seconds=clock - self._created)
-        news = self.ledger.observe(orders, now, began, whole=whole)
-        self._announce(news, "orders", now)
-        return bool(news)
+    def _take(self, orders: Iterable[Order], *, whole: bool = True) -> bool:
+        now = self.now()
+        began = now - timedelta(seconds=running_loop().time() - self._created)
+        return self._announce(self.ledger.observe(orders, now, began, whole=whole), "orders", now)
 
     async def _check(self) -> bool:
         """Compare all witnesses, if the moment is quiet. Return whether everything adds up."""
@@ -398,11 +396,13 @@ class FillReader:
         self._announce(self.ledger.reconcile(positions, rows, now), "transactions", now)
         return not self.ledger.is_unsettled
 
-    def _announce(self, news: Iterable[Fill], source: str, now: datetime) -> None:
+    def _announce(self, news: Sequence[Fill], source: str, now: datetime) -> bool:
+        """Compare later if there are new events. Return whether there are."""
         for fill in news:
             self._check_at = running_loop().time() + QUIET_SECONDS
             if fill.kind is FillKind.FILL and fill.filled_at is not None:
                 self.on_event(FillSeen(source=source, delay=max(0.0, (now - fill.filled_at).total_seconds())))
+        return bool(news)
 
 
 class FillWatcher(Iteration[Fill | Discrepancy]):

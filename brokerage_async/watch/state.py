@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import secrets
+import weakref
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -248,9 +249,13 @@ class ChangeLog:
     _unwritten: list[Entry] = attrs.field(factory=list, init=False)
     _silent: set[int] = attrs.field(factory=set, init=False)
     _writing: asyncio.Task[None] | None = attrs.field(default=None, init=False)
-    _acknowledgements: GroupCommit = attrs.field(
-        default=attrs.Factory(lambda self: GroupCommit(self._settle, self._is_unsettled), takes_self=True), init=False
-    )
+    _acknowledgements: GroupCommit = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        log = weakref.proxy(self)  # no cycle: the state of a dropped watcher goes with its last change
+        self._acknowledgements = GroupCommit(
+            lambda numbers: log.settle(numbers), lambda number: log.is_unsettled(number)
+        )
 
     @property
     def must_write(self) -> bool:
@@ -339,7 +344,7 @@ class ChangeLog:
         self._beginning = {}
         self._deliver()
         if self._silent:
-            await self._settle(self._silent)
+            await self.settle(self._silent)
             self._silent = set()
 
     async def _acknowledge(self, sequence: int) -> None:
@@ -350,12 +355,12 @@ class ChangeLog:
             )
         await self._acknowledgements.add(sequence)
 
-    def _is_unsettled(self, sequence: int) -> bool:
+    def is_unsettled(self, sequence: int) -> bool:
         if self._is_left and sequence in self._entries:
             raise WatchStateError("the watcher is closed: the change will be reported again by the next one")
         return sequence in self._entries
 
-    async def _settle(self, sequences: AbstractSet[int]) -> None:
+    async def settle(self, sequences: AbstractSet[int]) -> None:
         await self._state.acknowledge(sequences)
         for sequence in sorted(sequences):
             key = self._entries.pop(sequence).change.key

@@ -8,6 +8,7 @@ import random
 import shutil
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
@@ -541,6 +542,9 @@ async def test_dropped_watcher_ends_its_polls_even_while_a_change_is_kept() -> N
     assert [task.get_name() for task in asyncio.all_tasks() if "poll" in task.get_name()] == []
     await change.ack()
     assert len(state.acknowledged) == 1
+    released = weakref.ref(state)
+    del state, change
+    assert released() is None
 
 
 async def test_forgotten_acknowledgement_is_warned_about_once(caplog: pytest.LogCaptureFixture) -> None:
