@@ -170,7 +170,6 @@ class Feed(Generic[T]):
             raise ConfigurationError(f"fetch must be a coroutine function, got {self._fetch!r}")
         for name, function in (("key", self.key), ("fatal", self.fatal), ("now", self.now)):
             check_function(name, function)
-        self.at = self.now()
 
     def release(self, cursor: Cursor[Any]) -> bool:
         """Stop polling for ``cursor``, in any thread. Return whether it was polled for. The last one ends the loop."""
