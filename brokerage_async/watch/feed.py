@@ -331,7 +331,7 @@ class Cursor(Generic[T]):
         return True
 
     def take(self, is_held: Callable[[Any], bool] = lambda _: False) -> Iterable[Change[Any]] | None:
-        """Return what the next difference is reported as, passing over keys that are held. None if there is none."""
+        """Return the reports of the next difference, passing over keys that are held. None without one."""
         if not self.refresh():
             return None
         assert self.seen is not None

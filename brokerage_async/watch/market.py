@@ -204,7 +204,7 @@ class MarketCursor(Cursor[Boundary]):
         return self.seen is not None
 
     def take(self, is_held: Callable[[Any], bool] = lambda _: False) -> Iterable[Change[Boundary]] | None:
-        """Return one change for each boundary that has passed, None if there is none or the last ones are held."""
+        """Return one change for each boundary that has passed. None without one, or while the last ones are held."""
         if not self.refresh() or not self._passed or is_held(MARKET):
             return None
         assert self.seen is not None

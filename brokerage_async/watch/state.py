@@ -17,6 +17,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -197,12 +198,10 @@ class ItemCodec(Generic[T]):
         (old, before), (new, after) = (
             (None, None) if data is None else self.read(stored.key, data) for data in (stored.before, stored.after)
         )
-        key = old if new is None else new
-        try:
+        key, at = old if new is None else new, None
+        with suppress(ValueError):
             at = datetime.fromisoformat(stored.at)
-        except ValueError:
-            key = None
-        if key is None:
+        if key is None or at is None:
             raise WatchStateError(f"change {stored.sequence} of the watch state holds no item or time: {DAMAGED}")
         return Change(kind=KINDS.get(stored.kind, stored.kind), key=key, before=before, after=after, at=at)
 
