@@ -138,12 +138,11 @@ async def test_discrepancy_is_acknowledged_and_not_repeated_after_a_restart(sim:
 @on_virtual_time
 async def test_order_that_the_service_refuses_to_show_is_an_unknown_execution() -> None:
     trade = {"transaction-type": "Trade", "transaction-sub-type": "Buy to Open", "action": "Buy to Open"}
-    rows = [
-        {"id": number, "order-id": order_id, "symbol": "AAPL", "quantity": 3, "executed-at": NOON.isoformat(), **trade}
-        for number, order_id in enumerate(["..", 403, 404, 422])
-    ]
-    service, answers = Service(), {f"/accounts/A1/orders/{status}": status for status in (403, 404, 422)}
-    service.answers = {"A1": [], "/accounts/A1/transactions": rows, **answers}
+    trade |= {"symbol": "AAPL", "quantity": "3", "executed-at": NOON.isoformat()}
+    rows = [{**trade, "id": each, "order-id": each} for each in ("..", 403, 404, 422)]
+    service = Service()
+    service.answers = {f"/accounts/A1/orders/{status}": status for status in (403, 404, 422)}
+    service.answers |= {"A1": [], "/accounts/A1/transactions": rows}
     async with client_of(service) as client, client.watch.fills(["A1"]) as fills:
         assert [(await anext(fills)).kind for _ in rows] == ["unknown_execution"] * 4
 

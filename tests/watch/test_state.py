@@ -87,13 +87,11 @@ def test_restore_gives_the_kind_and_needs_an_item() -> None:
         codec.restore(attrs.evolve(stored, at="noon"))
 
 
-NOT_KEPT = [{"id": "a", "at": NOON}, {"id": ("a", 1)}, {"id": "a", 1: 2}, {"id": float("nan")}]
-
-
-@for_each("item, item_type", [*((item, None) for item in NOT_KEPT), ({"id": "a"}, Order)])
-def test_store_item_that_json_or_its_type_does_not_keep_is_rejected(item: Any, item_type: Any) -> None:
-    with pytest.raises(ConfigurationError, match=r"items must be JSON values, got dict.*: pass item_type"):
-        ItemCodec[Any](by_id, item_type).encode(item)
+@for_each("item", [{"id": "a", "at": NOON}, {"id": ("a", 1)}, {"id": "a", 1: 2}, {"id": float("nan")}])
+def test_store_item_that_json_or_its_type_does_not_keep_is_rejected(item: Any) -> None:
+    for item_type in (None, Order):
+        with pytest.raises(ConfigurationError, match=r"items must be JSON values, got dict.*: pass item_type"):
+            ItemCodec[Any](by_id, item_type).encode(item)
 
 
 @for_each("item_type, data", [(None, b'{"id":'), (Order, b"7")])
