@@ -345,7 +345,7 @@ class Ledger:
     def __init__(self, account_number: str) -> None:
         self._account = account_number
         self.books: Books = Books(account_number=account_number, horizon=NEVER, search_from=NEVER.date())
-        self._executions: defaultdict[Leg, dict[tuple[str, ...], Execution]] = defaultdict(dict)
+        self._executions: defaultdict[str, dict[tuple[str, ...], Execution]] = defaultdict(dict)  # by order
         self._discrepancies: dict[tuple[str, ...], Discrepancy] = {}
         self._orders: dict[str, Order] = {}
         self._expirations: dict[str, datetime] = {}
@@ -364,7 +364,7 @@ class Ledger:
         return waits or bool(self._vanished) or self.books.base is None
 
     def items(self) -> list[Item]:
-        """Return the collection, executions in the order they were seen."""
+        """Return the collection, the executions of an order as they were seen."""
         return [self.books, *self._all(), *self._discrepancies.values()]
 
     def restore(self, items: Iterable[Item]) -> None:
@@ -373,7 +373,7 @@ class Ledger:
         forgotten = frozenset(self.books.forgotten)
         for each in kept:
             if isinstance(each, Execution) and each.key not in forgotten:
-                self._executions[each.leg][each.key] = each
+                self._executions[each.last.order_id][each.key] = each
             elif isinstance(each, Discrepancy):
                 self._discrepancies[each.key] = each
 
@@ -394,8 +394,7 @@ class Ledger:
         listed = [fill for order in self._orders.values() for fill in fills_of(self._account, order)]
         news, shown = list[Fill](), set[tuple[str, ...]]()
         for fill in sorted(listed, key=lambda each: each.filled_at or now):
-            known = self._executions[leg_of(fill.order_id, fill.symbol)]
-            execution = _listed(known, fill)
+            execution = self._listed(fill)
             if execution is None:
                 if not is_first and (fill.filled_at or now) < self.books.horizon:
                     continue
@@ -404,7 +403,7 @@ class Ledger:
                 news += () if skipped else (fill,)
             relisted = execution.relisted(fill)
             news += relisted.events[len(execution.events) :]
-            known[relisted.key] = relisted
+            self._executions[fill.order_id][relisted.key] = relisted
             shown.add(relisted.key)
         legs = ((order.id, leg) for order in self._orders.values() for leg in order.legs or ())
         told = {leg_of(order_id, leg.symbol) for order_id, leg in legs if leg.fills is not None}
@@ -416,7 +415,22 @@ class Ledger:
         return (each for known in self._executions.values() for each in known.values())
 
     def _of(self, leg: Leg) -> list[Execution]:
-        return list(self._executions.get(leg, {}).values())
+        return [each for each in self._executions.get(leg[0], {}).values() if each.leg == leg]
+
+    def _listed(self, fill: Fill) -> Execution | None:
+        """Return the execution of a listed fill: by its identifier, or one that only a transaction has shown."""
+        usual = self._executions[fill.order_id].get(key_of(fill))
+        if usual is not None and usual.listed_as == fill.fill_id:
+            return usual
+        of_leg = self._of(leg_of(fill.order_id, fill.symbol))
+        for each in of_leg:
+            if each.listed_as == fill.fill_id:
+                return each
+        for each in of_leg:
+            same = each.last.execution_id is not None and each.last.execution_id == fill.execution_id
+            if each.listed_as is None and (same or each.last.terms == fill.terms):
+                return each
+        return None
 
     def strangers(self, transactions: Iterable[Transaction]) -> set[str]:
         """Return the orders of executions that no list has shown: they have to be looked up."""
@@ -458,7 +472,7 @@ class Ledger:
 
     def _known(self) -> set[str]:
         """Return the identifiers of the orders that are listed, or have executions."""
-        return {*self._orders, *(order_id for (order_id, _), executions in self._executions.items() if executions)}
+        return {*self._orders, *(order_id for order_id, executions in self._executions.items() if executions)}
 
     def _decide(self, rows: Sequence[Row], now: datetime) -> list[Fill]:
         """Return reversals, and fills that orders do not list, which transactions have shown for long enough."""
@@ -495,7 +509,7 @@ class Ledger:
         news = list[Fill]()
         for key in self._deciding.lasting({key: each.last.terms for key, each in decisions.items()}, now):
             decided = decisions[key]
-            known = self._executions[decided.leg]
+            known = self._executions[decided.last.order_id]
             news += decided.events[len(known[decided.key].events) if decided.key in known else 0 :]
             known[decided.key] = decided
         return sorted(news, key=lambda fill: fill.filled_at or now)
@@ -659,7 +673,7 @@ class Ledger:
             if max(each.at, each.seen_at) < horizon and each.last.order_id not in open_orders:
                 doomed.append(each.key)
             else:
-                self._executions[each.leg][each.key] = each
+                self._executions[each.last.order_id][each.key] = each
         after = self._parts([row for row in rows if row.at >= horizon])
         base = dict(self.books.base or {})
         for name, parts in before.items():
@@ -667,21 +681,6 @@ class Ledger:
             base[name] = replay(*base.get(name, (ZERO, None)), gone.elements())
         base = {name: each for name, each in base.items() if each[0]}
         self.books = attrs.evolve(self.books, horizon=horizon, base=base, forgotten=tuple(doomed))
-
-
-def _listed(known: Mapping[tuple[str, ...], Execution], fill: Fill) -> Execution | None:
-    """Return the execution of a listed fill: by its identifier, or one that only a transaction has shown."""
-    usual = known.get(key_of(fill))
-    if usual is not None and usual.listed_as == fill.fill_id:
-        return usual
-    for each in known.values():
-        if each.listed_as == fill.fill_id:
-            return each
-    for each in known.values():
-        same = each.last.execution_id is not None and each.last.execution_id == fill.execution_id
-        if each.listed_as is None and (same or each.last.terms == fill.terms):
-            return each
-    return None
 
 
 def _excuses(row: Row, name: str, now: datetime) -> bool:

@@ -115,6 +115,12 @@ def test_fills_with_one_identifier_are_two() -> None:
     assert reader.observe(twice) == []
     legs = (order(fill(1, 3)).legs or ()) + (order(fill(1, 2, "99")).legs or ())
     assert reader.observe(attrs.evolve(twice, legs=legs)) == []
+    other = order(fill(3, 1, seconds=11), leg={"symbol": "KO"}).legs or ()
+    reader.observe(
+        attrs.evolve(twice, legs=(*(order(*legs[0].fills or (), fill(2, 1, seconds=12)).legs or ()), *other))
+    )
+    seen = [each.last.fill_id for each in reader.ledger.items() if isinstance(each, Execution)]
+    assert seen == ["F1", "F1#2", "F3", "F2"], "fills of an order come in the order of their times"
 
 
 def test_fill_that_only_transactions_show_is_reported_if_the_sums_say_so() -> None:
