@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import attrs
@@ -184,7 +185,7 @@ class Execution:
     def key(self) -> tuple[str, ...]:
         return key_of(self.last)
 
-    @property
+    @cached_property
     def leg(self) -> Leg:
         return leg_of(self.last.order_id, self.last.symbol)
 
@@ -315,7 +316,7 @@ class Row:
         self.terms: Terms = Terms(str(row.action or ""), row.quantity or ZERO, row.price)
         self.at: datetime = row.executed_at or datetime(day.year, day.month, day.day, tzinfo=UTC)
         identifiers = (row.exec_id, row.ext_exec_id)
-        self.identifiers: frozenset[str] = frozenset(each for each in identifiers if each is not None)
+        self.identifiers: list[str] = [each for each in identifiers if each is not None]
         self.is_trade: bool = row.transaction_type == TransactionType.TRADE and row.reverses_id is None
         self.execution: Execution | None = None  # the one with its identifiers
 
@@ -419,10 +420,11 @@ class Ledger:
 
     def _listed(self, fill: Fill) -> Execution | None:
         """Return the execution of a listed fill: by its identifier, or one that only a transaction has shown."""
-        usual = self._executions[fill.order_id].get(key_of(fill))
+        known = self._executions[fill.order_id]
+        usual = known.get(key_of(fill))
         if usual is not None and usual.listed_as == fill.fill_id:
             return usual
-        of_leg = self._of(leg_of(fill.order_id, fill.symbol))
+        of_leg = [each for each in known.values() if each.last.symbol == fill.symbol]
         for each in of_leg:
             if each.listed_as == fill.fill_id:
                 return each
@@ -482,20 +484,27 @@ class Ledger:
         for row in trades.values():
             if row.id not in reversals and row.order_id in orders:
                 standing[row.leg].append(row)
+        executed = dict[tuple[Leg, str | None], Execution]()
+        for each in sorted(self._all(), key=lambda one: -len(one.events)):
+            # the most decided comes first: one reversal must not decide about two of them
+            for name in (each.last.execution_id, each.last.fill_id):
+                executed.setdefault((each.leg, name), each)
         for row in rows:
-            row.execution = self._executed(row)
+            row.execution = next(
+                (executed[row.leg, each] for each in row.identifiers if (row.leg, each) in executed), None
+            )
         named = {row.execution.key for row in trades.values() if row.execution is not None}
         decisions: dict[Hashable, Execution] = {}
         for reversed_id, reversal in reversals.items():
             row = trades.get(reversed_id, reversal)
             booked = standing.get(row.leg, [])
-            execution = row.execution or self._executed(row, named)
+            execution = row.execution or self._alike(row, named)
             if execution is None:
                 is_known = row is not reversal and row.order_id in orders
                 if not (is_known and row in self._missing([*booked, row], named)):
                     continue
                 execution = Execution(events=(self._witnessed(row),), seen_at=now)  # it came and went between readings
-            rebooked = [each for each in booked if each.identifiers & row.identifiers]
+            rebooked = [each for each in booked if set(each.identifiers) & set(row.identifiers)]
             if not rebooked:
                 decisions[reversed_id] = execution.busted()
             elif rebooked[0].terms != execution.last.terms:
@@ -514,19 +523,10 @@ class Ledger:
             known[decided.key] = decided
         return sorted(news, key=lambda fill: fill.filled_at or now)
 
-    def _executed(self, row: Row, named: Container[object] | None = None) -> Execution | None:
-        """Return the execution that a transaction books, by its identifiers.
-
-        Given those that are ``named`` by any transaction, choose among the others, by quantity and price.
-        """
+    def _alike(self, row: Row, named: Container[object]) -> Execution | None:
+        """Return the execution of a transaction by quantity and price: one that is not ``named`` by any transaction."""
         for each in sorted(self._of(row.leg), key=lambda one: -len(one.events)):
-            # the most decided comes first: one reversal must not decide about two of them
-            if named is None:
-                is_it = not row.identifiers.isdisjoint({each.last.execution_id, each.last.fill_id})
-            else:
-                alike = any(event.terms[1:] == row.terms[1:] for event in each.events)
-                is_it = alike and each.key not in named
-            if is_it:
+            if each.key not in named and any(event.terms[1:] == row.terms[1:] for event in each.events):
                 return each
         return None
 
@@ -536,8 +536,8 @@ class Ledger:
         Sums decide, identifiers alone never: a transaction with the identifiers of its fill was not recorded, nor one
         for each fill.
         """
-        left = [row for row in booked if row.execution is None]
-        current = [  # an old one may have been corrected lately
+        left = [row for row in booked if row.execution is None]  # an old one may have been corrected lately
+        current = [
             each.last
             for each in self._of(booked[0].leg)
             if each.key not in named and each.at >= self.books.horizon and each.last.kind is not FillKind.BUST
