@@ -270,7 +270,7 @@ class Watch:
             reader = FillReader(self._endpoints, account, now=self._now, on_event=self._session.on_event)
             parts[account] = reader.cursor = Cursor(self._feed(reader.listing, schedule, push))
         name = self._identity("fills", accounts=sorted(accounts))
-        return FillWatcher(parts, on_error=on_error, state=state, name=name)
+        return FillWatcher(parts, on_error=on_error, state=state, name=name, codec=lists.FillCodec(None))
 
     def quote_alerts(self, **options: Unpack[WatchOptions[QuoteAlert]]) -> Watcher[QuoteAlert]:
         """Watch the user's quote alerts, keyed by ``alert_external_id``.
@@ -402,10 +402,10 @@ class Watch:
         known, cursors = state_of(seed, listing.key), dict[str, Cursor[T]]()
         for part, read in parts.items():
             own = known if not part or known is None else {key: each for key, each in known.items() if key[0] == part}
-            cursors[part] = Cursor(self._feed(read, schedule, push), initial=initial, seed=own, keep=listing.keep)
+            cursors[part] = Cursor(self._feed(read, schedule, push), initial=initial, seed=own)
         return make(
-            cursors, on_error=on_error, derive=listing.derive, state=state,
-            name=self._identity(listing.name, **identity), codec=ItemCodec(listing.key, listing.item_type),
+            cursors, on_error=on_error, state=state, name=self._identity(listing.name, **identity),
+            codec=ItemCodec(listing.key, listing.item_type),
         )  # fmt: skip
 
     def _watch_accounts(
@@ -447,7 +447,7 @@ class Watch:
             feed = Feed(
                 partial(listing.read, api, *listing.arguments), key=listing.key, schedule=schedule, now=self._now,
                 on_poll=lambda lateness: observe(PollStarted(watcher=label, lateness=lateness)), doorbell=doorbell,
-                has_news=listing.has_news,
+                has_news=listing.has_news, derive=listing.derive, keep=listing.keep,
             )  # fmt: skip
             self._feeds[place] = feed
             self._session.close_with_client(feed)

@@ -133,7 +133,7 @@ def keyed(items: Iterable[T], key: Callable[[T], Hashable], previous: Mapping[An
     for item in items:
         if (name := key(item)) is not None:
             old = known.get(name)
-            state[name] = item if old is None or old != item else old
+            state[name] = item if old is None or (old is not item and old != item) else old
     return state
 
 
@@ -153,9 +153,6 @@ def change_of(key: Any, before: T | None, after: T | None, at: datetime) -> Chan
 
 
 def differing(before: Mapping[Any, T], after: Mapping[Any, T]) -> Iterator[Any]:
-    """Yield the keys whose items differ: first the keys of ``after``, in their order, then the removed ones."""
-    for key, new in after.items():
-        old = before.get(key)
-        if old is None or (old is not new and old != new):
-            yield key
+    """Yield the keys of other objects: first the keys of ``after``, in their order, then the removed ones."""
+    yield from (key for key, new in after.items() if before.get(key) is not new)
     yield from (key for key in before if key not in after)

@@ -8,7 +8,7 @@ import logging
 import math
 import weakref
 from collections import deque
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Generic, Literal, TypeVar
@@ -20,8 +20,8 @@ from ..config.random_values import chance
 from ..errors import BrokerageError, ConfigurationError
 from ..http.shared import BACKGROUND
 from ..protocol.retry import Backoff, Fault, verdict_of
-from ..protocol.streams.timing import Doorbell, Found, LookBudget
-from .diff import UNCHANGED, Change, Unchanged, change_of, differing, keyed
+from ..protocol.streams.timing import Doorbell, LookBudget
+from .diff import UNCHANGED, Change, Derive, Unchanged, change_of, differing, keyed
 
 logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
@@ -139,7 +139,8 @@ class Feed(Generic[T]):
     closed. A feed that has ended never starts again.
 
     ``latest`` are the items by key, None before the first answer, received ``at`` that time. ``ended`` loops were
-    stopped, or have ended with an ``error``.
+    stopped, or have ended with an ``error``. ``derive`` says what a change is reported as, and the last state of an
+    item to ``keep`` is reported before its removal, even to a slow consumer.
     """
 
     _fetch: FetchItems[T]
@@ -147,6 +148,8 @@ class Feed(Generic[T]):
     schedule: Schedule
     fatal: Callable[[Exception, int], bool] = is_fatal
     now: Callable[[], datetime] = utc_now
+    derive: Derive = lambda change: (change,)
+    keep: Callable[[T], bool] = lambda _: False
     doorbell: Doorbell | None = None
     on_poll: Callable[[float], None] | None = None
     has_news: Callable[[], bool] = lambda: True
@@ -154,7 +157,7 @@ class Feed(Generic[T]):
     latest: Mapping[Any, T] | None = attrs.field(default=None, init=False)
     at: datetime = attrs.field(init=False)
     ended: bool = attrs.field(default=False, init=False)
-    error: Exception | None = attrs.field(default=None, init=False)
+    error: BaseException | None = attrs.field(default=None, init=False)
     _traceback: TracebackType | None = attrs.field(default=None, init=False)
     _looks: LookBudget = attrs.field(factory=LookBudget, init=False)
     _early: asyncio.TimerHandle | None = attrs.field(default=None, init=False)
@@ -167,7 +170,6 @@ class Feed(Generic[T]):
             raise ConfigurationError(f"fetch must be a coroutine function, got {self._fetch!r}")
         for name, function in (("key", self.key), ("fatal", self.fatal), ("now", self.now)):
             check_function(name, function)
-        self.at = self.now()
 
     def release(self, cursor: Cursor[Any]) -> bool:
         """Stop polling for ``cursor``, in any thread. Return whether it was polled for. The last one ends the loop."""
@@ -217,60 +219,57 @@ class Feed(Generic[T]):
         self.ended = True
         if self._task is not None and not (loop := self._task.get_loop()).is_closed():
             loop.call_soon_threadsafe(self._task.cancel)
+            loop.call_soon_threadsafe(self._hastened.set)  # should ``fetch`` swallow the cancellation
 
     async def _run(self) -> None:
         BACKGROUND.set(weakref.ref(self))  # every client that ``fetch`` calls ends this loop when it is closed
-        async with contextlib.nullcontext() if self.doorbell is None else self.doorbell(self.ring) as found:
-            await self._poll_on_schedule(found)
-
-    async def _poll_on_schedule(self, found: Found | None) -> None:
         loop = asyncio.get_running_loop()
-        due, delay = loop.time(), 0.0
         failures = repeated = 0  # in a row, and of the same class
         last: Exception | None = None
         before = None  # when the last poll that succeeded began
-        while not self.ended:
-            if hastened := self._hastened.is_set():
-                self._hastened.clear()
-                due = loop.time()
-            elif self.on_poll is not None:
-                self.on_poll(max(0.0, loop.time() - due - delay))
-            if self._early is not None:
-                self._early.cancel()  # this poll comes after those events, too
-            self._looks.polled()
-            began, known = loop.time(), self.latest
-            try:
-                fetched = await self._fetch()
-                if fetched is not UNCHANGED:
-                    await self._publish(fetched)
-            except Exception as error:
-                failures, repeated = failures + 1, repeated + 1 if type(error) is type(last) else 1
-                last = error
-            else:
-                failures, repeated, last = 0, 0, None
-            if found is not None and before is not None and not hastened and self._shows_news(known):
-                found(before)
-            before = began if last is None else before
-            self._is_failing = last is not None
-            if hastened:
-                self._announce()
-            interval = await self.schedule.current()
-            if last is None:
-                due = self.schedule.next_due(due, interval, loop.time())
-            elif self.fatal(last, repeated):
-                raise last
-            else:
-                for cursor in tuple(self.cursors):
-                    cursor.listener.on_failure(last)
-                due = loop.time() + self.schedule.backoff(failures, interval, getattr(last, "retry_after", None))
-            delay = chance() * self.schedule.jitter * interval
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout_at(due + delay):
-                    await self._hastened.wait()
+        async with contextlib.nullcontext() if self.doorbell is None else self.doorbell(self.ring) as found:
+            due, delay = loop.time(), 0.0
+            while not self.ended:
+                if hastened := self._hastened.is_set():
+                    self._hastened.clear()
+                    due = loop.time()
+                elif self.on_poll is not None:
+                    self.on_poll(max(0.0, loop.time() - due - delay))
+                if self._early is not None:
+                    self._early.cancel()  # this poll comes after those events, too
+                self._looks.polled()
+                began, known = loop.time(), self.latest or {}
+                try:
+                    if (fetched := await self._fetch()) is not UNCHANGED:
+                        await self._publish(fetched, known)
+                except Exception as error:
+                    failures, repeated = failures + 1, repeated + 1 if type(error) is type(last) else 1
+                    last = error
+                else:
+                    if found is not None and before is not None and not hastened and self.has_news():
+                        items = (self.latest or {}).items()  # those that are gone leave without an event
+                        if any(known.get(name) is not item for name, item in items):
+                            found(before)
+                    failures, repeated, last, before = 0, 0, None, began
+                self._is_failing = last is not None
+                if hastened:
+                    self._announce()
+                interval = await self.schedule.current()
+                if last is None:
+                    due = self.schedule.next_due(due, interval, loop.time())
+                elif self.fatal(last, repeated):
+                    raise last
+                else:
+                    for cursor in tuple(self.cursors):
+                        cursor.listener.on_failure(last)
+                    due = loop.time() + self.schedule.backoff(failures, interval, getattr(last, "retry_after", None))
+                delay = chance() * self.schedule.jitter * interval
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout_at(due + delay):
+                        await self._hastened.wait()
 
-    async def _publish(self, items: Iterable[T]) -> None:
-        previous, rows = self.latest or {}, list(items)
-        latest: dict[Any, T] = {}
+    async def _publish(self, items: Iterable[T], previous: Mapping[Any, T]) -> None:
+        rows, latest = list(items), dict[Any, T]()
         for start in range(0, len(rows), CHUNK):
             if start:
                 await asyncio.sleep(0)
@@ -279,15 +278,10 @@ class Feed(Generic[T]):
         if same and self.latest is not None:
             return
         self.latest, self.at = latest, self.now()
-        if removed := {name: item for name, item in previous.items() if name not in latest}:
-            for cursor in tuple(self.cursors):
-                cursor.on_removed(removed)
+        removed = {name: item for name, item in previous.items() if name not in latest and self.keep(item)}
+        for cursor in tuple(self.cursors):
+            cursor.kept |= removed
         self._announce()
-
-    def _shows_news(self, known: Mapping[Any, T] | None) -> bool:
-        """Return True if an event should have announced a change. A list drops items without one."""
-        items, old = self.latest or {}, known or {}
-        return self.has_news() and any(old.get(name) is not item for name, item in items.items())
 
     def _done(self, task: asyncio.Task[None]) -> None:
         if self._early is not None:
@@ -295,7 +289,7 @@ class Feed(Generic[T]):
         if task.cancelled():
             if not self.ended:
                 self.error = BrokerageError("the polling loop was cancelled")
-        elif isinstance(crash := task.exception(), Exception) and self.error is None:
+        elif self.error is None and (crash := task.exception()) is not None:
             self.error, self._traceback = crash, crash.__traceback__
         self.ended = True
         self._announce()
@@ -304,72 +298,55 @@ class Feed(Generic[T]):
 class Cursor(Generic[T]):
     """Position of one consumer within a feed. It holds no queue: it compares the latest state with the last one seen.
 
-    The last state of an item to ``keep`` is reported before its removal, even to a slow consumer. ``seen`` are the
-    items by key after all changes taken so far, None until the first state decides it. Within ``max_wait`` seconds of
-    the last look a change may be due without a new state.
+    ``seen`` are the items by key after all changes taken so far, None until the first state decides it, and ``kept``
+    the last states of items that left the list. Within ``max_wait`` seconds of the last look a change may be due
+    without a new state.
     """
 
     listener: Listener
     max_wait: float | None = None
 
-    def __init__(
-        self,
-        feed: Feed[Any],
-        *,
-        initial: bool = True,
-        seed: Mapping[Any, T] | None = None,
-        keep: Callable[[T], bool] = lambda _: False,
-    ) -> None:
+    def __init__(self, feed: Feed[Any], *, initial: bool = True, seed: Mapping[Any, T] | None = None) -> None:
         self.feed = feed
         self.seen: dict[Any, T] | None = dict(seed) if seed is not None else ({} if initial else None)
-        self._keep = keep
-        self._kept: dict[Any, T] = {}
+        self.kept: dict[Any, T] = {}
         self._latest: Mapping[Any, T] = {}
-        self._again: deque[Any] = deque()  # keys to compare before the next of those that differ
-        self._differing: Iterator[Any] = iter(())
+        self._keys: deque[Any] = deque()  # of items to compare
 
     def attach(self, listener: Listener) -> None:
         self.listener = listener
         self.feed.cursors.add(self)
 
-    def current(self) -> Mapping[Any, T] | None:
-        """Return the state to compare with, None while it is unknown."""
-        return self.feed.latest
-
-    def on_removed(self, removed: Mapping[Any, T]) -> None:
-        """Keep the last state of removed items that satisfy ``keep``, to be reported before their removal."""
-        self._kept |= {key: item for key, item in removed.items() if self._keep(item)}
-
     def revisit(self, key: Any) -> None:
-        self._again.append(key)
+        self._keys.append(key)
 
     def refresh(self) -> bool:
         """Compare with a newer state from now on, if there is one. Return False before the first one."""
-        if (latest := self.current()) is None:
+        if (latest := self.feed.latest) is None:
             return False
         if latest is not self._latest:
             if self.seen is None:
-                self.seen, self._kept = dict(latest), {}
-            self._latest, self._again = latest, deque(self._kept)
-            self._differing = differing(dict(self.seen), latest)
+                self.seen, self.kept = dict(latest), {}
+            self._latest, self._keys = latest, deque([*self.kept, *differing(self.seen, latest)])
         return True
 
-    def take(self, is_held: Callable[[Any], bool] = lambda _: False) -> Change[T] | None:
-        """Return the next change, if any, of a key that is not held: to a kept state first, then to the latest one."""
+    def take(self, is_held: Callable[[Any], bool] = lambda _: False) -> Iterable[Change[Any]] | None:
+        """Return the reports of the next difference, passing over keys that are held. None without one."""
         if not self.refresh():
             return None
         assert self.seen is not None
-        while (key := self._again.popleft() if self._again else next(self._differing, None)) is not None:
-            before, after = self.seen.get(key), self._latest.get(key, self._kept.get(key))
+        while self._keys:
+            key = self._keys.popleft()
+            before, after = self.seen.get(key), self._latest.get(key, self.kept.get(key))
             is_change = before is not after and before != after
             if is_change and is_held(key):
                 continue
-            if self._kept.pop(key, None) is not None:
-                self._again.append(key)  # it may be removed now
+            if self.kept.pop(key, None) is not None:
+                self._keys.appendleft(key)  # it may be removed now
             if after is None:
                 self.seen.pop(key, None)
             else:
                 self.seen[key] = after
             if is_change:
-                return change_of(key, before, after, self.feed.at)
+                return self.feed.derive(change_of(key, before, after, self.feed.at))
         return None

@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import attrs
@@ -184,10 +185,9 @@ class Execution:
     def key(self) -> tuple[str, ...]:
         return key_of(self.last)
 
-    @property
-    def name(self) -> str:
-        """The symbol as positions have it."""
-        return name_of(self.last.symbol)
+    @cached_property
+    def leg(self) -> Leg:
+        return leg_of(self.last.order_id, self.last.symbol)
 
     @property
     def at(self) -> datetime:
@@ -232,6 +232,7 @@ class Books:
 
 
 Item = Books | Execution | Discrepancy  # of the collection that a ledger keeps
+Leg = tuple[str, str]  # order, and symbol as positions have it: legs of one symbol count as one
 
 
 class Part(NamedTuple):
@@ -269,18 +270,22 @@ def name_of(symbol: str | None) -> str:
     return "".join((symbol or "").split())
 
 
+def leg_of(order_id: str | None, symbol: str | None) -> Leg:
+    return order_id or "", name_of(symbol)
+
+
 def fills_of(account_number: str, order: Order) -> Iterator[Fill]:
-    """Yield the fills that an order lists. Equal identifiers within a leg, which nothing rules out, are numbered."""
+    """Yield the fills that an order lists. Equal identifiers of a symbol, which nothing rules out, are numbered."""
+    counts = Counter[tuple[str | None, str]]()
     for number, leg in enumerate(order.legs or ()):
-        counts = Counter[str]()
         for fill in leg.fills or ():
             name = fill.fill_id or fill.ext_exec_id or "fill"
-            counts[name] += 1
+            counts[leg.symbol, name] += 1
             yield Fill(
                 account_number=account_number,
                 order_id=order.id or "",
                 external_identifier=order.external_identifier,
-                fill_id=name if counts[name] == 1 else f"{name}#{counts[name]}",
+                fill_id=name if (count := counts[leg.symbol, name]) == 1 else f"{name}#{count}",
                 symbol=leg.symbol or "",
                 action=str(leg.action or ""),
                 quantity=fill.quantity or ZERO,
@@ -306,13 +311,14 @@ class Row:
         day = row.transaction_date or date.max
         self.row: Transaction = row
         self.id: str | None = row.id
-        self.order_id: str = row.order_id or ""
-        self.name: str = name_of(row.symbol)
+        self.leg: Leg = leg_of(row.order_id, row.symbol)
+        self.order_id, self.name = self.leg
         self.terms: Terms = Terms(str(row.action or ""), row.quantity or ZERO, row.price)
         self.at: datetime = row.executed_at or datetime(day.year, day.month, day.day, tzinfo=UTC)
         identifiers = (row.exec_id, row.ext_exec_id)
-        self.identifiers: frozenset[str] = frozenset(each for each in identifiers if each is not None)
+        self.identifiers: list[str] = [each for each in identifiers if each is not None]
         self.is_trade: bool = row.transaction_type == TransactionType.TRADE and row.reverses_id is None
+        self.execution: Execution | None = None  # the one with its identifiers
 
 
 class Settling:
@@ -326,7 +332,7 @@ class Settling:
         """Return the keys of findings that last, given all that are made now. Those ``anew`` begin to last again."""
         before = {key: each for key, each in self._since.items() if key not in anew}
         self._since = {
-            key: before[key] if key in before and before[key][0] == value else (value, now)
+            key: (value, min(before[key][1], now) if key in before and before[key][0] == value else now)
             for key, value in found.items()
         }
         lasting = {key for key, (_, since) in self._since.items() if now - since >= SETTLING}
@@ -340,11 +346,12 @@ class Ledger:
     def __init__(self, account_number: str) -> None:
         self._account = account_number
         self.books: Books = Books(account_number=account_number, horizon=NEVER, search_from=NEVER.date())
-        self._executions: defaultdict[str, dict[tuple[str, ...], Execution]] = defaultdict(dict)
+        self._executions: defaultdict[str, dict[tuple[str, ...], Execution]] = defaultdict(dict)  # by order
         self._discrepancies: dict[tuple[str, ...], Discrepancy] = {}
         self._orders: dict[str, Order] = {}
         self._expirations: dict[str, datetime] = {}
         self._vanished: Sequence[Execution] = ()
+        self._is_due: bool = False  # whether the last comparison found executions to forget
         self._deciding, self._differing = Settling(), Settling()
 
     @property
@@ -358,7 +365,7 @@ class Ledger:
         return waits or bool(self._vanished) or self.books.base is None
 
     def items(self) -> list[Item]:
-        """Return the collection, executions in the order they were seen."""
+        """Return the collection, the executions of an order as they were seen."""
         return [self.books, *self._all(), *self._discrepancies.values()]
 
     def restore(self, items: Iterable[Item]) -> None:
@@ -379,41 +386,58 @@ class Ledger:
         is_first = not self.has_begun
         self._orders = {} if whole else self._orders
         self._orders |= {order.id: order for order in orders if order.id is not None and order.legs is not None}
-        books = attrs.evolve(self.books, horizon=began, search_from=began.date()) if is_first else self.books
-        working = (order.received_at for order in self._orders.values() if not is_complete(order))
-        oldest = min((at.date() for at in working if at is not None), default=now.date())
-        self.books = attrs.evolve(books, search_from=oldest) if whole and books.search_from != oldest else books
+        if is_first:
+            self.books = attrs.evolve(self.books, horizon=began)
+        if whole:
+            working = (order.received_at for order in self._orders.values() if not is_complete(order))
+            oldest = min((at.date() for at in working if at is not None), default=now.date())
+            self.books = attrs.evolve(self.books, search_from=oldest)
         listed = [fill for order in self._orders.values() for fill in fills_of(self._account, order)]
         news, shown = list[Fill](), set[tuple[str, ...]]()
         for fill in sorted(listed, key=lambda each: each.filled_at or now):
-            known = self._executions[fill.order_id]
-            execution = _listed(known, fill)
+            execution = self._listed(fill)
             if execution is None:
-                if not is_first and (fill.filled_at or now) < books.horizon:
+                if not is_first and (fill.filled_at or now) < self.books.horizon:
                     continue
                 skipped = int(is_first and (fill.filled_at is None or fill.filled_at < began))
                 execution = Execution(events=(fill,), seen_at=now, skipped=skipped)
                 news += () if skipped else (fill,)
             relisted = execution.relisted(fill)
             news += relisted.events[len(execution.events) :]
-            known[relisted.key] = relisted
+            self._executions[fill.order_id][relisted.key] = relisted
             shown.add(relisted.key)
         legs = ((order.id, leg) for order in self._orders.values() for leg in order.legs or ())
-        told = {(order_id, leg.symbol) for order_id, leg in legs if leg.fills is not None}
+        told = {leg_of(order_id, leg.symbol) for order_id, leg in legs if leg.fills is not None}
         unlisted = (each for each in self._all() if each.listed is not None and each.key not in shown)
-        self._vanished = [each for each in unlisted if (each.last.order_id, each.last.symbol) in told]
+        self._vanished = [each for each in unlisted if each.leg in told]
         return news
 
     def _all(self) -> Iterator[Execution]:
         return (each for known in self._executions.values() for each in known.values())
 
-    def _of(self, order_id: str) -> list[Execution]:
-        return list(self._executions.get(order_id, {}).values())
+    def _of(self, leg: Leg) -> list[Execution]:
+        return [each for each in self._executions.get(leg[0], {}).values() if each.leg == leg]
+
+    def _listed(self, fill: Fill) -> Execution | None:
+        """Return the execution of a listed fill: by its identifier, or one that only a transaction has shown."""
+        known = self._executions[fill.order_id]
+        usual = known.get(key_of(fill))
+        if usual is not None and usual.listed_as == fill.fill_id:
+            return usual
+        of_leg = [each for each in known.values() if each.last.symbol == fill.symbol]
+        for each in of_leg:
+            if each.listed_as == fill.fill_id:
+                return each
+        for each in of_leg:
+            same = each.last.execution_id is not None and each.last.execution_id == fill.execution_id
+            if each.listed_as is None and (same or each.last.terms == fill.terms):
+                return each
+        return None
 
     def strangers(self, transactions: Iterable[Transaction]) -> set[str]:
         """Return the orders of executions that no list has shown: they have to be looked up."""
-        trades = [row for row in self._recent(transactions) if row.is_trade and row.order_id]
-        return {row.order_id for row in trades if not self._knows(row.order_id)}
+        trades = {row.order_id for row in self._recent(transactions) if row.is_trade}
+        return trades - self._known() - {""}
 
     def reconcile(
         self, positions: Iterable[Position], transactions: Iterable[Transaction], now: datetime
@@ -422,7 +446,7 @@ class Ledger:
 
         Nothing is judged within `QUIET` of a fill.
         """
-        if not self.has_begun or any(now - each.at < QUIET for each in self._all()):
+        if not self.has_begun or any(abs(now - each.at) < QUIET for each in self._all()):
             return []
         rows = self._recent(transactions)
         news = self._decide(rows, now)
@@ -438,47 +462,58 @@ class Ledger:
             self.books = attrs.evolve(self.books, base=base)
         differences = (*self._unfilled(now), *self._unknown(rows, now), *self._off(held, rows, now))
         self._report({each.key: each for each in differences}, {name_of(each.symbol) for each in news}, now)
-        if now - KEPT - self.books.horizon >= timedelta(days=1):
+        was_due, self._is_due = self._is_due, now - KEPT - self.books.horizon >= timedelta(days=1)
+        if was_due and self._is_due:  # a clock that jumps for a moment would have later fills ignored
             self._forget(rows, now - KEPT)
         return news
 
     def _recent(self, transactions: Iterable[Transaction]) -> list[Row]:
-        return [row for row in (Row(each) for each in transactions if each.symbol) if row.at >= self.books.horizon]
+        # A page that shifts while it is read shows a row twice.
+        rows = {each.id or number: Row(each) for number, each in enumerate(transactions) if each.symbol}
+        return [row for row in rows.values() if row.at >= self.books.horizon]
 
-    def _knows(self, order_id: str) -> bool:
-        return bool(order_id in self._orders or self._executions.get(order_id))
+    def _known(self) -> set[str]:
+        """Return the identifiers of the orders that are listed, or have executions."""
+        return {*self._orders, *(order_id for order_id, executions in self._executions.items() if executions)}
 
     def _decide(self, rows: Sequence[Row], now: datetime) -> list[Fill]:
         """Return reversals, and fills that orders do not list, which transactions have shown for long enough."""
         reversals = {row.row.reverses_id: row for row in rows if row.row.reverses_id is not None}
         trades = {row.id: row for row in rows if row.is_trade}
-        standing = defaultdict[tuple[str, str], list[Row]](list)
+        standing, orders = defaultdict[Leg, list[Row]](list), self._known()
         for row in trades.values():
-            if row.id not in reversals and self._knows(row.order_id):
-                standing[row.order_id, row.name].append(row)
-        named = {each.key: row for row in trades.values() if (each := self._executed(row)) is not None}
-        undone = {key for key, row in named.items() if row.id in reversals}
+            if row.id not in reversals and row.order_id in orders:
+                standing[row.leg].append(row)
+        executed = dict[tuple[Leg, str | None], Execution]()
+        for each in sorted(self._all(), key=lambda one: -len(one.events)):
+            # the most decided comes first: one reversal must not decide about two of them
+            for name in (each.last.execution_id, each.last.fill_id):
+                executed.setdefault((each.leg, name), each)
+        for row in rows:
+            row.execution = next(
+                (executed[row.leg, each] for each in row.identifiers if (row.leg, each) in executed), None
+            )
+        named = {row.execution.key for row in trades.values() if row.execution is not None}
         decisions: dict[Hashable, Execution] = {}
         for reversed_id, reversal in reversals.items():
             row = trades.get(reversed_id, reversal)
-            booked = standing.get((row.order_id, row.name), [])
-            execution = self._executed(row) or self._executed(row, named)
+            booked = standing.get(row.leg, [])
+            execution = row.execution or self._alike(row, named)
             if execution is None:
-                is_known = row is not reversal and self._knows(row.order_id)
-                if not (is_known and row in self._missing([*booked, row], undone)):
+                is_known = row is not reversal and row.order_id in orders
+                if not (is_known and row in self._missing([*booked, row], named)):
                     continue
                 execution = Execution(events=(self._witnessed(row),), seen_at=now)  # it came and went between readings
-            rebooked = [each for each in booked if each.identifiers & row.identifiers]
+            rebooked = [each for each in booked if set(each.identifiers) & set(row.identifiers)]
             if not rebooked:
                 decisions[reversed_id] = execution.busted()
             elif rebooked[0].terms != execution.last.terms:
                 decisions[reversed_id] = execution.decided(FillKind.CORRECTION, rebooked[0].terms)
         for each in self._vanished:  # a transaction that stands outweighs a list that lacks it
-            booked = standing.get((each.last.order_id, each.name), [])
-            if not any(self._executed(row) is each for row in booked):
+            if not any(row.execution is each for row in standing.get(each.leg, [])):
                 decisions[each.key] = attrs.evolve(each, listed=None).busted()
         for booked in standing.values():
-            for row in self._missing(booked, undone):
+            for row in self._missing(booked, named):
                 decisions[row.id] = Execution(events=(self._witnessed(row),), seen_at=now)
         news = list[Fill]()
         for key in self._deciding.lasting({key: each.last.terms for key, each in decisions.items()}, now):
@@ -488,35 +523,25 @@ class Ledger:
             known[decided.key] = decided
         return sorted(news, key=lambda fill: fill.filled_at or now)
 
-    def _executed(self, row: Row, named: Container[object] | None = None) -> Execution | None:
-        """Return the execution that a transaction books, by its identifiers.
-
-        Given those that are ``named`` by any transaction, choose among the others, by quantity and price.
-        """
-        for each in sorted(self._of(row.order_id), key=lambda one: -len(one.events)):
-            # the most decided comes first: one reversal must not decide about two of them
-            if named is None:
-                is_it = not row.identifiers.isdisjoint({each.last.execution_id, each.last.fill_id})
-            else:
-                alike = any(event.terms[1:] == row.terms[1:] for event in each.events)
-                is_it = alike and each.key not in named
-            if is_it and each.name == row.name:
+    def _alike(self, row: Row, named: Container[object]) -> Execution | None:
+        """Return the execution of a transaction by quantity and price: one that is not ``named`` by any transaction."""
+        for each in sorted(self._of(row.leg), key=lambda one: -len(one.events)):
+            if each.key not in named and any(event.terms[1:] == row.terms[1:] for event in each.events):
                 return each
         return None
 
-    def _missing(self, booked: Sequence[Row], undone: Container[object]) -> Sequence[Row]:
+    def _missing(self, booked: Sequence[Row], named: Container[object]) -> Sequence[Row]:
         """Return the transactions of fills that a leg does not list, if they make up what its fills lack.
 
         Sums decide, identifiers alone never: a transaction with the identifiers of its fill was not recorded, nor one
         for each fill.
         """
-        executions = [each for each in self._of(booked[0].order_id) if each.name == booked[0].name]
-        current, left = list[Fill](), list(booked)
-        for each in executions:  # an old one may have been corrected lately
-            if (row := next((row for row in left if each.last.execution_id in row.identifiers), None)) is not None:
-                left.remove(row)
-            elif each.at >= self.books.horizon and each.last.kind is not FillKind.BUST and each.key not in undone:
-                current.append(each.last)
+        left = [row for row in booked if row.execution is None]  # an old one may have been corrected lately
+        current = [
+            each.last
+            for each in self._of(booked[0].leg)
+            if each.key not in named and each.at >= self.books.horizon and each.last.kind is not FillKind.BUST
+        ]
         lacking = sum((row.terms.quantity for row in left), ZERO) - sum((fill.quantity for fill in current), ZERO)
         for fill in current:
             if (row := next((row for row in left if row.terms[1:] == fill.terms[1:]), None)) is not None:
@@ -525,7 +550,7 @@ class Ledger:
 
     def _witnessed(self, row: Row) -> Fill:
         """Return the fill of a leg that only a transaction shows."""
-        order, known = self._orders.get(row.order_id), self._of(row.order_id)
+        order, known = self._orders.get(row.order_id), self._of(row.leg)
         legs = [] if order is None else [name_of(leg.symbol) for leg in order.legs or ()]
         source = order if order is not None else known[0].last if known else None
         identifier = row.row.ext_exec_id or row.row.exec_id
@@ -551,10 +576,10 @@ class Ledger:
             before = each.events[each.skipped - 1].held if each.skipped else ZERO
             change, is_plain = each.last.held - before, len(each.events) == 1
             if change or not is_plain:  # what a decision does to the average price is unknown
-                parts[each.name].append(Part(each.at, change, each.last.price if is_plain else None))
-        reversed_ids = {row.row.reverses_id for row in rows}
+                parts[each.leg[1]].append(Part(each.at, change, each.last.price if is_plain else None))
+        reversed_ids, orders = {row.row.reverses_id for row in rows}, self._known()
         for row in rows:
-            is_execution = row.is_trade and self._knows(row.order_id)
+            is_execution = row.is_trade and row.order_id in orders
             if not is_execution and row.row.reverses_id is None and row.id not in reversed_ids and row.terms.action:
                 parts[row.name].append(Part(row.at, row.terms.signed, row.terms.price if row.is_trade else None))
         return parts
@@ -577,7 +602,7 @@ class Ledger:
             elif any(_excuses(row, name, now) for row in rows):
                 base[name] = (before[0] + seen - expected, None)
                 continue
-            fills = [each.last for each in self._all() if each.name == name]
+            fills = [each.last for each in self._all() if each.leg[1] == name]
             symbol = fills[-1].symbol if fills else held[name].symbol or name if name in held else name
             yield self._discrepancy(now, fills, kind=kind, subject=name, symbol=symbol, expected=due, seen=shown)
         if base != self.books.base:
@@ -593,7 +618,7 @@ class Ledger:
             expected = leg.quantity if order.status == OrderStatus.FILLED else None
             if expected is None and leg.remaining_quantity and leg.quantity is not None:
                 expected = leg.quantity - leg.remaining_quantity
-            mine = [each for each in self._of(order.id or "") if each.last.symbol == leg.symbol]
+            mine = self._of(leg_of(order.id, leg.symbol))
             seen = sum((fill.quantity or ZERO for fill in leg.fills or ()), ZERO)
             seen += sum((abs(each.last.held) for each in mine if each.listed is None), ZERO)
             decided = sum((each.events[0].quantity - abs(each.last.held) for each in mine), ZERO)
@@ -605,11 +630,11 @@ class Ledger:
 
     def _unknown(self, rows: Sequence[Row], now: datetime) -> Iterator[Discrepancy]:
         """Yield executions without an order, and reversals of unknown executions."""
-        identifiers = {row.id for row in rows}
+        identifiers, orders = {row.id for row in rows}, self._known()
         for row in rows:
-            strange = row.is_trade and not self._knows(row.order_id)
+            strange = row.is_trade and row.order_id not in orders
             if row.row.reverses_id is not None:
-                strange = row.row.reverses_id not in identifiers and self._executed(row) is None
+                strange = row.row.reverses_id not in identifiers and row.execution is None
             if strange:
                 yield self._discrepancy(
                     now, (), (row.order_id,) if row.order_id else (), kind=DiscrepancyKind.UNKNOWN_EXECUTION,
@@ -656,22 +681,6 @@ class Ledger:
             base[name] = replay(*base.get(name, (ZERO, None)), gone.elements())
         base = {name: each for name, each in base.items() if each[0]}
         self.books = attrs.evolve(self.books, horizon=horizon, base=base, forgotten=tuple(doomed))
-
-
-def _listed(known: Mapping[tuple[str, ...], Execution], fill: Fill) -> Execution | None:
-    """Return the execution of a listed fill: by its identifier, or one that only a transaction has shown."""
-    usual = known.get(key_of(fill))
-    if usual is not None and usual.listed_as == fill.fill_id:
-        return usual
-    of_leg = [each for each in known.values() if each.last.symbol == fill.symbol]
-    for each in of_leg:
-        if each.listed_as == fill.fill_id:
-            return each
-    for each in of_leg:
-        same = each.last.execution_id is not None and each.last.execution_id == fill.execution_id
-        if each.listed_as is None and (same or each.last.terms == fill.terms):
-            return each
-    return None
 
 
 def _excuses(row: Row, name: str, now: datetime) -> bool:

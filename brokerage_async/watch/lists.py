@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Se
 from datetime import date, datetime, timedelta
 from functools import partial
 from operator import attrgetter
-from typing import Any, Generic, Literal, NamedTuple, TypedDict, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypedDict, TypeVar, cast
 
 import attrs
 import msgspec
@@ -16,12 +16,13 @@ from .._arguments import running_loop
 from .._generated.endpoints import Endpoints
 from .._generated.models import AccountBalance, InstrumentType, Order, OrderStatus, Position, QuoteAlert
 from .._generated.operations import ORDERS_LIST
-from ..errors import LIST_CHANGED, InvalidRequestError, NotFoundError, ResponseDecodeError
+from ..errors import LIST_CHANGED, BrokerageError, InvalidRequestError, NotFoundError, ResponseDecodeError
 from ..observers import FillSeen
 from ..operation import BoundCall, Executor, Guard, Operation, Pager
 from ..protocol.order_status import TERMINAL, is_complete
+from ..protocol.retry import Fault, verdict_of
 from ..protocol.validation.requests import check
-from .diff import SILENT, UNCHANGED, AlertKind, Change, ChangeKind, Derive, Unchanged
+from .diff import SILENT, UNCHANGED, AlertKind, Change, ChangeKind, Derive
 from .feed import Cursor, Feed, Listener, OnError, is_fatal, logger
 from .ledger import Books, Discrepancy, Execution, Fill, FillKind, Item, Ledger
 from .poll import Iteration
@@ -100,7 +101,7 @@ class Listing(Generic[T]):
     accounts: tuple[str, ...] | None = None
     events: frozenset[str] = frozenset()
     has_news: Callable[[], bool] = lambda: True
-    derive: Derive | None = None
+    derive: Derive = lambda change: (change,)
     keep: Callable[[T], bool] = lambda _: False
 
 
@@ -330,9 +331,8 @@ class FillReader:
     cursor: Cursor[Item] = attrs.field(init=False)
     ledger: Ledger = attrs.field(default=attrs.Factory(lambda self: Ledger(self._account), takes_self=True), init=False)
     _created: float = attrs.field(factory=lambda: running_loop().time(), init=False)
-    _check_at: float = attrs.field(default=attrs.Factory(attrgetter("_created"), takes_self=True), init=False)
+    _check_at: float = attrs.field(default=0.0, init=False)
     _read_at: datetime | None = attrs.field(default=None, init=False)
-    _reported: list[Item] | None = attrs.field(default=None, init=False)
     _has_news: bool = attrs.field(default=False, init=False)  # a new fill in the last poll: other items have no event
     _absent: set[str] = attrs.field(factory=set, init=False)
 
@@ -340,10 +340,10 @@ class FillReader:
     def listing(self) -> Listing[Any]:
         return Listing(
             name="fills", key=attrgetter("key"), item_type=object, read=self.read, arguments=(self._account, object()),
-            accounts=(self._account,), events=ORDERS.events, has_news=lambda: self._has_news,
+            accounts=(self._account,), events=ORDERS.events, has_news=lambda: self._has_news, derive=_steps,
         )  # fmt: skip
 
-    async def read(self, *_: object) -> Iterable[Item] | Literal[Unchanged.UNCHANGED]:
+    async def read(self, *_: object) -> Iterable[Item]:
         if not self.ledger.has_begun and self.cursor.seen:
             self.ledger.restore(self.cursor.seen.values())
         self._has_news = await self._observe()
@@ -357,11 +357,7 @@ class FillReader:
                 self.cursor.listener.on_failure(error)
                 settled = False
             self._check_at = max(self._check_at, clock() + (CHECK_INTERVAL if settled else RECHECK_INTERVAL))
-        items = self.ledger.items()
-        if items == self._reported:
-            return UNCHANGED
-        self._reported = items
-        return items
+        return self.ledger.items()
 
     async def _observe(self) -> bool:
         """Read the orders. Return whether they show something new."""
@@ -375,14 +371,12 @@ class FillReader:
                 raise ResponseDecodeError(pager.disagreement, operation=ORDERS_LIST.name, code=LIST_CHANGED)
             orders = list({**found, **{order.id: order for order in orders}}.values())
         self._read_at = now
-        return self._take(orders, whole=True)
+        return self._take(orders)
 
-    def _take(self, orders: Iterable[Order], *, whole: bool) -> bool:
-        clock, now = running_loop().time(), self.now()
-        began = now - timedelta(seconds=clock - self._created)
-        news = self.ledger.observe(orders, now, began, whole=whole)
-        self._announce(news, "orders", now)
-        return bool(news)
+    def _take(self, orders: Iterable[Order], *, whole: bool = True) -> bool:
+        now = self.now()
+        began = now - timedelta(seconds=running_loop().time() - self._created)
+        return self._announce(self.ledger.observe(orders, now, began, whole=whole), "orders", now)
 
     async def _check(self) -> bool:
         """Compare all witnesses, if the moment is quiet. Return whether everything adds up."""
@@ -394,17 +388,21 @@ class FillReader:
         for order_id in self.ledger.strangers(rows) - self._absent:
             try:
                 self._take([await self._api.orders.get(self._account, order_id)], whole=False)
-            except NotFoundError:
+            except BrokerageError as error:
+                if verdict_of(error).fault not in {Fault.REQUEST, Fault.ACCESS}:
+                    raise
                 self._absent.add(order_id)
         now = self.now()
         self._announce(self.ledger.reconcile(positions, rows, now), "transactions", now)
         return not self.ledger.is_unsettled
 
-    def _announce(self, news: Iterable[Fill], source: str, now: datetime) -> None:
+    def _announce(self, news: Sequence[Fill], source: str, now: datetime) -> bool:
+        """Compare later if there are new events. Return whether there are."""
         for fill in news:
             self._check_at = running_loop().time() + QUIET_SECONDS
             if fill.kind is FillKind.FILL and fill.filled_at is not None:
                 self.on_event(FillSeen(source=source, delay=max(0.0, (now - fill.filled_at).total_seconds())))
+        return bool(news)
 
 
 class FillWatcher(Iteration[Fill | Discrepancy]):
@@ -413,8 +411,5 @@ class FillWatcher(Iteration[Fill | Discrepancy]):
     It is closed, dropped and cancelled like a `Watcher`, and its state is used in the same way.
     """
 
-    def __init__(self, parts: Mapping[str, Cursor[Item]], **options: Any) -> None:
-        def report(change: Change[Any]) -> Fill | Discrepancy:
-            return change.item.last if isinstance(change.item, Execution) else change.item
-
-        super().__init__(parts, report=report, derive=_steps, codec=FillCodec(None), **options)
+    def _report(self, change: Change[Any]) -> Any:
+        return change.item.last if isinstance(change.item, Execution) else change.item

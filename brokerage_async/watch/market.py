@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import enum
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import date, datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -181,9 +181,10 @@ class MarketCursor(Cursor[Boundary]):
         self._extended, self._initial = extended, initial
         self._began: float | None = None
         self._hastened_at = 0.0
+        self._passed: list[Boundary] = []  # since the last one seen
 
-    def current(self) -> Mapping[Any, Boundary] | None:
-        """Return the last boundary that has passed, None before the first timetable."""
+    def refresh(self) -> bool:
+        """Look at the clock. Return False before the first timetable."""
         clock = running_loop().time()
         if self._began is None:
             self._began = self._hastened_at = clock
@@ -191,39 +192,35 @@ class MarketCursor(Cursor[Boundary]):
         if unknown and clock - self._hastened_at >= MAX_SLEEP:  # an hour until the next poll would be long
             self._hastened_at = clock
             self.feed.hasten()
-        known, now = self._boundaries(), self._now()
+        known, now = boundaries((self.feed.latest or {}).values(), extended=self._extended), self._now()
         coming = ((each.at - now).total_seconds() for each in known if each.at > now)  # oldest first
         self.max_wait: float | None = min(MAX_SLEEP, next(coming, MAX_SLEEP))
         if self.seen is None and known:
             began = now - timedelta(seconds=clock - self._began)  # includes boundaries before the first timetable
             at = max((each.at for each in known if each.at <= now), default=now) if self._initial else began
             self.seen: dict[Any, Boundary] | None = {MARKET: Boundary(None, None, at, None)}
-        if self.seen is None:
+        if self.seen is not None:
+            self._passed = [each for each in boundaries_after(known, self.seen[MARKET]) if each.at <= now]
+        return self.seen is not None
+
+    def take(self, is_held: Callable[[Any], bool] = lambda _: False) -> Iterable[Change[Boundary]] | None:
+        """Return one change for each boundary that has passed. None without one, or while the last ones are held."""
+        if not self.refresh() or not self._passed or is_held(MARKET):
             return None
-        passed = [each for each in boundaries_after(known, self.seen[MARKET]) if each.at <= now]
-        return {MARKET: passed[-1]} if passed else self.seen
-
-    def derive(self, change: Change[Boundary]) -> Iterable[Change[Boundary]]:
-        """Return one change for each boundary on the way from one to another."""
-        assert change.before is not None
-        assert change.after is not None
-        known = self._boundaries()
-        passed = boundaries_after(known, change.before)
-        steps = [change.before, *passed[: len(passed) - len(boundaries_after(known, change.after))]]
+        assert self.seen is not None
+        steps = [self.seen[MARKET], *self._passed]
+        self.seen = {MARKET: steps[-1]}
         return [change_of(MARKET, before, after, after.at) for before, after in pairwise(steps)]
-
-    def _boundaries(self) -> list[Boundary]:
-        return boundaries((self.feed.latest or {}).values(), extended=self._extended)
 
 
 class MarketWatcher(Watcher[MarketSession]):
     """A `Watcher` whose changes are due by the clock, each boundary once, even if a newer timetable moves it."""
 
     def __init__(self, cursor: MarketCursor, **options: Any) -> None:
-        super().__init__(
-            {"": cursor}, derive=cursor.derive, report=lambda change: change.item.change(),
-            codec=BoundaryCodec(None), **options,
-        )  # fmt: skip
+        super().__init__({"": cursor}, codec=BoundaryCodec(None), **options)
+
+    def _report(self, change: Change[Any]) -> Any:
+        return change.item.change()
 
     @property
     def snapshot(self) -> dict[Any, MarketSession]:

@@ -11,13 +11,13 @@ import logging
 import warnings
 import weakref
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Generic, Self, TypeVar
 
 from .._arguments import check_methods
 from ..errors import ConfigurationError, NotFoundError, PermissionDeniedError
-from .diff import SILENT, Acknowledgeable, Change, Derive, state_of
+from .diff import SILENT, Acknowledgeable, Change, state_of
 from .feed import Cursor, Feed, FetchItems, Listener, OnError, Pacing, Schedule, is_fatal, utc_now
 from .state import ChangeLog, ItemCodec, WatchState
 
@@ -31,36 +31,30 @@ class Iteration(AsyncIterator[R], Generic[R]):
     A part is named by the first element of its keys. An undivided collection has the one part "".
     """
 
+    failed: dict[str, Exception]
+    """Accounts that are given up because access was denied or they are unknown, with their errors."""
+
     def __init__(
         self,
         parts: Mapping[str, Cursor[Any]],
         *,
-        report: Callable[[Change[Any]], Any] = lambda change: change,
         on_error: OnError | None = None,
-        derive: Derive | None = None,
         state: WatchState | None = None,
         name: str = "",
         codec: ItemCodec[Any] | None = None,
     ) -> None:
         self._parts = dict(parts)  # those that have changes take turns
         self._listener = Listener(on_error)
-        self._report = report
-        self._derive: Derive = derive or (lambda change: (change,))
         self._ready: deque[Change[Any]] = deque()
         self._log: ChangeLog | None = None
         if state is not None and codec is not None:
             check_methods("state", state, "open", "report", "acknowledge", "aclose")
-            self._log = ChangeLog(parts, state, name, codec, self._derive, self._listener)
+            self._log = ChangeLog(parts, state, name, codec, self._listener)
         self._closed = False
-        self._failed: dict[str, Exception] = {}
+        self.failed = {}
         for cursor in parts.values():
             cursor.attach(self._listener)
         weakref.finalize(self, _drop, tuple(parts.values())).atexit = False
-
-    @property
-    def failed(self) -> dict[str, Exception]:
-        """Accounts that are given up because access was denied or they are unknown, with their errors."""
-        return self._failed
 
     def __aiter__(self) -> Self:
         return self
@@ -79,7 +73,10 @@ class Iteration(AsyncIterator[R], Generic[R]):
                     self.check()
                 else:
                     waited = True
-                    await self._wait()
+                    for feed in self._feeds():
+                        feed.begin()
+                    bounds = [cursor.max_wait for cursor in self._parts.values() if cursor.max_wait is not None]
+                    await self._listener.wait(min(bounds, default=None))
             if waited:  # closed by another call, which waited too and raised the error first
                 self.check()
             raise StopAsyncIteration
@@ -88,13 +85,12 @@ class Iteration(AsyncIterator[R], Generic[R]):
 
     def check(self) -> None:
         """Raise the error that ended the polling, if any."""
-        self._listener.check()
-        for feed in self._feeds():
-            feed.check()
-
-    def on_failure(self, error: Exception) -> None:
-        """Report a failed poll that will be repeated."""
-        self._listener.on_failure(error)
+        try:
+            self._listener.check()
+            for feed in self._feeds():
+                feed.check()
+        except StopAsyncIteration as error:  # it would end the iteration as if nothing had failed
+            raise RuntimeError("a function of the watcher raised StopAsyncIteration") from error
 
     async def aclose(self) -> None:
         """End the iteration now, even while it waits. The last watcher of a feed ends its polling."""
@@ -109,28 +105,25 @@ class Iteration(AsyncIterator[R], Generic[R]):
         await self.aclose()
 
     def _feeds(self) -> list[Feed[Any]]:
-        return [cursor.feed for part, cursor in self._parts.items() if part not in self._failed]
+        return [cursor.feed for part, cursor in self._parts.items() if part not in self.failed]
 
-    def _wait(self) -> Awaitable[None]:
-        """Wait until a change may be due or the polling has ended."""
-        for feed in self._feeds():
-            feed.begin()
-        bounds = (cursor.max_wait for cursor in self._parts.values())
-        return self._listener.wait(min((seconds for seconds in bounds if seconds is not None), default=None))
+    def _report(self, change: Change[Any]) -> Any:
+        """Return what the consumer gets for a change of an item."""
+        return change
 
     def _take(self) -> R | None:
         if self._log is not None:
             return self._log.take(self._pull, self._report)
-        while not self._ready and (change := self._pull()) is not None:
-            self._ready.extend(each for each in self._derive(change) if each.kind != SILENT)
+        while not self._ready and (changes := self._pull()) is not None:
+            self._ready.extend(each for each in changes if each.kind != SILENT)
         found: R | None = self._report(self._ready.popleft()) if self._ready else None
         return found
 
-    def _pull(self, is_held: Callable[[Any], bool] = lambda _: False) -> Change[Any] | None:
+    def _pull(self, is_held: Callable[[Any], bool] = lambda _: False) -> Iterable[Change[Any]] | None:
         for part, cursor in self._parts.items():
-            if (change := cursor.take(is_held)) is not None:
+            if (changes := cursor.take(is_held)) is not None:
                 self._parts[part] = self._parts.pop(part)  # the other parts are next
-                return change
+                return changes
         return None
 
     def _has_ended(self) -> bool:
@@ -139,11 +132,11 @@ class Iteration(AsyncIterator[R], Generic[R]):
             return True
         for part, cursor in self._parts.items():
             error = cursor.feed.error
-            if part in self._failed or not cursor.feed.ended:
+            if part in self.failed or not cursor.feed.ended:
                 continue
             if not isinstance(error, PermissionDeniedError | NotFoundError) or len(self._feeds()) == 1:
                 return True
-            self._failed[part] = error
+            self.failed[part] = error
             self._listener.on_failure(error, "an account is no longer watched", logging.ERROR)
         return self._listener.raised is not None
 

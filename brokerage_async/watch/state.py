@@ -13,9 +13,11 @@ import hashlib
 import json
 import os
 import secrets
+import weakref
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -26,7 +28,7 @@ import attrs
 from .._arguments import running_loop
 from ..errors import BrokerageError, ConfigurationError
 from ..http.concurrency import GroupCommit, outliving, result_of
-from .diff import SILENT, Acknowledgeable, AlertKind, Change, ChangeKind, Derive
+from .diff import SILENT, Acknowledgeable, AlertKind, Change, ChangeKind
 from .feed import Cursor, Listener, logger
 
 if TYPE_CHECKING:  # SQLite is loaded when it is needed
@@ -147,12 +149,13 @@ class ItemCodec(Generic[T]):
         """Return an item as JSON, or raise ConfigurationError if it cannot be restored from that."""
         from ..models import converter  # made when it is first needed
 
-        plain, reason = item if self._type is None else converter.unstructure(item, self._type), ""
+        plain, reason = item, ""
         try:
+            plain = item if self._type is None else converter.unstructure(item, self._type)
             data = json.dumps(plain, separators=(",", ":"), allow_nan=False).encode()
             if self._type is not None or json.loads(data) == item:
                 return data
-        except (TypeError, ValueError) as error:
+        except Exception as error:  # unstructuring raises errors of any kind
             reason = f" ({error})"
         raise ConfigurationError(
             f"items must be JSON values, got {type(plain).__name__}{reason}: "
@@ -192,12 +195,14 @@ class ItemCodec(Generic[T]):
 
     def restore(self, stored: StoredChange) -> Change[T]:
         """Return a stored change, or raise WatchStateError."""
-        items = [None if data is None else self.read(stored.key, data) for data in (stored.before, stored.after)]
-        key = next((item[0] for item in reversed(items) if item is not None), None)
-        if key is None:
-            raise WatchStateError(f"change {stored.sequence} of the watch state holds no item: {DAMAGED}")
-        before, after = (item and item[1] for item in items)
-        at = datetime.fromisoformat(stored.at)
+        (old, before), (new, after) = (
+            (None, None) if data is None else self.read(stored.key, data) for data in (stored.before, stored.after)
+        )
+        key, at = old if new is None else new, None
+        with suppress(ValueError):
+            at = datetime.fromisoformat(stored.at)
+        if key is None or at is None:
+            raise WatchStateError(f"change {stored.sequence} of the watch state holds no item or time: {DAMAGED}")
         return Change(kind=KINDS.get(stored.kind, stored.kind), key=key, before=before, after=after, at=at)
 
 
@@ -228,7 +233,6 @@ class ChangeLog:
     _state: WatchState
     _name: str
     _codec: ItemCodec[Any]
-    _derive: Derive
     _listener: Listener
     _identity: str | None = attrs.field(default=None, init=False)
     _loop: asyncio.AbstractEventLoop | None = attrs.field(default=None, init=False)
@@ -244,9 +248,13 @@ class ChangeLog:
     _unwritten: list[Entry] = attrs.field(factory=list, init=False)
     _silent: set[int] = attrs.field(factory=set, init=False)
     _writing: asyncio.Task[None] | None = attrs.field(default=None, init=False)
-    _acknowledgements: GroupCommit = attrs.field(
-        default=attrs.Factory(lambda self: GroupCommit(self._settle, self._is_unsettled), takes_self=True), init=False
-    )
+    _acknowledgements: GroupCommit = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        log = weakref.proxy(self)  # no cycle: the state of a dropped watcher goes with its last change
+        self._acknowledgements = GroupCommit(
+            lambda numbers: log.settle(numbers), lambda number: log.is_unsettled(number)
+        )
 
     @property
     def must_write(self) -> bool:
@@ -254,7 +262,7 @@ class ChangeLog:
         return self._identity is None or bool(self._unwritten or self._beginning or self._silent)
 
     def take(
-        self, pull: Callable[[Callable[[Any], bool]], Change[Any] | None], report: Callable[[Change[Any]], A]
+        self, pull: Callable[[Callable[[Any], bool]], Iterable[Change[Any]] | None], report: Callable[[Change[Any]], A]
     ) -> A | None:
         """Return the next stored change. Otherwise ``pull`` new ones of keys that are not held, to be stored next."""
         if not (self._due or self.must_write):
@@ -264,10 +272,10 @@ class ChangeLog:
                     self._beginning[part] = {self._codec.text_of(key): self._codec.encode(known[key]) for key in known}
                     self._begun.add(part)
             most = MAX_BATCH + len(self._beginning)  # parts take turns: the first change of each goes with its begin
-            while len(self._unwritten) < most and (change := pull(self._holds)) is not None:
-                for derived in self._derive(change):  # in one transaction: the item after the first implies the others
+            while len(self._unwritten) < most and (changes := pull(self._holds)) is not None:
+                for change in changes:  # in one transaction: the item after the first implies the others
                     self._sequence += 1
-                    self._add(Entry(self._codec.store(derived, self._sequence), derived))
+                    self._add(Entry(self._codec.store(change, self._sequence), change))
         if self._identity is None or not self._due:
             return None
         entry = self._due.popleft()
@@ -335,7 +343,7 @@ class ChangeLog:
         self._beginning = {}
         self._deliver()
         if self._silent:
-            await self._settle(self._silent)
+            await self.settle(self._silent)
             self._silent = set()
 
     async def _acknowledge(self, sequence: int) -> None:
@@ -346,12 +354,12 @@ class ChangeLog:
             )
         await self._acknowledgements.add(sequence)
 
-    def _is_unsettled(self, sequence: int) -> bool:
+    def is_unsettled(self, sequence: int) -> bool:
         if self._is_left and sequence in self._entries:
             raise WatchStateError("the watcher is closed: the change will be reported again by the next one")
         return sequence in self._entries
 
-    async def _settle(self, sequences: AbstractSet[int]) -> None:
+    async def settle(self, sequences: AbstractSet[int]) -> None:
         await self._state.acknowledge(sequences)
         for sequence in sorted(sequences):
             key = self._entries.pop(sequence).change.key
@@ -436,28 +444,19 @@ class SqliteState:
 
     async def report(self, changes: Sequence[StoredChange], begun: Mapping[str, Mapping[str, bytes]]) -> None:
         """Store changes before they are reported, and the first items of parts of the collection."""
-
-        def write(connection: sqlite3.Connection) -> None:
-            for part, items in begun.items():
-                connection.execute("INSERT OR IGNORE INTO begun VALUES (?)", (part,))
-                connection.executemany("INSERT OR REPLACE INTO items VALUES (?, ?)", items.items())
-            connection.executemany(
-                "INSERT OR REPLACE INTO reported VALUES (?, ?, ?, ?, ?, ?)", map(attrs.astuple, changes)
-            )
-            if changes:
-                connection.execute("UPDATE owner SET sequence = max(sequence, ?)", (changes[-1].sequence,))
-
-        await self._run(write)
+        await self._write(
+            ("INSERT OR IGNORE INTO begun VALUES (?)", [(part,) for part in begun]),
+            (
+                "INSERT OR REPLACE INTO items VALUES (?, ?)",
+                [pair for known in begun.values() for pair in known.items()],
+            ),
+            ("INSERT OR REPLACE INTO reported VALUES (?, ?, ?, ?, ?, ?)", [attrs.astuple(each) for each in changes]),
+            ("UPDATE owner SET sequence = max(sequence, ?)", [(each.sequence,) for each in changes[-1:]]),
+        )
 
     async def acknowledge(self, sequences: Iterable[int]) -> None:
         """Move changes to the acknowledged items. Those that are acknowledged already are left out."""
-
-        def write(connection: sqlite3.Connection) -> None:
-            for sequence in sorted(sequences):
-                for statement in (KEEP, DROP, DONE):
-                    connection.execute(statement, (sequence,))
-
-        await self._run(write)
+        await self._write(*((sql, [(number,)]) for number in sorted(sequences) for sql in (KEEP, DROP, DONE)))
 
     async def aclose(self) -> None:
         """Release the file, after the writes that are under way. Repeating it is harmless."""
@@ -465,6 +464,9 @@ class SqliteState:
             await file.aclose()
             if self._file is file:
                 self._file = None
+
+    async def _write(self, *statements: tuple[str, Sequence[tuple[object, ...]]]) -> None:
+        await self._run(lambda connection: [connection.executemany(sql, rows) for sql, rows in statements])
 
     async def _run(self, work: Callable[[sqlite3.Connection], R]) -> R:
         """Return the result of ``work``, which is one transaction."""

@@ -16,6 +16,7 @@ from brokerage_async.watch.lists import FillCodec
 from tests.loops import on_virtual_time
 from tests.stream.world import in_world, world
 from tests.watch.memory_state import MemoryState
+from tests.watch.scripted_service import NOON, Service, client_of
 
 
 async def fill(client: Client, sim: Simulator, quantity: int = 10) -> str:
@@ -132,6 +133,18 @@ async def test_discrepancy_is_acknowledged_and_not_repeated_after_a_restart(sim:
     account.positions["AAPL"].quantity -= 1
     assert await reports(client, sim, 200, state=state) == []
     assert not any("discrepancy" in key for key in state.items)
+
+
+@on_virtual_time
+async def test_order_that_the_service_refuses_to_show_is_an_unknown_execution() -> None:
+    trade = {"transaction-type": "Trade", "transaction-sub-type": "Buy to Open", "action": "Buy to Open"}
+    trade |= {"symbol": "AAPL", "quantity": "3", "executed-at": NOON.isoformat()}
+    rows = [{**trade, "id": each, "order-id": each} for each in ("..", 403, 404, 422)]
+    service = Service()
+    service.answers = {f"/accounts/A1/orders/{status}": status for status in (403, 404, 422)}
+    service.answers |= {"A1": [], "/accounts/A1/transactions": rows}
+    async with client_of(service) as client, client.watch.fills(["A1"]) as fills:
+        assert [(await anext(fills)).kind for _ in rows] == ["unknown_execution"] * 4
 
 
 @on_virtual_time

@@ -113,6 +113,14 @@ def test_fills_with_one_identifier_are_two() -> None:
     reader, twice = Reader(), order(fill(1, 3), fill(1, 2, "99"))
     assert reader.observe(twice) == [("fill", "F1", 3, 100), ("fill", "F1#2", 2, 99)]
     assert reader.observe(twice) == []
+    legs = (order(fill(1, 3)).legs or ()) + (order(fill(1, 2, "99")).legs or ())
+    assert reader.observe(attrs.evolve(twice, legs=legs)) == []
+    other = order(fill(3, 1, seconds=11), leg={"symbol": "KO"}).legs or ()
+    reader.observe(
+        attrs.evolve(twice, legs=(*(order(*legs[0].fills or (), fill(2, 1, seconds=12)).legs or ()), *other))
+    )
+    seen = [each.last.fill_id for each in reader.ledger.items() if isinstance(each, Execution)]
+    assert seen == ["F1", "F1#2", "F3", "F2"], "fills of an order come in the order of their times"
 
 
 def test_fill_that_only_transactions_show_is_reported_if_the_sums_say_so() -> None:
@@ -121,6 +129,7 @@ def test_fill_that_only_transactions_show_is_reported_if_the_sums_say_so() -> No
     seven, three = row(2, 7), row(1, 3)
     for rows, news in (
         ([three], []),
+        ([row(1, 1), row(9, 2, exec_id="X1", ext_exec_id="X1")], []),  # one fill in two parts
         ([row(9, 3)], []),  # other identifiers
         ([row(8, 1), row(9, 2)], []),  # booked in other parts
         ([row(9, 4)], []),  # a sum that no row makes up
@@ -199,6 +208,17 @@ def test_difference_that_has_another_cause_now_begins_to_last_anew() -> None:
     assert reader.off == []
 
 
+def test_times_that_are_wrong_for_a_moment_hide_nothing_later() -> None:
+    reader = Reader().begin(order())
+    reader.observe(order(fill(1, 3, seconds=10**9)))
+    now, reader.now = reader.now, 10.0**8
+    reader.reconcile([position(9)], [row(1, 3)], times=1)
+    reader.now = now
+    assert reader.observe(order(fill(1, 3), fill(2, 1, seconds=now))) == [("fill", "F2", 1, 100)]
+    reader.reconcile([position(10)], [row(1, 3), row(2, 1)])
+    assert reader.off == [("position", "AAPL", 4, 10)]
+
+
 def test_discrepancy_is_found_and_other_changes_are_none() -> None:
     three = order(fill(1, 3))
     kind = models.TransactionType.RECEIVE_DELIVER
@@ -209,7 +229,7 @@ def test_discrepancy_is_found_and_other_changes_are_none() -> None:
         ("all is well", [three], [position(3)], [row(1, 3)], []),
         ("average price", [three], [position(3, "100.02")], [], [("average_price", "AAPL", 100, Decimal("100.02"))]),
         ("within a cent", [three], [position(3, "100.01")], [], []),
-        ("delivery", [three], [position(5)], [row(5, 2, **delivered, transaction_sub_type="Exercise")], []),
+        ("delivery", [three], [position(5)], [row(5, 2, **delivered, transaction_sub_type="Exercise")] * 2, []),
         (
             "other delivery", [three], [position(6)], [row(5, 2, **delivered, transaction_sub_type="Exercise")],
             [("position", "AAPL", 5, 6)],

@@ -1,6 +1,7 @@
 """Changes that a watcher reports, with their fields, and how it is closed."""
 
 import asyncio
+import contextlib
 import logging
 import traceback
 from collections.abc import Callable, Iterable
@@ -35,7 +36,7 @@ def loop_clock() -> datetime:
 class Script:
     """A fetch that returns one scripted answer after another, and then the last one again and again."""
 
-    def __init__(self, *answers: dict[str, int] | Exception | Any, takes: float = 0.0) -> None:
+    def __init__(self, *answers: dict[str, int] | BaseException | Any, takes: float = 0.0) -> None:
         self.answers = list(answers)
         self.takes = takes
         self.starts: list[float] = []
@@ -54,7 +55,7 @@ class Script:
         finally:
             self.in_flight -= 1
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        if isinstance(answer, Exception):
+        if isinstance(answer, BaseException):
             raise answer
         return list(answer.items()) if isinstance(answer, dict) else answer
 
@@ -201,6 +202,9 @@ async def test_poll_function_that_raises_ends_the_iteration() -> None:
     assert script.starts == [0]
     with pytest.raises(ZeroDivisionError):
         await anext(poll(Script({"a": 1}), key=lambda item: 1 // 0, interval=1))
+    for error, raised in ((StopAsyncIteration(), RuntimeError), (GeneratorExit(), GeneratorExit)):
+        with pytest.raises(raised):
+            await anext(watch(Script(error)))
 
 
 async def test_poll_slow_consumer_gets_the_latest_state() -> None:
@@ -226,22 +230,22 @@ def is_nine(item: Item) -> bool:
 
 async def test_watcher_keep_reports_the_last_state_of_removed_items_though_newer_states_come() -> None:
     script = Script({"a": 1, "c": 1, "e": 1}, {"a": 9, "b": 9, "c": 9, "e": 2}, {}, {"d": 1})
-    feed = Feed(script, key=first, schedule=Schedule(interval=1.0))
-    async with Watcher[Item]({"": Cursor(feed, keep=is_nine)}) as watcher:
+    feed = Feed(script, key=first, schedule=Schedule(interval=1.0), keep=is_nine)
+    async with Watcher[Item]({"": Cursor(feed)}) as watcher:
         await take(watcher, 3)
         await asyncio.sleep(2.5)
         assert await take(watcher, 1) == [("changed", "a", 1, 9)]
         await asyncio.sleep(1)
         assert await take(watcher, 7) == [
-            ("added", "b", None, 9), ("changed", "c", 1, 9), ("removed", "b", 9, None), ("removed", "c", 9, None),
+            ("added", "b", None, 9), ("removed", "b", 9, None), ("changed", "c", 1, 9), ("removed", "c", 9, None),
             ("added", "d", None, 1), ("removed", "a", 9, None), ("removed", "e", 1, None),
         ]  # fmt: skip
         await quiet(watcher)
 
 
 async def test_watcher_without_initial_does_not_report_what_left_before_the_first_change() -> None:
-    feed = Feed(Script({"a": 9}, {}, {"b": 1}), key=first, schedule=Schedule(interval=1.0))
-    late_one = Cursor[Item](feed, initial=False, keep=lambda item: item[1] == 9)
+    feed = Feed(Script({"a": 9}, {}, {"b": 1}), key=first, schedule=Schedule(interval=1.0), keep=is_nine)
+    late_one = Cursor[Item](feed, initial=False)
     async with Watcher[Item]({"": Cursor(feed)}), Watcher[Item]({"": late_one}) as late:
         feed.begin()
         await asyncio.sleep(1.5)
@@ -273,8 +277,9 @@ async def test_watcher_derived_changes_replace_the_original() -> None:
     def twice_unless_b(change: Change[Item]) -> list[Change[Item]]:
         return [] if change.key == "b" else [change, change]
 
-    feed = Feed(Script({"a": 1, "b": 1}, {"a": 1, "b": 2, "c": 1}), key=first, schedule=Schedule(interval=1.0))
-    async with Watcher[Item]({"": Cursor(feed)}, derive=twice_unless_b) as watcher:
+    script = Script({"a": 1, "b": 1}, {"a": 1, "b": 2, "c": 1})
+    feed = Feed(script, key=first, schedule=Schedule(interval=1.0), derive=twice_unless_b)
+    async with Watcher[Item]({"": Cursor(feed)}) as watcher:
         assert [change[1] for change in await take(watcher, 4)] == ["a", "a", "c", "c"]
         assert watcher.snapshot == {"a": ("a", 1), "b": ("b", 2), "c": ("c", 1)}
 
@@ -316,6 +321,17 @@ async def test_aclose_cancels_a_poll_under_way() -> None:
         await anext(watcher)
     with pytest.raises(StopAsyncIteration):
         await waiting
+
+
+async def test_aclose_ends_a_fetch_that_swallows_its_cancellation() -> None:
+    async def fetch() -> list[Item]:
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(10)
+        return [("a", 1)]
+
+    async with watch(fetch, interval=3600) as watcher:
+        await quiet(watcher, 1)
+    assert asyncio.get_running_loop().time() == 1
 
 
 async def test_watcher_cancelled_wait_loses_no_change() -> None:
@@ -407,12 +423,13 @@ async def unawaited(*_: object) -> bool:
 @for_each("name, wrong", [
         ("fetch", None), ("fetch", []), ("key", "id"), ("key", unawaited), ("now", NOON), ("fatal", True),
         ("fatal", unawaited), ("on_error", "log"), ("on_error", unawaited), ("seed", 5), ("seed", [5]),
-        ("seed", {"1": None}), ("interval", "1"), ("min_interval", -1), ("jitter", 2), ("max_backoff", None),
+        ("seed", {"1": None}), ("state must", "watch.db"), ("interval", "1"), ("min_interval", -1), ("jitter", 2),
+        ("max_backoff", None),
     ])  # fmt: skip
 async def test_poll_invalid_argument_raises_at_once(name: str, wrong: object) -> None:
-    usable: dict[str, Any] = {"fetch": Script({}), "key": first, "interval": 1.0}
+    usable: dict[str, Any] = {"fetch": Script({}), "key": first, "interval": 1.0, "name": "things"}
     with pytest.raises(errors.ConfigurationError, match=name):
-        poll(**(usable | {name: wrong}))
+        poll(**(usable | {name.split()[0]: wrong}))
 
 
 pairs = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2)))

@@ -8,6 +8,7 @@ import random
 import shutil
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
@@ -82,12 +83,15 @@ def test_restore_gives_the_kind_and_needs_an_item() -> None:
     assert codec.restore(stored).kind is AlertKind.DISMISSED
     with pytest.raises(WatchStateError, match="change 3 of the watch state holds no item"):
         codec.restore(attrs.evolve(stored, after=None))
+    with pytest.raises(WatchStateError, match="change 3 of the watch state holds no item or time"):
+        codec.restore(attrs.evolve(stored, at="noon"))
 
 
 @for_each("item", [{"id": "a", "at": NOON}, {"id": ("a", 1)}, {"id": "a", 1: 2}, {"id": float("nan")}])
-def test_store_item_that_json_does_not_keep_is_rejected(item: Any) -> None:
-    with pytest.raises(ConfigurationError, match=r"items must be JSON values, got dict.*: pass item_type"):
-        ItemCodec[Any](by_id).encode(item)
+def test_store_item_that_json_or_its_type_does_not_keep_is_rejected(item: Any) -> None:
+    for item_type in (None, Order):
+        with pytest.raises(ConfigurationError, match=r"items must be JSON values, got dict.*: pass item_type"):
+            ItemCodec[Any](by_id, item_type).encode(item)
 
 
 @for_each("item_type, data", [(None, b'{"id":'), (Order, b"7")])
@@ -536,6 +540,9 @@ async def test_dropped_watcher_ends_its_polls_even_while_a_change_is_kept() -> N
     assert [task.get_name() for task in asyncio.all_tasks() if "poll" in task.get_name()] == []
     await change.ack()
     assert len(state.acknowledged) == 1
+    released = weakref.ref(state)
+    del state, change
+    assert released() is None
 
 
 async def test_forgotten_acknowledgement_is_warned_about_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -553,9 +560,9 @@ def derive(change: Change[Item]) -> list[Change[Item]]:
     return [change, change] if change.kind == ChangeKind.ADDED else []
 
 
-def durable(lists: Lists, state: MemoryState, keep: Any = lambda _: False, **options: Any) -> Watcher[Item]:
-    feed: Feed[Item] = Feed(lists, key=by_id, schedule=Schedule(interval=1.0))
-    return Watcher({"": Cursor(feed, keep=keep)}, state=state, name="things", codec=ItemCodec(by_id), **options)
+def durable(lists: Lists, state: MemoryState, **options: Any) -> Watcher[Item]:
+    feed: Feed[Item] = Feed(lists, key=by_id, schedule=Schedule(interval=1.0), **options)
+    return Watcher({"": Cursor(feed)}, state=state, name="things", codec=ItemCodec(by_id))
 
 
 async def test_derived_changes_are_stored_together_and_follow_one_another() -> None:
@@ -650,12 +657,10 @@ def unless_version(change: Change[Item]) -> list[Change[Item]]:
 
 
 def watch_accounts(accounts: list[Account], state: MemoryState) -> Watcher[Item]:
-    feeds = {each.name: Feed(each, key=account_key, schedule=Schedule(interval=1.0)) for each in accounts}
-    return AccountsWatcher(
-        {name: Cursor(feed, keep=is_nine) for name, feed in feeds.items()},
-        derive=unless_version, on_error=lambda error: None,
-        state=state, name="things", codec=ItemCodec(account_key),
-    )  # fmt: skip
+    options: Any = {"key": account_key, "schedule": Schedule(interval=1.0), "keep": is_nine, "derive": unless_version}
+    parts = {each.name: Cursor[Item](Feed(each, **options)) for each in accounts}
+    codec = ItemCodec(account_key)
+    return AccountsWatcher(parts, on_error=lambda error: None, state=state, name="things", codec=codec)
 
 
 async def play(chance: random.Random) -> None:

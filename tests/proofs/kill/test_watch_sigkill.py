@@ -18,6 +18,7 @@ import attrs
 import pytest
 
 from brokerage_async import tickets
+from brokerage_async.errors import OrderNotCancellableError
 from brokerage_async.simulator import Simulator
 from brokerage_async.watch import StoredChange
 from tests.processes import Service, crowd, preload
@@ -65,7 +66,8 @@ async def trade(sim: Simulator, chance: random.Random) -> None:
             placed = (await client.orders.submit(account, ticket)).order
             working.append(placed.id)
             if len(working) > WORKING:
-                await client.orders.cancel(account, working.pop(0))
+                with contextlib.suppress(OrderNotCancellableError):  # on a busy machine it may not be live yet
+                    await client.orders.cancel(account, working.pop(0))
 
 
 def read_audit(path: str) -> tuple[list[StoredChange], str, int]:
