@@ -117,7 +117,7 @@ S = TypeVar("S", bound=Sink)
 E = TypeVar("E")
 
 
-@attrs.define
+@attrs.define(slots=False)
 class RenewalDue(Exception):  # noqa: N818 - not an error: a planned end
     """The connection must be reopened at once.
 

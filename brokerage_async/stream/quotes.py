@@ -281,7 +281,7 @@ class QuoteLink(Link[DxLinkConnection, QuoteSink]):
     def _check_ready(self, connection: DxLinkConnection) -> None:
         while connection.interruptions:
             self._settle(connection.interruptions.pop(0))
-            self.is_ready = False  # the gap is delivered once everything is subscribed again
+            self.is_ready: bool = False  # the gap is delivered once everything is subscribed again
         super()._check_ready(connection)
 
     def _tries_other_contract(self, route: Route) -> bool:

@@ -312,7 +312,8 @@ class Row:
         self.row: Transaction = row
         self.id: str | None = row.id
         self.leg: Leg = leg_of(row.order_id, row.symbol)
-        self.order_id, self.name = self.leg
+        self.order_id: str = self.leg[0]
+        self.name: str = self.leg[1]
         self.terms: Terms = Terms(str(row.action or ""), row.quantity or ZERO, row.price)
         self.at: datetime = row.executed_at or datetime(day.year, day.month, day.day, tzinfo=UTC)
         identifiers = (row.exec_id, row.ext_exec_id)
