@@ -1,4 +1,4 @@
-"""Tests of a mutant import the changed source, whatever pytest does with that of the package."""
+"""Tests of a mutant import the changed source, and reasons are given for code that exists."""
 
 import subprocess
 import sys
@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from tests.documents import ROOT
+from tests.mutation.page import reasons
 
 PROGRAM = """
 import sys
@@ -27,3 +28,8 @@ def test_load_instead_changes_what_the_tests_import() -> None:
     ]
     assert codes[0] == 0
     assert codes[1] != 0
+
+
+def test_survivors_with_a_reason_are_in_the_code() -> None:
+    kept = [(path, before) for path, _, before, *_ in reasons()]
+    assert [each for each in kept if each[1] not in " ".join((ROOT / each[0]).read_text("utf-8").split())] == []
