@@ -132,7 +132,7 @@ class Checkpoint:
     ) -> None:
         """Read the keys that an earlier run finished, or write a header. Raise if it had another ``purpose``."""
         header = encode(purpose) + b"\n"
-        with writing(self.path):  # what was added before a restart may still wait to be written
+        with writing(self.path):  # entries from before a restart may still be unwritten
             self._file.seek(0)
         found = b"" if restart else self._file.readline()
         if not header.startswith(found):

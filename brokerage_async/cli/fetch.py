@@ -156,7 +156,7 @@ def _progress_bar(name: str, total: int | None) -> Iterator[bulk.Progress]:
 
 
 def _report(result: bulk.FileResult | bulk.UniverseResult, what: str, units: str, unknown: str) -> None:
-    """Print what was written, how much of it an earlier run had fetched, and what is missing or failed."""
+    """Print what was written, how much of it an earlier run had fetched, and the parts that are missing or failed."""
     say(f"{result.path}: {what}", err=True)
     if result.resumed:
         say(f"continued: {result.resumed} {units} came from an interrupted run", err=True)

@@ -307,7 +307,7 @@ class WebServer(ABC):
         self.has_listened = True
 
     async def stop(self) -> None:
-        """Stop listening, and cancel what is being answered."""
+        """Stop listening, and cancel the answers under way."""
         runner, self._runner = self._runner, None
         if runner is not None:
             await runner.cleanup()

@@ -220,7 +220,7 @@ def _ticket(
     **terms: Any,
 ) -> NewOrder:
     """Build an order that keeps the rules of the service, those about amounts and sides included."""
-    effects = [effect_of(leg) for leg in legs]  # refuses what is not a leg
+    effects = [effect_of(leg) for leg in legs]  # refuses anything but legs
     force = time_in_force if until is None else TimeInForce.GTD
     closes = bool(legs) and all(leg.action in CLOSING for leg in legs)
     terms |= {"time_in_force": force, "gtc_date": until, "advanced_instructions": STRICT if closes else None}

@@ -171,7 +171,7 @@ class Brokerage:
         return result
 
     def replay(self, entries: Iterable[Entry]) -> None:
-        """Return to the initial state and repeat what was recorded. Raise StateError if that has another outcome."""
+        """Return to the initial state and repeat the entries. Raise StateError if that has another outcome."""
         rate_limit, versions = self.rate_limit, self.versions
         self.rate_limit, self.versions, self.entries, self.on_entry = None, versions.without(()), [], None
         self._build()
