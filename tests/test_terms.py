@@ -2,6 +2,7 @@
 
 from datetime import date
 from decimal import Decimal
+from inspect import signature
 from itertools import product
 from typing import Any
 
@@ -30,10 +31,7 @@ TICKETS = {
 LIMIT = TICKETS[models.OrderType.LIMIT]
 DATED = tickets.stop_limit(tickets.sell_to_close("AAPL", 10), trigger="180", price="179", until=JUNE)
 SPREAD = tickets.vertical("AAPL", JUNE, "C", long=110, short=115, debit="1.85")
-TERMS = (
-    "order_type", "time_in_force", "gtc_date", "stop_trigger", "price", "price_effect", "value", "value_effect",
-    "external_identifier",
-)  # fmt: skip
+TERMS = [*signature(models.OrderEdit.of).parameters][1:]
 
 
 def terms_of(model: Any) -> dict[str, Any]:
