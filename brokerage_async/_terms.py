@@ -1,4 +1,4 @@
-"""Terms of orders: exact amounts, and the terms that each type of order takes."""
+"""Terms of orders: exact amounts, and terms restated for an edit."""
 
 from __future__ import annotations
 
@@ -13,13 +13,6 @@ T = TypeVar("T")
 
 Amount: TypeAlias = Decimal | int | str
 
-PRICED = frozenset({"Limit", "Stop Limit", "Marketable Limit"})
-TRIGGERED = frozenset({"Stop", "Stop Limit"})
-VALUED = frozenset({"Notional Market"})
-TAKEN_BY = {"price": PRICED, "price_effect": PRICED, "stop_trigger": TRIGGERED, "value": VALUED, "value_effect": VALUED}
-"""Types of order that a term goes with."""
-
-KNOWN_TYPES = PRICED | TRIGGERED | VALUED | {"Market"}
 REQUIRED = ("order_type", "time_in_force")
 AMOUNTS = ("price", "stop_trigger", "value")
 MAX_DIGITS = 64  # most digits of an amount before the point, and most zeros behind it
@@ -42,27 +35,28 @@ def exact(name: str, amount: Amount) -> Decimal:
 
 
 def restate(
-    make: Callable[..., T], order: object, sources: tuple[type[Any], ...], changes: Mapping[str, Any | None]
+    make: Callable[..., T],
+    order: object,
+    sources: tuple[type[Any], ...],
+    changes: Mapping[str, Any | None],
+    takes: Mapping[Any, frozenset[str]],
 ) -> T:
     """Build an edit with the terms of ``order``, overridden by every entry of ``changes`` that is not None.
 
-    Terms that do not go with a new type of order or time in force are left out.
+    Terms that do not go with a new type of order or time in force are left out. ``takes`` has those of each type.
     """
     if not isinstance(order, sources):
         names = " or ".join(source.__name__ for source in sources)
         raise InvalidRequestError(f"order must be of type {names}, got {type(order).__name__}")
     given = {name: value for name, value in changes.items() if value is not None}
     given |= {name: exact(name, given[name]) for name in AMOUNTS if name in given}
-    kept = {name: value for name in changes if (value := getattr(order, name)) is not None and value != NO_EFFECT}
-    terms = {name: value for name, value in kept.items() if _goes_with(name, given)} | given
+    dropped = {"gtc_date"} if given.get("time_in_force", "GTD") != "GTD" else set[str]()
+    if (taken := takes.get(given.get("order_type"))) is not None:
+        dropped |= {name for names in takes.values() for name in names} - taken
+    kept = {
+        name: value for name in changes.keys() - dropped if (value := getattr(order, name)) not in (None, NO_EFFECT)
+    }
+    terms = kept | given
     if missing := [name for name in REQUIRED if name in changes and name not in terms]:
         raise InvalidRequestError(f"order {getattr(order, 'id', None)} shows no {' or '.join(missing)}: state it")
     return make(**terms)
-
-
-def _goes_with(name: str, given: Mapping[str, Any]) -> bool:
-    """Return whether a term of the order goes with a new type or time in force, if there is one."""
-    if name == "gtc_date":
-        return "time_in_force" not in given or bool(given["time_in_force"] == "GTD")
-    order_type = given.get("order_type")
-    return name not in TAKEN_BY or order_type not in KNOWN_TYPES or order_type in TAKEN_BY[name]

@@ -89,7 +89,8 @@ class Model:
 class Enum:
     """Enumeration of the schema; ``members`` are pairs of Python name and value.
 
-    If it ``ignores_case``, values are read in any letter case. ``transitions`` is ``x-transitions``.
+    If it ``ignores_case``, values are read in any letter case. ``takes`` and ``transitions`` are ``x-takes`` and
+    ``x-transitions``.
     """
 
     name: str
@@ -99,6 +100,7 @@ class Enum:
     observed_values: tuple[str, ...] = ()
     ignores_case: bool = False
     provenance: str = "documented"
+    takes: dict[str, Any] = attrs.field(factory=dict)
     transitions: dict[str, Any] = attrs.field(factory=dict)
 
 
@@ -196,6 +198,11 @@ class Spec:
     digest: str
     behaviours: tuple[RecordedBehaviour, ...] = ()
     stream_caps: dict[str, Any] = attrs.field(factory=dict)
+
+    @property
+    def takes(self) -> Enum | None:
+        """Enumeration with ``x-takes``: the types of orders."""
+        return next((enum for enum in self.enums.values() if enum.takes), None)
 
     def request_models(self) -> Iterator[Model]:
         """Yield the models of request bodies, nested models first."""

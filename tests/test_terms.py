@@ -2,32 +2,36 @@
 
 from datetime import date
 from decimal import Decimal
+from inspect import signature
+from itertools import product
 from typing import Any
 
 import attrs
 import pytest
 
 from brokerage_async import models, tickets
+from brokerage_async._generated.models import TAKES
 from brokerage_async._generated.operations import ORDERS_EDIT, ORDERS_EDIT_DRY_RUN
-from brokerage_async._terms import KNOWN_TYPES
 from brokerage_async.errors import InvalidRequestError
-from brokerage_async.protocol.validation.requests import check
+from brokerage_async.protocol.validation.requests import check, problems_of
 from tests.tables import for_each
 
 JUNE = date(2026, 6, 30)
-LEG = tickets.buy_to_open("AAPL", 10)
+DEBIT = models.PriceEffect.DEBIT
+AMOUNTS = {"price": Decimal(10), "stop_trigger": Decimal(9), "value": Decimal(500)}
 TICKETS = {
-    "limit": tickets.limit(LEG, price="10"),
-    "market": tickets.market(LEG),
-    "stop": tickets.stop(tickets.sell_to_close("AAPL", 10), trigger="180"),
-    "stop-limit": tickets.stop_limit(tickets.sell_to_close("AAPL", 10), trigger="180", price="179", until=JUNE),
-    "notional": tickets.notional(tickets.buy_to_open("AAPL"), value=500),
-    "spread": tickets.vertical("AAPL", JUNE, "C", long=110, short=115, debit="1.85"),
+    kind: models.NewOrder(
+        order_type=kind,
+        time_in_force=models.TimeInForce.DAY,
+        legs=[tickets.buy_to_open("AAPL", None if "value" in terms else 10)],
+        **{name: AMOUNTS.get(name, DEBIT) for name in terms},
+    )
+    for kind, terms in TAKES.items()
 }
-TERMS = (
-    "order_type", "time_in_force", "gtc_date", "stop_trigger", "price", "price_effect", "value", "value_effect",
-    "external_identifier",
-)  # fmt: skip
+LIMIT = TICKETS[models.OrderType.LIMIT]
+DATED = tickets.stop_limit(tickets.sell_to_close("AAPL", 10), trigger="180", price="179", until=JUNE)
+SPREAD = tickets.vertical("AAPL", JUNE, "C", long=110, short=115, debit="1.85")
+TERMS = [*signature(models.OrderEdit.of).parameters][1:]
 
 
 def terms_of(model: Any) -> dict[str, Any]:
@@ -39,11 +43,17 @@ def as_placed(ticket: models.NewOrder, **more: Any) -> models.Order:
     return attrs.evolve(models.converter.structure(row, models.Order), **more)
 
 
-def test_every_type_of_order_that_is_sent_has_its_terms() -> None:
-    assert {*models.OrderType} - KNOWN_TYPES == {models.OrderType.LIQUIDITY_ALLOCATION}  # which is shown alone
+def test_every_type_of_order_needs_the_terms_that_it_takes() -> None:
+    def needs(kind: models.OrderType, name: str) -> bool:
+        return bool(problems_of(attrs.evolve(TICKETS[kind], **{name: None}), service=True))
+
+    ruled = {kind: {name for name in terms if needs(kind, name)} for kind, terms in TAKES.items()}
+    assert ruled == {**TAKES, models.OrderType.MARKETABLE_LIMIT: set()}, "no rule of NewOrder lists a type of x-takes"
+    orders = (TICKETS.get(kind, attrs.evolve(LIMIT, order_type=kind)) for kind in models.OrderType)
+    assert {order.order_type for order in orders if not problems_of(order, service=True)} == TAKES.keys()
 
 
-@for_each("ticket", TICKETS.values())
+@for_each("ticket", [*TICKETS.values(), DATED, SPREAD])
 def test_order_edit_of_states_every_term_of_an_order(ticket: models.NewOrder) -> None:
     ticket = attrs.evolve(ticket, external_identifier="mine")
     for order in (as_placed(ticket), ticket):
@@ -59,30 +69,28 @@ def test_order_edit_of_states_every_term_of_an_order(ticket: models.NewOrder) ->
 
 @for_each("price", ["11.50", Decimal("11.50")])
 def test_order_edit_of_changes_the_terms_given_and_no_others(price: Any) -> None:
-    edit = models.OrderEdit.of(as_placed(TICKETS["limit"]), price=price)
-    assert terms_of(edit) == terms_of(TICKETS["limit"]) | {"price": Decimal("11.50")}
+    edit = models.OrderEdit.of(as_placed(LIMIT), price=price)
+    assert terms_of(edit) == terms_of(LIMIT) | {"price": Decimal("11.50")}
     every = {
         "order_type": models.OrderType.STOP_LIMIT, "time_in_force": models.TimeInForce.GTD, "gtc_date": JUNE,
         "stop_trigger": 12, "price": 11, "price_effect": models.PriceEffect.CREDIT, "external_identifier": "other",
     }  # fmt: skip
-    edit = models.OrderEdit.of(as_placed(TICKETS["limit"]), **every)
+    edit = models.OrderEdit.of(as_placed(LIMIT), **every)
     assert terms_of(edit) == every | {"value": None, "value_effect": None}
     assert isinstance(edit.price, Decimal)
 
 
 def test_order_edit_of_leaves_out_terms_that_do_not_go_with_new_ones() -> None:
-    dated = as_placed(TICKETS["stop-limit"])
+    dated = as_placed(DATED)
     day = models.OrderEdit.of(dated, time_in_force=models.TimeInForce.DAY)
     assert (day.gtc_date, day.price, day.stop_trigger) == (None, Decimal(179), Decimal(180))
-    stop = models.OrderEdit.of(dated, order_type=models.OrderType.STOP)
-    assert (stop.price, stop.price_effect, stop.stop_trigger, stop.gtc_date) == (None, None, Decimal(180), JUNE)
-    limit = models.OrderEdit.of(dated, order_type=models.OrderType.LIMIT, price=170)
-    assert (limit.price, limit.price_effect, limit.stop_trigger) == (Decimal(170), models.PriceEffect.CREDIT, None)
-    market = models.OrderEdit.of(as_placed(TICKETS["notional"]), order_type=models.OrderType.MARKET)
-    assert (market.value, market.value_effect) == (None, None)
+    for (kind, terms), order in product(TAKES.items(), [dated, *map(as_placed, TICKETS.values())]):
+        edit = models.OrderEdit.of(order, order_type=kind)
+        kept = {name: value for name, value in terms_of(order).items() if name in terms | {"gtc_date", "time_in_force"}}
+        assert terms_of(edit) == dict.fromkeys(TERMS) | kept | {"order_type": kind}
     newer = models.OrderEdit.of(dated, order_type=models.OrderType("Trailing Stop"))
     assert (newer.price, newer.stop_trigger) == (Decimal(179), Decimal(180))
-    edit = models.OrderEdit.of(as_placed(TICKETS["spread"], price=Decimal(0), price_effect=models.PriceEffect.NONE))
+    edit = models.OrderEdit.of(as_placed(SPREAD, price=Decimal(0), price_effect=models.PriceEffect.NONE))
     assert (edit.price, edit.price_effect) == (Decimal(0), None)
     bare = models.Order(id="7", price=Decimal(1))
     with pytest.raises(InvalidRequestError, match="order 7 shows no order_type or time_in_force: state it"):
@@ -92,7 +100,7 @@ def test_order_edit_of_leaves_out_terms_that_do_not_go_with_new_ones() -> None:
     edit = models.OrderEdit.of(bare, order_type=models.OrderType.LIMIT, time_in_force=models.TimeInForce.DAY)
     assert (edit.price, edit.order_type) == (Decimal(1), "Limit")
     with pytest.raises(TypeError, match="quantity"):
-        models.OrderEdit.of(TICKETS["limit"], quantity=5)  # type: ignore[call-arg]
+        models.OrderEdit.of(LIMIT, quantity=5)  # type: ignore[call-arg]
 
 
 EDIT = models.OrderEdit(order_type="Limit", time_in_force="Day")
@@ -104,10 +112,10 @@ TOO_LONG = "price must have at most 64 digits before and after the point"
     [
         *((each, {}, f"order must be of type Order or NewOrder, got {type(each).__name__}")
           for each in (None, 7, "7", EDIT)),
-        *((TICKETS["limit"], {name: inexact}, f"{name} must be a ")
+        *((LIMIT, {name: inexact}, f"{name} must be a ")
           for name in ("price", "stop_trigger", "value")
           for inexact in (1.5, True, "1_000", "abc", Decimal("NaN"), "")),
-        *((TICKETS["limit"], {"price": extreme}, TOO_LONG)
+        *((LIMIT, {"price": extreme}, TOO_LONG)
           for extreme in ("1E+65", Decimal("1E-65"), "-1E+999999999", 10**5000)),
     ],
 )  # fmt: skip
@@ -115,4 +123,4 @@ def test_order_edit_of_no_order_or_amounts_out_of_bounds_raises(order: Any, term
     with pytest.raises(InvalidRequestError, match=message) as caught:
         models.OrderEdit.of(order, **terms)
     assert len(str(caught.value)) < 200
-    assert models.OrderEdit.of(TICKETS["limit"], price="1E+64").price == Decimal("1E+64")
+    assert models.OrderEdit.of(LIMIT, price="1E+64").price == Decimal("1E+64")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA: str = "eee7173dc44f4d51ee1dfad91254f8c361dd9f467a4409fa938806409f85f8a5"
+SCHEMA: str = "23e9257413aff86c7cce21b1699c704ad8624bdf3536efa45b7eede0f6600870"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""
 
 

@@ -1096,7 +1096,7 @@ class OrderEditDryRun(Model):
             "preflight_id": preflight_id,
             "source": source,
         }
-        return restate(cls, order, (OrderEdit,), changes)
+        return restate(cls, order, (OrderEdit,), changes, TAKES)
 
 
 @attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
@@ -4868,7 +4868,7 @@ class OrderEdit(Model):
             "value_effect": value_effect,
             "external_identifier": external_identifier,
         }
-        return restate(cls, order, (Order, NewOrder), changes)
+        return restate(cls, order, (Order, NewOrder), changes, TAKES)
 
 
 @attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
@@ -5761,3 +5761,12 @@ __all__ = [
     "Watchlist",
     "WatchlistEntry",
 ]
+TAKES: Mapping[OrderType, frozenset[str]] = {
+    OrderType("Limit"): frozenset(["price", "price_effect"]),
+    OrderType("Market"): frozenset([]),
+    OrderType("Stop"): frozenset(["stop_trigger"]),
+    OrderType("Stop Limit"): frozenset(["stop_trigger", "price", "price_effect"]),
+    OrderType("Notional Market"): frozenset(["value", "value_effect"]),
+    OrderType("Marketable Limit"): frozenset(["price", "price_effect"]),
+}
+"""Terms of each value that is sent."""

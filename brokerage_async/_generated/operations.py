@@ -2712,10 +2712,8 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 message="ratio-price-comparator and ratio-price-threshold are required for PAIRS orders: set both.",
             ),
             Rule(
-                when={
-                    "type": ("OCO",),
-                    "orders[].order-type": ("Stop", "Stop Limit", "Market", "Notional Market", "Marketable Limit"),
-                },
+                when={"type": ("OCO",)},
+                unless={"orders[].order-type": ("Limit",)},
                 max_items=("orders", 1),
                 code="invalid_oco_order_type_combo",
                 behaviour="oco_orders_are_a_limit_and_a_stop",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
+from typing import Any
 from urllib.parse import urlsplit
 
 import attrs
@@ -197,16 +198,14 @@ class State:
 
 def _share_order(symbol: str, action: models.LegAction, price: int = 0, stop: int = 0) -> models.NewOrder:
     """Return an order for ten shares: limit, stop, stop limit, or market when neither price is given."""
-    equity, kinds, effects = models.InstrumentType.EQUITY, models.OrderType, models.PriceEffect
+    equity, effects = models.InstrumentType.EQUITY, models.PriceEffect
     leg = models.NewOrderLeg(instrument_type=equity, symbol=symbol, action=action, quantity=Decimal(10))
-    types = (kinds.LIMIT, kinds.STOP_LIMIT) if price else (kinds.MARKET, kinds.STOP)
-    order_type = types[bool(stop)]
     effect = effects.DEBIT if action is models.LegAction.BUY_TO_OPEN else effects.CREDIT
+    terms: dict[str, Any] = {"price": Decimal(price), "price_effect": effect} if price else {}
+    terms |= {"stop_trigger": Decimal(stop)} if stop else {}
     return models.NewOrder(
-        order_type=order_type,
-        time_in_force=models.TimeInForce.DAY if order_type is models.OrderType.MARKET else models.TimeInForce.GTC,
+        order_type=next(kind for kind, names in models.TAKES.items() if names == terms.keys()),
+        time_in_force=models.TimeInForce.GTC if terms else models.TimeInForce.DAY,
         legs=(leg,),
-        price=Decimal(price) if price else None,
-        price_effect=effect if price else None,
-        stop_trigger=Decimal(stop) if stop else None,
+        **terms,
     )

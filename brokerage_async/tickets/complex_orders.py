@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import attrs
 
-from .._generated.models import Comparator, ComplexOrderType, NewComplexOrder, NewOrder, OrderType
+from .._generated.models import TAKES, Comparator, ComplexOrderType, NewComplexOrder, NewOrder, OrderType
 from .._terms import Amount
 from ..errors import InvalidRequestError
 from .orders import BUYING, REVERSED, STRICT, checked, positive
 
-STOPS = frozenset({OrderType.STOP, OrderType.STOP_LIMIT})
+STOPS = [kind for kind, terms in TAKES.items() if "stop_trigger" in terms]
 
 
 def bracket(entry: NewOrder, *, profit: NewOrder, loss: NewOrder) -> NewComplexOrder:
@@ -25,7 +25,7 @@ def bracket(entry: NewOrder, *, profit: NewOrder, loss: NewOrder) -> NewComplexO
     Args:
         entry: order that opens the position. Also called trigger order.
         profit: Limit order that takes the profit.
-        loss: Stop or Stop Limit order that limits the loss.
+        loss: order with a stop trigger, such as a Stop order, that limits the loss.
 
     Raises:
         InvalidRequestError: types, legs or prices do not make a bracket, or orders break rules. All rules are listed.
@@ -34,7 +34,7 @@ def bracket(entry: NewOrder, *, profit: NewOrder, loss: NewOrder) -> NewComplexO
     if profit.order_type != OrderType.LIMIT:
         raise InvalidRequestError(f"profit must be a Limit order, got {profit.order_type}")
     if loss.order_type not in STOPS:
-        raise InvalidRequestError(f"loss must be a Stop or Stop Limit order, got {loss.order_type}")
+        raise InvalidRequestError(f"loss must be a {' or '.join(STOPS)} order, got {loss.order_type}")
     made = _checked(NewComplexOrder(type=ComplexOrderType.OTOCO, trigger_order=entry, orders=(profit, loss)))
     closing = {(REVERSED.get(leg.action), leg.symbol): leg.quantity for leg in entry.legs}
     for name, leg in [*(("profit", leg) for leg in profit.legs), *(("loss", leg) for leg in loss.legs)]:

@@ -58,6 +58,7 @@ def read(document: Document) -> Spec:
             for name, component in schema.items():
                 _read_component(name, component, models, enums)
     _check_restatements(root, models)
+    _check_takes(root, models, enums)
     operations = read_operations(root, models, enums)
     namespaces = {tag.string("name"): tag.string("description") for tag in root.elements("tags")}
     for operation in operations:
@@ -133,6 +134,7 @@ def _read_enum(name: str, node: Node) -> Enum:
         observed_values=observed_values,
         ignores_case=ignores_case,
         provenance=provenance_of(node),
+        takes=node.members.get("x-takes", {}),
         transitions=_read_transitions(node, values),
     )
 
@@ -226,6 +228,19 @@ def _check_restatements(root: Node, models: dict[str, Model]) -> None:
             for field in fields:
                 if theirs.get(field.name) != (field.type.kind, field.type.name) or field.type.array:
                     root.problem(f"x-restates of {model.name}: {source} has no {field.wire} of that type")
+
+
+def _check_takes(root: Node, models: dict[str, Model], enums: dict[str, Enum]) -> None:
+    """Record values, keys and terms of ``x-takes`` that do not exist."""
+    for enum in enums.values():
+        owners = [model for model in models.values() if any(field.type.name == enum.name for field in model.fields)]
+        known = {field.wire for model in owners for field in model.fields}
+        for value, row in enum.takes.items():
+            where = f"x-takes of {enum.name}: {value!r}"
+            if value not in dict(enum.members).values():
+                root.problem(f"{where} must be a value of enum")
+            if set(row) != {"terms", "meaning"} or not known.issuperset(row["terms"]):
+                root.problem(f"{where} must have a meaning, and terms that are fields beside {enum.name}, got {row}")
 
 
 def _read_field(wire: str, written: Node, owner: Node, required: bool) -> Field:

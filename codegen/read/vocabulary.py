@@ -34,8 +34,8 @@ _CHOICES = {
 EXTENSIONS = {
     *_CHOICES, "x-aliases", "x-body-name", "x-caps", "x-default-start", "x-enum-varnames", "x-environments",
     "x-every-response", "x-examples", "x-host", "x-hosts", "x-identity", "x-links", "x-observed", "x-page-size",
-    "x-path", "x-python-name", "x-restates", "x-rules", "x-section", "x-service-rules", "x-transitions", "x-version",
-    "x-wire",
+    "x-path", "x-python-name", "x-restates", "x-rules", "x-section", "x-service-rules", "x-takes", "x-transitions",
+    "x-version", "x-wire",
 }  # fmt: skip
 
 

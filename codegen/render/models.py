@@ -88,7 +88,7 @@ def _restatements(spec: Spec) -> defaultdict[str, dict[str, Any]]:
         if model.restates is not None:
             fields = [field for field in model.fields if field.name in model.restates.names]
             hints = {field.name: field.type.name or _HINTS[field.type.kind] for field in fields}
-            data[model.name] = {"restated": hints, "sources": model.restates.sources}
+            data[model.name] = {"restated": hints, "sources": model.restates.sources, "takes": spec.takes}
     return data
 
 

@@ -1,4 +1,4 @@
-"""Renderer of three pages of ``docs/reference``: operations, recorded behaviour, and the life of an order."""
+"""Renderer of four pages of ``docs/reference``: operations, recorded behaviour, types and life of an order."""
 
 from __future__ import annotations
 
@@ -31,4 +31,6 @@ def render(spec: Spec, comparison: Comparison) -> dict[str, str]:
     }
     if statuses := spec.enums.get("OrderStatus"):
         pages["order-statuses.md"] = {"statuses": statuses.transitions}
+    if kinds := spec.takes:
+        pages["order-types.md"] = {"kinds": kinds.takes}
     return {name: from_template(name, values) for name, values in pages.items()}

@@ -11,6 +11,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from ..naming import snake
 from ..spec import Spec
 from . import converters, endpoints, models, operations
 
@@ -38,7 +39,7 @@ def render(spec: Spec, *, is_own: bool = True) -> dict[str, str]:
     return {
         ".gitattributes": ATTRIBUTES,
         "__init__.py": from_template("__init__.py", {"digest": spec.digest, "is_own": is_own}),
-        "models.py": formatted(models.render(spec, MODELS_HEADER)),
+        "models.py": formatted(models.render(spec, MODELS_HEADER) + from_template("takes.py", {"kinds": spec.takes})),
         **{name: formatted(from_template(name, each)) for name, each in values.items()},
     }
 
@@ -53,7 +54,7 @@ def from_template(name: str, values: Mapping[str, Any]) -> str:
         keep_trailing_newline=True,
     )
     environment.globals["header"] = HEADER
-    environment.filters["quoted"] = repr
+    environment.filters |= {"quoted": repr, "snake": snake}
     return environment.get_template(f"{name}.jinja2").render(values)
 
 

@@ -60,7 +60,7 @@ def test_commands_never_simulate_unasked(monkeypatch: pytest.MonkeyPatch, tmp_pa
         monkeypatch.setenv(f"BROKERAGE_{name}", "production")
     found = leaves(get_command(app))
     connecting = {name for name, each in found.items() if any("--simulator" in option.opts for option in each.params)}
-    assert connecting == CONNECTING.keys()
+    assert connecting == CONNECTING.keys(), "CONNECTING has arguments for each of them"
     wrong = []
     for name, arguments in CONNECTING.items():
         result = invoke(*name.split(), *arguments, code=2 if name == "conformance" else 1, width=1_000, input="")

@@ -123,7 +123,7 @@ def test_every_operation_has_a_section_with_what_it_needs(spec: Spec) -> None:
             "| Scope | `trade` |",
             "**changes something**; never repeated once it may have arrived",
             "documented by the service, section Orders",
-            "- price is required for Limit and Stop Limit orders",
+            "- gtc-date is required for time in force GTD",
             "greater than zero: the action of the leg sets the side. *(rule of this library)*",
             "| no answer | {py:obj}`~brokerage_async.errors.ResponseLostError` |",
             'status 201, `{"data": {...}}`',

@@ -61,7 +61,8 @@ def test_a_refusal_gives_the_error(exchange: Any) -> None:
 
 @for_each("operation", OPERATIONS.values())
 def test_every_operation_has_an_exchange_with_its_documented_status(operation: Any) -> None:
-    assert operation.status in {each.status for each in EXCHANGES if each.operation == operation.name}
+    found = {each.status for each in EXCHANGES if each.operation == operation.name}
+    assert operation.status in found, f"tests/vectors needs an exchange of {operation.name}"
 
 
 def test_every_error_class_of_the_service_is_met() -> None:

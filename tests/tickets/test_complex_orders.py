@@ -69,7 +69,7 @@ def test_bracket_is_an_otoco_order_that_keeps_the_rules(entry: NewOrder, profit:
     "change, problem",
     [
         ({"profit": LOSS}, "profit must be a Limit order, got Stop"),
-        ({"loss": PROFIT}, "loss must be a Stop or Stop Limit order, got Limit"),
+        ({"loss": PROFIT}, "loss must be a Stop or .* order, got Limit"),
         ({"profit": ENTRY}, "profit must close positions that the entry opens, got Buy to Open of 100 AAPL"),
         ({"loss": stop(sell_to_close("MSFT", 100), trigger=1)}, "loss must close positions .*, got .* 100 MSFT"),
         ({"loss": stop(sell_to_close("AAPL", 101), trigger=1)}, "loss must close at most the 100 .*, got .* 101 AAPL"),

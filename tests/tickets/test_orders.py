@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from brokerage_async._generated.models import InstrumentType, LegAction, NewOrder, OrderType, PriceEffect, TimeInForce
+from brokerage_async._generated.models import InstrumentType, LegAction, NewOrder, TimeInForce
 from brokerage_async._generated.operations import REQUEST_MODELS
 from brokerage_async.errors import InvalidRequestError
 from brokerage_async.protocol.validation.requests import problems_of
@@ -76,23 +76,26 @@ def test_usual_order_has_its_terms_and_legs(order: NewOrder, expected: tuple[Any
     assert problems_of(order, strict=True) == ()
 
 
-def test_stops_and_notional_orders_have_their_terms() -> None:
-    order = stop(sell_to_close("AAPL", 100), trigger="180")
-    assert (order.order_type, order.stop_trigger, order.price) == (OrderType.STOP, Decimal(180), None)
+@for_each(
+    "order, terms",
+    [
+        (stop(sell_to_close("AAPL", 100), trigger="180"), {"order_type": "Stop", "stop_trigger": 180, "price": None}),
+        (stop_limit(sell_to_close("AAPL", 100), trigger="180", price="179.50", until=JUNE),
+         {"order_type": "Stop Limit", "stop_trigger": 180, "price": Decimal("179.50"), "price_effect": "Credit",
+          "time_in_force": "GTD", "gtc_date": JUNE}),
+        (notional(buy_to_open("AAPL"), value=500),
+         {"order_type": "Notional Market", "value": 500, "value_effect": "Debit", "legs": (buy_to_open("AAPL"),)}),
+        (limit(buy_to_open("AAPL", 1), price=1, until=JUNE), {"time_in_force": "GTD", "gtc_date": JUNE}),
+    ],
+)  # fmt: skip
+def test_order_of_each_type_has_its_terms(order: NewOrder, terms: dict[str, Any]) -> None:
+    assert {name: getattr(order, name) for name in terms} == terms
     assert problems_of(order, strict=True) == ()
-    order = stop_limit(sell_to_close("AAPL", 100), trigger="180", price="179.50", until=JUNE)
-    assert (order.stop_trigger, order.price, order.price_effect) == (Decimal(180), Decimal("179.50"), "Credit")
-    assert (order.time_in_force, order.gtc_date) == (TimeInForce.GTD, JUNE)
-    assert problems_of(order, strict=True) == ()
-    order = notional(buy_to_open("AAPL"), value=500)
-    assert (order.order_type, order.value, order.value_effect) == (OrderType.NOTIONAL_MARKET, 500, PriceEffect.DEBIT)
-    assert order.legs[0].quantity is None
-    assert problems_of(order, strict=True) == ()
-    order = limit(buy_to_open("AAPL", 1), price=1, until=JUNE)
-    assert (order.time_in_force, order.gtc_date) == (TimeInForce.GTD, JUNE)
-    assert problems_of(order, strict=True) == ()
-    leg = buy_to_open("XYZ WS", 1, instrument_type=InstrumentType.FIXED_INCOME_SECURITY)
-    assert (leg.instrument_type, leg.action) == (InstrumentType.FIXED_INCOME_SECURITY, LegAction.BUY_TO_OPEN)
+
+
+def test_leg_has_the_type_of_instrument_that_is_given() -> None:
+    leg = buy_to_open("XYZ WS", instrument_type=InstrumentType.FIXED_INCOME_SECURITY)
+    assert (leg.instrument_type, leg.action, leg.quantity) == ("Fixed Income Security", LegAction.BUY_TO_OPEN, None)
 
 
 NO_LEGS: tuple[Any, ...] = (None, 1, "AAPL", [], b"x")

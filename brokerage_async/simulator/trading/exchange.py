@@ -165,7 +165,8 @@ class Exchange:
         terms, beaten = order.terms, self._chances.delay("fills_after_cancel_requests", order)
 
         def beat(order: Order, at: float) -> None:  # at its limit, before the exchange hears of the cancellation
-            is_limit = terms.is_limited and len(order.legs) == 1 and (order.triggered or not terms.is_stop)
+            works = order.triggered or not terms.takes("stop_trigger")
+            is_limit = works and terms.takes("price") and len(order.legs) == 1
             if is_limit and self._opening(order, at) <= at:
                 self.fill(order, order.units, at, terms.price)
 
@@ -357,7 +358,7 @@ class Exchange:
     def is_marketable(self, order: Order, now: float) -> bool:
         """Return whether an order can trade at ``now``. A stop whose price is reached is triggered on the way."""
         limit = order.signed_limit
-        if order.terms.is_stop and not order.triggered:
+        if order.terms.takes("stop_trigger") and not order.triggered:
             price, buys = self._prices.price(order.legs[0].instrument, now), order.buys
             if len(order.legs) > 1 and limit is not None and self._has("stops_of_spreads_have_a_net_trigger"):
                 buys = limit > 0

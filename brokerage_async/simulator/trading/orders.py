@@ -12,7 +12,6 @@ import attrs
 
 from ..._generated import converters as wires
 from ..._generated import models
-from ..._terms import PRICED, TRIGGERED
 from ...protocol.order_status import TERMINAL, TRANSITIONS
 from ..api.wire import Dialect, dumps, like, money, timestamp
 from ..clock import ScheduledEvent, Signal
@@ -89,13 +88,9 @@ class Terms:
         """Whether a leg must open or close as it says."""
         return bool(self.advanced_instructions and self.advanced_instructions.strict_position_effect_validation)
 
-    @property
-    def is_limited(self) -> bool:
-        return self.order_type in PRICED
-
-    @property
-    def is_stop(self) -> bool:
-        return self.order_type in TRIGGERED
+    def takes(self, name: str) -> bool:
+        """Return whether a term, such as ``price``, goes with its type."""
+        return name in models.TAKES.get(self.order_type, ())
 
 
 @attrs.define(kw_only=True, eq=False)
@@ -226,7 +221,7 @@ class Order:
     def signed_limit(self) -> Decimal | None:
         """Maximum cost of one unit, negative for a minimum credit. None without a limit."""
         price = self.terms.price
-        if price is None or not self.terms.is_limited:
+        if price is None or not self.terms.takes("price"):
             return None
         effect, kinds = self.terms.price_effect, models.PriceEffect
         paid = effect is kinds.DEBIT or (effect is not kinds.CREDIT and self.buys)
@@ -235,7 +230,7 @@ class Order:
     @property
     def agreed(self) -> dict[str, Decimal]:
         """Limit of the only leg, by its symbol. Nothing is agreed on the single prices of a spread."""
-        price = self.terms.price if self.terms.is_limited and len(self.legs) == 1 else None
+        price = self.terms.price if self.terms.takes("price") and len(self.legs) == 1 else None
         return {} if price is None else {self.legs[0].instrument.symbol: price}
 
     @property

@@ -231,7 +231,7 @@ class Preflight:
             if strict_effects and not fits:
                 yield Message("invalid_position_effect", f"{leg.action} does not fit the position in {symbol}")
         if len(order.legs) == 1:
-            effect = terms.price_effect if terms.is_limited else terms.value_effect
+            effect = terms.price_effect if terms.takes("price") else terms.value_effect
             if order.buys and effect is models.PriceEffect.CREDIT:
                 yield Message("cant_buy_for_credit", "You cannot buy for a credit.")
             if not order.buys and effect is models.PriceEffect.DEBIT:
