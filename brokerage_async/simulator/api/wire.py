@@ -186,10 +186,6 @@ def bare(data: Any, status: int = 200) -> Response:
     return Response(status=status, headers=_JSON_HEADERS, body=data if isinstance(data, bytes) else dumps(data))
 
 
-def empty(status: int = 204) -> Response:
-    return Response(status=status, headers={}, body=b"")
-
-
 def html(status: int, title: str) -> Response:
     """Return the HTML page that a proxy sends instead of JSON."""
     body = f"<html>\r\n<head><title>{status} {title}</title></head>\r\n<body><h1>{title}</h1></body>\r\n</html>\r\n"
