@@ -326,17 +326,17 @@ class Simulator:
     @property
     def client_id(self) -> str:
         """Identifier of the registered application."""
-        return self.brokerage.state.authorization_server.application.client_id
+        return self.brokerage.state.authorization_server.client_id
 
     @property
     def client_secret(self) -> str:
         """Secret of the registered application."""
-        return self.brokerage.state.authorization_server.application.client_secret
+        return self.brokerage.state.authorization_server.client_secret
 
     @property
     def redirect_uri(self) -> str:
         """First redirect address of the registered application."""
-        return self.brokerage.state.authorization_server.application.redirect_uris[0]
+        return self.brokerage.state.authorization_server.redirect_uris[0]
 
     @property
     def refresh_token(self) -> str:

@@ -380,7 +380,7 @@ class Sender:
             asked = {
                 "grant_type": "refresh_token",
                 "refresh_token": server.personals[0].refresh_token,
-                "client_secret": server.application.client_secret,
+                "client_secret": server.client_secret,
             }
             self._token = None
             renewed = self._ask(OAUTH_TOKEN.method, OAUTH_TOKEN.path, json.dumps(asked), now)
