@@ -14,6 +14,7 @@ import msgspec
 
 from ..._generated import converters as wires
 from ..._generated import models
+from ...protocol.decoding.fields import wire_fields
 from ..market.calendar import CALENDARS, TradingSession, local_date
 from ..market.instrument import FUTURES
 from ..market.prices import PRICE_INTERVAL
@@ -361,8 +362,7 @@ class Balances(Handlers):
             currency=_CURRENCY,
             snapshot_date=local_date(now),
             updated_at=timestamp(now),
-            **_ABSENT,
-            **dollars,
+            **(_ABSENT | dollars),
         )
         return current_fields(wire, self._has)
 
@@ -374,20 +374,10 @@ class Balances(Handlers):
         return balance
 
 
-_NEVER_HELD = (
-    "bond_margin_requirement", "buying_power_adjustment", "closed_loop_available_balance",
-    "cryptocurrency_margin_requirement", "day_equity_call_value", "day_trade_excess", "day_trading_call_value",
-    "equity_offering_margin_requirement", "fixed_income_security_margin_requirement",
-    "futures_intraday_margin_requirement", "long_bond_value", "long_fixed_income_security_value",
-    "long_index_derivative_value", "long_margineable_value", "maintenance_call_value", "margin_settle_balance",
-    "pending_cash", "pending_margin_interest", "reg_t_call_value", "short_index_derivative_value",
-    "short_margineable_value", "sma_equity_option_buying_power", "special_memorandum_account_apex_adjustment",
-    "special_memorandum_account_value", "total_pending_liquidity_pool_rebate", "unsettled_cryptocurrency_fiat_amount",
-)  # fmt: skip
 _ABSENT: dict[str, Any] = {
-    **dict.fromkeys(_NEVER_HELD, "0.00"),
-    "pending_cash_effect": models.PriceEffect.NONE,
-    "unsettled_cryptocurrency_fiat_effect": models.PriceEffect.NONE,
-    "buying_power_adjustment_effect": models.PriceEffect.NONE,
+    field.attribute: "0.00" if field.scalars == {"decimal"} else models.PriceEffect.NONE
+    for field in wire_fields(wires.AccountBalanceWire).values()
+    if field.scalars == {"decimal"} or field.attribute.endswith("_effect")
+    if not field.attribute.startswith(("intraday_", "previous_day_", "apex_"))
 }
-"""Figures of instruments and events that the simulated accounts never have."""
+"""Figures of instruments and events that the simulated accounts never have, unless a balance has them."""
