@@ -22,7 +22,7 @@ from ..state import State
 from ..trading import accounts as books
 from ..trading.accounts import Account, Execution, Position, amounts, day_trade_count, opened_at, replay
 from .request_parser import Handlers, ParsedRequest
-from .wire import RefusedError, like, money, same, timestamp
+from .wire import RefusedError, found, like, money, same, timestamp
 
 T = TypeVar("T")
 
@@ -182,10 +182,8 @@ class Transactions(Handlers):
     """Serves the transactions of an account."""
 
     def get(self, request: ParsedRequest) -> Any:
-        for transaction in self._account_of(request).transactions:
-            if str(transaction.wire.id) == request.path["id"]:
-                return transaction.row
-        raise RefusedError.not_found("transaction")
+        booked = (each for each in self._account_of(request).transactions if str(each.wire.id) == request.path["id"])
+        return found(next(booked, None), "transaction").row
 
     def total_fees(self, request: ParsedRequest) -> Any:
         """Return the fees of one day, by default today."""
@@ -302,16 +300,16 @@ class Balances(Handlers):
         ]
         is_default = in_dollars and not _SNAPSHOT_FILTERS & query.keys()
         chosen = chosen[-1:] if is_default else chosen
-        page = request.slice(len(chosen) + is_default)
+        page = request.window(len(chosen) + is_default)
         rows: list[wires.AccountBalanceWire] = []
-        shown = chosen[page.start : page.stop]
+        shown = chosen[page]
         for (at, time_of_day), past in zip(shown, replay(account, [at for at, _ in shown]), strict=True):
             balance = self.balance(past, at)
             balance.time_of_day = time_of_day
             rows.append(balance)
         if is_default and page.start <= len(chosen) < page.stop:
             rows.append(self.balance(account, now))
-        return request.items(rows, page)
+        return request.items(rows, len(chosen) + is_default)
 
     def net_liq_history(self, request: ParsedRequest) -> Any:
         """Return the net liquidating value of the past, from the bookings and the prices of those times."""

@@ -80,9 +80,7 @@ class Instruments(Handlers):
     future_option_product_of_exchange = future_option_product
 
     def future_option(self, request: ParsedRequest) -> Any:
-        for chain in self._chains([request.path["symbol"]]):
-            return _only(chain.table, request)
-        raise RefusedError.not_found("instrument")
+        return _only(found(next(self._chains([request.path["symbol"]]), None), "instrument").table, request)
 
     def future_options(self, request: ParsedRequest) -> Any:
         """Return a page of future options, filtered. Without expired ones."""
@@ -151,10 +149,9 @@ class Instruments(Handlers):
 
     def equity_option(self, request: ParsedRequest) -> Any:
         """Return one equity option. Only one with standard terms if asked for active ones."""
-        for table, position in self._catalogue.options([request.path["symbol"]]):
-            if table.definitions[position].active or not request.query.get("active", False):
-                return table.row(position)
-        raise RefusedError.not_found("instrument")
+        places, active = self._catalogue.options([request.path["symbol"]]), request.query.get("active", False)
+        rows = (table.row(position) for table, position in places if table.definitions[position].active or not active)
+        return found(next(rows, None), "instrument")
 
     def cryptocurrencies(self, request: ParsedRequest) -> Any:
         return _listed(self._catalogue.cryptocurrencies, request)
@@ -206,9 +203,7 @@ def _listed(table: RowTable[Any], request: ParsedRequest) -> Iterator[bytes]:
 
 def _only(table: RowTable[Any], request: ParsedRequest, symbol: str | None = None) -> bytes:
     """Return the row of a symbol, by default the one in the path."""
-    for position in table.positions([symbol or request.path["symbol"]]):
-        return table.row(position)
-    raise RefusedError.not_found("instrument")
+    return table.row(found(next(iter(table.positions([symbol or request.path["symbol"]])), None), "instrument"))
 
 
 _DEFAULT_LIMIT = 25

@@ -29,7 +29,7 @@ from ..ledger import RequestRecord
 from ..state import State
 from ..trading.accounts import Account, Customer
 from ..trading.preflight import Message, preflight_error
-from .wire import Dialect, RefusedError, Slice, bare, dumps, found, loads
+from .wire import Dialect, RefusedError, bare, dumps, found, loads, pagination
 
 T = TypeVar("T")
 
@@ -328,8 +328,11 @@ class ParsedRequest:
     record: RequestRecord
     asked_version: str | None = None
 
-    def slice(self, total: int) -> Slice:
-        return Slice(self.query.get("page_offset", 0), self.query.get("per_page", self.operation.page_size), total)
+    def window(self, total: int) -> slice:
+        """Return the place of the page that is asked for, in a list of ``total`` rows."""
+        size = self.query.get("per_page", self.operation.page_size)
+        start = self.query.get("page_offset", 0) * size
+        return slice(start, min(start + size, total))
 
     def response(self, data: Any) -> Response:
         """Return what a handler gave as the operation sends it: nothing, bare JSON, a list or a resource."""
@@ -344,18 +347,18 @@ class ParsedRequest:
         rendered = data if isinstance(data, bytes) else dumps(data)
         return bare(b'{"data":%b,"context":%b}' % (rendered, dumps(self.context)), self.operation.status)
 
-    def items(self, rows: Iterable[Any], page: Slice | None = None) -> Response:
-        """Return a list in its envelope. Rows that are bytes are rendered already."""
+    def items(self, rows: Iterable[Any], total: int | None = None) -> Response:
+        """Return a list in its envelope, as a page of ``total`` rows if given. Bytes are rendered already."""
         rendered = b",".join(row if isinstance(row, bytes) else dumps(row) for row in rows)
-        tail = b"" if page is None else b',"pagination":' + dumps(page.pagination())
+        offset, size = self.query.get("page_offset", 0), self.query.get("per_page", self.operation.page_size)
+        tail = b"" if total is None else b',"pagination":' + dumps(pagination(offset, size, total))
         return bare(b'{"data":{"items":[%b]},"context":%b%b}' % (rendered, dumps(self.context), tail))
 
     def page(self, rows: Sequence[T], render: Callable[[T], Any], *, paged: bool = True) -> Response:
         """Return the page of a list that is asked for, or the whole list; only its rows are rendered."""
         if not paged:
             return self.items(map(render, rows))
-        page = self.slice(len(rows))
-        return self.items(map(render, rows[page.start : page.stop]), page)
+        return self.items(map(render, rows[self.window(len(rows))]), len(rows))
 
     def admits(self, **row: Any) -> bool:
         """Return whether a row has each value that the query asks for, or one of them where it asks for several."""
