@@ -53,18 +53,20 @@ class Pump:
         self._wake.set()
 
     async def stop(self) -> None:
-        task, self._task = self._task, None
-        self._brokerage.state.event_queue.on_schedule = self._clock.on_advance = None
-        if task is not None:
-            task.cancel()
+        if (task := self._end()) is not None:
             await asyncio.wait({task})
 
     def check(self) -> None:
         """End the task after the last connection."""
-        if not self._brokerage.streams.sessions and self._task is not None:
-            self._brokerage.state.event_queue.on_schedule = self._clock.on_advance = None
-            self._task.cancel()
-            self._task = None
+        if not self._brokerage.streams.sessions:
+            self._end()
+
+    def _end(self) -> asyncio.Task[None] | None:
+        task, self._task = self._task, None
+        self._brokerage.state.event_queue.on_schedule = self._clock.on_advance = None
+        if task is not None:
+            task.cancel()
+        return task
 
     async def _run(self) -> None:
         while True:
