@@ -85,6 +85,14 @@ class AuthorizationServer:
         """Invalidate every access token issued so far. The grants stay valid."""
         self._issued.clear()
 
+    def regenerate_secret(self) -> str:
+        """Replace the client secret and revoke every grant. Return the new secret."""
+        for grant in self._grants.values():
+            grant.revoked = True
+        self._issued_count += 1
+        self.client_secret = self._secret(f"client secret {self._issued_count}")
+        return self.client_secret
+
     def sign_in_page(self, address: str) -> str | None:
         """Return the page that asks who signs in, None where that is decided."""
         if len(self.customers) == 1 or "customer" in parse_qs(urlsplit(address).query):

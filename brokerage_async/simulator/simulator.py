@@ -98,7 +98,7 @@ class Simulator:
         faults: ``faults.add("POST", r"/orders$", "drop_after")`` scripts a fault, see the module ``faults``.
         ledger: every request that arrived and every transition of every order.
         latency, rate_limit, withdrawn_versions: as above, may be set at any time.
-        client_id, client_secret, redirect_uri: registered application, with the first of its redirect addresses.
+        client_id, redirect_uri: registered application, with the first of its redirect addresses.
         customer_id: identifier of the owner: ``me``, or a number without the behaviour ``customer_is_me``.
         refresh_token: of the owner's personal grant.
         account_numbers: accounts of the owner: an empty one, one with positions and complex orders, and a cash account.
@@ -186,7 +186,6 @@ class Simulator:
         server, accounts = self.brokerage.state.authorization_server, self.brokerage.state.accounts
         self.faults: FaultPlan = self.brokerage.faults
         self.client_id: str = server.client_id
-        self.client_secret: str = server.client_secret
         self.redirect_uri: str = server.redirect_uris[0]
         self.customer_id: str = "me" if settings.has("customer_is_me") else str(owner.number)
         self.customers: tuple[SimulatedCustomer, ...] = tuple(
@@ -349,6 +348,11 @@ class Simulator:
         return InMemoryTransport(self.brokerage, self.clock, self._latency_of, self._pump)
 
     # What it has
+
+    @property
+    def client_secret(self) -> str:
+        """Secret of the registered application."""
+        return self.brokerage.state.authorization_server.client_secret
 
     @property
     def ledger(self) -> Ledger:

@@ -53,6 +53,12 @@ def test_revoked_grant_invalidates_its_tokens(harness: Harness) -> None:
     assert json.loads(harness.token().body) == {"error_code": "invalid_grant", "error_description": "Grant revoked"}
 
 
+def test_new_client_secret_revokes_every_grant(harness: Harness) -> None:
+    harness.state.authorization_server.regenerate_secret()
+    assert harness.ask("GET", "/watchlists").status == 401
+    assert harness.token().status == 400
+
+
 def asked(harness: Harness, **change: str) -> str:
     names = {"client_id": harness.sim.client_id, "redirect_uri": harness.sim.redirect_uri, "response_type": "code"}
     return urlencode(names | change)
