@@ -18,7 +18,7 @@ import trustme
 
 from brokerage_async import Client, Environment, RefreshToken
 from brokerage_async.simulator import Simulator
-from brokerage_async.simulator.api.wire import Slice
+from brokerage_async.simulator.api.wire import pagination
 
 from . import bodies
 from .rounds import Result
@@ -133,7 +133,7 @@ def pages_of_equities(count: int, per_page: int) -> list[bytes]:
     for offset in range(count):
         numbers = range(offset * per_page, (offset + 1) * per_page)
         own = [{**rows[n % len(rows)], "id": n, "symbol": f"{rows[n % len(rows)]['symbol']}{n}"} for n in numbers]
-        envelope["pagination"] = Slice(offset, per_page, count * per_page).pagination()
+        envelope["pagination"] = pagination(offset, per_page, count * per_page)
         made.append(msgspec.json.encode({**envelope, "data": {"items": own}}))
     return made
 

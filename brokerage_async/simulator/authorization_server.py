@@ -30,31 +30,14 @@ _SCHEME = "Bearer"
 _CODE_LIFETIME = 600.0
 
 
-@attrs.frozen(kw_only=True)
-class Application:
-    """Registered OAuth application."""
-
-    client_id: str
-    client_secret: str
-    redirect_uris: tuple[str, ...]
-
-
 @attrs.define(kw_only=True)
 class AuthorizationGrant:
-    """Access that a customer granted to an application. ``revoked`` once the grant was deleted."""
+    """Access that a customer granted to the application. ``revoked`` once the grant was deleted."""
 
     refresh_token: str
     customer: Customer
     scopes: frozenset[str]
     revoked: bool = False
-
-
-@attrs.frozen
-class _Code:
-    customer: Customer
-    scopes: frozenset[str]
-    redirect_uri: str
-    expires: float
 
 
 @attrs.frozen
@@ -72,7 +55,7 @@ def _base64(content: bytes) -> str:
 
 
 class AuthorizationServer:
-    """Issues and verifies the access tokens of one environment."""
+    """Issues and verifies the access tokens of one environment, for the one application that is registered."""
 
     def __init__(
         self, environment: str, customers: Sequence[Customer], random: KeyedRandom, redirect_uris: Iterable[str] = ()
@@ -80,13 +63,11 @@ class AuthorizationServer:
         self._environment = environment
         self._random = random
         self._key = hashlib.sha256(self._secret("signing key").encode()).digest()
-        self.application: Application = Application(
-            client_id=self._secret("client id")[:32],
-            client_secret=self._secret("client secret"),
-            redirect_uris=(*redirect_uris, "http://127.0.0.1:8765/callback"),
-        )
+        self.client_id: str = self._secret("client id")[:32]
+        self.client_secret: str = self._secret("client secret")
+        self.redirect_uris: tuple[str, ...] = (*redirect_uris, "http://127.0.0.1:8765/callback")
         self._issued_count = 0
-        self._codes: dict[str, _Code] = {}
+        self._codes: dict[str, tuple[float, str, Customer, frozenset[str]]] = {}
         self._grants: dict[str, AuthorizationGrant] = {}
         self._issued: dict[str, Identity] = {}
         self.customers: tuple[Customer, ...] = tuple(customers)
@@ -109,9 +90,8 @@ class AuthorizationServer:
         for grant in self._grants.values():
             grant.revoked = True
         self._issued_count += 1
-        secret = self._secret(f"client secret {self._issued_count}")
-        self.application = attrs.evolve(self.application, client_secret=secret)
-        return secret
+        self.client_secret = self._secret(f"client secret {self._issued_count}")
+        return self.client_secret
 
     def sign_in_page(self, address: str) -> str | None:
         """Return the page that asks who signs in, None where that is decided."""
@@ -132,37 +112,37 @@ class AuthorizationServer:
         customer = next((each for each in self.customers if each.username == name), None)
         if customer is None:
             raise RefusedError(400, "invalid_request", "Unknown customer")
-        redirect_uri = query["redirect_uri"]
-        scopes = frozenset(query.get("scope", " ".join(SCOPES)).split())
+        redirect_uri, scopes = query["redirect_uri"], set(query.get("scope", " ".join(SCOPES)).split())
         self._issued_count += 1
         code = self._secret(f"code {self._issued_count}")
-        self._codes[code] = _Code(customer, scopes & set(SCOPES), redirect_uri, now + _CODE_LIFETIME)
+        self._codes[code] = now + _CODE_LIFETIME, redirect_uri, customer, frozenset(scopes.intersection(SCOPES))
         state = {"state": query["state"]} if "state" in query else {}
         return f"{redirect_uri}?{urlencode({'code': code} | state)}"
 
     def _checked(self, address: str) -> dict[str, str]:
         query = {name: values[-1] for name, values in parse_qs(urlsplit(address).query).items()}
-        is_known = query.get("client_id") == self.application.client_id
-        is_registered = query.get("redirect_uri") in self.application.redirect_uris
+        is_known = query.get("client_id") == self.client_id
+        is_registered = query.get("redirect_uri") in self.redirect_uris
         if not is_known or not is_registered or query.get("response_type") != "code":
             raise RefusedError(400, "invalid_request", "Unknown client, redirect address or response type")
         return query
 
     def token(self, requested: TokenRequest, now: float) -> TokenResponseWire:
         """Return the response to a token request. Raise RefusedError if the request is not valid."""
-        if requested.client_secret != self.application.client_secret:
+        if requested.client_secret != self.client_secret:
             raise RefusedError(400, "invalid_client", "Client secret is wrong")
-        if requested.client_id not in (None, self.application.client_id):
+        if requested.client_id not in (None, self.client_id):
             raise RefusedError(400, "invalid_client", "Client does not match the grant")
         if requested.grant_type is GrantType.AUTHORIZATION_CODE:
-            code = self._codes.pop(requested.code or "", None)
-            if code is None or code.expires <= now or code.redirect_uri != requested.redirect_uri:
+            unknown = 0.0, "", self.customers[0], frozenset[str]()
+            expires, redirect_uri, customer, scopes = self._codes.pop(requested.code or "", unknown)
+            if expires <= now or redirect_uri != requested.redirect_uri:
                 raise RefusedError(400, "invalid_grant", "Authorization code is invalid or was used before")
-            grant = self.grant(code.customer, code.scopes)
+            grant = self.grant(customer, scopes)
             answer = self._token_response(grant, grant.scopes, now)
             answer.refresh_token = grant.refresh_token
             if "openid" in grant.scopes:
-                claims = {"sub": str(code.customer.number), "preferred_username": code.customer.username}
+                claims = {"sub": str(customer.number), "preferred_username": customer.username}
                 answer.id_token = self._sign(claims, now)
             return answer
         known = self._grants.get(requested.refresh_token or "")
@@ -195,9 +175,7 @@ class AuthorizationServer:
         return self._random.hex_digits(40, key_of(self._environment), key_of(purpose))
 
 
-QUOTE_TOKEN_LIFETIME = 86400.0
-"""Lifetime of a token, in seconds."""
-
+_QUOTE_TOKEN_LIFETIME = 86400.0
 _KEY = 9
 
 
@@ -215,7 +193,7 @@ class QuoteTokens:
         self._count += 1
         self._issued = {token: issued for token, issued in self._issued.items() if issued[1] > now}
         token = self._random.hex_digits(40, _KEY, self._count)
-        self._issued[token] = customer, now + QUOTE_TOKEN_LIFETIME
+        self._issued[token] = customer, now + _QUOTE_TOKEN_LIFETIME
         return token
 
     def identify(self, token: str, now: float) -> Customer | None:

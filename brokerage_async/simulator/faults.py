@@ -157,10 +157,7 @@ _UNAUTHORIZED = RefusedError(401, "unauthorized", "Unauthorized").response("")
 rate_limited: Fault = Fault(name="rate_limited", processed=False, answer=lambda _: _BARE)
 unauthorized: Fault = Fault(name="unauthorized", processed=False, answer=lambda _: _UNAUTHORIZED)
 
-_PLAIN = {
-    fault.name: fault
-    for fault in (refuse, drop_before, drop_after, hang, hang_after, truncate, garbage, rate_limited, unauthorized)
-}
+_PLAIN = {name: fault for name, fault in vars().items() if isinstance(fault, Fault)}
 _STATUSES = range(200, 600)
 _NUMBERED = {"status": status, "after_status": after_status, "html": html, "after_html": after_html}
 _TIMED = {"delay": delay, "delay_after": delay_after, "retry_after": retry_after}

@@ -98,6 +98,13 @@ class Simulator:
         faults: ``faults.add("POST", r"/orders$", "drop_after")`` scripts a fault, see the module ``faults``.
         ledger: every request that arrived and every transition of every order.
         latency, rate_limit, withdrawn_versions: as above, may be set at any time.
+        client_id, redirect_uri: registered application, with the first of its redirect addresses.
+        customer_id: identifier of the owner: ``me``, or a number without the behaviour ``customer_is_me``.
+        refresh_token: of the owner's personal grant.
+        account_numbers: accounts of the owner: an empty one, one with positions and complex orders, and a cash account.
+        customers: the customers who use the application, the owner first.
+        foreign_customer_id, foreign_account_number: another customer, with an account.
+        complex_order_ids: of the complex orders in the second account, by type (``OTOCO``, ``OCO``, ``PAIRS``).
     """
 
     def __init__(
@@ -175,6 +182,25 @@ class Simulator:
             if file is not None:
                 file.close()
             raise
+        owner, stranger = self.brokerage.state.owner, self.brokerage.state.other_customer
+        server, accounts = self.brokerage.state.authorization_server, self.brokerage.state.accounts
+        self.faults: FaultPlan = self.brokerage.faults
+        self.client_id: str = server.client_id
+        self.redirect_uri: str = server.redirect_uris[0]
+        self.customer_id: str = "me" if settings.has("customer_is_me") else str(owner.number)
+        self.customers: tuple[SimulatedCustomer, ...] = tuple(
+            SimulatedCustomer(
+                username=grant.customer.username,
+                account_numbers=tuple(account.number for account in accounts.of(grant.customer)),
+                refresh_token=grant.refresh_token,
+            )
+            for grant in server.personals
+        )
+        self.refresh_token: str = self.customers[0].refresh_token
+        self.account_numbers: tuple[str, ...] = self.customers[0].account_numbers
+        self.foreign_customer_id: str = str(stranger.number)
+        self.foreign_account_number: str = accounts.of(stranger)[0].number
+        self.complex_order_ids: dict[str, str] = self.brokerage.state.complex_order_ids
         self.control_token: str = secrets.token_urlsafe(24)
         api = ControlApi(self.brokerage, self.clock, self.control_token)
         self._control = None if control_port is None else ControlServer(api=api, port=control_port)
@@ -324,75 +350,14 @@ class Simulator:
     # What it has
 
     @property
-    def client_id(self) -> str:
-        """Identifier of the registered application."""
-        return self.brokerage.state.authorization_server.application.client_id
-
-    @property
     def client_secret(self) -> str:
         """Secret of the registered application."""
-        return self.brokerage.state.authorization_server.application.client_secret
-
-    @property
-    def redirect_uri(self) -> str:
-        """First redirect address of the registered application."""
-        return self.brokerage.state.authorization_server.application.redirect_uris[0]
-
-    @property
-    def refresh_token(self) -> str:
-        """Refresh token of the owner's personal grant."""
-        return self.brokerage.state.authorization_server.personals[0].refresh_token
-
-    @property
-    def customer_id(self) -> str:
-        """Identifier of the owner: ``me``, or a number without the behaviour ``customer_is_me``."""
-        state = self.brokerage.state
-        return "me" if state.settings.has("customer_is_me") else str(state.owner.number)
-
-    @property
-    def account_numbers(self) -> tuple[str, ...]:
-        """Accounts of the owner: an empty one, one with positions and complex orders, and a cash account."""
-        state = self.brokerage.state
-        return tuple(account.number for account in state.accounts.of(state.owner))
-
-    @property
-    def customers(self) -> tuple[SimulatedCustomer, ...]:
-        """The customers who use the application, the owner first."""
-        state = self.brokerage.state
-        return tuple(
-            SimulatedCustomer(
-                username=customer.username,
-                account_numbers=tuple(account.number for account in state.accounts.of(customer)),
-                refresh_token=grant.refresh_token,
-            )
-            for customer, grant in zip(state.customers, state.authorization_server.personals, strict=True)
-        )
-
-    @property
-    def foreign_account_number(self) -> str:
-        """Account of another customer."""
-        state = self.brokerage.state
-        return state.accounts.of(state.other_customer)[0].number
-
-    @property
-    def foreign_customer_id(self) -> str:
-        """Identifier of the other customer."""
-        return str(self.brokerage.state.other_customer.number)
-
-    @property
-    def complex_order_ids(self) -> dict[str, str]:
-        """Identifiers of the complex orders in the second account, by type (``OTOCO``, ``OCO``, ``PAIRS``)."""
-        return dict(self.brokerage.state.complex_order_ids)
+        return self.brokerage.state.authorization_server.client_secret
 
     @property
     def ledger(self) -> Ledger:
         """Every request that arrived and every transition of every order."""
         return self.brokerage.ledger
-
-    @property
-    def faults(self) -> FaultPlan:
-        """Faults still to come."""
-        return self.brokerage.faults
 
     @property
     def streams(self) -> StreamServer:

@@ -19,7 +19,7 @@ import attrs
 from aiohttp import WSMsgType, web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from .._secrets import Secret, revealed
+from .._secrets import Secret
 from ..errors import RequestNotSentError, ResponseLostError
 from ..protocol.request import Request
 from ..protocol.response import Response
@@ -53,18 +53,20 @@ class Pump:
         self._wake.set()
 
     async def stop(self) -> None:
-        task, self._task = self._task, None
-        self._brokerage.state.event_queue.on_schedule = self._clock.on_advance = None
-        if task is not None:
-            task.cancel()
+        if (task := self._end()) is not None:
             await asyncio.wait({task})
 
     def check(self) -> None:
         """End the task after the last connection."""
-        if not self._brokerage.streams.sessions and self._task is not None:
-            self._brokerage.state.event_queue.on_schedule = self._clock.on_advance = None
-            self._task.cancel()
-            self._task = None
+        if not self._brokerage.streams.sessions:
+            self._end()
+
+    def _end(self) -> asyncio.Task[None] | None:
+        task, self._task = self._task, None
+        self._brokerage.state.event_queue.on_schedule = self._clock.on_advance = None
+        if task is not None:
+            task.cancel()
+        return task
 
     async def _run(self) -> None:
         while True:
@@ -79,7 +81,10 @@ class Pump:
 
 
 class MemorySocket:
-    """Connection to a session. Messages arrive in the loop's next turn, or after their delay."""
+    """Connection to a session. Messages of the client arrive in the loop's next turn, the session's after their delay.
+
+    `LoopbackServer` puts one behind each WebSocket.
+    """
 
     def __init__(self, brokerage: Brokerage, clock: Clock, session: Session, pump: Pump) -> None:
         self._brokerage = brokerage
@@ -90,21 +95,22 @@ class MemorySocket:
         self._arrived: asyncio.Queue[str | None] = asyncio.Queue()
         self._is_closed = False
         session.connect(self._deliver, self._end)
+        pump.start()
 
     async def send(self, message: str | Secret) -> None:
         """Send a message. Raise ResponseLostError if the connection is closed."""
         if self._is_closed:
             raise ResponseLostError("simulated: the connection is closed")
+        self._loop.call_soon(self.take, message)  # where a debug log of the loop shows no secret
 
-        def arrive() -> None:
-            if not self._is_closed:
-                now = self._clock.now()
-                self._brokerage.advance(now)
-                self._session.receive(revealed(message), now)
+    def take(self, message: str | bytes | Secret) -> None:
+        """Let a message of the client arrive now, unless the connection is closed."""
+        if not self._is_closed:
+            now = self._clock.now()
+            self._brokerage.advance(now)
+            self._session.receive(message.reveal() if isinstance(message, Secret) else message, now)
 
-        self._loop.call_soon(arrive)
-
-    async def receive(self) -> str | bytes:
+    async def receive(self) -> str:
         """Return the next message. Raise ResponseLostError once the connection is closed."""
         message = await self._arrived.get()
         if message is None:
@@ -201,7 +207,6 @@ class InMemoryTransport:
         session = self._brokerage.streams.open(urlsplit(url).path, self._clock.now())
         if session is None:
             raise RequestNotSentError(f"simulated: no stream at {url}")
-        self._pump.start()
         return MemorySocket(self._brokerage, self._clock, session, self._pump)
 
     async def close(self) -> None:
@@ -365,37 +370,25 @@ class LoopbackServer(WebServer):
         """Serve one WebSocket until either side closes it."""
         socket = web.WebSocketResponse(autoping=False, max_msg_size=1 << 20, timeout=0.5)
         await socket.prepare(http)
-        loop = asyncio.get_running_loop()
-        outgoing: asyncio.Queue[str | None] = asyncio.Queue()
-
-        def send(message: str, delay: float) -> None:
-            if delay > 0:
-                loop.call_later(delay, outgoing.put_nowait, message)
-            else:
-                outgoing.put_nowait(message)
-
-        session.connect(send, lambda: outgoing.put_nowait(None))
-        self.pump.start()
+        inner = MemorySocket(self.brokerage, self.clock, session, self.pump)
 
         async def write() -> None:
             with suppress(ConnectionError):
-                while (message := await outgoing.get()) is not None:  # None: the session is closed
-                    await socket.send_str(message)
+                with suppress(ResponseLostError):  # the session is closed
+                    while True:
+                        await socket.send_str(await inner.receive())
                 await socket.close()
 
-        writer = loop.create_task(write())
+        writer = asyncio.create_task(write())
         try:
             async for message in socket:
-                now = self.clock.now()
                 if message.type == WSMsgType.PING:
-                    session.hear(now)
+                    session.hear(self.clock.now())
                     await socket.pong(message.data)
                 elif message.type in (WSMsgType.TEXT, WSMsgType.BINARY):
-                    self.brokerage.advance(now)
-                    session.receive(message.data, now)
+                    inner.take(message.data)
         finally:
-            self.brokerage.streams.forget(session)
-            self.pump.check()
+            await inner.close()
             writer.cancel()
             await asyncio.wait({writer})
         return socket

@@ -14,7 +14,7 @@ import msgspec
 
 from ..._generated import converters as wires
 from ..._generated import models
-from ...protocol.response import Response
+from ...protocol.decoding.fields import wire_fields
 from ..market.calendar import CALENDARS, TradingSession, local_date
 from ..market.instrument import FUTURES
 from ..market.prices import PRICE_INTERVAL
@@ -22,7 +22,7 @@ from ..state import State
 from ..trading import accounts as books
 from ..trading.accounts import Account, Execution, Position, amounts, day_trade_count, opened_at, replay
 from .request_parser import Handlers, ParsedRequest
-from .wire import RefusedError, bare, like, money, same, timestamp
+from .wire import RefusedError, found, like, money, same, timestamp
 
 T = TypeVar("T")
 
@@ -60,20 +60,20 @@ class Accounts(Handlers):
         super().__init__(state)
         self._opened = state.settings.start - 400 * _DAY
 
-    def customer(self, request: ParsedRequest) -> Response:
+    def customer(self, request: ParsedRequest) -> Any:
         self._own_accounts(request)
         record = msgspec.json.decode(_CUSTOMER, type=wires.CustomerWire)
         record.id = "me" if self._has("customer_is_me") else str(request.customer.number)
         record.email = f"{request.customer.username}@example.com"
         record.created_at = timestamp(self._opened)
-        return request.item(record)
+        return record
 
-    def get(self, request: ParsedRequest) -> Response:
+    def get(self, request: ParsedRequest) -> Any:
         self._own_accounts(request)
-        return request.item(self._account(self._account_of(request)))
+        return self._account(self._account_of(request))
 
-    def trading_status(self, request: ParsedRequest) -> Response:
-        return request.item(self.status(self._account_of(request), request.now))
+    def trading_status(self, request: ParsedRequest) -> Any:
+        return self.status(self._account_of(request), request.now)
 
     def status(self, account: books.Account, now: float) -> wires.TradingStatusWire:
         on_margin = account.kind == "Margin"
@@ -107,19 +107,18 @@ class Accounts(Handlers):
         )
         return current_fields(wire, self._has)
 
-    def list(self, request: ParsedRequest) -> Response:
-        rows = (
+    def list(self, request: ParsedRequest) -> Any:
+        return (
             wires.CustomerAccountWire(account=self._account(account), authority_level=models.AuthorityLevel.OWNER)
             for account in self._own_accounts(request)
         )
-        return request.items(rows)
 
 
 class OAuth(Handlers):
     """Handles the token endpoint. Its bodies have no envelope."""
 
-    def token(self, request: ParsedRequest) -> Response:
-        return bare(self._state.authorization_server.token(request.body, request.now))
+    def token(self, request: ParsedRequest) -> Any:
+        return self._state.authorization_server.token(request.body, request.now)
 
 
 class Positions(Handlers):
@@ -160,21 +159,20 @@ class Positions(Handlers):
             row.mark = money((price * quantity * instrument.multiplier).quantize(_CENT))
         return row
 
-    def list(self, request: ParsedRequest) -> Response:
-        account, query = self._account_of(request), request.query
-        with_mark = query.get("include_marks", False)
-        underlyings, product = query.get("underlying_symbols"), query.get("underlying_product_code")
-        rows = (
+    def list(self, request: ParsedRequest) -> Any:
+        account, with_mark = self._account_of(request), request.query.get("include_marks", False)
+        return (
             self.row(position, account, request.now, with_mark=with_mark)
             for position in account.positions.values()
             for instrument in [position.instrument]
-            if query.get("symbol") in (None, instrument.symbol)
-            and (underlyings is None or instrument.underlying in underlyings)
-            and query.get("instrument_type") in (None, instrument.instrument_type)
-            and (product is None or (instrument.underlying[0] == "/" and instrument.underlying[1:-2] == product))
-            and "partition_keys" not in query
+            if request.admits(
+                symbol=instrument.symbol,
+                underlying_symbols=instrument.underlying,
+                instrument_type=instrument.instrument_type,
+                underlying_product_code=instrument.underlying[1:-2] if instrument.underlying[0] == "/" else None,
+                partition_keys=None,
+            )
         )
-        return request.items(rows)
 
 
 _FIELD_FILTERS = ("symbol", "underlying_symbol", "instrument_type", "action", "currency")
@@ -183,40 +181,34 @@ _FIELD_FILTERS = ("symbol", "underlying_symbol", "instrument_type", "action", "c
 class Transactions(Handlers):
     """Serves the transactions of an account."""
 
-    def get(self, request: ParsedRequest) -> Response:
-        for transaction in self._account_of(request).transactions:
-            if str(transaction.wire.id) == request.path["id"]:
-                return request.item(transaction.row)
-        raise RefusedError.not_found("transaction")
+    def get(self, request: ParsedRequest) -> Any:
+        booked = (each for each in self._account_of(request).transactions if str(each.wire.id) == request.path["id"])
+        return found(next(booked, None), "transaction").row
 
-    def total_fees(self, request: ParsedRequest) -> Response:
+    def total_fees(self, request: ParsedRequest) -> Any:
         """Return the fees of one day, by default today."""
         day = request.query.get("date", local_date(request.now))
         booked = (each.booked for each in self._account_of(request).transactions if each.wire.transaction_date == day)
         paid = sum((each.fees.total for each in booked if isinstance(each, Execution)), _ZERO)
-        return request.item(wires.TotalFeesWire(**amounts(total_fees=-paid)))
+        return wires.TotalFeesWire(**amounts(total_fees=-paid))
 
-    def list(self, request: ParsedRequest) -> Response:
+    def list(self, request: ParsedRequest) -> Any:
         """Return a page of transactions, newest first by default."""
         query = request.query
         types = frozenset(query.get("types", ())) | ({query["type"]} if "type" in query else frozenset())
         chosen = []
         for transaction in self._account_of(request).transactions:
-            wire, at, day = transaction.wire, transaction.executed_at, transaction.wire.transaction_date
+            wire = transaction.wire
             futures = [each for each in (wire.symbol, wire.underlying_symbol) if each and each.startswith("/")]
+            fields = {name: getattr(wire, name) for name in _FIELD_FILTERS}
             if (
-                query.get("start_date", day) <= day <= query.get("end_date", day)
-                and query.get("start_at", at) <= at <= query.get("end_at", at)
+                request.spans(wire.transaction_date, transaction.executed_at)
                 and (not types or wire.transaction_type in types)
-                and ("sub_types" not in query or wire.transaction_sub_type in query["sub_types"])
                 and query.get("futures_symbol") in (None, *futures)
-                and "partition_key" not in query
-                and all(query.get(name) in (None, getattr(wire, name)) for name in _FIELD_FILTERS)
+                and request.admits(sub_types=wire.transaction_sub_type, partition_key=None, **fields)
             ):
                 chosen.append(transaction)
-        if not request.ascending:
-            chosen.reverse()
-        return request.page(chosen, lambda transaction: transaction.row)
+        return request.page(request.ordered(chosen), lambda transaction: transaction.row)
 
 
 _CALENDAR = CALENDARS[models.InstrumentCollection.EQUITY]
@@ -284,14 +276,14 @@ _VALUE_NAMES = {
 class Balances(Handlers):
     """Computes the balances of an account, in dollars only."""
 
-    def get(self, request: ParsedRequest) -> Response:
+    def get(self, request: ParsedRequest) -> Any:
         """Return the balance in dollars, the only currency that is held."""
         account = self._account_of(request)
         if request.path["currency"] != _CURRENCY:
             raise RefusedError.not_found("balance")
-        return request.item(self.balance(account, request.now))
+        return self.balance(account, request.now)
 
-    def snapshots(self, request: ParsedRequest) -> Response:
+    def snapshots(self, request: ParsedRequest) -> Any:
         """Return a page of snapshots of mornings and closes: by default the newest one and the current balance."""
         account, query, now = self._account_of(request), request.query, request.now
         in_dollars = query.get("currency", _CURRENCY) == _CURRENCY
@@ -308,18 +300,18 @@ class Balances(Handlers):
         ]
         is_default = in_dollars and not _SNAPSHOT_FILTERS & query.keys()
         chosen = chosen[-1:] if is_default else chosen
-        page = request.slice(len(chosen) + is_default)
+        page = request.window(len(chosen) + is_default)
         rows: list[wires.AccountBalanceWire] = []
-        shown = chosen[page.start : page.stop]
+        shown = chosen[page]
         for (at, time_of_day), past in zip(shown, replay(account, [at for at, _ in shown]), strict=True):
             balance = self.balance(past, at)
             balance.time_of_day = time_of_day
             rows.append(balance)
         if is_default and page.start <= len(chosen) < page.stop:
             rows.append(self.balance(account, now))
-        return request.items(rows, page)
+        return request.items(rows, len(chosen) + is_default)
 
-    def net_liq_history(self, request: ParsedRequest) -> Response:
+    def net_liq_history(self, request: ParsedRequest) -> Any:
         """Return the net liquidating value of the past, from the bookings and the prices of those times."""
         account = self._account_of(request)
         chosen = list(looks(request.query, opened_at(account), request.now))
@@ -332,7 +324,7 @@ class Balances(Handlers):
             bars = dict(zip(_OHLC, (worths[0], max(worths), min(worths), worths[-1]), strict=True))
             totals = {f"total_{name}": value for name, value in bars.items()}
             rows.append(wires.NetLiqOhlcWire(time=self._dialect.short_timestamp(start), **bars, **totals, **nothing))
-        return request.items(rows)
+        return rows
 
     def balance(self, account: Account, now: float) -> wires.AccountBalanceWire:
         calculator = self._calculator
@@ -368,33 +360,22 @@ class Balances(Handlers):
             currency=_CURRENCY,
             snapshot_date=local_date(now),
             updated_at=timestamp(now),
-            **_ABSENT,
-            **dollars,
+            **(_ABSENT | dollars),
         )
         return current_fields(wire, self._has)
 
-    def list(self, request: ParsedRequest) -> Response:
+    def list(self, request: ParsedRequest) -> Any:
         """Return the balance: one object if no version was asked for, a list in dated versions."""
         balance = self.balance(self._account_of(request), request.now)
         if request.asked_version is not None and "balances_are_a_list" in request.behaviours:
-            return request.items([balance])
-        return request.item(balance)
+            return [balance]
+        return balance
 
 
-_NEVER_HELD = (
-    "bond_margin_requirement", "buying_power_adjustment", "closed_loop_available_balance",
-    "cryptocurrency_margin_requirement", "day_equity_call_value", "day_trade_excess", "day_trading_call_value",
-    "equity_offering_margin_requirement", "fixed_income_security_margin_requirement",
-    "futures_intraday_margin_requirement", "long_bond_value", "long_fixed_income_security_value",
-    "long_index_derivative_value", "long_margineable_value", "maintenance_call_value", "margin_settle_balance",
-    "pending_cash", "pending_margin_interest", "reg_t_call_value", "short_index_derivative_value",
-    "short_margineable_value", "sma_equity_option_buying_power", "special_memorandum_account_apex_adjustment",
-    "special_memorandum_account_value", "total_pending_liquidity_pool_rebate", "unsettled_cryptocurrency_fiat_amount",
-)  # fmt: skip
 _ABSENT: dict[str, Any] = {
-    **dict.fromkeys(_NEVER_HELD, "0.00"),
-    "pending_cash_effect": models.PriceEffect.NONE,
-    "unsettled_cryptocurrency_fiat_effect": models.PriceEffect.NONE,
-    "buying_power_adjustment_effect": models.PriceEffect.NONE,
+    field.attribute: "0.00" if field.scalars == {"decimal"} else models.PriceEffect.NONE
+    for field in wire_fields(wires.AccountBalanceWire).values()
+    if field.scalars == {"decimal"} or field.attribute.endswith("_effect")
+    if not field.attribute.startswith(("intraday_", "previous_day_", "apex_"))
 }
-"""Figures of instruments and events that the simulated accounts never have."""
+"""Figures of instruments and events that the simulated accounts never have, unless a balance has them."""

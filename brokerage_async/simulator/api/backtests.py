@@ -28,7 +28,7 @@ from ..market.prices import Prices
 from ..state import State
 from ..trading.accounts import Customer
 from .request_parser import Handlers, ParsedRequest
-from .wire import RefusedError, bare, empty, found, like, timestamp
+from .wire import RefusedError, bare, found, like, timestamp
 
 _STOCKS = CALENDARS[models.InstrumentCollection.EQUITY]
 BY_OTHER_LEG = frozenset(each for each in models.StrikeSelection if each.name.endswith("_RELATIVE"))
@@ -338,12 +338,11 @@ class Backtests(Handlers):
         is_over = session is not None and session.close <= now
         return _STOCKS.following(date(year - 1, 12, 31)).day, today if is_over else _STOCKS.preceding(today).day
 
-    def available_dates(self, request: ParsedRequest) -> Response:
+    def available_dates(self, request: ParsedRequest) -> Any:
         first, last = self._dates(request.now)
-        symbols = self._symbols
-        return bare([wires.BacktestDatesWire(symbol=symbol, start_date=first, end_date=last) for symbol in symbols])
+        return [wires.BacktestDatesWire(symbol=each, start_date=first, end_date=last) for each in self._symbols]
 
-    def create(self, request: ParsedRequest) -> Response:
+    def create(self, request: ParsedRequest) -> Any:
         """Create a backtest. A short one is complete at once."""
         requested: models.NewBacktest = request.body
         if requested.symbol not in self._symbols:
@@ -363,22 +362,20 @@ class Backtests(Handlers):
         is_complete = backtest.status(request.now) is models.BacktestStatus.COMPLETED
         return self._response(backtest, request.now, request.operation.status if is_complete else 201)
 
-    def get(self, request: ParsedRequest) -> Response:
+    def get(self, request: ParsedRequest) -> Any:
         return self._response(self._own(request), request.now)
 
-    def logs(self, request: ParsedRequest) -> Response:
+    def logs(self, request: ParsedRequest) -> None:
         """Return an empty log, because its form is not described."""
         self._own(request)
-        return empty(request.operation.status)
 
-    def cancel(self, request: ParsedRequest) -> Response:
+    def cancel(self, request: ParsedRequest) -> None:
         backtest = self._own(request)
         if backtest.status(request.now) is models.BacktestStatus.COMPLETED:
             self._refuse([("id", "must be that of a pending or running backtest")])
         del self._backtests[backtest.identifier]
-        return empty(request.operation.status)
 
-    def simulate_trade(self, request: ParsedRequest) -> Response:
+    def simulate_trade(self, request: ParsedRequest) -> Any:
         """Return the prices of a trade from its first time until its last one, its first expiration, or now."""
         trade: models.SimulatedTrade = request.body
         legs, problems = list[Held](), list[tuple[str, str]]()
@@ -418,7 +415,7 @@ class Backtests(Handlers):
                         date_time=timestamp(at), price=sent, effect=effect, underlying_price=spot, delta=delta
                     )
                     prices.append(price)
-        return bare(prices)
+        return prices
 
     def _own(self, request: ParsedRequest) -> Backtest:
         """Return the backtest of the user in the path: 400 for other identifiers, 404 for unknown ones."""
@@ -455,5 +452,5 @@ class Backtests(Handlers):
             wire.notices = tuple(results.notices)
         return bare(_encoder.encode(wire), status)
 
-    def list(self, request: ParsedRequest) -> Response:
-        return bare([each.identifier for each in self._backtests.values() if each.customer == request.customer])
+    def list(self, request: ParsedRequest) -> Any:
+        return [each.identifier for each in self._backtests.values() if each.customer == request.customer]

@@ -42,7 +42,7 @@ from .wire import Dialect, RefusedError, bare, html
 _USER_AGENT = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _ANONYMOUS = Customer(0, "")
 
-Handler = Callable[[ParsedRequest], Response]
+Handler = Callable[[ParsedRequest], Any]
 
 HANDLERS: Mapping[str, type[Handlers]] = {
     "accounts": Accounts,
@@ -279,7 +279,7 @@ class Brokerage:
             asked_version=asked,
         )
         record.processed = True
-        return self._handlers[operation.name](parsed)
+        return parsed.response(self._handlers[operation.name](parsed))
 
     def _is_within_rate_limit(self, operation: Operation[Any] | None, now: float) -> bool:
         """Return whether the sliding windows, for all requests and for this operation, admit this one.

@@ -10,13 +10,12 @@ from typing import Any, TypeVar
 
 from ..._generated import converters as wires
 from ..._generated.models import InstrumentType, OptionType
-from ...protocol.response import Response
 from ..market.calendar import local_date
 from ..market.catalogue import QUANTITY_PLACES, tick_rows
 from ..market.futures import FutureOptionChain, ListedOption, OptionProduct, option_products, product_row
 from ..market.instrument import FUTURES, LISTED, OPTION_TICKS, FutureProduct, Instrument, RowTable, product_of
 from .request_parser import Handlers, ParsedRequest
-from .wire import RefusedError, found, like
+from .wire import RefusedError, found, like, same
 
 T = TypeVar("T")
 
@@ -39,7 +38,7 @@ _PLACES = {
 class Instruments(Handlers):
     """Serves rows of the catalogue, most of them rendered once; futures as they are listed on the day of a request."""
 
-    def futures(self, request: ParsedRequest) -> Response:
+    def futures(self, request: ParsedRequest) -> Any:
         """Return a page of futures: by symbol, product or security id. Expired ones only on request."""
         query, today = request.query, local_date(request.now)
         table = self._catalogue.futures(today)
@@ -56,63 +55,57 @@ class Instruments(Handlers):
             chosen = table.select(chosen, lambda row: row.expires >= today)
         return request.page(chosen, table.row)
 
-    def future(self, request: ParsedRequest) -> Response:
+    def future(self, request: ParsedRequest) -> Any:
         """Return one future. The slash of its symbol may be missing."""
         return _only(self._catalogue.futures(local_date(request.now)), request, _with_slash(request.path["symbol"]))
 
-    def future_products(self, request: ParsedRequest) -> Response:
+    def future_products(self, request: ParsedRequest) -> Any:
         return request.page([*FUTURES.values()], _product_with_options)
 
-    def future_product(self, request: ParsedRequest) -> Response:
+    def future_product(self, request: ParsedRequest) -> Any:
         product = FUTURES.get(request.path["code"])
         if product is None or product.exchange != request.path["exchange"]:
             raise RefusedError.not_found("futures product")
-        return request.item(_product_with_options(product))
+        return _product_with_options(product)
 
-    def future_option_products(self, request: ParsedRequest) -> Response:
+    def future_option_products(self, request: ParsedRequest) -> Any:
         return request.page([*option_products().values()], OptionProduct.details)
 
-    def future_option_product(self, request: ParsedRequest) -> Response:
+    def future_option_product(self, request: ParsedRequest) -> Any:
         product = option_products().get(request.path["root_symbol"])
         if product is None or request.path.get("exchange") not in (None, product.product.exchange):
             raise RefusedError.not_found("future option product")
-        return request.item(product.details())
+        return product.details()
 
     future_option_product_of_exchange = future_option_product
 
-    def future_option(self, request: ParsedRequest) -> Response:
-        for chain in self._chains([request.path["symbol"]]):
-            return _only(chain.table, request)
-        raise RefusedError.not_found("instrument")
+    def future_option(self, request: ParsedRequest) -> Any:
+        return _only(found(next(self._chains([request.path["symbol"]]), None), "instrument").table, request)
 
-    def future_options(self, request: ParsedRequest) -> Response:
+    def future_options(self, request: ParsedRequest) -> Any:
         """Return a page of future options, filtered. Without expired ones."""
-        symbols, exchange = request.query.get("symbols"), request.query.get("exchange")
-        query, today = request.query, local_date(request.now)
-        days = {query[name] for name in ("expiration_date", "maturity_date") if name in query}
-        root, strike, ids = query.get("option_root_symbol"), query.get("strike_price"), query.get("security_ids")
+        symbols, today = request.query.get("symbols"), local_date(request.now)
 
         def passes(option: ListedOption) -> bool:
             expiration = option.expiration
-            return (
-                expiration.day >= today
-                and days <= {expiration.day}
-                and root in (None, expiration.option_product.root)
-                and query.get("option_type") in (None, option.option_type)
-                and (strike is None or Decimal(option.strike) == strike)
-                and (ids is None or option.security_id in ids)
+            return expiration.day >= today and request.admits(
+                **same(expiration.day, "expiration_date", "maturity_date"),
+                option_root_symbol=expiration.option_product.root,
+                option_type=option.option_type,
+                strike_price=Decimal(option.strike),
+                security_ids=option.security_id,
             )
 
         chosen: list[tuple[RowTable[ListedOption], int]] = []
         for chain in self._chains(symbols):
-            if exchange in (None, chain.product.exchange):
+            if request.admits(exchange=chain.product.exchange):
                 positions = chain.table.positions(symbols)
                 chosen += [(chain.table, position) for position in chain.table.select(positions, passes)]
         return request.page(chosen, lambda place: place[0].row(place[1]))
 
-    def futures_option_chain(self, request: ParsedRequest) -> Response:
+    def futures_option_chain(self, request: ParsedRequest) -> Any:
         chain = found(self._catalogue.chain(request.path["symbol"]), "futures product")
-        return request.items(map(chain.table.row, range(len(chain.table))))
+        return map(chain.table.row, range(len(chain.table)))
 
     def _chains(self, symbols: Iterable[str] | None) -> Iterator[FutureOptionChain]:
         """Yield the chains of the products of some options, or of all products."""
@@ -123,7 +116,7 @@ class Instruments(Handlers):
             if chain is not None:
                 yield chain
 
-    def equities(self, request: ParsedRequest) -> Response:
+    def equities(self, request: ParsedRequest) -> Any:
         table, query = self._catalogue.equities, request.query
         positions = table.positions(query.get("symbols"))
         wanted = {name: query[name] for name in _FIELD_FILTERS if name in query}
@@ -131,7 +124,7 @@ class Instruments(Handlers):
             positions = table.select(positions, lambda row: all(getattr(row, n) == wanted[n] for n in wanted))
         return request.page(positions, table.row)
 
-    def equity_options(self, request: ParsedRequest) -> Response:
+    def equity_options(self, request: ParsedRequest) -> Any:
         """Return equity options, all or by symbol. Expired ones only on request."""
         table, query, today = self._catalogue.equity_options, request.query, local_date(request.now)
         active, with_expired = query.get("active"), query.get("with_expired", False)
@@ -142,40 +135,38 @@ class Instruments(Handlers):
             if with_expired or not each.definitions[position].has_expired(today)
             if active is None or each.definitions[position].active == active
         ]
-        if "equity_options_in_pages" in request.behaviours:
-            return request.page(chosen, lambda place: place[0].row(place[1]))
-        return request.items(each.row(position) for each, position in chosen)
+        paged = "equity_options_in_pages" in request.behaviours
+        return request.page(chosen, lambda place: place[0].row(place[1]), paged=paged)
 
-    def equity(self, request: ParsedRequest) -> Response:
+    def equity(self, request: ParsedRequest) -> Any:
         return _only(self._catalogue.equities, request)
 
-    def active_equities(self, request: ParsedRequest) -> Response:
+    def active_equities(self, request: ParsedRequest) -> Any:
         """Return a page of the equities that are traded: all but the indices."""
         table, wanted = self._catalogue.equities, request.query.get("lendability")
         chosen = table.select(range(len(table)), lambda row: not row.is_index and wanted in (None, row.lendability))
         return request.page(chosen, table.row)
 
-    def equity_option(self, request: ParsedRequest) -> Response:
+    def equity_option(self, request: ParsedRequest) -> Any:
         """Return one equity option. Only one with standard terms if asked for active ones."""
-        for table, position in self._catalogue.options([request.path["symbol"]]):
-            if table.definitions[position].active or not request.query.get("active", False):
-                return request.item(table.row(position))
-        raise RefusedError.not_found("instrument")
+        places, active = self._catalogue.options([request.path["symbol"]]), request.query.get("active", False)
+        rows = (table.row(position) for table, position in places if table.definitions[position].active or not active)
+        return found(next(rows, None), "instrument")
 
-    def cryptocurrencies(self, request: ParsedRequest) -> Response:
+    def cryptocurrencies(self, request: ParsedRequest) -> Any:
         return _listed(self._catalogue.cryptocurrencies, request)
 
-    def cryptocurrency(self, request: ParsedRequest) -> Response:
+    def cryptocurrency(self, request: ParsedRequest) -> Any:
         return _only(self._catalogue.cryptocurrencies, request)
 
-    def warrants(self, request: ParsedRequest) -> Response:
+    def warrants(self, request: ParsedRequest) -> Any:
         return _listed(self._catalogue.warrants, request)
 
-    def warrant(self, request: ParsedRequest) -> Response:
+    def warrant(self, request: ParsedRequest) -> Any:
         return _only(self._catalogue.warrants, request)
 
-    def currency_pairs(self, request: ParsedRequest) -> Response:
-        rows = (
+    def currency_pairs(self, request: ParsedRequest) -> Any:
+        return (
             wires.CurrencyPairWire(
                 id=number,
                 description=description,
@@ -186,18 +177,16 @@ class Instruments(Handlers):
             for number, line in enumerate(LISTED["Currency Pair"], start=1)
             for symbol, description in [line.split(maxsplit=1)]
         )
-        return request.items(rows)
 
-    def quantity_decimal_precisions(self, request: ParsedRequest) -> Response:
+    def quantity_decimal_precisions(self, request: ParsedRequest) -> Any:
         coin, coins = InstrumentType.CRYPTOCURRENCY, self._catalogue.cryptocurrencies.definitions
         places = [(coin, row.symbol, QUANTITY_PLACES) for row in coins]
-        rows = (
+        return (
             wires.QuantityDecimalPrecisionWire(
                 instrument_type=kind, symbol=symbol, value=value, minimum_increment_precision=value
             )
             for kind, symbol, value in (*places, *((kind, None, value) for kind, value in _PLACES.items()))
         )
-        return request.items(rows)
 
 
 def _product_with_options(product: FutureProduct) -> wires.FutureProductWire:
@@ -208,15 +197,13 @@ def _with_slash(symbol: str) -> str:
     return symbol if symbol.startswith("/") else f"/{symbol}"
 
 
-def _listed(table: RowTable[Any], request: ParsedRequest) -> Response:
-    return request.items(map(table.row, table.positions(request.query.get("symbols"))))
+def _listed(table: RowTable[Any], request: ParsedRequest) -> Iterator[bytes]:
+    return map(table.row, table.positions(request.query.get("symbols")))
 
 
-def _only(table: RowTable[Any], request: ParsedRequest, symbol: str | None = None) -> Response:
+def _only(table: RowTable[Any], request: ParsedRequest, symbol: str | None = None) -> bytes:
     """Return the row of a symbol, by default the one in the path."""
-    for position in table.positions([symbol or request.path["symbol"]]):
-        return request.item(table.row(position))
-    raise RefusedError.not_found("instrument")
+    return table.row(found(next(iter(table.positions([symbol or request.path["symbol"]])), None), "instrument"))
 
 
 _DEFAULT_LIMIT = 25
@@ -226,26 +213,25 @@ _EXCHANGE = "XNAS"
 class Search(Handlers):
     """Searches the equities of the catalogue. Other instruments are not found."""
 
-    def instruments(self, request: ParsedRequest) -> Response:
+    def instruments(self, request: ParsedRequest) -> Any:
         query = request.query
         words = query.get("query", "").casefold()
         if InstrumentType.EQUITY not in query.get("types", (InstrumentType.EQUITY,)) or "categories" in query:
-            return request.items(())
+            return ()
         hits = (
             like(wires.InstrumentSearchHitWire, row, exchange=_EXCHANGE)
             for row in self._catalogue.equities.definitions
             if words in row.symbol.casefold() or words in row.description.casefold()
         )
-        return request.items(islice(hits, query.get("limit", _DEFAULT_LIMIT)))
+        return islice(hits, query.get("limit", _DEFAULT_LIMIT))
 
-    def symbols(self, request: ParsedRequest) -> Response:
+    def symbols(self, request: ParsedRequest) -> Any:
         start = request.path["symbol"]
-        rows = (
+        return (
             like(wires.SymbolSearchHitWire, row, listed_market=_EXCHANGE)
             for row in self._catalogue.equities.definitions
             if row.symbol.startswith(start)
         )
-        return request.items(rows)
 
 
 _TICKS = tick_rows(OPTION_TICKS)
@@ -254,13 +240,13 @@ _TICKS = tick_rows(OPTION_TICKS)
 class OptionChains(Handlers):
     """Groups the options of the catalogue that have not expired."""
 
-    def flat(self, request: ParsedRequest) -> Response:
+    def flat(self, request: ParsedRequest) -> Any:
         table, positions = self._found(request)
-        return request.items(map(table.row, positions))
+        return map(table.row, positions)
 
-    def compact(self, request: ParsedRequest) -> Response:
+    def compact(self, request: ParsedRequest) -> Any:
         """Return one row of symbols for each root, chain type and expiration cycle."""
-        rows = (
+        return (
             like(
                 wires.CompactOptionChainWire,
                 options[0],
@@ -270,9 +256,8 @@ class OptionChains(Handlers):
             )
             for options in self._chains(request)
         )
-        return request.items(rows)
 
-    def nested(self, request: ParsedRequest) -> Response:
+    def nested(self, request: ParsedRequest) -> Any:
         """Return one chain for each root and chain type, by expiration and strike."""
         rows = []
         for options in self._chains(request):
@@ -297,10 +282,10 @@ class OptionChains(Handlers):
             ]
             shared = {"deliverables": _deliverables(options[0]), "tick_sizes": _TICKS}
             rows.append(like(wires.NestedOptionChainWire, options[0], **shared, expirations=expirations))
-        return request.items(rows)
+        return rows
 
-    def nested_futures(self, request: ParsedRequest) -> Response:
-        return request.item(found(self._catalogue.chain(request.path["symbol"]), "futures product").nested)
+    def nested_futures(self, request: ParsedRequest) -> Any:
+        return found(self._catalogue.chain(request.path["symbol"]), "futures product").nested
 
     def _chains(self, request: ParsedRequest) -> Iterator[list[wires.EquityOptionWire]]:
         """Yield the options on the underlying by root, chain type and expiration cycle."""

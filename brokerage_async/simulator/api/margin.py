@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import Any
 
 import attrs
 
 from ..._generated import converters as wires
 from ..._generated.models import InstrumentCollection, MarginOrder
-from ...protocol.response import Response
 from ..market.calendar import CALENDARS
 from ..trading.accounts import UNCOVERED, Account, Holding, amounts, merged
 from ..trading.orders import Order, Terms, order_wire
@@ -21,25 +21,24 @@ from .wire import RefusedError, like, money, same, timestamp
 class Margin(Handlers):
     """Reports the figures of the margin calculator."""
 
-    def effective_requirement(self, request: ParsedRequest) -> Response:
+    def effective_requirement(self, request: ParsedRequest) -> Any:
         account, symbol = self._account_of(request), request.path["underlying_symbol"]
         if not self._prices.is_known(symbol):
             raise RefusedError.not_found("underlying")
         initial = account.equity_rate
         maintenance = self._calculator.maintenance(initial)
-        requirement = wires.EffectiveMarginRequirementWire(
+        return wires.EffectiveMarginRequirementWire(
             underlying_symbol=symbol,
             **same(f"{initial:f}", "long_equity_initial", "short_equity_initial"),
             **same(f"{maintenance:f}", "long_equity_maintenance", "short_equity_maintenance"),
             **same(f"{UNCOVERED:f}", "naked_option_standard", "naked_option_minimum"),
             naked_option_floor="0.00",
         )
-        return request.item(requirement)
 
-    def public_configuration(self, request: ParsedRequest) -> Response:
-        return request.item(wires.MarginConfigurationWire(risk_free_rate=Decimal("0.0425")))
+    def public_configuration(self, request: ParsedRequest) -> Any:
+        return wires.MarginConfigurationWire(risk_free_rate=Decimal("0.0425"))
 
-    def requirements(self, request: ParsedRequest) -> Response:
+    def requirements(self, request: ParsedRequest) -> Any:
         account, now = self._account_of(request), request.now
         groups = []
         for underlying, holdings in self._calculator.by_underlying(account).items():
@@ -81,7 +80,7 @@ class Margin(Handlers):
         equity, required = self._calculator.equity(account, now), self._calculator.total_required(account, now)
         maintenance = self._calculator.maintenance(required)
         power = self._calculator.buying_power(account, now)
-        report = wires.MarginRequirementsWire(
+        return wires.MarginRequirementsWire(
             account_number=account.number,
             description="Total",
             margin_calculation_type="Reg T" if account.kind == "Margin" else "Cash",
@@ -96,9 +95,8 @@ class Margin(Handlers):
             groups=groups,
             last_state_timestamp=self._dialect.moment(now),
         )
-        return request.item(report)
 
-    def dry_run(self, request: ParsedRequest) -> Response:
+    def dry_run(self, request: ParsedRequest) -> Any:
         """Return the margin before and after an order. Nothing is created."""
         account, now = self._account_of(request), request.now
         requested: MarginOrder = request.body
@@ -119,7 +117,7 @@ class Margin(Handlers):
         before = self._calculator.by_underlying(account).get(requested.underlying_symbol, [])
         after = merged(before, [(leg.instrument, leg.signed) for leg in legs])
         base = self._result(account, requested, before, now)
-        report = wires.MarginDryRunWire(
+        return wires.MarginDryRunWire(
             orders=[order_wire(draft, self._dialect)] if legs else [],
             last_results=base,
             base_results=base,
@@ -127,7 +125,6 @@ class Margin(Handlers):
             **impact.comparison(),
             is_spread=impact.is_spread,
         )
-        return request.item(report)
 
     def _result(
         self, account: Account, requested: MarginOrder, holdings: Sequence[Holding], now: float
@@ -156,8 +153,8 @@ _WIDTH = 80
 class Risk(Handlers):
     """Serves the limits that orders are held against, and margin files made from the simulated prices."""
 
-    def position_limit(self, request: ParsedRequest) -> Response:
-        limits = wires.PositionLimitWire(
+    def position_limit(self, request: ParsedRequest) -> Any:
+        return wires.PositionLimitWire(
             account_number=self._account_of(request).number,
             **{
                 f"{kind.name.lower()}_{what}_size": size
@@ -165,9 +162,8 @@ class Risk(Handlers):
                 for what, size in attrs.asdict(limit).items()
             },
         )
-        return request.item(limits)
 
-    def span_rows(self, request: ParsedRequest) -> Response:
+    def span_rows(self, request: ParsedRequest) -> Any:
         """Return a page of the file of one day. A day without a finished session has none."""
         exchange, day = request.query["exchange"], request.query["date"]
         if exchange not in _EXCHANGES:

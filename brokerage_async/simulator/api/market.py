@@ -14,7 +14,6 @@ from typing import Any, cast
 
 from ..._generated import converters as wires
 from ..._generated.models import ClosePriceType, InstrumentCollection, InstrumentType, MarketState
-from ...protocol.response import Response
 from ..keyed_random import key_of
 from ..market.calendar import CALENDARS, YEARS, Calendar, TradingSession, half_days, holidays, local_date, local_epoch
 from ..market.catalogue import EquityDefinition, equity_row, quarterly_dividend
@@ -54,7 +53,7 @@ def current_session(calendar: Calendar, now: float) -> wires.CurrentMarketSessio
 class MarketTime(Handlers):
     """Serves the calendars."""
 
-    def sessions(self, request: ParsedRequest) -> Response:
+    def sessions(self, request: ParsedRequest) -> Any:
         """Return one session per trading day of a range, by default from today."""
         first: date = request.query.get("from_date", local_date(request.now))
         last: date = request.query["to_date"]
@@ -65,34 +64,33 @@ class MarketTime(Handlers):
             message = f"{request.wire('to_date')} is before {request.wire('from_date')}"
             raise RefusedError.invalid([self._dialect.problem("invalid", message, request.wire("to_date"))])
         calendar = CALENDARS[request.query.get("instrument_collection", InstrumentCollection.EQUITY)]
-        return request.items(_session(calendar, session) for session in calendar.between(first, last))
+        return (_session(calendar, session) for session in calendar.between(first, last))
 
-    def current_sessions(self, request: ParsedRequest) -> Response:
+    def current_sessions(self, request: ParsedRequest) -> Any:
         requested = dict.fromkeys(request.query["instrument_collections"])
         rows = [current_session(CALENDARS[collection], request.now) for collection in requested]
         if self._dialect.form == "documented" and len(rows) == 1:
-            return request.item(rows[0])
-        return request.items(rows)
+            return rows[0]
+        return rows
 
-    def equity_session(self, request: ParsedRequest) -> Response:
+    def equity_session(self, request: ParsedRequest) -> Any:
         now = request.query.get("current_time", request.now)
         _require_sessions(request, "current_time", local_date(now))
-        return request.item(current_session(_calendar(request), now))
+        return current_session(_calendar(request), now)
 
-    def next_equity_session(self, request: ParsedRequest) -> Response:
+    def next_equity_session(self, request: ParsedRequest) -> Any:
         """Return the first session of an exchange on or after a day."""
         calendar, day = _calendar(request), _day(request)
-        return request.item(_session(calendar, calendar.session(day) or calendar.following(day)))
+        return _session(calendar, calendar.session(day) or calendar.following(day))
 
-    def previous_equity_session(self, request: ParsedRequest) -> Response:
+    def previous_equity_session(self, request: ParsedRequest) -> Any:
         calendar = _calendar(request)
-        return request.item(_session(calendar, calendar.preceding(_day(request))))
+        return _session(calendar, calendar.preceding(_day(request)))
 
-    def futures_sessions(self, request: ParsedRequest) -> Response:
-        rows = (current_session(CALENDARS[collection], request.now) for collection in _FUTURES)
-        return request.items(rows)
+    def futures_sessions(self, request: ParsedRequest) -> Any:
+        return (current_session(CALENDARS[collection], request.now) for collection in _FUTURES)
 
-    def equity_holidays(self, request: ParsedRequest) -> Response:
+    def equity_holidays(self, request: ParsedRequest) -> Any:
         """Return holidays and half days of two years, which are the same at every exchange."""
         _calendar(request)
         first = local_date(self._state.settings.start).year
@@ -102,8 +100,8 @@ class MarketTime(Handlers):
             market_holidays=[day for year in years for day in sorted(holidays(year))],
         )
         if self._dialect.form == "documented":
-            return request.items([calendar])
-        return request.item(calendar)
+            return [calendar]
+        return calendar
 
     futures_session = equity_session
     next_futures_session = next_equity_session
@@ -141,24 +139,24 @@ _REGULAR, _FINAL = (cast("ClosePriceType", kind.title()) for kind in (ClosePrice
 class MarketData(Handlers):
     """Serves bid, ask and last price of every instrument that can be traded, and of indices."""
 
-    def quote_token(self, request: ParsedRequest) -> Response:
+    def quote_token(self, request: ParsedRequest) -> Any:
         token = self._state.quote_tokens.issue(request.customer, request.now)
         is_demo = self._state.settings.environment == "sandbox" and self._has("quote_token_level")
         level = "demo" if is_demo else "api"
-        return request.item(wires.QuoteTokenWire(token=token, dxlink_url=self._state.quote_tokens.url, level=level))
+        return wires.QuoteTokenWire(token=token, dxlink_url=self._state.quote_tokens.url, level=level)
 
-    def by_type(self, request: ParsedRequest) -> Response:
-        rows = (
-            self._row(InstrumentType(parameter.name.replace("_", " ").title()), symbol, request.now)
+    def by_type(self, request: ParsedRequest) -> Any:
+        return (
+            row
             for parameter in request.operation.parameters
             if parameter.array
             for symbol in dict.fromkeys(request.query.get(parameter.name, ()))
+            if (row := self._row(InstrumentType(parameter.name.replace("_", " ").title()), symbol, request.now))
         )
-        return request.items(row for row in rows if row is not None)
 
-    def get(self, request: ParsedRequest) -> Response:
+    def get(self, request: ParsedRequest) -> Any:
         row = self._row(InstrumentType(request.path["instrument_type"]), request.path["symbol"], request.now)
-        return request.item(found(row, "instrument"))
+        return found(row, "instrument")
 
     def _row(self, instrument_type: InstrumentType, symbol: str, now: float) -> wires.MarketDataSnapshotWire | None:
         """Return the prices of an instrument, None for an unknown one. Indices have no bid and ask."""
@@ -242,18 +240,17 @@ class MarketMetrics(Handlers):
         amount = quarterly_dividend(equity, self._state.random)
         return [(day, amount) for day in self._days(equity, _DIVIDENDS, now)[0]] if amount else []
 
-    def earnings_reports(self, request: ParsedRequest) -> Response:
+    def earnings_reports(self, request: ParsedRequest) -> Any:
         first, last = request.query["start_date"], min(request.query.get("end_date", date.max), local_date(request.now))
-        rows = (
+        return (
             wires.EarningsReportWire(occurred_date=day, eps=amount)
             for day, amount in self._earnings(self._equity(request), request.now)
             if first <= day <= last
         )
-        return request.items(rows)
 
-    def dividends(self, request: ParsedRequest) -> Response:
+    def dividends(self, request: ParsedRequest) -> Any:
         paid = self._dividends(self._equity(request), request.now)
-        return request.items((wires.DividendWire(occurred_date=day, amount=amount) for day, amount in paid))
+        return (wires.DividendWire(occurred_date=day, amount=amount) for day, amount in paid)
 
     def _equity(self, request: ParsedRequest) -> EquityDefinition:
         return found(self._catalogue.equities.get(request.path["symbol"]), "symbol")
@@ -350,7 +347,7 @@ class MarketMetrics(Handlers):
             )
         return figures
 
-    def list(self, request: ParsedRequest) -> Response:
+    def list(self, request: ParsedRequest) -> Any:
         symbols = dict.fromkeys(request.query["symbols"])
         known = (equity for symbol in symbols if (equity := self._catalogue.equities.get(symbol)) is not None)
-        return request.items(self.row(equity, request.now) for equity in known)
+        return (self.row(equity, request.now) for equity in known)

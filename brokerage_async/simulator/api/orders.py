@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 import attrs
 
@@ -12,7 +13,7 @@ from ..._generated.converters import ErrorDetailWire, PlacedOrderResponseWire
 from ..._generated.models import PairsEdit
 from ...protocol.response import Response
 from ..market.calendar import local_date
-from ..trading.accounts import Account, Fees
+from ..trading.accounts import Fees
 from ..trading.orders import ComplexOrder, Order, order_json
 from ..trading.preflight import placed_wire
 from .request_parser import Handlers, ParsedRequest
@@ -24,42 +25,42 @@ class Orders(Handlers):
 
     _live_pages: tuple[object, dict[object, Response]] = (None, {})
 
-    def dry_run(self, request: ParsedRequest) -> Response:
+    def dry_run(self, request: ParsedRequest) -> Any:
         result = self._state.order_desk.dry_run(self._account_of(request), request.body, request.now)
-        return request.item(result.wire(self._dialect), 201)
+        return result.wire(self._dialect)
 
-    def submit(self, request: ParsedRequest) -> Response:
+    def submit(self, request: ParsedRequest) -> Any:
         result = self._state.order_desk.submit(self._account_of(request), request.body, request.now)
         _record(request, result.order)
-        return request.item(result.wire(self._dialect), 201)
+        return result.wire(self._dialect)
 
-    def edit_dry_run(self, request: ParsedRequest) -> Response:
+    def edit_dry_run(self, request: ParsedRequest) -> Any:
         self._check_edit(request)
         result = self._state.order_desk.check_edit(self._order(request), request.body, request.now)
-        return request.item(result.wire(self._dialect), 201)
+        return result.wire(self._dialect)
 
-    def get(self, request: ParsedRequest) -> Response:
-        return request.item(order_json(self._order(request), self._dialect))
+    def get(self, request: ParsedRequest) -> Any:
+        return order_json(self._order(request), self._dialect)
 
-    def replace(self, request: ParsedRequest) -> Response:
+    def replace(self, request: ParsedRequest) -> Any:
         self._check_edit(request)
         new = self._state.order_desk.replace(self._order(request), request.body, request.now)
         _record(request, new)
-        return request.item(order_json(new, self._dialect))
+        return order_json(new, self._dialect)
 
     edit = replace  # which also creates a new order
 
-    def cancel(self, request: ParsedRequest) -> Response:
+    def cancel(self, request: ParsedRequest) -> Any:
         order = self._order(request)
         self._state.order_desk.cancel(order, request.now)
-        return request.item(order_json(order, self._dialect))
+        return order_json(order, self._dialect)
 
-    def search(self, request: ParsedRequest) -> Response:
+    def search(self, request: ParsedRequest) -> Any:
         _require_start(request)
         accounts = self._accounts_of(request, request.query["account_numbers"])
         return self._page(request, self._state.order_store.of(accounts))
 
-    def live(self, request: ParsedRequest) -> Response:
+    def live(self, request: ParsedRequest) -> Any:
         """Return the orders of several accounts that work or are of today."""
         accounts = self._accounts_of(request, request.query["account_numbers"])
         # Pollers repeat the request while nothing changes: each page is kept until something does.
@@ -69,15 +70,12 @@ class Orders(Handlers):
             self._live_pages = (state, {})
         kept, key = self._live_pages[1], (paged, request.context, str(request.query))
         if key not in kept:
-            kept[key] = self._live(request, accounts, paged=paged)
+            kept[key] = self._page(request, self._state.order_store.live(accounts, request.now), paged=paged)
         return kept[key]
 
-    def list_live(self, request: ParsedRequest) -> Response:
-        paged = "account_live_list_in_pages" in request.behaviours
-        return self._live(request, [self._account_of(request)], paged=paged)
-
-    def _live(self, request: ParsedRequest, accounts: Iterable[Account], *, paged: bool) -> Response:
-        return self._page(request, self._state.order_store.live(accounts, request.now), paged=paged)
+    def list_live(self, request: ParsedRequest) -> Any:
+        orders = self._state.order_store.live([self._account_of(request)], request.now)
+        return self._page(request, orders, paged="account_live_list_in_pages" in request.behaviours)
 
     def _order(self, request: ParsedRequest) -> Order:
         return found(self._state.order_store.get(self._account_of(request), request.path["id"]), "order")
@@ -90,31 +88,22 @@ class Orders(Handlers):
 
     def _page(self, request: ParsedRequest, orders: Iterable[Order], *, paged: bool = True) -> Response:
         """Return a page of matching orders, or all if they do not come in pages. Given oldest first."""
-        query, chosen = request.query, list[Order]()
-        statuses = frozenset(query.get("statuses", ()))
-        underlying, kind = query.get("underlying_symbol"), query.get("underlying_instrument_type")
-        future = query.get("futures_symbol")
+        chosen, future = list[Order](), request.query.get("futures_symbol")
         eastern = self._has("order_searches_count_eastern_days")
         day_of = local_date if eastern else (lambda seconds: datetime.fromtimestamp(seconds, UTC).date())
         for order in orders:
             symbols = (order.underlying, *(leg.instrument.symbol for leg in order.legs))
-            received = order.received_at or 0.0
-            day = day_of(received)
+            received, kind = order.received_at or 0.0, order.legs[0].instrument.underlying_type
             if (
-                (not statuses or order.status.value in statuses)
-                and query.get("start_date", day) <= day <= query.get("end_date", day)
-                and query.get("start_at", received) <= received <= query.get("end_at", received)
-                and underlying in (None, order.underlying)
-                and kind in (None, order.legs[0].instrument.underlying_type)
+                request.spans(day_of(received), received)
+                and request.admits(statuses=order.status.value)
+                and request.admits(underlying_symbol=order.underlying, underlying_instrument_type=kind)
                 and (future is None or (order.underlying.startswith("/") and future in symbols))
             ):
                 chosen.append(order)
-        if not request.ascending:
-            chosen.reverse()
-        render = partial(order_json, dialect=self._dialect)
-        return request.page(chosen, render) if paged else request.items(map(render, chosen))
+        return request.page(request.ordered(chosen), partial(order_json, dialect=self._dialect), paged=paged)
 
-    def list(self, request: ParsedRequest) -> Response:
+    def list(self, request: ParsedRequest) -> Any:
         _require_start(request)
         return self._page(request, self._state.order_store.of([self._account_of(request)]))
 
@@ -136,36 +125,36 @@ def _require_start(request: ParsedRequest) -> None:
 class ComplexOrders(Handlers):
     """Handles requests about complex orders."""
 
-    def get(self, request: ParsedRequest) -> Response:
-        return request.item(self._order(request).wire(self._dialect))
+    def get(self, request: ParsedRequest) -> Any:
+        return self._order(request).wire(self._dialect)
 
-    def dry_run(self, request: ParsedRequest) -> Response:
+    def dry_run(self, request: ParsedRequest) -> Any:
         result = self._state.order_desk.dry_run_complex(self._account_of(request), request.body, request.now)
-        return request.item(result.wire(self._dialect), 201)
+        return result.wire(self._dialect)
 
-    def submit(self, request: ParsedRequest) -> Response:
+    def submit(self, request: ParsedRequest) -> Any:
         result = self._state.order_desk.dry_run_complex(self._account_of(request), request.body, request.now)
         wire = result.wire(self._dialect)
         accepted = self._state.order_desk.accept_complex(result, request.now)
         wire.complex_order = accepted.wire(self._dialect)
         for order in accepted.members:
             _record(request, order)
-        return request.item(wire, 201)
+        return wire
 
-    def cancel(self, request: ParsedRequest) -> Response:
+    def cancel(self, request: ParsedRequest) -> Any:
         order = self._order(request)
         self._state.order_desk.cancel_complex(order, request.now)
-        return request.item(order.wire(self._dialect))
+        return order.wire(self._dialect)
 
-    def edit_pairs_dry_run(self, request: ParsedRequest) -> Response:
+    def edit_pairs_dry_run(self, request: ParsedRequest) -> Any:
         edited = self._state.order_desk.edited(self._order(request), request.body or PairsEdit())
-        return request.item(self._unchanged(edited, request.now), 201)
+        return self._unchanged(edited, request.now)
 
-    def edit_pairs(self, request: ParsedRequest) -> Response:
+    def edit_pairs(self, request: ParsedRequest) -> Any:
         """Change the comparator or threshold of a PAIRS order. Its buying power stays the same."""
         order = self._order(request)
         self._state.order_desk.edit_pairs(order, request.body or PairsEdit(), request.now)
-        return request.item(self._unchanged(order, request.now))
+        return self._unchanged(order, request.now)
 
     def _unchanged(self, shown: ComplexOrder, now: float) -> PlacedOrderResponseWire:
         """Return the response to a change that takes no buying power."""
@@ -173,20 +162,19 @@ class ComplexOrders(Handlers):
         shown_wire = shown.wire(self._dialect)
         return placed_wire(attrs.evolve(impact, is_spread=True), self._dialect, complex_order=shown_wire)
 
-    def live(self, request: ParsedRequest) -> Response:
+    def live(self, request: ParsedRequest) -> Any:
         """Return the complex orders with a component that changed today."""
         today = local_date(request.now)
-        rows = (
+        return (
             each.wire(self._dialect)
             for each in self._state.order_desk.complex_orders(self._account_of(request))
             if any(order.updated_at is not None and local_date(order.updated_at) == today for order in each.members)
         )
-        return request.items(rows)
 
     def _order(self, request: ParsedRequest) -> ComplexOrder:
         desk, account = self._state.order_desk, self._account_of(request)
         return found(desk.complex_order(account, request.path["id"]), "complex order")
 
-    def list(self, request: ParsedRequest) -> Response:
+    def list(self, request: ParsedRequest) -> Any:
         orders = self._state.order_desk.complex_orders(self._account_of(request))
         return request.page(orders, lambda each: each.wire(self._dialect))

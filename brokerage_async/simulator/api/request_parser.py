@@ -29,7 +29,7 @@ from ..ledger import RequestRecord
 from ..state import State
 from ..trading.accounts import Account, Customer
 from ..trading.preflight import Message, preflight_error
-from .wire import Dialect, RefusedError, Slice, bare, dumps, found, loads
+from .wire import Dialect, RefusedError, bare, dumps, found, loads, pagination
 
 T = TypeVar("T")
 
@@ -328,24 +328,49 @@ class ParsedRequest:
     record: RequestRecord
     asked_version: str | None = None
 
-    def slice(self, total: int) -> Slice:
-        return Slice(self.query.get("page_offset", 0), self.query.get("per_page", self.operation.page_size), total)
+    def window(self, total: int) -> slice:
+        """Return the place of the page that is asked for, in a list of ``total`` rows."""
+        size = self.query.get("per_page", self.operation.page_size)
+        start = self.query.get("page_offset", 0) * size
+        return slice(start, min(start + size, total))
 
-    def item(self, data: Any, status: int = 200) -> Response:
-        """Return a single resource in its envelope. Bytes are JSON that is already rendered."""
+    def response(self, data: Any) -> Response:
+        """Return what a handler gave as the operation sends it: nothing, bare JSON, a list or a resource."""
+        if isinstance(data, Response):
+            return data
+        if data is None:
+            return Response(status=self.operation.status, headers={}, body=b"")
+        if self.operation.shape in (Shape.BARE, Shape.BARE_MANY):
+            return bare(data, self.operation.status)
+        if isinstance(data, Iterable) and not isinstance(data, bytes | dict):
+            return self.items(data)
         rendered = data if isinstance(data, bytes) else dumps(data)
-        return bare(b'{"data":%b,"context":%b}' % (rendered, dumps(self.context)), status)
+        return bare(b'{"data":%b,"context":%b}' % (rendered, dumps(self.context)), self.operation.status)
 
-    def items(self, rows: Iterable[Any], page: Slice | None = None) -> Response:
-        """Return a list in its envelope. Rows that are bytes are rendered already."""
+    def items(self, rows: Iterable[Any], total: int | None = None) -> Response:
+        """Return a list in its envelope, as a page of ``total`` rows if given. Bytes are rendered already."""
         rendered = b",".join(row if isinstance(row, bytes) else dumps(row) for row in rows)
-        tail = b"" if page is None else b',"pagination":' + dumps(page.pagination())
+        offset, size = self.query.get("page_offset", 0), self.query.get("per_page", self.operation.page_size)
+        tail = b"" if total is None else b',"pagination":' + dumps(pagination(offset, size, total))
         return bare(b'{"data":{"items":[%b]},"context":%b%b}' % (rendered, dumps(self.context), tail))
 
-    def page(self, rows: Sequence[T], render: Callable[[T], Any]) -> Response:
-        """Return the page of a list that is asked for; only its rows are rendered."""
-        page = self.slice(len(rows))
-        return self.items(map(render, rows[page.start : page.stop]), page)
+    def page(self, rows: Sequence[T], render: Callable[[T], Any], *, paged: bool = True) -> Response:
+        """Return the page of a list that is asked for, or the whole list; only its rows are rendered."""
+        if not paged:
+            return self.items(map(render, rows))
+        return self.items(map(render, rows[self.window(len(rows))]), len(rows))
+
+    def admits(self, **row: Any) -> bool:
+        """Return whether a row has each value that the query asks for, or one of them where it asks for several."""
+        asked = ((value, self.query[name]) for name, value in row.items() if name in self.query)
+        return all(value in each if isinstance(each, list) else value == each for value, each in asked)
+
+    def spans(self, day: Any, at: float) -> bool:
+        """Return whether a day and a time are within the range of the query."""
+        get = self.query.get
+        return bool(
+            get("start_date", day) <= day <= get("end_date", day) and get("start_at", at) <= at <= get("end_at", at)
+        )
 
     def problem(self, name: str, reason: str) -> ErrorDetailWire:
         return ErrorDetailWire(domain=self.wire(name), reason=reason)
@@ -353,16 +378,16 @@ class ParsedRequest:
     def wire(self, name: str) -> str:
         return next(parameter.wire for parameter in self.operation.parameters if parameter.name == name)
 
-    @property
-    def ascending(self) -> bool:
-        """Whether the oldest row comes first."""
-        return str(self.query.get("sort", "Desc")).lower() == "asc"
+    def ordered(self, rows: list[T]) -> list[T]:
+        """Return rows, given oldest first, in the order that is asked for."""
+        return rows if str(self.query.get("sort", "Desc")).lower() == "asc" else rows[::-1]
 
 
 class Handlers:
     """Handlers of one namespace: a method for each operation, with the state that they share.
 
-    A method ``list`` comes last in its class because it hides the builtin there.
+    Each returns a resource, an iterable of them, or a whole response. Bytes are JSON that is already rendered. A method
+    ``list`` comes last in its class because it hides the builtin there.
     """
 
     def __init__(self, state: State) -> None:

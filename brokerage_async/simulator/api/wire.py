@@ -153,41 +153,21 @@ def found(value: T | None, what: str) -> T:
     return value
 
 
-@attrs.frozen
-class Slice:
-    """One page of ``total`` rows."""
-
-    offset: int
-    size: int
-    total: int
-
-    @property
-    def start(self) -> int:
-        return self.offset * self.size
-
-    @property
-    def stop(self) -> int:
-        return min(self.start + self.size, self.total)
-
-    def pagination(self) -> dict[str, Any]:
-        """Return the ``pagination`` block, including the undocumented links that the service sends as null."""
-        counts = PaginationWire(
-            per_page=self.size,
-            page_offset=self.offset,
-            item_offset=self.start,
-            total_items=self.total,
-            total_pages=-(-self.total // self.size),
-            current_item_count=max(0, self.stop - self.start),
-        )
-        return complete(counts)
+def pagination(offset: int, size: int, total: int) -> dict[str, Any]:
+    """Return the ``pagination`` block, including the undocumented links that the service sends as null."""
+    counts = PaginationWire(
+        per_page=size,
+        page_offset=offset,
+        item_offset=offset * size,
+        total_items=total,
+        total_pages=-(-total // size),
+        current_item_count=max(0, min(size, total - offset * size)),
+    )
+    return complete(counts)
 
 
 def bare(data: Any, status: int = 200) -> Response:
     return Response(status=status, headers=_JSON_HEADERS, body=data if isinstance(data, bytes) else dumps(data))
-
-
-def empty(status: int = 204) -> Response:
-    return Response(status=status, headers={}, body=b"")
 
 
 def html(status: int, title: str) -> Response:

@@ -364,37 +364,6 @@ def ledger_view(ledger: Ledger) -> LedgerView:
 _AGENT = {"User-Agent": "control-api/1", "Content-Type": "application/json", "Accept": "application/json"}
 
 
-class Sender:
-    """Client of the brokerage that scripted faults do not meet."""
-
-    def __init__(self, brokerage: Brokerage) -> None:
-        self._brokerage = brokerage
-        self._token: str | None = None
-
-    def send(self, method: str, target: str, body: str | None, now: float) -> Response:
-        """Return the response to a request. A token that is not valid any more is renewed once."""
-        if not target.startswith("/") or not target.isascii() or not target.isprintable() or " " in target:
-            raise ValueError(f"target must be an encoded path such as /watchlists, got {target!r}")
-        if self._token is None or (response := self._ask(method, target, body, now)).status == 401:
-            server = self._brokerage.state.authorization_server
-            asked = {
-                "grant_type": "refresh_token",
-                "refresh_token": server.personals[0].refresh_token,
-                "client_secret": server.application.client_secret,
-            }
-            self._token = None
-            renewed = self._ask(OAUTH_TOKEN.method, OAUTH_TOKEN.path, json.dumps(asked), now)
-            self._token = json.loads(renewed.body).get("access_token") if renewed.status == 200 else None
-            response = self._ask(method, target, body, now)
-        return response
-
-    def _ask(self, method: str, target: str, body: str | None, now: float) -> Response:
-        authorization = {} if self._token is None else {"Authorization": f"Bearer {self._token}"}
-        content = None if body is None else body.encode()
-        request = Request(method=method.upper(), url=target, headers={**_AGENT, **authorization}, body=content)
-        return self._brokerage.handle(request, now)
-
-
 @attrs.frozen
 class Route:
     """One operation of the control API."""
@@ -463,7 +432,7 @@ class ControlApi:
         self._brokerage = brokerage
         self._clock = clock
         self._token = token.encode()
-        self._sender = Sender(brokerage)
+        self._access_token: str | None = None
         as_pattern = partial(re.sub, r"\{(\w+)\}", r"(?P<\1>[^/]+)")
         self._patterns = [(re.compile(as_pattern(route.path)), route) for route in CONTROL_ROUTES]
 
@@ -531,7 +500,7 @@ class ControlApi:
             case "ledger":
                 return ledger_view(brokerage.ledger)
             case "send":
-                response = self._sender.send(body.method, body.target, body.body, clock.now())
+                response = self.send(body.method, body.target, body.body, clock.now())
                 text = response.body.decode("utf-8", "replace")
                 return SentAnswer(status=response.status, headers=dict(response.headers), body=text)
             case "clock" | "price" | "faults" | "orders":
@@ -545,6 +514,29 @@ class ControlApi:
         if route.answer is _FAULTS:
             return fault_views(brokerage.faults)
         return order_views(brokerage.state) if route.answer is _ORDERS else None
+
+    def send(self, method: str, target: str, body: str | None, now: float) -> Response:
+        """Return the response to a request of the owner, which scripted faults do not meet. A token is renewed once."""
+        if not target.startswith("/") or not target.isascii() or not target.isprintable() or " " in target:
+            raise ValueError(f"target must be an encoded path such as /watchlists, got {target!r}")
+        if self._access_token is None or (response := self._ask(method, target, body, now)).status == 401:
+            server = self._brokerage.state.authorization_server
+            asked = {
+                "grant_type": "refresh_token",
+                "refresh_token": server.personals[0].refresh_token,
+                "client_secret": server.client_secret,
+            }
+            self._access_token = None
+            renewed = self._ask(OAUTH_TOKEN.method, OAUTH_TOKEN.path, json.dumps(asked), now)
+            self._access_token = json.loads(renewed.body).get("access_token") if renewed.status == 200 else None
+            response = self._ask(method, target, body, now)
+        return response
+
+    def _ask(self, method: str, target: str, body: str | None, now: float) -> Response:
+        authorization = {} if self._access_token is None else {"Authorization": f"Bearer {self._access_token}"}
+        content = None if body is None else body.encode()
+        request = Request(method=method.upper(), url=target, headers={**_AGENT, **authorization}, body=content)
+        return self._brokerage.handle(request, now)
 
 
 def _error(status: int, code: str, message: str) -> tuple[int, bytes]:

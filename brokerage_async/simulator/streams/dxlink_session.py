@@ -495,15 +495,14 @@ def _first_day(day: date, unit: str, count: int) -> float:
 
 def _candle(symbol: str, start: float, flags: int, bar: Bar | None) -> dict[str, Any]:
     """Return a candle, without a bar one that marks the end of a snapshot."""
-    prices: list[Any] = [_NAN] * 4
+    figures: dict[str, Any] = dict.fromkeys(_PRICES, _NAN)
+    volume = 0 if bar is None else bar.volume
     if bar is not None:
         prices = [float(each) for each in (bar.open, bar.high, bar.low, bar.close)]
-    volume = 0 if bar is None else bar.volume
-    values: dict[str, Any] = {
+        figures = dict(zip(_PRICES, (*prices, float(volume), sum(prices) / 4), strict=True))
+    return {
         "eventType": "Candle", "eventSymbol": symbol, "eventTime": 0, "eventFlags": flags,
         "index": int(start * 1000) << 22, "time": round(start * 1000), "sequence": 0, "count": bar.count if bar else 0,
-        "open": prices[0], "high": prices[1], "low": prices[2], "close": prices[3], "volume": float(volume),
-        "VWAP": _NAN if bar is None else sum(prices) / 4, "bidVolume": float(volume // 2),
-        "askVolume": float(volume - volume // 2), "impVolatility": 0.2, "openInterest": _NAN,
+        **figures, "bidVolume": float(volume // 2), "askVolume": float(volume - volume // 2), "impVolatility": 0.2,
+        "openInterest": _NAN,
     }  # fmt: skip
-    return values if bar is not None else values | dict.fromkeys(_PRICES, _NAN)

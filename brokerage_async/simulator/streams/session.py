@@ -121,51 +121,41 @@ class AccountSession(Session):
     def _process(self, message: dict[str, Any] | None, now: float) -> None:
         if message is None or not isinstance(action := message.get("action"), str):
             return
-        value = str(message.get("auth-token") or "")
-        if not value.startswith("Bearer ") and self._has("account_stream_unknown_domain"):
-            self._answer(action, {}, "Unknown domain")
-            return
-        token = value.removeprefix("Bearer ")
-        identity = None if self._faults.refuses() else self._state.authorization_server.identify(token, now)
+        value, error, more = str(message.get("auth-token") or ""), "", dict[str, Any]()
+        is_foreign = not value.startswith("Bearer ") and self._has("account_stream_unknown_domain")
+        token, server = value.removeprefix("Bearer "), self._state.authorization_server
+        identity = None if is_foreign or self._faults.refuses() else server.identify(token, now)
+        number = None if identity is None else message.get("request-id")
+        self.customer = self.customer if identity is None else identity.customer
         if identity is None:
-            self._answer(action, {}, "failed")
-            return
-        self.customer = identity.customer
-        if action == "connect":
+            error = "Unknown domain" if is_foreign else "failed"
+        elif action == "connect":
             asked_for = message.get("value")
-            if not asked_for and self._has("account_stream_missing_value"):
-                self._answer("connect", message, "value missing or not valid")
-                return
             asked = [asked_for] if isinstance(asked_for, str) else asked_for if isinstance(asked_for, list) else []
             accounts = map(self._state.accounts.get, map(str, asked))
             own = [each.number for each in accounts if each is not None and each.customer == self.customer]
-            if not own:
-                self._answer("connect", message, "failed")
-                return
             self.accounts |= frozenset(own)
-            names_them = len(own) < len(asked) or not self._has("account_stream_answer_without_value")
-            more: dict[str, Any] = {"value": own} if names_them else {}
-            self._answer("connect", message, None, **more)
+            if not asked_for and self._has("account_stream_missing_value"):
+                error = "value missing or not valid"
+            elif not own:
+                error = "failed"
+            elif len(own) < len(asked) or not self._has("account_stream_answer_without_value"):
+                more["value"] = own
         elif not self.accounts:
-            self._answer(action, message, "not-implemented" if action == "heartbeat" else "connect-not-completed")
-        elif action == "heartbeat":
-            self._answer(action, message)
+            error = "not-implemented" if action == "heartbeat" else "connect-not-completed"
         elif action in _SUBSCRIPTIONS:
             self.actions.add(action)
-            self._answer(action, message)
-        else:
-            self._answer(action, message, "not-implemented")
+        elif action != "heartbeat":
+            error = "not-implemented"
+        if error:
+            more["message"] = error
+        if number is not None:
+            more["request-id"] = number
+        status = "error" if error else "ok"
+        self.push({"status": status, "action": action, "web-socket-session-id": self._id, **more})
 
     def _timed_out(self) -> None:
         """Close without a word, as recorded."""
-
-    def _answer(self, action: str, message: dict[str, Any], error: str | None = None, **more: Any) -> None:
-        answer = {"status": "ok" if error is None else "error", "action": action, "web-socket-session-id": self._id}
-        if error is not None:
-            more["message"] = error
-        if (number := message.get("request-id")) is not None:
-            more["request-id"] = number
-        self.push({**answer, **more})
 
 
 def year_gains(account: Account, underlying: str, now: float) -> wires.UnderlyingYearGainSummaryWire | None:

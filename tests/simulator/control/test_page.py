@@ -105,21 +105,21 @@ def test_prices_are_those_of_traded_and_held_underlyings_up_to_a_number(harness:
 
 
 def test_request_is_sent_as_the_owner_with_a_valid_token(harness: Harness) -> None:
-    sender = api.Sender(harness.brokerage)
-    placed = sender.send("post", f"/accounts/{harness.account}/orders", json.dumps(limit()), harness.now)
+    control = api.ControlApi(harness.brokerage, harness.sim.clock, "")
+    placed = control.send("post", f"/accounts/{harness.account}/orders", json.dumps(limit()), harness.now)
     assert placed.status == 201
-    assert sender.send("GET", "/watchlists", None, harness.now).status == 200
+    assert control.send("GET", "/watchlists", None, harness.now).status == 200
     _, *operations = [record.operation for record in harness.brokerage.ledger.requests]  # the first is the harness's
     assert operations == ["oauth.token", "orders.submit", "watchlists.list"]
-    assert sender.send("GET", "/watchlists", None, harness.now + 901).status == 200
+    assert control.send("GET", "/watchlists", None, harness.now + 901).status == 200
     harness.sim.revoke()
-    assert api.Sender(harness.brokerage).send("GET", "/watchlists", None, harness.now).status == 401
+    assert control.send("GET", "/watchlists", None, harness.now).status == 401
 
 
 def test_target_is_an_encoded_path(harness: Harness) -> None:
     for target in ("watchlists", "http://elsewhere/", "/a b", "/é", "/a\r\nHost: x", ""):
         with pytest.raises(ValueError, match="target must be an encoded path"):
-            api.Sender(harness.brokerage).send("GET", target, None, harness.now)
+            api.ControlApi(harness.brokerage, harness.sim.clock, "").send("GET", target, None, harness.now)
 
 
 class Balance(HTMLParser):
