@@ -223,7 +223,8 @@ def test_adaptation_that_another_thread_was_first_with_is_used() -> None:
             for _ in range(2):  # The second time nothing is new.
                 super().adapt(*where)
 
-    assert orders_of({"new": 1, "price": "?"}, registry=Raced())[0].extra == {"new": 1, "price": "?"}
+    warrant = codec.decode(ops.INSTRUMENTS_WARRANT, b'{"data": {"new": 1, "active": "?"}}', registry=Raced()).value
+    assert warrant.extra == {"new": 1, "active": "?"}
 
 
 ORDER = wire_fields(OrderWire)
