@@ -81,14 +81,15 @@ def _build(plan: Plan, rows: Sequence[Any], path: str, issues: Issues) -> list[A
     if plan.variant is plan.wire:
         return list(plan.wire.build_all(rows))
     for attribute, key in plan.learned:
-        for index, struct in enumerate(rows):
-            if (value := getattr(struct, attribute)) is not msgspec.UNSET:
+        for index, value in enumerate(map(attrgetter(attribute), rows)):
+            if value is not msgspec.UNSET:
                 extras.setdefault(index, {})[key] = value
     for field in plan.loose:
         attribute, proper, find, reported = field.attribute, field.alias_of, readings(field), set[bool]()
-        for index, struct in enumerate(rows):
-            if (raw := getattr(struct, attribute)) is None:
+        for index, raw in enumerate(map(attrgetter(attribute), rows)):
+            if raw is None:
                 continue
+            struct = rows[index]
             value = find(raw) if raw.__class__ is str and len(raw) <= MAX_CACHED_LENGTH else read(field, raw)
             if proper and (proper in extras.get(index, ()) or getattr(struct, field.target) is not None):
                 value = value.value if value.__class__ is Kept else value  # The proper key wins where it fits.
@@ -102,14 +103,13 @@ def _build(plan: Plan, rows: Sequence[Any], path: str, issues: Issues) -> list[A
                 issues.report(place, f"expected {expected}, got {describe(odd)}", outcome)
             if value.__class__ is Kept:
                 extras[index] = {**extras[index], **value.extra} if index in extras else value.extra
-                setattr(struct, attribute, value.value)
-            elif value is not raw:
-                setattr(struct, attribute, value)
+                value = value.value
+            setattr(struct, attribute, value)
     nested = list[tuple[int, str, Any]]()
     for field, below in plan.nested:
         attribute, place = field.attribute, f"{path}.{field.key}[]" if field.many else f"{path}.{field.key}"
-        found = [(index, getattr(struct, attribute)) for index, struct in enumerate(rows)]
-        found = [(index, value) for index, value in found if value is not None and not isinstance(value, str)]
+        found = [(index, value) for index, value in enumerate(map(attrgetter(attribute), rows)) if value is not None]
+        found = [(index, value) for index, value in found if not isinstance(value, str)]
         inner = [item for _, value in found for item in value] if field.many else [value for _, value in found]
         if field.many and issues.strict:  # The first item with an issue is named.
             places = [f"{path}.{field.key}[{at}]" for _, value in found for at in range(len(value))]
