@@ -54,12 +54,12 @@ class Wire(msgspec.Struct, gc=False, forbid_unknown_fields=True, omit_defaults=T
 
 
 def build_list(wires: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the models of the list of structs in a field. A tuple there holds models already."""
-    return tuple(wires[0].build_all(wires)) if wires and wires.__class__ is list else tuple(wires)
+    """Return the models of the list of structs in a field."""
+    return tuple(wires[0].build_all(wires)) if wires else ()
 
 
 class Shared(dict[tuple[Any, ...], tuple[T, ...]]):
-    """Models by their frozen structs: equal tuples of structs become one tuple of models. Models stay as they are.
+    """Models by their frozen structs: equal tuples of structs become one tuple of models.
 
     A ``dict`` with `__missing__` finds a hit without entering Python code.
     """
@@ -68,8 +68,6 @@ class Shared(dict[tuple[Any, ...], tuple[T, ...]]):
         self._build = build
 
     def __missing__(self, wires: tuple[Any, ...]) -> tuple[T, ...]:
-        if wires and not isinstance(wires[0], Wire):
-            return wires
         models = tuple(self._build(wires))
         if _is_short(wires):
             if len(self) >= MAX_SHARED:

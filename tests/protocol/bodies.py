@@ -9,7 +9,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from brokerage_async._generated.converters import WIRES, Wire
-from brokerage_async._values import Extra, Model
+from brokerage_async._values import Extra
 from brokerage_async.operation import Operation, Shape
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.decoding.adaptive import REGISTRY, DecoderRegistry
@@ -59,7 +59,7 @@ def values_for(field: WireField, depth: int) -> st.SearchStrategy[Any]:
         fitting: st.SearchStrategy[Any] = st.lists(child, max_size=2) if field.many else child
     else:
         fitting = st.one_of([SCALARS[name] for name in sorted(field.scalars)] or [st.text(max_size=8)])
-        if field.array:
+        if field.many:
             fitting = st.lists(fitting, max_size=3)
     return st.one_of(fitting, fitting, fitting, st.none(), ODDITIES)
 
@@ -101,10 +101,11 @@ def read_by_value(wire: type[Wire], row: dict[str, Any]) -> Any:
             extra[key] = raw
         if value is not None:
             values.setdefault(field.target, value)
-    [model] = wire.build_new([wire(**{key: value for key, value in values.items() if not isinstance(value, Model)})])
-    for target, value in values.items():
-        if isinstance(value, Model):
-            object.__setattr__(model, target, value)
+    children = {field.target for field in fields.values() if field.child is not None}
+    nested = {key: value for key, value in values.items() if key in children and not isinstance(value, str)}
+    [model] = wire.build_new([wire(**{key: value for key, value in values.items() if key not in nested})])
+    for target, value in nested.items():
+        object.__setattr__(model, target, value)
     if extra:
         object.__setattr__(model, "extra", Extra({**model.extra, **extra}))
     return model

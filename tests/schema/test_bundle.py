@@ -96,8 +96,8 @@ def wire_values(field: WireField, declared: list[str]) -> list[Any]:
     if "datetime" in field.scalars and not {"epoch-ms", "zero", "minus-one"} & set(declared):
         del scalars["int"]  # decoded by the struct of every loose date-time
     forms = [scalars[scalar] for scalar in field.scalars if scalar in scalars]
-    forms = [[form] for form in forms] if field.array else forms
-    return [*forms, *(FORMS[form] for form in declared if form in FORMS and not (field.array and form == "integer"))]
+    forms = [[form] for form in forms] if field.many else forms
+    return [*forms, *(FORMS[form] for form in declared if form in FORMS and not (field.many and form == "integer"))]
 
 
 def letters(key: str) -> str:

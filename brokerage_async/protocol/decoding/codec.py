@@ -1,14 +1,10 @@
-"""Decodes the bytes of bodies into models, and encodes models into bytes.
-
-A body is decoded straight into wire structs, and the models are built from them. Only when that fails is it parsed as
-untyped JSON and read value by value. Huge lists are decoded in steps, between which an event loop runs.
-"""
+"""Decodes the bytes of bodies into models, huge lists in steps, and encodes models into bytes."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Generator
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, Required, TypedDict, TypeVar, cast
 
 import msgspec
 
@@ -17,7 +13,7 @@ from ...errors import InvalidRequestError, ResponseDecodeError
 from ...operation import Operation, Shape
 from ..registry import wires
 from .adaptive import REGISTRY, DecoderRegistry
-from .chunks import PLACE, SIZE, Chunker, rows_path
+from .chunks import PLACE, SIZE, Chunker
 from .fields import UNREADABLE, wire_fields
 from .issues import IGNORED, READ, Issues, describe
 from .lenient import ROWS_PER_BATCH, build_rows, parse, structure_one, structure_rows, structure_steps
@@ -43,18 +39,23 @@ class Decoded(msgspec.Struct, Generic[T], frozen=True):
     error: Any = None
 
 
-class _Items(msgspec.Struct, Generic[R], gc=False):
+class _Items(TypedDict, Generic[R]):
     items: list[R]
 
 
-class _Item(msgspec.Struct, Generic[R], gc=False):
-    data: R
-    context: Any = None
-    pagination: Any = None
-    error: Any = None
+class _Envelope(TypedDict, Generic[R], total=False):
+    data: Required[R]
+    context: Any
+    pagination: Any
+    error: Any
 
 
-_List: Any = _Item[_Items[R]]  # type: ignore[valid-type]
+_List: Any = _Envelope[_Items[R]]  # type: ignore[valid-type]
+#: Reports of rows in an unusual place.
+_UNUSUAL = {
+    "$.data": ("$.data", "expected an object with items, got a list", READ),
+    "$.items": ("$", "the items are not under data", READ),
+}
 
 
 def decode(
@@ -78,18 +79,18 @@ def decode(
     try:
         match operation.shape:
             case Shape.MANY | Shape.PAGE:
-                decoded = plan.decoder(_List).decode(body)
-                value = build_rows(plan, decoded.data.items, "$.data.items[]", issues)
-            case Shape.BARE:
-                return Decoded(build_rows(plan, (plan.decoder(None).decode(body),), "$", issues)[0])
+                envelope = plan.decoder(_List).decode(body)
+                value = build_rows(plan, envelope["data"]["items"], "$.data.items[]", issues)
             case Shape.BARE_MANY:
                 return Decoded(cast("T", build_rows(plan, plan.decoder(list).decode(body), "$[]", issues)))
+            case Shape.BARE:
+                return Decoded(build_rows(plan, (plan.decoder(None).decode(body),), "$", issues)[0])
             case _:
-                decoded = plan.decoder(_Item).decode(body)
-                value = build_rows(plan, (decoded.data,), "$.data", issues)[0]
+                envelope = plan.decoder(_Envelope).decode(body)
+                [value] = build_rows(plan, (envelope["data"],), "$.data", issues)
     except UNREADABLE:
         return _decode_untyped(operation, body, issues)
-    return _surrounded(value, decoded.context, decoded.pagination, decoded.error, issues)
+    return _surrounded(value, envelope, issues)
 
 
 def decode_chunks(
@@ -101,134 +102,115 @@ def decode_chunks(
     if chunker is None or operation.result is None:
         return decode(operation, body, strict=strict, registry=registry)
     issues = Issues(operation.name, strict, registry)
-    if strict:
-        _report_envelope(chunker.path, issues)
-    registry.plan(wires()[operation.result]).decoder(list)
+    if strict and chunker.path in _UNUSUAL:
+        issues.report(*_UNUSUAL[chunker.path])
+    wire = wires()[operation.result]
+    registry.plan(wire).decoder(list)
     yield
-    models: list[Any] = []
     # Where the garbage collector lets many young objects accumulate, it pauses longer than any other step. Where it
     # runs often anyway, or not at all, it is left alone.
     often, times, *_ = gc.get_threshold()
-    sweeps = gc.isenabled() and often * times > 10_000
-    until_sweep = sweep_after = max(8, len(chunker.body) // SIZE // 5) if sweeps else -1
+    sweeps, interval = gc.isenabled() and often * times > 10_000, max(8, len(body) // SIZE // 5)
+    incomplete = _undecodable(operation, "$", "the body is not JSON, or not all of it arrived")
+    models, number = list[Any](), 0
     while chunker.closing is None:
-        for text, position, closing in chunker.candidates():
-            plan, some = registry.plan(wires()[operation.result]), list[Any]()
+        for text in chunker.candidates():
+            plan, some = registry.plan(wire), list[Any]()
             try:
                 structs = plan.decoder(list).decode(text)
-                per_step = ROWS_PER_STEP if plan.is_typed else ROWS_PER_BATCH
+                per_step = ROWS_PER_STEP if plan.variant is wire else ROWS_PER_BATCH
                 for start in range(0, len(structs), per_step):
                     if start or len(text) > 2 * SIZE:  # the latter with a few long rows
                         yield
                     some += build_rows(plan, structs[start : start + per_step], f"{chunker.path}[]", issues)
+                models += some
             except UNREADABLE:
                 try:
                     rows = parse(text)
                 except ValueError:
                     continue  # not a list: it was cut in the wrong place
-                some = yield from structure_steps(operation.result, rows, chunker.path, issues, len(models))
-            models += some
-            chunker.position, chunker.closing = position, closing
+                for some in structure_steps(operation.result, rows, chunker.path, issues, len(models)):
+                    models += some
+                    yield
             break
         else:
-            raise _incomplete(operation)
+            raise incomplete
         yield
-        until_sweep -= 1
-        if not until_sweep:
+        number += 1
+        if sweeps and number % interval == 0:
             gc.collect(1)
-            until_sweep = sweep_after
             yield
     try:
         rest = parse(chunker.rest())
     except ValueError:
-        raise _incomplete(operation) from None
-    if rows_path(rest) != chunker.path or _find_rows(operation, rest, rest.get("data"), issues)[0] != [PLACE]:
+        raise incomplete from None
+    if _locate(operation, rest, issues) != ([PLACE], chunker.path):
         return decode(operation, body, strict=strict, registry=registry)
-    return _surrounded_raw(models, rest, issues)
+    return _surrounded(models, rest, issues)
 
 
 def _decode_untyped(operation: Operation[T], body: bytes, issues: Issues) -> Decoded[T]:
-    """Decode by way of untyped JSON, where the fast way met something unexpected.
-
-    A single resource is found under ``data``, as the one item of a list there, or as the body itself.
-    """
+    """Decode by way of untyped JSON, where the fast way met something unexpected."""
     try:
         raw = parse(body)
     except ValueError as error:
         html = body.lstrip()[:1] == b"<"
         reason = "an HTML page came back instead of JSON: check base_url" if html else f"the body is not JSON: {error}"
         raise _undecodable(operation, "$", reason) from None
-    model: Any = operation.result
-    if operation.shape is Shape.BARE_MANY and isinstance(raw, list):
-        return Decoded(cast("T", structure_rows(model, raw, "$", issues)))
+    found, path = _locate(operation, raw, issues)
+    structure: Any = structure_one if operation.shape in (Shape.ONE, Shape.BARE) else structure_rows
+    value = structure(operation.result, found, path, issues)
+    if operation.shape is Shape.BARE or isinstance(raw, list):
+        return Decoded(value)
+    return _surrounded(value, raw, issues)
+
+
+def _locate(operation: Operation[Any], raw: Any, issues: Issues) -> tuple[Any, str]:
+    """Return the rows of a list, or the single resource, and their path in a body.
+
+    Rows are found under ``data.items``, under ``data``, at the root, or as a single resource under ``data``. A single
+    resource is found under ``data``, as the one item of a list there, or as the body itself. An empty list is never
+    made up: a body without rows is an error, so that orders never seem to be absent.
+    """
+    shape, keys = operation.shape, wire_fields(wires()[cast("Any", operation.result)]).keys()
+    if shape is Shape.BARE_MANY and isinstance(raw, list):
+        return raw, "$"
     if not isinstance(raw, dict):
         raise _undecodable(operation, "$", f"expected an object, got {describe(raw)}")
-    if operation.shape is Shape.BARE:
-        return Decoded(structure_one(model, raw, "$", issues))
-    value: Any
-    if operation.shape is Shape.ONE:
-        one, path = raw.get("data"), "$.data"
-        items = one.get("items") if isinstance(one, dict) else None
-        if isinstance(items, list) and "items" not in wire_fields(wires()[model]):
+    if shape is Shape.BARE:
+        return raw, "$"
+    data = raw.get("data")
+    items = data.get("items") if isinstance(data, dict) else None
+    if shape is Shape.ONE:
+        if isinstance(items, list) and "items" not in keys:
             if len(items) != 1:
                 raise _undecodable(operation, "$.data.items", f"expected one item, got {len(items)}")
-            one, path = items[0], "$.data.items[0]"
-        elif "data" not in raw and _resembles(operation, raw):
+            return items[0], "$.data.items[0]"
+        if "data" not in raw and keys & raw.keys():
             issues.report("$", "the resource is not under data", READ)
-            one, path = raw, "$"
-        elif not isinstance(one, dict):
-            raise _undecodable(operation, path, f"expected an object, got {describe(one)}")
-        value = structure_one(model, one, path, issues)
-    else:
-        rows, path = _find_rows(operation, raw, raw.get("data"), issues)
-        value = structure_rows(model, rows, path, issues)
-    return _surrounded_raw(value, raw, issues)
-
-
-def _find_rows(operation: Operation[Any], raw: Any, data: Any, issues: Issues) -> tuple[list[Any], str]:
-    """Return the rows: under ``data.items``, under ``data``, or a single resource there as the only one.
-
-    An empty list is never made up: a body without rows is an error, so that orders never seem to be absent.
-    """
-    if isinstance(data, list):
-        _report_envelope("$.data", issues)
+            return raw, "$"
+        if not isinstance(data, dict):
+            raise _undecodable(operation, "$.data", f"expected an object, got {describe(data)}")
         return data, "$.data"
-    if isinstance(data, dict):
-        items = data.get("items")
-        if isinstance(items, list):
-            return items, "$.data.items"
-        if "items" in data:
-            if items is None:
-                issues.report("$.data.items", "expected a list, got null", "read as an empty list")
-                return [], "$.data.items"
+    if isinstance(items, list):
+        return items, "$.data.items"
+    if isinstance(data, dict) and "items" in data:
+        if items is not None:
             raise _undecodable(operation, "$.data.items", f"expected a list, got {describe(items)}")
-        if _resembles(operation, data):
-            return [data], "$.data"
-    if isinstance(raw.get("items"), list):
-        _report_envelope("$.items", issues)
-        return raw["items"], "$.items"
+        issues.report("$.data.items", "expected a list, got null", "read as an empty list")
+        return [], "$.data.items"
+    if isinstance(data, dict) and keys & data.keys():
+        return [data], "$.data"
+    for path, rows in (("$.data", data), ("$.items", raw.get("items"))):
+        if isinstance(rows, list):
+            issues.report(*_UNUSUAL[path])
+            return rows, path
     raise _undecodable(operation, "$.data.items", f"expected a list, got {describe(data)} under data")
 
 
-def _report_envelope(path: str, issues: Issues) -> None:
-    """Report rows in an unusual place."""
-    if path == "$.data":
-        issues.report("$.data", "expected an object with items, got a list", READ)
-    elif path == "$.items":
-        issues.report("$", "the items are not under data", READ)
-
-
-def _resembles(operation: Operation[Any], raw: dict[str, Any]) -> bool:
-    return not raw.keys().isdisjoint(wire_fields(wires()[cast("Any", operation.result)]))
-
-
-def _surrounded_raw(value: Any, raw: dict[str, Any], issues: Issues) -> Decoded[Any]:
-    error = raw.get("error") if "data" in raw else None
-    return _surrounded(value, raw.get("context"), raw.get("pagination"), error, issues)
-
-
-def _surrounded(value: Any, context: Any, pagination: Any, error: Any, issues: Issues) -> Decoded[Any]:
+def _surrounded(value: Any, envelope: dict[str, Any], issues: Issues) -> Decoded[Any]:
     """Return the value with the parts of the envelope around it, as far as they can be read."""
+    context, pagination = envelope.get("context"), envelope.get("pagination")
     if context is not None and not isinstance(context, str):
         issues.report("$.context", f"expected a string, got {describe(context)}", IGNORED)
         context = None
@@ -236,7 +218,7 @@ def _surrounded(value: Any, context: Any, pagination: Any, error: Any, issues: I
         issues.report("$.pagination", f"expected an object, got {describe(pagination)}", IGNORED)
         pagination = None
     page = None if pagination is None else structure_one(Pagination, pagination, "$.pagination", issues)
-    return Decoded(value, page, context, error)
+    return Decoded(value, page, context, envelope.get("error") if "data" in envelope else None)
 
 
 def _undecodable(operation: Operation[Any], path: str, reason: str) -> ResponseDecodeError:
@@ -244,12 +226,6 @@ def _undecodable(operation: Operation[Any], path: str, reason: str) -> ResponseD
         f"{path}: {reason}", json_path=path, operation=operation.name, method=operation.method, path=operation.path
     )
 
-
-def _incomplete(operation: Operation[Any]) -> ResponseDecodeError:
-    return _undecodable(operation, "$", "the body is not JSON, or not all of it arrived")
-
-
-# -- requests ---------------------------------------------------------------------------------------------------------
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 

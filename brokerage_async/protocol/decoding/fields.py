@@ -1,81 +1,52 @@
-"""Fields of the wire structs: which attribute holds the value of a JSON key, and how a single value is read.
-
-The fields are derived from the generated structs on first use, so that nothing is declared twice.
-"""
+"""Fields of the wire structs, derived from the generated structs on first use, and how single values are read."""
 
 from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from functools import cache
-from operator import attrgetter
-from typing import Annotated, Any, Union, get_args, get_origin
+from functools import cache, lru_cache
+from typing import Any, Union, get_args, get_origin
 
 import attrs
 import msgspec
 
 from ..._decimals import MAX_CACHED_LENGTH
-from ..._open_enums import OpenStrEnum
 from ..._values import Extra
-from ..._wire import Moment, Wire
+from ..._wire import DateText, DecimalNumber, DecimalText, Moment, MomentText, Wire
 
 #: The exceptions of decoding and building for a value that does not fit.
 UNREADABLE = (msgspec.MsgspecError, ValueError, ArithmeticError, RecursionError)
 
-#: Entries of the cache of one field. A full one starts over.
+#: Entries of the cache of one field, which holds short values only.
 MAX_READINGS = 1024
-
-_UNFIT: Any = object()
 
 
 class Kept(msgspec.Struct, gc=False):
-    """Mark for a value that does not fit.
+    """Mark for a value that does not fit."""
 
-    Attributes:
-        raw: the value as it arrived.
-        extra: what the model keeps of it, by wire key.
-        value: the part of it that fits, if any.
-        items: indexes of the items that do not fit, when the value is a list and other items fit.
-    """
-
-    raw: Any
-    extra: Extra
-    value: Any = None
-    items: tuple[int, ...] = ()
+    extra: Extra  # its raw JSON by wire key, for the ``extra`` of the model
+    value: Any = None  # the part of it that fits, if any
+    items: tuple[int, ...] = ()  # indexes of the items that do not fit, where others of a list do
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class WireField:
-    """One JSON key of a wire struct.
-
-    Attributes:
-        wire: the struct.
-        key, attribute: the JSON key, and the attribute of the wire struct.
-        target: the attribute of the model. It differs from ``attribute`` for an alias.
-        alias_of: the proper key, for an alias.
-        type: the type that msgspec accepts there.
-        child: the wire struct of a nested model, if any; ``many`` for a list of them.
-        scalars: names of the scalar types that fit, such as ``str``, ``decimal`` or ``datetime``.
-        array: whether it is a list of scalars.
-        always: whether every recorded answer has it, so that the model reads ``""`` without it.
-        settled: whether the type alone decides that a value fits. Otherwise the model has to be built to find out.
-    """
+    """One JSON key of a wire struct."""
 
     wire: type[Wire]
     key: str
-    attribute: str
-    target: str
-    type: Any
-    alias_of: str | None = None
-    child: type[Wire] | None = None
-    many: bool = False
-    scalars: frozenset[str] = frozenset()
-    array: bool = False
-    always: bool = False
-    settled: bool = False
+    attribute: str  # of the wire struct
+    target: str  # attribute of the model, which differs for an alias
+    alias_of: str | None  # the proper key, for an alias
+    type: Any  # that msgspec accepts there
+    child: type[Wire] | None  # the wire struct of a nested model
+    many: bool  # whether it is a list of nested models, or of scalars
+    scalars: frozenset[str]  # names of the scalar types that fit, such as ``str``, ``decimal`` or ``datetime``
+    always: bool  # whether every recorded answer has it, so that the model reads ``""`` without it
+    settled: bool  # whether the type alone decides that a value fits, and the model need not be built to find out
 
     @property
     def expected(self) -> str:
@@ -85,127 +56,92 @@ class WireField:
         return " or ".join(sorted(self.scalars)) or ("str" if self.settled else "an object")
 
 
-_NAMES = {str: "str", int: "int", bool: "bool", Decimal: "decimal", date: "date", datetime: "datetime"}
+_SCALARS: Mapping[Any, str] = {
+    str: "str", int: "int", bool: "bool", Decimal: "decimal", DecimalText: "decimal", DecimalNumber: "decimal",
+    date: "date", DateText: "date", Moment: "datetime", MomentText: "datetime",
+}  # fmt: skip
 
 
 @cache
 def wire_fields(wire: type[Wire]) -> Mapping[str, WireField]:
     """Return the fields of a generated wire struct by JSON key, in its order."""
-    keys = {field.name: field.encode_name for field in msgspec.structs.fields(wire)}
-    found: dict[str, WireField] = {}
-    for field in msgspec.structs.fields(wire):
-        target = field.name.partition("__alias")[0]
-        options = set(_options(field.type))
-        arrays = {option for option in options if get_origin(option) in (list, tuple)}
-        items = {item for array in arrays for item in _options(get_args(array)[0])}
-        scalars = set[str]()
-        for each in (options - arrays) | items:
-            if get_origin(each) is Annotated:
-                base, meta = get_args(each)
-                scalars.add(str(meta.extra["kind"]) if meta.extra else _NAMES[base])
-            elif each in _NAMES:
-                scalars.add(_NAMES[each])
-        child = next((each for each in options | items if _is_kind(each, Wire)), None)
-        settled = any(each in (str, int, bool, date, Moment) or _is_kind(each, OpenStrEnum) for each in options)
-        found[field.encode_name] = WireField(
-            wire=wire, key=field.encode_name, attribute=field.name, target=target, type=field.type, child=child,
-            alias_of=None if target == field.name else keys[target], many=child is not None and child in items,
-            scalars=frozenset(scalars), array=bool(arrays) and child is None,
-            always=field.default == "", settled=settled and not arrays and len(scalars) <= 1,
+    keys, found = dict[str, str](), dict[str, WireField]()
+    for each in msgspec.structs.fields(wire):  # Aliases come last. All types are optional.
+        keys[each.name] = key = each.encode_name
+        target = each.name.partition("__alias")[0]
+        options, many = _options(each.type), any(get_origin(kind) in (list, tuple) for kind in get_args(each.type))
+        kinds = [option for option in options if isinstance(option, type)]
+        scalars = frozenset(_SCALARS[option] for option in options if option in _SCALARS)
+        plain = Moment in options or any(issubclass(kind, (str, int, date)) for kind in kinds)
+        found[key] = WireField(
+            wire=wire, key=key, attribute=each.name, target=target, type=each.type, many=many, scalars=scalars,
+            alias_of=None if target == each.name else keys[target],
+            child=next((kind for kind in kinds if issubclass(kind, Wire)), None),
+            always=each.default == "", settled=plain and not many and len(scalars) <= 1,
         )  # fmt: skip
     return found
 
 
-@cache
-def always_fields(wire: type[Wire]) -> tuple[tuple[WireField, Callable[[Any], str]], ...]:
-    """Return the fields that every recorded answer has, each with what reads it from a model."""
-    return tuple((field, attrgetter(field.target)) for field in wire_fields(wire).values() if field.always)
-
-
-def _options(annotation: Any) -> tuple[Any, ...]:
-    return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
-
-
-def _is_kind(annotation: Any, base: type[Any]) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, base)
-
-
-# -- single values ----------------------------------------------------------------------------------------------------
+def _options(annotation: Any) -> set[Any]:
+    """Return the types that a field takes, alone or as items of a list."""
+    if get_origin(annotation) not in (Union, types.UnionType, list, tuple):
+        return {annotation}
+    return {option for each in get_args(annotation) for option in _options(each)}
 
 
 def keep(field: WireField, raw: Any, value: Any = None, items: tuple[int, ...] = ()) -> Kept:
     """Return the mark for a value that does not fit its field."""
-    return Kept(raw, Extra({field.key: raw}), value, items)
+    return Kept(Extra({field.key: raw}), value, items)
 
 
 def fits(field: WireField, raw: Any) -> bool:
     """Return whether a value has the documented form. Nested rows only have to be objects."""
-    if field.child is None:
-        return _first_fitting(field, iter((raw,))) is not _UNFIT
-    if isinstance(raw, str):
-        return "str" in field.scalars
-    if field.many:
-        return isinstance(raw, list) and all(isinstance(item, dict) for item in raw)
-    return isinstance(raw, dict)
+    found = _fitting(field, raw, (raw,)) if field.child is None else read(field, raw)
+    return found.__class__ is not Kept
 
 
 def read(field: WireField, raw: Any) -> Any:
-    """Return the value of a field without a nested model, or a `Kept` when ``raw`` does not fit as a whole."""
+    """Return the value of a field, or a `Kept` when ``raw`` does not fit as a whole. Nested rows stay raw objects."""
     kind = raw.__class__
-    if kind is str or kind is int:
+    if field.child is not None:
+        if field.many and isinstance(raw, list):
+            others = tuple([index for index, item in enumerate(raw) if not isinstance(item, dict)])
+            return keep(field, raw, [item for item in raw if isinstance(item, dict)], others) if others else raw
+        is_fitting = "str" in field.scalars if isinstance(raw, str) else isinstance(raw, dict) and not field.many
+        return raw if is_fitting else keep(field, raw)
+    if (kind is str and len(raw) <= MAX_CACHED_LENGTH) or (kind is int and raw.bit_length() <= MAX_CACHED_LENGTH):
         return readings(field)(raw)
-    if field.array and kind is list:
-        lists = [_first_fitting(field, ([form] for form in forms(field, item))) for item in raw]
-        fitted = tuple([item for one in lists if one is not _UNFIT for item in one])
-        others = tuple([index for index, one in enumerate(lists) if one is _UNFIT])
+    if field.many and kind is list:
+        lists = [_fitting(field, raw, ([form] for form in forms(field, item))) for item in raw]
+        fitted = tuple([item for one in lists if one.__class__ is not Kept for item in one])
+        others = tuple([index for index, one in enumerate(lists) if one.__class__ is Kept])
         return keep(field, raw, fitted, others) if others else fitted
     if kind in _hopeless(field):
         return keep(field, raw)
     if kind is Decimal and "decimal" in field.scalars:
         value = read(field, str(raw))  # Equal decimals may differ in their digits.
-        return value if value.__class__ is not Kept else _read(field, raw)
-    return _read(field, raw)
-
-
-def _read(field: WireField, raw: Any) -> Any:
-    value = _first_fitting(field, forms(field, raw))
-    return keep(field, raw) if value is _UNFIT else value
-
-
-class _Readings(dict[str | int, Any]):
-    """Cache of what odd values of one field were read as.
-
-    They repeat like others, and the exceptions of one would take longer than the rest of its row.
-    """
-
-    def __init__(self, field: WireField) -> None:
-        self._field = field
-
-    def __missing__(self, raw: str | int) -> Any:
-        value = _read(self._field, raw)
-        if (len(raw) if isinstance(raw, str) else raw.bit_length()) <= MAX_CACHED_LENGTH:
-            if len(self) >= MAX_READINGS:
-                self.clear()
-            self[raw] = value
-        return value
+        return value if value.__class__ is not Kept else _fitting(field, raw)
+    return _fitting(field, raw)
 
 
 @cache
 def readings(field: WireField) -> Callable[[str | int], Any]:
-    """Return what reads the strings and integers of a field without a nested model as `read` does."""
-    return _Readings(field).__getitem__
+    """Return what reads strings and integers of a field, and remembers those it has read last.
+
+    Odd values repeat like others, and the exceptions of one take longer than the rest of its row.
+    """
+    return lru_cache(MAX_READINGS)(lambda raw: _fitting(field, raw))
 
 
 @cache
 def _hopeless(field: WireField) -> frozenset[type[Any]]:
     """Return the JSON types whose values never fit. Whole lists of scalars are left to `read`."""
-    samples: tuple[Any, ...] = ({}, [], True)
-    return frozenset(type(sample) for sample in samples if _first_fitting(field, forms(field, sample)) is _UNFIT)
+    return frozenset(kind for kind in (dict, list, bool) if _fitting(field, kind()).__class__ is Kept)
 
 
-def _first_fitting(field: WireField, candidates: Iterator[Any]) -> Any:
-    """Return the first candidate that fits, as the wire struct holds it."""
-    for candidate in candidates:
+def _fitting(field: WireField, raw: Any, candidates: Iterable[Any] = ()) -> Any:
+    """Return the first candidate that fits, as the wire struct holds it, or a `Kept`. By default they are the forms."""
+    for candidate in candidates or forms(field, raw):
         try:
             value = msgspec.convert(candidate, field.type)
             if not field.settled:
@@ -213,27 +149,23 @@ def _first_fitting(field: WireField, candidates: Iterator[Any]) -> Any:
         except UNREADABLE:
             continue
         return value
-    return _UNFIT
+    return keep(field, raw)
 
 
 def forms(field: WireField, raw: Any) -> Iterator[Any]:
     """Yield a value, then the same in other JSON types, where nothing can be lost or guessed."""
     yield raw
-    kind = type(raw)
-    if kind is int and ("str" in field.scalars or "decimal" in field.scalars):
+    kind, scalars = type(raw), field.scalars
+    if (kind is int and "str" in scalars) or (kind in (int, float, Decimal) and "decimal" in scalars):
         yield str(raw)
-    elif kind in (Decimal, float):
-        if "decimal" in field.scalars:
-            yield str(raw)
-        # Compared, never computed with: decimal arithmetic overflows far below the largest Decimal.
-        if "int" in field.scalars and -(1 << 53) < raw < 1 << 53 and raw == int(raw):
-            yield int(raw)
-    elif kind is str:
-        if "int" in field.scalars and "str" not in field.scalars and _DIGITS.fullmatch(raw):
-            yield int(raw)
-        if "datetime" in field.scalars:
-            yield f"{raw}Z"  # A date-time without an offset is UTC.
-    elif kind is datetime and raw.tzinfo is None and "datetime" in field.scalars:
+    # Compared, never computed with: decimal arithmetic overflows far below the largest Decimal.
+    if kind in (float, Decimal) and "int" in scalars and -(1 << 53) < raw < 1 << 53 and raw == int(raw):
+        yield int(raw)
+    if kind is str and "int" in scalars and "str" not in scalars and _DIGITS.fullmatch(raw):
+        yield int(raw)
+    if kind is str and "datetime" in scalars:
+        yield f"{raw}Z"  # A date-time without an offset is UTC.
+    if kind is datetime and raw.tzinfo is None and "datetime" in scalars:
         yield raw.replace(tzinfo=UTC)
 
 

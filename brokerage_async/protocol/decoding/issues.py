@@ -17,7 +17,8 @@ logger: logging.Logger = logging.getLogger("brokerage_async.decode")
 KEPT, LEFT_OUT, IGNORED, READ = "kept as raw JSON in extra", "left out", "ignored", "read all the same"
 #: The reason and the outcome for a row without a value that every recorded answer has.
 MISSING = ("missing", "read as an empty string")
-
+#: Warnings that are remembered. Beyond that they are repeated. Their paths consist of keys of the schema alone.
+MAX_WARNED = 4096
 _INDEX = re.compile(r"\[\d+\]")
 
 
@@ -38,12 +39,13 @@ class Issues:
         if self.strict:
             if "[]" in path:
                 raise ValueError(path)
-            raise ResponseDecodeError(
-                f"{path}: {reason}; rejected in strict mode", json_path=path, operation=self.operation
-            )
+            message = f"{path}: {reason}; rejected in strict mode"
+            raise ResponseDecodeError(message, json_path=path, operation=self.operation)
         pattern = _INDEX.sub("[]", path)
-        topic = f"{pattern} {reason}" if (reason, outcome) == MISSING else pattern
-        if self.registry.is_first_warning(self.operation, topic):
+        warning = (self.operation, f"{pattern} {reason}" if (reason, outcome) == MISSING else pattern)
+        if warning not in self.registry.warned:
+            if len(self.registry.warned) < MAX_WARNED:
+                self.registry.warned.add(warning)
             logger.warning("%s: %s: %s; %s", self.operation, pattern, reason, outcome)
 
 

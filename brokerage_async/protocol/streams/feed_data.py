@@ -11,10 +11,10 @@ import msgspec
 
 from ..._values import raw_object
 from ..._wire import Wire
-from ..decoding.adaptive import variant_methods
+from ..decoding.adaptive import Plan
 from ..decoding.fields import UNREADABLE, wire_fields
 from ..decoding.issues import IGNORED, Issues, describe
-from ..decoding.lenient import report_missing, structure_rows
+from ..decoding.lenient import build_rows, structure_rows
 from ..registry import wires
 from .elements import elements_of
 from .events import MARKET_EVENTS, Rows, UnknownEvent
@@ -180,23 +180,20 @@ def models_of(
     model: type[Any], columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]], path: str, issues: Issues
 ) -> list[Any]:
     """Return the models of rows of values. A column that the model lacks goes to ``extra``."""
-    wire = wires()[model]
-    struct, many = _row_struct(wire, columns)
+    plan, many = _row_plan(wires()[model], columns)
     try:
-        models = list(struct.build_all(msgspec.convert(rows, many)))
-        report_missing(wire, models, f"{path}[]", issues)
+        return build_rows(plan, msgspec.convert(rows, many), f"{path}[]", issues)
     except UNREADABLE:
         objects = [
             {name: value for name, value in zip(columns, row, strict=True) if name != EVENT_TYPE} for row in rows
         ]
-        models = structure_rows(model, objects, path, issues)
-    return models
+        return structure_rows(model, objects, path, issues)
 
 
 @lru_cache(maxsize=32)  # a server that announces other columns again and again must not fill the memory
-def _row_struct(wire: type[Wire], columns: tuple[str, ...]) -> tuple[type[Wire], Any]:
-    """Return a struct with the columns in their order, so that msgspec converts rows in C, and the type of its list."""
-    fields, unknown, definitions = dict(wire_fields(wire)), list[str](), list[Any]()
+def _row_plan(wire: type[Wire], columns: tuple[str, ...]) -> tuple[Plan, Any]:
+    """Return the plan of a struct with the columns in their order, so that msgspec converts rows in C, and its list."""
+    fields, learned, definitions = dict(wire_fields(wire)), list[tuple[str, str]](), list[Any]()
     for number, name in enumerate(columns):
         field = fields.pop(name, None)
         if field is not None:
@@ -204,16 +201,8 @@ def _row_struct(wire: type[Wire], columns: tuple[str, ...]) -> tuple[type[Wire],
         elif name == EVENT_TYPE or name in columns[:number]:
             definitions.append((f"ignored_{number}", Any, None))
         else:
-            definitions.append((f"learned_{len(unknown)}", Any, msgspec.UNSET))
-            unknown.append(name)
+            definitions.append((f"learned_{number}", Any, msgspec.UNSET))
+            learned.append((f"learned_{number}", name))
     definitions += [(field.attribute, field.type, None) for field in fields.values()]  # they stay None
-    struct: Any = msgspec.defstruct(
-        wire.__name__,
-        definitions,
-        bases=(Wire,),
-        namespace=variant_methods(wire, unknown),
-        module=wire.__module__,
-        array_like=True,
-        gc=False,
-    )
-    return struct, list[struct]
+    struct: Any = msgspec.defstruct(wire.__name__, definitions, bases=(Wire,), array_like=True)
+    return Plan(wire, struct, learned), list[struct]

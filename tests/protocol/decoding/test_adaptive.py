@@ -13,9 +13,10 @@ from brokerage_async import models
 from brokerage_async._generated import operations as ops
 from brokerage_async._generated.converters import OptionExpirationWire, OrderLegWire, OrderWire
 from brokerage_async._wire import Wire
-from brokerage_async.protocol.decoding import adaptive, codec, fields
-from brokerage_async.protocol.decoding.adaptive import MAX_KEY_LENGTH, MAX_KEYS, REGISTRY, SPARE, DecoderRegistry
+from brokerage_async.protocol.decoding import codec, fields, issues
+from brokerage_async.protocol.decoding.adaptive import MAX_KEY_LENGTH, MAX_KEYS, REGISTRY, DecoderRegistry
 from brokerage_async.protocol.decoding.fields import Kept, read, readings, wire_fields
+from brokerage_async.protocol.decoding.issues import Issues
 from tests.protocol.bodies import decode, read_by_value
 from tests.protocol.values import pairs
 from tests.tables import for_each
@@ -26,7 +27,7 @@ orders_of = partial(decode, ops.ORDERS_SEARCH)
 def learned_keys(wire: type[Wire], registry: DecoderRegistry = REGISTRY) -> set[str]:
     """Return the keys beyond the schema that are decoded in C."""
     fields = msgspec.structs.fields(registry.plan(wire).variant)
-    return {field.encode_name for field in fields} - {*wire.__struct_encode_fields__, SPARE}
+    return {field.encode_name for field in fields} - {*wire.__struct_encode_fields__}
 
 
 def test_unknown_key_takes_the_slow_path_once(slow_paths: list[str]) -> None:
@@ -148,26 +149,26 @@ def is_as_generated(registry: DecoderRegistry, wire: type[Wire]) -> bool:
     """Return whether a plan has exactly the generated fields, and none of them widened."""
     plan = registry.plan(wire)
     keys = [[field.encode_name for field in msgspec.structs.fields(each)] for each in (plan.variant, wire)]
-    return keys[0] == keys[1] and plan.is_typed
+    return keys[0] == keys[1] and plan.variant is wire
 
 
 def test_registries_share_nothing_and_reset_returns_to_the_schema() -> None:
     one, other = DecoderRegistry(), DecoderRegistry()
     orders_of({"new": 1, "price": "?", "legs": [{"new": 1}]}, registry=one)
     assert learned_keys(OrderWire, one) == learned_keys(OrderLegWire, one) == {"new"}
-    assert [path for _, path in one._warned] == ["$.data.items[].price"]
+    assert [path for _, path in one.warned] == ["$.data.items[].price"]
     assert not is_as_generated(one, OrderWire)
     one.reset()
     for registry in (other, REGISTRY, one):
         assert is_as_generated(registry, OrderWire)
         assert is_as_generated(registry, OrderLegWire)
-        assert not registry._warned
+        assert not registry.warned
 
 
 def test_keys_that_are_not_learned_are_kept_at_every_depth() -> None:
     long = "k" * (MAX_KEY_LENGTH + 1)
-    leg = {"symbol": "A", long: [2], "fills": [{SPARE: 3, long: None}]}
-    row = {"id": "1", SPARE: {long: 5}, long: 1, "legs": [leg, "B"], "new": 4}
+    leg = {"symbol": "A", long: [2], "fills": [{"": 3, long: None}]}
+    row = {"id": "1", "x" + long: {long: 5}, long: 1, "legs": [leg, "B"], "new": 4}
     for _ in range(2):
         [order] = orders_of(row)
         assert order == read_by_value(OrderWire, row)
@@ -178,12 +179,13 @@ def test_keys_that_are_not_learned_are_kept_at_every_depth() -> None:
         assert option.extra == {"maturity-date": "2026-09-18 x", "new": 1}
 
 
-def test_warnings_beyond_the_bound_are_repeated_rather_than_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adaptive, "MAX_WARNED", 2)
-    registry = DecoderRegistry()
-    first = [registry.is_first_warning("test", f"$.{number}") for number in (1, 1, 2, 3, 3)]
-    assert first == [True, False, True, True, True]
-    assert sorted(path for _, path in registry._warned) == ["$.1", "$.2"]
+def test_warnings_beyond_the_bound_are_repeated_and_not_remembered(monkeypatch: Any, caplog: Any) -> None:
+    monkeypatch.setattr(issues, "MAX_WARNED", 2)
+    reports = Issues("test", registry=DecoderRegistry())
+    for number in (1, 1, 2, 3, 3):
+        reports.report(f"$.{number}", "odd", "kept")
+    assert [record.getMessage() for record in caplog.records] == [f"test: $.{n}: odd; kept" for n in (1, 2, 3, 3)]
+    assert sorted(path for _, path in reports.registry.warned) == ["$.1", "$.2"]
 
 
 def strikes_of(registry: DecoderRegistry, *strikes: dict[str, Any]) -> Any:
@@ -200,17 +202,29 @@ def test_nested_misfit_or_unknown_key_costs_itself_and_is_read_later_on(slow_pat
         found = strikes_of(other, {"strike-price": "45.0", "new": {"a": 1}}, {"strike-price": "50.0"}, {"new": None})
         assert [strike.extra for strike in found] == [{"new": {"a": 1}}, {}, {"new": None}]
     assert len(slow_paths) == 2
-    assert not one.plan(OptionExpirationWire).is_typed  # Its structs are looked at before they are built.
+    assert one.plan(OptionExpirationWire).nested  # Its structs are looked at before they are built.
 
 
-def test_adapt_returns_whether_anything_changed() -> None:
+def test_adapt_discards_the_plan_if_anything_is_new() -> None:
     registry = DecoderRegistry()
-    rows: list[dict[str, Any]] = [{"id": "1", "new": 1}, {"price": "?"}]
-    for widen, some, grown in (
-        (False, rows[:1], True), (False, rows, False), (False, [], False),
-        (True, rows[:1], False), (True, rows[1:], True), (True, rows, False),
+    rows: list[dict[str, Any]] = [{"id": "1", "new": 1}, {"price": "?"}, {"newer": 1}]
+    for some, odd, discarded in (
+        (rows[:1], rows[1], True), (rows[:2], rows[0], False), ([], rows[1], False), (rows[:2], rows[1], True),
+        (rows[:2], rows[1], False), (rows, rows[0], True), (rows, rows[1], False),
     ):  # fmt: skip
-        assert registry.adapt(OrderWire, some, widen=widen) is grown
+        plan = registry.plan(OrderWire)
+        registry.adapt(OrderWire, some, odd)
+        assert (registry.plan(OrderWire) is not plan) is discarded
+
+
+def test_adaptation_that_another_thread_was_first_with_is_used() -> None:
+    class Raced(DecoderRegistry):
+        def adapt(self, *where: Any) -> None:
+            for _ in range(2):  # The second time nothing is new.
+                super().adapt(*where)
+
+    warrant = codec.decode(ops.INSTRUMENTS_WARRANT, b'{"data": {"new": 1, "active": "?"}}', registry=Raced()).value
+    assert warrant.extra == {"new": 1, "active": "?"}
 
 
 ORDER = wire_fields(OrderWire)
@@ -222,18 +236,19 @@ def test_read_widened_date_times_and_numbers_keep_their_text() -> None:
     numbers = ["1.1", "1.10", "1.100"]
     assert [read(ORDER["price"], Decimal(digits)) for digits in numbers] == numbers
     account = ORDER["account-number"]
-    assert [read(account, 1), read(account, True).raw, read(account, Decimal(1)).raw] == ["1", True, Decimal(1)]
+    assert [read(account, 1), read(account, True).extra] == ["1", {"account-number": True}]
 
 
 def test_values_that_are_remembered_are_bounded_in_number_and_length(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fields, "MAX_READINGS", 2)
-    remembered: Any = readings(ORDER["price"]).__self__  # type: ignore[attr-defined]  # it is a method of a dict
-    remembered.clear()
+    readings.cache_clear()
+    remembered: Any = readings(ORDER["price"])
     for raw in ("x" * 1000, 1 << 1000, Decimal("1." + "0" * 1000), ["x"], {"x": "y"}):
         for _ in range(2):
             value = read(ORDER["price"], raw)
             assert not isinstance(value, Kept) or value.extra == {"price": raw}
-    assert not remembered
+    assert not remembered.cache_info().currsize
     for number in range(5):
         assert read(ORDER["price"], f"odd {number}") is read(ORDER["price"], f"odd {number}")
-        assert len(remembered) <= 2
+        assert remembered.cache_info().currsize <= 2
+    readings.cache_clear()

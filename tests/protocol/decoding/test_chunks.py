@@ -87,7 +87,7 @@ def test_a_chunk_has_about_the_intended_size() -> None:
     chunker = chunks.Chunker.of(body)
     assert chunker is not None
     while chunker.closing is None:
-        text, chunker.position, chunker.closing = next(chunker.candidates())
+        text = next(chunker.candidates())
         assert len(text) <= 400 * 1.3
         json.loads(text)
     assert json.loads(chunker.rest()) == {"data": {"items": [chunks.PLACE]}}
@@ -202,26 +202,20 @@ def _each_odd_in_another_field(count: int) -> list[dict[str, Any]]:
 )
 def test_rows_that_do_not_fit_are_converted_and_read_few_at_a_time(rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A step looks at one batch: to convert it, or to find one adaptation to it."""
-    converted, read = list[int](), list[int]()
-    convert, settle = Plan.convert, lenient._settle
+    built, build_rows = list[int](), lenient.build_rows
 
-    def converting(self: Plan, rows: list[Any]) -> list[Any]:
-        converted.append(len(rows))
-        return convert(self, rows)
+    def counting(plan: Plan, rows: Any, path: str, issues: Any) -> list[Any]:
+        built.append(len(rows))
+        return build_rows(plan, rows, path, issues)
 
-    def settling(plan: Plan, rows: Any, *where: Any) -> None:
-        read.append(len(rows))
-        settle(plan, rows, *where)
-
-    monkeypatch.setattr(Plan, "convert", converting)
-    monkeypatch.setattr(lenient, "_settle", settling)
+    for module in (lenient, codec):
+        monkeypatch.setattr(module, "build_rows", counting)
     monkeypatch.setattr(chunks, "SIZE", 256 * 1024)
     body = items(rows)
     most = 0
     for _ in codec.decode_chunks(CHAIN, body):
-        most = max(most, sum(converted), sum(read))
-        converted.clear()
-        read.clear()
+        most = max(most, sum(built))
+        built.clear()
     assert 0 < most <= 2 * lenient.ROWS_PER_BATCH  # the batch, and its rows one by one
 
 
@@ -232,9 +226,9 @@ def test_one_long_row_is_not_counted_to_its_end(monkeypatch: pytest.MonkeyPatch)
     limits: list[int] = []
     counted = chunks.Chunker._counted_end
 
-    def counting(self: chunks.Chunker, limit: int) -> int | None:
+    def counting(self: chunks.Chunker, start: int, limit: int) -> int | None:
         limits.append(limit)
-        return counted(self, limit)
+        return counted(self, start, limit)
 
     monkeypatch.setattr(chunks.Chunker, "_counted_end", counting)
     decoded, steps = run(body)

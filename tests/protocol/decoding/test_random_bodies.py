@@ -38,7 +38,7 @@ def outcome(operation: Operation[Any], body: bytes, registry: DecoderRegistry) -
     handler.emit = lambda record: records.append(record.getMessage())  # type: ignore[method-assign]
     logger = logging.getLogger("brokerage_async.decode")
     logger.addHandler(handler)
-    registry._warned.clear()
+    registry.warned.clear()
     try:
         value = codec.decode(operation, body, registry=registry).value
     finally:
@@ -186,7 +186,7 @@ def test_nothing_is_lost(case: tuple[type[Any], list[dict[str, Any]]]) -> None:
     body = ENCODER.encode({"data": {"items": items}})
     raw = parse(body)["data"]["items"]
     decoded = codec.decode(operation, body).value
-    warned = {path.removesuffix(" missing") for _, path in REGISTRY._warned}
+    warned = {path.removesuffix(" missing") for _, path in REGISTRY.warned}
     assert len(decoded) == len(raw)
     for row, one in zip(raw, decoded, strict=True):
         written = models.converter.unstructure(one)

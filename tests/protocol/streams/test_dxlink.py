@@ -26,7 +26,7 @@ from brokerage_async.protocol.streams.channel import (
 )
 from brokerage_async.protocol.streams.dxlink import VERSION, DxLinkConnection
 from brokerage_async.protocol.streams.events import Rows, Snapshot
-from brokerage_async.protocol.streams.feed_data import ROWS_PER_STEP, _row_struct, default_columns
+from brokerage_async.protocol.streams.feed_data import ROWS_PER_STEP, _row_plan, default_columns
 from brokerage_async.protocol.streams.snapshots import HeldRows
 from tests.tables import for_each
 
@@ -509,7 +509,7 @@ def test_columns_announced_again_and_again_are_bounded() -> None:
     receive(link, "FEED_CONFIG", 1, eventFields={"Quote": [7], "Greeks": None})
     receive(link, "FEED_CONFIG", 1)
     assert channel.columns["Quote"] == ("eventSymbol", "c199")
-    assert _row_struct.cache_info().maxsize == 32
+    assert _row_plan.cache_info().maxsize == 32
 
 
 def test_snapshot_that_never_ends_is_delivered_in_part(caplog: pytest.LogCaptureFixture) -> None:
