@@ -20,8 +20,7 @@ from .market.prices import Prices
 from .market.watchlists import AlertMonitor, PublicWatchlists
 from .trading.accounts import Account, Accounts, Customer, MarginCalculator
 from .trading.bookkeeping import Bookkeeping
-from .trading.exchange import Chances, Exchange
-from .trading.order_desk import OrderDesk
+from .trading.exchange import Exchange
 from .trading.orders import OrderStore
 from .trading.preflight import Preflight
 
@@ -124,12 +123,12 @@ class State:
         self.prices: Prices = Prices(self.catalogue, random)
         self.margin_calculator: MarginCalculator = MarginCalculator(self.prices)
         self.order_store: OrderStore = OrderStore(ledger, random, settings.has)
-        chances = Chances(random, settings.environment, settings.has)
         store, prices, queue, has = self.order_store, self.prices, self.event_queue, settings.has
         self.bookkeeping: Bookkeeping = Bookkeeping(dialect, self.accounts, self.catalogue, prices, queue, has)
-        self.exchange: Exchange = Exchange(store, self.bookkeeping, prices, queue, random, chances, has)
         self.preflight: Preflight = Preflight(self.catalogue, prices, self.margin_calculator, store, has)
-        self.order_desk: OrderDesk = OrderDesk(self.preflight, store, self.exchange, prices, queue, dialect, has)
+        self.exchange: Exchange = Exchange(
+            store, self.bookkeeping, self.preflight, prices, queue, random, dialect, settings.environment, has
+        )
         self.alert_monitor: AlertMonitor = AlertMonitor(prices, queue, random)
         self.authorization_server: AuthorizationServer = AuthorizationServer(
             settings.environment, self.customers, random, settings.redirect_uris
@@ -190,9 +189,9 @@ class State:
                 ratio_price_threshold=Decimal("0.25"),
             ),
         )
-        desk = self.order_desk
-        accepted = [desk.accept_complex(desk.check_complex(account, one, now), now) for one in requested]
-        self.complex_order_ids = {order.type: str(order.number) for order in accepted}
+        here = self.exchange
+        accepted = [here.accept_complex(here.check_complex(account, one, now), now) for one in requested]
+        self.complex_order_ids = {order.terms.type: str(order.number) for order in accepted}
 
 
 def _share_order(symbol: str, action: models.LegAction, price: int = 0, stop: int = 0) -> models.NewOrder:

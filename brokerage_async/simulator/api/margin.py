@@ -12,7 +12,7 @@ from ..._generated.models import InstrumentCollection, MarginOrder
 from ...protocol.response import Response
 from ..market.calendar import CALENDARS
 from ..trading.accounts import UNCOVERED, Account, Holding, amounts, merged
-from ..trading.orders import Order, Terms, order_wire
+from ..trading.orders import Order, order_wire, terms_of
 from ..trading.preflight import LIMITS, preflight_error, quantity_errors
 from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, like, money, same, timestamp
@@ -105,7 +105,7 @@ class Margin(Handlers):
         if requested.account_number != account.number:
             problem = self._dialect.problem("invalid", "account-number differs from the path", "account-number")
             raise RefusedError.invalid([problem])
-        terms = Terms.of(requested)
+        terms = terms_of(requested)
         complete = [
             leg if leg.quantity is not None else attrs.evolve(leg, quantity=leg.remaining_quantity or Decimal(0))
             for leg in requested.legs or ()

@@ -25,17 +25,17 @@ class Orders(Handlers):
     _live_pages: tuple[object, dict[object, Response]] = (None, {})
 
     def dry_run(self, request: ParsedRequest) -> Response:
-        result = self._state.order_desk.dry_run(self._account_of(request), request.body, request.now)
+        result = self._state.exchange.dry_run(self._account_of(request), request.body, request.now)
         return request.item(result.wire(self._dialect), 201)
 
     def submit(self, request: ParsedRequest) -> Response:
-        result = self._state.order_desk.submit(self._account_of(request), request.body, request.now)
+        result = self._state.exchange.submit(self._account_of(request), request.body, request.now)
         _record(request, result.order)
         return request.item(result.wire(self._dialect), 201)
 
     def edit_dry_run(self, request: ParsedRequest) -> Response:
         self._check_edit(request)
-        result = self._state.order_desk.check_edit(self._order(request), request.body, request.now)
+        result = self._state.exchange.check_edit(self._order(request), request.body, request.now)
         return request.item(result.wire(self._dialect), 201)
 
     def get(self, request: ParsedRequest) -> Response:
@@ -43,7 +43,7 @@ class Orders(Handlers):
 
     def replace(self, request: ParsedRequest) -> Response:
         self._check_edit(request)
-        new = self._state.order_desk.replace(self._order(request), request.body, request.now)
+        new = self._state.exchange.replace(self._order(request), request.body, request.now)
         _record(request, new)
         return request.item(order_json(new, self._dialect))
 
@@ -51,7 +51,7 @@ class Orders(Handlers):
 
     def cancel(self, request: ParsedRequest) -> Response:
         order = self._order(request)
-        self._state.order_desk.cancel(order, request.now)
+        self._state.exchange.cancel(order, request.now)
         return request.item(order_json(order, self._dialect))
 
     def search(self, request: ParsedRequest) -> Response:
@@ -140,31 +140,28 @@ class ComplexOrders(Handlers):
         return request.item(self._order(request).wire(self._dialect))
 
     def dry_run(self, request: ParsedRequest) -> Response:
-        result = self._state.order_desk.dry_run_complex(self._account_of(request), request.body, request.now)
+        result = self._state.exchange.dry_run_complex(self._account_of(request), request.body, request.now)
         return request.item(result.wire(self._dialect), 201)
 
     def submit(self, request: ParsedRequest) -> Response:
-        result = self._state.order_desk.dry_run_complex(self._account_of(request), request.body, request.now)
-        wire = result.wire(self._dialect)
-        accepted = self._state.order_desk.accept_complex(result, request.now)
-        wire.complex_order = accepted.wire(self._dialect)
-        for order in accepted.members:
+        result = self._state.exchange.dry_run_complex(self._account_of(request), request.body, request.now)
+        for order in self._state.exchange.accept_complex(result, request.now).members:
             _record(request, order)
-        return request.item(wire, 201)
+        return request.item(result.wire(self._dialect), 201)
 
     def cancel(self, request: ParsedRequest) -> Response:
         order = self._order(request)
-        self._state.order_desk.cancel_complex(order, request.now)
+        self._state.exchange.cancel_complex(order, request.now)
         return request.item(order.wire(self._dialect))
 
     def edit_pairs_dry_run(self, request: ParsedRequest) -> Response:
-        edited = self._state.order_desk.edited(self._order(request), request.body or PairsEdit())
+        edited = self._state.exchange.edited(self._order(request), request.body or PairsEdit())
         return request.item(self._unchanged(edited, request.now), 201)
 
     def edit_pairs(self, request: ParsedRequest) -> Response:
         """Change the comparator or threshold of a PAIRS order. Its buying power stays the same."""
         order = self._order(request)
-        self._state.order_desk.edit_pairs(order, request.body or PairsEdit(), request.now)
+        self._state.exchange.edit_pairs(order, request.body or PairsEdit(), request.now)
         return request.item(self._unchanged(order, request.now))
 
     def _unchanged(self, shown: ComplexOrder, now: float) -> PlacedOrderResponseWire:
@@ -178,15 +175,15 @@ class ComplexOrders(Handlers):
         today = local_date(request.now)
         rows = (
             each.wire(self._dialect)
-            for each in self._state.order_desk.complex_orders(self._account_of(request))
+            for each in self._state.exchange.complex_orders(self._account_of(request))
             if any(order.updated_at is not None and local_date(order.updated_at) == today for order in each.members)
         )
         return request.items(rows)
 
     def _order(self, request: ParsedRequest) -> ComplexOrder:
-        desk, account = self._state.order_desk, self._account_of(request)
-        return found(desk.complex_order(account, request.path["id"]), "complex order")
+        exchange, account = self._state.exchange, self._account_of(request)
+        return found(exchange.complex_order(account, request.path["id"]), "complex order")
 
     def list(self, request: ParsedRequest) -> Response:
-        orders = self._state.order_desk.complex_orders(self._account_of(request))
+        orders = self._state.exchange.complex_orders(self._account_of(request))
         return request.page(orders, lambda each: each.wire(self._dialect))

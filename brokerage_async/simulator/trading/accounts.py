@@ -359,6 +359,17 @@ class BuyingPowerImpact:
     fees: Fees
     is_spread: bool
 
+    @classmethod
+    def of(cls, parts: Sequence[BuyingPowerImpact], current: Decimal) -> BuyingPowerImpact:
+        """Return the effect of several orders together."""
+        return cls(
+            current=current,
+            margin_change=sum((part.margin_change for part in parts), _ZERO),
+            isolated=sum((part.isolated for part in parts), _ZERO),
+            fees=sum((part.fees for part in parts), Fees()),
+            is_spread=any(part.is_spread for part in parts),
+        )
+
     @property
     def change(self) -> Decimal:
         """Change of the buying power. Negative when the order needs some."""
