@@ -12,8 +12,16 @@ from ..._generated import converters as wires
 from ..._generated.models import InstrumentType, OptionType
 from ...protocol.response import Response
 from ..market.calendar import local_date
-from ..market.catalogue import QUANTITY_PLACES, tick_rows
-from ..market.futures import FutureOptionChain, ListedOption, OptionProduct, option_products, product_row
+from ..market.catalogue import (
+    QUANTITY_PLACES,
+    WEEKS,
+    FutureOptionChain,
+    ListedOption,
+    option_products,
+    product_details,
+    product_row,
+    tick_rows,
+)
 from ..market.instrument import FUTURES, LISTED, OPTION_TICKS, FutureProduct, Instrument, RowTable, product_of
 from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, found, like
@@ -70,13 +78,13 @@ class Instruments(Handlers):
         return request.item(_product_with_options(product))
 
     def future_option_products(self, request: ParsedRequest) -> Response:
-        return request.page([*option_products().values()], OptionProduct.details)
+        return request.page([*option_products().values()], product_details)
 
     def future_option_product(self, request: ParsedRequest) -> Response:
         product = option_products().get(request.path["root_symbol"])
-        if product is None or request.path.get("exchange") not in (None, product.product.exchange):
+        if product is None or request.path.get("exchange") not in (None, product.exchange):
             raise RefusedError.not_found("future option product")
-        return request.item(product.details())
+        return request.item(product_details(product))
 
     future_option_product_of_exchange = future_option_product
 
@@ -97,7 +105,7 @@ class Instruments(Handlers):
             return (
                 expiration.day >= today
                 and days <= {expiration.day}
-                and root in (None, expiration.option_product.root)
+                and root in (None, expiration.option_product.root_symbol)
                 and query.get("option_type") in (None, option.option_type)
                 and (strike is None or Decimal(option.strike) == strike)
                 and (ids is None or option.security_id in ids)
@@ -201,7 +209,7 @@ class Instruments(Handlers):
 
 
 def _product_with_options(product: FutureProduct) -> wires.FutureProductWire:
-    return product_row(product, [one.row() for one in option_products().values() if one.product is product])
+    return product_row(product, [option_products()[product.code + week] for week in WEEKS])
 
 
 def _with_slash(symbol: str) -> str:

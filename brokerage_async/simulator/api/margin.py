@@ -43,7 +43,7 @@ class Margin(Handlers):
         account, now = self._account_of(request), request.now
         groups = []
         for underlying, holdings in self._calculator.by_underlying(account).items():
-            needed = self._calculator.required(account, holdings, underlying, self._calculator.pricer(now), now)
+            needed = self._calculator.required(account, holdings, now)
             kept = self._calculator.maintenance(needed)
             figures = amounts(margin_requirement=-needed, maintenance_requirement=-kept, buying_power=-needed)
             entries = [
@@ -133,8 +133,7 @@ class Margin(Handlers):
         self, account: Account, requested: MarginOrder, holdings: Sequence[Holding], now: float
     ) -> wires.MarginDryRunResultWire:
         underlying = requested.underlying_symbol
-        price_of = self._calculator.pricer(now)
-        required = self._calculator.required(account, holdings, underlying, price_of, now)
+        required = self._calculator.required(account, holdings, now)
         kept = self._calculator.maintenance(required)
         working = [order for order in self._state.order_store.of([account]) if not order.is_terminal]
         return wires.MarginDryRunResultWire(
@@ -145,7 +144,7 @@ class Margin(Handlers):
             group_results=[],
             order_ids=[order.number for order in working if order.underlying == underlying],
             calculated_at=timestamp(now),
-            marks={instrument.symbol: money(price_of(instrument)) for instrument, _ in holdings},
+            marks={instrument.symbol: money(self._prices.price(instrument, now)) for instrument, _ in holdings},
         )
 
 

@@ -16,8 +16,7 @@ from ..api.wire import complete, like, timestamp
 from ..clock import EventQueue, ScheduledEvent, Signal
 from ..keyed_random import KeyedRandom
 from ..trading.accounts import Customer
-from .catalogue import CRYPTOCURRENCIES, Catalogue, EquityDefinition
-from .futures import contract_after
+from .catalogue import CRYPTOCURRENCIES, Catalogue, EquityDefinition, contract_after
 from .instrument import FUTURES
 from .prices import Prices
 
@@ -201,8 +200,8 @@ class AlertMonitor:
             alert.expired_at = alert.completed_at = now
             self.on_change.emit(alert, now)
             return
-        asked = alert.asked
-        value = self._prices.quote(asked.symbol, asked.field, now)
+        asked, quote = alert.asked, self._prices.underlying_quote(alert.asked.symbol, now)
+        value = {"Last": quote.last, "Mark": quote.last, "Bid": quote.bid, "Ask": quote.ask}.get(asked.field)
         if value is not None and (value > asked.threshold if asked.operator == ">" else value < asked.threshold):
             alert.triggered_at = alert.completed_at = now
             self.on_change.emit(alert, now)

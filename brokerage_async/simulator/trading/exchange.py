@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import Any
 
 import attrs
 import msgspec
 
 from ..._generated import models
+from ..._generated.converters import FillWire
 from ..._generated.models import Comparator, ComplexOrderType, ContingentStatus, OrderStatus, TimeInForce
-from ..api.wire import Dialect, RefusedError, money
+from ..api.wire import Dialect, RefusedError, money, timestamp
 from ..clock import EventQueue, Signal
 from ..keyed_random import KeyedRandom, key_of
-from ..market import calendar
 from ..market.calendar import CALENDARS, local_date, local_epoch
 from ..market.prices import Prices
 from ..market.quotes import Quote, next_minute
-from .accounts import Account, BuyingPowerImpact, Fees
-from .bookkeeping import Bookkeeping
+from .accounts import Account, Bookkeeping, Execution, Fees, fees_of
 from .orders import ComplexOrder, Leg, Order, OrderStore, terms_of
 from .preflight import Message, Preflight, PreflightResult, preflight_error, reject_reason
 
@@ -190,7 +190,7 @@ class Exchange:
         if rest and kind in _EXCLUSIVE:
             rest = [min(rest, key=lambda part: part.impact.change)]
         counted = [*first, *rest]
-        impact = BuyingPowerImpact.of([part.impact for part in counted], parts[0].impact.current)
+        impact = reduce(add, (part.impact for part in counted))
         name = self._dialect.identifier
         errors = [(name(number), error) for number, part in enumerate(parts) for _, error in part.errors]
         if not errors and impact.new < 0 and impact.change < 0:
@@ -417,8 +417,7 @@ class Exchange:
         self._schedule(order, "confirm", now + late, lambda order, at: self.remove(order, OrderStatus.CANCELLED, at))
 
     def _opening(self, order: Order, now: float) -> float:
-        hours = calendar.hours_of(order.terms.time_in_force, self._has)
-        return calendar.opening(order.legs[0].instrument.collection, now, hours=hours)
+        return max(now, self._preflight.working_hours(order, now)[0])
 
     def _schedule(self, order: Order, name: str, when: float, action: Callable[[Order, float], None]) -> None:
         self._unschedule(order, name)
@@ -465,12 +464,11 @@ class Exchange:
 
         if order.rules.cancel_at is not None:
             self._schedule(order, "cancel", max(now, order.rules.cancel_at.timestamp()), cancel)
-        instrument = order.legs[0].instrument
         ends = [leg.instrument.expires_at for leg in order.legs if leg.instrument.expires_at is not None]
         if not terms.time_in_force.startswith("GTC"):
-            end = calendar.closing(instrument.collection, now, hours=calendar.hours_of(terms.time_in_force, self._has))
+            _, end = self._preflight.working_hours(order, now)
             if terms.gtc_date is not None:
-                last, collection = terms.gtc_date, instrument.collection
+                last, collection = terms.gtc_date, order.legs[0].instrument.collection
                 session = None if collection is None else CALENDARS[collection].session(last)
                 end = max(end, local_epoch(last, 24) if session is None else session.close)
             ends.append(end)
@@ -482,7 +480,7 @@ class Exchange:
             order.routed_by_rule_at = now
         reason = reject_reason(order)
         # The tick tables of spreads are unknown.
-        is_off_tick = not all(map(order.legs[0].instrument.is_on_tick, order.agreed.values()))
+        is_off_tick = any(price % order.legs[0].instrument.tick_at(price) for price in order.agreed.values())
         if reason is None and is_off_tick and self._has("off_tick_rejected_at_routing"):
             reason = "The price is between two ticks (text of the simulator)"
         if reason is None and self.is_offline(now):
@@ -536,6 +534,7 @@ class Exchange:
         self.remove(order, OrderStatus.REJECTED, now)
 
     def remove(self, order: Order, status: OrderStatus, now: float) -> None:
+        """Take an order out of the book and give it a status, mostly its last one."""
         self._withdraw(order)
         self._order_store.move(order, status, now)
 
@@ -550,8 +549,7 @@ class Exchange:
             turn = len(order.legs[0].fills)
             self._schedule(order, "next", now + self._delay(order, _FILL, turn), self._traded)
         elif order.terms.time_in_force is TimeInForce.IOC:
-            self._live.pop(order.number, None)
-            self._order_store.move(order, OrderStatus.CANCELLED, now)
+            self.remove(order, OrderStatus.CANCELLED, now)
         else:
             change = self._prices.next_change(order.underlying, now)
             soonest = now + _LOOK if self._prices.pace else now
@@ -599,18 +597,14 @@ class Exchange:
         return sum((price * leg.sign * leg.remaining / units for leg, price in prices), Decimal(0))
 
     def _traded(self, order: Order, now: float) -> None:
-        if self._opening(order, now) > now or not self.is_marketable(order, now):
-            self.evaluate(order, now)
-            return
         units, turn = order.units, len(order.legs[0].fills)
         parts = 1 + self._random.below(_MAX_FILLS, order.number, _FILL_COUNT)
         is_last = units == 1 or turn + 1 >= parts
         part = units if is_last else 1 + self._random.below(units - 1, order.number, _FILL_SIZE, turn)
-        part = min(part, self._fillable(order, now))
-        if part == 0:  # others took the size
-            self.evaluate(order, now)
-            return
-        self.fill(order, part, now)
+        if self._opening(order, now) <= now and self.is_marketable(order, now):
+            part = min(part, self._fillable(order, now))
+            if part:  # others may have taken the size
+                self.fill(order, part, now)
         if not order.is_terminal:
             self.evaluate(order, now)
 
@@ -618,7 +612,7 @@ class Exchange:
         """Execute some of the remaining units of an order, at ``price`` or at market prices."""
 
         def execute_later(leg: Leg, quantity: Decimal, paid: Decimal, order: Order, at: float) -> None:
-            self._bookkeeping.execute(order, leg, quantity, paid, at)
+            self._execute(order, leg, quantity, paid, at)
             self.on_fill.emit(order, at)
             self._order_store.changed(order, at)
 
@@ -632,18 +626,36 @@ class Exchange:
             if is_last and position and self._has("filled_with_fills_to_come"):
                 later.append(partial(execute_later, leg, quantity, paid))
             else:
-                self._bookkeeping.execute(order, leg, quantity, paid, now)
+                self._execute(order, leg, quantity, paid, now)
         self._order_store.release(order, _left(order.reserved, part, units))
         order.set_aside = _left(order.set_aside, part, units)
         self.on_fill.emit(order, now)
         if not is_last:
             self._order_store.changed(order, now)
             return
-        self._live.pop(order.number, None)
-        self._order_store.move(order, OrderStatus.FILLED, now)
+        self.remove(order, OrderStatus.FILLED, now)
         for turn, action in enumerate(later):
             late = self.chance("filled_with_fills_to_come", order) or self._delay(order, _LEG, turn)
             self._schedule(order, f"leg {turn}", now + late, action)
+
+    def _execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> None:
+        """Fill a part of a leg."""
+        turn = f"{order.number}-{len(leg.fills) + leg.busted + 1}"
+        identifier = f"{turn}-{order.legs.index(leg)}"
+        fees = fees_of(leg.instrument, leg.action, quantity, price)
+        execution = Execution(identifier, order.number, leg.instrument, leg.action, quantity, price, fees)
+        self._bookkeeping.book(order.account, execution, now)
+        fill = FillWire(
+            ext_group_fill_id=turn,
+            ext_exec_id=identifier,
+            fill_id=f"SIM_{identifier}",
+            quantity=self._dialect.quantity(quantity),
+            fill_price=money(price),
+            filled_at=timestamp(now),
+            destination_venue="SIMULATED",
+        )
+        leg.remaining -= quantity
+        leg.fills.append(fill)
 
     def bust(self, order: Order, fill_id: str, now: float, price: Decimal | None = None) -> None:
         """Make a fill void, or correct its price. The remaining quantity of its leg stays. All of this is a guess."""
@@ -663,10 +675,8 @@ class Exchange:
 
     def expire(self, order: Order, now: float) -> None:
         """Expire an order, unless it is about to be cancelled or removed."""
-        if not order.can_become(OrderStatus.EXPIRED):
-            return
-        self._live.pop(order.number, None)
-        self._order_store.move(order, OrderStatus.EXPIRED, now)
+        if order.can_become(OrderStatus.EXPIRED):
+            self.remove(order, OrderStatus.EXPIRED, now)
 
     def _price_was_set(self, symbol: str, now: float) -> None:
         for order in list(self._live.values()):

@@ -161,8 +161,7 @@ class Preflight:
         impact = attrs.evolve(impact, current=impact.current + freed) if freed else impact
         strict = order.is_strict and not deferred and order.replaces is None
         errors = list(self._errors(order, now, strict_effects=strict))
-        hours = calendar.hours_of(order.terms.time_in_force, self._has)
-        is_open = calendar.opening(order.legs[0].instrument.collection, now, hours=hours) <= now
+        is_open = self.working_hours(order, now)[0] <= now
         if not deferred:
             errors += self._position_errors(order)
             is_market = order.terms.order_type in (models.OrderType.MARKET, models.OrderType.NOTIONAL_MARKET)
@@ -191,6 +190,10 @@ class Preflight:
             warnings=[(order.terms.preflight_id, warning) for warning in warnings],
             reserves=max(Decimal(0), -impact.change),
         )
+
+    def working_hours(self, order: Order, now: float) -> tuple[float, float]:
+        hours = calendar.hours_of(order.terms.time_in_force, self._has)
+        return calendar.working_hours(order.legs[0].instrument.collection, now, hours)
 
     def impact(self, order: Order, now: float) -> BuyingPowerImpact:
         trades = [(leg.instrument, leg.signed) for leg in order.legs]
