@@ -14,7 +14,7 @@ from .authorization_server import AuthorizationServer, QuoteTokens
 from .clock import EventQueue
 from .keyed_random import KeyedRandom, key_of
 from .ledger import Ledger
-from .market.catalogue import Catalogue, Sizes, known_equities, monthly_expirations
+from .market.catalogue import KNOWN_EQUITIES, Catalogue, Sizes, monthly_expirations
 from .market.instrument import occ_symbol
 from .market.prices import Prices
 from .market.watchlists import AlertMonitor, PublicWatchlists
@@ -161,7 +161,7 @@ class State:
             self.bookkeeping.move_cash(second, "Credit Interest", interest, start - month * 30 * _DAY)
         # Shares, and a call that was sold against them.
         shares = self.catalogue.instrument(models.InstrumentType.EQUITY, "AAPL")
-        price, book, today = known_equities()["AAPL"].price, self.bookkeeping.open_position, self.catalogue.today
+        price, book, today = KNOWN_EQUITIES["AAPL"].price, self.bookkeeping.open_position, self.catalogue.today
         # A call about five weeks out and slightly above the price.
         expires = next(day for day in monthly_expirations(today, 4) if (day - today).days > 30)
         symbol = occ_symbol("AAPL", expires, models.OptionType.CALL, (price * Decimal("1.05") // 5) * 5)

@@ -14,7 +14,7 @@ from ...protocol.response import Response
 from ..market.calendar import local_date
 from ..trading.accounts import Account, Fees
 from ..trading.orders import ComplexOrder, Order, order_json
-from ..trading.preflight import placed_wire
+from ..trading.preflight import PreflightResult
 from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, found
 
@@ -140,11 +140,12 @@ class ComplexOrders(Handlers):
         return request.item(self._order(request).wire(self._dialect))
 
     def dry_run(self, request: ParsedRequest) -> Response:
-        result = self._state.exchange.dry_run_complex(self._account_of(request), request.body, request.now)
-        return request.item(result.wire(self._dialect), 201)
+        result = self._state.exchange.check_complex(self._account_of(request), request.body, request.now)
+        return request.item(result.require_no_errors(self._dialect).wire(self._dialect), 201)
 
     def submit(self, request: ParsedRequest) -> Response:
-        result = self._state.exchange.dry_run_complex(self._account_of(request), request.body, request.now)
+        result = self._state.exchange.check_complex(self._account_of(request), request.body, request.now)
+        result.require_no_errors(self._dialect)
         for order in self._state.exchange.accept_complex(result, request.now).members:
             _record(request, order)
         return request.item(result.wire(self._dialect), 201)
@@ -167,8 +168,7 @@ class ComplexOrders(Handlers):
     def _unchanged(self, shown: ComplexOrder, now: float) -> PlacedOrderResponseWire:
         """Return the response to a change that takes no buying power."""
         impact = self._calculator.impact(shown.account, (), Fees(), {}, now)
-        shown_wire = shown.wire(self._dialect)
-        return placed_wire(attrs.evolve(impact, is_spread=True), self._dialect, complex_order=shown_wire)
+        return PreflightResult(order=shown, impact=attrs.evolve(impact, is_spread=True)).wire(self._dialect)
 
     def live(self, request: ParsedRequest) -> Response:
         """Return the complex orders with a component that changed today."""

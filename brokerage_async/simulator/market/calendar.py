@@ -131,8 +131,12 @@ class Calendar:
     hours: tuple[float, float, float, float]
     half_day_hours: tuple[float, float, float, float]
 
+    @lru_cache(maxsize=8192)  # noqa: B019 - there are only CALENDARS
     def session(self, day: date) -> TradingSession | None:
-        return _session(self, day)
+        if day.weekday() >= 5 or day.year not in YEARS or day in holidays(day.year):
+            return None
+        hours = self.half_day_hours if day in half_days(day.year) else self.hours
+        return TradingSession(day, *(local_epoch(day, hour) for hour in hours))
 
     def following(self, day: date, step: timedelta = _DAY) -> TradingSession:
         while True:
@@ -155,14 +159,6 @@ class Calendar:
             return session
         tomorrow = self.session(today + _DAY)
         return tomorrow if tomorrow is not None and tomorrow.start <= now else session
-
-
-@lru_cache(maxsize=8192)
-def _session(calendar: Calendar, day: date) -> TradingSession | None:
-    if day.weekday() >= 5 or day.year not in YEARS or day in holidays(day.year):
-        return None
-    hours = calendar.half_day_hours if day in half_days(day.year) else calendar.hours
-    return TradingSession(day, *(local_epoch(day, hour) for hour in hours))
 
 
 CALENDARS = {

@@ -105,24 +105,22 @@ class EquityDefinition:
         return self.symbol.replace("/", "")
 
 
-@cache
-def known_equities() -> dict[str, EquityDefinition]:
-    """Return the well-known equities by symbol. They can be traded however short the list is."""
-    return {
-        symbol: EquityDefinition(
-            number=number,
-            symbol=symbol,
-            price=Decimal(price),
-            description=description,
-            is_etf=kind == "fund",
-            is_index=kind == "index",
-            lendability=_LENDABILITY[0],
-            halted=symbol == "HALT",
-            closing_only=symbol == "GONE",
-        )
-        for number, line in enumerate(LISTED["Equity"], start=1)
-        for symbol, price, kind, description in [line.split(maxsplit=3)]
-    }
+KNOWN_EQUITIES: Mapping[str, EquityDefinition] = {
+    symbol: EquityDefinition(
+        number=number,
+        symbol=symbol,
+        price=Decimal(price),
+        description=description,
+        is_etf=kind == "fund",
+        is_index=kind == "index",
+        lendability=_LENDABILITY[0],
+        halted=symbol == "HALT",
+        closing_only=symbol == "GONE",
+    )
+    for number, line in enumerate(LISTED["Equity"], start=1)
+    for symbol, price, kind, description in [line.split(maxsplit=3)]
+}
+"""Well-known equities by symbol. They can be traded however short the list is."""
 
 
 def equity_row(definition: EquityDefinition, opened: float) -> wires.EquityWire:
@@ -454,10 +452,6 @@ class Expiration:
         self.hour: float = EXPIRATION_HOUR if self.is_regular else _HOUR
         self.symbol_start: str = f".{self.contract.symbol} {self.option_contract} {self.date_code}"
 
-    @property
-    def expires_at(self) -> Any:
-        return timestamp(local_epoch(self.day, self.hour))
-
 
 class ListedOption(NamedTuple):
     """One option of a chain; ``code`` is its type and strike, as in symbols."""
@@ -516,7 +510,7 @@ class FutureOptionChain:
             expiration_date=day,
             option_root_symbol=expiration.option_product.root_symbol,
             maturity_date=day.isoformat(),
-            **same(expiration.expires_at, "stops_trading_at", "expires_at"),
+            **same(timestamp(local_epoch(day, expiration.hour)), "stops_trading_at", "expires_at"),
             days_to_expiration=(day - self._today).days,
             is_primary_deliverable=expiration.contract == contract_after(self.product, self._today),
             future_option_product=expiration.option_product,
@@ -637,11 +631,11 @@ class Catalogue:
     @cached_property
     def equities(self) -> RowTable[EquityDefinition]:
         """The well-known equities, then invented ones."""
-        count, known = self._sizes.equities, known_equities()
-        made = list(known.values())[:count]
+        count = self._sizes.equities
+        made = list(KNOWN_EQUITIES.values())[:count]
         # AAA, AAB, …: three letters first, then four, then five.
         tickers = ("".join(each) for n in (3, 4, 5) for each in itertools.product(string.ascii_uppercase, repeat=n))
-        free = (ticker for ticker in tickers if ticker not in known)
+        free = (ticker for ticker in tickers if ticker not in KNOWN_EQUITIES)
         for number, symbol in zip(range(len(made) + 1, count + 1), free, strict=False):
             draw = self._random.bits(key_of(symbol))
             invented = EquityDefinition(
@@ -683,7 +677,7 @@ class Catalogue:
             yield from ((table, position) for position in table.positions(found))
 
     def equity_of_root(self, root: str) -> EquityDefinition | None:
-        slashed = (equity for equity in known_equities().values() if equity.root == root)
+        slashed = (equity for equity in KNOWN_EQUITIES.values() if equity.root == root)
         return self.equity(root) or next(slashed, None)
 
     def _make_chain(self, underlying: str) -> RowTable[Instrument]:
@@ -766,7 +760,7 @@ class Catalogue:
         """Return the equity of a symbol, or None. Well-known ones do not need the whole list."""
         if self.is_live:
             return self.listed_equities.get(symbol)
-        return known_equities().get(symbol) or self.equities.get(symbol)
+        return KNOWN_EQUITIES.get(symbol) or self.equities.get(symbol)
 
     def price_level(self, symbol: str) -> Decimal | None:
         """Return the price around which a listed underlying moves, None for one that is not listed."""

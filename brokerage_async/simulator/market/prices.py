@@ -16,7 +16,7 @@ import attrs
 from ..clock import Signal
 from ..keyed_random import KeyedRandom, key_of
 from .calendar import TradingSession, latest_session
-from .catalogue import CRYPTOCURRENCIES, Catalogue, known_equities, quarterly_dividend
+from .catalogue import CRYPTOCURRENCIES, KNOWN_EQUITIES, Catalogue, quarterly_dividend
 from .instrument import Instrument, collection_of, product_of
 from .option_pricing import YEAR, Surface, Theory, price_of, theory_of
 from .quotes import Bar, Listing, PriceSource, Quote, RandomWalk, check_price, next_minute, places_of
@@ -271,7 +271,7 @@ class Prices:
 
     def _make_listing(self, symbol: str) -> Listing:
         # Of two listed equities one is a hundred times as liquid as the other, or more. Well-known ones are liquid.
-        known = product_of(symbol) or symbol in CRYPTOCURRENCIES or symbol in known_equities()
+        known = product_of(symbol) or symbol in CRYPTOCURRENCIES or symbol in KNOWN_EQUITIES
         decades = 0.3 if known else 4
         liquidity = 10 ** -self._random.between(0, decades, key_of(symbol), _LIQUIDITY)
         level = self._catalogue.price_level(symbol)

@@ -169,19 +169,11 @@ class RecordedPrices(_HeldRows):
         last = price if 0 < price < PRICE_LIMIT else middle
         if not 0 < bid <= ask < PRICE_LIMIT:  # one side is missing, or they cross: nothing trades but at the last price
             bid = ask = last
-        return Quote(
-            since=listing.start + self._times[position],
-            last=_exact(last),
-            bid=_exact(bid),
-            ask=_exact(ask),
-            bid_size=None if isnan(bid_size) else _exact(bid_size),
-            ask_size=None if isnan(ask_size) else _exact(ask_size),
-            volume=None if isnan(volume) else _exact(volume),
-        )
-
-
-def _exact(value: float) -> Decimal:
-    return Decimal(int(value)) if value.is_integer() else Decimal(str(value))
+        exact: list[Any] = [
+            None if isnan(each) else Decimal(int(each) if each.is_integer() else str(each))
+            for each in (last, bid, ask, bid_size, ask_size, volume)
+        ]
+        return Quote(listing.start + self._times[position], *exact)
 
 
 class Replay(dict[str, RecordedPrices]):

@@ -131,10 +131,7 @@ class Alert:
 
     def wire(self) -> dict[str, Any]:
         """Return the wire form of the alert. Times that have not come are null, as recorded."""
-        # The same amount twice, as a string and as a number.
-        threshold: Any = decimal_text(self.asked.threshold)
-        numeric: Any = float(self.asked.threshold)
-        symbol = self.asked.symbol
+        symbol, threshold = self.asked.symbol, self.asked.threshold
         alert = like(
             wires.QuoteAlertWire,
             self.asked,
@@ -142,8 +139,8 @@ class Alert:
             user_external_id=f"U{self.customer.number:010d}",
             dx_symbol=symbol,
             instrument_type=InstrumentType.FUTURE if symbol.startswith("/") else InstrumentType.EQUITY,
-            threshold=threshold,
-            threshold_numeric=numeric,
+            threshold=decimal_text(threshold),
+            threshold_numeric=float(threshold),
             provider="DXFEED",
             **{name: timestamp(getattr(self, name)) for name in _TIMES},
         )

@@ -198,17 +198,11 @@ class Exchange:
         return PreflightResult(
             order=draft,
             impact=impact,
-            closing_fees=sum((part.closing_fees for part in counted), Fees()),
+            closing_fees=sum((part.closing_fees for part in counted if part.closing_fees), Fees()),
             errors=errors,
             warnings=[(name(number), warning) for number, part in enumerate(parts) for _, warning in part.warnings],
             parts=[part if part in counted else attrs.evolve(part, reserves=Decimal(0)) for part in parts],
         )
-
-    def dry_run_complex(
-        self, account: Account, asked: models.NewComplexOrder, now: float
-    ) -> PreflightResult[ComplexOrder]:
-        """Check a new complex order. Raise RefusedError if it cannot be accepted."""
-        return self.check_complex(account, asked, now).require_no_errors(self._dialect)
 
     def accept_complex(self, checked: PreflightResult[ComplexOrder], now: float) -> ComplexOrder:
         """Accept a checked complex order, whose components all begin as `Contingent`. Nothing is deduplicated."""
@@ -237,12 +231,10 @@ class Exchange:
             raise RefusedError(422, "cannot_update_order", "Only PAIRS orders can be edited")
         if found.released or found.terminal_at is not None:
             raise RefusedError(422, "cannot_update_order", "This complex order can no longer be edited")
-        given: Any = {"ratio_price_comparator": edit.ratio_price_comparator}
-        given["ratio_price_threshold"] = threshold = edit.ratio_price_threshold
-        if threshold is not None and threshold <= 0:
+        if edit.ratio_price_threshold is not None and edit.ratio_price_threshold <= 0:
             raise RefusedError(422, "preflight_check_failure", "The ratio must be positive")
-        changes = {name: value for name, value in given.items() if value}
-        return attrs.evolve(found, terms=attrs.evolve(found.terms, **changes))
+        given = {name: value for name, value in attrs.asdict(edit, recurse=False).items() if value}
+        return attrs.evolve(found, terms=attrs.evolve(found.terms, **given))
 
     def edit_pairs(self, found: ComplexOrder, edit: models.PairsEdit, now: float) -> None:
         found.terms = self.edited(found, edit).terms
@@ -494,14 +486,13 @@ class Exchange:
         self._order_store.move(order, OrderStatus.ROUTED, now)
 
         def take_off(order: Order, at: float) -> None:
-            if self._has("orders_pass_in_flight"):
-                self._order_store.move(order, OrderStatus.IN_FLIGHT, at)
+            self._order_store.move(order, OrderStatus.IN_FLIGHT, at)
             self._schedule(order, "next", at + self._delay(order, _LIVE), self._went_live)
 
-        if self._has("orders_pass_in_flight"):
-            self._schedule(order, "next", now + self._delay(order, _FLY), take_off)
-        else:
-            take_off(order, now)
+        flies = self._has("orders_pass_in_flight")
+        self._schedule(
+            order, "next", now + self._delay(order, _FLY if flies else _LIVE), take_off if flies else self._went_live
+        )
 
     def _went_live(self, order: Order, now: float) -> None:
         def reject(order: Order, at: float) -> None:

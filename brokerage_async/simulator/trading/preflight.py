@@ -71,45 +71,34 @@ class PreflightResult(Generic[OrderT]):
 
     order: OrderT
     impact: BuyingPowerImpact
-    closing_fees: Fees
-    errors: Sequence[tuple[int | str | None, Message]]
-    warnings: Sequence[tuple[int | str | None, Message]]
+    closing_fees: Fees | None = None
+    errors: Sequence[tuple[int | str | None, Message]] = ()
+    warnings: Sequence[tuple[int | str | None, Message]] = ()
     reserves: Decimal = Decimal(0)
     parts: Sequence[PreflightResult[Order]] = ()
 
     def wire(self, dialect: Dialect) -> PlacedOrderResponseWire:
+        """Return the response. The fees of closing later are an object as published, digits as documented."""
         order: Any = self.order
         is_single = isinstance(order, Order)
-        return placed_wire(
-            self.impact,
-            dialect,
+        wire = PlacedOrderResponseWire(
             order=order_wire(order, dialect) if is_single else None,
             complex_order=None if is_single else order.wire(dialect),
             warnings=[warning.wire(number) for number, warning in self.warnings],
             errors=[error.wire(number) for number, error in self.errors],
-            closing_fees=self.closing_fees,
+            notes=[],
+            buying_power_effect=self.impact.wire(),
+            fee_calculation=self.impact.fees.wire(),
         )
+        if (fees := self.closing_fees) is not None:
+            wire.closing_fee_calculation = fees.wire() if dialect.form == "observed" else money(fees.total)
+            wire.order_costs = money(self.impact.fees.total)
+        return wire
 
     def require_no_errors(self, dialect: Dialect) -> PreflightResult[OrderT]:
         if self.errors:
             raise preflight_error([error for _, error in self.errors], self.wire(dialect))
         return self
-
-
-def placed_wire(
-    impact: BuyingPowerImpact, dialect: Dialect, *, closing_fees: Fees | None = None, **fields: Any
-) -> PlacedOrderResponseWire:
-    """Return a placed-order response. The fees of closing later are an object as published, digits as documented."""
-    wire = PlacedOrderResponseWire(
-        **{"warnings": [], "errors": [], "notes": [], **fields},
-        buying_power_effect=impact.wire(),
-        fee_calculation=impact.fees.wire(),
-    )
-    if closing_fees is not None:
-        is_object = dialect.form == "observed"
-        wire.closing_fee_calculation = closing_fees.wire() if is_object else money(closing_fees.total)
-        wire.order_costs = money(impact.fees.total)
-    return wire
 
 
 @attrs.define(eq=False, repr=False)

@@ -21,7 +21,7 @@ from brokerage_async import Client, models
 from brokerage_async.simulator import Simulator, run
 from brokerage_async.simulator.api.market import MarketMetrics
 from brokerage_async.simulator.keyed_random import KeyedRandom
-from brokerage_async.simulator.market.catalogue import known_equities
+from brokerage_async.simulator.market.catalogue import KNOWN_EQUITIES
 from brokerage_async.simulator.market.quotes import Listing, PricePath, RandomWalk, read_prices
 from tests.simulator.harness import START, Harness, market_prices
 from tests.stream.world import SMALL
@@ -42,7 +42,7 @@ def test_low_prices_have_more_places() -> None:
     assert [len(price.partition(".")[2]) for price in shown] == [2, 4, 7]
 
 
-AAPL = known_equities()["AAPL"]
+AAPL = KNOWN_EQUITIES["AAPL"]
 
 
 def test_figures_and_volatility_follow_prices() -> None:
