@@ -85,7 +85,7 @@ class Floor:
         """Ids of the complex orders with a component of this identifier, by the brokerage's own books."""
         self.sim.settle()
         state = self.sim.brokerage.state
-        found = state.order_desk.complex_orders(state.accounts.of(state.owner)[0])
+        found = state.exchange.complex_orders(state.accounts.of(state.owner)[0])
         names = {str(one.number): {each.terms.external_identifier for each in one.members} for one in found}
         return [number for number, carried in names.items() if external_identifier in carried]
 

@@ -10,8 +10,7 @@ from .control.api import CONTROL_ROUTES
 from .faults import ConnectionAction, Fault, FaultPlan
 from .ledger import Ledger, OrderRecord, RequestRecord
 from .live import LiveQuotes, PriceClient
-from .market.quotes import PricePath, PriceSource, Quote, read_prices
-from .market.random_walk import RandomWalk
+from .market.quotes import PricePath, PriceSource, Quote, RandomWalk, read_prices
 from .recording import Snapshot
 from .simulator import SimulatedCustomer, Simulator
 from .virtual_run import DeadlockError, VirtualTimeError, run

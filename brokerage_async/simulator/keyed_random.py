@@ -47,10 +47,6 @@ class KeyedRandom:
         found._state = self.bits(*keys)
         return found
 
-    def unit(self, *keys: int) -> float:
-        """Return a number in [0, 1) for ``keys``."""
-        return (self.bits(*keys) >> 11) / (1 << 53)
-
     def units(self, first: int, count: int) -> list[float]:
         """Return the numbers in [0, 1) for ``count`` successive keys, in a quarter of the time of as many calls."""
         found, state = [], self._state
@@ -63,7 +59,7 @@ class KeyedRandom:
 
     def between(self, low: float, high: float, *keys: int) -> float:
         """Return a number in [low, high) for ``keys``."""
-        return low + (high - low) * self.unit(*keys)
+        return low + (high - low) * ((self.bits(*keys) >> 11) / (1 << 53))
 
     def below(self, limit: int, *keys: int) -> int:
         """Return an integer in [0, limit) for ``keys``."""

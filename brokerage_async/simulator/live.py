@@ -26,8 +26,7 @@ from ..protocol.streams.events import Gap
 from .api.request_parser import ParsedRequest, Router, request_target, split_target
 from .api.wire import RefusedError
 from .market.calendar import CALENDARS, local_date, local_epoch
-from .market.catalogue import EquityDefinition
-from .market.futures import future_instrument, future_option_instrument
+from .market.catalogue import EquityDefinition, future_instrument, future_option_instrument
 from .market.instrument import Instrument, Ticks
 from .market.quotes import PRICE_LIMIT
 

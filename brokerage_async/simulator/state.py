@@ -15,14 +15,12 @@ from .authorization_server import AuthorizationServer, QuoteTokens
 from .clock import EventQueue
 from .keyed_random import KeyedRandom, key_of
 from .ledger import Ledger
-from .market.catalogue import Catalogue, Sizes, monthly_expirations
+from .market.catalogue import KNOWN_EQUITIES, Catalogue, Sizes, monthly_expirations
 from .market.instrument import occ_symbol
 from .market.prices import Prices
 from .market.watchlists import AlertMonitor, PublicWatchlists
-from .trading.accounts import Account, Accounts, Customer, MarginCalculator
-from .trading.bookkeeping import Bookkeeping
-from .trading.exchange import Chances, Exchange
-from .trading.order_desk import OrderDesk
+from .trading.accounts import Account, Accounts, Bookkeeping, Customer, MarginCalculator
+from .trading.exchange import Exchange
 from .trading.orders import OrderStore
 from .trading.preflight import Preflight
 
@@ -125,12 +123,12 @@ class State:
         self.prices: Prices = Prices(self.catalogue, random)
         self.margin_calculator: MarginCalculator = MarginCalculator(self.prices)
         self.order_store: OrderStore = OrderStore(ledger, random, settings.has)
-        chances = Chances(random, settings.environment, settings.has)
         store, prices, queue, has = self.order_store, self.prices, self.event_queue, settings.has
         self.bookkeeping: Bookkeeping = Bookkeeping(dialect, self.accounts, self.catalogue, prices, queue, has)
-        self.exchange: Exchange = Exchange(store, self.bookkeeping, prices, queue, random, chances, has)
         self.preflight: Preflight = Preflight(self.catalogue, prices, self.margin_calculator, store, has)
-        self.order_desk: OrderDesk = OrderDesk(self.preflight, store, self.exchange, prices, queue, dialect, has)
+        self.exchange: Exchange = Exchange(
+            store, self.bookkeeping, self.preflight, prices, queue, random, dialect, settings.environment, has
+        )
         self.alert_monitor: AlertMonitor = AlertMonitor(prices, queue, random)
         self.authorization_server: AuthorizationServer = AuthorizationServer(
             settings.environment, self.customers, random, settings.redirect_uris
@@ -164,7 +162,7 @@ class State:
             self.bookkeeping.move_cash(second, "Credit Interest", interest, start - month * 30 * _DAY)
         # Shares, and a call that was sold against them.
         shares = self.catalogue.instrument(models.InstrumentType.EQUITY, "AAPL")
-        price, book, today = self.catalogue.base_price("AAPL"), self.bookkeeping.open_position, self.catalogue.today
+        price, book, today = KNOWN_EQUITIES["AAPL"].price, self.bookkeeping.open_position, self.catalogue.today
         # A call about five weeks out and slightly above the price.
         expires = next(day for day in monthly_expirations(today, 4) if (day - today).days > 30)
         symbol = occ_symbol("AAPL", expires, models.OptionType.CALL, (price * Decimal("1.05") // 5) * 5)
@@ -191,9 +189,9 @@ class State:
                 ratio_price_threshold=Decimal("0.25"),
             ),
         )
-        desk = self.order_desk
-        accepted = [desk.accept_complex(desk.check_complex(account, one, now), now) for one in requested]
-        self.complex_order_ids = {order.type: str(order.number) for order in accepted}
+        here = self.exchange
+        accepted = [here.accept_complex(here.check_complex(account, one, now), now) for one in requested]
+        self.complex_order_ids = {order.terms.type: str(order.number) for order in accepted}
 
 
 def _share_order(symbol: str, action: models.LegAction, price: int = 0, stop: int = 0) -> models.NewOrder:

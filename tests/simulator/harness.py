@@ -8,7 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from brokerage_async._generated.models import LegAction, OrderType, TimeInForce
+from brokerage_async._generated.models import LegAction, NewOrder, OrderType, TimeInForce
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.models import InstrumentType
 from brokerage_async.protocol.decoding import codec
@@ -23,7 +23,7 @@ from brokerage_async.simulator.market.instrument import Instrument
 from brokerage_async.simulator.market.prices import Prices
 from brokerage_async.simulator.state import State
 from brokerage_async.simulator.trading.accounts import Account, Customer
-from brokerage_async.simulator.trading.orders import Leg, Order, Terms
+from brokerage_async.simulator.trading.orders import Leg, Order
 
 
 class Harness:
@@ -318,4 +318,4 @@ def lone_order(*quantities: str, number: int = 7, **change: Any) -> Order:
     account = Account(number="A", customer=Customer(1, "one"), kind="Margin", cash=Decimal(1000))
     legs = [Leg(share, LegAction.BUY_TO_OPEN, Decimal(one), Decimal(one)) for one in quantities or ("1",)]
     terms = {"order_type": OrderType.LIMIT, "time_in_force": TimeInForce.DAY, "price": Decimal(5), **change}
-    return Order(number=number, account=account, legs=legs, terms=Terms(**terms))
+    return Order(number=number, account=account, legs=legs, terms=NewOrder(legs=(), **terms))

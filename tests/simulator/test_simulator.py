@@ -93,7 +93,7 @@ def test_initial_accounts_and_their_orders() -> None:
     assert required == (shares.quantity * price / 2).quantize(Decimal("0.01"))
     assert set(harness.state.complex_order_ids) == {"OTOCO", "OCO", "PAIRS"}
     for kind, members in (("OTOCO", 3), ("OCO", 2), ("PAIRS", 2)):
-        found = harness.state.order_desk.complex_order(account, harness.state.complex_order_ids[kind])
+        found = harness.state.exchange.complex_order(account, harness.state.complex_order_ids[kind])
         assert len(found.members) == members
 
 

@@ -11,8 +11,16 @@ from typing import Any, TypeVar
 from ..._generated import converters as wires
 from ..._generated.models import InstrumentType, OptionType
 from ..market.calendar import local_date
-from ..market.catalogue import QUANTITY_PLACES, tick_rows
-from ..market.futures import FutureOptionChain, ListedOption, OptionProduct, option_products, product_row
+from ..market.catalogue import (
+    QUANTITY_PLACES,
+    WEEKS,
+    FutureOptionChain,
+    ListedOption,
+    option_products,
+    product_details,
+    product_row,
+    tick_rows,
+)
 from ..market.instrument import FUTURES, LISTED, OPTION_TICKS, FutureProduct, Instrument, RowTable, product_of
 from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, found, like, same
@@ -69,13 +77,13 @@ class Instruments(Handlers):
         return _product_with_options(product)
 
     def future_option_products(self, request: ParsedRequest) -> Any:
-        return request.page([*option_products().values()], OptionProduct.details)
+        return request.page([*option_products().values()], product_details)
 
     def future_option_product(self, request: ParsedRequest) -> Any:
         product = option_products().get(request.path["root_symbol"])
-        if product is None or request.path.get("exchange") not in (None, product.product.exchange):
+        if product is None or request.path.get("exchange") not in (None, product.exchange):
             raise RefusedError.not_found("future option product")
-        return product.details()
+        return product_details(product)
 
     future_option_product_of_exchange = future_option_product
 
@@ -90,7 +98,7 @@ class Instruments(Handlers):
             expiration = option.expiration
             return expiration.day >= today and request.admits(
                 **same(expiration.day, "expiration_date", "maturity_date"),
-                option_root_symbol=expiration.option_product.root,
+                option_root_symbol=expiration.option_product.root_symbol,
                 option_type=option.option_type,
                 strike_price=Decimal(option.strike),
                 security_ids=option.security_id,
@@ -190,7 +198,7 @@ class Instruments(Handlers):
 
 
 def _product_with_options(product: FutureProduct) -> wires.FutureProductWire:
-    return product_row(product, [one.row() for one in option_products().values() if one.product is product])
+    return product_row(product, [option_products()[product.code + week] for week in WEEKS])
 
 
 def _with_slash(symbol: str) -> str:

@@ -12,7 +12,7 @@ from ..._generated import converters as wires
 from ..._generated.models import InstrumentCollection, MarginOrder
 from ..market.calendar import CALENDARS
 from ..trading.accounts import UNCOVERED, Account, Holding, amounts, merged
-from ..trading.orders import Order, Terms, order_wire
+from ..trading.orders import Order, order_wire, terms_of
 from ..trading.preflight import LIMITS, preflight_error, quantity_errors
 from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, like, money, same, timestamp
@@ -42,7 +42,7 @@ class Margin(Handlers):
         account, now = self._account_of(request), request.now
         groups = []
         for underlying, holdings in self._calculator.by_underlying(account).items():
-            needed = self._calculator.required(account, holdings, underlying, self._calculator.pricer(now), now)
+            needed = self._calculator.required(account, holdings, now)
             kept = self._calculator.maintenance(needed)
             figures = amounts(margin_requirement=-needed, maintenance_requirement=-kept, buying_power=-needed)
             entries = [
@@ -103,7 +103,7 @@ class Margin(Handlers):
         if requested.account_number != account.number:
             problem = self._dialect.problem("invalid", "account-number differs from the path", "account-number")
             raise RefusedError.invalid([problem])
-        terms = Terms.of(requested)
+        terms = terms_of(requested)
         complete = [
             leg if leg.quantity is not None else attrs.evolve(leg, quantity=leg.remaining_quantity or Decimal(0))
             for leg in requested.legs or ()
@@ -130,8 +130,7 @@ class Margin(Handlers):
         self, account: Account, requested: MarginOrder, holdings: Sequence[Holding], now: float
     ) -> wires.MarginDryRunResultWire:
         underlying = requested.underlying_symbol
-        price_of = self._calculator.pricer(now)
-        required = self._calculator.required(account, holdings, underlying, price_of, now)
+        required = self._calculator.required(account, holdings, now)
         kept = self._calculator.maintenance(required)
         working = [order for order in self._state.order_store.of([account]) if not order.is_terminal]
         return wires.MarginDryRunResultWire(
@@ -142,7 +141,7 @@ class Margin(Handlers):
             group_results=[],
             order_ids=[order.number for order in working if order.underlying == underlying],
             calculated_at=timestamp(now),
-            marks={instrument.symbol: money(price_of(instrument)) for instrument, _ in holdings},
+            marks={instrument.symbol: money(self._prices.price(instrument, now)) for instrument, _ in holdings},
         )
 
 

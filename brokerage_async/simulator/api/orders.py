@@ -15,7 +15,7 @@ from ...protocol.response import Response
 from ..market.calendar import local_date
 from ..trading.accounts import Fees
 from ..trading.orders import ComplexOrder, Order, order_json
-from ..trading.preflight import placed_wire
+from ..trading.preflight import PreflightResult
 from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, found
 
@@ -26,17 +26,17 @@ class Orders(Handlers):
     _live_pages: tuple[object, dict[object, Response]] = (None, {})
 
     def dry_run(self, request: ParsedRequest) -> Any:
-        result = self._state.order_desk.dry_run(self._account_of(request), request.body, request.now)
+        result = self._state.exchange.dry_run(self._account_of(request), request.body, request.now)
         return result.wire(self._dialect)
 
     def submit(self, request: ParsedRequest) -> Any:
-        result = self._state.order_desk.submit(self._account_of(request), request.body, request.now)
+        result = self._state.exchange.submit(self._account_of(request), request.body, request.now)
         _record(request, result.order)
         return result.wire(self._dialect)
 
     def edit_dry_run(self, request: ParsedRequest) -> Any:
         self._check_edit(request)
-        result = self._state.order_desk.check_edit(self._order(request), request.body, request.now)
+        result = self._state.exchange.check_edit(self._order(request), request.body, request.now)
         return result.wire(self._dialect)
 
     def get(self, request: ParsedRequest) -> Any:
@@ -44,7 +44,7 @@ class Orders(Handlers):
 
     def replace(self, request: ParsedRequest) -> Any:
         self._check_edit(request)
-        new = self._state.order_desk.replace(self._order(request), request.body, request.now)
+        new = self._state.exchange.replace(self._order(request), request.body, request.now)
         _record(request, new)
         return order_json(new, self._dialect)
 
@@ -52,7 +52,7 @@ class Orders(Handlers):
 
     def cancel(self, request: ParsedRequest) -> Any:
         order = self._order(request)
-        self._state.order_desk.cancel(order, request.now)
+        self._state.exchange.cancel(order, request.now)
         return order_json(order, self._dialect)
 
     def search(self, request: ParsedRequest) -> Any:
@@ -129,52 +129,49 @@ class ComplexOrders(Handlers):
         return self._order(request).wire(self._dialect)
 
     def dry_run(self, request: ParsedRequest) -> Any:
-        result = self._state.order_desk.dry_run_complex(self._account_of(request), request.body, request.now)
-        return result.wire(self._dialect)
+        result = self._state.exchange.check_complex(self._account_of(request), request.body, request.now)
+        return result.require_no_errors(self._dialect).wire(self._dialect)
 
     def submit(self, request: ParsedRequest) -> Any:
-        result = self._state.order_desk.dry_run_complex(self._account_of(request), request.body, request.now)
-        wire = result.wire(self._dialect)
-        accepted = self._state.order_desk.accept_complex(result, request.now)
-        wire.complex_order = accepted.wire(self._dialect)
-        for order in accepted.members:
+        result = self._state.exchange.check_complex(self._account_of(request), request.body, request.now)
+        result.require_no_errors(self._dialect)
+        for order in self._state.exchange.accept_complex(result, request.now).members:
             _record(request, order)
-        return wire
+        return result.wire(self._dialect)
 
     def cancel(self, request: ParsedRequest) -> Any:
         order = self._order(request)
-        self._state.order_desk.cancel_complex(order, request.now)
+        self._state.exchange.cancel_complex(order, request.now)
         return order.wire(self._dialect)
 
     def edit_pairs_dry_run(self, request: ParsedRequest) -> Any:
-        edited = self._state.order_desk.edited(self._order(request), request.body or PairsEdit())
+        edited = self._state.exchange.edited(self._order(request), request.body or PairsEdit())
         return self._unchanged(edited, request.now)
 
     def edit_pairs(self, request: ParsedRequest) -> Any:
         """Change the comparator or threshold of a PAIRS order. Its buying power stays the same."""
         order = self._order(request)
-        self._state.order_desk.edit_pairs(order, request.body or PairsEdit(), request.now)
+        self._state.exchange.edit_pairs(order, request.body or PairsEdit(), request.now)
         return self._unchanged(order, request.now)
 
     def _unchanged(self, shown: ComplexOrder, now: float) -> PlacedOrderResponseWire:
         """Return the response to a change that takes no buying power."""
         impact = self._calculator.impact(shown.account, (), Fees(), {}, now)
-        shown_wire = shown.wire(self._dialect)
-        return placed_wire(attrs.evolve(impact, is_spread=True), self._dialect, complex_order=shown_wire)
+        return PreflightResult(order=shown, impact=attrs.evolve(impact, is_spread=True)).wire(self._dialect)
 
     def live(self, request: ParsedRequest) -> Any:
         """Return the complex orders with a component that changed today."""
         today = local_date(request.now)
         return (
             each.wire(self._dialect)
-            for each in self._state.order_desk.complex_orders(self._account_of(request))
+            for each in self._state.exchange.complex_orders(self._account_of(request))
             if any(order.updated_at is not None and local_date(order.updated_at) == today for order in each.members)
         )
 
     def _order(self, request: ParsedRequest) -> ComplexOrder:
-        desk, account = self._state.order_desk, self._account_of(request)
-        return found(desk.complex_order(account, request.path["id"]), "complex order")
+        exchange, account = self._state.exchange, self._account_of(request)
+        return found(exchange.complex_order(account, request.path["id"]), "complex order")
 
     def list(self, request: ParsedRequest) -> Any:
-        orders = self._state.order_desk.complex_orders(self._account_of(request))
+        orders = self._state.exchange.complex_orders(self._account_of(request))
         return request.page(orders, lambda each: each.wire(self._dialect))

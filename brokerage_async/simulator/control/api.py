@@ -310,7 +310,7 @@ def order_views(state: State) -> list[OrderView]:
             + (" (met)" if number in order.condition_hits else "")
             for number, each in enumerate(order.conditions)
         ]
-        if order.terms.takes("stop_trigger"):
+        if order.is_stop:
             conditions.append(f"stop {order.terms.stop_trigger}" + (" (reached)" if order.triggered else ""))
         filled = sum((leg.quantity - leg.remaining for leg in order.legs), Decimal(0))
         price = "" if order.terms.price is None else f" at {order.terms.price}"

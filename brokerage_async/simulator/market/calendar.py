@@ -116,11 +116,11 @@ class TradingSession:
     close_ext: float
 
     def state(self, now: float) -> MarketState:
-        if self.open <= now < self.close:
-            return MarketState.OPEN
-        if self.start <= now < self.open:
+        if not self.start <= now < self.close_ext:
+            return MarketState.CLOSED
+        if now < self.open:
             return MarketState.PRE_MARKET
-        return MarketState.AFTER_HOURS if self.close <= now < self.close_ext else MarketState.CLOSED
+        return MarketState.OPEN if now < self.close else MarketState.AFTER_HOURS
 
 
 @attrs.frozen
@@ -131,8 +131,12 @@ class Calendar:
     hours: tuple[float, float, float, float]
     half_day_hours: tuple[float, float, float, float]
 
+    @lru_cache(maxsize=8192)  # noqa: B019 - there are only CALENDARS
     def session(self, day: date) -> TradingSession | None:
-        return _session(self, day)
+        if day.weekday() >= 5 or day.year not in YEARS or day in holidays(day.year):
+            return None
+        hours = self.half_day_hours if day in half_days(day.year) else self.hours
+        return TradingSession(day, *(local_epoch(day, hour) for hour in hours))
 
     def following(self, day: date, step: timedelta = _DAY) -> TradingSession:
         while True:
@@ -155,14 +159,6 @@ class Calendar:
             return session
         tomorrow = self.session(today + _DAY)
         return tomorrow if tomorrow is not None and tomorrow.start <= now else session
-
-
-@lru_cache(maxsize=8192)
-def _session(calendar: Calendar, day: date) -> TradingSession | None:
-    if day.weekday() >= 5 or day.year not in YEARS or day in holidays(day.year):
-        return None
-    hours = calendar.half_day_hours if day in half_days(day.year) else calendar.hours
-    return TradingSession(day, *(local_epoch(day, hour) for hour in hours))
 
 
 CALENDARS = {
@@ -191,21 +187,21 @@ def hours_of(time_in_force: TimeInForce, has: Callable[[str], bool]) -> Hours:
 
 
 @lru_cache(maxsize=64)  # all orders that rest are evaluated at the same times
-def _trading(collection: InstrumentCollection | None, now: float, hours: Hours) -> TradingSession | None:
-    """Return the session with the hours in which an order of ``now`` works. None if it trades around the clock."""
-    if collection is None:
-        return None
-    calendar = CALENDARS[collection]
+def working_hours(collection: InstrumentCollection | None, now: float, hours: Hours) -> tuple[float, float]:
+    """Return when an order of ``now`` begins to work, which may be past, and when it ends if it is for the day."""
     day = local_date(now)
+    if collection is None:  # it trades around the clock
+        return now, local_epoch(day + _DAY, 0)
+    calendar = CALENDARS[collection]
     session = calendar.session(day) or calendar.following(day)
     if (session.close if hours == "regular" else session.close_ext) <= now:
         session = calendar.following(session.day)
     if hours == "regular":
-        return session
+        return session.open, session.close
     start = session.start
     if collection is InstrumentCollection.EQUITY:
         start = local_epoch(session.day, _EXTENDED_START if hours == "extended" else _NIGHT_START)
-    return attrs.evolve(session, open=start, close=session.close_ext)
+    return start, session.close_ext
 
 
 def latest_session(collection: InstrumentCollection | None, now: float) -> TradingSession:
@@ -228,15 +224,3 @@ def _latest(collection: InstrumentCollection | None, quarter: float) -> TradingS
             return session
         day = session.day
     raise ValueError(f"there are no sessions before {YEARS[0]}")
-
-
-def opening(collection: InstrumentCollection | None, now: float, *, hours: Hours) -> float:
-    """Return the earliest time, from ``now`` on, when an order can be matched."""
-    session = _trading(collection, now, hours)
-    return now if session is None else max(now, session.open)
-
-
-def closing(collection: InstrumentCollection | None, now: float, *, hours: Hours) -> float:
-    """Return when a day order of ``now`` expires, in epoch seconds."""
-    session = _trading(collection, now, hours)
-    return local_epoch(local_date(now) + timedelta(days=1), 0) if session is None else session.close

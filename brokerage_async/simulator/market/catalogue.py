@@ -1,26 +1,30 @@
 """Every instrument of the simulated service, created at first use and rendered once.
 
-Equities, their options and warrants are invented by the thousand from the seed.
+Equities, their options and warrants are invented by the thousand from the seed. Futures are listed by the quarter.
+A chain of their options has weekly expirations with 200 strikes each, one product's a large number of them. The options
+of a quarter month's third week are the regular ones. Their root is the product's code. The roots of the others end in
+the week of the month (``ES2``).
 """
 
 from __future__ import annotations
 
 import itertools
+import re
 import string
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import date
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date, timedelta
 from decimal import Decimal
 from functools import cache, cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
+import msgspec
 
 from ..._generated import converters as wires
 from ..._generated.models import InstrumentCollection, InstrumentType, Lendability, OptionType
-from ..api.wire import like, same, timestamp
+from ..api.wire import dumps, like, same, timestamp
 from ..keyed_random import KeyedRandom, key_of
-from .calendar import local_date, local_epoch, monthly_expiration
-from .futures import Contract, FutureOptionChain, contract_after, contracts, future_instrument, future_option_instrument
+from .calendar import expiration_day, local_date, local_epoch, monthly_expiration
 from .instrument import (
     EQUITY_TICKS,
     FUTURES,
@@ -30,6 +34,7 @@ from .instrument import (
     Instrument,
     RowTable,
     Ticks,
+    day_of,
     occ_symbol,
     parse_occ,
     product_of,
@@ -39,52 +44,10 @@ QUANTITY_PLACES = 8
 """Decimal places of a quantity."""
 
 
-@attrs.frozen(kw_only=True)
-class Cryptocurrency:
-    """One pair with the dollar."""
-
-    number: int
-    code: str
-    name: str
-    price: Decimal
-
-    @property
-    def symbol(self) -> str:
-        return f"{self.code}/USD"
-
-    def instrument(self) -> Instrument:
-        kind = InstrumentType.CRYPTOCURRENCY
-        return Instrument(symbol=self.symbol, instrument_type=kind, underlying=self.symbol)
-
-    def row(self) -> wires.CryptocurrencyWire:
-        venue = wires.DestinationVenueSymbolWire(
-            id=100 + self.number,
-            symbol=self.symbol,
-            destination_venue="ZERO_HASH_CLOB",
-            max_quantity_precision=QUANTITY_PLACES,
-            max_price_precision=2,
-            routable=True,
-        )
-        return wires.CryptocurrencyWire(
-            id=self.number,
-            symbol=self.symbol,
-            instrument_type=InstrumentType.CRYPTOCURRENCY,
-            short_description=self.name,
-            description=f"{self.name} to USD",
-            is_closing_only=False,
-            active=True,
-            tick_size="0.01",
-            streamer_symbol=f"{self.symbol}:CXTALP",
-            destination_venue_symbols=[venue],
-        )
-
-
-CRYPTOCURRENCIES: Mapping[str, Cryptocurrency] = {
-    f"{code}/USD": Cryptocurrency(number=number, code=code, name=name, price=Decimal(price))
-    for number, line in enumerate(LISTED["Cryptocurrency"], start=1)
-    for code, price, name in [line.split(maxsplit=2)]
+CRYPTOCURRENCIES: Mapping[str, Decimal] = {
+    f"{code}/USD": Decimal(price) for line in LISTED["Cryptocurrency"] for code, price, _ in [line.split(maxsplit=2)]
 }
-"""Cryptocurrencies by symbol."""
+"""Price levels of cryptocurrencies by symbol."""
 
 
 _OPTION_ROOTS = 10
@@ -142,24 +105,22 @@ class EquityDefinition:
         return self.symbol.replace("/", "")
 
 
-@cache
-def known_equities() -> dict[str, EquityDefinition]:
-    """Return the well-known equities by symbol. They can be traded however short the list is."""
-    return {
-        symbol: EquityDefinition(
-            number=number,
-            symbol=symbol,
-            price=Decimal(price),
-            description=description,
-            is_etf=kind == "fund",
-            is_index=kind == "index",
-            lendability=_LENDABILITY[0],
-            halted=symbol == "HALT",
-            closing_only=symbol == "GONE",
-        )
-        for number, line in enumerate(LISTED["Equity"], start=1)
-        for symbol, price, kind, description in [line.split(maxsplit=3)]
-    }
+KNOWN_EQUITIES: Mapping[str, EquityDefinition] = {
+    symbol: EquityDefinition(
+        number=number,
+        symbol=symbol,
+        price=Decimal(price),
+        description=description,
+        is_etf=kind == "fund",
+        is_index=kind == "index",
+        lendability=_LENDABILITY[0],
+        halted=symbol == "HALT",
+        closing_only=symbol == "GONE",
+    )
+    for number, line in enumerate(LISTED["Equity"], start=1)
+    for symbol, price, kind, description in [line.split(maxsplit=3)]
+}
+"""Well-known equities by symbol. They can be traded however short the list is."""
 
 
 def equity_row(definition: EquityDefinition, opened: float) -> wires.EquityWire:
@@ -260,6 +221,374 @@ def option_row(definition: Instrument, today: date) -> wires.EquityOptionWire:
     )
 
 
+MONTH_CODES = "FGHJKMNQUVXZ"
+"""Letters of the months in symbols."""
+
+QUARTERS: tuple[int, ...] = (3, 6, 9, 12)
+"""Months of the listed contracts."""
+
+ACTIVE_CONTRACTS = 7
+"""Number of contracts of a product that are traded at a time."""
+
+_CUTOFFS = [wires.TradingCutoffWire(offset_seconds=34_200, timezone="Market Zone", timing="Default")]
+WEEKS = ("", "1", "2", "3", "4", "5")
+"""Ends of the roots of a product's options: the regular ones, and the ones for each week of the month."""
+
+
+@cache
+def option_products() -> Mapping[str, wires.FutureOptionProductWire]:
+    """Return the options of each product and week as wire structs, by the root of their symbols (``ES2``)."""
+    return {
+        root: wires.FutureOptionProductWire(
+            cash_settled=not product.is_physical,
+            display_factor="0.01",
+            exchange=product.exchange,
+            product_type="Physical",
+            **same("Weekly" if week else "Regular", "expiration_type", "product_subtype"),
+            settlement_delay_days=0,
+            is_am_settled=not week,
+            itm_rule="ITM",
+            market_sector=product.sector,
+            supported=True,
+            **same(root, "root_symbol", "code", "legacy_code", "clearport_code", "clearing_code"),
+            clearing_exchange_code="16",
+            clearing_price_multiplier="1.0",
+            is_rollover=False,
+        )
+        for product in FUTURES.values()
+        for week in WEEKS
+        for root in [product.code + week]
+    }
+
+
+def product_details(product: wires.FutureOptionProductWire) -> wires.FutureOptionProductDetailsWire:
+    root = product.root_symbol or ""
+    return like(
+        wires.FutureOptionProductDetailsWire,
+        product,
+        futures_trading_cutoff_times=_CUTOFFS,
+        future_product=product_row(FUTURES[root if root in FUTURES else root[:-1]]),
+    )
+
+
+def product_row(
+    product: FutureProduct, option_products: list[wires.FutureOptionProductWire] | None = None
+) -> wires.FutureProductWire:
+    """Return a product as a wire struct. Its option products only where the service embeds them."""
+    months = tuple(MONTH_CODES[month - 1] for month in QUARTERS)
+    settled_in_cash = not product.is_physical
+    return wires.FutureProductWire(
+        root_symbol=f"/{product.code}",
+        description=product.name,
+        **same(product.code, "code", "clearing_code", "clearport_code", "legacy_code", "security_group"),
+        clearing_exchange_code="16",
+        **same(product.exchange, "exchange", "legacy_exchange_code"),
+        product_type="Financial" if settled_in_cash else "Physical",
+        **same(months, "listed_months", "active_months"),
+        notional_multiplier=f"{product.multiplier:f}",
+        tick_size=f"{product.tick:f}",
+        display_factor="0.01",
+        streamer_exchange_code=product.streamer_exchange,
+        small_notional=product.name.startswith(("Micro", "Small", "Mini ")),
+        back_month_first_calendar_symbol=True,
+        first_notice=product.is_physical,
+        cash_settled=settled_in_cash,
+        market_sector=product.sector,
+        supported=True,
+        futures_trading_cutoff_times=_CUTOFFS,
+        option_products=option_products,
+        roll=wires.FutureRollWire(
+            name=product.sector.lower().replace(" ", "_"),
+            active_count=ACTIVE_CONTRACTS,
+            cash_settled=settled_in_cash,
+            business_days_offset=4,
+            first_notice=product.is_physical,
+        ),
+    )
+
+
+_FUTURE = re.compile(rf"/(?P<code>[A-Z0-9]+)(?P<month>[{MONTH_CODES}])(?P<year>\d)", re.ASCII)
+_YEAR = timedelta(days=366)
+EXPIRATION_HOUR = 9.5
+"""Hour of the last trade, in New York."""
+
+
+@attrs.frozen(kw_only=True)
+class Contract:
+    """Future of one product and month."""
+
+    product: FutureProduct
+    year: int
+    month: int
+
+    @property
+    def code(self) -> str:
+        """Product, month and last digit of the year (``ESU6``)."""
+        return f"{self.product.code}{MONTH_CODES[self.month - 1]}{self.year % 10}"
+
+    @property
+    def symbol(self) -> str:
+        return f"/{self.code}"
+
+    @property
+    def streamer_symbol(self) -> str:
+        """Symbol on the market-data stream (``/ESU26:XCME``)."""
+        code = f"{self.product.code}{MONTH_CODES[self.month - 1]}{self.year % 100:02d}"
+        return f"/{code}:{self.product.streamer_exchange}"
+
+    @property
+    def expires(self) -> date:
+        return monthly_expiration(self.year, self.month)
+
+    @property
+    def security_id(self) -> str:
+        """Identifier at the exchange, in digits."""
+        return f"{key_of(self.streamer_symbol) % 10**8:08d}"
+
+    def following(self, quarters: int = 1) -> Contract:
+        years, month = divmod(self.month - 1 + 3 * quarters, 12)
+        return Contract(product=self.product, year=self.year + years, month=month + 1)
+
+    def row(self, today: date, front: Contract) -> wires.FutureWire:
+        """Return the contract as a wire struct of ``today``; ``front`` is the next one to expire."""
+        product = self.product
+        return like(
+            wires.FutureWire,
+            self,
+            product_code=product.code,
+            contract_size="1.0",
+            tick_size=f"{product.tick:f}",
+            notional_multiplier=f"{product.multiplier:f}",
+            **same("0.0", "main_fraction", "sub_fraction"),
+            display_factor="0.01",
+            **same(self.expires, "last_trade_date", "expiration_date"),
+            closing_only_date=self.expires - timedelta(days=1),
+            first_notice_date=self.expires - timedelta(days=20) if product.is_physical else None,
+            active=self.expires >= today,
+            active_month=self == front,
+            next_active_month=self == front.following(),
+            is_closing_only=False,
+            **same(timestamp(local_epoch(self.expires, EXPIRATION_HOUR)), "stops_trading_at", "expires_at"),
+            product_group=f"{product.exchange}_{product.code}",
+            exchange=product.exchange,
+            roll_target_symbol=self.following().symbol,
+            exchange_symbol=self.code,
+            streamer_exchange_code=product.streamer_exchange,
+            back_month_first_calendar_symbol=True,
+            is_tradeable=self.expires >= today,
+            future_etf_equivalent=wires.FutureEtfEquivalentWire(symbol="SPY", share_quantity=500)
+            if product.code == "ES"
+            else None,
+            future_product=product_row(product),
+            tick_sizes=[wires.TickSizeWire(value=f"{product.tick:f}")],
+            option_tick_sizes=[wires.TickSizeWire(value=f"{product.option_tick:f}")],
+            spread_tick_sizes=[wires.TickSizeWire(value=f"{product.tick:f}", symbol=self.following().symbol)],
+        )
+
+
+def contract_after(product: FutureProduct, day: date) -> Contract:
+    """Return the first quarterly contract of a product that has not expired before ``day``."""
+    year, month = day.year, next(month for month in QUARTERS if month >= day.month)
+    contract = Contract(product=product, year=year, month=month)
+    return contract if contract.expires >= day else contract.following()
+
+
+def contracts(product: FutureProduct, today: date) -> Iterator[Contract]:
+    """Return the listed contracts of a product: the last expired one, then those that are traded."""
+    front = contract_after(product, today)
+    return map(front.following, range(-1, ACTIVE_CONTRACTS))
+
+
+def future_instrument(symbol: str, today: date) -> Instrument | None:
+    """Return the future of ``symbol`` (``/ESZ6``), expired for a year at most. None for an unknown product."""
+    match = _FUTURE.fullmatch(symbol)
+    product = FUTURES.get(match["code"]) if match else None
+    if match is None or product is None:
+        return None
+    month = MONTH_CODES.index(match["month"]) + 1
+    oldest = today - _YEAR
+    year = oldest.year + (int(match["year"]) - oldest.year) % 10
+    contract = Contract(product=product, year=year, month=month)
+    if contract.expires < oldest:
+        contract = attrs.evolve(contract, year=year + 10)
+    return Instrument(
+        symbol=symbol,
+        instrument_type=InstrumentType.FUTURE,
+        underlying=symbol,
+        multiplier=product.multiplier,
+        tick=product.tick,
+        expires=contract.expires,
+        expiration_hour=EXPIRATION_HOUR,
+    )
+
+
+_OPTION = re.compile(
+    rf"\.(?P<future>/[A-Z0-9]+[{MONTH_CODES}]\d) +[A-Z0-9]+ +"
+    r"(?P<day>\d{6})(?P<kind>[CP])(?P<strike>\d{1,8}(?:\.\d{1,8})?)",
+    re.ASCII,
+)
+_FUTURE_STRIKES = 200
+_HOUR = 16.0
+
+
+class Expiration:
+    """Options of a product that expire on one day, and exercise into a quarterly ``contract``.
+
+    They are regular if they expire together with it. ``option_contract`` and ``streamer_contract`` are the root and the
+    month in symbols (``ES2M6``) and in streamer symbols (``ES2M26``), ``symbol_start`` is all up to type and strike.
+    """
+
+    def __init__(self, day: date, product: FutureProduct) -> None:
+        self.day = day
+        self.product = product
+        self.contract: Contract = contract_after(product, day)
+        self.is_regular: bool = self.contract.expires == day
+        root = product.code if self.is_regular else f"{product.code}{(day.day - 1) // 7 + 1}"
+        self.option_product: wires.FutureOptionProductWire = option_products()[root]
+        month = f"{root}{MONTH_CODES[day.month - 1]}"
+        self.option_contract: str = f"{month}{day.year % 10}"
+        self.streamer_contract: str = f"{month}{day.year % 100:02d}"
+        self.date_code: str = f"{day:%y%m%d}"
+        self.hour: float = EXPIRATION_HOUR if self.is_regular else _HOUR
+        self.symbol_start: str = f".{self.contract.symbol} {self.option_contract} {self.date_code}"
+
+
+class ListedOption(NamedTuple):
+    """One option of a chain; ``code`` is its type and strike, as in symbols."""
+
+    expiration: Expiration
+    strike: str
+    option_type: OptionType
+    code: str
+
+    @property
+    def symbol(self) -> str:
+        return self.expiration.symbol_start + self.code
+
+    @property
+    def streamer_symbol(self) -> str:
+        return f"./{self.expiration.streamer_contract}{self.code}:{self.expiration.product.streamer_exchange}"
+
+    @property
+    def security_id(self) -> str:
+        return f"{self.expiration.product.code}{self.expiration.date_code}{self.code}"
+
+
+class FutureOptionChain:
+    """First ``count`` options of a product, by expiration, strike and type."""
+
+    def __init__(self, product: FutureProduct, count: int, today: date) -> None:
+        self.product = product
+        self._today = today
+        number = -(-count // (_FUTURE_STRIKES * len(OptionType)))
+        first = today + timedelta(days=(4 - today.weekday()) % 7)
+        days = (expiration_day(first + timedelta(days=7 * week)) for week in range(number + 1))
+        self.expirations: list[Expiration] = [Expiration(day, product) for day in days if day >= today][:number]
+        lowest = max(product.strike_step, product.price - product.strike_step * (_FUTURE_STRIKES // 2))
+        strikes = [f"{(lowest + product.strike_step * n).normalize():f}" for n in range(_FUTURE_STRIKES)]
+        codes = [(strike, kind, f"{kind.value}{strike}") for strike in strikes for kind in OptionType]
+        listed = (ListedOption(one, *parts) for one in self.expirations for parts in codes)
+        self._options = list(itertools.islice(listed, count))
+
+    @cached_property
+    def table(self) -> RowTable[ListedOption]:
+        """Rows of the options. Fields shared within one expiration are rendered once."""
+        common = {one: dumps(self._of_expiration(one)) for one in self.expirations}
+
+        def rendered(option: ListedOption) -> msgspec.Raw:
+            code = f"{option.expiration.option_contract} {option.code}"
+            own = like(wires.FutureOptionWire, option, strike_price=option.strike, exchange_symbol=code)
+            # One JSON object from two that share no key.
+            return msgspec.Raw(b"%b,%b" % (dumps(own)[:-1], common[option.expiration][1:]))
+
+        return RowTable(self._options, rendered)
+
+    def _of_expiration(self, expiration: Expiration) -> wires.FutureOptionWire:
+        day = expiration.day
+        return wires.FutureOptionWire(
+            underlying_symbol=expiration.contract.symbol,
+            expiration_date=day,
+            option_root_symbol=expiration.option_product.root_symbol,
+            maturity_date=day.isoformat(),
+            **same(timestamp(local_epoch(day, expiration.hour)), "stops_trading_at", "expires_at"),
+            days_to_expiration=(day - self._today).days,
+            is_primary_deliverable=expiration.contract == contract_after(self.product, self._today),
+            future_option_product=expiration.option_product,
+            root_symbol=f"/{self.product.code}",
+            product_code=self.product.code,
+            exchange=self.product.exchange,
+            exercise_style="European",
+            **same(True, "is_vanilla", "active", "is_confirmed", "is_exercisable_weekly"),
+            is_closing_only=False,
+            last_trade_time="0",
+            settlement_type="Future",
+            display_factor="0.01",
+            **same("1.0", "strike_factor", "future_price_ratio", "multiplier", "underlying_count"),
+            notional_value=f"{self.product.tick * self.product.multiplier:f}",
+            security_exchange="2",
+            sx_id="0",
+        )
+
+    @cached_property
+    def nested(self) -> bytes:
+        """Nested chain: the futures, then expirations with their strikes."""
+        today, root = self._today, f"/{self.product.code}"
+        front = contract_after(self.product, today)
+        expirations = []
+        for expiration, group in itertools.groupby(self._options, lambda option: option.expiration):
+            options = list(group)
+            row = like(
+                wires.FuturesOptionExpirationWire,
+                self._of_expiration(expiration),
+                option_contract_symbol=expiration.option_contract,
+                asset=expiration.option_product.root_symbol,
+                expiration_type=expiration.option_product.expiration_type,
+                settlement_type="AM" if expiration.is_regular else "PM",
+                tick_sizes=[wires.TickSizeWire(value=f"{self.product.option_tick:f}")],
+                strikes=[
+                    wires.OptionStrikeWire(
+                        strike_price=call.strike,
+                        call=call.symbol,
+                        put=put.symbol,
+                        call_streamer_symbol=call.streamer_symbol,
+                        put_streamer_symbol=put.streamer_symbol,
+                    )
+                    for call, put in zip(options[::2], options[1::2], strict=False)  # the last call may have no put
+                ],
+            )
+            expirations.append(row)
+        chain = wires.FuturesOptionChainWire(
+            underlying_symbol=root, root_symbol=root, exercise_style="European", expirations=expirations
+        )
+        futures = [
+            like(wires.ChainFutureWire, one.row(today, front), root_symbol=root, days_to_expiration=left)
+            for one in contracts(self.product, today)
+            if (left := (one.expires - today).days) >= 0
+        ]
+        return dumps(wires.NestedFuturesOptionChainWire(futures=futures, option_chains=[chain]))
+
+
+def future_option_instrument(symbol: str) -> Instrument | None:
+    """Return the future option of ``symbol`` (``./ESZ6 EW3U6 260918P9100``), None if it is invalid."""
+    match = _OPTION.fullmatch(symbol)
+    product = product_of(match["future"]) if match else None
+    expires = day_of(match["day"]) if match else None
+    if match is None or product is None or expires is None or not Decimal(match["strike"]):
+        return None
+    expiration = Expiration(expires, product)
+    return Instrument(
+        symbol=symbol,
+        instrument_type=InstrumentType.FUTURE_OPTION,
+        underlying=match["future"],
+        multiplier=product.multiplier,
+        tick=product.option_tick,
+        strike=Decimal(match["strike"]),
+        option_type=OptionType(match["kind"]),
+        expires=expires,
+        expiration_hour=expiration.hour,
+    )
+
+
 _SMALL_CHAIN = 400
 _KEPT_CHAINS = 32
 """Option chains made on request that stay in memory."""
@@ -283,8 +612,8 @@ class Catalogue:
         self._sizes = sizes
         self._random = random
         self.opened: float = opened
-        self._chains: dict[str, FutureOptionChain] = {}
-        self._futures: tuple[date, RowTable[Contract]] | None = None
+        self.chain: Callable[[str], FutureOptionChain | None] = cache(self._make_futures_chain)
+        self.futures: Callable[[date], RowTable[Contract]] = lru_cache(1)(self._make_futures)
         self.is_live: bool = False
         self.listed: dict[tuple[InstrumentType, str], Instrument] = {}
         """Instruments of a live source, the only ones there are if it `is_live`, and their shares and indices."""
@@ -302,11 +631,11 @@ class Catalogue:
     @cached_property
     def equities(self) -> RowTable[EquityDefinition]:
         """The well-known equities, then invented ones."""
-        count, known = self._sizes.equities, known_equities()
-        made = list(known.values())[:count]
+        count = self._sizes.equities
+        made = list(KNOWN_EQUITIES.values())[:count]
         # AAA, AAB, …: three letters first, then four, then five.
         tickers = ("".join(each) for n in (3, 4, 5) for each in itertools.product(string.ascii_uppercase, repeat=n))
-        free = (ticker for ticker in tickers if ticker not in known)
+        free = (ticker for ticker in tickers if ticker not in KNOWN_EQUITIES)
         for number, symbol in zip(range(len(made) + 1, count + 1), free, strict=False):
             draw = self._random.bits(key_of(symbol))
             invented = EquityDefinition(
@@ -318,7 +647,7 @@ class Catalogue:
                 lendability=_LENDABILITY[0 if draw >> 24 & 7 else 1 + (draw >> 27 & 1)],
             )
             made.append(invented)
-        return RowTable(made, lambda row: row.symbol, lambda row: equity_row(row, self.opened))
+        return RowTable(made, lambda row: equity_row(row, self.opened))
 
     @cached_property
     def equity_options(self) -> RowTable[Instrument]:
@@ -326,7 +655,7 @@ class Catalogue:
         count, today, roots = self._sizes.equity_options, self.today, self.equities.definitions[:_OPTION_ROOTS]
         needed = -(-count // max(1, len(roots) * _EXPIRATIONS * 2))
         made = (option for root in roots for option in options_on(root, today, max(_STRIKES, needed)))
-        return RowTable(list(itertools.islice(made, count)), lambda row: row.symbol, lambda row: option_row(row, today))
+        return RowTable(list(itertools.islice(made, count)), lambda row: option_row(row, today))
 
     @cached_property
     def _listed_underlyings(self) -> frozenset[str]:
@@ -348,13 +677,13 @@ class Catalogue:
             yield from ((table, position) for position in table.positions(found))
 
     def equity_of_root(self, root: str) -> EquityDefinition | None:
-        slashed = (equity for equity in known_equities().values() if equity.root == root)
+        slashed = (equity for equity in KNOWN_EQUITIES.values() if equity.root == root)
         return self.equity(root) or next(slashed, None)
 
     def _make_chain(self, underlying: str) -> RowTable[Instrument]:
         equity, today = self.equity(underlying), self.today
         made = [] if equity is None or not equity.optionable else list(options_on(equity, today))
-        return RowTable(made, lambda row: row.symbol, lambda row: option_row(row, today))
+        return RowTable(made, lambda row: option_row(row, today))
 
     @cached_property
     def warrants(self) -> RowTable[wires.WarrantWire]:
@@ -372,36 +701,57 @@ class Catalogue:
             )
             for number, root in zip(range(1, self._sizes.warrants + 1), plain, strict=False)
         ]
-        return RowTable(made, lambda row: row.symbol or "", lambda row: row)
+        return RowTable(made, lambda row: row)
 
     @cached_property
-    def cryptocurrencies(self) -> RowTable[Cryptocurrency]:
-        return RowTable(list(CRYPTOCURRENCIES.values()), lambda row: row.symbol, Cryptocurrency.row)
+    def cryptocurrencies(self) -> RowTable[wires.CryptocurrencyWire]:
+        made = [
+            wires.CryptocurrencyWire(
+                id=number,
+                symbol=f"{code}/USD",
+                instrument_type=InstrumentType.CRYPTOCURRENCY,
+                short_description=name,
+                description=f"{name} to USD",
+                is_closing_only=False,
+                active=True,
+                tick_size="0.01",
+                streamer_symbol=f"{code}/USD:CXTALP",
+                destination_venue_symbols=[
+                    wires.DestinationVenueSymbolWire(
+                        id=100 + number,
+                        symbol=f"{code}/USD",
+                        destination_venue="ZERO_HASH_CLOB",
+                        max_quantity_precision=QUANTITY_PLACES,
+                        max_price_precision=2,
+                        routable=True,
+                    )
+                ],
+            )
+            for number, line in enumerate(LISTED["Cryptocurrency"], start=1)
+            for code, _, name in [line.split(maxsplit=2)]
+        ]
+        return RowTable(made, lambda row: row)
 
-    def futures(self, today: date) -> RowTable[Contract]:
-        if self._futures is None or self._futures[0] != today:
-            fronts = {code: contract_after(product, today) for code, product in FUTURES.items()}
-            listed = [contract for product in FUTURES.values() for contract in contracts(product, today)]
-            table = RowTable(listed, lambda row: row.symbol, lambda row: row.row(today, fronts[row.product.code]))
-            self._futures = today, table
-        return self._futures[1]
+    def _make_futures(self, today: date) -> RowTable[Contract]:
+        fronts = {code: contract_after(product, today) for code, product in FUTURES.items()}
+        listed = [contract for product in FUTURES.values() for contract in contracts(product, today)]
+        return RowTable(listed, lambda row: row.row(today, fronts[row.product.code]))
 
-    def chain(self, product_code: str) -> FutureOptionChain | None:
-        product = FUTURES.get(product_code)
-        if product is None:
+    def _make_futures_chain(self, product_code: str) -> FutureOptionChain | None:
+        if product_code not in FUTURES:
             return None
-        if product_code not in self._chains:
-            large = product_code == next(iter(FUTURES))
-            count = self._sizes.chain_rows if large else min(self._sizes.chain_rows, _SMALL_CHAIN)
-            self._chains[product_code] = FutureOptionChain(product, count, self.today)
-        return self._chains[product_code]
+        is_large = product_code == next(iter(FUTURES))
+        count = self._sizes.chain_rows if is_large else min(self._sizes.chain_rows, _SMALL_CHAIN)
+        return FutureOptionChain(FUTURES[product_code], count, self.today)
 
     def future_option(self, streamer_contract: str, code: str) -> Instrument | None:
         """Return the option on a future by the parts of its streamer symbol (``ES2M26``, ``C6000``), or None."""
-        chains = (self.chain(product) for product in FUTURES if streamer_contract.startswith(product))
-        symbols = (chain.symbol_of(streamer_contract, code) for chain in chains if chain is not None)
-        symbol = next(filter(None, symbols), None)
-        return None if symbol is None else self.instrument(InstrumentType.FUTURE_OPTION, symbol)
+        for product in FUTURES:
+            chain = self.chain(product) if streamer_contract.startswith(product) else None
+            for each in [] if chain is None else chain.expirations:
+                if each.streamer_contract == streamer_contract:
+                    return self.instrument(InstrumentType.FUTURE_OPTION, each.symbol_start + code)
+        return None
 
     def instrument(self, instrument_type: InstrumentType, symbol: str) -> Instrument | None:
         return self.listed.get((instrument_type, symbol)) if self.is_live else self._found(instrument_type, symbol)
@@ -410,16 +760,14 @@ class Catalogue:
         """Return the equity of a symbol, or None. Well-known ones do not need the whole list."""
         if self.is_live:
             return self.listed_equities.get(symbol)
-        return known_equities().get(symbol) or self.equities.get(symbol)
+        return KNOWN_EQUITIES.get(symbol) or self.equities.get(symbol)
 
-    def underlying(self, symbol: str) -> Cryptocurrency | FutureProduct | EquityDefinition | None:
-        """Return the listed cryptocurrency, product of a future, or equity of a symbol."""
-        return CRYPTOCURRENCIES.get(symbol) or product_of(symbol) or self.equity(symbol)
-
-    def base_price(self, symbol: str) -> Decimal:
-        """Return the price level around which an underlying moves."""
-        priced = self.underlying(symbol)
-        return Decimal(10 + key_of(symbol) % 90) if priced is None else priced.price
+    def price_level(self, symbol: str) -> Decimal | None:
+        """Return the price around which a listed underlying moves, None for one that is not listed."""
+        if symbol in CRYPTOCURRENCIES:
+            return CRYPTOCURRENCIES[symbol]
+        priced = product_of(symbol) or self.equity(symbol)
+        return None if priced is None else priced.price
 
     def _find(self, instrument_type: InstrumentType, symbol: str) -> Instrument | None:
         match instrument_type:
@@ -440,6 +788,6 @@ class Catalogue:
             case InstrumentType.FUTURE_OPTION:
                 return future_option_instrument(symbol)
             case InstrumentType.CRYPTOCURRENCY if symbol in CRYPTOCURRENCIES:
-                return CRYPTOCURRENCIES[symbol].instrument()
+                return Instrument(symbol=symbol, instrument_type=instrument_type, underlying=symbol)
             case _:
                 return None

@@ -49,10 +49,6 @@ class FutureProduct:
         return min(_OPTION_TICK, self.tick)
 
     @property
-    def is_small(self) -> bool:
-        return self.name.startswith(("Micro", "Small", "Mini "))
-
-    @property
     def streamer_exchange(self) -> str:
         return _STREAMER_EXCHANGES[self.exchange]
 
@@ -125,9 +121,6 @@ class Instrument:
         ticks = self.ticks or _TICKS.get(self.instrument_type, ((None, self.tick),))
         return next(tick for end, tick in ticks if end is None or price < end)
 
-    def is_on_tick(self, price: Decimal) -> bool:
-        return price % self.tick_at(price) == 0
-
     @property
     def is_option(self) -> bool:
         return self.option_type is not None
@@ -181,18 +174,17 @@ def parse_occ(symbol: str) -> tuple[str, date, OptionType, Decimal] | None:
     return match["root"], expires, OptionType(match["kind"]), Decimal(int(match["strike"])) / 1000
 
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Any)
+"""Definition with a ``symbol``."""
 
 
 class RowTable(Generic[T]):
     """Definitions by symbol. Each is rendered at first use, as a wire struct or its JSON, and kept."""
 
-    def __init__(
-        self, definitions: Sequence[T], symbol_of: Callable[[T], str], render: Callable[[T], Wire | msgspec.Raw]
-    ) -> None:
+    def __init__(self, definitions: Sequence[T], render: Callable[[T], Wire | msgspec.Raw]) -> None:
         self.definitions = definitions
         self._render = render
-        self._index = {symbol_of(definition): n for n, definition in enumerate(definitions)}
+        self._index: dict[str, int] = {each.symbol: n for n, each in enumerate(definitions)}
         self._rows: list[bytes | None] = [None] * len(definitions)
 
     def __len__(self) -> int:

@@ -11,8 +11,6 @@ from math import erfc, exp, expm1, log, sqrt
 
 import attrs
 
-__all__ = ["RATE", "YEAR", "Surface", "Theory", "price_of", "theory_of"]
-
 RATE: float = 0.04
 """Continuous interest rate."""
 YEAR: float = 365 * 86400.0

@@ -6,9 +6,9 @@ their underlying by `option_pricing`. All prices are functions of seed, sources 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import attrs
@@ -16,11 +16,10 @@ import attrs
 from ..clock import Signal
 from ..keyed_random import KeyedRandom, key_of
 from .calendar import TradingSession, latest_session
-from .catalogue import CRYPTOCURRENCIES, Catalogue, known_equities, quarterly_dividend
+from .catalogue import CRYPTOCURRENCIES, KNOWN_EQUITIES, Catalogue, quarterly_dividend
 from .instrument import Instrument, collection_of, product_of
 from .option_pricing import YEAR, Surface, Theory, price_of, theory_of
-from .quotes import Listing, PriceSource, Quote, check_price, next_minute, places_of
-from .random_walk import Bar, RandomWalk
+from .quotes import Bar, Listing, PriceSource, Quote, RandomWalk, check_price, next_minute, places_of
 
 PRICE_INTERVAL: float = 60.0
 """Seconds between two changes of a random walk without a pace, and of the time that is left of options."""
@@ -52,7 +51,7 @@ class Prices:
         self._latest: dict[str, tuple[Quote, float]] = {}
         self._bars: dict[tuple[str, float, float], Bar | None] = {}
         self.pace: float = 0.0
-        self._surfaces: dict[str, Surface] = {}
+        self.surface: Callable[[str], Surface] = cache(self._make_surface)
         self.on_price: Signal[str, float] = Signal()
         self._live: dict[str, Quote] = {}
         self.silence: str = ""
@@ -118,7 +117,7 @@ class Prices:
 
     def is_known(self, symbol: str) -> bool:
         """Return whether an underlying is listed, rather than priced by its name alone."""
-        return symbol in self._live if self._catalogue.is_live else self._catalogue.underlying(symbol) is not None
+        return symbol in self._live if self._catalogue.is_live else self._catalogue.price_level(symbol) is not None
 
     def underlying_quote(self, symbol: str, now: float) -> Quote:
         held = self._held_quote(symbol, now)
@@ -219,17 +218,15 @@ class Prices:
         """Return the theoretical value of an option and its greeks. Time passes by the minute, as prices do."""
         return theory_of(self.surface(instrument.underlying), *self._terms(instrument, now), is_call=instrument.is_call)
 
-    def surface(self, symbol: str) -> Surface:
-        if symbol not in self._surfaces:
-            equity = None if product_of(symbol) else self._catalogue.equity(symbol)
-            low, high = (0.22, 0.5) if equity is not None and not (equity.is_etf or equity.is_index) else (0.13, 0.22)
-            far = self._random.between(low, high, key_of(symbol), _FAR)
-            near = far * self._random.between(0.85, 1.15, key_of(symbol), _NEAR)
-            paid = None  # a future has no dividend
-            if equity is not None and equity.price:
-                paid = float(4 * quarterly_dividend(equity, self._random) / equity.price)
-            self._surfaces[symbol] = Surface(near, far, paid)
-        return self._surfaces[symbol]
+    def _make_surface(self, symbol: str) -> Surface:
+        equity = None if product_of(symbol) else self._catalogue.equity(symbol)
+        low, high = (0.22, 0.5) if equity is not None and not (equity.is_etf or equity.is_index) else (0.13, 0.22)
+        far = self._random.between(low, high, key_of(symbol), _FAR)
+        near = far * self._random.between(0.85, 1.15, key_of(symbol), _NEAR)
+        paid = None  # a future has no dividend
+        if equity is not None and equity.price:
+            paid = float(4 * quarterly_dividend(equity, self._random) / equity.price)
+        return Surface(near, far, paid)
 
     def _terms(self, instrument: Instrument, now: float) -> tuple[float, float, float]:
         left = max(0.0, (instrument.expires_at or now) - now // PRICE_INTERVAL * PRICE_INTERVAL)
@@ -272,19 +269,15 @@ class Prices:
         quote = self.market(instrument, now)
         return quote.ask if buys or not quote.bid else quote.bid
 
-    def quote(self, symbol: str, field: str, now: float) -> Decimal | None:
-        """Return a quote field of an underlying (Last, Mark, Bid or Ask), None for other fields."""
-        quote = self.underlying_quote(symbol, now)
-        return {"Last": quote.last, "Mark": quote.last, "Bid": quote.bid, "Ask": quote.ask}.get(field)
-
     def _make_listing(self, symbol: str) -> Listing:
         # Of two listed equities one is a hundred times as liquid as the other, or more. Well-known ones are liquid.
-        known = product_of(symbol) or symbol in CRYPTOCURRENCIES or symbol in known_equities()
+        known = product_of(symbol) or symbol in CRYPTOCURRENCIES or symbol in KNOWN_EQUITIES
         decades = 0.3 if known else 4
         liquidity = 10 ** -self._random.between(0, decades, key_of(symbol), _LIQUIDITY)
+        level = self._catalogue.price_level(symbol)
         return Listing(
             symbol=symbol,
-            level=self._catalogue.base_price(symbol),
+            level=Decimal(10 + key_of(symbol) % 90) if level is None else level,
             start=self._catalogue.opened,
             random=self._random,
             collection=collection_of(symbol),

@@ -16,8 +16,7 @@ from ..api.wire import complete, like, timestamp
 from ..clock import EventQueue, ScheduledEvent, Signal
 from ..keyed_random import KeyedRandom
 from ..trading.accounts import Customer
-from .catalogue import CRYPTOCURRENCIES, Catalogue, EquityDefinition
-from .futures import contract_after
+from .catalogue import CRYPTOCURRENCIES, Catalogue, EquityDefinition, contract_after
 from .instrument import FUTURES
 from .prices import Prices
 
@@ -132,10 +131,7 @@ class Alert:
 
     def wire(self) -> dict[str, Any]:
         """Return the wire form of the alert. Times that have not come are null, as recorded."""
-        # The same amount twice, as a string and as a number.
-        threshold: Any = decimal_text(self.asked.threshold)
-        numeric: Any = float(self.asked.threshold)
-        symbol = self.asked.symbol
+        symbol, threshold = self.asked.symbol, self.asked.threshold
         alert = like(
             wires.QuoteAlertWire,
             self.asked,
@@ -143,8 +139,8 @@ class Alert:
             user_external_id=f"U{self.customer.number:010d}",
             dx_symbol=symbol,
             instrument_type=InstrumentType.FUTURE if symbol.startswith("/") else InstrumentType.EQUITY,
-            threshold=threshold,
-            threshold_numeric=numeric,
+            threshold=decimal_text(threshold),
+            threshold_numeric=float(threshold),
             provider="DXFEED",
             **{name: timestamp(getattr(self, name)) for name in _TIMES},
         )
@@ -201,8 +197,8 @@ class AlertMonitor:
             alert.expired_at = alert.completed_at = now
             self.on_change.emit(alert, now)
             return
-        asked = alert.asked
-        value = self._prices.quote(asked.symbol, asked.field, now)
+        asked, quote = alert.asked, self._prices.underlying_quote(alert.asked.symbol, now)
+        value = {"Last": quote.last, "Mark": quote.last, "Bid": quote.bid, "Ask": quote.ask}.get(asked.field)
         if value is not None and (value > asked.threshold if asked.operator == ">" else value < asked.threshold):
             alert.triggered_at = alert.completed_at = now
             self.on_change.emit(alert, now)

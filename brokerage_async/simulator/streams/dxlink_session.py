@@ -25,7 +25,7 @@ from ..market.catalogue import Catalogue
 from ..market.instrument import Instrument
 from ..market.option_pricing import RATE
 from ..market.prices import Prices
-from ..market.random_walk import Bar
+from ..market.quotes import Bar
 from ..state import State
 from ..trading.accounts import Customer
 from .session import SILENCE, Session

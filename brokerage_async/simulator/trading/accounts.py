@@ -1,4 +1,4 @@
-"""Accounts of customers: cash, positions and transactions, also in the past, fees, margin and buying power."""
+"""Accounts of customers: cash, positions and transactions, also in the past, fees, margin, and the books of them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from operator import add
 from typing import Any
 
 import attrs
 
 from ..._generated.converters import BuyingPowerEffectWire, FeeCalculationWire, TransactionWire
-from ..._generated.models import InstrumentType, LegAction, OptionType, PriceEffect
-from ..api.wire import money
+from ..._generated.models import (
+    InstrumentType,
+    LegAction,
+    OptionType,
+    PriceEffect,
+    TransactionSubType,
+    TransactionType,
+)
+from ..api.wire import Dialect, dumps, like, money, same, timestamp
+from ..clock import EventQueue, Signal
 from ..market.calendar import local_date
+from ..market.catalogue import Catalogue
 from ..market.instrument import FUTURES, Instrument
 from ..market.prices import Prices
 
@@ -33,10 +43,10 @@ _INDEX_OPTIONS = {"SPX": Decimal("0.65"), "VIX": Decimal("0.60")}
 class Fees:
     """Amounts in dollars, all paid by the customer."""
 
-    regulatory: Decimal = _ZERO
-    clearing: Decimal = _ZERO
+    regulatory_fees: Decimal = _ZERO
+    clearing_fees: Decimal = _ZERO
     commission: Decimal = _ZERO
-    proprietary: Decimal = _ZERO
+    proprietary_index_option_fees: Decimal = _ZERO
 
     @property
     def total(self) -> Decimal:
@@ -46,12 +56,7 @@ class Fees:
         return Fees(*map(add, attrs.astuple(self), attrs.astuple(other)))
 
     def by_kind(self) -> dict[str, Any]:
-        return amounts(
-            regulatory_fees=-self.regulatory,
-            clearing_fees=-self.clearing,
-            commission=-self.commission,
-            proprietary_index_option_fees=-self.proprietary,
-        )
+        return amounts(**{name: -amount for name, amount in attrs.asdict(self).items()})
 
     def wire(self) -> FeeCalculationWire:
         return FeeCalculationWire(**self.by_kind(), **amounts(total_fees=-self.total), per_quantity=False)
@@ -296,8 +301,6 @@ _MAINTENANCE = Decimal("0.6")
 Holding = tuple[Instrument, Decimal]
 """An instrument and a signed quantity."""
 
-PriceOf = Callable[[Instrument], Decimal]
-
 
 def merged(holdings: Iterable[Holding], trades: Iterable[Holding]) -> list[Holding]:
     after = {instrument.symbol: (instrument, quantity) for instrument, quantity in holdings}
@@ -307,7 +310,9 @@ def merged(holdings: Iterable[Holding], trades: Iterable[Holding]) -> list[Holdi
     return list(after.values())
 
 
-def requirement(holdings: Iterable[Holding], price_of: PriceOf, spot: Decimal, equity_rate: Decimal) -> Decimal:
+def requirement(
+    holdings: Iterable[Holding], price_of: Callable[[Instrument], Decimal], spot: Decimal, equity_rate: Decimal
+) -> Decimal:
     """Return the joint requirement of holdings on one underlying, whose price is ``spot``."""
     total, shares = _ZERO, _ZERO
     options: dict[OptionType, list[Holding]] = {}
@@ -359,6 +364,15 @@ class BuyingPowerImpact:
     fees: Fees
     is_spread: bool
 
+    def __add__(self, other: BuyingPowerImpact) -> BuyingPowerImpact:
+        return BuyingPowerImpact(
+            current=self.current,
+            margin_change=self.margin_change + other.margin_change,
+            isolated=self.isolated + other.isolated,
+            fees=self.fees + other.fees,
+            is_spread=self.is_spread or other.is_spread,
+        )
+
     @property
     def change(self) -> Decimal:
         """Change of the buying power. Negative when the order needs some."""
@@ -396,16 +410,6 @@ class MarginCalculator:
         self._prices = prices
         self._cache: dict[str, tuple[tuple[int, tuple[int, float]], Decimal]] = {}
 
-    def pricer(self, now: float, agreed: Mapping[str, Decimal] | None = None) -> PriceOf:
-        """Return a price function for ``now``: ``agreed`` prices by symbol, market prices otherwise."""
-        prices = self._prices
-
-        def price_of(instrument: Instrument) -> Decimal:
-            price = agreed.get(instrument.symbol) if agreed else None
-            return prices.price(instrument, now) if price is None else price
-
-        return price_of
-
     def by_underlying(self, account: Account) -> dict[str, list[Holding]]:
         groups: dict[str, list[Holding]] = {}
         for position in account.positions.values():
@@ -413,9 +417,17 @@ class MarginCalculator:
         return groups
 
     def required(
-        self, account: Account, holdings: Iterable[Holding], underlying: str, price_of: PriceOf, now: float
+        self, account: Account, holdings: Sequence[Holding], now: float, agreed: Mapping[str, Decimal] | None = None
     ) -> Decimal:
-        spot = self._prices.underlying_price(underlying, now)
+        """Return the requirement of holdings on one underlying, at ``agreed`` prices by symbol, else the market's."""
+        if not holdings:
+            return _ZERO.quantize(_CENT)
+
+        def price_of(instrument: Instrument) -> Decimal:
+            price = agreed.get(instrument.symbol) if agreed else None
+            return self._prices.price(instrument, now) if price is None else price
+
+        spot = self._prices.underlying_price(holdings[0][0].underlying, now)
         return requirement(holdings, price_of, spot, account.equity_rate).quantize(_CENT)
 
     def equity(self, account: Account, now: float) -> Decimal:
@@ -424,9 +436,7 @@ class MarginCalculator:
         return (account.cash + sum(worth, _ZERO)).quantize(_CENT)
 
     def total_required(self, account: Account, now: float) -> Decimal:
-        price_of = self.pricer(now)
-        groups = self.by_underlying(account).items()
-        return sum((self.required(account, held, underlying, price_of, now) for underlying, held in groups), _ZERO)
+        return sum((self.required(account, held, now) for held in self.by_underlying(account).values()), _ZERO)
 
     def buying_power(self, account: Account, now: float) -> Decimal:
         key = account.version, self._prices.stamp(now)
@@ -441,12 +451,11 @@ class MarginCalculator:
     ) -> BuyingPowerImpact:
         margin_change = isolated = _ZERO
         if trades:
-            price_of, underlying = self.pricer(now, agreed), trades[0][0].underlying
-            before = self.by_underlying(account).get(underlying, []) if account.positions else []
-            margin_change = isolated = self.required(account, trades, underlying, price_of, now)
+            before = self.by_underlying(account).get(trades[0][0].underlying, []) if account.positions else []
+            margin_change = isolated = self.required(account, trades, now, agreed)
             if before:
-                combined = self.required(account, merged(before, trades), underlying, price_of, now)
-                margin_change = combined - self.required(account, before, underlying, price_of, now)
+                combined = self.required(account, merged(before, trades), now, agreed)
+                margin_change = combined - self.required(account, before, now, agreed)
         return BuyingPowerImpact(
             current=self.buying_power(account, now),
             margin_change=margin_change,
@@ -457,3 +466,131 @@ class MarginCalculator:
 
     def maintenance(self, required: Decimal) -> Decimal:
         return (required * _MAINTENANCE).quantize(_CENT)
+
+
+_FIRST_NUMBER = 700_000_000
+_OPPOSITES = {"Buy": "Sell", "Sell": "Buy", "Open": "Close", "Close": "Open"}
+
+
+@attrs.define(eq=False, repr=False)
+class Bookkeeping:
+    """Numbers and books executions and cash movements, and settles options and futures once they expire.
+
+    An option in the money is exercised, by its holder or against its writer: shares and futures change hands at the
+    strike. Options on an index are paid in cash, as are those whose future expires with them, and futures.
+    """
+
+    _dialect: Dialect
+    _accounts: Accounts
+    _catalogue: Catalogue
+    _prices: Prices
+    _event_queue: EventQueue
+    _has: Callable[[str], bool]
+    _last_number: int = attrs.field(init=False, default=_FIRST_NUMBER)
+    _awaited: set[str] = attrs.field(init=False, factory=set)
+    on_cash: Signal[Account, Transaction] = attrs.field(init=False, factory=Signal)
+    on_execution: Signal[Account, Execution, float] = attrs.field(init=False, factory=Signal)
+
+    def reverse(self, account: Account, identifier: str, now: float, price: Decimal | None = None) -> None:
+        """Undo an execution, and book it again at ``price``, if given. Its fees stay. All of this is a guess."""
+        standing = (each for each in reversed(account.transactions) if each.wire.reverses_id is None)
+        booked = next(each for each in standing if each.wire.exec_id == identifier)
+        execution = booked.booked
+        assert isinstance(execution, Execution)
+        opposite = LegAction(" ".join(_OPPOSITES.get(word, word) for word in execution.action.split()))
+        undone = attrs.evolve(execution, action=opposite, fees=Fees())
+        self.book(account, undone, now, reverses=booked.wire.id)
+        if price is not None:
+            self.book(account, attrs.evolve(execution, price=price, fees=Fees()), now)
+        account.hold_again(execution.instrument.symbol)
+
+    def open_position(
+        self, account: Account, instrument: Instrument, action: LegAction, quantity: Decimal, price: Decimal, now: float
+    ) -> None:
+        """Book a position that an account opened before the first order of the simulation."""
+        identifier, fees = f"opening-{len(account.transactions)}", fees_of(instrument, action, quantity, price)
+        self.book(account, Execution(identifier, None, instrument, action, quantity, price, fees), now)
+
+    def receive_deliver(
+        self, account: Account, instrument: Instrument, change: Decimal, price: Decimal, now: float, kind: str = ""
+    ) -> None:
+        """Book a change at an expiration, without fees. ``kind`` says how an option ended; a delivery is as a trade."""
+        held = account.held(instrument.symbol)
+        closed = min(abs(change), abs(held)) if held * change < 0 else Decimal(0)
+        side = "Buy" if change > 0 else "Sell"
+        for part, end in ((closed, "to Close"), (abs(change) - closed, "to Open")):
+            if part:
+                action = LegAction(side if instrument.is_future else f"{side} {end}")
+                identifier = f"expiration-{len(account.transactions)}"
+                execution = Execution(identifier, None, instrument, action, part, price, Fees())
+                self.book(account, execution, now, kind or str(action))
+
+    def book(self, account: Account, execution: Execution, now: float, ended: str = "", reverses: Any = None) -> None:
+        """Book an execution. ``ended`` says how a position ended without a trade, ``reverses`` what it undoes."""
+        instrument, fees = execution.instrument, execution.fees
+        value = account.trade(instrument, execution.signed, execution.price, fees.total, now)
+        what = ended or str(execution.action)
+        wire = like(
+            TransactionWire,
+            instrument,
+            underlying_symbol=instrument.underlying,
+            transaction_type=TransactionType.RECEIVE_DELIVER if ended else TransactionType.TRADE,
+            transaction_sub_type=TransactionSubType(what),
+            description=f"{what} {execution.quantity:f} {instrument.symbol} @ {money(execution.price)}",
+            action=execution.action,
+            quantity=format(execution.quantity, "f"),
+            price=money(execution.price),
+            **amounts(value=value, net_value=value - fees.total),
+            is_estimated_fee=True,
+            order_id=self._dialect.identifier(execution.order_number),
+            leg_count=self._dialect.quantity(Decimal(1)),
+            **same(execution.identifier, "exec_id", "ext_exec_id"),
+            reverses_id=reverses,
+            **fees.by_kind(),
+        )
+        self._append(account, execution, wire, now)
+        if instrument.expires_at is not None and instrument.symbol not in self._awaited:
+            self._awaited.add(instrument.symbol)
+            self._event_queue.at(max(now, instrument.expires_at), partial(self._settle, instrument))
+        self.on_execution.emit(account, execution, now)
+
+    def move_cash(self, account: Account, kind: str, amount: Decimal, now: float) -> None:
+        """Book a deposit or, if negative, a withdrawal. It has no symbol, action, quantity or price."""
+        account.move_cash(amount)
+        wire = TransactionWire(
+            transaction_type=TransactionType.MONEY_MOVEMENT,
+            transaction_sub_type=TransactionSubType(kind),
+            description=kind,
+            **amounts(value=amount, net_value=amount),
+            is_estimated_fee=False,
+        )
+        self.on_cash.emit(account, self._append(account, amount, wire, now))
+
+    def _append(self, account: Account, booked: Execution | Decimal, wire: TransactionWire, now: float) -> Transaction:
+        """Complete the fields that every booking has, and append it."""
+        self._last_number += 1
+        wire.id, wire.account_number = self._dialect.identifier(self._last_number), account.number
+        wire.executed_at, wire.transaction_date, wire.currency = timestamp(now), local_date(now), "USD"
+        transaction = Transaction(executed_at=now, booked=booked, wire=wire, row=dumps(wire))
+        account.transactions.append(transaction)
+        return transaction
+
+    def _settle(self, instrument: Instrument, now: float) -> None:
+        self._awaited.discard(instrument.symbol)
+        under = self._catalogue.instrument(instrument.underlying_type, instrument.underlying)
+        is_over = under is not None and under.expires_at is not None and under.expires_at <= now
+        for account in self._accounts.values():
+            if not (held := account.held(instrument.symbol)):
+                continue
+            if not instrument.is_option:
+                price = self._prices.price(instrument, now)
+                self.receive_deliver(account, instrument, -held, price, now, "Futures Settlement")
+                continue
+            worth, way = self._prices.intrinsic(instrument, now), "Exercise" if held > 0 else "Assignment"
+            if not worth or under is None or is_over or not self._has("options_deliver"):
+                kind = f"Cash Settled {way}" if worth else "Expiration"
+                self.receive_deliver(account, instrument, -held, worth, now, kind)
+                continue
+            self.receive_deliver(account, instrument, -held, Decimal(0), now, way)
+            units = held * instrument.multiplier / under.multiplier * (1 if instrument.is_call else -1)
+            self.receive_deliver(account, under, units, instrument.strike or worth, now)

@@ -1,28 +1,32 @@
-"""Simulated exchange: routes, fills, expires and cancels orders, some of which meet rare events by the seed.
+"""Exchange with its order desk: accepts, routes, fills, expires, cancels and replaces orders and complex orders.
 
 Every step is a scheduled event, and its delay is a random value that belongs to the order. A live order without a
-counterparty is evaluated again whenever prices change.
+counterparty is evaluated again whenever prices change. Some orders meet rare events by the seed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from functools import partial
+from functools import partial, reduce
+from operator import add
+from typing import Any
 
 import attrs
 import msgspec
 
-from ..._generated.models import Comparator, ContingentStatus, LegAction, OrderStatus, TimeInForce
-from ..api.wire import money
+from ..._generated import models
+from ..._generated.converters import FillWire
+from ..._generated.models import Comparator, ComplexOrderType, ContingentStatus, OrderStatus, TimeInForce
+from ..api.wire import Dialect, RefusedError, money, timestamp
 from ..clock import EventQueue, Signal
 from ..keyed_random import KeyedRandom, key_of
-from ..market import calendar
 from ..market.calendar import CALENDARS, local_date, local_epoch
 from ..market.prices import Prices
-from ..market.quotes import Quote
-from .bookkeeping import Bookkeeping
-from .orders import Leg, Order, OrderStore
+from ..market.quotes import Quote, next_minute
+from .accounts import Account, Bookkeeping, Execution, Fees, fees_of
+from .orders import ComplexOrder, Leg, Order, OrderStore, terms_of
+from .preflight import Message, Preflight, PreflightResult, preflight_error, reject_reason
 
 _OUTAGE_BEGINS = (11.0, 15.5)
 """Hours of the day in New York, the first one late enough not to meet a test that has just begun."""
@@ -49,32 +53,6 @@ RATES: Mapping[str, Rate] = {
 """Rates by entry of the list of recorded behaviour. They are guesses: often enough to be met in a thousand days."""
 
 
-class Chances:
-    """Decides from the seed which events each order meets."""
-
-    def __init__(self, random: KeyedRandom, environment: str, has: Callable[[str], bool]) -> None:
-        self._random = random
-        self._is_sandbox = environment == "sandbox"
-        self._has = has
-
-    def delay(self, behaviour: str, order: Order) -> float | None:
-        """Return after how many seconds an event happens to an order, None if it does not."""
-        rate, key = RATES[behaviour], key_of(behaviour)
-        if not self._has(behaviour) or self._random.below(rate.one_in, order.number, key):
-            return None
-        return self._random.between(*rate.seconds, order.number, key, 1)
-
-    def is_offline(self, now: float) -> bool:
-        """Return whether the session of the sandbox is offline, which it is for 25 minutes of a rare day."""
-        behaviour = "sandbox_sessions_go_offline"
-        day, key = local_date(now), key_of(behaviour)
-        rare = self._random.below(RATES[behaviour].one_in, day.toordinal(), key) == 0
-        if not (rare and self._is_sandbox and self._has(behaviour)):
-            return False
-        begins = local_epoch(day, self._random.between(*_OUTAGE_BEGINS, day.toordinal(), key, 1))
-        return begins <= now < begins + _OUTAGE
-
-
 _ROUTE, _LIVE, _FILL, _CONFIRM, _FILL_COUNT, _FILL_SIZE, _FLY, _LEG, _REMOVE = range(1, 10)
 _DELAYS = {
     _ROUTE: (0.05, 0.25), _FLY: (0.02, 0.1), _LIVE: (0.03, 0.2), _FILL: (0.2, 1.5), _LEG: (0.05, 0.8),
@@ -86,27 +64,26 @@ _LOOK = 1.0
 _MIL = Decimal("0.001")
 
 
-def reject_reason(order: Order) -> str | None:
-    """Return why the exchange rejects an order, None if it accepts it."""
-    for leg in order.legs:
-        if leg.instrument.halted:
-            return "Trading in the instrument is halted"
-        if leg.instrument.hard_to_borrow and leg.action is LegAction.SELL_TO_OPEN:
-            return "No shares available to borrow"
-    return None
+_EXCLUSIVE = frozenset({ComplexOrderType.OCO, ComplexOrderType.OTOCO})
+"""Types of which a fill of one order cancels the other."""
+_HOLD = 0.1
+"""Seconds from acceptance until the orders that wait for nothing leave `Contingent`."""
 
 
 @attrs.define(eq=False, repr=False)
 class Exchange:
-    """Moves orders from status to status as time passes."""
+    """Takes the requests for orders and complex orders, and moves these from status to status as time passes."""
 
     _order_store: OrderStore
     _bookkeeping: Bookkeeping
+    _preflight: Preflight
     _prices: Prices
     _event_queue: EventQueue
     _random: KeyedRandom
-    _chances: Chances
+    _dialect: Dialect
+    _environment: str
     _has: Callable[[str], bool]
+    _complex_orders: dict[str, ComplexOrder] = attrs.field(init=False, factory=dict)
     _taken: dict[tuple[str, bool], tuple[float, Decimal]] = attrs.field(init=False, factory=dict)
     _frozen: set[tuple[str, str]] = attrs.field(init=False, factory=set)
     _waiting: list[tuple[Order, OrderStatus, Callable[[Order, float], None]]] = attrs.field(init=False, factory=list)
@@ -115,6 +92,254 @@ class Exchange:
 
     def __attrs_post_init__(self) -> None:
         self._prices.on_price(self._price_was_set)
+        self._order_store.on_change(self._follow)
+        self.on_fill(self._executed)
+
+    # Requests
+
+    def dry_run(self, account: Account, requested: models.NewOrder, now: float) -> PreflightResult[Order]:
+        """Check a new order. Raise RefusedError if it cannot be accepted."""
+        draft = self._preflight.draft(account, requested, now)
+        return self._preflight.check(draft, now).require_no_errors(self._dialect)
+
+    def submit(self, account: Account, requested: models.NewOrder, now: float) -> PreflightResult[Order]:
+        """Accept a new order. Raise RefusedError if it fails its checks. Nothing is deduplicated."""
+        result = self.dry_run(account, requested, now)
+        self._order_store.add(result.order, now)
+        self._order_store.release(result.order, result.reserves)
+        self.receive(result.order, now)
+        return result
+
+    def cancel(self, order: Order, now: float) -> None:
+        """Request a cancellation. Raise RefusedError if the order cannot be cancelled any more, or not yet."""
+        if not order.is_cancellable:
+            raise RefusedError(422, "cannot_update_order", "This order cannot be cancelled now")
+        self.stop(order, now, by_user=True)
+
+    def check_edit(
+        self, order: Order, edit: models.OrderEdit | models.OrderEditDryRun, now: float
+    ) -> PreflightResult[Order]:
+        """Check an edit of a working order. Raise RefusedError if it is not possible."""
+        if not order.is_editable:
+            raise RefusedError(422, "cannot_update_order", "This order cannot be changed now")
+        # Omitted terms are kept where they still apply (a guess). The external identifier is the one that was sent:
+        # nothing published says that the old one is inherited.
+        sent, old = terms_of(edit), order.terms
+        kept: Any = {name: getattr(sent, name) or getattr(old, name) for name in ("price_effect", "source", "rules")}
+        terms = attrs.evolve(sent, **kept, advanced_instructions=old.advanced_instructions)
+        legs = [Leg(leg.instrument, leg.action, leg.remaining, leg.remaining) for leg in order.legs]
+        if isinstance(edit, models.OrderEditDryRun) and edit.legs:
+            requested, problems = self._preflight.legs(edit.legs, terms, now)
+            same = [(leg.instrument, leg.action) for leg in legs]
+            if problems or [(leg.instrument, leg.action) for leg in requested] != same:
+                problems.append(Message("invalid_legs", "Only price, order type and time in force can be changed"))
+                raise preflight_error(problems)
+        draft = Order(number=0, account=order.account, legs=legs, terms=terms)
+        draft.replaces, draft.edited, draft.complex_order = order, True, order.complex_order
+        return self._preflight.check(draft, now, freed=order.reserved).require_no_errors(self._dialect)
+
+    def replace(self, order: Order, edit: models.OrderEdit, now: float) -> Order:
+        result = self.check_edit(order, edit, now)
+        new = result.order
+        self._order_store.add(new, now)
+        new.tag = order.tag
+        if new.complex_order is not None:
+            new.complex_order.replaced(order, new)
+        order.replaced_by, order.edited = new, True
+        order.set_aside = order.reserved
+        self._order_store.release(order, Decimal(0))
+        self._order_store.release(new, result.reserves)
+        if not order.is_at_exchange:
+            self._order_store.move(order, OrderStatus.CANCELLED, now)
+            return new
+        if self._has("replacements_wait_for_the_cancel"):
+            self.hold(new, now)
+        self._request_end(order, OrderStatus.REPLACE_REQUESTED, now)  # unless a fill comes first
+        return new
+
+    def complex_order(self, account: Account, identifier: str) -> ComplexOrder | None:
+        found = self._complex_orders.get(identifier)
+        return found if found is not None and found.account is account else None
+
+    def complex_orders(self, account: Account) -> list[ComplexOrder]:
+        return [each for each in reversed(self._complex_orders.values()) if each.account is account]
+
+    def check_complex(
+        self, account: Account, requested: models.NewComplexOrder, now: float
+    ) -> PreflightResult[ComplexOrder]:
+        """Check a new complex order. Raise RefusedError for an instrument that is not served."""
+        kind, trigger = requested.type, requested.trigger_order
+        draft = ComplexOrder(number=0, account=account, terms=requested)
+        parts = list[PreflightResult[Order]]()
+        asked = requested.orders if trigger is None else (trigger, *requested.orders)
+        for number, one in enumerate(asked):
+            order = self._preflight.draft(account, attrs.evolve(one, preflight_id=str(number)), now)
+            part = "oco-1-order" if kind is ComplexOrderType.OTOCO else "order"
+            order.complex_order = draft
+            order.tag = f"{kind}::trigger-order" if one is trigger else f"{kind}::{part}"
+            # One that waits for the trigger order is not held against the positions of today.
+            parts.append(self._preflight.check(order, now, deferred=draft.trigger is not None))
+            if one is trigger:
+                draft.trigger = order
+            else:
+                draft.orders.append(order)
+        # Exits that wait for a trigger order close the position that it opens, and of two exclusive orders only one is
+        # executed: they take no additional buying power.
+        first = parts[: 0 if draft.trigger is None else 1]
+        rest = [part for part in parts[len(first) :] if not first or part.order.opens]
+        if rest and kind in _EXCLUSIVE:
+            rest = [min(rest, key=lambda part: part.impact.change)]
+        counted = [*first, *rest]
+        impact = reduce(add, (part.impact for part in counted))
+        name = self._dialect.identifier
+        errors = [(name(number), error) for number, part in enumerate(parts) for _, error in part.errors]
+        if not errors and impact.new < 0 and impact.change < 0:
+            errors = [(name(0), Message("margin_check_failed", "Insufficient buying power for this complex order"))]
+        return PreflightResult(
+            order=draft,
+            impact=impact,
+            closing_fees=sum((part.closing_fees for part in counted if part.closing_fees), Fees()),
+            errors=errors,
+            warnings=[(name(number), warning) for number, part in enumerate(parts) for _, warning in part.warnings],
+            parts=[part if part in counted else attrs.evolve(part, reserves=Decimal(0)) for part in parts],
+        )
+
+    def accept_complex(self, checked: PreflightResult[ComplexOrder], now: float) -> ComplexOrder:
+        """Accept a checked complex order, whose components all begin as `Contingent`. Nothing is deduplicated."""
+        new = checked.order
+        new.number = self._order_store.number()
+        self._complex_orders[str(new.number)] = new
+        for part in checked.parts:
+            self._order_store.add(part.order, now)
+            self._order_store.release(part.order, part.reserves)
+            self.hold(part.order, now)
+        self._event_queue.at(now + _HOLD, partial(self._begin, new))
+        return new
+
+    def cancel_complex(self, found: ComplexOrder, now: float) -> None:
+        """Request the cancellation of every component that works, or of none if one is on its way (a guess)."""
+        working = [order for order in found.members if order.is_cancellable]
+        if not working or any(order.is_on_its_way and not order.is_cancellable for order in found.members):
+            raise RefusedError(422, "cannot_update_order", "This complex order cannot be cancelled now")
+        for order in reversed(working):  # the trigger order last: its end would cancel the others
+            if order.is_cancellable:
+                self.stop(order, now, by_user=True)
+
+    def edited(self, found: ComplexOrder, edit: models.PairsEdit) -> ComplexOrder:
+        """Return a copy of a PAIRS order with another condition. Raise RefusedError unless it still waits."""
+        if found.terms.type is not ComplexOrderType.PAIRS:
+            raise RefusedError(422, "cannot_update_order", "Only PAIRS orders can be edited")
+        if found.released or found.terminal_at is not None:
+            raise RefusedError(422, "cannot_update_order", "This complex order can no longer be edited")
+        if edit.ratio_price_threshold is not None and edit.ratio_price_threshold <= 0:
+            raise RefusedError(422, "preflight_check_failure", "The ratio must be positive")
+        given = {name: value for name, value in attrs.asdict(edit, recurse=False).items() if value}
+        return attrs.evolve(found, terms=attrs.evolve(found.terms, **given))
+
+    def edit_pairs(self, found: ComplexOrder, edit: models.PairsEdit, now: float) -> None:
+        found.terms = self.edited(found, edit).terms
+        for order in found.orders:
+            self._order_store.changed(order, now)
+
+    # What follows from the end or the execution of another order
+
+    def _executed(self, order: Order, now: float) -> None:
+        """Reject a replacement whose original was filled, and cancel the other exclusive order, which may not be.
+
+        The status of the replacement, and that the original works on, are guesses.
+        """
+        new, parent = order.replaced_by, order.complex_order
+        if order.status is OrderStatus.REPLACE_REQUESTED and new is not None:
+            order.replaced_by = None
+            if parent is not None:
+                parent.replaced(new, order)
+            self._unschedule(order, "confirm")
+            self._order_store.move(order, OrderStatus.LIVE, now)
+            if not new.is_terminal:
+                self._order_store.release(order, order.set_aside)
+                new.reject_reason = "The order was filled before it could be replaced"
+                self._order_store.move(new, OrderStatus.REJECTED, now)
+        if parent is not None and parent.terms.type in _EXCLUSIVE and order in parent.orders:
+            self._cancel_rest(parent, order, now)
+
+    def _follow(self, order: Order, now: float) -> None:
+        """At the end of an order, let its replacement or the rest of its complex order begin or end."""
+        if not order.is_terminal:
+            return
+        new, parent = order.replaced_by, order.complex_order
+        if new is not None and not new.is_terminal:
+            if order.status is not OrderStatus.CANCELLED:
+                self._order_store.move(new, OrderStatus.EXPIRED, now)
+            elif order.contingent_status is ContingentStatus.PENDING_ORDER:  # its replacement waits for the same
+                self.hold(new, now)
+            else:
+                (self.unhold if new.is_held else self.receive)(new, now)
+        if parent is None:
+            return
+        waits_for_ratio = parent.terms.type is ComplexOrderType.PAIRS and not parent.released
+        if order is parent.trigger and order.status is OrderStatus.FILLED:
+            if all(leg.remaining == 0 for leg in order.legs):  # the others close its position (a guess)
+                self._release(parent, now)
+        elif order.replaced_by is None and (order is parent.trigger or waits_for_ratio):
+            self._cancel_rest(parent, order, now)
+        if all(member.is_terminal for member in parent.members) and parent.terminal_at is None:
+            parent.terminal_at = now
+
+    def _begin(self, parent: ComplexOrder, now: float) -> None:
+        """Release the orders that wait for nothing else."""
+        if parent.terms.type is ComplexOrderType.PAIRS:
+            self._watch_ratio(parent, now)
+            return
+        for order in parent.orders if parent.trigger is None else [parent.trigger]:
+            if order.is_held:
+                self.unhold(order, now)
+
+    def _release(self, parent: ComplexOrder, now: float) -> None:
+        parent.released = True
+        for order in parent.orders:
+            if order.is_held:
+                if parent.trigger is not None:
+                    self._preflight.reopen(order)
+                self.unhold(order, now)
+
+    def _cancel_rest(self, parent: ComplexOrder, except_for: Order, now: float) -> None:
+        for order in parent.orders:
+            if order is not except_for and not order.is_terminal:
+                self.stop(order, now, by_user=False)
+
+    def _watch_ratio(self, parent: ComplexOrder, now: float) -> None:
+        terms, threshold = parent.terms, parent.terms.ratio_price_threshold
+        if parent.released or parent.terminal_at is not None or threshold is None:
+            return
+        legs = [order.legs[0] for order in parent.orders[:2]]
+        first, second = (
+            self._prices.price(leg.instrument, now)
+            * (leg.quantity * leg.instrument.multiplier if terms.ratio_price_is_threshold_based_on_notional else 1)
+            for leg in legs
+        )
+        if _meets(first / second, terms.ratio_price_comparator, threshold):
+            self._release(parent, now)
+        else:
+            self._event_queue.at(next_minute(now), partial(self._watch_ratio, parent))
+
+    # The life of an order
+
+    def chance(self, behaviour: str, order: Order) -> float | None:
+        """Return after how many seconds a rare event happens to an order, None if it does not."""
+        rate, key = RATES[behaviour], key_of(behaviour)
+        if not self._has(behaviour) or self._random.below(rate.one_in, order.number, key):
+            return None
+        return self._random.between(*rate.seconds, order.number, key, 1)
+
+    def is_offline(self, now: float) -> bool:
+        """Return whether the session of the sandbox is offline, which it is for 25 minutes of a rare day."""
+        behaviour = "sandbox_sessions_go_offline"
+        day, key = local_date(now), key_of(behaviour)
+        rare = self._random.below(RATES[behaviour].one_in, day.toordinal(), key) == 0
+        if not (rare and self._environment == "sandbox" and self._has(behaviour)):
+            return False
+        begins = local_epoch(day, self._random.between(*_OUTAGE_BEGINS, day.toordinal(), key, 1))
+        return begins <= now < begins + _OUTAGE
 
     def receive(self, order: Order, now: float) -> None:
         """Accept an order and see it through, from routing to its end."""
@@ -124,10 +349,10 @@ class Exchange:
             self._order_store.move(order, OrderStatus.CONTINGENT, now)
             self._schedule(order, "evaluate", now, self._watch_conditions)
         else:
-            self.route(order, now)
+            self._route(order, now)
 
-    def route(self, order: Order, now: float) -> None:
-        after = order.route_after
+    def _route(self, order: Order, now: float) -> None:
+        after = order.rules.route_after
         earliest = now if after is None else max(now, after.timestamp())
         self._schedule(order, "next", self._opening(order, earliest) + self._delay(order, _ROUTE), self._routed)
 
@@ -143,8 +368,8 @@ class Exchange:
         self._order_store.move(order, OrderStatus.RECEIVED, now)
         self.receive(order, now)
 
-    def cancel(self, order: Order, now: float, *, by_user: bool) -> None:
-        """Cancel an order.
+    def stop(self, order: Order, now: float, *, by_user: bool) -> None:
+        """Cancel an order that is not too far for it.
 
         This happens at once if the order is not at the exchange yet, otherwise once that confirms. Until then a
         request of the user may lose to a fill. What the brokerage itself cancels is not filled any more (a guess).
@@ -162,13 +387,12 @@ class Exchange:
         if not may_fill:
             self._withdraw(order)
         self._request_end(order, OrderStatus.CANCEL_REQUESTED, now)
-        terms, beaten = order.terms, self._chances.delay("fills_after_cancel_requests", order)
+        beaten = self.chance("fills_after_cancel_requests", order)
 
         def beat(order: Order, at: float) -> None:  # at its limit, before the exchange hears of the cancellation
-            works = order.triggered or not terms.takes("stop_trigger")
-            is_limit = works and terms.takes("price") and len(order.legs) == 1
+            is_limit = order.is_limited and len(order.legs) == 1 and (order.triggered or not order.is_stop)
             if is_limit and self._opening(order, at) <= at:
-                self.fill(order, order.units, at, terms.price)
+                self.fill(order, order.units, at, order.terms.price)
 
         if may_fill and beaten is not None:
             self._schedule(order, "beaten", now + beaten, beat)
@@ -178,27 +402,14 @@ class Exchange:
         self._live.pop(order.number, None)
         self._unschedule(order, "next", "evaluate", "beaten")
 
-    def begin_replacement(self, order: Order, now: float) -> None:
-        """Cancel an order in favor of its replacement, unless a fill comes first."""
-        if order.is_at_exchange:
-            self._request_end(order, OrderStatus.REPLACE_REQUESTED, now)
-        else:
-            self._order_store.move(order, OrderStatus.CANCELLED, now)
-
     def _request_end(self, order: Order, status: OrderStatus, now: float) -> None:
         """Ask for the end of an order at the exchange, which confirms it later."""
         self._order_store.move(order, status, now)
-        late = self._chances.delay("cancels_confirmed_late", order) or self._delay(order, _CONFIRM)
+        late = self.chance("cancels_confirmed_late", order) or self._delay(order, _CONFIRM)
         self._schedule(order, "confirm", now + late, lambda order, at: self.remove(order, OrderStatus.CANCELLED, at))
 
-    def abandon_replacement(self, order: Order, now: float) -> None:
-        self._unschedule(order, "confirm")
-        if order.status is OrderStatus.REPLACE_REQUESTED:
-            self._order_store.move(order, OrderStatus.LIVE, now)
-
     def _opening(self, order: Order, now: float) -> float:
-        hours = calendar.hours_of(order.terms.time_in_force, self._has)
-        return calendar.opening(order.legs[0].instrument.collection, now, hours=hours)
+        return max(now, self._preflight.working_hours(order, now)[0])
 
     def _schedule(self, order: Order, name: str, when: float, action: Callable[[Order, float], None]) -> None:
         self._unschedule(order, name)
@@ -241,16 +452,15 @@ class Exchange:
         def cancel(order: Order, at: float) -> None:
             if order.is_stoppable:
                 order.cancelled_by_rule_at = at
-                self.cancel(order, at, by_user=False)
+                self.stop(order, at, by_user=False)
 
-        if terms.rules is not None and terms.rules.cancel_at is not None:
-            self._schedule(order, "cancel", max(now, terms.rules.cancel_at.timestamp()), cancel)
-        instrument = order.legs[0].instrument
+        if order.rules.cancel_at is not None:
+            self._schedule(order, "cancel", max(now, order.rules.cancel_at.timestamp()), cancel)
         ends = [leg.instrument.expires_at for leg in order.legs if leg.instrument.expires_at is not None]
         if not terms.time_in_force.startswith("GTC"):
-            end = calendar.closing(instrument.collection, now, hours=calendar.hours_of(terms.time_in_force, self._has))
+            _, end = self._preflight.working_hours(order, now)
             if terms.gtc_date is not None:
-                last, collection = terms.gtc_date, instrument.collection
+                last, collection = terms.gtc_date, order.legs[0].instrument.collection
                 session = None if collection is None else CALENDARS[collection].session(last)
                 end = max(end, local_epoch(last, 24) if session is None else session.close)
             ends.append(end)
@@ -258,32 +468,31 @@ class Exchange:
             self._schedule(order, "expiry", max(now, min(ends)), self.expire)
 
     def _routed(self, order: Order, now: float) -> None:
-        if order.route_after is not None:
+        if order.rules.route_after is not None:
             order.routed_by_rule_at = now
         reason = reject_reason(order)
         # The tick tables of spreads are unknown.
-        is_off_tick = not all(map(order.legs[0].instrument.is_on_tick, order.agreed.values()))
+        is_off_tick = any(price % order.legs[0].instrument.tick_at(price) for price in order.agreed.values())
         if reason is None and is_off_tick and self._has("off_tick_rejected_at_routing"):
             reason = "The price is between two ticks (text of the simulator)"
-        if reason is None and self._chances.is_offline(now):
+        if reason is None and self.is_offline(now):
             reason = "Session offline"
         if reason is not None:
             self.reject(order, reason, now)
             return
-        if self._chances.delay("orders_can_be_dead", order) is not None:
+        if self.chance("orders_can_be_dead", order) is not None:
             self._order_store.move(order, OrderStatus.DEAD, now)
             return
         self._order_store.move(order, OrderStatus.ROUTED, now)
 
         def take_off(order: Order, at: float) -> None:
-            if self._has("orders_pass_in_flight"):
-                self._order_store.move(order, OrderStatus.IN_FLIGHT, at)
+            self._order_store.move(order, OrderStatus.IN_FLIGHT, at)
             self._schedule(order, "next", at + self._delay(order, _LIVE), self._went_live)
 
-        if self._has("orders_pass_in_flight"):
-            self._schedule(order, "next", now + self._delay(order, _FLY), take_off)
-        else:
-            take_off(order, now)
+        flies = self._has("orders_pass_in_flight")
+        self._schedule(
+            order, "next", now + self._delay(order, _FLY if flies else _LIVE), take_off if flies else self._went_live
+        )
 
     def _went_live(self, order: Order, now: float) -> None:
         def reject(order: Order, at: float) -> None:
@@ -299,7 +508,7 @@ class Exchange:
         self.make_live(order, now)
         self.evaluate(order, now)
         for behaviour, action in (("live_orders_can_be_rejected", reject), ("administrators_remove_orders", remove)):
-            delay = self._chances.delay(behaviour, order)
+            delay = self.chance(behaviour, order)
             if delay is not None:
                 self._schedule(order, behaviour, now + delay, action)
 
@@ -316,6 +525,7 @@ class Exchange:
         self.remove(order, OrderStatus.REJECTED, now)
 
     def remove(self, order: Order, status: OrderStatus, now: float) -> None:
+        """Take an order out of the book and give it a status, mostly its last one."""
         self._withdraw(order)
         self._order_store.move(order, status, now)
 
@@ -330,8 +540,7 @@ class Exchange:
             turn = len(order.legs[0].fills)
             self._schedule(order, "next", now + self._delay(order, _FILL, turn), self._traded)
         elif order.terms.time_in_force is TimeInForce.IOC:
-            self._live.pop(order.number, None)
-            self._order_store.move(order, OrderStatus.CANCELLED, now)
+            self.remove(order, OrderStatus.CANCELLED, now)
         else:
             change = self._prices.next_change(order.underlying, now)
             soonest = now + _LOOK if self._prices.pace else now
@@ -358,7 +567,7 @@ class Exchange:
     def is_marketable(self, order: Order, now: float) -> bool:
         """Return whether an order can trade at ``now``. A stop whose price is reached is triggered on the way."""
         limit = order.signed_limit
-        if order.terms.takes("stop_trigger") and not order.triggered:
+        if order.is_stop and not order.triggered:
             price, buys = self._prices.price(order.legs[0].instrument, now), order.buys
             if len(order.legs) > 1 and limit is not None and self._has("stops_of_spreads_have_a_net_trigger"):
                 buys = limit > 0
@@ -379,18 +588,14 @@ class Exchange:
         return sum((price * leg.sign * leg.remaining / units for leg, price in prices), Decimal(0))
 
     def _traded(self, order: Order, now: float) -> None:
-        if self._opening(order, now) > now or not self.is_marketable(order, now):
-            self.evaluate(order, now)
-            return
         units, turn = order.units, len(order.legs[0].fills)
         parts = 1 + self._random.below(_MAX_FILLS, order.number, _FILL_COUNT)
         is_last = units == 1 or turn + 1 >= parts
         part = units if is_last else 1 + self._random.below(units - 1, order.number, _FILL_SIZE, turn)
-        part = min(part, self._fillable(order, now))
-        if part == 0:  # others took the size
-            self.evaluate(order, now)
-            return
-        self.fill(order, part, now)
+        if self._opening(order, now) <= now and self.is_marketable(order, now):
+            part = min(part, self._fillable(order, now))
+            if part:  # others may have taken the size
+                self.fill(order, part, now)
         if not order.is_terminal:
             self.evaluate(order, now)
 
@@ -398,7 +603,7 @@ class Exchange:
         """Execute some of the remaining units of an order, at ``price`` or at market prices."""
 
         def execute_later(leg: Leg, quantity: Decimal, paid: Decimal, order: Order, at: float) -> None:
-            self._bookkeeping.execute(order, leg, quantity, paid, at)
+            self._execute(order, leg, quantity, paid, at)
             self.on_fill.emit(order, at)
             self._order_store.changed(order, at)
 
@@ -412,18 +617,36 @@ class Exchange:
             if is_last and position and self._has("filled_with_fills_to_come"):
                 later.append(partial(execute_later, leg, quantity, paid))
             else:
-                self._bookkeeping.execute(order, leg, quantity, paid, now)
+                self._execute(order, leg, quantity, paid, now)
         self._order_store.release(order, _left(order.reserved, part, units))
         order.set_aside = _left(order.set_aside, part, units)
         self.on_fill.emit(order, now)
         if not is_last:
             self._order_store.changed(order, now)
             return
-        self._live.pop(order.number, None)
-        self._order_store.move(order, OrderStatus.FILLED, now)
+        self.remove(order, OrderStatus.FILLED, now)
         for turn, action in enumerate(later):
-            late = self._chances.delay("filled_with_fills_to_come", order) or self._delay(order, _LEG, turn)
+            late = self.chance("filled_with_fills_to_come", order) or self._delay(order, _LEG, turn)
             self._schedule(order, f"leg {turn}", now + late, action)
+
+    def _execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> None:
+        """Fill a part of a leg."""
+        turn = f"{order.number}-{len(leg.fills) + leg.busted + 1}"
+        identifier = f"{turn}-{order.legs.index(leg)}"
+        fees = fees_of(leg.instrument, leg.action, quantity, price)
+        execution = Execution(identifier, order.number, leg.instrument, leg.action, quantity, price, fees)
+        self._bookkeeping.book(order.account, execution, now)
+        fill = FillWire(
+            ext_group_fill_id=turn,
+            ext_exec_id=identifier,
+            fill_id=f"SIM_{identifier}",
+            quantity=self._dialect.quantity(quantity),
+            fill_price=money(price),
+            filled_at=timestamp(now),
+            destination_venue="SIMULATED",
+        )
+        leg.remaining -= quantity
+        leg.fills.append(fill)
 
     def bust(self, order: Order, fill_id: str, now: float, price: Decimal | None = None) -> None:
         """Make a fill void, or correct its price. The remaining quantity of its leg stays. All of this is a guess."""
@@ -443,10 +666,8 @@ class Exchange:
 
     def expire(self, order: Order, now: float) -> None:
         """Expire an order, unless it is about to be cancelled or removed."""
-        if not order.can_become(OrderStatus.EXPIRED):
-            return
-        self._live.pop(order.number, None)
-        self._order_store.move(order, OrderStatus.EXPIRED, now)
+        if order.can_become(OrderStatus.EXPIRED):
+            self.remove(order, OrderStatus.EXPIRED, now)
 
     def _price_was_set(self, symbol: str, now: float) -> None:
         for order in list(self._live.values()):
@@ -463,20 +684,23 @@ class Exchange:
             if position in order.condition_hits:
                 continue
             price = self._prices.underlying_price(condition.symbol or order.underlying, now)
-            threshold = condition.threshold or Decimal(0)
-            if price >= threshold if condition.comparator is Comparator.GTE else price <= threshold:
+            if _meets(price, condition.comparator, condition.threshold or Decimal(0)):
                 order.condition_hits[position] = (now, price)
         if len(order.condition_hits) < len(conditions):
             changes = [self._prices.next_change(each.symbol or order.underlying, now) for each in conditions]
             self._schedule(order, "evaluate", min(changes), self._watch_conditions)
         elif any(str(condition.action).lower() == "cancel" for condition in conditions):
-            self.cancel(order, now, by_user=False)
+            self.stop(order, now, by_user=False)
         else:
             order.contingent_status = None
             self._order_store.move(order, OrderStatus.RECEIVED, now)
-            self.route(order, now)
+            self._route(order, now)
 
 
 def _left(amount: Decimal, part: int, units: int) -> Decimal:
     """Return the rest of an amount of money after a part of the units was filled, to the tenth of a cent."""
     return (amount * (units - part) / units).quantize(_MIL)
+
+
+def _meets(value: Decimal, comparator: Comparator | None, threshold: Decimal) -> bool:
+    return value >= threshold if comparator is Comparator.GTE else value <= threshold

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import date, datetime
 from decimal import Decimal
 from math import gcd
 from typing import Any
@@ -27,6 +26,7 @@ _EDITABLE = frozenset({S.RECEIVED, S.LIVE})
 _NOT_AT_EXCHANGE = frozenset({S.CONTINGENT, S.RECEIVED})
 _ON_ITS_WAY = frozenset({S.ROUTED, S.IN_FLIGHT})
 _TIMES = ("received_at", "in_flight_at", "live_at", "terminal_at")
+_NO_RULES = models.NewOrderRules()
 FILLABLE = (S.RECEIVED, S.ROUTED, S.IN_FLIGHT, S.LIVE, S.CANCEL_REQUESTED, S.REPLACE_REQUESTED)
 """Statuses in which an intervention can fill an order."""
 
@@ -59,45 +59,21 @@ class Leg:
         return self.quantity * self.sign
 
 
-@attrs.frozen(kw_only=True)
-class Terms:
-    """Terms of an order besides its legs. Amounts are unsigned, as received."""
+_TERMS = tuple(field.name for field in attrs.fields(models.NewOrder) if field.name not in ("legs", "extra"))
 
-    order_type: models.OrderType
-    time_in_force: models.TimeInForce
-    price: Decimal | None = None
-    price_effect: models.PriceEffect | None = None
-    stop_trigger: Decimal | None = None
-    value: Decimal | None = None
-    value_effect: models.PriceEffect | None = None
-    gtc_date: date | None = None
-    external_identifier: str | None = None
-    preflight_id: str | None = None
-    source: str | None = None
-    rules: models.NewOrderRules | None = None
-    advanced_instructions: models.AdvancedInstructions | None = None
 
-    @classmethod
-    def of(cls, requested: models.NewOrder | models.OrderEdit | models.OrderEditDryRun | models.MarginOrder) -> Terms:
-        """Return the terms of a request, None where it has none."""
-        given: dict[str, Any] = {field.name: getattr(requested, field.name, None) for field in attrs.fields(cls)}
-        return cls(**given)
-
-    @property
-    def is_strict(self) -> bool:
-        """Whether a leg must open or close as it says."""
-        return bool(self.advanced_instructions and self.advanced_instructions.strict_position_effect_validation)
-
-    def takes(self, name: str) -> bool:
-        """Return whether a term, such as ``price``, goes with its type."""
-        return name in models.TAKES.get(self.order_type, ())
+def terms_of(requested: models.OrderEdit | models.OrderEditDryRun | models.MarginOrder) -> models.NewOrder:
+    """Return the terms of a request as those of a new order, None where it has none."""
+    given: dict[str, Any] = {name: getattr(requested, name, None) for name in _TERMS}
+    return models.NewOrder(legs=(), **given)
 
 
 @attrs.define(kw_only=True, eq=False)
 class Order:
     """One order.
 
-    Times are epoch seconds; ``number`` is 0 for the order of a dry-run. ``reserved`` is the buying power that it holds,
+    Of its ``terms``, those of its legs are not used. Amounts are unsigned, as received. Times are epoch seconds;
+    ``number`` is 0 for the order of a dry-run. ``reserved`` is the buying power that it holds,
     ``set_aside`` the buying power that it held before its replacement took over. While it is on its way to the
     exchange, it is ``locked`` against requests.
     """
@@ -105,7 +81,7 @@ class Order:
     number: int
     account: Account
     legs: Sequence[Leg]
-    terms: Terms
+    terms: models.NewOrder
     locked: bool = True
     status: models.OrderStatus = S.RECEIVED
     received_at: float | None = None
@@ -131,13 +107,27 @@ class Order:
     rendered: bytes | None = None
 
     @property
-    def route_after(self) -> datetime | None:
-        return None if self.terms.rules is None else self.terms.rules.route_after
+    def rules(self) -> models.NewOrderRules:
+        return self.terms.rules or _NO_RULES
 
     @property
     def conditions(self) -> Sequence[models.NewOrderCondition]:
         """Conditions before it is routed, or cancelled."""
-        return () if self.terms.rules is None else self.terms.rules.conditions or ()
+        return self.rules.conditions or ()
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether a leg must open or close as it says."""
+        advanced = self.terms.advanced_instructions
+        return advanced is not None and bool(advanced.strict_position_effect_validation)
+
+    @property
+    def is_limited(self) -> bool:
+        return "price" in models.TAKES.get(self.terms.order_type, ())
+
+    @property
+    def is_stop(self) -> bool:
+        return "stop_trigger" in models.TAKES.get(self.terms.order_type, ())
 
     @property
     def is_terminal(self) -> bool:
@@ -221,7 +211,7 @@ class Order:
     def signed_limit(self) -> Decimal | None:
         """Maximum cost of one unit, negative for a minimum credit. None without a limit."""
         price = self.terms.price
-        if price is None or not self.terms.takes("price"):
+        if price is None or not self.is_limited:
             return None
         effect, kinds = self.terms.price_effect, models.PriceEffect
         paid = effect is kinds.DEBIT or (effect is not kinds.CREDIT and self.buys)
@@ -230,7 +220,7 @@ class Order:
     @property
     def agreed(self) -> dict[str, Decimal]:
         """Limit of the only leg, by its symbol. Nothing is agreed on the single prices of a spread."""
-        price = self.terms.price if self.terms.takes("price") and len(self.legs) == 1 else None
+        price = self.terms.price if self.is_limited and len(self.legs) == 1 else None
         return {} if price is None else {self.legs[0].instrument.symbol: price}
 
     @property
@@ -251,18 +241,15 @@ class Order:
 class ComplexOrder:
     """Orders that depend on each other.
 
-    ``number`` is 0 in a dry-run. Only a PAIRS order has ratio fields. It is ``released`` once its ratio is met, other
-    types when their trigger order is filled.
+    ``number`` is 0 in a dry-run. Its ``terms`` are its type and, of a PAIRS order, the ratio. It is ``released`` once
+    its ratio is met, other types when their trigger order is filled.
     """
 
     number: int
     account: Account
-    type: models.ComplexOrderType
+    terms: models.NewComplexOrder
     orders: list[Order] = attrs.field(factory=list)
     trigger: Order | None = None
-    comparator: models.Comparator | None = None
-    threshold: Decimal | None = None
-    is_notional: bool = False
     released: bool = False
     terminal_at: float | None = None
     related: list[Order] = attrs.field(factory=list)
@@ -270,7 +257,7 @@ class ComplexOrder:
     @property
     def members(self) -> list[Order]:
         """Every current order of the group, the trigger order first."""
-        return [*([self.trigger] if self.trigger is not None else []), *self.orders]
+        return self.orders if self.trigger is None else [self.trigger, *self.orders]
 
     def replaced(self, old: Order, new: Order) -> None:
         """Substitute ``new`` for ``old``: a replacement, or the original if that is abandoned."""
@@ -292,13 +279,13 @@ class ComplexOrder:
             )
             for order in self.related
         ]
-        return wires.ComplexOrderWire(
+        terms, wanted = self.terms, "ratio_price_is_threshold_based_on_notional"
+        return like(
+            wires.ComplexOrderWire,
+            terms,
             id=dialect.identifier(self.number or None),
             account_number=self.account.number,
-            type=self.type,
-            ratio_price_comparator=self.comparator,
-            ratio_price_threshold=self.threshold,
-            ratio_price_is_threshold_based_on_notional=None if self.threshold is None else self.is_notional,
+            **{wanted: None if terms.ratio_price_threshold is None else bool(getattr(terms, wanted))},
             terminal_at=timestamp(self.terminal_at),
             orders=[order_wire(order, dialect) for order in self.orders],
             trigger_order=None if self.trigger is None else order_wire(self.trigger, dialect),
@@ -326,16 +313,15 @@ class OrderStore:
         self._last_number += 1
         return self._last_number
 
-    def add(
-        self, account: Account, legs: Iterable[Leg], terms: Terms, now: float, *, replaces: Order | None = None
-    ) -> Order:
-        order = Order(number=self.number(), account=account, legs=tuple(legs), terms=terms, locked=self._locks)
-        order.received_at, order.replaces, order.edited = now, replaces, replaces is not None
+    def add(self, order: Order, now: float) -> None:
+        """Give a draft its number, and keep it."""
+        order.number, order.locked, order.received_at = self.number(), self._locks, now
         self._orders[str(order.number)] = order
-        self._by_account.setdefault(account.number, []).append(order)
+        self._by_account.setdefault(order.account.number, []).append(order)
         order.touch(now)
+        parent, order.complex_order = order.complex_order, None  # the event of its creation does not show it
         self._record(order, None, now)
-        return order
+        order.complex_order = parent
 
     def move(self, order: Order, status: models.OrderStatus, now: float) -> None:
         """Change the status of an order. A final one releases its reserved buying power."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import attrs
 
@@ -17,8 +17,7 @@ from ..market.calendar import local_date
 from ..market.catalogue import Catalogue
 from ..market.prices import Prices
 from .accounts import Account, BuyingPowerImpact, Fees, MarginCalculator, fees_of
-from .exchange import reject_reason
-from .orders import Leg, Order, OrderStore, Terms, order_wire
+from .orders import ComplexOrder, Leg, Order, OrderStore, order_wire
 
 
 @attrs.frozen
@@ -60,42 +59,46 @@ class Message:
         return PreflightMessageWire(code=models.PreflightCode(self.code), message=self.text, preflight_id=preflight_id)
 
 
-@attrs.frozen(kw_only=True)
-class PreflightResult:
-    """Result of checking an order."""
+OrderT = TypeVar("OrderT", Order, ComplexOrder)
 
-    order: Order
+
+@attrs.frozen(kw_only=True)
+class PreflightResult(Generic[OrderT]):
+    """Result of checking an order, or a complex order with its ``parts``.
+
+    Messages are with their preflight identifiers. An order that is accepted holds ``reserves`` dollars.
+    """
+
+    order: OrderT
     impact: BuyingPowerImpact
-    closing_fees: Fees
-    errors: tuple[Message, ...]
-    warnings: tuple[Message, ...]
+    closing_fees: Fees | None = None
+    errors: Sequence[tuple[int | str | None, Message]] = ()
+    warnings: Sequence[tuple[int | str | None, Message]] = ()
+    reserves: Decimal = Decimal(0)
+    parts: Sequence[PreflightResult[Order]] = ()
 
     def wire(self, dialect: Dialect) -> PlacedOrderResponseWire:
-        transient = self.order.terms.preflight_id
-        return placed_wire(
-            self.impact,
-            dialect,
-            order=order_wire(self.order, dialect),
-            warnings=[warning.wire(transient) for warning in self.warnings],
-            errors=[error.wire(transient) for error in self.errors],
-            closing_fees=self.closing_fees,
+        """Return the response. The fees of closing later are an object as published, digits as documented."""
+        order: Any = self.order
+        is_single = isinstance(order, Order)
+        wire = PlacedOrderResponseWire(
+            order=order_wire(order, dialect) if is_single else None,
+            complex_order=None if is_single else order.wire(dialect),
+            warnings=[warning.wire(number) for number, warning in self.warnings],
+            errors=[error.wire(number) for number, error in self.errors],
+            notes=[],
+            buying_power_effect=self.impact.wire(),
+            fee_calculation=self.impact.fees.wire(),
         )
+        if (fees := self.closing_fees) is not None:
+            wire.closing_fee_calculation = fees.wire() if dialect.form == "observed" else money(fees.total)
+            wire.order_costs = money(self.impact.fees.total)
+        return wire
 
-
-def placed_wire(
-    impact: BuyingPowerImpact, dialect: Dialect, *, closing_fees: Fees | None = None, **fields: Any
-) -> PlacedOrderResponseWire:
-    """Return a placed-order response. The fees of closing later are an object as published, digits as documented."""
-    wire = PlacedOrderResponseWire(
-        **{"warnings": [], "errors": [], "notes": [], **fields},
-        buying_power_effect=impact.wire(),
-        fee_calculation=impact.fees.wire(),
-    )
-    if closing_fees is not None:
-        is_object = dialect.form == "observed"
-        wire.closing_fee_calculation = closing_fees.wire() if is_object else money(closing_fees.total)
-        wire.order_costs = money(impact.fees.total)
-    return wire
+    def require_no_errors(self, dialect: Dialect) -> PreflightResult[OrderT]:
+        if self.errors:
+            raise preflight_error([error for _, error in self.errors], self.wire(dialect))
+        return self
 
 
 @attrs.define(eq=False, repr=False)
@@ -109,7 +112,7 @@ class Preflight:
     _has: Callable[[str], bool]
 
     def legs(
-        self, requested: Sequence[models.NewOrderLeg | models.MarginOrderLeg], terms: Terms, now: float
+        self, requested: Sequence[models.NewOrderLeg | models.MarginOrderLeg], terms: models.NewOrder, now: float
     ) -> tuple[list[Leg], list[Message]]:
         """Return the legs of a request, and the problems of the instruments that they name."""
         legs: list[Leg] = []
@@ -130,13 +133,14 @@ class Preflight:
 
     def draft(self, account: Account, requested: models.NewOrder, now: float) -> Order:
         """Return a requested order. Raise RefusedError for an instrument that is not served."""
-        terms = Terms.of(requested)
-        legs, problems = self.legs(requested.legs, terms, now)
+        legs, problems = self.legs(requested.legs, requested, now)
         if problems:
             raise preflight_error(problems)
-        return Order(number=0, account=account, legs=legs, terms=terms)
+        return Order(number=0, account=account, legs=legs, terms=requested)
 
-    def check(self, order: Order, now: float, *, deferred: bool = False, freed: Decimal | int = 0) -> PreflightResult:
+    def check(
+        self, order: Order, now: float, *, deferred: bool = False, freed: Decimal | int = 0
+    ) -> PreflightResult[Order]:
         """Check a whole order, which has the buying power that was ``freed`` by the order that it replaces.
 
         One that is ``deferred`` until another order is filled needs neither position nor buying power yet.
@@ -144,10 +148,9 @@ class Preflight:
         warnings = [] if deferred or order.replaces is not None else self.reopen(order)
         impact = self.impact(order, now)
         impact = attrs.evolve(impact, current=impact.current + freed) if freed else impact
-        strict = order.terms.is_strict and not deferred and order.replaces is None
+        strict = order.is_strict and not deferred and order.replaces is None
         errors = list(self._errors(order, now, strict_effects=strict))
-        hours = calendar.hours_of(order.terms.time_in_force, self._has)
-        is_open = calendar.opening(order.legs[0].instrument.collection, now, hours=hours) <= now
+        is_open = self.working_hours(order, now)[0] <= now
         if not deferred:
             errors += self._position_errors(order)
             is_market = order.terms.order_type in (models.OrderType.MARKET, models.OrderType.NOTIONAL_MARKET)
@@ -172,9 +175,14 @@ class Preflight:
             order=order,
             impact=impact,
             closing_fees=self._fees(order, now, closing=True),
-            errors=tuple(errors),
-            warnings=tuple(warnings),
+            errors=[(order.terms.preflight_id, error) for error in errors],
+            warnings=[(order.terms.preflight_id, warning) for warning in warnings],
+            reserves=max(Decimal(0), -impact.change),
         )
+
+    def working_hours(self, order: Order, now: float) -> tuple[float, float]:
+        hours = calendar.hours_of(order.terms.time_in_force, self._has)
+        return calendar.working_hours(order.legs[0].instrument.collection, now, hours)
 
     def impact(self, order: Order, now: float) -> BuyingPowerImpact:
         trades = [(leg.instrument, leg.signed) for leg in order.legs]
@@ -182,7 +190,7 @@ class Preflight:
 
     def reopen(self, order: Order) -> list[Message]:
         """Let each leg open that closes a position which the account does not have. Return warnings of it."""
-        if order.terms.is_strict or not self._has("close_becomes_open"):
+        if order.is_strict or not self._has("close_becomes_open"):
             return []
         warnings = []
         for leg in order.legs:
@@ -231,7 +239,7 @@ class Preflight:
             if strict_effects and not fits:
                 yield Message("invalid_position_effect", f"{leg.action} does not fit the position in {symbol}")
         if len(order.legs) == 1:
-            effect = terms.price_effect if terms.takes("price") else terms.value_effect
+            effect = terms.price_effect if order.is_limited else terms.value_effect
             if order.buys and effect is models.PriceEffect.CREDIT:
                 yield Message("cant_buy_for_credit", "You cannot buy for a credit.")
             if not order.buys and effect is models.PriceEffect.DEBIT:
@@ -241,7 +249,7 @@ class Preflight:
         today = local_date(now)
         if terms.gtc_date is not None and not today <= terms.gtc_date <= today + _HORIZON:
             yield Message("invalid_gtc_date", "The GTD date has passed or is too far in the future")
-        times = () if terms.rules is None else (terms.rules.route_after, terms.rules.cancel_at)
+        times = (order.rules.route_after, order.rules.cancel_at)
         if any(time is not None and time.timestamp() > now + _HORIZON.total_seconds() for time in times):
             yield Message("invalid_rule_time", "The times of the order's rules are too far in the future")
         for leg in order.legs if self._has("fractions_are_small_market_orders") else ():
@@ -295,6 +303,16 @@ def quantity_errors(legs: Iterable[Leg]) -> Iterator[Message]:
         whole_only = instrument.is_option or instrument.is_future
         if quantity <= 0 or (whole_only and quantity != quantity.to_integral_value()):
             yield Message("invalid_quantity", f"{quantity:f} is not a valid quantity for {instrument.symbol}")
+
+
+def reject_reason(order: Order) -> str | None:
+    """Return why the exchange rejects an order, None if it accepts it."""
+    for leg in order.legs:
+        if leg.instrument.halted:
+            return "Trading in the instrument is halted"
+        if leg.instrument.hard_to_borrow and leg.action is models.LegAction.SELL_TO_OPEN:
+            return "No shares available to borrow"
+    return None
 
 
 def preflight_error(messages: Sequence[Message], data: PlacedOrderResponseWire | None = None) -> RefusedError:

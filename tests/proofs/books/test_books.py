@@ -8,7 +8,7 @@ from unittest.mock import patch
 import attrs
 import pytest
 
-from brokerage_async.simulator.trading import bookkeeping
+from brokerage_async.simulator.trading import exchange
 from brokerage_async.simulator.trading.accounts import Account, Fees
 from brokerage_async.simulator.trading.orders import OrderStore
 from tests.tables import for_each
@@ -24,7 +24,7 @@ def test_books_agree_after_150_orders() -> None:
 
 
 def cheaper(fees: Callable[..., Fees]) -> Callable[..., Fees]:
-    return lambda *given: attrs.evolve(fees(*given), clearing=Decimal(0))
+    return lambda *given: attrs.evolve(fees(*given), clearing_fees=Decimal(0))
 
 
 def short_by_a_cent(move_cash: Callable[..., None]) -> Callable[..., None]:
@@ -36,7 +36,7 @@ def kept(release: Callable[..., None]) -> Callable[..., None]:
 
 
 PLANTED: tuple[tuple[Any, str, Callable[[Any], Any], str], ...] = (
-    (bookkeeping, "fees_of", cheaper, "clearing_fees"),
+    (exchange, "fees_of", cheaper, "clearing_fees"),
     (Account, "move_cash", short_by_a_cent, "cash_balance"),
     (OrderStore, "release", kept, "derivative_buying_power"),
 )

@@ -35,7 +35,7 @@ async def play(seed: int, count: int) -> tuple[Counter[str], float, float]:
     async with floor(seed=seed, latency=0.05, limits=limits, without=["fills_after_cancel_requests"]) as here:
         await _place(here, count, chance)
         state = here.sim.brokerage.state
-        wholes = {str(each.number) for each in state.order_desk.complex_orders(state.accounts.of(state.owner)[0])}
+        wholes = {str(each.number) for each in state.exchange.complex_orders(state.accounts.of(state.owner)[0])}
         asked = sorted({record.order_id for record in _records(here)} | wholes)
         for number in chance.sample(asked, len(asked) // 4):
             here.sim.faults.add("DELETE", rf"/{number}$", chance.choice(TROUBLE), times=chance.randint(1, 3))

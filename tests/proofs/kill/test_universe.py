@@ -97,9 +97,7 @@ def plant(sim: Simulator, symbols: list[str], count: int) -> set[Row]:
     gone, old = equities[-sixth:], equities[-2 * sixth : -sixth]
     fresh = [attrs.evolve(each, symbol=f"ZZ{each.symbol}") for each in gone]
     new = [attrs.evolve(each, description=f"{each.description} (new)") for each in old]
-    table = RowTable(
-        [*equities[: -2 * sixth], *new, *fresh], lambda row: row.symbol, lambda row: equity_row(row, catalogue.opened)
-    )
+    table = RowTable([*equities[: -2 * sixth], *new, *fresh], lambda row: equity_row(row, catalogue.opened))
     vars(catalogue)["equities"] = table
     make, tomorrow = catalogue._made_chain, catalogue.today + timedelta(days=1)
     edited = {symbol: make(symbol).definitions for symbol in symbols[:sixth]}
@@ -117,7 +115,7 @@ def plant(sim: Simulator, symbols: list[str], count: int) -> set[Row]:
         rows = [*make(symbol).definitions]
         if symbol in edited:
             rows[-1] = listed[symbol]
-        return RowTable(rows, lambda row: row.symbol, render)
+        return RowTable(rows, render)
 
     catalogue._made_chain = lru_cache(32)(make_edited)
     return {

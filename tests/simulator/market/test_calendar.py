@@ -69,11 +69,10 @@ COIN = Instrument(symbol="BTC/USD", instrument_type=InstrumentType.CRYPTOCURRENC
 
 
 def test_closed_market_opens_later_and_coins_never_close() -> None:
-    states = [calendar.opening(one.collection, NIGHT, hours="regular") <= NIGHT for one in (SHARE, FUTURE, COIN)]
-    assert states == [False, True, True]
-    assert calendar.opening(SHARE.collection, NIGHT, hours="regular") > NIGHT
-    assert calendar.opening(COIN.collection, NIGHT, hours="regular") == NIGHT
-    assert calendar.closing(COIN.collection, NIGHT, hours="regular") > NIGHT
+    hours = [calendar.working_hours(one.collection, NIGHT, "regular") for one in (SHARE, FUTURE, COIN)]
+    assert [opening <= NIGHT for opening, _ in hours] == [False, True, True]
+    assert hours[-1][0] == NIGHT
+    assert all(closing > NIGHT for _, closing in hours)
     night = TimeInForce.GTC_EXT_OVERNIGHT
     assert calendar.hours_of(night, lambda name: True) == "overnight"
     assert calendar.hours_of(night, lambda name: False) == "extended"
@@ -98,8 +97,9 @@ def test_is_open_by_the_hours_of_an_order_follows_the_published_table() -> None:
         "2026-11-27T17:00-05:00": "",
     }
     kinds: tuple[calendar.Hours, ...] = ("regular", "extended", "overnight")
+    hours = calendar.working_hours
     found = {
-        moment: "".join(each[0].upper() for each in kinds if calendar.opening(SHARE.collection, now, hours=each) <= now)
+        moment: "".join(each[0].upper() for each in kinds if hours(SHARE.collection, now, each)[0] <= now)
         for moment, now in ((moment, at(moment)) for moment in cases)
     }
     assert found == cases

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from brokerage_async.simulator import Simulator
-from brokerage_async.simulator.market import futures
-from brokerage_async.simulator.market.futures import FutureOptionChain, contracts, future_instrument
+from brokerage_async.simulator.market import catalogue
+from brokerage_async.simulator.market.catalogue import FutureOptionChain, contracts, future_instrument
 from brokerage_async.simulator.market.instrument import FUTURES
 from tests.simulator.harness import Harness
 from tests.tables import for_each
@@ -88,7 +88,11 @@ def test_products_are_complete_and_the_large_chain_comes_first() -> None:
         assert 0 < product.strike_step < product.price / 5
         assert (product.price / product.strike_step) % 1 == 0, "strikes must lie on the price level"
     assert (FUTURES["CL"].is_physical, FUTURES["ES"].is_physical) == (True, False)
-    assert (FUTURES["MES"].is_small, FUTURES["SM75"].is_small, FUTURES["ES"].is_small) == (True, True, False)
+    assert [catalogue.product_row(FUTURES[code]).small_notional for code in ("MES", "SM75", "ES")] == [
+        True,
+        True,
+        False,
+    ]
     assert [FUTURES[code].streamer_exchange for code in ("ES", "VX", "SM75")] == ["XCME", "XCBF", "SMFE"]
 
 
@@ -105,7 +109,7 @@ def test_codes_of_an_expiration() -> None:
         date(2026, 12, 4): ("ESZ6", "ES1Z6", "261204"),
         date(2030, 1, 4): ("ESH0", "ES1F0", "300104"),
     }
-    found = {day: futures.Expiration(day, FUTURES["ES"]) for day in codes}
+    found = {day: catalogue.Expiration(day, FUTURES["ES"]) for day in codes}
     assert {day: (one.contract.code, one.option_contract, one.date_code) for day, one in found.items()} == codes
 
 
@@ -116,11 +120,11 @@ def test_chain_rows_are_complete_and_tradable(code: str) -> None:
     assert len({row["symbol"] for row in rows}) == len(rows) == 801
     assert len({tuple(row) for row in rows}) == 1
     for row in rows[::50]:
-        instrument = futures.future_option_instrument(row["symbol"])
+        instrument = catalogue.future_option_instrument(row["symbol"])
         assert instrument.underlying == row["underlying-symbol"]
         assert instrument.strike == Decimal(row["strike-price"])
         assert str(instrument.expires) == row["expiration-date"]
-        assert futures.option_products()[row["option-root-symbol"]].row().root_symbol == row["option-root-symbol"]
+        assert catalogue.option_products()[row["option-root-symbol"]].root_symbol == row["option-root-symbol"]
     assert [row["option-type"] for row in rows[:2]] == ["C", "P"]
     # 2026-06-19 is a holiday.
     assert [row["expiration-date"] for row in rows[399::400]] == ["2026-06-12", "2026-06-18"]
@@ -129,13 +133,13 @@ def test_chain_rows_are_complete_and_tradable(code: str) -> None:
 def test_options_of_every_product_are_tradable_and_end_before_their_future() -> None:
     for code, product in FUTURES.items():
         [option] = FutureOptionChain(product, 1, TODAY).table.definitions
-        instrument = futures.future_option_instrument(option.symbol)
+        instrument = catalogue.future_option_instrument(option.symbol)
         assert instrument.underlying == f"/{code}M6"
     for expiration in FutureOptionChain(FUTURES["ES"], 20_000, TODAY).expirations:
         future = future_instrument(expiration.contract.symbol, TODAY)
         assert future.expires is not None
         assert expiration.day <= future.expires
-    assert len(futures.option_products()) == 6 * len(FUTURES)
+    assert len(catalogue.option_products()) == 6 * len(FUTURES)
 
 
 def test_nested_chain_has_the_options_of_the_flat_one() -> None:

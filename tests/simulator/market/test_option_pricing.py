@@ -67,8 +67,8 @@ def test_quotes_are_the_ticks_around_the_value_and_follow_the_underlying() -> No
                 option = prices._catalogue.instrument(InstrumentType.EQUITY_OPTION, symbol)
                 quote, theory = prices.market(option, START), prices.theory(option, START)
                 worth = Decimal(theory.price).quantize(Decimal("0.00000001"))
-                assert option.is_on_tick(quote.bid)
-                assert option.is_on_tick(quote.ask)
+                assert not quote.bid % option.tick_at(quote.bid)
+                assert not quote.ask % option.tick_at(quote.ask)
                 assert quote.bid <= worth < quote.ask == quote.bid + option.tick_at(worth)
                 assert quote.bid <= quote.last <= quote.ask
                 at_expiration = option.expires_at or 0.0

@@ -21,9 +21,8 @@ from brokerage_async import Client, models
 from brokerage_async.simulator import Simulator, run
 from brokerage_async.simulator.api.market import MarketMetrics
 from brokerage_async.simulator.keyed_random import KeyedRandom
-from brokerage_async.simulator.market.catalogue import known_equities
-from brokerage_async.simulator.market.quotes import Listing, PricePath, read_prices
-from brokerage_async.simulator.market.random_walk import RandomWalk
+from brokerage_async.simulator.market.catalogue import KNOWN_EQUITIES
+from brokerage_async.simulator.market.quotes import Listing, PricePath, RandomWalk, read_prices
 from tests.simulator.harness import START, Harness, market_prices
 from tests.stream.world import SMALL
 from tests.tables import for_each
@@ -32,7 +31,7 @@ from tests.tables import for_each
 @given(st.integers(0, 1000), st.floats(0, 1e7), st.sampled_from(["AAPL", "BRK/B", "/ESZ6", "BTC/USD", "F"]))
 def test_price_stays_near_its_level(seed: int, later: float, symbol: str) -> None:
     prices = market_prices(seed)
-    level = prices._catalogue.base_price(symbol)
+    level = prices._catalogue.price_level(symbol)
     price = prices.underlying_price(symbol, START + later)
     assert abs(price - level) <= level * Decimal("0.2")
     assert price == prices.underlying_price(symbol, (START + later) // 60 * 60 + 30)
@@ -43,7 +42,7 @@ def test_low_prices_have_more_places() -> None:
     assert [len(price.partition(".")[2]) for price in shown] == [2, 4, 7]
 
 
-AAPL = known_equities()["AAPL"]
+AAPL = KNOWN_EQUITIES["AAPL"]
 
 
 def test_figures_and_volatility_follow_prices() -> None:

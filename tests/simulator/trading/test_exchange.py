@@ -9,8 +9,7 @@ import pytest
 
 from brokerage_async._generated.behaviours import BEHAVIOURS
 from brokerage_async.simulator import PricePath
-from brokerage_async.simulator.keyed_random import KeyedRandom
-from brokerage_async.simulator.trading.exchange import RATES, Chances
+from brokerage_async.simulator.trading.exchange import RATES
 from tests.simulator.harness import CALL, Harness, condition, leg, limit, lone_order, market, notional, spread, switched
 from tests.tables import for_each
 
@@ -276,9 +275,9 @@ def always(monkeypatch: pytest.MonkeyPatch, behaviour: str) -> None:
 
 def test_rates_are_met_in_a_thousand_days_of_ten_orders() -> None:
     """Of 10,000 orders, each event meets some, and none meets many."""
-    chances = Chances(KeyedRandom(7), "sandbox", lambda behaviour: True)
+    exchange = Harness(seed=7).state.exchange
     for behaviour, rate in RATES.items():
-        delays = [chances.delay(behaviour, lone_order(number=number)) for number in range(10_000)]
+        delays = [exchange.chance(behaviour, lone_order(number=number)) for number in range(10_000)]
         met = [delay for delay in delays if delay is not None]
         assert 0.4 * 10_000 / rate.one_in < len(met) < 1.8 * 10_000 / rate.one_in
         assert all(rate.seconds[0] <= delay <= rate.seconds[1] for delay in met)
@@ -293,8 +292,8 @@ def cancelled(harness: Harness) -> str:
 
 def in_an_outage(harness: Harness) -> str:
     """Place an order that rests, once the sandbox's session is offline."""
-    chances = Chances(harness.state.random, "sandbox", lambda behaviour: True)
-    outage = next(now for now in minutes(harness.now, days=3) if chances.is_offline(now))
+    is_offline = Harness().state.exchange.is_offline
+    outage = next(now for now in minutes(harness.now, days=3) if is_offline(now))
     harness.wait(outage - harness.now)
     return harness.login().place(limit())
 
@@ -332,8 +331,8 @@ def test_each_event_happens_by_the_seed_and_can_be_switched_off(
 def test_session_of_the_sandbox_is_offline_for_25_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
     always(monkeypatch, "sandbox_sessions_go_offline")
     for environment, expected in (("sandbox", 25), ("production", 0)):
-        one = Chances(KeyedRandom(3), environment, lambda behaviour: True)
-        offline = [now for now in minutes(Harness().now, days=1) if one.is_offline(now)]
+        one = Harness(seed=3, environment=environment)
+        offline = [now for now in minutes(one.now, days=1) if one.state.exchange.is_offline(now)]
         assert len(offline) == expected
     harness = Harness().login()
     refused = in_an_outage(harness)

@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 from brokerage_async.models import LegAction, OptionType
-from brokerage_async.simulator.market.futures import future_option_instrument
+from brokerage_async.simulator.market.catalogue import future_option_instrument
 from brokerage_async.simulator.market.instrument import Instrument, occ_symbol
 from brokerage_async.simulator.trading.accounts import Account
 from tests.simulator.harness import Harness, leg, limit
