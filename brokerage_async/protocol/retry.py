@@ -164,11 +164,13 @@ HOPELESS = frozenset({"unconfirmed_user", "invalid_credentials"})
 
 
 def verdict_of(error: Exception) -> Verdict:
-    """Return what ``error`` says: the outcome follows from the answer's status, the fault from the error's class."""
+    """Return what ``error`` says: the outcome by the answer's status, the fault by it or by the error's class."""
     outcome = outcome_of(error)
     processed, again = OUTCOMES[outcome]
     fault, lasts = next(CLASSES[kind] for kind in type(error).__mro__ if kind in CLASSES)
-    if isinstance(error, TokenError) and error.transient:
+    if outcome is Outcome.THROTTLED:
+        fault, lasts = Fault.RATE, False
+    elif error.transient if isinstance(error, TokenError) else getattr(error, "status", None) in {408, 425}:
         fault, lasts = Fault.SERVICE, False
     elif isinstance(error, TransportError) and not error.maybe_processed:
         processed = Processed.NO

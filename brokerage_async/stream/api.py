@@ -165,7 +165,7 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
 
         Args:
             seconds: time that a batch covers. None for 1 second, or for no bound if ``rows`` are given.
-            rows: rows of a batch at most, by default 65,536.
+            rows: rows of a batch at most, by default 65,536, and never more than ``limit``.
             limit: rows that may wait for the consumer. Beyond it the oldest batches are dropped: ``dropped`` counts
                 rows, and the next batch has a gap.
 
@@ -188,8 +188,8 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
             sink.tape = sink.buffer = tape
             plan.as_rows = True
             self._link.add(sink, [attrs.evolve(each, as_rows=True) for each in subscribed])
-        tape.max_rows = MAX_ROWS if rows is None else check_count("rows", rows)
         tape.limit = check_count("limit", limit)
+        tape.max_rows = min(limit, MAX_ROWS if rows is None else check_count("rows", rows))  # larger ones would not fit
         return Batches(self._begin, sink, tape, 1.0 if seconds is None and rows is None else seconds)
 
     async def _begin(self) -> None:

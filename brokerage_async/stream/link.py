@@ -25,7 +25,9 @@ from ..errors import (
     BrokerageError,
     ConfigurationError,
     MessageTooLargeError,
+    ResponseDecodeError,
     ResponseLostError,
+    StreamError,
     StreamRefusedError,
     TransportError,
 )
@@ -170,6 +172,9 @@ class Link(ABC, Generic[C, S]):
         self._wake.set()
         if self._task is None or self._task.done():
             self._task = loop.create_task(self._run(set(self._endings)), name=f"brokerage_async {self._name}")
+            # Whoever else cancels the task must not leave its streams waiting.
+            cancelled = StreamError(f"the task of the {self._name} was cancelled")
+            self._task.add_done_callback(lambda task: self._fail_all(cancelled) if task is self._task else None)
 
     def detach(self, sink: S) -> None:
         """Stop filling ``sink``. Disconnect if it was the last."""
@@ -193,12 +198,13 @@ class Link(ABC, Generic[C, S]):
                 self._loop.call_soon_threadsafe(self.detach, sink)
 
     async def wait_ready(self, sink: S) -> None:
-        while not self.is_ready:
-            sink.check()
+        while True:
+            sink.check()  # a refusal makes the others ready, and ends this one
             if sink.is_closed:
                 raise ConfigurationError("the stream is closed")
+            if self.is_ready:
+                return
             await self._changed.wait()
-        sink.check()  # a refusal makes the others ready, and ends this one
 
     async def join(self) -> None:
         """Wait until a connection without consumers is closed."""
@@ -262,7 +268,8 @@ class Link(ABC, Generic[C, S]):
                     if is_repeated:
                         self._fail_all(error)
                         return
-                if is_fatal(error) or refusals >= MAX_REFUSALS:
+                is_misfit = self.access.strict and isinstance(error, ResponseDecodeError)
+                if is_fatal(error) or is_misfit or refusals >= MAX_REFUSALS:
                     self._fail_all(error)
                     return
                 if isinstance(error, StreamRefusedError):

@@ -83,9 +83,9 @@ class Schedule:
 def is_fatal(error: Exception, repeated: int) -> bool:
     """Return True if polling must end after this failure, one of ``repeated`` ones of its class in a row.
 
-    Lost answers, 429, 5xx, undecodable bodies and transient token failures are worth another poll, and so are rejected
-    tokens, up to `MAX_CONSECUTIVE_REJECTIONS` in a row. A missing permission or resource, a revoked grant, a closed
-    client or a bug in the fetch itself are not.
+    Lost answers, 408, 425, 429, 5xx, undecodable bodies and transient token failures are worth another poll, and so are
+    rejected tokens, up to `MAX_CONSECUTIVE_REJECTIONS` in a row. A missing permission or resource, a revoked grant, a
+    closed client or a bug in the fetch itself are not.
     """
     verdict = verdict_of(error)
     return verdict.lasts or (verdict.fault is Fault.CREDENTIALS and repeated >= MAX_CONSECUTIVE_REJECTIONS)
@@ -311,14 +311,11 @@ class Cursor(Generic[T]):
         self.seen: dict[Any, T] | None = dict(seed) if seed is not None else ({} if initial else None)
         self.kept: dict[Any, T] = {}
         self._latest: Mapping[Any, T] = {}
-        self._keys: deque[Any] = deque()  # of items to compare
+        self.keys: deque[Any] = deque()  # of items to compare
 
     def attach(self, listener: Listener) -> None:
         self.listener = listener
         self.feed.cursors.add(self)
-
-    def revisit(self, key: Any) -> None:
-        self._keys.append(key)
 
     def refresh(self) -> bool:
         """Compare with a newer state from now on, if there is one. Return False before the first one."""
@@ -327,7 +324,7 @@ class Cursor(Generic[T]):
         if latest is not self._latest:
             if self.seen is None:
                 self.seen, self.kept = dict(latest), {}
-            self._latest, self._keys = latest, deque([*self.kept, *differing(self.seen, latest)])
+            self._latest, self.keys = latest, deque([*self.kept, *differing(self.seen, latest)])
         return True
 
     def take(self, is_held: Callable[[Any], bool] = lambda _: False) -> Iterable[Change[Any]] | None:
@@ -335,14 +332,14 @@ class Cursor(Generic[T]):
         if not self.refresh():
             return None
         assert self.seen is not None
-        while self._keys:
-            key = self._keys.popleft()
+        while self.keys:
+            key = self.keys.popleft()
             before, after = self.seen.get(key), self._latest.get(key, self.kept.get(key))
             is_change = before is not after and before != after
             if is_change and is_held(key):
                 continue
             if self.kept.pop(key, None) is not None:
-                self._keys.appendleft(key)  # it may be removed now
+                self.keys.appendleft(key)  # it may be removed now
             if after is None:
                 self.seen.pop(key, None)
             else:

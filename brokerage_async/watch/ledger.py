@@ -32,17 +32,15 @@ MAX_EVIDENCE: Final = 100  # maximum fills that a `Discrepancy` lists, the lates
 SETTLING: Final = timedelta(seconds=30)
 # Time after a fill until positions count: in a loaded sandbox they follow after up to 3 s.
 QUIET: Final = timedelta(seconds=5)
-# How long the fills of an order that is over are remembered, because they may still be corrected or busted. Trades
-# settle on the next trading day. Five days include one over a long weekend. Longer would be a guess as well.
+# How long fills of an order that is over are remembered, because they may be corrected or busted: five days include
+# the next trading day, on which trades settle, over a long weekend. Longer would be a guess as well.
 KEPT: Final = timedelta(days=5)
 
+# Sub-types of transactions that change a position by their quantity, like the actions of a trade. What the rows of
+# splits, mergers and transfers say was never recorded: they explain any change.
 EXACT: Final = frozenset(
     {"Exercise", "Assignment", "Expiration", "Cash Settled Exercise", "Cash Settled Assignment", "Futures Settlement"}
 )
-"""Sub-types of transactions that change a position by their quantity, like the actions of a trade.
-
-What the rows of splits, mergers and transfers say was never recorded: they explain any change.
-"""
 
 
 class FillKind(enum.StrEnum):
@@ -278,8 +276,8 @@ def fills_of(account_number: str, order: Order) -> Iterator[Fill]:
     """Yield the fills that an order lists. Equal identifiers of a symbol, which nothing rules out, are numbered."""
     counts = Counter[tuple[str | None, str]]()
     for number, leg in enumerate(order.legs or ()):
-        for fill in leg.fills or ():
-            name = fill.fill_id or fill.ext_exec_id or "fill"
+        for fill in sorted(leg.fills or (), key=lambda each: each.filled_at or NEVER):  # the newest may come first
+            name = fill.fill_id or fill.ext_exec_id or f"fill at {fill.filled_at}"
             counts[leg.symbol, name] += 1
             yield Fill(
                 account_number=account_number,
@@ -443,10 +441,7 @@ class Ledger:
     def reconcile(
         self, positions: Iterable[Position], transactions: Iterable[Transaction], now: datetime
     ) -> list[Fill]:
-        """Compare orders, transactions and positions after a quiet moment, and return new events.
-
-        Nothing is judged within `QUIET` of a fill.
-        """
+        """Compare orders, transactions and positions, but nothing within `QUIET` of a fill. Return new events."""
         if not self.has_begun or any(abs(now - each.at) < QUIET for each in self._all()):
             return []
         rows = self._recent(transactions)
@@ -463,9 +458,13 @@ class Ledger:
             self.books = attrs.evolve(self.books, base=base)
         differences = (*self._unfilled(now), *self._unknown(rows, now), *self._off(held, rows, now))
         self._report({each.key: each for each in differences}, {name_of(each.symbol) for each in news}, now)
-        was_due, self._is_due = self._is_due, now - KEPT - self.books.horizon >= timedelta(days=1)
+        horizon, times = now - KEPT, {row.id: row.at for row in rows}
+        for row in sorted(rows, key=lambda each: each.at, reverse=True):  # what was reversed goes with its reversal
+            if row.at >= horizon:
+                horizon = min(horizon, times.get(row.row.reverses_id, horizon))
+        was_due, self._is_due = self._is_due, horizon - self.books.horizon >= timedelta(days=1)
         if was_due and self._is_due:  # a clock that jumps for a moment would have later fills ignored
-            self._forget(rows, now - KEPT)
+            self._forget(rows, horizon)
         return news
 
     def _recent(self, transactions: Iterable[Transaction]) -> list[Row]:
@@ -485,31 +484,31 @@ class Ledger:
         for row in trades.values():
             if row.id not in reversals and row.order_id in orders:
                 standing[row.leg].append(row)
-        executed = dict[tuple[Leg, str | None], Execution]()
-        for each in sorted(self._all(), key=lambda one: -len(one.events)):
-            # the most decided comes first: one reversal must not decide about two of them
-            for name in (each.last.execution_id, each.last.fill_id):
-                executed.setdefault((each.leg, name), each)
+        # The most decided comes last: one reversal must not decide about two of them.
+        ordered = sorted(self._all(), key=lambda each: -len(each.events))[::-1]
+        executed = {(each.leg, name): each for each in ordered for name in (each.last.execution_id, each.last.fill_id)}
+
         for row in rows:
-            row.execution = next(
-                (executed[row.leg, each] for each in row.identifiers if (row.leg, each) in executed), None
-            )
+            row.execution = next(filter(None, (executed.get((row.leg, each)) for each in row.identifiers)), None)
         named = {row.execution.key for row in trades.values() if row.execution is not None}
         decisions: dict[Hashable, Execution] = {}
+        taken = set(named)  # two reversals decide about two executions
         for reversed_id, reversal in reversals.items():
             row = trades.get(reversed_id, reversal)
             booked = standing.get(row.leg, [])
-            execution = row.execution or self._alike(row, named)
+            rebooked = next((each.terms for each in booked if set(each.identifiers) & set(row.identifiers)), None)
+            identified = next(filter(None, (executed.get((row.leg, each)) for each in row.identifiers)), None)
+            execution = identified or self._alike(row, taken, rebooked)
             if execution is None:
-                is_known = row is not reversal and row.order_id in orders
-                if not (is_known and row in self._missing([*booked, row], named)):
+                if row is reversal or row.order_id not in orders or row not in self._missing([*booked, row], named):
                     continue
                 execution = Execution(events=(self._witnessed(row),), seen_at=now)  # it came and went between readings
-            rebooked = [each for each in booked if set(each.identifiers) & set(row.identifiers)]
-            if not rebooked:
+            taken.add(execution.key)
+            executed |= {(row.leg, each): execution for each in row.identifiers}
+            if rebooked is None:
                 decisions[reversed_id] = execution.busted()
-            elif rebooked[0].terms != execution.last.terms:
-                decisions[reversed_id] = execution.decided(FillKind.CORRECTION, rebooked[0].terms)
+            elif rebooked != execution.last.terms:
+                decisions[reversed_id] = execution.decided(FillKind.CORRECTION, rebooked)
         for each in self._vanished:  # a transaction that stands outweighs a list that lacks it
             if not any(row.execution is each for row in standing.get(each.leg, [])):
                 decisions[each.key] = attrs.evolve(each, listed=None).busted()
@@ -524,12 +523,16 @@ class Ledger:
             known[decided.key] = decided
         return sorted(news, key=lambda fill: fill.filled_at or now)
 
-    def _alike(self, row: Row, named: Container[object]) -> Execution | None:
-        """Return the execution of a transaction by quantity and price: one that is not ``named`` by any transaction."""
-        for each in sorted(self._of(row.leg), key=lambda one: -len(one.events)):
-            if each.key not in named and any(event.terms[1:] == row.terms[1:] for event in each.events):
-                return each
-        return None
+    def _alike(self, row: Row, taken: Container[object], rebooked: Terms | None) -> Execution | None:
+        """Return the likeliest execution of a reversed transaction by quantity and price, one that is not ``taken``."""
+        terms, vanished = row.terms[1:], {each.key for each in self._vanished}
+
+        def doubts(each: Execution) -> tuple[bool, ...]:
+            standing = None if each.last.kind is FillKind.BUST else each.last.terms  # as decided before
+            return standing != rebooked, each.key not in vanished, each.events[0].terms[1:] != terms
+
+        alike = (each for each in self._of(row.leg) if terms in [event.terms[1:] for event in each.events])
+        return min((each for each in alike if each.key not in taken), key=doubts, default=None)
 
     def _missing(self, booked: Sequence[Row], named: Container[object]) -> Sequence[Row]:
         """Return the transactions of fills that a leg does not list, if they make up what its fills lack.
@@ -614,8 +617,9 @@ class Ledger:
 
         Whether a bust or a correction changes the remaining quantity is unknown: both figures will do.
         """
-        legs = [(order, leg) for order in self._orders.values() for leg in order.legs or () if order.status in TERMINAL]
-        for order, leg in legs:
+        since, orders = self.books.horizon, self._orders.values()  # fills from before may be forgotten
+        over = [each for each in orders if each.status in TERMINAL and (each.terminal_at or now) >= since]
+        for order, leg in ((each, leg) for each in over for leg in each.legs or ()):
             expected = leg.quantity if order.status == OrderStatus.FILLED else None
             if expected is None and leg.remaining_quantity and leg.quantity is not None:
                 expected = leg.quantity - leg.remaining_quantity

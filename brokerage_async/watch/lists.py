@@ -59,9 +59,8 @@ class PositionKey(NamedTuple):
     @classmethod
     def of(cls, position: Position) -> PositionKey | None:
         """Return the key of a position, None without a symbol or an account."""
-        if not position.symbol or not position.account_number:
-            return None
-        return cls(position.account_number, position.symbol, position.instrument_type or "")
+        number, symbol = position.account_number, position.symbol
+        return cls(number, symbol, position.instrument_type or "") if number and symbol else None
 
 
 class BalanceKey(NamedTuple):

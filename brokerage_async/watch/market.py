@@ -138,9 +138,8 @@ class MarketHours:
 
 def boundaries_after(known: Sequence[Boundary], last: Boundary) -> Sequence[Boundary]:
     """Return the boundaries that follow ``last``, even if a newer timetable has moved it."""
-    for number, each in enumerate(known):
-        if each == last:
-            return known[number + 1 :]
+    if last in known:
+        return known[known.index(last) + 1 :]
     return [each for each in known if each.at >= last.at]
 
 

@@ -370,7 +370,7 @@ class ChangeLog:
             else:
                 del self._open[key]
                 self._held_since.pop(key, None)
-                self._parts["" if "" in self._parts else key[0]].revisit(key)
+                self._parts["" if "" in self._parts else key[0]].keys.append(key)
         self._listener.wake()
 
     async def _release(self) -> None:

@@ -220,9 +220,10 @@ def test_answer_is_judged_by_status_and_envelope_and_else_by_its_class(status: i
     error = read_error(None, Response(status=status, body=body))
     assert retry.verdict_of(error).outcome is retry.Outcome(outcome)
     assert error.maybe_processed is (retry.verdict_of(error).processed is not retry.Processed.NO)
-    assert [_polling(error), _streaming(error), failure_scope(error).name.lower()] == DECIDED[type(error).__name__][1:4]
+    name = {408: "ServerError", 425: "ServerError", 429: "RateLimitError"}.get(status, type(error).__name__)
+    expected = DECIDED["ServerError" if code == "timeout_error" else name][1:4]
+    assert [_polling(error), _streaming(error), failure_scope(error).name.lower()] == expected
     delivery = DELIVERIES.get(outcome, "unknown") if (status, outcome) != (401, "refused") else "not_sent"
     is_judged = delivery == "refused" and not isinstance(error, errors.AuthenticationError)
-    lasts = outcome in ("refused", "unauthorized")
     assert (delivery_of(error).value, preflight_outcome(error).value == "refused") == (delivery, is_judged)
-    assert is_permanent(error) is (lasts or (outcome == "throttled" and not isinstance(error, errors.RateLimitError)))
+    assert is_permanent(error) is (outcome in ("refused", "unauthorized"))

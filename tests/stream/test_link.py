@@ -98,6 +98,8 @@ async def test_last_stream_closes_the_connection_and_another_opens_it(sim: Simul
     await first.aclose()
     with pytest.raises(StopAsyncIteration):
         await anext(first)
+    with pytest.raises(errors.ConfigurationError, match="the stream is closed"):
+        await first.ready()
     assert len(sim.streams.sessions) == 1
     await second.aclose()
     await second.aclose()
@@ -375,12 +377,13 @@ async def test_closing_the_client_waits_for_every_connection_that_closes(monkeyp
 
 @in_world
 async def test_connection_is_closed_even_if_its_task_is_cancelled_twice(sim: Simulator, client: Client) -> None:
-    async with ready(client.stream.account(sim.account_numbers[:1])):
+    async with ready(client.stream.account(sim.account_numbers[:1])) as stream:
         [task] = [each for each in asyncio.all_tasks() if each.get_name() == "brokerage_async account stream"]
         task.cancel()
         await asyncio.sleep(0)
         task.cancel()
-        await asyncio.wait({task})
+        with pytest.raises(errors.StreamError, match="the task of the account stream was cancelled"):
+            await anext(stream)
         assert sim.streams.sessions == []
 
 

@@ -4,11 +4,12 @@ import asyncio
 import contextlib
 from decimal import Decimal
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from brokerage_async import Client, errors
-from brokerage_async.observers import Event, FillSeen
+from brokerage_async.observers import FillSeen
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit, market
 from brokerage_async.watch import Discrepancy, Fill, WatchStateError
@@ -149,21 +150,13 @@ async def test_order_that_the_service_refuses_to_show_is_an_unknown_execution() 
 
 @on_virtual_time
 async def test_delay_of_each_fill_is_observed() -> None:
-    seen: list[FillSeen] = []
-
-    class Observer:
-        def __call__(self, attempt: object) -> None:
-            pass
-
-        def on_event(self, event: Event) -> None:
-            if isinstance(event, FillSeen):
-                seen.append(event)
-
-    async with world(observers=[Observer()]) as (sim, client):
+    observer = Mock()
+    async with world(observers=[observer]) as (sim, client):
         watching = asyncio.create_task(reports(client, sim, 60, interval=8.0))
         await asyncio.sleep(10)
         await fill(client, sim)
         [found] = await watching
+    seen = [call.args[0] for call in observer.on_event.call_args_list if isinstance(call.args[0], FillSeen)]
     assert [(each.source, each.delay > 0, each.delay <= 8) for each in seen] == [("orders", True, True)]
     assert found.kind == "fill"
 

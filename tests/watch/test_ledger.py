@@ -121,6 +121,9 @@ def test_fills_with_one_identifier_are_two() -> None:
     )
     seen = [each.last.fill_id for each in reader.ledger.items() if isinstance(each, Execution)]
     assert seen == ["F1", "F1#2", "F3", "F2"], "fills of an order come in the order of their times"
+    bare = [attrs.evolve(fill(0, n, seconds=n), fill_id=None, ext_exec_id=None) for n in (13, 12, 11)]  # newest first
+    reader = Reader().begin(order())
+    assert [[each[0] for each in reader.observe(order(*bare[n:]))] for n in (2, 0, 0)] == [["fill"], ["fill"] * 2, []]
 
 
 def test_fill_that_only_transactions_show_is_reported_if_the_sums_say_so() -> None:
@@ -320,3 +323,30 @@ def test_fill_that_was_decided_about_days_later_is_not_new_when_its_own_day_is_f
         reader.now += 6.2 * 86400
         reader.observe(*listed)
         assert reader.reconcile(held, booked, times=4) == reader.off == []
+
+
+def test_reversals_of_fills_alike_decide_about_each_once_without_common_identifiers() -> None:
+    for second in (92, 91):
+        reader, rows = Reader().begin(order()), list[models.Transaction]()
+        reader.observe(order(fill(1, 1, "91"), fill(2, 1, str(second))))
+        for number, price in ((1, 91), (2, second)):
+            other: dict[str, Any] = {"exec_id": f"Y{number}", "ext_exec_id": None}
+            rows += [row(number, 1, str(price), **other), row(number + 10, 1, reverses_id=f"T{number}", **other)]
+            rows.append(row(number + 20, 1, str(price + 1), **other))
+        assert sorted(each[3] for each in reader.reconcile([position(2)], rows, times=9)) == [92, second + 1]
+    reader.observe(order(fill(1, 1, "92")))
+    rows = [row(1, 1, "92", exec_id="Z", ext_exec_id=None), row(2, 1, reverses_id="T1", exec_id="Z")]
+    assert [each[:2] for each in reader.reconcile([position(1)], rows, times=4)] == [("bust", "F2")]
+
+
+def test_reversal_and_order_of_forgotten_fills_are_no_discrepancies() -> None:
+    reader, nameless = Reader().begin(order()), {"order_id": None, "exec_id": None, "ext_exec_id": None}
+    reader.observe(order(fill(1, 3), quantity=3, status="Filled"))
+    rows = [row(1, 3), row(2, 3, reverses_id="T1", seconds=2 * 86400, **nameless)]
+    for _ in range(9):
+        reader.reconcile([], rows)
+        reader.observe(wait=86400)
+        assert reader.off == []
+    reader.observe(order(quantity=3, status="Filled", terminal_at=at(20)))  # as a search shows it after a restart
+    reader.reconcile()
+    assert reader.off == []

@@ -16,12 +16,8 @@ from .events import INDEXED, MARKET_EVENTS
 from .feed_data import MAX_COLUMNS, default_columns
 from .snapshots import HeldRows, SnapshotAssembler
 
-MAX_MESSAGE = 8_000
-"""Bytes of subscriptions in one message; the service closes a connection that sends far longer ones."""
-
-MAX_TYPES, MAX_NAME = 64, 100
-"""Event types whose columns are kept for one channel, and characters of the name of a column."""
-
+MAX_MESSAGE = 8_000  # bytes of subscriptions in one message: the service closes a connection that sends far longer ones
+MAX_TYPES, MAX_NAME = 64, 100  # event types whose columns are kept for one channel, and characters of a column's name
 AUTO, HISTORY = "AUTO", "HISTORY"
 
 

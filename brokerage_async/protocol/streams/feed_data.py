@@ -105,7 +105,11 @@ def _full(rows: list[Any], issues: Issues, *, as_rows: bool) -> Iterator[tuple[s
         model = MARKET_EVENTS.get(kind)
         if as_rows:
             names = tuple(dict.fromkeys(key for row in block for key in row))
-            yield from _rows(kind, names, [row.get(name) for row in block for name in names], issues, as_rows=True)
+            values = [row.get(name) for row in block for name in names]
+            try:
+                yield from _rows(kind, names, values, issues, as_rows=True)
+            except ValueError as error:
+                issues.report(f"$.{kind}", str(error), IGNORED)
         elif model is None:
             yield kind, [UnknownEvent(type=kind, fields=raw_object(row)) for row in block]
         else:

@@ -9,14 +9,10 @@ import attrs
 
 from .events import EventFlag, Snapshot
 
+# Rows that one connection holds back: the minute bars of a year. The snapshot that exceeds it is delivered in part.
 MAX_ROWS = 500_000
-"""Rows that one connection holds back: the minute bars of a year. The snapshot that exceeds it is delivered in part."""
-
-MAX_UNSORTED = 50_000
-"""The same for a snapshot whose rows do not come newest first, and have to be sorted in one go."""
-
-MAX_SECONDS = 120.0
-"""Seconds for which rows are held back; a snapshot that has not ended until then is delivered in part."""
+MAX_UNSORTED = 50_000  # the same for a snapshot whose rows do not come newest first, and have to be sorted in one go
+MAX_SECONDS = 120.0  # seconds that rows are held back: a snapshot that has not ended until then is delivered in part
 
 _PENDING, _REMOVE = EventFlag.TX_PENDING.value, EventFlag.REMOVE_EVENT.value
 _BEGIN, _LAST = EventFlag.SNAPSHOT_BEGIN.value, EventFlag.SNAPSHOT_END.value | EventFlag.SNAPSHOT_SNIP.value

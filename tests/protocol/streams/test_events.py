@@ -170,6 +170,8 @@ def test_unusable_columns_are_rejected() -> None:
     for columns in ([], ["eventSymbol"] * (MAX_COLUMNS + 1)):
         with pytest.raises(ResponseDecodeError, match="columns must be 1 to"):
             read([["Quote", columns], ["A"]], strict=True)
+    objects = [{"eventType": "Strange", "x": 1}, {"x": 1}, {"eventType": "Quote", "eventSymbol": "A"}]
+    assert [kind for kind, _ in events_of(objects, {}, Issues("x"), as_rows=True)] == ["Quote"]
 
 
 @given(st.data())
