@@ -33,12 +33,8 @@ logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 
 VERSION = "0.1-brokerage-async/1.0"  # of the protocol, and name of the client
 DX_TIMING = Timing(heartbeat=30.0)
-MIN_HEARTBEAT = (
-    0.5  # minimum seconds between two messages that keep the connection alive, whatever the service asks for
-)
-MAX_CLOSURES = (
-    3  # times that the service may close one channel before the connection counts as lost: that brings pauses
-)
+MIN_HEARTBEAT = 0.5  # minimum seconds between two keepalive messages, whatever the service asks for
+MAX_CLOSURES = 3  # times that the service may close one channel before the connection counts as lost, to bring pauses
 MAX_HELD = 100_000  # values of rows after which frames that are held are decoded: 1 to 2 ms of work
 
 
