@@ -96,12 +96,12 @@ class DecoderRegistry:
             for row in rows:
                 self._adapt_to(wire, row, is_odd=row is odd)
 
-    def _adapt_to(self, wire: type[Wire], row: dict[str, Any], *, is_odd: bool) -> None:
+    def _adapt_to(self, wire: type[Wire], row: dict[Any, Any], *, is_odd: bool) -> None:
         fields, loose = wire_fields(wire), self._loose.setdefault(wire, {})
         for key, value in row.items():
             loosened: str | None = key
             if (field := fields.get(key)) is not None and field.child is not None:
-                for item in value if field.many and isinstance(value, list) else (value,):
+                for item in value if field.many and isinstance(value, (list, tuple)) else (value,):
                     if isinstance(item, dict):
                         self._adapt_to(field.child, item, is_odd=is_odd)
             if key in loose:
@@ -109,7 +109,7 @@ class DecoderRegistry:
             if field is None:
                 is_nameable = len(key) <= MAX_KEY_LENGTH and not _UNNAMEABLE.search(key)
                 loosened = key if is_nameable and len(loose.keys() - fields.keys()) < MAX_KEYS else SPARE
-            elif not is_odd or value is None or fits(field, value):
+            elif not is_odd or value is None or (fits(field, value) and row.get(field.alias_of) is None):
                 continue
             if loosened not in loose:
                 loose[loosened] = None

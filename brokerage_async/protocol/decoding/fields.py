@@ -104,7 +104,7 @@ def read(field: WireField, raw: Any) -> Any:
     """Return the value of a field, or a `Kept` when ``raw`` does not fit as a whole. Nested rows stay raw objects."""
     kind = raw.__class__
     if field.child is not None:
-        if field.many and isinstance(raw, list):
+        if field.many and isinstance(raw, (list, tuple)):
             others = tuple([index for index, item in enumerate(raw) if not isinstance(item, dict)])
             return keep(field, raw, [item for item in raw if isinstance(item, dict)], others) if others else raw
         is_fitting = "str" in field.scalars if isinstance(raw, str) else isinstance(raw, dict) and not field.many
