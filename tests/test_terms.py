@@ -17,14 +17,13 @@ from brokerage_async.protocol.validation.requests import check, problems_of
 from tests.tables import for_each
 
 JUNE = date(2026, 6, 30)
-DEBIT = models.PriceEffect.DEBIT
 AMOUNTS = {"price": Decimal(10), "stop_trigger": Decimal(9), "value": Decimal(500)}
 TICKETS = {
     kind: models.NewOrder(
         order_type=kind,
         time_in_force=models.TimeInForce.DAY,
         legs=[tickets.buy_to_open("AAPL", None if "value" in terms else 10)],
-        **{name: AMOUNTS.get(name, DEBIT) for name in terms},
+        **{name: AMOUNTS.get(name, models.PriceEffect.DEBIT) for name in terms},
     )
     for kind, terms in TAKES.items()
 }
@@ -103,19 +102,15 @@ def test_order_edit_of_leaves_out_terms_that_do_not_go_with_new_ones() -> None:
         models.OrderEdit.of(LIMIT, quantity=5)  # type: ignore[call-arg]
 
 
-EDIT = models.OrderEdit(order_type="Limit", time_in_force="Day")
-TOO_LONG = "price must have at most 64 digits before and after the point"
-
-
 @for_each(
     "order, terms, message",
     [
         *((each, {}, f"order must be of type Order or NewOrder, got {type(each).__name__}")
-          for each in (None, 7, "7", EDIT)),
+          for each in (None, 7, "7", models.OrderEdit(order_type="Limit", time_in_force="Day"))),
         *((LIMIT, {name: inexact}, f"{name} must be a ")
           for name in ("price", "stop_trigger", "value")
           for inexact in (1.5, True, "1_000", "abc", Decimal("NaN"), "")),
-        *((LIMIT, {"price": extreme}, TOO_LONG)
+        *((LIMIT, {"price": extreme}, "price must have at most 64 digits before and after the point")
           for extreme in ("1E+65", Decimal("1E-65"), "-1E+999999999", 10**5000)),
     ],
 )  # fmt: skip

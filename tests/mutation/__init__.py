@@ -1,6 +1,4 @@
-"""Mutation testing of the rooms that decide about orders: small changes, and whether the unit tests notice them.
-
-The rooms are `protocol`, `auth`, `journal` and `order_entry`.
+"""Mutation testing of `protocol`, `auth`, `journal` and `order_entry`: do the unit tests notice small changes?
 
 The changes come from mutmut's operators (`mutants`). Its runner (3.8.1) was compared: it changes neither code
 outside of functions, such as tables (a ninth of the mutants), nor functions with decorators, it draws no sample by

@@ -8,8 +8,7 @@ never read, come, change their subscriptions, are cancelled and go. Afterwards t
 
 - a watcher with push reports every order from its first to its last state, without a break and never twice;
 - it polls no more often than its interval allows, plus one poll for each burst of events and each connection;
-- a consumer of either stream sees a gap wherever its connection was replaced, nowhere else, and no event without a
-  cause;
+- a consumer of either stream sees a gap where its connection was replaced, nowhere else, and each event has a cause;
 - no task, connection, route or buffer is left, and no buffer was larger than its limit.
 """
 
