@@ -43,7 +43,7 @@ def restate(
 ) -> T:
     """Build an edit with the terms of ``order``, overridden by every entry of ``changes`` that is not None.
 
-    Terms that do not go with a new type of order or time in force are left out. ``takes`` has those of each type.
+    Terms that do not go with a new type of order or time in force are left out. ``takes`` has the terms of each type.
     """
     if not isinstance(order, sources):
         names = " or ".join(source.__name__ for source in sources)

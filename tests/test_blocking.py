@@ -167,7 +167,7 @@ BLOCKING_CELLS = (
 
 
 def test_blocking_and_awaited_cells_run_in_a_kernel(simulator: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A real kernel runs the cells of the page, then those of a blocking client, and ends within seconds."""
+    """A real kernel runs the cells of the page, then some with a blocking client, and ends within seconds."""
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")

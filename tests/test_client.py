@@ -227,7 +227,7 @@ async def test_errors_are_those_of_an_ordinary_call(form: Any) -> None:
             await form(client, "NOPE")
         assert caught.value.operation == "instruments.warrant"
         assert caught.value.__notes__ == ["called as instruments.warrant(symbol='NOPE')"]
-        with pytest.raises(errors.NotFoundError) as caught:  # at once, though the status is that of a success
+        with pytest.raises(errors.NotFoundError) as caught:  # at once, though the status means success
             await form(client, "NOPE")
         assert caught.value.attempts == 1
     transport = FakeTransport()

@@ -166,7 +166,7 @@ PASSED = "passed"
 SURVIVED = "survived"
 OPTIONS = [
     *("-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "--continue-on-collection-errors"),
-    "--assert=plain",  # else pytest itself loads the package, as that of a plugin, and ignores the changed source
+    "--assert=plain",  # else pytest itself loads the package, for its plugin, and ignores the changed source
     *("-o", "timeout=0"),  # time is bounded here, and a busy machine is no failure
     *("-W", "ignore::pytest.PytestAssertRewriteWarning"),
     *("-m", "not slow and not postgres"),

@@ -63,7 +63,7 @@ _TERMS = tuple(field.name for field in attrs.fields(models.NewOrder) if field.na
 
 
 def terms_of(requested: models.OrderEdit | models.OrderEditDryRun | models.MarginOrder) -> models.NewOrder:
-    """Return the terms of a request as those of a new order, None where it has none."""
+    """Return the terms of a request in the form of a new order, None where it has none."""
     given: dict[str, Any] = {name: getattr(requested, name, None) for name in _TERMS}
     return models.NewOrder(legs=(), **given)
 

@@ -58,7 +58,7 @@ async def play(kills: int, directory: Path, seed: int = 0) -> dict[str, Any]:
     for _ in range(kills):
         made, killed = await record(directory, first, chance.uniform(0.3, 3.0))
         found = recorded(directory)
-        torn += not kept <= set(found)  # those of earlier recorders are there after their segments were rewritten
+        torn += not kept <= set(found)  # rows of earlier recorders are there after their segments were rewritten
         kept = set(found)
         lost = {cents: at for cents, at in made.items() if cents not in kept}
         early += [cents for cents, at in lost.items() if at < killed - 1 - SLACK]
