@@ -290,7 +290,11 @@ class ChangeLog:
         self._loop = running_loop()
         if self._writing is None or self._writing.done():
             self._writing = outliving(self._open_state() if self._identity is None else self._store(), "write")
-        await result_of(self._writing)
+        try:
+            await result_of(self._writing)
+        finally:
+            if self._writing is not None and self._writing.done():  # its error holds the frames of the consumer
+                self._writing = None
 
     async def release(self) -> None:
         """Release the state after the writes under way, even if the call is cancelled."""

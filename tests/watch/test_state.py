@@ -450,8 +450,7 @@ async def test_ack_repeated_or_concurrent_is_written_once() -> None:
         changes = [await anext(watcher) for _ in range(50)]
         await asyncio.gather(*(change.ack() for change in (*changes, *changes)))
         await asyncio.gather(*(change.ack() for change in changes))
-    assert len(state.acknowledged) == 50
-    assert state.writes == 2  # 50 changes, 32 at a time
+    assert (len(state.acknowledged), state.writes) == (50, 2)  # 50 changes, 32 at a time
 
 
 async def test_failing_state_raises_and_loses_nothing() -> None:
@@ -463,12 +462,10 @@ async def test_failing_state_raises_and_loses_nothing() -> None:
                 await anext(watcher)
         state.failing = False
         change = await anext(watcher)
-        lists.rows = {"a": 1, "b": 1}
-        state.failing = True
-        with pytest.raises(WatchStateError, match="full"):
-            await change.ack()
-        with pytest.raises(WatchStateError, match="full"):
-            await anext(watcher)
+        lists.rows, state.failing = {"a": 1, "b": 1}, True
+        for call in (change.ack, watcher.__anext__):
+            with pytest.raises(WatchStateError, match="full"):
+                await call()
         state.failing = False
         await change.ack()
         assert await take(watcher, 1) == [("added", "b", None, 1)]
@@ -502,8 +499,7 @@ async def test_cancelled_anext_and_ack_are_completed_by_themselves() -> None:
         assert len(state.acknowledged) == 1
         await change.ack()
         lists.rows = {"a": 2}
-        change = await anext(watcher)
-        acking = asyncio.create_task(change.ack())
+        acking = asyncio.create_task((await anext(watcher)).ack())
         await asyncio.sleep(0.5)
     await acking
     assert len(state.acknowledged) == 2, "closing waits for the write under way"
@@ -534,8 +530,13 @@ async def test_dropped_watcher_ends_its_polls_even_while_a_change_is_kept() -> N
     lists, state = Lists(a=1), MemoryState()
     watcher = watch(lists, state)
     change = await anext(watcher)
+    lists.rows, state.failing = {"a": 1, "b": 1}, True
+    with pytest.raises(WatchStateError, match="full"):
+        await take(watcher, 1)
+    del watcher
     with pytest.warns(ResourceWarning, match="dropped"):
-        del watcher
+        gc.collect()  # the error was raised through frames that hold the watcher
+    state.failing = False
     await asyncio.sleep(0.1)
     assert [task.get_name() for task in asyncio.all_tasks() if "poll" in task.get_name()] == []
     await change.ack()
