@@ -150,7 +150,7 @@ async def test_order_that_the_service_refuses_to_show_is_an_unknown_execution() 
 
 @on_virtual_time
 async def test_delay_of_each_fill_is_observed() -> None:
-    observer = Mock()
+    observer = Mock(on_event=Mock())  # from Python 3.12 on, protocols look for attributes that exist
     async with world(observers=[observer]) as (sim, client):
         watching = asyncio.create_task(reports(client, sim, 60, interval=8.0))
         await asyncio.sleep(10)
