@@ -17,11 +17,9 @@ from .fields import WireField, fits, wire_fields
 #: Unknown keys that one type may learn, and the longest: an object whose keys are data would grow without end.
 MAX_KEYS, MAX_KEY_LENGTH = 64, 128
 
-#: Stands for the unknown keys that are not learned. They are taken out of raw rows.
-SPARE = None
-
-#: Characters that msgspec does not take in the name of a field.
-_UNNAMEABLE = re.compile(r'["\\\x00-\x1f\ud800-\udfff]')
+SPARE = None  # stands for the unknown keys that are not learned: they are taken out of raw rows
+_UNNAMEABLE = re.compile(r'["\\\x00-\x1f\ud800-\udfff]')  # what msgspec does not take in the name of a field
+_LOCK = threading.RLock()  # held while msgspec meets a type: another thread that uses it half-built crashes the process
 
 
 @attrs.define(eq=False)
@@ -41,7 +39,8 @@ class Plan:
         found = self._decoders.get(id(form))  # generic aliases have a slow hash, and forms are constants
         if found is None:
             kind: Any = self.variant if form is None else form[self.variant]
-            found = self._decoders[id(form)] = msgspec.json.Decoder(kind, float_hook=Decimal)
+            with _LOCK:
+                found = self._decoders[id(form)] = msgspec.json.Decoder(kind, float_hook=Decimal)
         return found
 
 
@@ -49,12 +48,11 @@ class DecoderRegistry:
     """The state of the decoders: the loose keys of each struct, the plans made from them, and the warnings given."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
         self.reset()
 
     def reset(self) -> None:
         """Return to the schema, with no warning given yet."""
-        with self._lock:
+        with _LOCK:
             self._loose: dict[type[Wire], dict[str | None, None]] = {}
             self._plans: dict[type[Wire], Plan] = {}
             self.warned: set[tuple[str, str]] = set()  # operations and paths
@@ -63,7 +61,7 @@ class DecoderRegistry:
         """Return how a generated wire struct is decoded at present."""
         if (plan := self._plans.get(wire)) is not None:
             return plan
-        with self._lock:
+        with _LOCK:
             fields, keys = wire_fields(wire), self._loose.get(wire, {})
             below = {field: self.plan(field.child) for field in fields.values() if field.child is not None}
             adapted = {field: plan for field, plan in below.items() if plan.variant is not plan.wire}
@@ -84,6 +82,7 @@ class DecoderRegistry:
                 definitions = [(name, kind, msgspec.field(default=none, name=key)) for name, kind, key, none in names]
                 variant: Any = msgspec.defstruct(wire.__name__, definitions, bases=(Wire,))
                 plan = Plan(wire, variant, learned, loose, nested, SPARE in keys)
+            msgspec.convert([], list[plan.variant])  # type: ignore[name-defined]
             self._plans[wire] = plan
             return plan
 
@@ -92,7 +91,7 @@ class DecoderRegistry:
 
         To look for such values takes ten times as long as to convert a row.
         """
-        with self._lock:
+        with _LOCK:
             for row in rows:
                 self._adapt_to(wire, row, is_odd=row is odd)
 
