@@ -125,9 +125,9 @@ class Preflight:
                 problems.append(Message("invalid_symbol", reason))
                 continue
             quantity = leg.quantity
-            if quantity is None:  # what the amount of money buys
-                price = self._prices.price(instrument, now)
-                quantity = ((terms.value or Decimal(0)) / price).quantize(_NOTIONAL_PLACES)
+            if quantity is None:  # what the amount of money buys, none of an option that is worth nothing
+                price, value = self._prices.price(instrument, now), terms.value or Decimal(0)
+                quantity = (value / price).quantize(_NOTIONAL_PLACES) if price else Decimal(0)
             legs.append(Leg(instrument, leg.action, quantity, quantity))
         return legs, problems
 

@@ -33,6 +33,7 @@ STRICT = {"strict-position-effect-validation": True}
         (limit("100.00", leg(quantity="0")), "invalid_quantity"),
         (limit("1.00", leg(CALL, "0.5")), "invalid_quantity"),
         (market(leg("/ESU6", "0.5", "Buy")), "invalid_quantity"),
+        (notional("50", "AAPL  260116C00400000"), "invalid_quantity"),  # its price is 0
         (market(leg("GONE")), "instrument_closing_only"),
         (market(leg("AAPL  260116C00200000", "1")), "instrument_expired"),
         (market(leg("GONE  260717C00005000", "1")), "invalid_symbol"),  # has no options
