@@ -30,7 +30,7 @@ from .feed import Cursor, Feed, OnError, Pacing, Schedule, logger, utc_now
 from .lists import ConditionalExecutor, FillReader, FillWatcher, Listing, LiveFilters, check_accounts, until_terminal
 from .market import MarketCursor, MarketHours, MarketWatcher, check_collection
 from .poll import AccountsWatcher, Watcher
-from .state import ItemCodec, WatchState
+from .state import ItemCodec, OwnCodec, WatchState
 
 T = TypeVar("T")
 W = TypeVar("W", bound=Watcher[Any])
@@ -124,17 +124,11 @@ class Watch:
     ) -> Watcher[Order]:
         """Watch the orders of several accounts that work or are of today, keyed by order id.
 
-        Each change has the order before and after it; `is_terminal` and `is_complete` say whether it is over, and
-        shows all its fills::
-
-            async with client.watch.orders("me", [account]) as changes:
-                async for change in changes:
-                    print(change.key, change.item.status, change.fields)
-
-        The list holds the orders of the current trading day in any status, and older ones that still work. Orders that
-        are over are removed from it when the next day begins. The last state of a terminal order is always reported
-        before its removal, even to a slow consumer. A list that comes in pages is read again if it changes while it is
-        read, and an order that one such reading lacks is removed only if the next one lacks it, too.
+        `is_terminal` and `is_complete` say whether an order is over, and shows all its fills. The list holds the orders
+        of the current trading day in any status, and older ones that still work. Orders that are over are removed from
+        it when the next day begins. The last state of a terminal order is always reported before its removal, even to a
+        slow consumer. A list that comes in pages is read again if it changes while it is read, and an order that one
+        such reading lacks is removed only if the next one lacks it, too.
 
         Args:
             customer_id: the customer, or ``me``.
@@ -155,7 +149,7 @@ class Watch:
         given = cast("dict[str, Any]", options)
         filters: Any = {name: given.pop(name) for name in given.keys() - WatchOptions.__annotations__.keys()}
         listing = self._live(customer_id, account_numbers, filters)
-        identity = {"customer_id": str(customer_id), "account_numbers": sorted(set(account_numbers))}
+        identity = {"customer_id": str(customer_id), "account_numbers": listing.accounts}
         identity |= {name: str(value) for name, value in _given(filters)}
         return self._watch(Watcher, {"": listing}, identity, **{"interval": 2.0, **given})
 
@@ -183,16 +177,8 @@ class Watch:
         ``follow`` the replacement takes its place: its end is waited for, and returned. A replacement that a fill of
         the original has ended never worked: the original is returned.
 
-        Args:
-            customer_id: the customer, or ``me``.
-            account_number: the account of the order.
-            id: the order.
-            follow: whether to wait for the end of its replacement, and so on.
-            interval: as in `WatchOptions`.
-            timeout: maximum seconds to wait, replacements included. None for no bound.
-            min_interval: as in `WatchOptions`.
-            push: as in `WatchOptions`.
-            on_error: as in `WatchOptions`.
+        The customer may be ``me``. ``timeout`` is the maximum of seconds to wait, replacements included, None for no
+        bound. ``interval``, ``min_interval``, ``push`` and ``on_error`` are as in `WatchOptions`.
 
         Raises:
             DeadlineExceededError: the order was not terminal within ``timeout`` seconds.
@@ -236,27 +222,16 @@ class Watch:
     ) -> FillWatcher:
         """Watch the executions of several accounts: every `Fill` once, whichever program placed its order.
 
-        Corrections and busts are fills of their own kind. A difference between the lists is a `Discrepancy`::
-
-            async with client.watch.fills([account], push=True, state=SqliteState("fills.db")) as fills:
-                async for fill in fills:
-                    async with fill:  # acknowledged at the end of the block
-                        print(fill.kind, fill.symbol)
-
-        Fills come from the lists of orders, new ones of an order in the order of their times. A few seconds after the
-        last one, and every minute, they are compared with transactions and positions. A fill that only transactions
-        show is reported after 30 seconds. Reversed transactions are busts or corrections.
+        Corrections and busts are fills of their own kind. A difference between the lists is a `Discrepancy`. Fills come
+        from the lists of orders, new ones of an order in the order of their times. A few seconds after the last one,
+        and every minute, they are compared with transactions and positions. A fill that only transactions show is
+        reported after 30 seconds. Reversed transactions are busts or corrections.
 
         Without a state, or with an empty one, it begins with now: the time of this call, by the service's clock. With a
         state it begins with the reports that are not acknowledged, and searches the orders since then. Fills are
         remembered while their order works and for 5 days after it, in which they may be corrected or busted.
 
-        Args:
-            account_numbers: the accounts. Each is polled on its own, see `positions`.
-            interval: seconds between polls of the orders, or a pacing function such as `market_hours`.
-            push: as in `WatchOptions`.
-            state: as in `WatchOptions`.
-            on_error: called with every transient failure. Default: a logged warning.
+        Each account is polled on its own, see `positions`. Options are as in `WatchOptions`.
 
         Raises:
             InvalidRequestError, ConfigurationError: an argument is invalid, or no event loop is running.
@@ -267,10 +242,10 @@ class Watch:
         accounts = check_accounts(account_numbers, ORDERS_LIST_LIVE)
         schedule, parts = Schedule(interval=interval, min_interval=MIN_INTERVAL), dict[str, Cursor[Any]]()
         for account in accounts:
-            reader = FillReader(self._endpoints, account, now=self._now, on_event=self._session.on_event)
+            reader = FillReader(self._endpoints, account, self._now, self._session.on_event)
             parts[account] = reader.cursor = Cursor(self._feed(reader.listing, schedule, push))
-        name = self._identity("fills", accounts=sorted(accounts))
-        return FillWatcher(parts, on_error=on_error, state=state, name=name, codec=lists.FillCodec(None))
+        name, codec = self._identity("fills", accounts=sorted(accounts)), OwnCodec(lambda key: lists.FILL_TYPES[key[1]])
+        return FillWatcher(parts, on_error=on_error, state=state, name=name, codec=codec)
 
     def quote_alerts(self, **options: Unpack[WatchOptions[QuoteAlert]]) -> Watcher[QuoteAlert]:
         """Watch the user's quote alerts, keyed by ``alert_external_id``.
@@ -331,8 +306,8 @@ class Watch:
             interval: seconds between two reads of the timetable.
             extended: whether to report the extended hours, too.
             initial: whether to begin with the last boundary that has passed, which gives the current state.
-            on_error: called with every transient failure. Default: a logged warning.
-            state: as for `orders`. Boundaries of the last 7 days that were missed are reported.
+            on_error: as in `WatchOptions`.
+            state: as in `WatchOptions`. Boundaries of the last 7 days that were missed are reported.
         """
         collection = check_collection(instrument_collection)
         timetable: Listing[MarketSession] = Listing(
@@ -369,18 +344,17 @@ class Watch:
 
     async def _sessions(self, api: Endpoints, collection: str) -> list[MarketSession]:
         """Read the timetable around today, and again if the answer shows that the service has another date."""
-        first, last = timetable_range(self._now())
-        try:
-            sessions = await api.market_time.sessions(last, from_date=first, instrument_collection=collection)
-        except APIError:
-            if timetable_range(self._now()) == (first, last):
-                raise
-        else:
-            if timetable_range(self._now()) == (first, last):
-                return sessions
-        first, last = timetable_range(self._now())
-        again = self._endpoints.market_time
-        return await again.sessions(last, from_date=first, instrument_collection=collection)
+        while True:
+            first, last = asked = timetable_range(self._now())
+            try:
+                sessions = await api.market_time.sessions(last, from_date=first, instrument_collection=collection)
+            except APIError:
+                if timetable_range(self._now()) == asked:
+                    raise
+            else:
+                if timetable_range(self._now()) == asked:
+                    return sessions
+            api = self._endpoints  # an answer equal to the previous one counts as well
 
     def _watch(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final, Generic, Self, TypeVar
 
@@ -150,9 +150,3 @@ def state_of(seed: Iterable[T] | Mapping[Any, T] | None, key: Callable[[T], Hash
 def change_of(key: Any, before: T | None, after: T | None, at: datetime) -> Change[T]:
     kind = ChangeKind.ADDED if before is None else ChangeKind.REMOVED if after is None else ChangeKind.CHANGED
     return Change(kind=kind, key=key, before=before, after=after, at=at)
-
-
-def differing(before: Mapping[Any, T], after: Mapping[Any, T]) -> Iterator[Any]:
-    """Yield the keys of other objects: first the keys of ``after``, in their order, then the removed ones."""
-    yield from (key for key, new in after.items() if before.get(key) is not new)
-    yield from (key for key in before if key not in after)

@@ -21,7 +21,7 @@ from ..errors import BrokerageError, ConfigurationError
 from ..http.shared import BACKGROUND
 from ..protocol.retry import Backoff, Fault, verdict_of
 from ..protocol.streams.timing import Doorbell, LookBudget
-from .diff import UNCHANGED, Change, Derive, Unchanged, change_of, differing, keyed
+from .diff import UNCHANGED, Change, Derive, Unchanged, change_of, keyed
 
 logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
@@ -92,22 +92,15 @@ def is_fatal(error: Exception, repeated: int) -> bool:
 
 
 class Listener:
-    """The end of the feeds at their watcher. It does not refer to the watcher, so that a dropped one is collected."""
+    """What the feeds know of a watcher. It does not refer to the watcher, so that a dropped one is collected."""
 
     def __init__(self, on_error: OnError | None = None) -> None:
         if on_error is not None:
             check_function("on_error", on_error)
         self._on_error = on_error
         self._woken = asyncio.Event()
-        self.raised: Exception | None = None
-
-    def check(self) -> None:
-        """Raise the error by which ``on_error`` has ended the iteration."""
-        if self.raised is not None:
-            raise self.raised
-
-    def wake(self) -> None:
-        self._woken.set()
+        self.wake: Callable[[], None] = self._woken.set
+        self.raised: Exception | None = None  # by ``on_error``, which ends the iteration that way
 
     async def wait(self, seconds: float | None = None) -> None:
         """Wait until a `wake` since the last wait, at most ``seconds``. The caller may have looked before that."""
@@ -126,7 +119,7 @@ class Listener:
             return
         try:
             self._on_error(error)
-        except Exception as raised:  # a callback ends the iteration by raising
+        except Exception as raised:
             self.raised = raised
             self.wake()
 
@@ -151,7 +144,7 @@ class Feed(Generic[T]):
     derive: Derive = lambda change: (change,)
     keep: Callable[[T], bool] = lambda _: False
     doorbell: Doorbell | None = None
-    on_poll: Callable[[float], None] | None = None
+    on_poll: Callable[[float], None] = lambda _: None
     has_news: Callable[[], bool] = lambda: True
     cursors: set[Cursor[T]] = attrs.field(factory=set, init=False)
     latest: Mapping[Any, T] | None = attrs.field(default=None, init=False)
@@ -168,8 +161,13 @@ class Feed(Generic[T]):
     def __attrs_post_init__(self) -> None:
         if not callable(self._fetch):
             raise ConfigurationError(f"fetch must be a coroutine function, got {self._fetch!r}")
-        for name, function in (("key", self.key), ("fatal", self.fatal), ("now", self.now)):
-            check_function(name, function)
+        for name in ("key", "fatal", "now"):
+            check_function(name, getattr(self, name))
+
+    def begin(self) -> None:
+        if self._task is None and not self.ended:
+            self._task = running_loop().create_task(self._run(), name="brokerage_async poll")
+            self._task.add_done_callback(self._done)
 
     def release(self, cursor: Cursor[Any]) -> bool:
         """Stop polling for ``cursor``, in any thread. Return whether it was polled for. The last one ends the loop."""
@@ -179,17 +177,22 @@ class Feed(Generic[T]):
             self._stop()
         return was_polling
 
-    async def join(self) -> None:
-        task = self._task
-        if self.ended and task is not None and not task.done() and task is not asyncio.current_task():
-            await asyncio.wait({task})
-
     async def aclose(self) -> None:
         if not self.ended:
             self.error = ConfigurationError("the client is closed")
             self._stop()
             self._announce()
         await self.join()
+
+    async def join(self) -> None:
+        task = self._task
+        if self.ended and task is not None and not task.done() and task is not asyncio.current_task():
+            await asyncio.wait({task})
+
+    def check(self) -> None:
+        """Raise the error that ended the loop, with its original traceback."""
+        if self.error is not None:
+            raise self.error.with_traceback(self._traceback)
 
     def hasten(self) -> None:
         """Poll now rather than when the next poll is due. Consumers are woken after it, changed or not."""
@@ -200,16 +203,6 @@ class Feed(Generic[T]):
         loop = running_loop()
         if not self._is_failing and (when := self._looks.ring(loop.time())) is not None:
             self._early = loop.call_at(when, self._hastened.set)
-
-    def check(self) -> None:
-        """Raise the error that ended the loop, with its original traceback."""
-        if self.error is not None:
-            raise self.error.with_traceback(self._traceback)
-
-    def begin(self) -> None:
-        if self._task is None and not self.ended:
-            self._task = running_loop().create_task(self._run(), name="brokerage_async poll")
-            self._task.add_done_callback(self._done)
 
     def _announce(self) -> None:
         for cursor in tuple(self.cursors):  # a copy: the collector may release some
@@ -223,65 +216,66 @@ class Feed(Generic[T]):
 
     async def _run(self) -> None:
         BACKGROUND.set(weakref.ref(self))  # every client that ``fetch`` calls ends this loop when it is closed
-        loop = asyncio.get_running_loop()
+        clock = asyncio.get_running_loop().time
         failures = repeated = 0  # in a row, and of the same class
         last: Exception | None = None
         before = None  # when the last poll that succeeded began
         async with contextlib.nullcontext() if self.doorbell is None else self.doorbell(self.ring) as found:
-            due, delay = loop.time(), 0.0
+            due, delay = clock(), 0.0
             while not self.ended:
                 if hastened := self._hastened.is_set():
                     self._hastened.clear()
-                    due = loop.time()
-                elif self.on_poll is not None:
-                    self.on_poll(max(0.0, loop.time() - due - delay))
+                    due = clock()
+                else:
+                    self.on_poll(max(0.0, clock() - due - delay))
                 if self._early is not None:
                     self._early.cancel()  # this poll comes after those events, too
                 self._looks.polled()
-                began, known = loop.time(), self.latest or {}
+                began = clock()
                 try:
-                    if (fetched := await self._fetch()) is not UNCHANGED:
-                        await self._publish(fetched, known)
+                    has_news = await self._poll()
                 except Exception as error:
                     failures, repeated = failures + 1, repeated + 1 if type(error) is type(last) else 1
                     last = error
                 else:
-                    if found is not None and before is not None and not hastened and self.has_news():
-                        items = (self.latest or {}).items()  # those that are gone leave without an event
-                        if any(known.get(name) is not item for name, item in items):
-                            found(before)
+                    if has_news and found is not None and before is not None and not hastened:
+                        found(before)
                     failures, repeated, last, before = 0, 0, None, began
                 self._is_failing = last is not None
                 if hastened:
                     self._announce()
                 interval = await self.schedule.current()
                 if last is None:
-                    due = self.schedule.next_due(due, interval, loop.time())
+                    due = self.schedule.next_due(due, interval, clock())
                 elif self.fatal(last, repeated):
                     raise last
                 else:
                     for cursor in tuple(self.cursors):
                         cursor.listener.on_failure(last)
-                    due = loop.time() + self.schedule.backoff(failures, interval, getattr(last, "retry_after", None))
+                    due = clock() + self.schedule.backoff(failures, interval, getattr(last, "retry_after", None))
                 delay = chance() * self.schedule.jitter * interval
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout_at(due + delay):
                         await self._hastened.wait()
 
-    async def _publish(self, items: Iterable[T], previous: Mapping[Any, T]) -> None:
-        rows, latest = list(items), dict[Any, T]()
+    async def _poll(self) -> bool:
+        """Fetch and publish the collection. Return whether items are new or other: those that left have no event."""
+        known = self.latest or {}
+        if (fetched := await self._fetch()) is UNCHANGED:
+            return False
+        rows, latest = list(fetched), dict[Any, T]()
         for start in range(0, len(rows), CHUNK):
             if start:
                 await asyncio.sleep(0)
-            latest |= keyed(rows[start : start + CHUNK], self.key, previous)
-        same = len(latest) == len(previous) and all(previous.get(name) is item for name, item in latest.items())
-        if same and self.latest is not None:
-            return
-        self.latest, self.at = latest, self.now()
-        removed = {name: item for name, item in previous.items() if name not in latest and self.keep(item)}
-        for cursor in tuple(self.cursors):
-            cursor.kept |= removed
-        self._announce()
+            latest |= keyed(rows[start : start + CHUNK], self.key, known)
+        has_other = any(known.get(name) is not item for name, item in latest.items())
+        if has_other or len(latest) != len(known) or self.latest is None:
+            self.latest, self.at = latest, self.now()
+            removed = {name: item for name, item in known.items() if name not in latest and self.keep(item)}
+            for cursor in tuple(self.cursors):
+                cursor.kept |= removed
+            self._announce()
+        return has_other and self.has_news()
 
     def _done(self, task: asyncio.Task[None]) -> None:
         if self._early is not None:
@@ -310,8 +304,8 @@ class Cursor(Generic[T]):
         self.feed = feed
         self.seen: dict[Any, T] | None = dict(seed) if seed is not None else ({} if initial else None)
         self.kept: dict[Any, T] = {}
-        self._latest: Mapping[Any, T] = {}
         self.keys: deque[Any] = deque()  # of items to compare
+        self._latest: Mapping[Any, T] = {}
 
     def attach(self, listener: Listener) -> None:
         self.listener = listener
@@ -324,7 +318,9 @@ class Cursor(Generic[T]):
         if latest is not self._latest:
             if self.seen is None:
                 self.seen, self.kept = dict(latest), {}
-            self._latest, self.keys = latest, deque([*self.kept, *differing(self.seen, latest)])
+            others = [key for key, item in latest.items() if self.seen.get(key) is not item]
+            self.keys = deque([*self.kept, *others, *(key for key in self.seen if key not in latest)])
+            self._latest = latest
         return True
 
     def take(self, is_held: Callable[[Any], bool] = lambda _: False) -> Iterable[Change[Any]] | None:
@@ -345,5 +341,19 @@ class Cursor(Generic[T]):
             else:
                 self.seen[key] = after
             if is_change:
-                return self.feed.derive(change_of(key, before, after, self.feed.at))
+                return self.reports(change_of(key, before, after, self.feed.at))
         return None
+
+    def reports(self, change: Change[Any]) -> Iterable[Change[Any]]:
+        return self.feed.derive(change)
+
+
+def pull(
+    parts: dict[str, Cursor[Any]], is_held: Callable[[Any], bool] = lambda _: False
+) -> Iterable[Change[Any]] | None:
+    """Return the reports of the next difference in one of the parts, which take turns. None without one."""
+    for part, cursor in parts.items():
+        if (changes := cursor.take(is_held)) is not None:
+            parts[part] = parts.pop(part)  # the other parts are next
+            return changes
+    return None

@@ -303,20 +303,23 @@ def held_in(position: Position | None) -> tuple[Decimal, Decimal | None]:
 
 
 class Row:
-    """A transaction as a ledger compares it. It is a trade if it books an execution, and reverses none."""
+    """A transaction as a ledger compares it. It is a trade if it books an execution, and reverses none.
 
-    def __init__(self, row: Transaction) -> None:
+    It has an order if that is listed or has executions, and stands if it neither reverses another one nor is reversed.
+    """
+
+    def __init__(self, row: Transaction, orders: Container[str], reversed_ids: Container[str | None]) -> None:
         day = row.transaction_date or date.max
         self.row: Transaction = row
         self.id: str | None = row.id
         self.leg: Leg = leg_of(row.order_id, row.symbol)
-        self.order_id: str = self.leg[0]
-        self.name: str = self.leg[1]
         self.terms: Terms = Terms(str(row.action or ""), row.quantity or ZERO, row.price)
         self.at: datetime = row.executed_at or datetime(day.year, day.month, day.day, tzinfo=UTC)
-        identifiers = (row.exec_id, row.ext_exec_id)
-        self.identifiers: list[str] = [each for each in identifiers if each is not None]
+        self.identifiers: list[str] = [each for each in (row.exec_id, row.ext_exec_id) if each is not None]
+        self.reverses_id: str | None = row.reverses_id
         self.is_trade: bool = row.transaction_type == TransactionType.TRADE and row.reverses_id is None
+        self.has_order: bool = self.leg[0] in orders
+        self.stands: bool = row.reverses_id is None and row.id not in reversed_ids
         self.execution: Execution | None = None  # the one with its identifiers
 
 
@@ -385,18 +388,16 @@ class Ledger:
         is_first = not self.has_begun
         self._orders = {} if whole else self._orders
         self._orders |= {order.id: order for order in orders if order.id is not None and order.legs is not None}
-        if is_first:
-            self.books = attrs.evolve(self.books, horizon=began)
-        if whole:
-            working = (order.received_at for order in self._orders.values() if not is_complete(order))
-            oldest = min((at.date() for at in working if at is not None), default=now.date())
-            self.books = attrs.evolve(self.books, search_from=oldest)
+        working = (order.received_at for order in self._orders.values() if not is_complete(order))
+        oldest = min((at.date() for at in working if at is not None), default=now.date())
+        horizon = began if is_first else self.books.horizon
+        self.books = attrs.evolve(self.books, horizon=horizon, search_from=oldest)
         listed = [fill for order in self._orders.values() for fill in fills_of(self._account, order)]
         news, shown = list[Fill](), set[tuple[str, ...]]()
         for fill in sorted(listed, key=lambda each: each.filled_at or now):
             execution = self._listed(fill)
             if execution is None:
-                if not is_first and (fill.filled_at or now) < self.books.horizon:
+                if not is_first and (fill.filled_at or now) < horizon:
                     continue
                 skipped = int(is_first and (fill.filled_at is None or fill.filled_at < began))
                 execution = Execution(events=(fill,), seen_at=now, skipped=skipped)
@@ -405,10 +406,10 @@ class Ledger:
             news += relisted.events[len(execution.events) :]
             self._executions[fill.order_id][relisted.key] = relisted
             shown.add(relisted.key)
-        legs = ((order.id, leg) for order in self._orders.values() for leg in order.legs or ())
+        legs = [(order.id, leg) for order in self._orders.values() for leg in order.legs or ()]
         told = {leg_of(order_id, leg.symbol) for order_id, leg in legs if leg.fills is not None}
-        unlisted = (each for each in self._all() if each.listed is not None and each.key not in shown)
-        self._vanished = [each for each in unlisted if each.leg in told]
+        listed_before = (each for each in self._all() if each.listed is not None and each.leg in told)
+        self._vanished = [each for each in listed_before if each.key not in shown]
         return news
 
     def _all(self) -> Iterator[Execution]:
@@ -435,8 +436,7 @@ class Ledger:
 
     def strangers(self, transactions: Iterable[Transaction]) -> set[str]:
         """Return the orders of executions that no list has shown: they have to be looked up."""
-        trades = {row.order_id for row in self._recent(transactions) if row.is_trade}
-        return trades - self._known() - {""}
+        return {row.leg[0] for row in self._recent(transactions) if row.is_trade and not row.has_order} - {""}
 
     def reconcile(
         self, positions: Iterable[Position], transactions: Iterable[Transaction], now: datetime
@@ -461,7 +461,7 @@ class Ledger:
         horizon, times = now - KEPT, {row.id: row.at for row in rows}
         for row in sorted(rows, key=lambda each: each.at, reverse=True):  # what was reversed goes with its reversal
             if row.at >= horizon:
-                horizon = min(horizon, times.get(row.row.reverses_id, horizon))
+                horizon = min(horizon, times.get(row.reverses_id, horizon))
         was_due, self._is_due = self._is_due, horizon - self.books.horizon >= timedelta(days=1)
         if was_due and self._is_due:  # a clock that jumps for a moment would have later fills ignored
             self._forget(rows, horizon)
@@ -469,27 +469,29 @@ class Ledger:
 
     def _recent(self, transactions: Iterable[Transaction]) -> list[Row]:
         # A page that shifts while it is read shows a row twice.
-        rows = {each.id or number: Row(each) for number, each in enumerate(transactions) if each.symbol}
-        return [row for row in rows.values() if row.at >= self.books.horizon]
-
-    def _known(self) -> set[str]:
-        """Return the identifiers of the orders that are listed, or have executions."""
-        return {*self._orders, *(order_id for order_id, executions in self._executions.items() if executions)}
+        found = {each.id or number: each for number, each in enumerate(transactions) if each.symbol}.values()
+        orders = {*self._orders, *(order_id for order_id, executions in self._executions.items() if executions)}
+        reversed_ids = {each.reverses_id for each in found}
+        rows = [Row(each, orders, reversed_ids) for each in found]
+        return [row for row in rows if row.at >= self.books.horizon]
 
     def _decide(self, rows: Sequence[Row], now: datetime) -> list[Fill]:
         """Return reversals, and fills that orders do not list, which transactions have shown for long enough."""
-        reversals = {row.row.reverses_id: row for row in rows if row.row.reverses_id is not None}
+        reversals = {row.reverses_id: row for row in rows if row.reverses_id is not None}
         trades = {row.id: row for row in rows if row.is_trade}
-        standing, orders = defaultdict[Leg, list[Row]](list), self._known()
+        standing = defaultdict[Leg, list[Row]](list)
         for row in trades.values():
-            if row.id not in reversals and row.order_id in orders:
+            if row.stands and row.has_order:
                 standing[row.leg].append(row)
         # The most decided comes last: one reversal must not decide about two of them.
         ordered = sorted(self._all(), key=lambda each: -len(each.events))[::-1]
         executed = {(each.leg, name): each for each in ordered for name in (each.last.execution_id, each.last.fill_id)}
 
+        def identified(row: Row) -> Execution | None:
+            return next(filter(None, (executed.get((row.leg, each)) for each in row.identifiers)), None)
+
         for row in rows:
-            row.execution = next(filter(None, (executed.get((row.leg, each)) for each in row.identifiers)), None)
+            row.execution = identified(row)
         named = {row.execution.key for row in trades.values() if row.execution is not None}
         decisions: dict[Hashable, Execution] = {}
         taken = set(named)  # two reversals decide about two executions
@@ -497,12 +499,11 @@ class Ledger:
             row = trades.get(reversed_id, reversal)
             booked = standing.get(row.leg, [])
             rebooked = next((each.terms for each in booked if set(each.identifiers) & set(row.identifiers)), None)
-            identified = next(filter(None, (executed.get((row.leg, each)) for each in row.identifiers)), None)
-            execution = identified or self._alike(row, taken, rebooked)
+            execution = identified(row) or self._alike(row, taken, rebooked)
             if execution is None:
-                if row is reversal or row.order_id not in orders or row not in self._missing([*booked, row], named):
+                if row is reversal or not row.has_order or row not in self._missing([*booked, row], named):
                     continue
-                execution = Execution(events=(self._witnessed(row),), seen_at=now)  # it came and went between readings
+                execution = self._witnessed(row, now)  # it came and went between two readings
             taken.add(execution.key)
             executed |= {(row.leg, each): execution for each in row.identifiers}
             if rebooked is None:
@@ -514,7 +515,7 @@ class Ledger:
                 decisions[each.key] = attrs.evolve(each, listed=None).busted()
         for booked in standing.values():
             for row in self._missing(booked, named):
-                decisions[row.id] = Execution(events=(self._witnessed(row),), seen_at=now)
+                decisions[row.id] = self._witnessed(row, now)
         news = list[Fill]()
         for key in self._deciding.lasting({key: each.last.terms for key, each in decisions.items()}, now):
             decided = decisions[key]
@@ -552,15 +553,16 @@ class Ledger:
                 left.remove(row)
         return left if sum((row.terms.quantity for row in left), ZERO) == lacking else ()
 
-    def _witnessed(self, row: Row) -> Fill:
-        """Return the fill of a leg that only a transaction shows."""
-        order, known = self._orders.get(row.order_id), self._of(row.leg)
+    def _witnessed(self, row: Row, now: datetime) -> Execution:
+        """Return the execution of a leg that only a transaction shows."""
+        (order_id, name), known = row.leg, self._of(row.leg)
+        order = self._orders.get(order_id)
         legs = [] if order is None else [name_of(leg.symbol) for leg in order.legs or ()]
         source = order if order is not None else known[0].last if known else None
         identifier = row.row.ext_exec_id or row.row.exec_id
-        return Fill(
+        fill = Fill(
             account_number=self._account,
-            order_id=row.order_id,
+            order_id=order_id,
             external_identifier=None if source is None else source.external_identifier,
             fill_id=identifier or f"transaction-{row.id}",
             symbol=row.row.symbol or "",
@@ -568,10 +570,11 @@ class Ledger:
             quantity=row.terms.quantity,
             price=row.terms.price,
             filled_at=row.row.executed_at,
-            leg=legs.index(row.name) if row.name in legs else None,
+            leg=legs.index(name) if name in legs else None,
             venue=row.row.destination_venue,
             execution_id=identifier,
         )
+        return Execution(events=(fill,), seen_at=now)
 
     def _parts(self, rows: Sequence[Row]) -> dict[str, list[Part]]:
         """Return the changes of each position by executions that are remembered, and by transactions without one."""
@@ -581,11 +584,9 @@ class Ledger:
             change, is_plain = each.last.held - before, len(each.events) == 1
             if change or not is_plain:  # what a decision does to the average price is unknown
                 parts[each.leg[1]].append(Part(each.at, change, each.last.price if is_plain else None))
-        reversed_ids, orders = {row.row.reverses_id for row in rows}, self._known()
         for row in rows:
-            is_execution = row.is_trade and row.order_id in orders
-            if not is_execution and row.row.reverses_id is None and row.id not in reversed_ids and row.terms.action:
-                parts[row.name].append(Part(row.at, row.terms.signed, row.terms.price if row.is_trade else None))
+            if row.stands and row.terms.action and not (row.is_trade and row.has_order):
+                parts[row.leg[1]].append(Part(row.at, row.terms.signed, row.terms.price if row.is_trade else None))
         return parts
 
     def _off(self, held: Mapping[str, Position], rows: Sequence[Row], now: datetime) -> Iterator[Discrepancy]:
@@ -635,14 +636,12 @@ class Ledger:
 
     def _unknown(self, rows: Sequence[Row], now: datetime) -> Iterator[Discrepancy]:
         """Yield executions without an order, and reversals of unknown executions."""
-        identifiers, orders = {row.id for row in rows}, self._known()
+        identifiers = {row.id for row in rows}
         for row in rows:
-            strange = row.is_trade and row.order_id not in orders
-            if row.row.reverses_id is not None:
-                strange = row.row.reverses_id not in identifiers and row.execution is None
-            if strange:
+            is_strange_reversal = row.reverses_id is not None and row.reverses_id not in identifiers
+            if (row.is_trade and not row.has_order) or (is_strange_reversal and row.execution is None):
                 yield self._discrepancy(
-                    now, (), (row.order_id,) if row.order_id else (), kind=DiscrepancyKind.UNKNOWN_EXECUTION,
+                    now, (), (row.leg[0],) if row.leg[0] else (), kind=DiscrepancyKind.UNKNOWN_EXECUTION,
                     subject=f"transaction {row.id}", symbol=row.row.symbol or "", expected=ZERO, seen=row.terms.signed,
                 )  # fmt: skip
 
@@ -671,7 +670,7 @@ class Ledger:
     def _forget(self, rows: Sequence[Row], horizon: datetime) -> None:
         """Make executions of orders that cannot change any more part of the base, once a day."""
         open_orders = {order.id for order in self._orders.values() if not is_complete(order)}
-        open_orders |= {row.order_id for row in rows if row.at >= horizon}  # a correction may have been booked later
+        open_orders |= {row.leg[0] for row in rows if row.at >= horizon}  # a correction may have been booked later
         known, before, doomed = list(self._all()), self._parts(rows), list[tuple[str, ...]]()
         self._executions = defaultdict(dict)
         for each in known:
@@ -692,5 +691,5 @@ def _excuses(row: Row, name: str, now: datetime) -> bool:
     """Return True if a transaction may have changed a position by what its figures do not say."""
     kind, action = row.row.transaction_sub_type, row.row.action
     is_exact = bool(action and row.row.quantity) and (kind in EXACT or str(kind) == action)
-    touches = name in (row.name, name_of(row.row.underlying_symbol))
-    return touches and not row.is_trade and not is_exact and now - row.at <= EXCUSE and row.row.reverses_id is None
+    touches = name in (row.leg[1], name_of(row.row.underlying_symbol))
+    return touches and not row.is_trade and not is_exact and now - row.at <= EXCUSE and row.reverses_id is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from functools import partial
@@ -10,7 +10,6 @@ from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypedDict, TypeVar, cast
 
 import attrs
-import msgspec
 
 from .._arguments import running_loop
 from .._generated.endpoints import Endpoints
@@ -26,7 +25,6 @@ from .diff import SILENT, UNCHANGED, AlertKind, Change, ChangeKind, Derive
 from .feed import Cursor, Feed, Listener, OnError, is_fatal, logger
 from .ledger import Books, Discrepancy, Execution, Fill, FillKind, Item, Ledger
 from .poll import Iteration
-from .state import ItemCodec
 
 T = TypeVar("T")
 E = TypeVar("E")
@@ -240,13 +238,18 @@ async def until_terminal(
 async def _until_complete(feed: Feed[Order], listener: Listener, order_id: str, look_up: LookUp) -> Order:
     """Return this very order once it is complete, or terminal too long to expect its fills."""
     clock = running_loop().time
-    absent, due, end = 0, 0.0, None
+    absent, due, end = (
+        0,
+        0.0,
+        math.inf,
+    )  # lookups that did not find it, when to look it up, until when to wait for fills
     while True:
-        listener.check()
+        if listener.raised is not None:
+            raise listener.raised
         feed.check()
         latest = feed.latest
-        order = None if latest is None else latest.get(order_id)
-        if listed := order is not None:
+        order = (latest or {}).get(order_id)
+        if is_listed := order is not None:
             absent, due = 0, 0.0  # looked up at once if it leaves the list
         elif latest is not None and clock() >= due:
             try:
@@ -266,19 +269,19 @@ async def _until_complete(feed: Feed[Order], listener: Listener, order_id: str, 
                 )
             works = order is not None and not is_terminal(order)
             due = clock() + (LOOKUP_INTERVAL if works else ABSENT_LOOKUP_INTERVAL)
-        times = [] if latest is None or listed else [due]
+        wake = math.inf if latest is None or is_listed else due
         if order is not None and is_terminal(order):
             if is_complete(order) or order.status not in TERMINAL:
                 return order
-            end = clock() + FILLS_DELAY if end is None else end
+            end = min(end, clock() + FILLS_DELAY)
             if clock() >= end:
                 message = "order %s is %s, but shows not all fills after %g s"
                 logger.warning(message, order_id, order.status, FILLS_DELAY)
                 return order
-            times.append(end)
+            wake = min(wake, end)
         if feed.latest is latest:
             feed.begin()
-            await listener.wait(min(times) - clock() if times else None)
+            await listener.wait(None if wake == math.inf else wake - clock())
 
 
 def _has_fills(order: Order) -> bool:
@@ -305,102 +308,90 @@ def _steps(change: Change[Item]) -> Iterable[Change[Any]]:
     return steps or [attrs.evolve(change, kind=SILENT)]
 
 
-class FillCodec(ItemCodec[Item]):
-    """Items of a ledger as JSON."""
-
-    def encode(self, item: Item) -> bytes:
-        return msgspec.json.encode(item)
-
-    def decode(self, key: str, data: bytes) -> Item:
-        types: Mapping[str, type[Item]] = {"books": Books, "fill": Execution, "discrepancy": Discrepancy}
-        return msgspec.json.decode(data, type=types[json.loads(key)[1]])
+FILL_TYPES: Mapping[str, type[Item]] = {"books": Books, "fill": Execution, "discrepancy": Discrepancy}
 
 
-@attrs.define(eq=False, repr=False)
 class FillReader:
     """Reads what the ledger of an account needs: its orders with each poll, the other witnesses after quiet moments.
 
     It begins where the consumer of ``cursor`` stands. Failures of comparisons do not delay the next fill.
     """
 
-    _api: Endpoints
-    _account: str
-    now: Callable[[], datetime]
-    on_event: Callable[[FillSeen], object]
-    cursor: Cursor[Item] = attrs.field(init=False)
-    ledger: Ledger = attrs.field(default=attrs.Factory(lambda self: Ledger(self._account), takes_self=True), init=False)
-    _created: float = attrs.field(factory=lambda: running_loop().time(), init=False)
-    _check_at: float = attrs.field(default=0.0, init=False)
-    _read_at: datetime | None = attrs.field(default=None, init=False)
-    _has_news: bool = attrs.field(default=False, init=False)  # a new fill in the last poll: other items have no event
-    _absent: set[str] = attrs.field(factory=set, init=False)
+    cursor: Cursor[Item]
 
-    @property
-    def listing(self) -> Listing[Any]:
-        return Listing(
-            name="fills", key=attrgetter("key"), item_type=object, read=self.read, arguments=(self._account, object()),
-            accounts=(self._account,), events=ORDERS.events, has_news=lambda: self._has_news, derive=_steps,
+    def __init__(
+        self, api: Endpoints, account: str, now: Callable[[], datetime], on_event: Callable[[FillSeen], object]
+    ) -> None:
+        self._api, self._account, self._now, self._on_event = api, account, now, on_event
+        self._clock: Callable[[], float] = running_loop().time
+        self._created = self._clock()
+        self._ledger = Ledger(account)
+        self._check_at = 0.0
+        self._read_at: datetime | None = None
+        self._has_news = False  # a new fill in the last poll: other items have no event
+        self._absent: set[str] = set()
+        self.listing: Listing[Any] = Listing(
+            name="fills", key=attrgetter("key"), item_type=object, read=self._read, arguments=(account, self),
+            accounts=(account,), events=ORDERS.events, has_news=lambda: self._has_news, derive=_steps,
         )  # fmt: skip
 
-    async def read(self, *_: object) -> Iterable[Item]:
-        if not self.ledger.has_begun and self.cursor.seen:
-            self.ledger.restore(self.cursor.seen.values())
-        self._has_news = await self._observe()
-        clock = running_loop().time
-        if clock() >= self._check_at:
+    async def _read(self, *_: object) -> Iterable[Item]:
+        if not self._ledger.has_begun and self.cursor.seen:
+            self._ledger.restore(self.cursor.seen.values())
+        self._has_news, settled = await self._observe(), False
+        if self._clock() >= self._check_at:
             try:
                 settled = await self._check()
             except Exception as error:
                 if is_fatal(error, 1):
                     raise
                 self.cursor.listener.on_failure(error)
-                settled = False
-            self._check_at = max(self._check_at, clock() + (CHECK_INTERVAL if settled else RECHECK_INTERVAL))
-        return self.ledger.items()
+            self._check_at = max(self._check_at, self._clock() + (CHECK_INTERVAL if settled else RECHECK_INTERVAL))
+        return self._ledger.items()
 
     async def _observe(self) -> bool:
         """Read the orders. Return whether they show something new."""
         orders = await self._api.orders.list_live(self._account).collect()
-        now, books, last = self.now(), self.ledger.books, self._read_at
-        if self.ledger.has_begun and (last is None or last.date() != now.date()):  # what the list of today has lost
+        now, books, last = self._now(), self._ledger.books, self._read_at
+        if self._ledger.has_begun and (last is None or last.date() != now.date()):  # what the list of today has lost
             since = min(books.search_from, books.horizon.date()) if last is None else books.search_from
             pager = self._api.orders.list(self._account, start_date=since - timedelta(days=1))
-            found = {order.id: order for order in await pager.collect()}
+            orders = [*await pager.collect(), *orders]  # the later one of an order counts
             if pager.disagreement is not None:  # an order may have slipped by: look again
                 raise ResponseDecodeError(pager.disagreement, operation=ORDERS_LIST.name, code=LIST_CHANGED)
-            orders = list({**found, **{order.id: order for order in orders}}.values())
         self._read_at = now
         return self._take(orders)
 
-    def _take(self, orders: Iterable[Order], *, whole: bool = True) -> bool:
-        now = self.now()
-        began = now - timedelta(seconds=running_loop().time() - self._created)
-        return self._announce(self.ledger.observe(orders, now, began, whole=whole), "orders", now)
-
     async def _check(self) -> bool:
         """Compare all witnesses, if the moment is quiet. Return whether everything adds up."""
-        since = self.ledger.books.horizon.date() - timedelta(days=1)
+        since = self._ledger.books.horizon.date() - timedelta(days=1)
         positions = await self._api.positions.list(self._account, net_positions=True)
         rows = await self._api.transactions.list(self._account, start_date=since, per_page=ROWS).collect()
         if await self._observe():
             return False
-        for order_id in self.ledger.strangers(rows) - self._absent:
+        for order_id in self._ledger.strangers(rows) - self._absent:
             try:
                 self._take([await self._api.orders.get(self._account, order_id)], whole=False)
             except BrokerageError as error:
                 if verdict_of(error).fault not in {Fault.REQUEST, Fault.ACCESS}:
                     raise
                 self._absent.add(order_id)
-        now = self.now()
-        self._announce(self.ledger.reconcile(positions, rows, now), "transactions", now)
-        return not self.ledger.is_unsettled
+        now = self._now()
+        self._announce(self._ledger.reconcile(positions, rows, now), "transactions", now)
+        return not self._ledger.is_unsettled
+
+    def _take(self, orders: Iterable[Order], *, whole: bool = True) -> bool:
+        now = self._now()
+        began = now - timedelta(seconds=self._clock() - self._created)
+        return self._announce(self._ledger.observe(orders, now, began, whole=whole), "orders", now)
 
     def _announce(self, news: Sequence[Fill], source: str, now: datetime) -> bool:
         """Compare later if there are new events. Return whether there are."""
+        if news:
+            self._check_at = self._clock() + QUIET_SECONDS
         for fill in news:
-            self._check_at = running_loop().time() + QUIET_SECONDS
             if fill.kind is FillKind.FILL and fill.filled_at is not None:
-                self.on_event(FillSeen(source=source, delay=max(0.0, (now - fill.filled_at).total_seconds())))
+                self._on_event(FillSeen(source=source, delay=max(0.0, (now - fill.filled_at).total_seconds())))
         return bool(news)
 
 
@@ -411,4 +402,5 @@ class FillWatcher(Iteration[Fill | Discrepancy]):
     """
 
     def _report(self, change: Change[Any]) -> Any:
-        return change.item.last if isinstance(change.item, Execution) else change.item
+        report = change.item.last if isinstance(change.item, Execution) else change.item
+        return attrs.evolve(report, idempotency_key=change.idempotency_key, acknowledge=change.ack)

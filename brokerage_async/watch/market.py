@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import enum
-import json
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import date, datetime, timedelta
-from itertools import pairwise
 from typing import Any
 
 import attrs
@@ -23,7 +22,7 @@ from ..protocol.timetable import is_open
 from .diff import Change, change_of
 from .feed import Cursor, Feed, is_fatal, logger
 from .poll import Watcher
-from .state import ItemCodec
+from .state import OwnCodec
 
 
 class MarketKind(enum.StrEnum):
@@ -57,11 +56,6 @@ class Boundary:
     day: date | None
     at: datetime = attrs.field(eq=False)
     session: MarketSession | None = attrs.field(eq=False)
-
-    def change(self) -> Change[MarketSession]:
-        assert self.kind is not None
-        before, after = (None, self.session) if self.kind in BEGINS else (self.session, None)
-        return Change(kind=self.kind, key=self.day, before=before, after=after, at=self.at)
 
 
 def boundaries(sessions: Iterable[MarketSession], *, extended: bool = False) -> list[Boundary]:
@@ -143,23 +137,6 @@ def boundaries_after(known: Sequence[Boundary], last: Boundary) -> Sequence[Boun
     return [each for each in known if each.at >= last.at]
 
 
-class BoundaryCodec(ItemCodec[Boundary]):
-    """Boundaries as JSON."""
-
-    def encode(self, item: Boundary) -> bytes:
-        from ..models import converter
-
-        session = None if item.session is None else converter.unstructure(item.session)
-        return json.dumps([item.kind, item.day and item.day.isoformat(), item.at.isoformat(), session]).encode()
-
-    def decode(self, key: str, data: bytes) -> Boundary:
-        from ..models import converter
-
-        kind, day, at, session = json.loads(data)
-        found = None if session is None else converter.structure(session, MarketSession)
-        return Boundary(kind and MarketKind(kind), day and date.fromisoformat(day), datetime.fromisoformat(at), found)
-
-
 class MarketCursor(Cursor[Boundary]):
     """Position of one consumer in a timetable: a collection whose one item is the last boundary that has passed.
 
@@ -193,33 +170,35 @@ class MarketCursor(Cursor[Boundary]):
             self.feed.hasten()
         known, now = boundaries((self.feed.latest or {}).values(), extended=self._extended), self._now()
         coming = ((each.at - now).total_seconds() for each in known if each.at > now)  # oldest first
-        self.max_wait: float | None = min(MAX_SLEEP, next(coming, MAX_SLEEP))
+        self.max_wait = min(MAX_SLEEP, next(coming, MAX_SLEEP))
         if self.seen is None and known:
             began = now - timedelta(seconds=clock - self._began)  # includes boundaries before the first timetable
             at = max((each.at for each in known if each.at <= now), default=now) if self._initial else began
-            self.seen: dict[Any, Boundary] | None = {MARKET: Boundary(None, None, at, None)}
-        if self.seen is not None:
-            self._passed = [each for each in boundaries_after(known, self.seen[MARKET]) if each.at <= now]
-        return self.seen is not None
+            self.seen = {MARKET: Boundary(None, None, at, None)}
+        if self.seen is None:
+            return False
+        self._passed = [each for each in boundaries_after(known, self.seen[MARKET]) if each.at <= now]
+        self._latest = {MARKET: self._passed[-1]} if self._passed else self.seen
+        self.keys = deque([MARKET])
+        return True
 
-    def take(self, is_held: Callable[[Any], bool] = lambda _: False) -> Iterable[Change[Boundary]] | None:
-        """Return one change for each boundary that has passed. None without one, or while the last ones are held."""
-        if not self.refresh() or not self._passed or is_held(MARKET):
-            return None
-        assert self.seen is not None
-        steps = [self.seen[MARKET], *self._passed]
-        self.seen = {MARKET: steps[-1]}
-        return [change_of(MARKET, before, after, after.at) for before, after in pairwise(steps)]
+    def reports(self, change: Change[Any]) -> Iterable[Change[Any]]:
+        """Return one change for each boundary that has passed."""
+        steps = zip([change.before, *self._passed], self._passed, strict=False)
+        return [change_of(MARKET, before, after, after.at) for before, after in steps]
 
 
 class MarketWatcher(Watcher[MarketSession]):
     """A `Watcher` whose changes are due by the clock, each boundary once, even if a newer timetable moves it."""
 
     def __init__(self, cursor: MarketCursor, **options: Any) -> None:
-        super().__init__({"": cursor}, codec=BoundaryCodec(None), **options)
+        super().__init__({"": cursor}, codec=OwnCodec(lambda _: Boundary), **options)
 
     def _report(self, change: Change[Any]) -> Any:
-        return change.item.change()
+        """Return the change of the session, which begins or ends."""
+        kind, day, session = change.item.kind, change.item.day, change.item.session
+        before, after = (None, session) if kind in BEGINS else (session, None)
+        return attrs.evolve(change, kind=kind, key=day, before=before, after=after)
 
     @property
     def snapshot(self) -> dict[Any, MarketSession]:

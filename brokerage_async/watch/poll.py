@@ -7,22 +7,190 @@ therefore gets fewer changes, never outdated ones.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import warnings
 import weakref
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Mapping
 from datetime import datetime
-from typing import Any, Generic, Self, TypeVar
+from functools import partial
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
-from .._arguments import check_methods
+import attrs
+
+from .._arguments import check_methods, running_loop
 from ..errors import ConfigurationError, NotFoundError, PermissionDeniedError
+from ..http.concurrency import outliving, result_of
 from .diff import SILENT, Acknowledgeable, Change, state_of
-from .feed import Cursor, Feed, FetchItems, Listener, OnError, Pacing, Schedule, is_fatal, utc_now
-from .state import ChangeLog, ItemCodec, WatchState
+from .feed import Cursor, Feed, FetchItems, Listener, OnError, Pacing, Schedule, is_fatal, logger, pull, utc_now
+from .state import ItemCodec, StoredChange, WatchState, WatchStateError
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Acknowledgeable)
+
+
+MAX_BATCH = 32  # changes that are stored at a time before they are reported: each transaction waits for the disk once
+MAX_UNACKNOWLEDGED = 60.0  # seconds that a newer change may be held back before a warning says so, once
+
+
+class Entry(NamedTuple):
+    """A change that is not acknowledged."""
+
+    stored: StoredChange
+    change: Change[Any]
+
+
+@attrs.define(eq=False, repr=False)
+class ChangeLog:
+    """The changes of a watcher with a state. It does not refer to the watcher: changes outlive that.
+
+    At most one change of a key is open (reported and not acknowledged) at a time. The cursors pass over that key until
+    then: its changes keep their order however many workers handle them, and those in between become one.
+    """
+
+    _parts: dict[str, Cursor[Any]]
+    _state: WatchState
+    _name: str
+    _codec: ItemCodec[Any]
+    _listener: Listener
+    _identity: str | None = attrs.field(default=None, init=False)  # of the state, None before it is open
+    _loop: asyncio.AbstractEventLoop | None = attrs.field(default=None, init=False)
+    _sequence: int = attrs.field(default=0, init=False)
+    _begun: set[str] = attrs.field(factory=set, init=False)
+    _beginning: dict[str, dict[str, bytes]] = attrs.field(factory=dict, init=False)
+    _entries: dict[int, Entry] = attrs.field(factory=dict, init=False)
+    _open: dict[Any, deque[Entry]] = attrs.field(factory=dict, init=False)
+    _unwritten: list[Entry] = attrs.field(factory=list, init=False)
+    _due: deque[Entry] = attrs.field(factory=deque, init=False)
+    _acknowledged: set[int] = attrs.field(factory=set, init=False)  # and not written
+    _writing: asyncio.Task[None] | None = attrs.field(default=None, init=False)
+    _held_since: dict[Any, float] = attrs.field(factory=dict, init=False)  # keys that were passed over
+    _is_warned: bool = attrs.field(default=False, init=False)
+    _is_left: bool = attrs.field(default=False, init=False)
+
+    @property
+    def must_write(self) -> bool:
+        """True if something has to be stored before the next change can be reported."""
+        return self._identity is None or bool(self._unwritten or self._beginning or self._acknowledged)
+
+    def take(self) -> Change[Any] | None:
+        """Return the next stored change. Otherwise take new ones of keys that are not held, to be stored next."""
+        if not (self._due or self.must_write):
+            for part, cursor in self._parts.items():
+                if part not in self._begun and cursor.refresh():  # its first items are acknowledged from the outset
+                    known = cursor.seen or {}
+                    self._beginning[part] = {self._codec.text_of(key): self._codec.encode(known[key]) for key in known}
+                    self._begun.add(part)
+            most = MAX_BATCH + len(self._beginning)  # parts take turns: the first change of each goes with its begin
+            while len(self._unwritten) < most and (changes := pull(self._parts, self._holds)) is not None:
+                for change in changes:  # in one transaction: the item after the first implies the others
+                    self._sequence += 1
+                    self._add(Entry(self._codec.store(change, self._sequence), change))
+        if self._identity is None or not self._due:
+            return None
+        stored, change = self._due.popleft()
+        acknowledge = partial(self._acknowledge, stored.sequence)
+        return attrs.evolve(change, idempotency_key=stored.idempotency_key(self._identity), acknowledge=acknowledge)
+
+    async def write(self) -> None:
+        """Open the state, or store what it lacks. A write that a cancelled call began is completed regardless.
+
+        One write runs at a time. Acknowledgements that are asked for during one share the next.
+        """
+        self._loop = running_loop()
+        if self._writing is None or self._writing.done():
+            self._writing = outliving(self._write(), "write")
+        try:
+            await result_of(self._writing)
+        finally:
+            if self._writing is not None and self._writing.done():  # its error holds the frames of the consumer
+                self._writing = None
+
+    async def release(self) -> None:
+        """Release the state after the write under way, even if the call is cancelled."""
+
+        async def released() -> None:
+            if self._writing is not None and not self._writing.done():
+                await asyncio.wait({self._writing})
+            if self._identity is not None:
+                await self._state.aclose()
+
+        self._is_left = True
+        await result_of(outliving(released(), "write"))
+
+    def _holds(self, key: Any) -> bool:
+        """Return whether a change of ``key`` is open, so that a newer one waits. Warn once if that takes long."""
+        if key not in self._open:
+            return False
+        now = running_loop().time()
+        if now - self._held_since.setdefault(key, now) >= MAX_UNACKNOWLEDGED and not self._is_warned:
+            self._is_warned = True
+            logger.warning("changes of %r wait until the last one is acknowledged: await change.ack()", key)
+        return True
+
+    def _add(self, entry: Entry) -> None:
+        self._entries[entry.stored.sequence] = entry
+        self._open.setdefault(entry.change.key, deque()).append(entry)
+        self._unwritten.append(entry)
+
+    async def _acknowledge(self, sequence: int) -> None:
+        if running_loop() is not self._loop:
+            raise ConfigurationError(
+                "a change belongs to the event loop of its watcher: pass change.ack() to it with "
+                "asyncio.run_coroutine_threadsafe(change.ack(), loop)"
+            )
+        while sequence in self._entries:
+            if self._is_left:
+                raise WatchStateError("the watcher is closed: the change will be reported again by the next one")
+            self._acknowledged.add(sequence)
+            await self.write()
+
+    async def _write(self) -> None:
+        if self._identity is None:
+            await self._open_state()
+        elif self._unwritten or self._beginning:
+            await self._state.report([entry.stored for entry in self._unwritten], self._beginning)
+            self._beginning = {}
+        for entry in self._unwritten:
+            if entry.change.kind == SILENT:  # which its key has alone
+                self._acknowledged.add(entry.stored.sequence)
+            elif self._open[entry.change.key][0] is entry:
+                self._due.append(entry)
+        self._unwritten.clear()
+        if acknowledged := sorted(self._acknowledged):
+            await self._state.acknowledge(acknowledged)
+            for sequence in acknowledged:
+                self._settle(self._entries.pop(sequence).change.key)
+            self._acknowledged.difference_update(acknowledged)
+            self._listener.wake()
+
+    async def _open_state(self) -> None:
+        standing, codec = await self._state.open(self._name), self._codec
+        try:
+            known = dict(codec.read(key, data) for key, data in standing.items.items())
+            entries = [Entry(stored, codec.restore(stored)) for stored in standing.reported]
+        except BaseException:
+            await self._state.aclose()
+            raise
+        for entry in entries:
+            self._add(entry)
+            known[entry.change.key] = entry.change.after
+        self._identity, self._sequence, self._begun = standing.identity, standing.sequence, set(standing.begun)
+        for part in self._begun & self._parts.keys():
+            own = {key: item for key, item in known.items() if item is not None and (not part or key[0] == part)}
+            self._parts[part].seen = own
+
+    def _settle(self, key: Any) -> None:
+        """Go on with the next change of ``key``, now that its first one is acknowledged."""
+        entries = self._open[key]
+        entries.popleft()
+        if entries:
+            self._due.append(entries[0])
+        else:
+            del self._open[key]
+            self._held_since.pop(key, None)
+            self._parts["" if "" in self._parts else key[0]].keys.append(key)
 
 
 class Iteration(AsyncIterator[R], Generic[R]):
@@ -43,13 +211,13 @@ class Iteration(AsyncIterator[R], Generic[R]):
         name: str = "",
         codec: ItemCodec[Any] | None = None,
     ) -> None:
-        self._parts = dict(parts)  # those that have changes take turns
+        self._parts = dict(parts)
         self._listener = Listener(on_error)
         self._ready: deque[Change[Any]] = deque()
         self._log: ChangeLog | None = None
         if state is not None and codec is not None:
             check_methods("state", state, "open", "report", "acknowledge", "aclose")
-            self._log = ChangeLog(parts, state, name, codec, self._listener)
+            self._log = ChangeLog(self._parts, state, name, codec, self._listener)
         self._closed = False
         self.failed = {}
         for cursor in parts.values():
@@ -86,7 +254,8 @@ class Iteration(AsyncIterator[R], Generic[R]):
     def check(self) -> None:
         """Raise the error that ended the polling, if any."""
         try:
-            self._listener.check()
+            if self._listener.raised is not None:
+                raise self._listener.raised
             for feed in self._feeds():
                 feed.check()
         except StopAsyncIteration as error:  # it would end the iteration as if nothing had failed
@@ -113,31 +282,23 @@ class Iteration(AsyncIterator[R], Generic[R]):
 
     def _take(self) -> R | None:
         if self._log is not None:
-            return self._log.take(self._pull, self._report)
-        while not self._ready and (changes := self._pull()) is not None:
-            self._ready.extend(each for each in changes if each.kind != SILENT)
-        found: R | None = self._report(self._ready.popleft()) if self._ready else None
+            change = self._log.take()
+        else:
+            while not self._ready and (changes := pull(self._parts)) is not None:
+                self._ready.extend(each for each in changes if each.kind != SILENT)
+            change = self._ready.popleft() if self._ready else None
+        found: R | None = None if change is None else self._report(change)
         return found
 
-    def _pull(self, is_held: Callable[[Any], bool] = lambda _: False) -> Iterable[Change[Any]] | None:
-        for part, cursor in self._parts.items():
-            if (changes := cursor.take(is_held)) is not None:
-                self._parts[part] = self._parts.pop(part)  # the other parts are next
-                return changes
-        return None
-
     def _has_ended(self) -> bool:
-        """Return True once no change can follow those that are due."""
-        if self._listener.raised is not None:
-            return True
+        """Return True once no change can follow those that are due. Give up accounts that are denied or unknown."""
         for part, cursor in self._parts.items():
-            error = cursor.feed.error
-            if part in self.failed or not cursor.feed.ended:
-                continue
-            if not isinstance(error, PermissionDeniedError | NotFoundError) or len(self._feeds()) == 1:
-                return True
-            self.failed[part] = error
-            self._listener.on_failure(error, "an account is no longer watched", logging.ERROR)
+            if self._listener.raised is None and cursor.feed.ended and part not in self.failed:
+                error = cursor.feed.error
+                if not isinstance(error, PermissionDeniedError | NotFoundError) or len(self._feeds()) == 1:
+                    return True
+                self.failed[part] = error
+                self._listener.on_failure(error, "an account is no longer watched", logging.ERROR)
         return self._listener.raised is not None
 
     async def _leave(self) -> None:
@@ -230,9 +391,9 @@ def poll(
     Raises:
         ConfigurationError: an argument is invalid, or while iterating the client was closed.
     """
-    schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter, max_backoff=max_backoff)
-    feed = Feed(fetch, key=key, schedule=schedule, fatal=fatal, now=now)
     if state is not None and not (name and isinstance(name, str)):
         raise ConfigurationError(f"name must be a non-empty str for a watcher with a state, got {name!r}")
+    schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter, max_backoff=max_backoff)
+    feed = Feed(fetch, key=key, schedule=schedule, fatal=fatal, now=now)
     parts = {"": Cursor(feed, initial=initial, seed=state_of(seed, key))}
     return Watcher(parts, on_error=on_error, state=state, name=name, codec=ItemCodec(key, item_type))

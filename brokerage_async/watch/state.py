@@ -8,28 +8,20 @@ change at a time: the size of a state is bounded by the size of its list.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import os
 import secrets
-import weakref
-from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from datetime import datetime
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import attrs
+import msgspec
 
-from .._arguments import running_loop
 from ..errors import BrokerageError, ConfigurationError
-from ..http.concurrency import GroupCommit, outliving, result_of
-from .diff import SILENT, Acknowledgeable, AlertKind, Change, ChangeKind
-from .feed import Cursor, Listener, logger
+from .diff import AlertKind, Change, ChangeKind
 
 if TYPE_CHECKING:  # SQLite is loaded when it is needed
     import sqlite3
@@ -39,7 +31,6 @@ if TYPE_CHECKING:  # SQLite is loaded when it is needed
 
 T = TypeVar("T")
 R = TypeVar("R")
-A = TypeVar("A", bound=Acknowledgeable)
 
 
 class WatchStateError(BrokerageError):
@@ -195,194 +186,33 @@ class ItemCodec(Generic[T]):
 
     def restore(self, stored: StoredChange) -> Change[T]:
         """Return a stored change, or raise WatchStateError."""
-        (old, before), (new, after) = (
-            (None, None) if data is None else self.read(stored.key, data) for data in (stored.before, stored.after)
-        )
-        key, at = old if new is None else new, None
-        with suppress(ValueError):
+        read = [None if data is None else self.read(stored.key, data) for data in (stored.before, stored.after)]
+        keys, (before, after) = [each[0] for each in read if each], (each and each[1] for each in read)
+        try:
             at = datetime.fromisoformat(stored.at)
-        if key is None or at is None:
-            raise WatchStateError(f"change {stored.sequence} of the watch state holds no item or time: {DAMAGED}")
-        return Change(kind=KINDS.get(stored.kind, stored.kind), key=key, before=before, after=after, at=at)
+            return Change(kind=KINDS.get(stored.kind, stored.kind), key=keys[-1], before=before, after=after, at=at)
+        except (LookupError, ValueError):
+            raise WatchStateError(
+                f"change {stored.sequence} of the watch state holds no item or time: {DAMAGED}"
+            ) from None
+
+
+class OwnCodec(ItemCodec[Any]):
+    """Items of types of this library as JSON. ``type_of`` returns the type of an item with this key."""
+
+    def __init__(self, type_of: Callable[[Any], Any]) -> None:
+        super().__init__(None)
+        self._type_of = type_of
+
+    def encode(self, item: Any) -> bytes:
+        return msgspec.json.encode(item)
+
+    def decode(self, key: str, data: bytes) -> Any:
+        return msgspec.json.decode(data, type=self._type_of(json.loads(key)))
 
 
 def _tupled(key: Any) -> Any:
     return tuple(map(_tupled, key)) if isinstance(key, list) else key
-
-
-MAX_BATCH = 32  # changes that are stored at a time before they are reported: each transaction waits for the disk once
-MAX_UNACKNOWLEDGED = 60.0  # seconds that a newer change may be held back before a warning says so, once
-
-
-class Entry(NamedTuple):
-    """A change that is not acknowledged."""
-
-    stored: StoredChange
-    change: Change[Any]
-
-
-@attrs.define(eq=False, repr=False)
-class ChangeLog:
-    """The changes of a watcher with a state. It does not refer to the watcher: changes outlive that.
-
-    At most one change of a key is open (reported and not acknowledged) at a time. The cursors pass over that key until
-    then: its changes keep their order however many workers handle them, and those in between become one.
-    """
-
-    _parts: Mapping[str, Cursor[Any]]
-    _state: WatchState
-    _name: str
-    _codec: ItemCodec[Any]
-    _listener: Listener
-    _identity: str | None = attrs.field(default=None, init=False)
-    _loop: asyncio.AbstractEventLoop | None = attrs.field(default=None, init=False)
-    _sequence: int = attrs.field(default=0, init=False)
-    _begun: set[str] = attrs.field(factory=set, init=False)
-    _beginning: dict[str, dict[str, bytes]] = attrs.field(factory=dict, init=False)
-    _held_since: dict[Any, float] = attrs.field(factory=dict, init=False)  # keys that were passed over
-    _is_warned: bool = attrs.field(default=False, init=False)
-    _is_left: bool = attrs.field(default=False, init=False)
-    _entries: dict[int, Entry] = attrs.field(factory=dict, init=False)
-    _open: dict[Any, deque[Entry]] = attrs.field(factory=dict, init=False)
-    _due: deque[Entry] = attrs.field(factory=deque, init=False)
-    _unwritten: list[Entry] = attrs.field(factory=list, init=False)
-    _silent: set[int] = attrs.field(factory=set, init=False)
-    _writing: asyncio.Task[None] | None = attrs.field(default=None, init=False)
-    _acknowledgements: GroupCommit = attrs.field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        log = weakref.proxy(self)  # no cycle: the state of a dropped watcher goes with its last change
-        self._acknowledgements = GroupCommit(
-            lambda numbers: log.settle(numbers), lambda number: log.is_unsettled(number)
-        )
-
-    @property
-    def must_write(self) -> bool:
-        """True if something has to be stored before the next change can be reported."""
-        return self._identity is None or bool(self._unwritten or self._beginning or self._silent)
-
-    def take(
-        self, pull: Callable[[Callable[[Any], bool]], Iterable[Change[Any]] | None], report: Callable[[Change[Any]], A]
-    ) -> A | None:
-        """Return the next stored change. Otherwise ``pull`` new ones of keys that are not held, to be stored next."""
-        if not (self._due or self.must_write):
-            for part, cursor in self._parts.items():
-                if part not in self._begun and cursor.refresh():  # its first items are acknowledged from the outset
-                    known = cursor.seen or {}
-                    self._beginning[part] = {self._codec.text_of(key): self._codec.encode(known[key]) for key in known}
-                    self._begun.add(part)
-            most = MAX_BATCH + len(self._beginning)  # parts take turns: the first change of each goes with its begin
-            while len(self._unwritten) < most and (changes := pull(self._holds)) is not None:
-                for change in changes:  # in one transaction: the item after the first implies the others
-                    self._sequence += 1
-                    self._add(Entry(self._codec.store(change, self._sequence), change))
-        if self._identity is None or not self._due:
-            return None
-        entry = self._due.popleft()
-        return attrs.evolve(
-            report(entry.change),
-            idempotency_key=entry.stored.idempotency_key(self._identity),
-            acknowledge=partial(self._acknowledge, entry.stored.sequence),
-        )
-
-    async def write(self) -> None:
-        """Open the state, or store the changes taken. A write that a cancelled call began is completed regardless."""
-        self._loop = running_loop()
-        if self._writing is None or self._writing.done():
-            self._writing = outliving(self._open_state() if self._identity is None else self._store(), "write")
-        try:
-            await result_of(self._writing)
-        finally:
-            if self._writing is not None and self._writing.done():  # its error holds the frames of the consumer
-                self._writing = None
-
-    async def release(self) -> None:
-        """Release the state after the writes under way, even if the call is cancelled."""
-        self._is_left = True
-        await result_of(outliving(self._release(), "write"))
-
-    def _holds(self, key: Any) -> bool:
-        """Return whether a change of ``key`` is open, so that a newer one waits. Warn once if that takes long."""
-        if key not in self._open:
-            return False
-        now = running_loop().time()
-        if now - self._held_since.setdefault(key, now) >= MAX_UNACKNOWLEDGED and not self._is_warned:
-            self._is_warned = True
-            logger.warning("changes of %r wait until the last one is acknowledged: await change.ack()", key)
-        return True
-
-    def _add(self, entry: Entry) -> None:
-        self._entries[entry.stored.sequence] = entry
-        self._open.setdefault(entry.change.key, deque()).append(entry)
-        self._unwritten.append(entry)
-
-    def _deliver(self) -> None:
-        """Make stored changes due, of each key the first. A silent one, which its key has alone, is settled next."""
-        for entry in self._unwritten:
-            if entry.change.kind == SILENT:
-                self._silent.add(entry.stored.sequence)
-            elif self._open[entry.change.key][0] is entry:
-                self._due.append(entry)
-        self._unwritten.clear()
-
-    async def _open_state(self) -> None:
-        standing, codec = await self._state.open(self._name), self._codec
-        try:
-            known = dict(codec.read(key, data) for key, data in standing.items.items())
-            for entry in [Entry(stored, codec.restore(stored)) for stored in standing.reported]:
-                self._add(entry)
-                known[entry.change.key] = entry.change.after
-            self._deliver()
-            self._begun, self._sequence = set(standing.begun), standing.sequence
-            for part in self._begun & self._parts.keys():
-                own = {key: item for key, item in known.items() if item is not None and (not part or key[0] == part)}
-                self._parts[part].seen = own
-        except BaseException:
-            await self._state.aclose()
-            raise
-        self._identity = standing.identity
-
-    async def _store(self) -> None:
-        await self._state.report([entry.stored for entry in self._unwritten], self._beginning)
-        self._beginning = {}
-        self._deliver()
-        if self._silent:
-            await self.settle(self._silent)
-            self._silent = set()
-
-    async def _acknowledge(self, sequence: int) -> None:
-        if running_loop() is not self._loop:
-            raise ConfigurationError(
-                "a change belongs to the event loop of its watcher: pass change.ack() to it with "
-                "asyncio.run_coroutine_threadsafe(change.ack(), loop)"
-            )
-        await self._acknowledgements.add(sequence)
-
-    def is_unsettled(self, sequence: int) -> bool:
-        if self._is_left and sequence in self._entries:
-            raise WatchStateError("the watcher is closed: the change will be reported again by the next one")
-        return sequence in self._entries
-
-    async def settle(self, sequences: AbstractSet[int]) -> None:
-        await self._state.acknowledge(sequences)
-        for sequence in sorted(sequences):
-            key = self._entries.pop(sequence).change.key
-            entries = self._open[key]
-            entries.popleft()
-            if entries:
-                self._due.append(entries[0])
-            else:
-                del self._open[key]
-                self._held_since.pop(key, None)
-                self._parts["" if "" in self._parts else key[0]].keys.append(key)
-        self._listener.wake()
-
-    async def _release(self) -> None:
-        if self._writing is not None and not self._writing.done():
-            await asyncio.wait({self._writing})
-        await self._acknowledgements.finish()
-        if self._identity is not None:
-            await self._state.aclose()
 
 
 VERSION = 1
@@ -447,19 +277,15 @@ class SqliteState:
             raise
 
     async def report(self, changes: Sequence[StoredChange], begun: Mapping[str, Mapping[str, bytes]]) -> None:
-        """Store changes before they are reported, and the first items of parts of the collection."""
+        items = [pair for known in begun.values() for pair in known.items()]
         await self._write(
             ("INSERT OR IGNORE INTO begun VALUES (?)", [(part,) for part in begun]),
-            (
-                "INSERT OR REPLACE INTO items VALUES (?, ?)",
-                [pair for known in begun.values() for pair in known.items()],
-            ),
+            ("INSERT OR REPLACE INTO items VALUES (?, ?)", items),
             ("INSERT OR REPLACE INTO reported VALUES (?, ?, ?, ?, ?, ?)", [attrs.astuple(each) for each in changes]),
             ("UPDATE owner SET sequence = max(sequence, ?)", [(each.sequence,) for each in changes[-1:]]),
         )
 
     async def acknowledge(self, sequences: Iterable[int]) -> None:
-        """Move changes to the acknowledged items. Those that are acknowledged already are left out."""
         await self._write(*((sql, [(number,)]) for number in sorted(sequences) for sql in (KEEP, DROP, DONE)))
 
     async def aclose(self) -> None:

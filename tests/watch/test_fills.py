@@ -13,7 +13,8 @@ from brokerage_async.observers import FillSeen
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit, market
 from brokerage_async.watch import Discrepancy, Fill, WatchStateError
-from brokerage_async.watch.lists import FillCodec
+from brokerage_async.watch.lists import FILL_TYPES
+from brokerage_async.watch.state import OwnCodec
 from tests.loops import on_virtual_time
 from tests.stream.world import in_world, world
 from tests.watch.memory_state import MemoryState
@@ -181,4 +182,4 @@ async def test_silent_changes_do_not_make_a_stream_look_mute(
 def test_damaged_state_is_named() -> None:
     for key, data in (('["A","books"]', b"{"), ('["A","nothing"]', b"{}"), ("[1]", b"{}"), ('["A","fill"]', b"{}")):
         with pytest.raises(WatchStateError, match="cannot be read"):
-            FillCodec(None).read(key, data)
+            OwnCodec(lambda key: FILL_TYPES[key[1]]).read(key, data)

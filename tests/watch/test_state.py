@@ -35,7 +35,8 @@ from brokerage_async.watch import (
     poll,
 )
 from brokerage_async.watch.feed import Cursor, Feed, Schedule
-from brokerage_async.watch.state import MAX_BATCH, MAX_UNACKNOWLEDGED, ItemCodec
+from brokerage_async.watch.poll import MAX_BATCH, MAX_UNACKNOWLEDGED
+from brokerage_async.watch.state import ItemCodec
 from tests.tables import for_each
 from tests.watch.memory_state import MemoryState
 from tests.watch.scripted_service import quiet
