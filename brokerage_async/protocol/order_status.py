@@ -21,6 +21,15 @@ def phase_of(status: str | None) -> Phase | None:
     return None if row is None else row.phase
 
 
+def is_terminal(order: Order) -> bool:
+    """Return True if the status of ``order`` is final; `is_complete` says whether it shows all its fills.
+
+    An unknown status counts as terminal if the order has a ``terminal_at``.
+    """
+    is_known = order.status is not None and order.status.is_known
+    return order.status in TERMINAL if is_known else order.terminal_at is not None
+
+
 def is_complete(order: Order) -> bool:
     """Return True if an order is terminal and shows every fill that its legs must have.
 

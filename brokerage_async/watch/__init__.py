@@ -1,10 +1,10 @@
 """Watching: lists and fills as streams, by polling. ``client.watch`` is a `Watch`, `poll` watches any collection."""
 
-from ..protocol.order_status import is_complete
+from ..protocol.order_status import is_complete, is_terminal
 from .api import OrderOptions, Watch, WatchOptions
 from .diff import UNCHANGED, AlertKind, Change, ChangeKind
 from .ledger import Discrepancy, DiscrepancyKind, Fill, FillKind
-from .lists import BalanceKey, FillWatcher, LiveFilters, PositionKey, is_terminal
+from .lists import BalanceKey, FillWatcher, LiveFilters, PositionKey
 from .market import MarketHours, MarketKind
 from .poll import AccountsWatcher, Watcher, poll
 from .state import SqliteState, Standing, StoredChange, WatchState, WatchStateError

@@ -20,14 +20,14 @@ from .._generated.operations import BALANCES_LIST, ORDERS_LIST_LIVE, ORDERS_LIVE
 from ..errors import LIST_CHANGED, APIError, ConfigurationError, DeadlineExceededError, ResponseDecodeError
 from ..http.session import Connected
 from ..observers import PollStarted
-from ..operation import Operation
+from ..protocol.order_status import is_terminal
 from ..protocol.streams.timing import Doorbell, Doorbells
 from ..protocol.timetable import timetable_range
 from ..protocol.validation.requests import check, is_array
 from . import lists
 from .diff import state_of
 from .feed import Cursor, Feed, OnError, Pacing, Schedule, logger, utc_now
-from .lists import ConditionalExecutor, FillReader, FillWatcher, Listing, LiveFilters, check_accounts, until_terminal
+from .lists import FillReader, FillWatcher, Listing, LiveFilters, check_accounts, unless_only
 from .market import MarketCursor, MarketHours, MarketWatcher, check_collection
 from .poll import AccountsWatcher, Watcher
 from .state import ItemCodec, OwnCodec, WatchState
@@ -149,9 +149,9 @@ class Watch:
         given = cast("dict[str, Any]", options)
         filters: Any = {name: given.pop(name) for name in given.keys() - WatchOptions.__annotations__.keys()}
         listing = self._live(customer_id, account_numbers, filters)
-        identity = {"customer_id": str(customer_id), "account_numbers": listing.accounts}
-        identity |= {name: str(value) for name, value in _given(filters)}
-        return self._watch(Watcher, {"": listing}, identity, **{"interval": 2.0, **given})
+        customer, accounts, narrowed = listing.arguments
+        identity = {"customer_id": customer, "account_numbers": accounts, **{name: str(v) for name, v in narrowed}}
+        return self._watch(Watcher, listing, identity, **{"interval": 2.0, **given})
 
     async def order(
         self,
@@ -204,7 +204,7 @@ class Watch:
         limit = asyncio.timeout(timeout)
         try:
             async with limit:
-                return await until_terminal(feed, order_id, look_up, follow=follow, on_error=on_error)
+                return await lists.until_terminal(feed, order_id, look_up, follow=follow, on_error=on_error)
         except TimeoutError:
             if not limit.expired():
                 raise
@@ -255,7 +255,11 @@ class Watch:
         `WatchOptions`, and raises what `orders` raises. A client cannot know the customer of a ``state``: use one for
         each.
         """
-        return self._watch(Watcher, {"": lists.ALERTS}, {}, **options)
+        alerts = Listing(
+            name="quote_alerts", key=attrgetter("alert_external_id"), item_type=QuoteAlert, derive=lists.alert_changes,
+            events=frozenset({"QuoteAlert"}), read=lambda api: api.quote_alerts.list(),
+        )  # fmt: skip
+        return self._watch(Watcher, alerts, {}, **options)
 
     def positions(
         self, account_numbers: Sequence[str], *, include_marks: bool = False, **options: Unpack[WatchOptions[Position]]
@@ -271,8 +275,14 @@ class Watch:
         while the others go on. The iteration ends with the error of the last one. It takes
         `WatchOptions`, and raises what `orders` raises.
         """
-        listing = lists.MARKED_POSITIONS if check_flag("include_marks", include_marks) else lists.POSITIONS
-        return self._watch_accounts(listing, POSITIONS_LIST, account_numbers, **options)
+        marks: Any = {"include_marks": True} if check_flag("include_marks", include_marks) else {}
+        positions = Listing(
+            name="marked positions" if include_marks else "positions", key=lists.PositionKey.of, item_type=Position,
+            read=lambda api, account: api.positions.list(account, net_positions=True, **marks),
+            events=frozenset({"CurrentPosition"}), derive=unless_only("updated_at"),
+        )  # fmt: skip
+        accounts = check_accounts(account_numbers, POSITIONS_LIST)
+        return self._watch(AccountsWatcher, positions, {"accounts": sorted(accounts)}, accounts, **options)
 
     def balances(
         self, account_numbers: Sequence[str], **options: Unpack[WatchOptions[AccountBalance]]
@@ -283,7 +293,12 @@ class Watch:
         prices. ``change.fields`` names the figures that differ. New ``updated_at`` and ``snapshot_date`` alone are not
         reported. Accounts, options and errors are as for `positions`.
         """
-        return self._watch_accounts(lists.BALANCES, BALANCES_LIST, account_numbers, **options)
+        balances = Listing(
+            name="balances", key=lists.BalanceKey.of, item_type=AccountBalance, events=frozenset({"AccountBalance"}),
+            read=lambda api, account: api.balances.list(account), derive=unless_only("updated_at", "snapshot_date"),
+        )  # fmt: skip
+        accounts = check_accounts(account_numbers, BALANCES_LIST)
+        return self._watch(AccountsWatcher, balances, {"accounts": sorted(accounts)}, accounts, **options)
 
     def market(
         self,
@@ -311,9 +326,8 @@ class Watch:
         """
         collection = check_collection(instrument_collection)
         timetable: Listing[MarketSession] = Listing(
-            name="timetable", key=attrgetter("session_date"), item_type=MarketSession, read=self._sessions,
-            arguments=(collection,),
-        )  # fmt: skip
+            name="timetable", key=attrgetter("session_date"), read=self._sessions, arguments=(collection,)
+        )
         cursor = MarketCursor(
             self._feed(timetable, Schedule(interval=interval)), now=self._now,
             is_stale=self._session.service_time_is_stale, extended=extended, initial=initial,
@@ -359,8 +373,9 @@ class Watch:
     def _watch(
         self,
         make: Callable[..., W],
-        parts: Mapping[str, Listing[T]],
+        listing: Listing[T],
         identity: Mapping[str, Any],
+        parts: Sequence[str] = ("",),
         *,
         interval: float | Pacing = 5.0,
         initial: bool = True,
@@ -371,40 +386,40 @@ class Watch:
         on_error: OnError | None = None,
         state: WatchState | None = None,
     ) -> W:
+        """Return the watcher of a list, which each account of ``parts`` has, with keys that begin with it."""
+
+        async def read_in_turn(api: Endpoints, account: str) -> Any:
+            async with self._polls:
+                return await listing.read(api, account)
+
         schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
-        listing = next(iter(parts.values()))
         known, cursors = state_of(seed, listing.key), dict[str, Cursor[T]]()
-        for part, read in parts.items():
-            own = known if not part or known is None else {key: each for key, each in known.items() if key[0] == part}
+        for part in parts:
+            own, read = known, listing
+            if part:
+                own = known and {key: each for key, each in known.items() if key[0] == part}
+                read = attrs.evolve(listing, read=read_in_turn, arguments=(part,), accounts=(part,))
             cursors[part] = Cursor(self._feed(read, schedule, push), initial=initial, seed=own)
         return make(
             cursors, on_error=on_error, state=state, name=self._identity(listing.name, **identity),
             codec=ItemCodec(listing.key, listing.item_type),
         )  # fmt: skip
 
-    def _watch_accounts(
-        self,
-        listing: Listing[T],
-        operation: Operation[Any],
-        account_numbers: Sequence[str],
-        **options: Unpack[WatchOptions[T]],
-    ) -> AccountsWatcher[T]:
-        """Return the watcher of a list that every account has, and whose keys begin with the account."""
-
-        async def read(api: Endpoints, account: str) -> Any:
-            async with self._polls:
-                return await listing.read(api, account)
-
-        accounts = check_accounts(account_numbers, operation)
-        parts = {each: attrs.evolve(listing, read=read, arguments=(each,), accounts=(each,)) for each in accounts}
-        return self._watch(AccountsWatcher, parts, {"accounts": sorted(accounts)}, **options)
-
     def _live(self, customer_id: int | str, account_numbers: Iterable[str], filters: LiveFilters) -> Listing[Order]:
         """Return the list of the orders that work or are of today."""
         call = ORDERS_LIVE.bind(customer_id=customer_id, account_numbers=account_numbers, **filters)
         check(ORDERS_LIVE, call.path, call.query, None)
         accounts = tuple(sorted(set[str](account_numbers)))
-        return attrs.evolve(lists.ORDERS, arguments=(str(customer_id), accounts, _given(filters)), accounts=accounts)
+        given = tuple(
+            (name, tuple(sorted(map(str, value))) if is_array(value) else value)
+            for name, value in sorted(filters.items())
+            if value is not None
+        )
+        return Listing(
+            name="orders", key=attrgetter("id"), item_type=Order, events=lists.ORDER_EVENTS, keep=is_terminal,
+            read=lambda api, customer_id, accounts, filters: api.orders.live(customer_id, accounts, **dict(filters)),
+            arguments=(str(customer_id), accounts, given), accounts=accounts,
+        )  # fmt: skip
 
     def _feed(self, listing: Listing[T], schedule: Schedule, push: bool = False) -> Feed[T]:
         """Return the running feed of a list with this schedule, or a new one. Those that push are apart."""
@@ -416,7 +431,7 @@ class Watch:
         place = (listing.name, listing.arguments, schedule, push)
         feed: Feed[T] | None = self._feeds.get(place)
         if feed is None or feed.ended:
-            api = Endpoints(ConditionalExecutor(self._session))
+            api = Endpoints(lists.ConditionalExecutor(self._session))
             label, observe = listing.name, self._session.on_event
             feed = Feed(
                 partial(listing.read, api, *listing.arguments), key=listing.key, schedule=schedule, now=self._now,
@@ -431,12 +446,3 @@ class Watch:
         """Return the identity of a list for a durable state: service, environment, name and filters."""
         service = self._session.environment
         return json.dumps({"watch": name, "origin": service.origin, "environment": service.name, **filters})
-
-
-def _given(filters: LiveFilters) -> tuple[tuple[str, object], ...]:
-    """Return the filters that are given, in a form that can be compared."""
-    return tuple(
-        (name, tuple(sorted(map(str, value))) if is_array(value) else value)
-        for name, value in sorted(filters.items())
-        if value is not None
-    )

@@ -449,7 +449,7 @@ class Ledger:
         held = {name_of(each.symbol): each for each in positions}
         self._expirations |= {name: each.expires_at for name, each in held.items() if each.expires_at is not None}
         if self.books.base is None:  # take over the positions, without the executions that are reported
-            parts, base = self._parts(rows), dict[str, tuple[Decimal, Decimal | None]]()
+            parts, base = self._parts(self._all(), rows), dict[str, tuple[Decimal, Decimal | None]]()
             for name in held.keys() | parts.keys():
                 quantity, average = held_in(held.get(name))
                 quantity -= sum((part.change for part in parts.get(name, ())), ZERO)
@@ -576,10 +576,10 @@ class Ledger:
         )
         return Execution(events=(fill,), seen_at=now)
 
-    def _parts(self, rows: Sequence[Row]) -> dict[str, list[Part]]:
-        """Return the changes of each position by executions that are remembered, and by transactions without one."""
+    def _parts(self, executions: Iterable[Execution], rows: Iterable[Row]) -> dict[str, list[Part]]:
+        """Return the changes of each position by executions, and by transactions without one."""
         parts = defaultdict[str, list[Part]](list)
-        for each in self._all():
+        for each in executions:
             before = each.events[each.skipped - 1].held if each.skipped else ZERO
             change, is_plain = each.last.held - before, len(each.events) == 1
             if change or not is_plain:  # what a decision does to the average price is unknown
@@ -591,7 +591,7 @@ class Ledger:
 
     def _off(self, held: Mapping[str, Position], rows: Sequence[Row], now: datetime) -> Iterator[Discrepancy]:
         """Yield positions that are not what the fills make them."""
-        base, parts = dict(self.books.base or {}), self._parts(rows)
+        base, parts = dict(self.books.base or {}), self._parts(self._all(), rows)
         for name in sorted(base.keys() | parts.keys() | held.keys()):
             before = base.get(name, (ZERO, None))
             expected, average = replay(*before, parts.get(name, ()))
@@ -671,20 +671,15 @@ class Ledger:
         """Make executions of orders that cannot change any more part of the base, once a day."""
         open_orders = {order.id for order in self._orders.values() if not is_complete(order)}
         open_orders |= {row.leg[0] for row in rows if row.at >= horizon}  # a correction may have been booked later
-        known, before, doomed = list(self._all()), self._parts(rows), list[tuple[str, ...]]()
-        self._executions = defaultdict(dict)
-        for each in known:
-            if max(each.at, each.seen_at) < horizon and each.last.order_id not in open_orders:
-                doomed.append(each.key)
-            else:
-                self._executions[each.last.order_id][each.key] = each
-        after = self._parts([row for row in rows if row.at >= horizon])
+        old = [each for each in self._all() if max(each.at, each.seen_at) < horizon]
+        doomed = [each for each in old if each.last.order_id not in open_orders]
         base = dict(self.books.base or {})
-        for name, parts in before.items():
-            gone = Counter(parts) - Counter(after.get(name, ()))
-            base[name] = replay(*base.get(name, (ZERO, None)), gone.elements())
-        base = {name: each for name, each in base.items() if each[0]}
-        self.books = attrs.evolve(self.books, horizon=horizon, base=base, forgotten=tuple(doomed))
+        for name, parts in self._parts(doomed, [row for row in rows if row.at < horizon]).items():
+            base[name] = replay(*base.get(name, (ZERO, None)), parts)
+        for each in doomed:
+            del self._executions[each.last.order_id][each.key]
+        base, forgotten = {name: each for name, each in base.items() if each[0]}, tuple(each.key for each in doomed)
+        self.books = attrs.evolve(self.books, horizon=horizon, base=base, forgotten=forgotten)
 
 
 def _excuses(row: Row, name: str, now: datetime) -> bool:

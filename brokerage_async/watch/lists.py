@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from functools import partial
 from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypedDict, TypeVar, cast
 
@@ -18,7 +17,7 @@ from .._generated.operations import ORDERS_LIST
 from ..errors import LIST_CHANGED, BrokerageError, InvalidRequestError, NotFoundError, ResponseDecodeError
 from ..observers import FillSeen
 from ..operation import BoundCall, Executor, Guard, Operation, Pager
-from ..protocol.order_status import TERMINAL, is_complete
+from ..protocol.order_status import TERMINAL, is_complete, is_terminal
 from ..protocol.retry import Fault, verdict_of
 from ..protocol.validation.requests import check
 from .diff import SILENT, UNCHANGED, AlertKind, Change, ChangeKind, Derive
@@ -73,15 +72,6 @@ class BalanceKey(NamedTuple):
         return cls(balance.account_number, balance.currency or "") if balance.account_number else None
 
 
-def is_terminal(order: Order) -> bool:
-    """Return True if the status of ``order`` is final; `is_complete` says whether it shows all its fills.
-
-    An unknown status counts as terminal if the order has a ``terminal_at``.
-    """
-    is_known = order.status is not None and order.status.is_known
-    return order.status in TERMINAL if is_known else order.terminal_at is not None
-
-
 @attrs.frozen(kw_only=True)
 class Listing(Generic[T]):
     """A list of a client, as ``read(api, *arguments)`` returns it.
@@ -92,9 +82,9 @@ class Listing(Generic[T]):
 
     name: str
     key: Callable[[T], Any]
-    item_type: type[T]
+    item_type: type[T] | None = None
     read: Callable[..., Awaitable[Any]]
-    arguments: tuple[Hashable, ...] = ()
+    arguments: tuple[Any, ...] = ()
     accounts: tuple[str, ...] | None = None
     events: frozenset[str] = frozenset()
     has_news: Callable[[], bool] = lambda: True
@@ -102,49 +92,13 @@ class Listing(Generic[T]):
     keep: Callable[[T], bool] = lambda _: False
 
 
-def _unless_only(ignored: frozenset[str], change: Change[Any]) -> Iterable[Change[Any]]:
-    """Drop a change of ``ignored`` fields alone."""
-    return () if change.kind == ChangeKind.CHANGED and ignored.issuperset(change.fields) else (change,)
+def unless_only(*ignored: str) -> Derive:
+    """Return a function that drops a change of ``ignored`` fields alone."""
+    fields = frozenset(ignored)
+    return lambda change: () if change.kind == ChangeKind.CHANGED and fields.issuperset(change.fields) else (change,)
 
 
-ORDERS: Listing[Order] = Listing(
-    name="orders",
-    key=attrgetter("id"),
-    item_type=Order,
-    events=frozenset({"Order", "ComplexOrder"}),
-    keep=is_terminal,
-    read=lambda api, customer_id, accounts, filters: api.orders.live(customer_id, accounts, **dict(filters)),
-)
-ALERTS: Listing[QuoteAlert] = Listing(
-    name="quote_alerts",
-    key=attrgetter("alert_external_id"),
-    item_type=QuoteAlert,
-    events=frozenset({"QuoteAlert"}),
-    read=lambda api: api.quote_alerts.list(),
-    derive=alert_changes,
-)
-# The service merges the positions in one instrument on request, so that each has one key.
-POSITIONS: Listing[Position] = Listing(
-    name="positions",
-    key=PositionKey.of,
-    item_type=Position,
-    events=frozenset({"CurrentPosition"}),
-    read=lambda api, account: api.positions.list(account, net_positions=True),
-    derive=partial(_unless_only, frozenset({"updated_at"})),
-)
-MARKED_POSITIONS: Listing[Position] = attrs.evolve(
-    POSITIONS,
-    name="marked positions",
-    read=lambda api, account: api.positions.list(account, net_positions=True, include_marks=True),
-)
-BALANCES: Listing[AccountBalance] = Listing(
-    name="balances",
-    key=BalanceKey.of,
-    item_type=AccountBalance,
-    events=frozenset({"AccountBalance"}),
-    read=lambda api, account: api.balances.list(account),
-    derive=partial(_unless_only, frozenset({"updated_at", "snapshot_date"})),
-)
+ORDER_EVENTS = frozenset({"Order", "ComplexOrder"})
 
 
 def check_accounts(account_numbers: Iterable[str], operation: Operation[Any]) -> tuple[str, ...]:
@@ -331,8 +285,8 @@ class FillReader:
         self._has_news = False  # a new fill in the last poll: other items have no event
         self._absent: set[str] = set()
         self.listing: Listing[Any] = Listing(
-            name="fills", key=attrgetter("key"), item_type=object, read=self._read, arguments=(account, self),
-            accounts=(account,), events=ORDERS.events, has_news=lambda: self._has_news, derive=_steps,
+            name="fills", key=attrgetter("key"), read=self._read, arguments=(account, object()), accounts=(account,),
+            events=ORDER_EVENTS, has_news=lambda: self._has_news, derive=_steps,
         )  # fmt: skip
 
     async def _read(self, *_: object) -> Iterable[Item]:

@@ -69,30 +69,22 @@ def boundaries(sessions: Iterable[MarketSession], *, extended: bool = False) -> 
     return sorted(found, key=lambda boundary: boundary.at)  # stable: an end sorts before the begin at the same time
 
 
-def interval_at(
-    sessions: Sequence[MarketSession], now: datetime, *, trading: float, resting: float, extended: bool = False
-) -> float:
-    """Return ``trading`` during sessions, else ``resting``, but never past the next boundary."""
-    if is_open(sessions, now, extended=extended):
-        return trading
-    coming = [each.at for each in boundaries(sessions, extended=extended) if each.at > now]
-    return min(resting, (coming[0] - now).total_seconds()) if coming else resting
+def seconds_to_next(known: Iterable[Boundary], now: datetime, most: float) -> float:
+    """Return the seconds until the first coming one of ``known`` boundaries, oldest first, at most as given."""
+    return min(most, next(((each.at - now).total_seconds() for each in known if each.at > now), most))
 
 
 class MarketHours:
     """Pacing function for polls: frequent while the market is open, rare while it is closed.
 
-    As long as the timetable could not be read, the market counts as open.
+    The timetable is read again after `REFRESH_INTERVAL` seconds, and `RETRY_DELAY` seconds after a failure. A read that
+    delays the paced polls by more than `READ_TIMEOUT` seconds counts as one. As long as the timetable could not be
+    read, the market counts as open.
     """
 
     REFRESH_INTERVAL = 3600.0
-    """Seconds after which the timetable is read again."""
-
     RETRY_DELAY = 60.0
-    """Seconds to wait after a failure to read it."""
-
     READ_TIMEOUT = 5.0
-    """Maximum seconds by which reading it delays the paced polls. Longer counts as a failure."""
 
     def __init__(
         self,
@@ -110,7 +102,7 @@ class MarketHours:
         self._stale_at = float("-inf")
 
     async def __call__(self) -> float:
-        """Return the current interval in seconds."""
+        """Return the current interval in seconds. While the market is closed it does not go past the opening."""
         clock = running_loop().time
         if clock() >= self._stale_at:
             try:
@@ -123,11 +115,10 @@ class MarketHours:
                 self._stale_at = clock() + self.RETRY_DELAY
             else:
                 self._stale_at = clock() + self.REFRESH_INTERVAL
-        if self._sessions is None:
+        now = self._now()
+        if self._sessions is None or is_open(self._sessions, now, extended=self._extended):
             return self._trading
-        return interval_at(
-            self._sessions, self._now(), trading=self._trading, resting=self._resting, extended=self._extended
-        )
+        return seconds_to_next(boundaries(self._sessions, extended=self._extended), now, self._resting)
 
 
 def boundaries_after(known: Sequence[Boundary], last: Boundary) -> Sequence[Boundary]:
@@ -169,8 +160,7 @@ class MarketCursor(Cursor[Boundary]):
             self._hastened_at = clock
             self.feed.hasten()
         known, now = boundaries((self.feed.latest or {}).values(), extended=self._extended), self._now()
-        coming = ((each.at - now).total_seconds() for each in known if each.at > now)  # oldest first
-        self.max_wait = min(MAX_SLEEP, next(coming, MAX_SLEEP))
+        self.max_wait = seconds_to_next(known, now, MAX_SLEEP)
         if self.seen is None and known:
             began = now - timedelta(seconds=clock - self._began)  # includes boundaries before the first timetable
             at = max((each.at for each in known if each.at <= now), default=now) if self._initial else began

@@ -25,9 +25,8 @@ from brokerage_async.watch.market import (
     MarketWatcher,
     boundaries,
     boundaries_after,
-    interval_at,
 )
-from tests.loops import VirtualLoop, on_virtual_time
+from tests.loops import VirtualLoop, on_virtual_time, run_in
 from tests.tables import for_each
 from tests.watch.memory_state import MemoryState
 from tests.watch.scripted_service import NOON, Service, quiet
@@ -86,8 +85,12 @@ def test_is_open_between_opening_and_closing(now: datetime, extended: bool) -> N
 
 
 @given(moments, st.floats(0.5, 10), st.floats(10, 100_000))
-def test_interval_at_never_sleeps_past_an_opening(now: datetime, trading: float, resting: float) -> None:
-    interval = interval_at(WEEKS, now, trading=trading, resting=resting)
+def test_market_hours_never_sleep_past_an_opening(now: datetime, trading: float, resting: float) -> None:
+    async def read() -> list[MarketSession]:
+        return WEEKS
+
+    pace = MarketHours(read, trading=trading, resting=resting, now=lambda: now)
+    interval = run_in(VirtualLoop(), pace())
     if is_open(WEEKS, now):
         assert interval == trading
     else:
