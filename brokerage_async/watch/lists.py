@@ -192,11 +192,8 @@ async def until_terminal(
 async def _until_complete(feed: Feed[Order], listener: Listener, order_id: str, look_up: LookUp) -> Order:
     """Return this very order once it is complete, or terminal too long to expect its fills."""
     clock = running_loop().time
-    absent, due, end = (
-        0,
-        0.0,
-        math.inf,
-    )  # lookups that did not find it, when to look it up, until when to wait for fills
+    absent, due = 0, 0.0  # lookups in a row that did not find it, and when the next one is due
+    end = math.inf  # of the wait for fills
     while True:
         if listener.raised is not None:
             raise listener.raised

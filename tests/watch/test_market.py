@@ -15,17 +15,9 @@ from brokerage_async import Client, errors
 from brokerage_async._generated.models import MarketSession
 from brokerage_async.errors import ServerError
 from brokerage_async.protocol.timetable import is_open, timetable_range
-from brokerage_async.watch import Change, Watch
+from brokerage_async.watch import Change, MarketHours, MarketKind, Watch
 from brokerage_async.watch.feed import Feed, Schedule
-from brokerage_async.watch.market import (
-    Boundary,
-    MarketCursor,
-    MarketHours,
-    MarketKind,
-    MarketWatcher,
-    boundaries,
-    boundaries_after,
-)
+from brokerage_async.watch.market import Boundary, MarketCursor, MarketWatcher, boundaries, boundaries_after
 from tests.loops import VirtualLoop, on_virtual_time, run_in
 from tests.tables import for_each
 from tests.watch.memory_state import MemoryState
