@@ -160,16 +160,16 @@ class MarketCursor(Cursor[Boundary]):
             self._hastened_at = clock
             self.feed.hasten()
         known, now = boundaries((self.feed.latest or {}).values(), extended=self._extended), self._now()
-        self.max_wait = seconds_to_next(known, now, MAX_SLEEP)
+        self.max_wait: float | None = seconds_to_next(known, now, MAX_SLEEP)
         if self.seen is None and known:
             began = now - timedelta(seconds=clock - self._began)  # includes boundaries before the first timetable
             at = max((each.at for each in known if each.at <= now), default=now) if self._initial else began
-            self.seen = {MARKET: Boundary(None, None, at, None)}
+            self.seen: dict[Any, Boundary] | None = {MARKET: Boundary(None, None, at, None)}
         if self.seen is None:
             return False
         self._passed = [each for each in boundaries_after(known, self.seen[MARKET]) if each.at <= now]
         self._latest = {MARKET: self._passed[-1]} if self._passed else self.seen
-        self.keys = deque([MARKET])
+        self.keys: deque[Any] = deque([MARKET])
         return True
 
     def reports(self, change: Change[Any]) -> Iterable[Change[Any]]:
