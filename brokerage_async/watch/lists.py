@@ -282,11 +282,11 @@ class FillReader:
         self._has_news = False  # a new fill in the last poll: other items have no event
         self._absent: set[str] = set()
         self.listing: Listing[Any] = Listing(
-            name="fills", key=attrgetter("key"), read=self._read, arguments=(account, object()), accounts=(account,),
+            name="fills", key=attrgetter("key"), read=self.read, arguments=(account, object()), accounts=(account,),
             events=ORDER_EVENTS, has_news=lambda: self._has_news, derive=_steps,
         )  # fmt: skip
 
-    async def _read(self, *_: object) -> Iterable[Item]:
+    async def read(self, *_: object) -> Iterable[Item]:
         if not self._ledger.has_begun and self.cursor.seen:
             self._ledger.restore(self.cursor.seen.values())
         self._has_news, settled = await self._observe(), False

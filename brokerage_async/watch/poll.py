@@ -160,8 +160,16 @@ class ChangeLog:
         self._unwritten.clear()
         if acknowledged := sorted(self._acknowledged):
             await self._state.acknowledge(acknowledged)
-            for sequence in acknowledged:
-                self._settle(self._entries.pop(sequence).change.key)
+            for sequence in acknowledged:  # the next change of its key may follow
+                key = self._entries.pop(sequence).change.key
+                entries = self._open[key]
+                entries.popleft()
+                if entries:
+                    self._due.append(entries[0])
+                else:
+                    del self._open[key]
+                    self._held_since.pop(key, None)
+                    self._parts["" if "" in self._parts else key[0]].keys.append(key)
             self._acknowledged.difference_update(acknowledged)
             self._listener.wake()
 
@@ -180,17 +188,6 @@ class ChangeLog:
         for part in self._begun & self._parts.keys():
             own = {key: item for key, item in known.items() if item is not None and (not part or key[0] == part)}
             self._parts[part].seen = own
-
-    def _settle(self, key: Any) -> None:
-        """Go on with the next change of ``key``, now that its first one is acknowledged."""
-        entries = self._open[key]
-        entries.popleft()
-        if entries:
-            self._due.append(entries[0])
-        else:
-            del self._open[key]
-            self._held_since.pop(key, None)
-            self._parts["" if "" in self._parts else key[0]].keys.append(key)
 
 
 class Iteration(AsyncIterator[R], Generic[R]):
