@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
+from urllib.parse import quote
 
 from brokerage_async._generated.models import LegAction, NewOrder, OrderType, TimeInForce
 from brokerage_async._generated.operations import OPERATIONS
@@ -83,9 +85,16 @@ class Harness:
     def error(self, method: str, target: str, body: Any = None, status: int = 422) -> dict[str, Any]:
         return dict(json.loads(self.answered(method, target, body, status))["error"])
 
-    def decoded(self, operation: str, target: str) -> Any:
-        """Return the models of a successful GET after checking it against the schema."""
-        return codec.decode(OPERATIONS[operation], self.answered("GET", target, None, 200), strict=True).value
+    def target(self, operation: str, **values: str) -> str:
+        """Return the path of an operation, by default of the first account and its owner."""
+        asked, values = OPERATIONS[operation], {"account_number": self.account, "customer_id": "me", **values}
+        path = re.sub(r"\{(\w+)\}", lambda name: quote(values[name[1]], safe=""), asked.path)
+        return path if asked.host is None else f"/{asked.host}{path}"
+
+    def decoded(self, operation: str, query: str = "", **values: str) -> Any:
+        """Return the models of a successful GET after checking it against the schema. Values are those of the path."""
+        answer = self.answered("GET", f"{self.target(operation, **values)}?{query}", None, 200)
+        return codec.decode(OPERATIONS[operation], answer, strict=True).value
 
     def token(self, **body: str) -> Response:
         """Request a token with the owner's refresh token. Keyword arguments change the body."""

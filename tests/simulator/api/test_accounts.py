@@ -13,15 +13,13 @@ from tests.simulator.harness import Harness, leg, market, switched
 
 
 def test_customer_accounts_and_trading_status(harness: Harness) -> None:
-    assert harness.decoded("accounts.customer", "/customers/me").id == "me"
-    accounts = harness.decoded("accounts.list", "/customers/me/accounts")
-    assert [(each.account.account_number, each.account.margin_or_cash, each.authority_level) for each in accounts] == [
-        (number, kind, "owner") for number, kind in zip(harness.accounts, ("Margin", "Margin", "Cash"), strict=True)
-    ]
-    account = harness.decoded("accounts.get", f"/customers/me/accounts/{harness.account}")
-    assert account.account_number == harness.account
-    targets = [f"/accounts/{number}/trading-status" for number in harness.accounts]
-    statuses = [harness.decoded("accounts.trading_status", target) for target in targets]
+    assert harness.decoded("accounts.customer").id == "me"
+    owned = harness.decoded("accounts.list")
+    assert tuple(each.account.account_number for each in owned) == harness.accounts
+    assert [each.account.margin_or_cash for each in owned] == ["Margin", "Margin", "Cash"]
+    assert {each.authority_level for each in owned} == {"owner"}
+    assert harness.decoded("accounts.get").account_number == harness.account
+    statuses = [harness.decoded("accounts.trading_status", account_number=number) for number in harness.accounts]
     assert [status.short_calls_enabled for status in statuses] == [True, True, False]
 
 
@@ -54,13 +52,8 @@ def test_foreign_account_is_403_and_unknown_account_404(harness: Harness) -> Non
     assert found == cases
 
 
-def positions(harness: Harness, account: str, query: str = "") -> list[Any]:
-    found: list[Any] = harness.decoded("positions.list", f"/accounts/{account}/positions?{query}")
-    return found
-
-
 def test_short_option_is_unsigned_and_costs_a_debit(harness: Harness) -> None:
-    shares, call = positions(harness, harness.accounts[1], "include-marks=true")
+    shares, call = harness.decoded("positions.list", "include-marks=true", account_number=harness.accounts[1])
     assert (shares.quantity_direction, shares.cost_effect) == ("Long", "Credit")
     assert (call.quantity, call.quantity_direction, call.cost_effect) == (1, "Short", "Debit")
     assert call.mark == call.mark_price * call.quantity * call.multiplier
@@ -71,12 +64,13 @@ def test_short_option_is_unsigned_and_costs_a_debit(harness: Harness) -> None:
 def test_future_sold_beyond_what_is_held_is_short_at_the_price_of_the_sale(harness: Harness) -> None:
     for quantity, action, price in (("1", "Buy", "6100"), ("3", "Sell", "6000")):
         harness.sim.fill_order(harness.place(market(leg("/ESZ6", quantity, action))), price=price)
-    [short] = positions(harness, harness.account)
+    [short] = harness.decoded("positions.list")
     assert (short.quantity, short.quantity_direction, short.average_open_price) == (2, "Short", 6000)
 
 
-def test_filters(harness: Harness) -> None:
-    harness.trade(market(leg("/ESZ6", "1", "Buy")), harness.accounts[1], seconds=5)
+def test_positions_are_filtered(harness: Harness) -> None:
+    account = harness.accounts[1]
+    harness.trade(market(leg("/ESZ6", "1", "Buy")), account, seconds=5)
     counts = {
         "symbol=AAPL": 1,
         "underlying-symbol[]=AAPL&underlying-symbol[]=MSFT": 2,
@@ -87,7 +81,8 @@ def test_filters(harness: Harness) -> None:
         "partition-keys[]=other": 0,
         "net-positions=true": 3,
     }
-    assert {query: len(positions(harness, harness.accounts[1], query)) for query in counts} == counts
+    found = {query: len(harness.decoded("positions.list", query, account_number=account)) for query in counts}
+    assert found == counts
 
 
 def test_position_expires_when_its_instrument_does(harness: Harness) -> None:
@@ -99,7 +94,7 @@ def test_position_expires_when_its_instrument_does(harness: Harness) -> None:
     assert shown == {row["symbol"]: row["expires-at"] for row in (option, future)}
 
 
-def test_filters_and_pages(harness: Harness) -> None:
+def test_transactions_are_filtered_and_paged(harness: Harness) -> None:
     target = f"/accounts/{harness.accounts[1]}/transactions"
     none = harness.get(f"/accounts/{harness.account}/transactions/total-fees")["data"]
     assert none == {"total-fees": "0.00", "total-fees-effect": "None"}
@@ -141,36 +136,31 @@ def test_transaction_of_an_evening_belongs_to_its_eastern_day(harness: Harness) 
 AMOUNT = ("amount", "effect")
 
 
-def balance_of(harness: Harness, account: str) -> Any:
-    [balance] = harness.decoded("balances.list", f"/accounts/{account}/balances")
+def balance_of(harness: Harness, **account: str) -> Any:
+    [balance] = harness.decoded("balances.list", **account)
     return balance
 
 
 def test_balance_is_one_object_or_a_list_and_has_all_but_a_few_fields(harness: Harness) -> None:
-    balance = balance_of(harness, harness.account)
+    balance = balance_of(harness)
     missing = {key for key, field in wire_fields(AccountBalanceWire).items() if getattr(balance, field.target) is None}
     parts = {f"intraday-{kind}-cash-{name}" for kind in ("equities", "futures") for name in (*AMOUNT, "effective-date")}
     parts |= {f"previous-day-cryptocurrency-fiat-{name}" for name in AMOUNT}
     parts |= {"apex-starting-day-margin-equity", "previous-date-cryptocurrency-fiat-effective-date", "time-of-day"}
     assert missing == parts
-    target = f"/accounts/{harness.account}/balances"
+    target = harness.target("balances.list")
     assert "items" not in harness.get(target)["data"]
     assert len(harness.get(target, accept_version="20260629")["data"]["items"]) == 1
-    one = harness.decoded("balances.get", f"{target}/USD")
-    assert attrs.evolve(one, extra={}) == balance_of(harness, harness.account)
+    assert attrs.evolve(harness.decoded("balances.get", currency="USD"), extra={}) == balance
     assert harness.ask("GET", f"{target}/EUR").status == 404
 
 
-def snapshots(harness: Harness, account: str, query: str = "") -> Any:
-    return harness.decoded("balances.snapshots", f"/accounts/{account}/balance-snapshots?{query}")
-
-
 def test_snapshots_are_the_newest_and_the_current_balance_by_default(harness: Harness) -> None:
-    newest, current = snapshots(harness, harness.account)
+    newest, current = harness.decoded("balances.snapshots")
     assert (newest.time_of_day, str(newest.snapshot_date)) == (TimeOfDay.BOD, "2026-06-10")
     assert current.time_of_day is None
-    assert attrs.evolve(current, extra={}) == balance_of(harness, harness.account)
-    pages = [snapshots(harness, harness.account, f"per-page=1&page-offset={offset}") for offset in range(3)]
+    assert attrs.evolve(current, extra={}) == balance_of(harness)
+    pages = [harness.decoded("balances.snapshots", f"per-page=1&page-offset={offset}") for offset in range(3)]
     assert pages == [[newest], [current], []]
 
 
@@ -178,15 +168,14 @@ def test_snapshot_shows_the_account_of_its_time(harness: Harness) -> None:
     harness.wait_until("2026-06-10T19:59:50+00:00")
     harness.trade(market(leg(quantity="30")), seconds=5)
     harness.wait_until("2026-06-10T20:00:00+00:00")
-    at_close = balance_of(harness, harness.account)
+    at_close = balance_of(harness)
     harness.wait_until("2026-06-11T14:00:00+00:00")
     harness.trade(market(leg(quantity="30", action="Sell to Close")), seconds=5)
-    [bod, eod] = snapshots(harness, harness.account, "start-date=2026-06-10&end-date=2026-06-10")
+    [bod, eod] = harness.decoded("balances.snapshots", "start-date=2026-06-10&end-date=2026-06-10")
     assert (bod.cash_balance, bod.long_equity_value) == (10_000_000, 0)
     assert attrs.evolve(eod, time_of_day=None, extra={}) == at_close
     assert at_close.long_equity_value > 0
-    [alone] = snapshots(harness, harness.account, "snapshot-date=2026-06-10&time-of-day=EOD")
-    assert alone == eod
+    assert harness.decoded("balances.snapshots", "snapshot-date=2026-06-10&time-of-day=EOD") == [eod]
 
 
 def test_snapshots_are_filtered_and_a_day_without_time_or_with_a_range_is_refused(harness: Harness) -> None:
@@ -200,25 +189,23 @@ def test_snapshots_are_filtered_and_a_day_without_time_or_with_a_range_is_refuse
         "currency=EUR": 0,
         "time-of-day=BOD": 250,
     }
-    assert {query: len(snapshots(harness, harness.account, query)) for query in counts} == counts
+    assert {query: len(harness.decoded("balances.snapshots", query)) for query in counts} == counts
     for query in ("snapshot-date=2026-06-09", "snapshot-date=2026-06-09&start-date=2026-06-08"):
         harness.error("GET", f"/accounts/{harness.account}/balance-snapshots?{query}")
 
 
-def history(harness: Harness, account: str, query: str = "time-back=1d") -> Any:
-    return harness.decoded("balances.net_liq_history", f"/accounts/{account}/net-liq/history?{query}")
+HISTORY = "balances.net_liq_history"
 
 
 def test_history_ends_with_the_present_and_follows_prices(production: Harness) -> None:
     production.wait(90)
-    account = production.accounts[1]
-    rows = history(production, account)
-    assert rows[-1].close == balance_of(production, account).net_liquidating_value
+    second = {"account_number": production.accounts[1]}
+    rows = production.decoded(HISTORY, "time-back=1d", **second)
+    assert rows[-1].close == balance_of(production, **second).net_liquidating_value
     for row in rows:
         assert row.low <= min(row.open, row.close) <= max(row.open, row.close) <= row.high
-        names = ("open", "high", "low", "close")
-        assert [getattr(row, f"total_{name}") for name in names] == [getattr(row, name) for name in names]
-        assert row.pending_cash_close == 0
+        assert (row.total_open, row.total_high) == (row.open, row.high)
+        assert (row.total_low, row.total_close, row.pending_cash_close) == (row.low, row.close, 0)
     assert len({row.close for row in rows}) > 1
 
 
@@ -226,14 +213,14 @@ def test_history_before_the_first_trade_is_the_cash(production: Harness) -> None
     production.trade(market(leg(quantity="1000")), seconds=5)
     production.sim.set_price("AAPL", 250)
     production.wait(5)
-    *before, last = history(production, production.account)
+    *before, last = production.decoded(HISTORY, "time-back=1d")
     assert {row.close for row in before} == {Decimal(10_000_000)}
     assert last.open == 10_000_000
-    assert last.close == balance_of(production, production.account).net_liquidating_value > 10_040_000
+    assert last.close == balance_of(production).net_liquidating_value > 10_040_000
 
 
 def test_history_has_intervals_of_its_range_from_the_opening_or_the_start_asked_for(production: Harness) -> None:
-    target = f"/accounts/{production.account}/net-liq/history"
+    target = production.target(HISTORY)
     assert production.ask("GET", target).status == 422
     production.wait(150)
     [row, *_] = production.rows(f"{target}?time-back=1d")
@@ -250,10 +237,10 @@ def test_history_has_intervals_of_its_range_from_the_opening_or_the_start_asked_
         "time-back=all": (275, "2025-05-07T13:30", "2026-06-10T13:30"),
         "start-time=2026-06-10T14:03:30Z": (0, "", ""),
     }
-    found = {query: [f"{row.time:%FT%R}" for row in history(production, production.account, query)] for query in rows}
+    found = {query: [f"{row.time:%FT%R}" for row in production.decoded(HISTORY, query)] for query in rows}
     ends = {query: (len(times), min(times, default=""), max(times, default="")) for query, times in found.items()}
     assert ends == rows
     for now in ("2026-06-10T13:00", "2026-06-09T23:00"):  # the market is closed
         closed = Harness(environment="production", start=datetime.fromisoformat(f"{now}+00:00")).login()
-        times = [f"{row.time:%FT%R}" for row in history(closed, closed.account)]
+        times = [f"{row.time:%FT%R}" for row in closed.decoded(HISTORY, "time-back=1d")]
         assert (now, len(times), times[0], times[-1]) == (now, 78, f"{day}T13:30", f"{day}T19:55")

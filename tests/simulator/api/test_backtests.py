@@ -13,7 +13,7 @@ from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.models import converter
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.simulator import faults
-from brokerage_async.simulator.api.backtests import Held, Results, Strategies, problems_of
+from brokerage_async.simulator.api.backtests import Held, Results, Strategies
 from brokerage_async.simulator.market.calendar import CALENDARS, TradingSession, local_epoch
 from brokerage_async.simulator.market.prices import Prices
 from brokerage_async.simulator.market.quotes import PricePath
@@ -34,17 +34,14 @@ def trade(*legs: dict[str, Any], **change: Any) -> dict[str, Any]:
 
 
 def simulated(harness: Harness, *legs: dict[str, Any], **change: Any) -> list[dict[str, Any]]:
-    response = harness.ask("POST", f"{HOST}/simulate-trade", trade(*legs, **change))
-    assert response.status == 200, response.body
-    codec.decode(OPERATIONS["backtests.simulate_trade"], response.body, strict=True)
-    rows: list[dict[str, Any]] = json.loads(response.body)
+    body = harness.answered("POST", f"{HOST}/simulate-trade", trade(*legs, **change), 200)
+    codec.decode(OPERATIONS["backtests.simulate_trade"], body, strict=True)
+    rows: list[dict[str, Any]] = json.loads(body)
     return rows
 
 
-def read(harness: Harness, identifier: str) -> dict[str, Any]:
-    """Return a backtest after checking it against the schema."""
-    harness.decoded("backtests.get", f"{HOST}/backtests/{identifier}")
-    return dict(harness.get(f"{HOST}/backtests/{identifier}"))
+def read(harness: Harness, identifier: str) -> Any:
+    return harness.decoded("backtests.get", id=identifier)
 
 
 def test_list_names_the_backtests_of_the_user(harness: Harness) -> None:
@@ -68,7 +65,7 @@ def test_complete_backtest_is_not_cancelled_and_a_short_one_complete_at_once(har
     identifier = harness.backtest()
     harness.wait(2)
     assert harness.ask("POST", f"{HOST}/backtests/{identifier}/cancel").status == 400
-    assert read(harness, identifier)["status"] == "completed"
+    assert read(harness, identifier).status == "completed"
     for end, expected in (("2026-03-04", (200, "completed")), ("2026-03-27", (201, "pending"))):
         response = harness.ask("POST", f"{HOST}/backtests", strategy(endDate=end))
         assert (response.status, json.loads(response.body)["status"]) == expected
@@ -80,6 +77,7 @@ def test_backtest_of_another_customer_is_not_found() -> None:
     harness.login(refresh_token=harness.sim.customers[1].refresh_token)
     for method, tail in (("GET", ""), ("POST", "/cancel")):
         assert harness.ask(method, f"{HOST}/backtests/{identifier}{tail}").status == 404
+    assert harness.ask("POST", f"{HOST}/backtests", strategy(symbol="MSFT")).status == 404
     assert harness.get(f"{HOST}/backtests") == []
 
 
@@ -88,7 +86,7 @@ def test_status_progress_and_results_follow_the_clock(harness: Harness) -> None:
     for seconds in (0, 0.99, 0.11, 0.2, 0.11, 97.59):
         harness.wait(seconds)
         backtest = read(harness, identifier)
-        seen.append((backtest["status"], backtest["progress"], backtest["ETA"], "trials" in backtest))
+        seen.append((backtest.status, float(backtest.progress), float(backtest.eta), backtest.trials is not None))
     assert seen == [
         ("pending", 0, 1.4, False),
         ("pending", 0, 0.41, False),
@@ -97,13 +95,12 @@ def test_status_progress_and_results_follow_the_clock(harness: Harness) -> None:
         ("completed", 1, 0, True),
         ("completed", 1, 0, True),
     ]
-    assert {name: backtest[name] for name in strategy()} == strategy()
-    figures = {one["name"]: one["value"] for one in backtest["statistics"]}
-    total = sum(Decimal(str(trial["profitLoss"])) for trial in backtest["trials"])
-    assert Decimal(str(figures["Total profit"])) == total
-    assert Decimal(str(backtest["snapshots"][-1]["profitLoss"])) == total
-    assert figures["Number of trials"] == len(backtest["trials"]) == 19
-    states = [read(harness, harness.backtest(endDate=f"2026-03-{day}"))["status"] for day in ("06", "09")]
+    assert strategy().items() <= harness.get(harness.target("backtests.get", id=identifier)).items()
+    figures = {one["name"]: one["value"] for one in backtest.statistics}
+    profits = [trial.profit_loss for trial in backtest.trials]
+    assert figures["Total profit"] == backtest.snapshots[-1].profit_loss == sum(profits)
+    assert figures["Number of trials"] == len(profits) == 19
+    states = [read(harness, harness.backtest(endDate=f"2026-03-{day}")).status for day in ("06", "09")]
     assert states == ["completed", "pending"]
 
 
@@ -111,7 +108,7 @@ def test_results_are_those_of_the_seed_at_the_creation(harness: Harness) -> None
     def trials(harness: Harness) -> Any:
         identifier = harness.backtest()
         harness.wait(2)
-        return identifier, read(harness, identifier)["trials"]
+        return identifier, read(harness, identifier).trials
 
     _, before = trials(harness)
     harness.sim.set_price("AAPL", 1)
@@ -129,15 +126,6 @@ def test_last_day_is_that_of_the_last_close(harness: Harness) -> None:
         harness.wait_until(f"2026-06-{now}Z")
         (row,) = harness.get(f"{HOST}/available-dates")
         assert (now, row["startDate"], row["endDate"]) == (now, "2021-01-04", last)
-
-
-def test_invalid_backtest_is_refused(harness: Harness) -> None:
-    legs = [option_leg(**change) for change in ({"delta": "20"}, {"delta": True}, {"delta": 1e300}, {"side": None})]
-    changes: tuple[dict[str, Any], ...] = ({"endDate": "2026-02-01"}, {"legs": []}, {"entryConditions": None})
-    cases = [(strategy(symbol="MSFT"), 404)]
-    cases += [(body, 400) for body in (*map(strategy, legs), *(strategy(**change) for change in changes))]
-    found = [(body, harness.ask("POST", f"{HOST}/backtests", body).status) for body, _ in cases]
-    assert (found, harness.get(f"{HOST}/backtests")) == (cases, [])
 
 
 def test_shares_are_priced_every_15_minutes_or_at_each_close(harness: Harness) -> None:
@@ -168,17 +156,15 @@ def test_shares_are_priced_every_15_minutes_or_at_each_close(harness: Harness) -
 
 
 def test_invalid_trade_is_refused(harness: Harness) -> None:
-    legs: tuple[dict[str, Any], ...] = (
-        {"symbol": "MSFT"},
-        {"symbol": "no symbol"},
-        {"quantity": 0},
-        {"direction": "up"},
-    )
-    changes: list[dict[str, Any]] = [{"underlying": "MSFT"}, {"legs": []}, *({"legs": [SHARES | one]} for one in legs)]
-    changes += [{"startTime": "2026-06-11T00:00:00Z", "endTime": None}]
-    changes += [{"endTime": "2019-01-01T00:00:00Z", "startTime": None}]
-    statuses = [(one, harness.ask("POST", f"{HOST}/simulate-trade", trade(**one)).status) for one in changes]
-    assert statuses == [(one, 400) for one in changes]
+    legs = [SHARES | {"symbol": symbol} for symbol in ("MSFT", "no symbol")]
+    legs += [SHARES | {"quantity": 0}, SHARES | {"direction": "up"}]
+    bodies = [trade(underlying="MSFT"), trade(legs=[]), *map(trade, legs)]
+    bodies += [
+        trade(startTime="2026-06-11T00:00:00Z", endTime=None),
+        trade(startTime=None, endTime="2019-01-01T00:00:00Z"),
+    ]
+    statuses = [(body, harness.ask("POST", f"{HOST}/simulate-trade", body).status) for body in bodies]
+    assert statuses == [(body, 400) for body in bodies]
 
 
 async def test_log_of_a_backtest_is_raw(harness: Harness) -> None:
@@ -197,6 +183,7 @@ AT = local_epoch(date(2026, 3, 3), 16)
 """45 days before an expiration."""
 
 CALL = {"side": "call", "direction": "long"}
+OTM = "percentageOTM"
 
 
 def made(price: int = 200) -> tuple[Strategies, Prices]:
@@ -216,13 +203,13 @@ def strikes(*legs: dict[str, Any], price: int = 200) -> list[Decimal | None]:
 
 def by(selection: str, value: float, base: int | None = None, **terms: Any) -> dict[str, Any]:
     """Build a leg whose strike is selected by a value, perhaps relative to another leg."""
-    name = "percentageOTM" if selection.startswith("percentage") else "currentPriceOffset"
+    name = OTM if selection.startswith(OTM) else "currentPriceOffset"
     relative = {} if base is None else {"strikeRelativeLeg": base}
     return option_leg(strikeSelection=selection, **{name: value}, **relative, **terms)
 
 
 def test_strike_is_the_nearest_listed_one() -> None:
-    wanted = [by("percentageOTM", 0.1), by("percentageOTM", 0.1, **CALL), by("percentageOTM", -0.1)]
+    wanted = [by(OTM, 0.1), by(OTM, 0.1, **CALL), by(OTM, -0.1)]
     wanted += [by("currentPriceOffset", 12), by("currentPriceOffset", -50000)]
     assert [strikes(one) for one in wanted] == [[180], [220], [220], [210], [5]]
 
@@ -329,7 +316,7 @@ def test_share_gains_the_difference_of_two_closes() -> None:
 
 def test_short_put_keeps_its_premium_less_its_exercise() -> None:
     terms = {"startDate": "2026-03-10", "entryConditions": {"maximumActiveTrials": 1}}
-    put = by("percentageOTM", 0.05, daysUntilExpiration=10)
+    put = by(OTM, 0.05, daysUntilExpiration=10)
     first, *_ = run(strategy(put, **terms), AAPL=[200] * 14).trials
     assert first.closed.day == first.expires == date(2026, 3, 20)
     assert first.profit == -first.cost > 0
@@ -389,18 +376,10 @@ def test_limits_of_active_trials_are_kept_and_noticed() -> None:
     assert [profit for _, profit, _ in results.snapshots] == [0] * 5
 
 
-FIRST, LAST = date(2021, 1, 4), date(2026, 6, 9)
 EQUITY = {**option_leg(quantity=100), "type": "equity"}
 
 
-def based(base: int | None) -> dict[str, Any]:
-    """Build a strategy with a leg that is relative to the one at a position."""
-    return strategy(option_leg(), by("percentageOTMRelative", 0.1, strikeRelativeLeg=base), EQUITY)
-
-
 NO_BASE = "legs[1].strikeRelativeLeg must be the index of an option leg with a strikeSelection that is not relative"
-PREMIUM = "legs[1].premium must be from 0 to 50000 for the strikeSelection premium"
-NO_DAY = "entryConditions.specificDays must name at least one day for this frequency"
 WEEKLY = {"frequency": "on specific days of the week"}
 
 
@@ -408,14 +387,13 @@ WEEKLY = {"frequency": "on specific days of the week"}
     "body, problem",
     [
         (strategy(), None),
-        (strategy(startDate=str(FIRST), endDate=str(LAST)), None),
+        (strategy(startDate="2021-01-04", endDate="2026-06-09"), None),
         (strategy(startDate="2026-03-02", endDate="2026-03-02"), None),
         (strategy(EQUITY), None),
         (strategy(option_leg(quantity=10, delta=100, daysUntilExpiration=1100)), None),
         (strategy(entryConditions=WEEKLY | {"specificDays": [1]}), None),
-        (based(0), None),
-        (strategy(option_leg(), by("currentPriceOffsetRelative", -5, 0)), None),
-        *((based(base), NO_BASE) for base in (None, -1, 1, 2, 3)),
+        *((strategy(option_leg(), by(f"{way}Relative", 0.1, 0)), None) for way in ("currentPriceOffset", OTM)),
+        *((strategy(option_leg(), by(f"{OTM}Relative", 0.1, n), EQUITY), NO_BASE) for n in (None, -1, 1, 2, 3)),
         (strategy(startDate="2021-01-03"), "startDate must be from 2021-01-04 to 2026-06-09"),
         (strategy(endDate="2026-06-10"), "endDate must be from 2021-01-04 to 2026-06-09"),
         (strategy(endDate="2026-03-01"), "endDate must not be before startDate"),
@@ -424,14 +402,21 @@ WEEKLY = {"frequency": "on specific days of the week"}
         (strategy(option_leg(daysUntilExpiration=-1)), "legs[0].daysUntilExpiration must be from 0 to 1100"),
         (strategy(option_leg(daysUntilExpiration=10**9)), "legs[0].daysUntilExpiration must be from 0 to 1100"),
         (strategy(option_leg(delta=0.16)), "legs[0].delta must be from 1 to 100 for the strikeSelection delta"),
-        (strategy(EQUITY, option_leg(strikeSelection="premium")), PREMIUM),
-        (
-            strategy(entryConditions={"maximumActiveTrials": 0}),
-            "entryConditions.maximumActiveTrials must be at least 1",
-        ),
-        (strategy(entryConditions=WEEKLY), NO_DAY),
+        (strategy(EQUITY, option_leg(strikeSelection="premium")), "legs[1].premium must be from 0 to 50000 for the"),
+        (strategy(entryConditions={"maximumActiveTrials": 0}), "entryConditions.maximumActiveTrials must be at least"),
+        (strategy(entryConditions=WEEKLY), "entryConditions.specificDays must name at least one day"),
+        (strategy(option_leg(delta="20")), "legs[0].delta must be a number"),
+        (strategy(option_leg(delta=True)), "legs[0].delta must be a number"),
+        (strategy(option_leg(delta=1e300)), "legs[0].delta is out of range"),
+        (strategy(option_leg(side=None)), "legs[0].side must be a string"),
+        (strategy(legs=[]), "legs must hold at least 1"),
+        (strategy(entryConditions=None), "entryConditions must be an object"),
     ],
 )
-def test_broken_rule_is_named(body: dict[str, Any], problem: str | None) -> None:
-    found = problems_of(converter.structure(body, models.NewBacktest), FIRST, LAST)
-    assert [f"{name} {words}" for name, words in found] == ([] if problem is None else [problem])
+def test_broken_rule_is_named(harness: Harness, body: dict[str, Any], problem: str | None) -> None:
+    before = harness.get(f"{HOST}/backtests")
+    answer = harness.ask("POST", f"{HOST}/backtests", body)
+    assert answer.status in ((200, 201) if problem is None else (400,))
+    [reason] = [each["reason"] for each in json.loads(answer.body).get("error", {}).get("errors", ())] or [None]
+    assert reason is problem is None or reason.startswith(problem)
+    assert (harness.get(f"{HOST}/backtests") == before) is (problem is not None)

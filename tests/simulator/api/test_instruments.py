@@ -1,14 +1,12 @@
 """Instruments, futures with their products and options, option chains, and the search."""
 
 from decimal import Decimal
-from typing import Any
 from urllib.parse import quote
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.simulator.market.instrument import FUTURES
 from tests.simulator.harness import Harness, leg, market
 
@@ -68,16 +66,12 @@ def test_pages_partition_the_list(size: int, etfs_only: bool) -> None:
 
 
 def test_lists_hold_the_rows_of_their_instruments(harness: Harness) -> None:
-    option = harness.rows("/instruments/equity-options")[0]
     warrant = harness.rows("/instruments/warrants")[0]
     assert (warrant["symbol"], warrant["instrument-type"]) == ("AAPLW", "Warrant")
     assert harness.rows("/instruments/warrants?symbol[]=AAPLW") == [warrant]
-    for row, target in (
-        (option, f"equity-options/{option['symbol'].replace(' ', '%20')}"),
-        (warrant, "warrants/AAPLW"),
-        (harness.rows("/instruments/equities?symbol[]=AAPL")[0], "equities/AAPL"),
-    ):
-        assert harness.get(f"/instruments/{target}")["data"] == row
+    for name in ("warrants", "equity-options", "equities"):
+        row = harness.rows(f"/instruments/{name}")[0]
+        assert harness.get(f"/instruments/{name}/{quote(row['symbol'], safe='')}")["data"] == row
     active = harness.rows("/instruments/equities/active?per-page=5000")
     assert active == [row for row in harness.rows("/instruments/equities") if not row["is-index"]]
     filtered = harness.rows("/instruments/equities/active?lendability=Preborrow")
@@ -92,24 +86,21 @@ def test_lists_hold_the_rows_of_their_instruments(harness: Harness) -> None:
 def test_inactive_option_is_not_found_among_active_ones() -> None:
     harness = Harness(equity_options=10_000).login()
     symbol = next(row.symbol for row in harness.state.catalogue.equity_options.definitions if not row.active)
-    target = f"/instruments/equity-options/{symbol.replace(' ', '%20')}"
+    target = f"/instruments/equity-options/{quote(symbol)}"
     assert (harness.ask("GET", target).status, harness.ask("GET", f"{target}?active=true").status) == (200, 404)
 
 
 BASE = "/instruments"
+FUTURE_OPTIONS = "instruments.future_options"
 
 
 def futures(harness: Harness, query: str = "") -> list[str]:
-    return [row.symbol for row in harness.decoded("instruments.futures", f"{BASE}/futures?{query}")]
-
-
-def options(harness: Harness, query: str) -> Any:
-    return harness.decoded("instruments.future_options", f"{BASE}/future-options?{query}")
+    return [row.symbol for row in harness.decoded("instruments.futures", query)]
 
 
 def test_futures_are_found_by_product_symbol_and_security(harness: Harness) -> None:
     active = ["/ESM6", "/ESU6", "/ESZ6", "/ESH7", "/ESM7", "/ESU7", "/ESZ7"]
-    number = harness.decoded("instruments.future", f"{BASE}/futures/ESZ6").security_id
+    number = harness.decoded("instruments.future", symbol="ESZ6").security_id
     cases = {
         "product-code[]=ES": active,
         "product-code[]=%2FES&only-active-futures=false": ["/ESH6", *active],
@@ -123,13 +114,13 @@ def test_futures_are_found_by_product_symbol_and_security(harness: Harness) -> N
     assert harness.codes(market(leg("/ESH6", "1"))) == ["instrument_expired"]
     harness.wait_until("2026-06-19T14:00:00+00:00")
     assert futures(harness, "product-code[]=ES")[0] == "/ESU6"
-    assert not harness.decoded("instruments.future", f"{BASE}/futures/%2FESM6").active
+    assert not harness.decoded("instruments.future", symbol="/ESM6").active
 
 
 def test_options_have_the_ticks_that_their_future_lists(harness: Harness) -> None:
-    chains = (harness.decoded("option_chains.nested_futures", f"/futures-option-chains/{c}/nested") for c in FUTURES)
+    chains = (harness.decoded("option_chains.nested_futures", symbol=code) for code in FUTURES)
     expirations = {chain.expirations[0] for nested in chains for chain in nested.option_chains}
-    listed = {row.symbol: row for row in harness.decoded("instruments.futures", f"{BASE}/futures")}
+    listed = {row.symbol: row for row in harness.decoded("instruments.futures")}
     assert len({expiration.tick_sizes for expiration in expirations}) > 1
     for expiration in expirations:
         assert expiration.tick_sizes == listed[expiration.underlying_symbol].option_tick_sizes
@@ -138,23 +129,23 @@ def test_options_have_the_ticks_that_their_future_lists(harness: Harness) -> Non
 
 
 def test_products_are_paged_and_embed_each_other_once(harness: Harness) -> None:
-    products = harness.decoded("instruments.future_products", f"{BASE}/future-products")
+    products = harness.decoded("instruments.future_products")
     assert len(products) == 83
     assert {product.exchange for product in products} == {"CME", "CFE", "SMALLS"}
     [es, *_] = products
-    assert harness.decoded("instruments.future_product", f"{BASE}/future-products/CME/ES") == es
+    assert harness.decoded("instruments.future_product", exchange="CME", code="ES") == es
     assert [one.root_symbol for one in es.option_products] == ["ES", "ES1", "ES2", "ES3", "ES4", "ES5"]
-    for symbol in ("%2FESZ6", "ESZ6"):
-        row = harness.decoded("instruments.future", f"{BASE}/futures/{symbol}")
+    for symbol in ("/ESZ6", "ESZ6"):
+        row = harness.decoded("instruments.future", symbol=symbol)
         assert (row.symbol, row.notional_multiplier, row.tick_size) == ("/ESZ6", es.notional_multiplier, es.tick_size)
         assert row.future_product.option_products is None
-    rows = harness.decoded("instruments.future_option_products", f"{BASE}/future-option-products?per-page=6")
+    rows = harness.decoded("instruments.future_option_products", "per-page=6")
     assert [row.root_symbol for row in rows] == [one.root_symbol for one in es.option_products]
     assert {(row.future_product.code, row.future_product.option_products) for row in rows} == {("ES", None)}
     pages = [harness.rows(f"{BASE}/future-products?per-page=40&page-offset={offset}") for offset in range(4)]
     assert [len(page) for page in pages] == [40, 40, 3, 0]
-    for name, path in (("product", ""), ("product_of_exchange", "CME/")):
-        row = harness.decoded(f"instruments.future_option_{name}", f"{BASE}/future-option-products/{path}ES3")
+    for name in ("product", "product_of_exchange"):
+        row = harness.decoded(f"instruments.future_option_{name}", exchange="CME", root_symbol="ES3")
         assert (row.root_symbol, row.expiration_type, row.future_product.code) == ("ES3", "Weekly", "ES")
     for path in ("future-products/CFE/ES", "future-option-products/CFE/ES3"):
         assert harness.ask("GET", f"{BASE}/{path}").status == 404
@@ -162,33 +153,28 @@ def test_products_are_paged_and_embed_each_other_once(harness: Harness) -> None:
 
 def test_options_are_found_filtered_and_paged(harness: Harness) -> None:
     row = harness.rows("/futures-option-chains/CL")[7]
-    assert harness.get(f"{BASE}/future-options/{quote(row['symbol'], safe='')}")["data"] == row
+    assert harness.get(harness.target("instruments.future_option", symbol=row["symbol"]))["data"] == row
     for symbol in (row["symbol"].replace(" ", "  "), "./ESZ6 EW3U6 260918P9100", "./NOPE", "x"):
-        assert harness.ask("GET", f"{BASE}/future-options/{quote(symbol, safe='')}").status == 404
-    [row] = options(harness, "option-root-symbol=ES2&strike-price=5525&option-type=P")
+        assert harness.ask("GET", harness.target("instruments.future_option", symbol=symbol)).status == 404
+    terms = "option-root-symbol=ES2&option-type=P&strike-price=5525"
+    [row] = harness.decoded(FUTURE_OPTIONS, terms)
     assert row.symbol == "./ESM6 ES2M6 260612P5525"
-    for query in (
-        f"symbol[]={quote(row.symbol)}&symbol[]=nonsense",
-        f"security-id[]={row.security_id}",
-        "expiration-date=2026-06-12&maturity-date=2026-06-12&exchange=CME&strike-price=5525.0&option-root-symbol=ES2"
-        "&option-type=P",
-    ):
-        assert options(harness, query) == [row]
-    for query in (
-        "expiration-date=2026-06-13",
-        "expiration-date=2026-06-12&maturity-date=2026-06-13",
-        f"symbol[]={quote(row.symbol)}&exchange=CFE",
-        "symbol[]=.%2FXXM6%20XX2M6%20260612P5525",
-    ):
-        assert options(harness, query) == []
+    cases = {
+        f"symbol[]={quote(row.symbol)}&symbol[]=nonsense": [row],
+        f"security-id[]={row.security_id}": [row],
+        f"expiration-date=2026-06-12&maturity-date=2026-06-12&exchange=CME&{terms}.0": [row],
+        "expiration-date=2026-06-13": [],
+        "expiration-date=2026-06-12&maturity-date=2026-06-13": [],
+        f"symbol[]={quote(row.symbol)}&exchange=CFE": [],
+        "symbol[]=.%2FXXM6%20XX2M6%20260612P5525": [],
+    }
+    assert {query: harness.decoded(FUTURE_OPTIONS, query) for query in cases} == cases
     body = harness.get(f"{BASE}/future-options?per-page=60&page-offset=1")
     assert body["pagination"]["total-items"] == 83 * 50
-    every = harness.rows("/futures-option-chains/ES") + harness.rows("/futures-option-chains/NQ")
-    assert [row["symbol"] for row in body["data"]["items"]] == [row["symbol"] for row in every[60:]] + [
-        row["symbol"] for row in harness.rows("/futures-option-chains/RTY")[:20]
-    ]
+    first, second, third = (harness.rows(f"/futures-option-chains/{code}") for code in ("ES", "NQ", "RTY"))
+    assert body["data"]["items"] == [*first, *second, *third][60:120]
     harness.wait_until("2026-06-15T14:00:00+00:00")
-    assert options(harness, "exchange=CME") == []
+    assert harness.decoded(FUTURE_OPTIONS, "exchange=CME") == []
 
 
 @pytest.fixture
@@ -196,17 +182,14 @@ def chains() -> Harness:
     return Harness(equity_options=600).login()
 
 
-def chain_of(harness: Harness, form: str, symbol: str = "AAPL") -> Any:
-    operation = f"option_chains.{form}"
-    return harness.decoded(operation, OPERATIONS[operation].path.replace("{symbol}", symbol))
-
-
 def test_chains_of_each_form_hold_the_options_that_have_not_expired(chains: Harness) -> None:
-    flat = chain_of(chains, "flat")
+    flat, compact, nested = (
+        chains.decoded(f"option_chains.{form}", symbol="AAPL") for form in ("flat", "compact", "nested")
+    )
     listed = {row["symbol"] for row in chains.rows("/instruments/equity-options") if row["underlying-symbol"] == "AAPL"}
     assert {option.symbol for option in flat} == listed
     assert len(listed) > 10
-    standard = next(row for row in chain_of(chains, "nested") if row.option_chain_type == "Standard")
+    standard = next(row for row in nested if row.option_chain_type == "Standard")
     days = [expiration.expiration_date for expiration in standard.expirations]
     assert days == sorted(set(days))
     strike = standard.expirations[0].strikes[0]
@@ -214,10 +197,8 @@ def test_chains_of_each_form_hold_the_options_that_have_not_expired(chains: Harn
     assert (strike.call[12], strike.put[12]) == ("C", "P")
     assert standard.deliverables[0].symbol == "AAPL"
     streamed = {option.symbol: option.streamer_symbol for option in flat}
-    rows = chain_of(chains, "compact")
-    assert dict(pair for row in rows for pair in zip(row.symbols, row.streamer_symbols, strict=True)) == streamed
-    expirations = [expiration for row in chain_of(chains, "nested") for expiration in row.expirations]
-    strikes = [strike for expiration in expirations for strike in expiration.strikes]
+    assert dict(pair for row in compact for pair in zip(row.symbols, row.streamer_symbols, strict=True)) == streamed
+    strikes = [strike for row in nested for expiration in row.expirations for strike in expiration.strikes]
     found = {strike.call: strike.call_streamer_symbol for strike in strikes}
     found |= {strike.put: strike.put_streamer_symbol for strike in strikes}
     found.pop(None, None)
@@ -229,16 +210,15 @@ def test_chains_beyond_the_list_are_made_when_requested() -> None:
     shares = [row for row in harness.rows("/instruments/equities") if not row["is-closing-only"]]
     symbols = [row["symbol"] for row in shares if row["symbol"] != "BRK/A"]
     assert len(symbols) == 58
-    found = {symbol: chain_of(harness, "flat", symbol.replace("/", "%2F")) for symbol in symbols}
+    found = {symbol: harness.decoded("option_chains.flat", symbol=symbol) for symbol in symbols}
     assert {len(options) for options in found.values()} == {450}
     assert {option.underlying_symbol for options in found.values() for option in options} == set(symbols)
     again = Harness(equities=60, equity_options=0).login()
-    assert chain_of(again, "flat", symbols[-1]) == found[symbols[-1]]
+    assert again.decoded("option_chains.flat", symbol=symbols[-1]) == found[symbols[-1]]
     for option in (found["BRK/B"][7], found[symbols[-1]][7]):
-        target = f"/instruments/equity-options/{option.symbol.replace(' ', '%20')}"
-        assert harness.get(target)["data"]["symbol"] == option.symbol
-        [row] = harness.rows(f"/instruments/equity-options?symbol[]={option.symbol.replace(' ', '%20')}")
-        assert row["underlying-symbol"] == option.underlying_symbol
+        assert harness.decoded("instruments.equity_option", symbol=option.symbol).symbol == option.symbol
+        [row] = harness.decoded("instruments.equity_options", f"symbol[]={quote(option.symbol)}")
+        assert row.underlying_symbol == option.underlying_symbol
         assert harness.instrument(option.symbol, "Equity Option").underlying == option.underlying_symbol
     assert harness.ask("GET", "/option-chains/GONE").status == 404
     assert harness.rows("/instruments/equity-options") == []
@@ -261,8 +241,6 @@ def test_instruments_are_found_by_symbol_name_or_beginning(harness: Harness, pro
         "query=aapl&type=Future": 0,
         "query=aapl&category=Sports": 0,
     }
-    found = {query: harness.decoded("search.instruments", f"/instruments/search?{query}") for query in counts}
-    assert {query: len(rows) for query, rows in found.items()} == counts
-    hits = production.decoded("search.symbols", "/symbols/search/BRK%2F")
-    assert [hit.symbol for hit in hits] == ["BRK/B", "BRK/A"]
+    assert {query: len(harness.decoded("search.instruments", query)) for query in counts} == counts
+    assert [hit.symbol for hit in production.decoded("search.symbols", symbol="BRK/")] == ["BRK/B", "BRK/A"]
     assert production.rows("/symbols/search/zz") == []

@@ -8,7 +8,8 @@ from tests.simulator.harness import Harness, leg, limit, signed, switched
 
 def test_requirements_report_adds_up(production: Harness) -> None:
     account = production.accounts[1]
-    report = production.data("GET", f"/margin/accounts/{account}/requirements", operation="margin.requirements")
+    target = production.target("margin.requirements", account_number=account)
+    report = production.data("GET", target, operation="margin.requirements")
     total = sum(signed(group, "margin-requirement") for group in report["groups"])
     assert signed(report, "margin-requirement") == total < 0
     excess = signed(report, "margin-equity") + signed(report, "maintenance-requirement")
@@ -17,7 +18,7 @@ def test_requirements_report_adds_up(production: Harness) -> None:
     assert signed(report, "option-buying-power") == power
     entries = report["groups"][0]["groups"][0]["position-entries"]
     assert [entry["quantity"] for entry in entries] == ["100", "-1"]
-    report = production.get(f"/margin/accounts/{production.account}/requirements")["data"]
+    report = production.get(production.target("margin.requirements"))["data"]
     assert (report["groups"], report["margin-requirement"]) == ([], "0.00")
 
 
@@ -65,26 +66,19 @@ def test_dry_run_compares_before_and_after(production: Harness) -> None:
 
 
 def test_rates_of_the_calculator_are_shown(harness: Harness) -> None:
-    margin, cash = (
-        harness.decoded("margin.effective_requirement", f"/accounts/{account}/margin-requirements/BRK%2FB/effective")
-        for account in (harness.accounts[0], harness.accounts[2])
-    )
+    name, share = "margin.effective_requirement", {"underlying_symbol": "BRK/B"}
+    margin, _, cash = (harness.decoded(name, account_number=account, **share) for account in harness.accounts)
     assert (margin.underlying_symbol, margin.long_equity_initial) == ("BRK/B", Decimal("0.5"))
     assert margin.long_equity_maintenance == Decimal("0.3")
     assert cash.long_equity_initial == 1
-    configuration = harness.decoded("margin.public_configuration", "/margin-requirements-public-configuration")
-    assert configuration.risk_free_rate > 0
-
-
-def span(harness: Harness, query: str) -> Any:
-    return harness.decoded("risk.span_rows", f"/span/rows?{query}")
+    assert harness.decoded("margin.public_configuration").risk_free_rate > 0
 
 
 def test_limits_of_an_account_and_span_file_of_each_future(harness: Harness) -> None:
-    limits = harness.decoded("risk.position_limit", f"/accounts/{harness.account}/position-limit")
+    limits = harness.decoded("risk.position_limit")
     assert limits.account_number == harness.account
     assert limits.equity_order_size < limits.equity_position_size
-    header, *rows = span(harness, "date=2026-06-09&exchange=CFE")
+    header, *rows = harness.decoded("risk.span_rows", "date=2026-06-09&exchange=CFE")
     assert header.row_data.startswith("0 CFE   20260609")
     futures = [row for row in harness.rows("/instruments/futures") if row["exchange"] == "CFE"]
     assert len(rows) == len(futures) == 14
@@ -96,6 +90,6 @@ def test_limits_of_an_account_and_span_file_of_each_future(harness: Harness) -> 
     assert body["pagination"]["total-items"] == 1 + 7 * 80
     assert [row["row-index"] for row in body["data"]["items"]] == list(range(100, 200))
     for day in ("2026-06-07", "2026-06-10", "2030-01-02", "1900-01-01"):  # without a session that has ended
-        assert span(harness, f"date={day}&exchange=CME") == [], day
+        assert harness.decoded("risk.span_rows", f"date={day}&exchange=CME") == [], day
     for query in ("date=2026-06-09", "exchange=CME", "date=2026-06-09&exchange=SMALLS"):
         harness.error("GET", f"/span/rows?{query}")

@@ -1,7 +1,6 @@
 """Market data, which shows the prices that orders trade at, metrics, and market time."""
 
 from decimal import Decimal
-from typing import Any
 
 from tests.simulator.harness import Harness, switched
 
@@ -12,7 +11,7 @@ ALL = (
 
 
 def test_rows_hold_the_simulated_prices_of_known_instruments(production: Harness) -> None:
-    rows = {row.symbol: row for row in production.decoded("market_data.by_type", f"/market-data/by-type?{ALL}")}
+    rows = {row.symbol: row for row in production.decoded("market_data.by_type", ALL)}
     option = "AAPL  270115C00200000"
     assert set(rows) == {"AAPL", "SPX", "/ESZ6", "BTC/USD", option, "./ESZ6 EW3U6 260918P6000"}
     assert rows["AAPL"].last == production.state.prices.underlying_price("AAPL", production.now)
@@ -26,13 +25,13 @@ def test_rows_hold_the_simulated_prices_of_known_instruments(production: Harness
 
 
 def test_row_of_one_instrument_holds_its_closes(production: Harness) -> None:
-    target = "/market-data/Equity/AAPL"
-    row = production.get(target)["data"]
+    row = production.get("/market-data/Equity/AAPL")["data"]
     assert (row["close-price-type"], row["prev-close-price-type"]) == ("Regular", "Final")
-    before = production.decoded("market_data.get", target)
+    share = {"instrument_type": "Equity", "symbol": "AAPL"}
+    before = production.decoded("market_data.get", **share)
     assert (before.symbol, before.close_price_type) == ("AAPL", "REGULAR")  # as streams write it
     production.sim.set_price("AAPL", before.prev_close * 2)
-    after = production.decoded("market_data.get", target)
+    after = production.decoded("market_data.get", **share)
     assert (after.prev_close, after.last) == (before.prev_close, before.prev_close * 2)
     assert production.ask("GET", "/market-data/Index/AAPL").status == 404
 
@@ -43,7 +42,7 @@ def test_no_symbols_and_too_many_are_refused(production: Harness) -> None:
 
 
 def test_quote_token_is_good_for_a_day(harness: Harness) -> None:
-    token = harness.decoded("market_data.quote_token", "/api-quote-tokens")
+    token = harness.decoded("market_data.quote_token")
     assert (token.level, token.dxlink_url) == ("demo", harness.state.quote_tokens.url)
     assert set(harness.get("/api-quote-tokens")["data"]) == {"token", "dxlink-url", "level"}
     assert harness.state.quote_tokens.identify(token.token, harness.now + 86_399) == harness.state.owner
@@ -78,36 +77,31 @@ def test_earnings_are_within_the_range(harness: Harness) -> None:
     assert 10 < payers < 30
 
 
-def metrics(harness: Harness, symbols: str) -> Any:
-    return harness.decoded("market_metrics.list", f"/market-metrics?symbols={symbols}")
-
-
 def test_metrics_agree_with_prices_events_and_chain(production: Harness) -> None:
-    rows = metrics(production, "MSFT,NOSUCH,AAPL,BRK%2FB,MSFT")
+    [_, row, _] = rows = production.decoded("market_metrics.list", "symbols=MSFT,NOSUCH,AAPL,BRK%2FB,MSFT")
     assert [row.symbol for row in rows] == ["MSFT", "AAPL", "BRK/B"]
-    [row] = metrics(production, "AAPL")
     price = production.state.prices.underlying_price("AAPL", production.now)
     earnings = [Decimal(one["eps"]) for one in production.rows(f"{BASE}/earnings-reports/AAPL?start-date=2020-01-01")]
     assert row.earnings_per_share == sum(earnings[-4:])
     assert row.price_earnings_ratio == (price / row.earnings_per_share).quantize(Decimal("0.01"))
     assert row.earnings.actual_eps == earnings[-1]
-    chain = production.decoded("option_chains.nested", "/option-chains/AAPL/nested")
+    chain = production.decoded("option_chains.nested", symbol="AAPL")
     listed = [str(expiration.expiration_date) for one in chain for expiration in one.expirations]
     assert [str(one.expiration_date) for one in row.option_expiration_implied_volatilities] == listed
     difference = row.implied_volatility_30_day - row.historical_volatility_30_day
     assert abs(row.iv_hv_30_day_difference - difference) <= Decimal("0.01")
     assert 0 < row.historical_volatility_90_day < 100  # percent
-    later = production.decoded("instruments.equity", "/instruments/equities/AAPL")
+    share = production.decoded("instruments.equity", symbol="AAPL")
     for name in ("lendability", "borrow_rate", "listed_market"):
-        assert getattr(row, name) == getattr(later, name)
-    fund, index = metrics(production, "SPY,SPX")
+        assert getattr(row, name) == getattr(share, name)
+    fund, index = production.decoded("market_metrics.list", "symbols=SPY,SPX")
     assert fund.earnings is None
     assert fund.market_cap > 0
     assert (index.market_cap, index.earnings_per_share, index.dividend_yield) == (None, None, None)
 
 
 def test_announced_earnings_are_those_that_come(production: Harness) -> None:
-    [row] = metrics(production, "MSFT")
+    [row] = production.decoded("market_metrics.list", "symbols=MSFT")
     expected = row.earnings
     production.wait_until(f"{expected.expected_report_date}T20:00:00+00:00")
     [reported] = production.rows(f"{BASE}/earnings-reports/MSFT?start-date=2026-06-11")
@@ -155,15 +149,12 @@ def test_current_session_state(harness: Harness) -> None:
 
 def test_sessions_by_path_equal_those_by_query(harness: Harness) -> None:
     query = "&".join(f"instrument-collections[]={each}" for each in ("Equity", "CME", "CFE"))
-    equity, *futures = harness.decoded("market_time.current_sessions", f"/market-time/sessions/current?{query}")
-    holidays = harness.decoded("market_time.equity_holidays", "/market-time/equities/holidays")
-    for operation, target, expected in (
-        ("equity_session", "equities/sessions/current", equity),
-        ("futures_sessions", "futures/sessions/current", futures),
-        ("futures_session", "futures/sessions/current/CFE", futures[1]),
-        ("futures_holidays", "futures/holidays/CME", holidays),
-    ):
-        assert harness.decoded(f"market_time.{operation}", f"/market-time/{target}") == expected
+    equity, *futures = harness.decoded("market_time.current_sessions", query)
+    assert harness.decoded("market_time.equity_session") == equity
+    assert harness.decoded("market_time.futures_sessions") == futures
+    assert harness.decoded("market_time.futures_session", instrument_collection="CFE") == futures[1]
+    holidays = harness.decoded("market_time.equity_holidays")
+    assert harness.decoded("market_time.futures_holidays", instrument_collection="CME") == holidays
     days = {  # the next one includes the day, the previous one does not
         "equities/sessions/next?date=2026-06-12": "2026-06-12",
         "equities/sessions/next?date=2026-06-13": "2026-06-15",

@@ -46,7 +46,7 @@ def test_replace_renames_in_place_and_delete_removes(harness: Harness) -> None:
 
 def test_public_lists_name_instruments_of_the_catalogue() -> None:
     harness = Harness(equities=3_000).login()
-    lists = harness.decoded("watchlists.list_public", "/public-watchlists")
+    lists = harness.decoded("watchlists.list_public")
     assert len({one.name for one in lists}) == len({one.id for one in lists}) == len(lists) > 3
     assert max(len(one.watchlist_entries) for one in lists) == 200
     for one in lists:
@@ -57,7 +57,7 @@ def test_public_lists_name_instruments_of_the_catalogue() -> None:
             kind, find = entry.instrument_type, harness.state.catalogue.instrument
             assert kind is InstrumentType.INDEX or find(kind, entry.symbol) is not None
     [found] = [one for one in lists if "'" in one.name]
-    assert harness.decoded("watchlists.get_public", "/public-watchlists/Trader%27s%20ETFs") == found
+    assert harness.decoded("watchlists.get_public", watchlist_name="Trader's ETFs") == found
     rows = harness.rows("/public-watchlists?counts-only=true")
     assert [set(row) for row in rows] == [{"name", "id", "watchlist-entry-count"}] * len(lists)
     assert [row["watchlist-entry-count"] for row in rows] == [len(one.watchlist_entries) for one in lists]
@@ -66,20 +66,19 @@ def test_public_lists_name_instruments_of_the_catalogue() -> None:
 def test_entries_of_public_lists_have_the_keys_of_their_form(harness: Harness) -> None:
     [first, *_] = harness.rows("/public-watchlists")
     [documented, *_] = Harness(wire="documented").login().rows("/public-watchlists")
-    one = harness.get(f"/public-watchlists/{first['name'].replace(' ', '%20')}")["data"]
+    one = harness.get(harness.target("watchlists.get_public", watchlist_name=first["name"]))["data"]
     keys = [set(each["watchlist-entries"][0]) for each in (first, documented, one)]
     assert keys == [{"symbol", f"instrument{dash}type"} for dash in "_--"]
 
 
 def test_pairs_lists_buy_one_known_symbol_and_sell_another(harness: Harness) -> None:
-    lists = harness.decoded("watchlists.list_pairs", "/pairs-watchlists")
+    lists = harness.decoded("watchlists.list_pairs")
     assert [one.order_index for one in lists] == [1, 2, 3]
-    assert harness.decoded("watchlists.get_pairs", "/pairs-watchlists/Tech%20Pairs") == lists[1]
+    assert harness.decoded("watchlists.get_pairs", pairs_watchlist_name="Tech Pairs") == lists[1]
     for pair in (pair for one in lists for pair in one.pairs_equations):
         assert (pair.left_action, pair.right_action) == ("Buy", "Sell")
         assert pair.left_symbol != pair.right_symbol
-        assert harness.state.prices.is_known(pair.left_symbol)
-        assert harness.state.prices.is_known(pair.right_symbol)
+        assert all(map(harness.state.prices.is_known, (pair.left_symbol, pair.right_symbol)))
 
 
 async def test_deleted_watchlist_comes_back_or_nothing_does() -> None:
@@ -96,7 +95,7 @@ async def test_deleted_watchlist_comes_back_or_nothing_does() -> None:
 
 def test_alerts_are_listed_checked_and_cancelled_more_than_once(harness: Harness) -> None:
     identifier = harness.alert()
-    assert len(harness.decoded("quote_alerts.list", "/quote-alerts")) == 1
+    assert len(harness.decoded("quote_alerts.list")) == 1
     for change in ({"operator": ">="}, {"threshold": 5}, {"symbol": None}):
         body = {"field": "Last", "operator": ">", "symbol": "AAPL", "threshold": "1", **change}
         harness.error("POST", "/quote-alerts", body)

@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.protocol.decoding import codec
 from tests.simulator.harness import COMPLEX_ORDERS, EDIT, Harness, check_effect, condition, exits, leg, limit, market
 from tests.tables import for_each
 
@@ -199,11 +197,12 @@ def test_edit_of_other_types_is_rejected(harness: Harness) -> None:
 
 
 def test_list_live_and_single_complex_orders(harness: Harness) -> None:
-    path = f"/accounts/{harness.accounts[1]}/complex-orders"
-    listed = codec.decode(OPERATIONS["complex_orders.list"], harness.ask("GET", path).body, strict=True)
-    assert [each.type for each in listed.value] == ["PAIRS", "OCO", "OTOCO"]
-    assert listed.pagination.per_page == 10
-    assert harness.decoded("complex_orders.live", f"{path}/live") == listed.value
+    second = {"account_number": harness.accounts[1]}
+    path = harness.target("complex_orders.list", **second)
+    listed = harness.decoded("complex_orders.list", **second)
+    assert [each.type for each in listed] == ["PAIRS", "OCO", "OTOCO"]
+    assert harness.get(path)["pagination"]["per-page"] == 10
+    assert harness.decoded("complex_orders.live", **second) == listed
     assert len(harness.rows(f"{path}?per-page=2&page-offset=1")) == 1
     assert harness.rows(target(harness)) == []
     component = harness.complex_order("OCO")["orders"][0]["id"]
