@@ -6,6 +6,7 @@ import os
 import sqlite3
 import stat
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from brokerage_async.simulator import PricePath, Simulator
 from brokerage_async.simulator.ledger import Ledger
 from brokerage_async.simulator.recording import RequestEntry, Snapshot, StateError, StateFile
 from brokerage_async.tickets import buy_to_open
-from tests.loops import VirtualLoop, run_in
 from tests.simulator.harness import Harness, limit, market
 from tests.tables import for_each
 from tests.trading import SMALL
@@ -46,42 +46,30 @@ async def books(client: Client, account: str) -> tuple[Any, ...]:
     return orders, positions, transactions
 
 
-def test_restarted_simulator_has_the_same_books_clock_and_ledger(tmp_path: Path) -> None:
-    async def first() -> tuple[Any, ...]:
-        sim = simulator(tmp_path / "state")
-        async with sim.client() as client:
-            await trade(client, sim.account_numbers[0])
-            kept = await books(client, sim.account_numbers[0])
-        sim.set_price("MSFT", 99)
-        sim.expire_tokens()
-        # the process ends here without closing anything
-        sim._file.close()
-        return kept, sim.clock.now(), sim.ledger.history()
-
-    async def second() -> tuple[Any, ...]:
-        sim = simulator(tmp_path / "state", start=sim_start)
-        now, history = sim.clock.now(), sim.ledger.history()
-        assert sim.price("MSFT") == 99
-        async with sim.client() as client:
-            shown = await books(client, sim.account_numbers[0])
-            await trade(client, sim.account_numbers[0])
-        sim._file.close()
-        return shown, now, history
-
-    kept, now, history = run_in(VirtualLoop(), first())
-    sim_start = Simulator().clock.time.replace(year=2030)  # counts for a new file only
-    again = run_in(VirtualLoop(), second())
-    assert again == (kept, now, history.replace('"delivered": true', '"delivered": null'))
+async def test_restarted_simulator_has_the_same_books_clock_and_ledger(tmp_path: Path) -> None:
+    first = simulator(tmp_path / "state")
+    account = first.account_numbers[0]
+    async with first.client() as client:
+        await trade(client, account)
+        kept = await books(client, account)
+    first.set_price("MSFT", 99)
+    first.expire_tokens()
+    first._file.close()  # the process ends here without closing anything else
+    second = simulator(tmp_path / "state", start=datetime(2030, 1, 1, tzinfo=UTC))  # counts for a new file only
+    assert second.ledger.history() == first.ledger.history().replace('"delivered": true', '"delivered": null')
+    assert (second.clock.now(), second.price("MSFT")) == (first.clock.now(), 99)
+    async with second.client() as client:
+        assert await books(client, account) == kept
+        await trade(client, account)
+    second._file.close()
     assert {str(order.status) for order in kept[0]} == {"Filled", "Live", "Cancel Requested"}
 
 
 def test_other_options_raise_and_leave_it_closed(tmp_path: Path) -> None:
-    other: dict[str, dict[str, Any]] = {"seed must be 3 for the state file .*, got 4": {"seed": 4}}
-    other |= {"environment must": {"environment": "production"}}
     simulator(tmp_path / "state")._file.close()
-    for message, options in other.items():
-        with pytest.raises(StateError, match=message):
-            simulator(tmp_path / "state", **options)
+    for name, other, message in (("seed", 4, "3 for the state file .*, got 4"), ("environment", "production", "")):
+        with pytest.raises(StateError, match=f"{name} must be {message}"):
+            simulator(tmp_path / "state", **{name: other})
         simulator(tmp_path / "state")._file.close()
 
 
@@ -192,14 +180,11 @@ async def test_past_is_repeated_or_refused_but_never_changed(tmp_path: Path) -> 
     sim.restore(snapshot)
     assert sim.ledger.history() == before
     assert (sim.rate_limit, sim.withdrawn_versions) == (0, {"20250101"})
-    entries = [
-        attrs.evolve(entry, record=attrs.evolve(entry.record, order_ids=("7",)))
-        if isinstance(entry, RequestEntry) and entry.record.order_ids
-        else entry
-        for entry in snapshot.entries
-    ]
+    *entries, submit = snapshot.entries
+    assert isinstance(submit, RequestEntry)
+    changed = attrs.evolve(submit, record=attrs.evolve(submit.record, order_ids=("7",)))
     with pytest.raises(StateError, match=r"POST /accounts/\w+/orders created other orders than before"):
-        sim.restore(Snapshot(tuple(entries), sim.clock.now()))
+        sim.restore(Snapshot((*entries, changed), sim.clock.now()))
     assert sim.ledger.history() == before
     sim.set_price("AAPL", 5)
     assert len(sim._file.entries()) == len(snapshot.entries) + 1

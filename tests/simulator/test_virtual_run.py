@@ -10,6 +10,7 @@ import subprocess
 import threading
 import uuid
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -70,18 +71,11 @@ def test_time_beyond_the_calendars_and_invalid_speed_raise() -> None:
 def test_clock_continues_in_another_loop() -> None:
     clock = Clock(datetime(2026, 1, 5, tzinfo=UTC))
 
-    class Shifted(asyncio.SelectorEventLoop):
-        def time(self) -> float:
-            return super().time() - 1e9
-
     async def read() -> float:
         return clock.now()
 
-    readings = []
-    for loop in (asyncio.new_event_loop(), Shifted()):
-        readings.append(loop.run_until_complete(read()))
-        loop.close()
-    assert readings[0] <= readings[1] < readings[0] + 1
+    first, second = (run_in(loop, read()) for loop in (asyncio.new_event_loop(), VirtualLoop()))  # which starts at 0
+    assert first <= second < first + 1
 
 
 def test_speed_scales_stops_and_never_jumps() -> None:
@@ -114,14 +108,13 @@ def test_events_run_at_their_time_with_what_they_schedule_unless_cancelled() -> 
 
 
 START = "2026-06-10T09:25-04:00"
+SHARES = buy_to_open("AAPL", 10)
 
 
 async def buy_and_wait(client: Client, simulator: Simulator) -> str:
     """Place an order before the opening and return the history of the day until it is filled."""
-    account = simulator.account_numbers[0]
-    placed = await client.order_entry(MemoryJournal()).place(
-        account, limit(buy_to_open("AAPL", 10), price=250), allow_warnings=True
-    )
+    account, entry = simulator.account_numbers[0], client.order_entry(MemoryJournal())
+    placed = await entry.place(account, limit(SHARES, price=250), allow_warnings=True)
     end = await client.watch.order("me", account, placed.require().order_id, interval=5)
     assert end.status == "Filled"
     return simulator.ledger.history()
@@ -149,17 +142,16 @@ def test_seed_determines_the_pauses_of_client_watcher_and_stream() -> None:
         async with poll(fetch, key=str, interval=10, jitter=0.5) as changes:
             with suppress(TimeoutError):
                 await asyncio.wait_for(anext(changes), 60)
-        drawn = [chance() for _ in range(3)]
-        return moments, drawn
+        return moments, [chance() for _ in range(3)]
 
     first, again, other = (run(main, seed=seed, **SMALL) for seed in (1, 1, 2))
     assert first == again != other
     assert len(first[0]) > 5
 
 
-async def identifiers_drawn(client: Client, account: str) -> list[str]:
+async def identifiers_drawn(client: Client, simulator: Simulator) -> list[str]:
     """Place three orders without an identifier and return those that order entry made."""
-    entry, order = client.order_entry(MemoryJournal()), market(buy_to_open("AAPL", 10))
+    entry, account, order = client.order_entry(MemoryJournal()), simulator.account_numbers[0], market(SHARES)
     return [(await entry.place(account, order, allow_warnings=True)).external_identifier for _ in range(3)]
 
 
@@ -167,41 +159,36 @@ def test_runs_in_two_threads_leave_random_and_uuid_alone_and_real_orders_unseede
     """The runs overlap, and the one that began first ends first."""
     uuid4, state = uuid.uuid4, random.getstate()
     both_run, first_has_ended = threading.Barrier(3), threading.Event()
-    drawn = dict[int, list[str] | None]()
 
-    def simulate(seed: int) -> None:
+    def simulate(seed: int) -> list[str] | None:
         async def main(client: Client, simulator: Simulator) -> list[str]:
             both_run.wait(30)
             both_run.wait(30)  # the real orders have been placed
             assert uuid.uuid4 is uuid4
-            identifiers = await identifiers_drawn(client, simulator.account_numbers[0])
+            identifiers = await identifiers_drawn(client, simulator)
             assert seed == 7 or first_has_ended.wait(30)
             return identifiers
 
-        drawn[seed] = run(main, seed=seed, **SMALL)
+        return run(main, seed=seed, **SMALL)
 
     async def place() -> list[str]:
         async with Simulator(seed=7, **SMALL) as simulator, simulator.client() as client:
-            return await identifiers_drawn(client, simulator.account_numbers[0])
+            return await identifiers_drawn(client, simulator)
 
-    threads = {seed: threading.Thread(target=simulate, args=(seed,)) for seed in (7, 8)}
-    for thread in threads.values():
-        thread.start()
-    both_run.wait(30)
-    during = asyncio.run(place())
-    both_run.wait(30)
-    threads[7].join()
-    first_has_ended.set()
-    threads[8].join()
+    with ThreadPoolExecutor() as threads:
+        first, second = (threads.submit(simulate, seed) for seed in (7, 8))
+        both_run.wait(30)
+        during = asyncio.run(place())
+        both_run.wait(30)
+        drawn: dict[int, Any] = {7: first.result()}
+        first_has_ended.set()
+        drawn[8] = second.result()
     after = asyncio.run(place())
     assert (uuid.uuid4, random.getstate()) == (uuid4, state)
 
-    async def alone(client: Client, simulator: Simulator) -> list[str]:
-        return await identifiers_drawn(client, simulator.account_numbers[0])
-
     for seed in (7, 8):
-        assert drawn[seed] == run(alone, seed=seed, **SMALL), "the other run has drawn from its seed"
-    everything = [*drawn[7], *drawn[8], *during, *after]  # type: ignore[misc]
+        assert drawn[seed] == run(identifiers_drawn, seed=seed, **SMALL), "the other run has drawn from its seed"
+    everything = [*drawn[7], *drawn[8], *during, *after]
     assert len(set(everything)) == len(everything) == 12
     assert {uuid.UUID(identifier).version for identifier in everything} == {4}
 
@@ -303,10 +290,6 @@ async def fetch(address: str) -> None:
         pass
 
 
-async def add_signal_handler() -> None:
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, print)
-
-
 async def receive() -> None:
     with contextlib.closing(socket.socket()) as one:
         one.setblocking(False)
@@ -325,7 +308,7 @@ async def receive() -> None:
         (lambda: SqliteJournal(os.devnull).entries("sandbox"), "a thread"),
         (lambda: asyncio.create_subprocess_exec("true"), "a child process"),
         (lambda: asyncio.create_subprocess_shell("true", stdout=subprocess.PIPE), "a child process"),
-        (add_signal_handler, "a signal handler"),
+        (lambda: asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, print), "a signal handler"),
     ],
 )
 def test_real_thing_is_refused_by_name(use: Callable[[], Awaitable[Any]], name: str) -> None:
@@ -337,20 +320,10 @@ def test_real_thing_is_refused_by_name(use: Callable[[], Awaitable[Any]], name: 
 
 
 def test_callback_from_another_thread_is_refused() -> None:
-    caught: list[Exception] = []
-
-    def call(loop: asyncio.AbstractEventLoop) -> None:
-        try:
-            loop.call_soon_threadsafe(print)
-        except VirtualTimeError as error:
-            caught.append(error)
-
     async def main() -> None:
         loop = asyncio.get_running_loop()
         loop.call_soon_threadsafe(lambda: None)
-        thread = threading.Thread(target=call, args=(loop,))
-        thread.start()
-        thread.join()
+        with ThreadPoolExecutor() as threads, pytest.raises(VirtualTimeError, match="a thread cannot be used"):
+            threads.submit(loop.call_soon_threadsafe, print).result()
 
     run_in(VirtualLoop(), main())
-    assert [str(error).startswith("a thread cannot be used") for error in caught] == [True]

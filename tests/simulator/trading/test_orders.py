@@ -1,7 +1,6 @@
 """Orders and complex orders, the store that holds them, and the desk that accepts, cancels and replaces them."""
 
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
@@ -101,19 +100,8 @@ def test_edit_takes_what_belongs_to_it(method: str) -> None:
         assert harness.status(str(shown["id"])) == "Cancelled"
 
 
-def working(harness: Harness, identifier: str) -> Any:
-    return harness.state.order_store.get(harness.own(), identifier)
-
-
 def replaced(harness: Harness, identifier: str, **change: str) -> str:
     return str(harness.data("PUT", target(harness, identifier), EDIT | change)["id"])
-
-
-def held_replacement(harness: Harness) -> tuple[str, str]:
-    """Return an order and its replacement, while the exchange has not confirmed the cancellation of the first."""
-    old = harness.trade(limit(), seconds=2)
-    harness.sim.hold_order(old, status="Replace Requested")
-    return old, replaced(harness, old)
 
 
 def test_replacement_never_trades_beside_its_original() -> None:
@@ -151,20 +139,27 @@ def test_order_on_its_way_takes_no_change_yet(harness: Harness) -> None:
 
 def test_replacement_is_contingent_until_the_original_is_cancelled() -> None:
     for harness, waits in switched("replacements_wait_for_the_cancel", "Contingent", "Received"):
-        old, new = held_replacement(harness)
+        old = harness.trade(limit(), seconds=2)
+        harness.sim.hold_order(old, status="Replace Requested")
+        new = replaced(harness, old)
+        assert harness.state.order_store.get(harness.own(), old).reserved == 0
         assert (harness.status(old, after=60), harness.status(new)) == ("Replace Requested", waits)
         harness.sim.release_order(old)
         assert (harness.status(old, after=2), harness.status(new)) == ("Cancelled", "Live")
 
 
-def test_any_fill_of_the_original_ends_its_replacement() -> None:
-    for quantity, becomes in (("4", "Live"), (None, "Filled")):
-        harness = Harness().login()
-        old, new = held_replacement(harness)
-        harness.sim.fill_order(old, quantity=quantity, price="100")
-        harness.sim.release_order(old)
-        assert (harness.status(old, after=5), harness.history(new)) == (becomes, ["Received", "Contingent", "Rejected"])
-        assert "replacing-order-id" not in harness.order(old)
+@for_each("quantity, becomes, left", [(3, "Live", 4), (None, "Filled", 0)])
+def test_any_fill_of_the_original_ends_its_replacement(quantity: int | None, becomes: str, left: int) -> None:
+    harness = Harness().login()
+    old = harness.trade(limit("100.00", leg(quantity="7")), seconds=2)
+    reserved = harness.own().reserved
+    harness.sim.hold_order(old, status="Replace Requested")
+    new = replaced(harness, old)
+    harness.sim.fill_order(old, quantity=quantity, price="100")
+    harness.sim.release_order(old)
+    assert (harness.status(old, after=5), harness.history(new)) == (becomes, ["Received", "Contingent", "Rejected"])
+    assert "replacing-order-id" not in harness.order(old)
+    assert harness.own().reserved == (reserved * left / 7).quantize(Decimal("0.001"))
 
 
 def test_replacement_waits_for_its_original_and_expires_with_it(harness: Harness) -> None:
@@ -173,22 +168,10 @@ def test_replacement_waits_for_its_original_and_expires_with_it(harness: Harness
     assert not harness.order(new)["editable"]
     assert harness.ask("PUT", target(harness, new), EDIT).status == 422
     assert harness.order(new, after=3)["editable"]
-    assert working(harness, replaced(harness, new)).replaces is working(harness, new)
+    store, account = harness.state.order_store, harness.own()
+    assert store.get(account, replaced(harness, new)).replaces is store.get(account, new)
     harness.wait_until("2026-06-10T19:59:30+00:00")
     old = harness.place(limit())
     harness.wait(29.98)
     new = replaced(harness, old)
     assert (harness.status(old, after=2), harness.status(new)) == ("Expired", "Expired")
-
-
-def test_partial_fill_of_the_original_keeps_its_own_reservation(harness: Harness) -> None:
-    old = harness.trade(limit("100.00", leg(quantity="7")), seconds=2)
-    order = working(harness, old)
-    reserved = order.reserved
-    harness.sim.hold_order(old, "Replace Requested")
-    replaced(harness, old)
-    assert order.reserved == 0
-    harness.sim.fill_order(old, 3)
-    harness.sim.release_order()
-    assert harness.status(old, after=1) == "Live"  # its replacement was rejected
-    assert order.reserved == (reserved * 4 / 7).quantize(Decimal("0.001"))

@@ -30,15 +30,16 @@ class Caller:
         self.sim.clock.speed = 1
         self.transport = self.sim.transport()
 
-    async def get(self, timeout: float | None = None) -> Response:
-        url = f"{self.sim.base_url}/watchlists"
-        return await self.transport.send(Request(method="GET", url=url, headers=self.harness.headers, timeout=timeout))
+    async def get(self, target: str = "/watchlists") -> Response:
+        return await self.send(method="GET", url=f"{self.sim.base_url}{target}")
 
     async def place(self, external_identifier: str, timeout: float | None = None) -> Response:
-        url = f"{self.sim.base_url}/accounts/{self.harness.account}/orders"
+        url = f"{self.sim.base_url}{self.harness.target('orders.submit')}"
         body = json.dumps(limit(external_identifier=external_identifier)).encode()
-        request = Request(method="POST", url=url, headers=self.harness.headers, body=body, timeout=timeout)
-        return await self.transport.send(request)
+        return await self.send(method="POST", url=url, body=body, timeout=timeout)
+
+    async def send(self, **request: Any) -> Response:
+        return await self.transport.send(Request(headers=self.harness.headers, **request))
 
     def placed(self, external_identifier: str) -> int:
         return len(self.sim.ledger.orders(external_identifier=external_identifier))
@@ -123,10 +124,9 @@ async def test_faults_of_the_connection_lose_the_request_or_the_response(
 
 async def test_fault_pattern_matches_the_query() -> None:
     caller = Caller()
-    url = f"{caller.sim.base_url}/instruments/equities?per-page=7"
     for pattern, status in ((r"per-page=7", 503), (r"/equities\?per-page=7$", 503), (r"/equities$", 200)):
         caller.sim.faults.add("GET", pattern, "status(503)")
-        response = await caller.transport.send(Request(method="GET", url=url, headers=caller.harness.headers))
+        response = await caller.get("/instruments/equities?per-page=7")
         assert (pattern, response.status) == (pattern, status)
 
 
