@@ -37,77 +37,55 @@ class FaultBurst:
     share: float
 
 
-@attrs.frozen(kw_only=True)
 class Plan:
-    """Everything that is decided before the first request: options of the client and of its traders, and faults."""
+    """Everything that is decided before the first request: options of the client and of its traders, and faults.
 
-    length: float
-    limits: Limits
-    retry: RetryPolicy
-    timeout: float
-    deadline: float | None
-    traders: int
-    pause: float
-    cancelled: float
-    latency: tuple[float, float]
-    kinds: tuple[str, ...]
-    share: float
-    bursts: tuple[FaultBurst, ...]
-    expiries: tuple[float, ...]
-    leaps: tuple[tuple[float, float], ...]
-    sleeps: tuple[tuple[float, float], ...]
-    rate_limits: tuple[tuple[float, float, float], ...]
-    revoked_at: float | None
+    In a shorter run the same events happen sooner, and the machine sleeps less.
+    """
 
+    def __init__(self, seed: int, length: float = HOUR) -> None:
+        if length < MIN_LENGTH:
+            raise ValueError(f"length must be at least {MIN_LENGTH:g} s, got {length:g}")
+        rng = random.Random(f"plan {seed}")
 
-def plan_of(seed: int, length: float = HOUR) -> Plan:
-    """In a shorter run the same events happen sooner, and the machine sleeps less."""
-    if length < MIN_LENGTH:
-        raise ValueError(f"length must be at least {MIN_LENGTH:g} s, got {length:g}")
-    rng = random.Random(f"plan {seed}")
-    kinds = tuple(rng.sample(sorted(FAULTS), rng.choice([0, 1, 2, 3, 5, 15])))
+        def moments(max_count: int) -> list[float]:
+            return sorted(round(rng.uniform(60, length - 300), 3) for _ in range(rng.randint(0, max_count)))
 
-    def moments(max_count: int) -> tuple[float, ...]:
-        return tuple(sorted(round(rng.uniform(60, length - 300), 3) for _ in range(rng.randint(0, max_count))))
-
-    bursts = tuple(
-        FaultBurst(
-            begins=begins,
-            ends=begins + rng.uniform(5, 120),
-            kind=rng.choice(["rate_limited", "status", "refuse", "hang", "drop_after", "html"]),
-            share=rng.choice([0.5, 0.9, 1.0]),
-        )
-        for begins in moments(3)
-    )
-    return Plan(
-        length=length,
-        limits=Limits(
+        self.length = length
+        self.kinds = rng.sample(sorted(FAULTS), rng.choice([0, 1, 2, 3, 5, 15]))
+        self.bursts = [
+            FaultBurst(
+                begins=begins,
+                ends=begins + rng.uniform(5, 120),
+                kind=rng.choice(["rate_limited", "status", "refuse", "hang", "drop_after", "html"]),
+                share=rng.choice([0.5, 0.9, 1.0]),
+            )
+            for begins in moments(3)
+        ]
+        self.limits = Limits(
             reads=rng.choice([1, 2, 4, 8]),
             trades=rng.choice([1, 2, 4]),
             reads_per_second=rng.choice([None, None, 5.0]),
             adaptive=rng.random() < 0.8,
-        ),
-        retry=RetryPolicy(
+        )
+        self.retry = RetryPolicy(
             max_attempts=rng.choice([1, 2, 3, 4, 6]),
             base_delay=rng.choice([0.1, 0.25, 1.0]),
             max_delay=rng.choice([5.0, 20.0]),
             jitter=random.Random(f"jitter {seed}").random,
-        ),
-        timeout=rng.choice([2.0, 10.0, 30.0]),
-        deadline=rng.choice([None, None, 5.0, 20.0]),
-        traders=rng.randint(3, 8),
-        pause=rng.uniform(15, 45),
-        cancelled=rng.choice([0.0, 0.05, 0.2]),
-        latency=rng.choice([(0.0, 0.0), (0.005, 0.05), (0.05, 0.5), (0.01, 3.0)]),
-        kinds=kinds,
-        share=rng.choice([0.01, 0.05, 0.15]) if kinds else 0.0,
-        bursts=bursts,
-        expiries=moments(4),
-        leaps=tuple((moment, rng.uniform(10, 4000)) for moment in moments(2)),
-        sleeps=tuple((moment, rng.uniform(1, 2000) * (length / HOUR)) for moment in moments(1)),
-        rate_limits=tuple((moment, moment + rng.uniform(10, 200), rng.choice([1, 3])) for moment in moments(2)),
-        revoked_at=rng.uniform(length / 2, length - 300) if rng.random() < 0.05 else None,
-    )
+        )
+        self.timeout = rng.choice([2.0, 10.0, 30.0])
+        self.deadline = rng.choice([None, None, 5.0, 20.0])
+        self.traders = rng.randint(3, 8)
+        self.pause = rng.uniform(15, 45)
+        self.cancelled = rng.choice([0.0, 0.05, 0.2])
+        self.latency = rng.choice([(0.0, 0.0), (0.005, 0.05), (0.05, 0.5), (0.01, 3.0)])
+        self.share = rng.choice([0.01, 0.05, 0.15]) if self.kinds else 0.0
+        self.expiries = moments(4)
+        self.leaps = [(moment, rng.uniform(10, 4000)) for moment in moments(2)]
+        self.sleeps = [(moment, rng.uniform(1, 2000) * (length / HOUR)) for moment in moments(1)]
+        self.rate_limits = [(moment, moment + rng.uniform(10, 200), rng.choice([1, 3])) for moment in moments(2)]
+        self.revoked_at = rng.uniform(length / 2, length - 300) if rng.random() < 0.05 else None
 
 
 class RandomFaults:

@@ -37,11 +37,10 @@ NEVER_DONE = {"RequestNotSentError", "RateLimitError", "AuthenticationError", "T
 
 @attrs.define(kw_only=True)
 class CallRecord:
-    number: int
-    operation: str
-    effect: str
-    deadline: float | None
-    began: float
+    number: int = 0
+    operation: Operation[Any]
+    deadline: float | None = None
+    began: float = 0.0
     ended: float | None = None
     result: str = "running"
     cancelled: bool = False
@@ -72,11 +71,8 @@ class Record:
         self.violations.append(message)
 
     def begin(self, operation: Operation[Any], deadline: float | None) -> CallRecord:
-        number = len(self.calls) + 1
-        began = asyncio.get_running_loop().time()
-        self.calls[number] = call = CallRecord(
-            number=number, operation=operation.name, effect=operation.effect.value, deadline=deadline, began=began
-        )
+        number, began = len(self.calls) + 1, asyncio.get_running_loop().time()
+        self.calls[number] = call = CallRecord(number=number, operation=operation, deadline=deadline, began=began)
         CALL.set(number)
         self.running[number] = asyncio.current_task()
         self.write(f"call {number} {operation.name}")
@@ -95,13 +91,13 @@ class Record:
         elif isinstance(error, asyncio.CancelledError):
             call.result = "cancelled"
             if not call.cancelled:
-                self.violate(f"call {call.number} {call.operation} was cancelled without a request")
+                self.violate(f"call {call.number} {call.operation.name} was cancelled without a request")
         elif isinstance(error, BrokerageError):
             call.result = type(error).__name__
             call.maybe_processed = getattr(error, "maybe_processed", None)
         else:
             call.result = type(error).__name__
-            self.violate(f"call {call.number} {call.operation} raised a bare {type(error).__name__}: {error}")
+            self.violate(f"call {call.number} {call.operation.name} raised a bare {call.result}: {error}")
         self.counts[call.result] += 1
         self.write(f"done {call.number} {call.result}")
 
@@ -181,7 +177,7 @@ def watch_brokerage(brokerage: Brokerage, record: Record, whose: Callable[[Reque
     def watched(request: Request, now: float, fault: Fault | None) -> ServedRequest:
         served = serve(request, now, fault)
         call = record.calls.get(whose(request))
-        if call is not None and served.record.operation == call.operation:
+        if call is not None and served.record.operation == call.operation.name:
             call.records.append(served.record)
         return served
 
@@ -192,9 +188,21 @@ MAX_TOKEN_REQUESTS_PER_MINUTE = 20
 """Maximum requests to the token endpoint within a minute."""
 
 
+def check_all(record: Record, attempts: list[Attempt], tolerance: float) -> None:
+    """Compare calls, counters and tokens of a run that has ended; ``tolerance`` is the clock's."""
+    for call in record.calls.values():
+        check_call(call, record, tolerance)
+    check_counters(record, attempts)
+    times = record.token_times
+    for first, last in zip(times, times[MAX_TOKEN_REQUESTS_PER_MINUTE:], strict=False):
+        if last - first < 60:
+            record.violate(f"over {MAX_TOKEN_REQUESTS_PER_MINUTE} token requests within a minute, from {first:.3f} s")
+            break
+
+
 def check_call(call: CallRecord, record: Record, tolerance: float) -> None:
-    """Compare one call with the ledger; ``tolerance`` is the clock's."""
-    name = f"call {call.number} {call.operation} ({call.result})"
+    """Compare one call with the ledger."""
+    name = f"call {call.number} {call.operation.name} ({call.result})"
     if call.ended is None:
         record.violate(f"{name} never ended")
         return
@@ -202,9 +210,9 @@ def check_call(call: CallRecord, record: Record, tolerance: float) -> None:
     if call.deadline is not None and call.ended > call.began + call.deadline + asleep + tolerance:
         record.violate(f"{name} took {call.ended - call.began:.3f} s, deadline {call.deadline:g} s")
     done = sum(entry.processed for entry in call.records)
-    if call.effect == "mutate" and done > 1:
+    if call.operation.effect is Effect.MUTATE and done > 1:
         record.violate(f"{name} was processed {done} times")
-    if call.effect == "mutate" and call.promises_nothing_done and done:
+    if call.operation.effect is Effect.MUTATE and call.promises_nothing_done and done:
         record.violate(f"{name} reports that nothing was done, but it was")
     if call.result == "ok" and not done:
         record.violate(f"{name} was never processed")
@@ -223,23 +231,12 @@ def check_counters(record: Record, attempts: list[Attempt]) -> None:
         record.violate(f"{ended} calls succeeded, but observers saw {observed['success']} successes")
 
 
-def check_tokens(record: Record) -> None:
-    times = record.token_times
-    for first, last in zip(times, times[MAX_TOKEN_REQUESTS_PER_MINUTE:], strict=False):
-        if last - first < 60:
-            record.violate(
-                f"more than {MAX_TOKEN_REQUESTS_PER_MINUTE} token requests within a minute, from {first:.3f} s"
-            )
-            break
-
-
 def check_end(client: Client, transport: RecordingTransport, record: Record) -> None:
     limiter = client.session.engine.limiter
     for name in LaneName:
-        if (limiter[name].in_flight, limiter[name].waiting) != (0, 0):
-            record.violate(
-                f"lane {name} ends with {limiter[name].in_flight} inside and {limiter[name].waiting} waiting"
-            )
+        inside, waiting = limiter[name].in_flight, limiter[name].waiting
+        if inside or waiting:
+            record.violate(f"lane {name} ends with {inside} inside and {waiting} waiting")
     if +transport.in_flight:
         record.violate(f"requests in flight after closing: {dict(+transport.in_flight)}")
     if not transport.closed:

@@ -19,19 +19,9 @@ from brokerage_async.simulator.virtual_run import DeadlockError
 from tests.loops import run_in
 
 from .bugs import BUGS
-from .chaos import HOUR, Plan, RandomFaults, plan_of
+from .chaos import HOUR, Plan, RandomFaults
 from .quick_loop import StuckError
-from .record import (
-    CALL,
-    CallRecord,
-    Record,
-    RecordingTransport,
-    check_call,
-    check_counters,
-    check_end,
-    check_liveness,
-    check_tokens,
-)
+from .record import CALL, CallRecord, Record, RecordingTransport, check_all, check_end, check_liveness
 from .stages import IN_MEMORY, Stage
 
 CALM_PERIOD = 180.0
@@ -51,7 +41,7 @@ class Result:
 
 def simulate(seed: int, bug: str | None = None, *, stage: Stage = IN_MEMORY, length: float = HOUR) -> Result:
     """Run ``length`` seconds of ``seed``, optionally with a planted bug, without the warnings of planned faults."""
-    record, plan = Record(), plan_of(seed, length)
+    record, plan = Record(), Plan(seed, length)
     logging.disable(logging.CRITICAL)
     try:
         with BUGS[bug] if bug is not None else contextlib.nullcontext():
@@ -110,10 +100,7 @@ async def _play(seed: int, plan: Plan, stage: Stage, record: Record) -> None:
         check_liveness(probe, plan, record)
         await asyncio.sleep(CALM_PERIOD)  # delayed requests have arrived by now
     check_end(client, transport, record)
-    for call in record.calls.values():
-        check_call(call, record, stage.tolerance)
-    check_counters(record, attempts)
-    check_tokens(record)
+    check_all(record, attempts, stage.tolerance)
     record.write(" ".join(f"{name}={count}" for name, count in sorted(record.counts.items())))
 
 
@@ -197,7 +184,7 @@ class Trader:
             asyncio.get_running_loop().call_later(impatience, self._give_up, task, made)
         await asyncio.wait({task})
         if not made:
-            return CallRecord(number=0, operation=operation.name, effect="read", deadline=None, began=0.0)
+            return CallRecord(operation=operation)
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         self._record.end(made[0], error)
         if error is None and operation in (ops.ORDERS_SUBMIT, ops.ORDERS_REPLACE):

@@ -12,6 +12,7 @@ from brokerage_async import RetryPolicy, tickets
 from brokerage_async.errors import BrokerageError
 from brokerage_async.simulator import Simulator
 from tests.loops import on_virtual_time
+from tests.trading import SMALL
 
 ORDER = tickets.limit(tickets.buy_to_open("AAPL", 1), price="5")
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "reports" / "faults.md"
@@ -48,7 +49,7 @@ caller.
 
 @on_virtual_time
 async def cell(effect: str, fault: str, times: int | None) -> str:
-    sim = Simulator(equities=60, equity_options=20, chain_rows=20, warrants=5)
+    sim = Simulator(**SMALL)
     account = sim.account_numbers[0]
     async with sim.client(retry=RetryPolicy(jitter=lambda: 0.5), timeout=5) as client:
         calls: dict[str, tuple[str, str, Callable[[], Awaitable[Any]]]] = {
