@@ -78,15 +78,12 @@ def fills_of(order: models.Order) -> Iterator[Fill]:
 def check_orders(orders: Iterable[models.Order], check: Check) -> None:
     for order in orders:
         for leg in order.legs or ():
-            filled = sum((known(fill.quantity) for fill in leg.fills or ()), ZERO)
-            check.same(
-                f"{order.id} remaining {leg.symbol}", known(leg.remaining_quantity), known(leg.quantity) - filled
-            )
-        left = [known(leg.remaining_quantity) for leg in order.legs or ()]
-        first, remaining = left[:1], sum(left, ZERO)  # the fills of further legs may come after the status
-        check.same(f"{order.id} is filled", order.status is models.OrderStatus.FILLED, first == [0])
+            left = known(leg.quantity) - sum((known(fill.quantity) for fill in leg.fills or ()), ZERO)
+            check.same(f"{order.id} remaining {leg.symbol}", known(leg.remaining_quantity), left)
+        shown = [known(leg.remaining_quantity) for leg in order.legs or ()]  # further legs may fill after the status
+        check.same(f"{order.id} is filled", order.status is models.OrderStatus.FILLED, shown[:1] == [0])
         if order.status is models.OrderStatus.CANCELLED:
-            check.same(f"{order.id} cancelled size", order.cancelled_size, remaining)
+            check.same(f"{order.id} cancelled size", order.cancelled_size, sum(shown, ZERO))
 
 
 def check_transactions(

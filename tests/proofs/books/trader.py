@@ -29,13 +29,13 @@ MAX_SYMBOLS = 100
 
 @attrs.frozen(kw_only=True)
 class Menu:
-    """Facts by symbol, and the symbols by kind. Options in groups of one underlying."""
+    """Facts by symbol, and the symbols of options in groups of one underlying."""
 
     facts: Mapping[str, Fact]
-    shares: list[str]
-    futures: list[str]
-    coins: list[str]
     options: list[list[str]]
+
+    def of(self, kind: str) -> list[str]:
+        return [one.symbol for one in self.facts.values() if one.kind == kind]
 
 
 async def menu_of(client: Client) -> Menu:
@@ -50,17 +50,12 @@ async def menu_of(client: Client) -> Menu:
     groups = [[option_fact(one, Decimal(known(one.shares_per_contract))) for one in group] for group in listed]
     groups.append(list(index_facts(groups[0])))
     groups += [[option_fact(one, sizes[known(one.underlying_symbol)]) for one in group] for group in chains]
-    shares = [fact("Equity", one) for one in (*equities, *invented[:4])]
-    contracts = [fact("Future", one, sizes[known(one.symbol)]) for one in traded]
-    pairs = [fact("Cryptocurrency", one) for one in coins]
-    every = [*shares, *contracts, *pairs, *(one for group in groups for one in group)]
-    return Menu(
-        facts={one.symbol: one for one in every},
-        shares=[one.symbol for one in shares],
-        futures=[one.symbol for one in contracts],
-        coins=[one.symbol for one in pairs],
-        options=[[one.symbol for one in group] for group in groups],
-    )
+    every = [fact("Equity", one) for one in (*equities, *invented[:4])]
+    every += [fact("Future", one, sizes[known(one.symbol)]) for one in traded]
+    every += [fact("Cryptocurrency", one) for one in coins]
+    every += [one for group in groups for one in group]
+    options = [[one.symbol for one in group] for group in groups]
+    return Menu(facts={one.symbol: one for one in every}, options=options)
 
 
 def near(options: Iterable[Any]) -> Iterator[Any]:
@@ -181,13 +176,10 @@ class Trader:
         if not limits:
             return
         old = limits[0] if self._rng.random() < 0.5 else self._rng.choice(limits)  # The newest may be about to trade.
-        price = (known(old.price) * Decimal(self._rng.choice(("0.9", "0.97", "1.03", "1.2")))).quantize(Decimal("0.01"))
-        edit = models.OrderEdit(
-            order_type=OrderType.LIMIT,
-            time_in_force=known(old.time_in_force),
-            price=max(price, Decimal("0.01")),
-            price_effect=old.price_effect,
-        )
+        factor, cent = Decimal(self._rng.choice(("0.9", "0.97", "1.03", "1.2"))), Decimal("0.01")
+        price = max((known(old.price) * factor).quantize(cent), cent)
+        terms = {"time_in_force": known(old.time_in_force), "price": price, "price_effect": old.price_effect}
+        edit = models.OrderEdit(order_type=OrderType.LIMIT, **terms)
         checked = await self._client.orders.edit_dry_run(account, known(old.id), models.OrderEditDryRun.of(edit))
         new = await self._client.orders.replace(account, known(old.id), edit)
         self.counts["replaced"] += 1
@@ -221,10 +213,12 @@ class Trader:
         if kind == "option":
             return [self.leg(account, rng.choice(rng.choice(menu.options)), Decimal(rng.randint(1, 12)))]
         if kind == "futures":
-            return [self.leg(account, rng.choice(menu.futures), Decimal(rng.randint(1, 6)))]
+            return [self.leg(account, rng.choice(menu.of("Future")), Decimal(rng.randint(1, 6)))]
         if kind == "coins":
-            return [self.leg(account, rng.choice(menu.coins), Decimal(rng.randint(1, 200_000)) / 100_000)]
-        return [self.leg(account, rng.choice(menu.shares), Decimal(rng.randint(1, 300)))]
+            return [
+                self.leg(account, rng.choice(menu.of("Cryptocurrency")), Decimal(rng.randint(1, 200_000)) / 100_000)
+            ]
+        return [self.leg(account, rng.choice(menu.of("Equity")), Decimal(rng.randint(1, 300)))]
 
     def leg(self, account: str, symbol: str, quantity: Decimal) -> NewOrderLeg:
         """Return a leg that closes a position at times, exactly, in part or beyond zero."""
@@ -257,9 +251,8 @@ class Trader:
                 force = TimeInForce.DAY  # one that opens is never GTC
             return tickets.stop(leg, trigger=trigger, time_in_force=force)
         if kind == "stop limit":
-            return tickets.stop_limit(
-                leg, trigger=trigger, price=rounded(trigger * Decimal("1.01")), time_in_force=force
-            )
+            price = rounded(trigger * Decimal("1.01"))
+            return tickets.stop_limit(leg, trigger=trigger, price=price, time_in_force=force)
         return tickets.market(leg)
 
     def limit(self, legs: list[NewOrderLeg], marks: dict[str, Decimal], force: TimeInForce) -> NewOrder:
@@ -268,17 +261,13 @@ class Trader:
             side = 1 if legs[0].action.startswith("Buy") else -1
             return tickets.limit(legs[0], price=rounded(marks[legs[0].symbol] * (1 + side * away)), time_in_force=force)
         units = gcd(*(int(known(leg.quantity)) for leg in legs))
-        net = sum(
-            (
-                marks[leg.symbol] * known(leg.quantity) / units * (1 if leg.action.startswith("Buy") else -1)
-                for leg in legs
-            ),
-            Decimal(0),
-        )
+        net = Decimal(0)
+        for leg in legs:
+            amount = marks[leg.symbol] * known(leg.quantity) / units
+            net += amount if leg.action.startswith("Buy") else -amount
         price = net + abs(net) * away
-        if price >= 0:
-            return tickets.limit(*legs, debit=rounded(price), time_in_force=force)
-        return tickets.limit(*legs, credit=rounded(-price), time_in_force=force)
+        terms = {"debit": rounded(price)} if price >= 0 else {"credit": rounded(-price)}
+        return tickets.limit(*legs, **terms, time_in_force=force)
 
 
 def taken(placed: models.PlacedOrderResponse) -> Decimal:
