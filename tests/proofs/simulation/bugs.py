@@ -31,6 +31,14 @@ def _repeated(outcome: Outcome) -> Any:
 BUGS: dict[str, Any] = {
     "mutation_repeated_when_lost": _repeated(Outcome.LOST),
     "mutation_repeated_after_5xx": _repeated(Outcome.SERVER_ERROR),
+    "refused_credentials_hammered": patch.object(TokenManager, "_rest", lambda *_: None),
+    "gate_ignored_after_429": patch.object(Lane, "throttled", lambda *_: None),
+    "deadline_forgets_the_lane": patch.object(Call, "_in_time", lambda _, waiting, *__: waiting),
+    "token_never_renewed": patch.multiple(
+        TokenManager,
+        peek=lambda self, now: None if self._lease is None else self._lease.authorization,
+        invalidate=lambda *_: False,
+    ),
 }
 """Bugs by name: context managers within which the library has them."""
 
@@ -89,11 +97,6 @@ def late_401_drops_the_newer_token(self: TokenManager, authorization: str) -> bo
     return True
 
 
-@bug(TokenManager, "_rest")
-def refused_credentials_hammered(self: TokenManager, error: Any, pause: Any) -> None:
-    pass
-
-
 @bug(Lane, "release")
 def slot_leaked_on_cancellation(self: Lane) -> None:
     task = asyncio.current_task()
@@ -112,28 +115,11 @@ async def slot_leaked_by_cancelled_waiter(self: Lane) -> None:
     await waiter
 
 
-@bug(Lane, "throttled")
-def gate_ignored_after_429(self: Lane, now: float, started: float, pause: Any) -> None:
-    pass
-
-
 @bug(Lane, "__init__")
 def bound_not_kept(self: Lane, capacity: int | None, *arguments: Any, **options: Any) -> None:
     _init(self, capacity and capacity + 1, *arguments, **options)
 
 
-@bug(Call, "_in_time")
-async def deadline_forgets_the_lane(self: Call, waiting: Any, *_: Any) -> Any:
-    return await waiting
-
-
 @bug(Call, "_next_request")
 def deadline_forgets_the_send(self: Call, now: float) -> Any:
     return attrs.evolve(_next_request(self, now), timeout=self._options.timeout)
-
-
-def _peek(self: TokenManager, now: float) -> str | None:
-    return None if self._lease is None else self._lease.authorization
-
-
-BUGS["token_never_renewed"] = patch.multiple(TokenManager, peek=_peek, invalidate=lambda *_: False)

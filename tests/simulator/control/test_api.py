@@ -1,6 +1,7 @@
 """Control API and its description."""
 
 import inspect
+import itertools
 import json
 from typing import Any
 
@@ -40,35 +41,26 @@ def remote(harness: Harness) -> Remote:
     return Remote(harness)
 
 
-def test_clock_is_advanced_by_a_month_at_most_stopped_and_sped_up(remote: Remote) -> None:
+def test_clock_is_advanced_stopped_and_sped_up(remote: Remote) -> None:
     assert remote.call("GET", "/clock") == {"time": "2026-06-10T14:00:00.000+00:00", "speed": 0.0}
     assert remote.call("PATCH", "/clock", {"advance": 90})["time"] == "2026-06-10T14:01:30.000+00:00"
     assert remote.call("PATCH", "/clock", {"speed": 60})["speed"] == 60
     identifier = remote.harness.place(market())
     remote.call("PATCH", "/clock", {"advance": 30})
     assert remote.harness.history(identifier)[-1] == "Filled"
-    before = remote.call("PATCH", "/clock", {"speed": 0})
-    for seconds in (1e300, 1e10, 31 * 86400 + 1):
-        status, message = remote.refused("PATCH", "/clock", {"advance": seconds, "speed": 7})
-        assert (status, message.partition(" seconds")[0]) == (422, "advance must be at most 2.6784e+06")
-    assert remote.refused("PATCH", "/clock", {"advance": -1, "speed": 7})[0] == 422
-    assert remote.call("GET", "/clock") == before
+    assert remote.call("PATCH", "/clock", {"speed": 0})["speed"] == 0
 
 
 def test_number_beyond_all_bounds_is_refused(remote: Remote) -> None:
     fill = f"/orders/{remote.harness.place(limit())}/fill"
-    for number in ("1e-999999999", "1e999999999", "1e-300", "NaN", "", "0x1"):
-        for method, path, field in (
-            ("PUT", "/prices/AAPL", "price"),
-            ("POST", fill, "quantity"),
-            ("POST", fill, "price"),
-        ):
-            assert remote.refused(method, path, {field: number})[0] == 422, (path, field, number)
+    fields = (("PUT", "/prices/AAPL", "price"), ("POST", fill, "quantity"), ("POST", fill, "price"))
+    numbers = ("1e-999999999", "1e999999999", "1e-300", "NaN", "", "0x1")
+    for number, (method, path, field) in itertools.product(numbers, fields):
+        assert remote.refused(method, path, {field: number})[0] == 422, (path, field, number)
     remote.call("GET", "/state")
-    for code in (0, 99, 100, 600, 99999):
-        for fault in ("status", "after_status", "html", "after_html"):
-            refused = remote.refused("POST", "/faults", {"fault": f"{fault}({code})"})
-            assert refused == (422, f"status must be from 200 to 599, got {code}"), fault
+    for code, fault in itertools.product((0, 99, 100, 600, 99999), ("status", "after_status", "html", "after_html")):
+        refused = remote.refused("POST", "/faults", {"fault": f"{fault}({code})"})
+        assert refused == (422, f"status must be from 200 to 599, got {code}"), fault
 
 
 def test_requests_are_sent_refused_and_recorded(remote: Remote) -> None:
@@ -91,8 +83,6 @@ def test_price_is_held_and_given_back(remote: Remote) -> None:
     held = remote.call("PUT", "/prices/BRK%2FB", {"price": "12.50"})
     assert (held["last"], held["is_held"]) == ("12.50", True)
     assert remote.call("PUT", "/prices/BRK%2FB", {"price": None}) == walk
-    assert remote.refused("PUT", "/prices/AAPL", {"price": "-1"}) == (422, "price must be positive, got -1")
-    assert remote.refused("PUT", "/prices/NO.SUCH", {"price": "1"}) == (404, "unknown underlying NO.SUCH")
 
 
 def test_faults_are_added_listed_removed_and_cleared(remote: Remote) -> None:
@@ -102,12 +92,10 @@ def test_faults_are_added_listed_removed_and_cleared(remote: Remote) -> None:
     assert fault is not None
     assert remote.call("GET", "/faults") == [{**rule, "times": 1}]
     assert remote.call("DELETE", "/faults") == []
-    assert "unknown fault: 'zap'" in remote.refused("POST", "/faults", {"fault": "zap"})[1]
     for path in ("/a", "/b", "/a"):
         remote.call("POST", "/faults", {"fault": "hang", "path": path, "times": None})
     left = remote.call("POST", "/faults/remove", {"fault": "hang", "path": "/a"})
     assert [rule["path"] for rule in left] == ["/b"]
-    assert remote.refused("POST", "/faults/remove", {"fault": "hang"}) == (404, "no fault hang is left for * .*")
 
 
 def test_orders_are_held_released_filled_and_removed(remote: Remote) -> None:
@@ -124,10 +112,7 @@ def test_orders_are_held_released_filled_and_removed(remote: Remote) -> None:
     remote.call("POST", f"/orders/{held}/release")
     after = remote.call("POST", f"/orders/{held}/remove", {})
     assert next(each["status"] for each in after if each["id"] == held) == "Removed"
-    for path, refusal in (("/orders/*/hold", 422), (f"/orders/{expired}/fill", 422)):
-        assert remote.refused("POST", path, {})[0] == refusal
-    for action in ("remove", "fill"):
-        assert remote.refused("POST", f"/orders/7/{action}", {}) == (404, "unknown order 7")
+    assert remote.refused("POST", f"/orders/{expired}/fill", {})[0] == 422
 
 
 def test_tokens_expire_and_the_grant_is_revoked(remote: Remote) -> None:
@@ -151,22 +136,41 @@ def test_state_has_all_of_it(remote: Remote) -> None:
 
 
 @for_each(
-    "method, path, body, status",
+    "method, path, body, refusal",
     [
-        ("GET", "/nope", None, 404),
-        ("PUT", "/faults", None, 405),
-        ("PATCH", "/clock", {"zap": 1}, 422),
-        ("PATCH", "/clock", {"advance": -1}, 422),
-        ("PATCH", "/clock", {"speed": 1e9}, 422),
-        ("PUT", "/rate-limit", {"requests_per_second": -1}, 422),
-        ("POST", "/requests", {"method": "GET", "target": "elsewhere"}, 422),
-        ("POST", "/faults", {"fault": "status(503)", "path": "("}, 422),
-        ("PATCH", "/clock", {"advance": "soon"}, 422),
-        ("POST", "/faults", {}, 422),
+        ("GET", "/nope", None, (404, "")),
+        ("PUT", "/faults", None, (405, "")),
+        ("PATCH", "/clock", {"zap": 1}, (422, "")),
+        ("PATCH", "/clock", {"advance": -1, "speed": 7}, (422, "")),
+        (
+            "PATCH",
+            "/clock",
+            {"advance": 31 * 86400 + 1, "speed": 7},
+            (422, "advance must be at most 2.6784e+06 seconds"),
+        ),
+        ("PATCH", "/clock", {"advance": 1e300, "speed": 7}, (422, "advance must be at most 2.6784e+06 seconds")),
+        ("PATCH", "/clock", {"advance": "soon"}, (422, "")),
+        ("PATCH", "/clock", {"speed": 1e9}, (422, "")),
+        ("PUT", "/rate-limit", {"requests_per_second": -1}, (422, "")),
+        ("POST", "/requests", {"method": "GET", "target": "elsewhere"}, (422, "")),
+        ("POST", "/faults", {"fault": "status(503)", "path": "("}, (422, "")),
+        ("POST", "/faults", {"fault": "zap"}, (422, "unknown fault: 'zap'")),
+        ("POST", "/faults", {}, (422, "")),
+        ("POST", "/faults/remove", {"fault": "hang"}, (404, "no fault hang is left for * .*")),
+        ("PUT", "/prices/AAPL", {"price": "-1"}, (422, "price must be positive, got -1")),
+        ("PUT", "/prices/NO.SUCH", {"price": "1"}, (404, "unknown underlying NO.SUCH")),
+        ("POST", "/orders/*/hold", {}, (422, "")),
+        ("POST", "/orders/7/remove", {}, (404, "unknown order 7")),
+        ("POST", "/orders/7/fill", {}, (404, "unknown order 7")),
     ],
 )
-def test_wrong_request_is_refused(remote: Remote, method: str, path: str, body: Any, status: int) -> None:
-    assert remote.refused(method, path, body)[0] == status
+def test_wrong_request_is_refused_and_leaves_the_clock(
+    remote: Remote, method: str, path: str, body: Any, refusal: tuple[int, str]
+) -> None:
+    before = remote.call("GET", "/clock")
+    status, message = remote.refused(method, path, body)
+    assert (status, message[: len(refusal[1])]) == refusal
+    assert remote.call("GET", "/clock") == before
 
 
 def test_every_route_has_a_handler_and_token_is_compared_whole() -> None:
