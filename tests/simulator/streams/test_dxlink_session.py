@@ -25,15 +25,15 @@ class MarketPeer(Peer):
         self.session.receive(json.dumps({"type": kind, "channel": channel, **values}), self.harness.now)
         return list(self.received)
 
-    def authorize(self) -> None:
-        self.send("SETUP", version="0.1-tests")
+    def authorize(self) -> dict[str, Any]:
         token = self.harness.state.quote_tokens.issue(self.harness.state.owner, self.harness.now)
-        [state] = self.send("AUTH", token=token)
-        assert state["state"] == "AUTHORIZED"
+        [answer] = self.send("AUTH", token=token)
+        return answer
 
     def open(self, contract: str = "AUTO", **setup: Any) -> None:
         """Set a channel up, by default for compact rows of quotes."""
-        self.authorize()
+        self.send("SETUP", version="0.1-tests")
+        assert self.authorize()["state"] == "AUTHORIZED"
         self.send("CHANNEL_REQUEST", 1, service="FEED", parameters={"contract": contract})
         usual = {"acceptDataFormat": "COMPACT", "acceptEventFields": {"Quote": FIELDS}}
         [config] = self.send("FEED_SETUP", 1, **(setup or usual))
@@ -145,10 +145,6 @@ def test_each_behaviour_of_the_protocol_has_its_switch() -> None:
         peer.harness.brokerage.advance(peer.harness.now + 35)
         return len(peer.received)
 
-    def order(peer: MarketPeer) -> str:
-        token = peer.harness.state.quote_tokens.issue(peer.harness.state.owner, peer.harness.now)
-        return str(peer.send("AUTH", token=token)[0]["type"])
-
     def refused(peer: MarketPeer) -> bool:
         peer.send("SETUP", version="0.1")
         peer.send("AUTH", token="wrong")
@@ -177,7 +173,7 @@ def test_each_behaviour_of_the_protocol_has_its_switch() -> None:
 
     cases: list[tuple[str, Any, Any, Any]] = [
         ("dxlink_keepalive", keepalive, 3, 0),
-        ("dxlink_order_of_setup", order, "ERROR", "AUTH_STATE"),
+        ("dxlink_order_of_setup", lambda peer: peer.authorize()["type"], "ERROR", "AUTH_STATE"),
         ("dxlink_refused_token_closes", refused, True, False),
         ("dxlink_aggregation", merged, (3, 2), (0.1, 3)),
         ("dxlink_full_fields", fields, 3, 13),
@@ -216,15 +212,12 @@ def rows(harness: Harness) -> MarketRows:
     return MarketRows(harness.state.catalogue, harness.state.prices)
 
 
-def option_of(harness: Harness) -> str:
-    option = harness.state.catalogue.equity_options.definitions[0].symbol
-    root, day, kind, strike = option[:6].strip(), option[6:12], option[12], int(option[13:]) / 1000
-    return f".{root}{day}{kind}{strike:g}"
+OPTION = ".AAPL260717C200"
 
 
 @for_each("kind", sorted(set(MARKET_EVENTS) - {"Series", "Candle"}))
 def test_row_has_every_column_that_a_client_asks_for(harness: Harness, rows: MarketRows, kind: str) -> None:
-    symbol = option_of(harness) if kind in ("Greeks", "TheoPrice") else "AAPL"
+    symbol = OPTION if kind in ("Greeks", "TheoPrice") else "AAPL"
     row = rows.row(kind, symbol, harness.now)
     assert set(default_columns(kind)) <= set(row or ()), "MarketRows.row makes the values of each event"
     assert (row["eventType"], row["eventSymbol"]) == (kind, symbol)
@@ -232,14 +225,12 @@ def test_row_has_every_column_that_a_client_asks_for(harness: Harness, rows: Mar
 
 
 def test_quote_lies_around_the_price_and_options_move_with_it(harness: Harness, rows: MarketRows) -> None:
-    harness.sim.set_price("AAPL", "123.40")
+    before = rows.row("Greeks", OPTION, harness.now)
+    harness.sim.set_price("AAPL", "223.40")
     quote, trade = rows.row("Quote", "AAPL", harness.now), rows.row("Trade", "AAPL", harness.now)
-    assert quote["bidPrice"] < trade["price"] == 123.4 < quote["askPrice"]
-    symbol = option_of(harness)
-    option = rows.instrument(symbol)
-    assert option is not None
-    assert option.underlying == harness.state.catalogue.equity_options.definitions[0].symbol[:6].strip()
-    assert rows.row("Greeks", symbol, harness.now) is not None
+    assert quote["bidPrice"] < trade["price"] == 223.4 < quote["askPrice"]
+    assert rows.instrument(OPTION) == harness.instrument("AAPL  260717C00200000")
+    assert rows.row("Greeks", OPTION, harness.now)["price"] > before["price"]
 
 
 @for_each(
