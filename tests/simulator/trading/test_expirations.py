@@ -20,12 +20,11 @@ def call_held(harness: Harness) -> tuple[Account, Any]:
     return account, call
 
 
-def opened(harness: Harness, account: Account, option: Instrument, quantity: int, price: int = 1) -> Instrument:
-    """Book a position that an account has held from the start, and return its instrument."""
+def opened(harness: Harness, account: Account, option: Instrument, quantity: int, price: int = 1) -> None:
+    """Book a position that an account has held from the start."""
     action = LegAction.BUY_TO_OPEN if quantity > 0 else LegAction.SELL_TO_OPEN
     amounts = Decimal(abs(quantity)), Decimal(price)
     harness.state.bookkeeping.open_position(account, option, action, *amounts, harness.now)
-    return option
 
 
 def rows_at_end(harness: Harness, account: Account, option: Any) -> tuple[list[tuple[str, ...]], Decimal]:
@@ -72,9 +71,7 @@ def test_option_in_the_money_is_delivered_at_its_strike(right: OptionType, held:
 
 def test_delivery_closes_shares_that_are_held_and_opens_the_rest(harness: Harness) -> None:
     account, call = call_held(harness)
-    action, wanted = LegAction.SELL_TO_CLOSE, account.held(PLACE) - 40
-    shares = harness.instrument(PLACE)
-    harness.state.bookkeeping.open_position(account, shares, action, wanted, Decimal(100), harness.now)
+    opened(harness, account, harness.instrument(PLACE), -60)  # of 100
     harness.sim.set_price(PLACE, call.strike + 5)
     rows, _ = rows_at_end(harness, account, call)
     assert [(row[1], row[4]) for row in rows] == [("Assignment", "1"), ("Sell to Close", "40"), ("Sell to Open", "60")]
@@ -95,7 +92,8 @@ def test_option_on_a_future_delivers_it_unless_both_expire_together(harness: Har
     state, account = harness.state, harness.own()
     chain = state.catalogue.chain("ES")
     weekly = next(one for one in chain.expirations if not one.is_regular and one.day > state.catalogue.today)
-    option = opened(harness, account, future_option_instrument(f"{weekly.symbol_start}C6000"), 1, 9)
+    option = future_option_instrument(f"{weekly.symbol_start}C6000")
+    opened(harness, account, option, 1, 9)
     harness.sim.set_price(option.underlying, 6050)
     rows_at_end(harness, account, option)
     future = account.positions[option.underlying]
