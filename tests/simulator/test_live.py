@@ -31,15 +31,25 @@ async def paper_on(source: Simulator, wait: float = 10.0, **options: Any) -> Asy
             yield paper, client
 
 
-async def filled(client: Client, account: str, *orders: models.NewOrder) -> list[models.Order]:
+async def trade(client: Client, account: str, *orders: models.NewOrder) -> None:
+    """Submit orders, and wait until all are filled."""
     for order in orders:
         await client.orders.submit(account, order)
     async with asyncio.timeout(20):
-        while True:
-            found = await client.orders.live("me", [account])
-            if all(order.status == "Filled" for order in found):
-                return found
+        while [order for order in await client.orders.live("me", [account]) if order.status != "Filled"]:  # noqa: ASYNC110
             await asyncio.sleep(0.1)
+
+
+async def silence(paper: Simulator, begun: bool = True) -> None:
+    """Wait until the source is silent, or no longer."""
+    async with asyncio.timeout(20):
+        while bool(paper.brokerage.state.prices.silence) is not begun:  # noqa: ASYNC110 - there is no event for it
+            await asyncio.sleep(0.05)
+
+
+async def held(client: Client, account: str) -> dict[str | None, tuple[Any, Any]]:
+    positions = await client.positions.list(account)
+    return {each.symbol: (each.quantity, each.average_open_price) for each in positions}
 
 
 async def test_live_account_outlasts_a_restart_with_its_state_file(tmp_path: Path) -> None:
@@ -47,20 +57,17 @@ async def test_live_account_outlasts_a_restart_with_its_state_file(tmp_path: Pat
     async with service() as source:
         async with paper_on(source, **options) as (paper, client):
             account = paper.account_numbers[0]
-            assert await client.positions.list(account) == []
+            assert await held(client, account) == {}
             [chain] = await client.option_chains.nested("AAPL")
             put = str(chain.expirations[3].strikes[10].put)
             future = (await client.instruments.futures(product_codes=["ES"]).collect(1))[0].symbol
             bought = [market(buy_to_open("AAPL", 10)), market(sell_to_open(put, 1)), market(buy_to_open(future, 1))]
-            await filled(client, account, *bought)
-            before = {
-                each.symbol: (each.quantity, each.average_open_price) for each in await client.positions.list(account)
-            }
+            await trade(client, account, *bought)
+            before = await held(client, account)
             assert before.keys() == {"AAPL", put, future}
         async with paper_on(source, **options) as (paper, client):
-            positions = await client.positions.list(account)
-            assert {each.symbol: (each.quantity, each.average_open_price) for each in positions} == before
-            await filled(client, account, market(buy_to_open("AAPL", 1)))
+            assert await held(client, account) == before
+            await trade(client, account, market(buy_to_open("AAPL", 1)))
             assert paper.ledger.price_gaps[-1].reason == "the source is not connected"
             assert paper.ledger.price_gaps[-1].until is not None
 
@@ -71,7 +78,7 @@ async def test_live_options_are_delivered_at_their_expiration() -> None:
         [chain] = await client.option_chains.nested("AAPL")
         expiration = chain.expirations[2]
         in_the_money = str(expiration.strikes[5].call)
-        await filled(client, account, market(buy_to_open(in_the_money, 2)))
+        await trade(client, account, market(buy_to_open(in_the_money, 2)))
         paper.clock.set(datetime.combine(expiration.expiration_date, time(21), UTC))
         [position] = await client.positions.list(account)
         assert (position.symbol, position.quantity) == ("AAPL", 200)
@@ -99,10 +106,8 @@ async def test_live_answers_are_those_of_the_source_and_errors_name_it() -> None
         with pytest.raises(errors.PreflightError, match="SPY: got no price there"):
             await client.orders.submit(account, market(buy_to_open("SPY", 1)))
         source.streams.drop()
-        async with asyncio.timeout(20):
-            while paper.brokerage.state.prices.silence:  # noqa: ASYNC110 - the simulator has no event for it
-                await asyncio.sleep(0.05)
-        await filled(client, account, market(buy_to_open("SPY", 1)))
+        await silence(paper, begun=False)
+        await trade(client, account, market(buy_to_open("SPY", 1)))
         with pytest.raises(errors.UnprocessableError, match="is not listed at the source"):
             await client.orders.submit(account, limit(buy_to_open("/XXZ6", 1), price="1"))
         assert {each.effect for each in source.ledger.requests} == {"read"}
@@ -116,12 +121,10 @@ async def test_live_orders_wait_when_prices_are_not_followed_any_more(
 
     async with service() as source, paper_on(source) as (paper, client):
         account = paper.account_numbers[0]
-        await filled(client, account, market(buy_to_open("AAPL", 1)))
+        await trade(client, account, market(buy_to_open("AAPL", 1)))
         monkeypatch.setattr(LiveQuotes, "_hear", break_down)
         source.set_price("AAPL", 190)
-        async with asyncio.timeout(10):
-            while not paper.brokerage.state.prices.silence:  # noqa: ASYNC110 - the simulator has no event for it
-                await asyncio.sleep(0.05)
+        await silence(paper)
         placed = await client.orders.submit(account, market(buy_to_open("AAPL", 1)))
         assert "a defect" in str(placed.warnings)
         assert "live quotes: reads ended" in caplog.text

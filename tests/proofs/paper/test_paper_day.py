@@ -6,9 +6,7 @@ python -m tests.proofs.paper.test_paper_day [orders] [kills]
 import asyncio
 import random
 import sys
-import time
 from collections import Counter
-from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
@@ -19,6 +17,8 @@ from brokerage_async.operation import Effect
 from brokerage_async.simulator import LiveQuotes, RandomWalk, Simulator
 from brokerage_async.simulator.market.quotes import Quote
 from brokerage_async.tickets import bracket, buy_to_open, limit, market, sell_to_close, sell_to_open, stop
+from tests.proofs.books.run import signed
+from tests.seeded import play_drawn
 
 SHARES = {"AAPL": 200, "MSFT": 420, "KO": 60}
 STEP = 0.5
@@ -37,9 +37,8 @@ class Market:
 
     async def move(self, puts: list[str]) -> None:
         state, levels = self.sim.brokerage.state, {symbol: Decimal(price) for symbol, price in SHARES.items()}
-        kinds = dict.fromkeys(puts, models.InstrumentType.EQUITY_OPTION) | dict.fromkeys(
-            SHARES, models.InstrumentType.EQUITY
-        )
+        kinds = dict.fromkeys(puts, models.InstrumentType.EQUITY_OPTION)
+        kinds |= dict.fromkeys(SHARES, models.InstrumentType.EQUITY)
         instruments = {symbol: state.catalogue.instrument(kind, symbol) for symbol, kind in kinds.items()}
         while True:
             for symbol in SHARES:
@@ -57,17 +56,15 @@ class Market:
 
 
 def order(chance: random.Random, options: list[str]) -> models.NewOrder:
-    quantity = chance.randint(1, 50)
-    match chance.randrange(4):
-        case 0:
-            return market(buy_to_open(chance.choice(list(SHARES)), quantity))
-        case 1:
-            return limit(buy_to_open(chance.choice(list(SHARES)), quantity), price=chance.choice(["1", "9000"]))
-        case 2:
-            return market(sell_to_open(chance.choice(options), quantity))
-        case _:
-            first, second = sorted(chance.sample(options, 2))
-            return limit(buy_to_open(first, 2), sell_to_open(second, 2), debit=chance.choice(["0.05", "90"]))
+    quantity, share = chance.randint(1, 50), chance.choice(list(SHARES))
+    first, second = sorted(chance.sample(options, 2))
+    orders = (
+        market(buy_to_open(share, quantity)),
+        limit(buy_to_open(share, quantity), price=chance.choice(["1", "9000"])),
+        market(sell_to_open(first, quantity)),
+        limit(buy_to_open(first, 2), sell_to_open(second, 2), debit=chance.choice(["0.05", "90"])),
+    )
+    return chance.choice(orders)
 
 
 async def trade(client: Client, account: str, chance: random.Random, options: list[str], done: Counter[str]) -> None:
@@ -141,33 +138,25 @@ def judge(moves: Market, paper: Simulator, orders: list[models.Order], done: Cou
     gaps = [(gap.at, gap.until) for gap in paper.ledger.price_gaps]
     assert gaps
     assert all(until is not None for _, until in gaps)
-    for order in orders:
-        for leg in order.legs or ():
-            for fill in leg.fills or ():
-                # The fills of further legs come later, at the prices of the first.
-                at = min(fill.filled_at, order.terminal_at or fill.filled_at).timestamp()
-                # A fill at the very end of a gap is shown as up to a millisecond earlier: times of fills are cut.
-                assert not any(since < at < (until or at) - 0.001 for since, until in gaps), (order, gaps)
-                assert fill.fill_price in moves.showed(leg, at), (order, gaps)
-                done["fills"] += 1
+    for order, leg in ((each, leg) for each in orders for leg in each.legs or ()):
+        for fill in leg.fills or ():
+            # The fills of further legs come later, at the prices of the first.
+            at = min(fill.filled_at, order.terminal_at or fill.filled_at).timestamp()
+            # A fill at the very end of a gap is shown as up to a millisecond earlier: times of fills are cut.
+            assert not any(since < at < (until or at) - 0.001 for since, until in gaps), (order, gaps)
+            assert fill.fill_price in moves.showed(leg, at), (order, gaps)
+            done["fills"] += 1
 
 
 async def judge_books(client: Client, account: str, orders: list[models.Order]) -> None:
-    held = Counter[str]()
-    for order in orders:
-        for leg in order.legs or ():
-            sign = 1 if str(leg.action).startswith("Buy") else -1
-            for fill in leg.fills or ():
-                held[str(leg.symbol)] += sign * int(fill.quantity or 0)
-    positions: dict[str, Any] = {
-        each.symbol: int(each.quantity or 0) * (-1 if each.quantity_direction == "Short" else 1)
-        for each in await client.positions.list(account)
-    }
-    assert positions == {symbol: quantity for symbol, quantity in held.items() if quantity}
-    rows = await client.transactions.list(account).collect(100_000)
-    moved = sum(
-        (row.net_value or Decimal(0)) * (-1 if row.net_value_effect == models.PriceEffect.DEBIT else 1) for row in rows
-    )
+    held = Counter[Any]()
+    for leg in (leg for order in orders for leg in order.legs or ()):
+        filled = sum(fill.quantity or 0 for fill in leg.fills or ())
+        held[leg.symbol] += filled if str(leg.action).startswith("Buy") else -filled
+    for each in await client.positions.list(account):
+        held[each.symbol] -= each.quantity if each.quantity_direction == "Long" else -each.quantity
+    assert not any(held.values()), held
+    moved = sum([signed(row, "net_value") async for row in client.transactions.list(account)])
     [balance] = await client.balances.list(account)
     assert abs(balance.cash_balance - moved) < Decimal("0.01")  # shown to the cent, fees have tenths
 
@@ -185,9 +174,5 @@ def test_paper_client_must_be_read_only() -> None:
 
 
 if __name__ == "__main__":
-    began = time.monotonic()
-    counts = [int(each) for each in sys.argv[1:]] or [1800, 5]
-    with suppress(KeyboardInterrupt):
-        played = asyncio.run(play(7, *counts))
-        print(f"{counts[0]} steps in {time.monotonic() - began:.0f} s, all held")
-        print(*(f"  {count:>6}  {what}" for what, count in sorted(played.items())), sep="\n")
+    steps, kills = [int(each) for each in sys.argv[1:]] or [1800, 5]
+    play_drawn(lambda seed: play(seed, steps, kills), f"{steps} steps, all held")
