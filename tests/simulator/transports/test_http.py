@@ -10,8 +10,6 @@ from typing import Any
 
 import aiohttp
 import pytest
-import pytest_asyncio
-from yarl import URL
 
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.transports import page_behind
@@ -21,130 +19,123 @@ from tests.stream.world import SMALL
 HEADERS = {"User-Agent": "server-tests/1.0"}
 
 
-@pytest_asyncio.fixture
-async def sim() -> AsyncIterator[Simulator]:
-    async with Simulator(equities=50, equity_options=20, chain_rows=20) as running:
-        yield running
+class Web:
+    """A simulator, and requests of its owner over HTTP."""
+
+    def __init__(self, sim: Simulator, session: aiohttp.ClientSession) -> None:
+        self.sim = sim
+        self.session = session
+
+    async def ask(self, path: str, method: str = "GET", **options: Any) -> Any:
+        response = await self.session.request(method, path, **options)
+        await response.read()
+        return response
+
+    async def place(self, name: str, **options: Any) -> Any:
+        path = f"/accounts/{self.sim.account_numbers[0]}/orders"
+        return await self.ask(path, "POST", json=limit(external_identifier=name), **options)
 
 
-@pytest_asyncio.fixture
-async def http(sim: Simulator) -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession(headers=HEADERS) as session:
+@pytest.fixture
+async def web() -> AsyncIterator[Web]:
+    async with Simulator(**SMALL) as sim, aiohttp.ClientSession(sim.base_url, headers=HEADERS) as session:
         body = {"grant_type": "refresh_token", "refresh_token": sim.refresh_token, "client_secret": sim.client_secret}
-        async with session.post(f"{sim.base_url}/oauth/token", json=body) as response:
-            token = (await response.json())["access_token"]
-        session.headers["Authorization"] = f"Bearer {token}"
-        yield session
+        async with session.post("/oauth/token", json=body) as response:
+            session.headers["Authorization"] = f"Bearer {(await response.json())['access_token']}"
+        yield Web(sim, session)
 
 
-async def ask(sim: Simulator, http: aiohttp.ClientSession, path: str, method: str = "GET", **options: Any) -> Any:
-    response = await http.request(method, URL(f"{sim.base_url}{path}", encoded=True), **options)
-    await response.read()
-    return response
-
-
-async def place(sim: Simulator, http: aiohttp.ClientSession, name: str, **options: Any) -> Any:
-    path = f"/accounts/{sim.account_numbers[0]}/orders"
-    return await ask(sim, http, path, "POST", json=limit(external_identifier=name), **options)
-
-
-async def test_server_listens_on_a_loopback_port(sim: Simulator, http: aiohttp.ClientSession) -> None:
-    assert sim.base_url.startswith("http://127.0.0.1:")
-    response = await ask(sim, http, "/watchlists")
+async def test_server_listens_on_a_loopback_port(web: Web) -> None:
+    assert web.sim.base_url.startswith("http://127.0.0.1:")
+    response = await web.ask("/watchlists")
     assert (response.status, response.content_type) == (200, "application/json")
     assert response.headers["Date"].startswith("Wed, 10 Jun 2026 14:00:")
     assert await response.json() == {"data": {"items": []}, "context": "/watchlists"}
-    assert sim.ledger.requests[-1].delivered is True
-    assert (await ask(sim, http, "/market-metrics/historic-corporate-events/dividends/BRK%2FB")).status == 200
-    response = await ask(sim, http, "/quote-alerts/x", method="DELETE")
+    assert web.sim.ledger.requests[-1].delivered is True
+    assert (await web.ask("/market-metrics/historic-corporate-events/dividends/BRK%2FB")).status == 200
+    response = await web.ask("/quote-alerts/x", method="DELETE")
     assert (response.status, await response.read()) == (204, b"")
     headers = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
-    assert (await ask(sim, http, "/watchlists", method="OPTIONS", headers=headers)).status == 403
-    assert (await ask(sim, http, "/watchlists", headers={"Host": "localhost:1"})).status == 200
-    port = int(sim.base_url.rpartition(":")[2])
+    assert (await web.ask("/watchlists", method="OPTIONS", headers=headers)).status == 403
+    assert (await web.ask("/watchlists", headers={"Host": "localhost:1"})).status == 200
+    port = int(web.sim.base_url.rpartition(":")[2])
     with pytest.raises(OSError, match="address"):
         await Simulator(port=port).__aenter__()
-    sim.rate_limit = 0.5
-    await http.get(f"{sim.base_url}/watchlists")
-    response = await ask(sim, http, "/watchlists")
+    web.sim.rate_limit = 0.5
+    await web.session.get("/watchlists")
+    response = await web.ask("/watchlists")
     assert response.status == 429
     assert not {"Retry-After", "X-RateLimit-Remaining"} & set(response.headers)
     assert await response.read() == b""
 
 
-async def test_date_of_every_response_is_simulated_time(sim: Simulator, http: aiohttp.ClientSession) -> None:
+async def test_date_of_every_response_is_simulated_time(web: Web) -> None:
     for fault in (None, "status(503)", "html(502)", "garbage", "rate_limited", "truncate"):
         if fault is not None:
-            sim.faults.add("GET", ".", fault)
-        (sent,) = (await http.get(f"{sim.base_url}/watchlists")).headers.getall("Date")
-        assert timedelta() <= sim.clock.time - parsedate_to_datetime(sent) < timedelta(seconds=2), fault
+            web.sim.faults.add("GET", ".", fault)
+        (sent,) = (await web.session.get("/watchlists")).headers.getall("Date")
+        assert timedelta() <= web.sim.clock.time - parsedate_to_datetime(sent) < timedelta(seconds=2), fault
 
 
-async def test_responses_are_held_back_and_dated_when_they_are_sent(
-    sim: Simulator, http: aiohttp.ClientSession
-) -> None:
-    sim.faults.add("GET", ".", "hang")
+async def test_responses_are_held_back_and_dated_when_they_are_sent(web: Web) -> None:
+    web.sim.faults.add("GET", ".", "hang")
     with pytest.raises(TimeoutError):
-        await http.get(f"{sim.base_url}/watchlists", timeout=aiohttp.ClientTimeout(total=0.05))
-    sim.faults.add("POST", "/orders$", "delay(0.1)")
+        await web.session.get("/watchlists", timeout=aiohttp.ClientTimeout(total=0.05))
+    web.sim.faults.add("POST", "/orders$", "delay(0.1)")
     with pytest.raises(TimeoutError):
-        await place(sim, http, "a", timeout=aiohttp.ClientTimeout(total=0.02))
-    assert sim.ledger.orders(external_identifier="a") == []
+        await web.place("a", timeout=aiohttp.ClientTimeout(total=0.02))
+    assert web.sim.ledger.orders(external_identifier="a") == []
     await asyncio.sleep(0.15)
-    assert len(sim.ledger.orders(external_identifier="a")) == 1
-    assert sim.ledger.requests[-1].delivered is False
-    sim.faults.add("GET", ".", "delay_after(0.1)")
-    asyncio.get_running_loop().call_later(0.05, sim.clock.advance, 3600)
-    headers = (await ask(sim, http, "/watchlists")).headers
+    assert len(web.sim.ledger.orders(external_identifier="a")) == 1
+    assert web.sim.ledger.requests[-1].delivered is False
+    web.sim.faults.add("GET", ".", "delay_after(0.1)")
+    asyncio.get_running_loop().call_later(0.05, web.sim.clock.advance, 3600)
+    headers = (await web.ask("/watchlists")).headers
     assert headers["Date"].startswith("Wed, 10 Jun 2026 15:00:")
 
 
-async def test_drop_fault_closes_the_connection(sim: Simulator, http: aiohttp.ClientSession) -> None:
+async def test_drop_fault_closes_the_connection(web: Web) -> None:
     for fault, count in (("drop_before", 0), ("refuse", 0), ("drop_after", 1), ("truncate", 1)):
-        sim.faults.add("POST", "/orders$", fault)
+        web.sim.faults.add("POST", "/orders$", fault)
         with pytest.raises((aiohttp.ServerDisconnectedError, aiohttp.ClientPayloadError, aiohttp.ClientOSError)):
-            await place(sim, http, fault)
-        assert len(sim.ledger.orders(external_identifier=fault)) == count
-        assert sim.ledger.requests[-1].delivered is False
-        assert (await place(sim, http, "b")).status == 201
+            await web.place(fault)
+        assert len(web.sim.ledger.orders(external_identifier=fault)) == count
+        assert web.sim.ledger.requests[-1].delivered is False
+        assert (await web.place("b")).status == 201
 
 
-async def test_restart_keeps_all_state(sim: Simulator, http: aiohttp.ClientSession) -> None:
-    await place(sim, http, "a")
-    address = sim.base_url
-    await sim.stop()
-    assert sim.base_url == address
+async def test_restart_keeps_all_state(web: Web) -> None:
+    await web.place("a")
+    address = web.sim.base_url
+    await web.sim.stop()
+    assert web.sim.base_url == address
     with pytest.raises(aiohttp.ClientError):
-        await http.get(f"{address}/watchlists")
-    await sim.restart()
-    assert sim.base_url == address
-    response = await ask(sim, http, f"/accounts/{sim.account_numbers[0]}/orders/live")
+        await web.session.get("/watchlists")
+    await web.sim.restart()
+    assert web.sim.base_url == address
+    response = await web.ask(f"/accounts/{web.sim.account_numbers[0]}/orders/live")
     assert len((await response.json())["data"]["items"]) == 1
 
 
-async def test_client_disconnect_leaves_no_traceback(
-    sim: Simulator, http: aiohttp.ClientSession, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_client_disconnect_leaves_no_traceback(web: Web, caplog: pytest.LogCaptureFixture) -> None:
     for fault in ("delay_after(0.1)", "delay(0.1)"):
-        sim.faults.add("GET", "/watchlists", fault)
+        web.sim.faults.add("GET", "/watchlists", fault)
         with pytest.raises(TimeoutError):
-            await http.get(f"{sim.base_url}/watchlists", timeout=aiohttp.ClientTimeout(total=0.02))
+            await web.session.get("/watchlists", timeout=aiohttp.ClientTimeout(total=0.02))
         await asyncio.sleep(0.2)
-        assert sim.ledger.requests[-1].delivered is False
+        assert web.sim.ledger.requests[-1].delivered is False
     assert caplog.text == ""
-    assert (await ask(sim, http, "/watchlists")).status == 200
+    assert (await web.ask("/watchlists")).status == 200
 
 
-async def test_request_of_a_web_page_is_refused(
-    sim: Simulator, http: aiohttp.ClientSession, caplog: pytest.LogCaptureFixture
-) -> None:
-    before = len(sim.ledger.requests)
+async def test_request_of_a_web_page_is_refused(web: Web, caplog: pytest.LogCaptureFixture) -> None:
+    before = len(web.sim.ledger.requests)
     for name, value in (("Host", "rebound.example"), ("Origin", "https://evil.example"), ("Origin", "null")):
-        response = await place(sim, http, "a", headers={name: value})
+        response = await web.place("a", headers={name: value})
         assert (response.status, (await response.json())["error"]["code"]) == (403, "not_permitted"), value
         assert response.headers["Date"].startswith("Wed, 10 Jun 2026 14:00:")
         assert "Access-Control-Allow-Origin" not in response.headers
-        assert len(sim.ledger.requests) == before
+        assert len(web.sim.ledger.requests) == before
         assert f"got {value}" in caplog.text
     for options, statuses in (
         ({"host": "127.1"}, {"127.1": 401, "rebound.example": 403}),
