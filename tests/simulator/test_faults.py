@@ -2,11 +2,12 @@ import asyncio
 
 import pytest
 
-from brokerage_async import errors, tickets
+from brokerage_async import errors
 from brokerage_async.protocol.request import Request
-from brokerage_async.simulator import Simulator, faults
+from brokerage_async.simulator import faults
 from brokerage_async.simulator.faults import FaultPlan, parse
 from tests.simulator.harness import Harness, limit
+from tests.trading import floor, order
 
 
 def test_faults_are_taken_in_order_by_method_and_path() -> None:
@@ -48,14 +49,10 @@ def test_body_replaces_the_real_one_and_handle_takes_no_fault(harness: Harness) 
 
 @pytest.mark.virtual_time
 async def test_submit_held_beyond_the_read_timeout_is_processed_later() -> None:
-    simulator = Simulator(equities=100)
-    account, order = simulator.account_numbers[0], tickets.limit(tickets.buy_to_open("AAPL", 1), price="100")
-    async with simulator.client(timeout=5.0) as client:
-        simulator.faults.add("POST", r"/orders$", "delay(120)")
+    async with floor() as here:
+        here.on_submit("delay(120)")
         with pytest.raises(errors.ResponseLostError):
-            await client.orders.submit(account, order)
-        assert not simulator.ledger.orders(account_number=account)
+            await here.client.orders.submit(here.account, order("held"))
+        assert here.orders("held") == []
         await asyncio.sleep(121)
-        simulator.settle()
-        (placed,) = simulator.ledger.orders(account_number=account)
-        assert placed.status == "Live"
+        assert [placed.status for placed in here.orders("held")] == ["Live"]

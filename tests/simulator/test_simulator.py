@@ -80,21 +80,19 @@ def test_wrong_option_is_named(name: str, value: Any) -> None:
 
 def test_initial_accounts_and_their_orders() -> None:
     harness = Harness(cash=5_000)
-    owned = harness.state.own_accounts
-    assert [account.kind for account in owned] == ["Margin", "Margin", "Cash"]
-    assert [account.cash for account in (owned[0], owned[2])] == [Decimal(5_000)] * 2
-    assert [len(account.positions) for account in owned] == [0, 2, 0]
+    first, account, third = owned = harness.state.own_accounts
+    assert [each.kind for each in owned] == ["Margin", "Margin", "Cash"]
+    assert first.cash == third.cash == 5_000
+    assert [len(each.positions) for each in owned] == [0, 2, 0]
     assert len(harness.state.accounts.of(harness.state.other_customer)) == 1
-    account = owned[1]
     shares, call = account.positions.values()
     assert (shares.quantity, call.quantity * call.instrument.multiplier) == (100, -100)
     price = harness.state.prices.price(shares.instrument, harness.now)
     required = harness.state.margin_calculator.total_required(account, harness.now)
     assert required == (shares.quantity * price / 2).quantize(Decimal("0.01"))
-    assert set(harness.state.complex_order_ids) == {"OTOCO", "OCO", "PAIRS"}
-    for kind, members in (("OTOCO", 3), ("OCO", 2), ("PAIRS", 2)):
-        found = harness.state.exchange.complex_order(account, harness.state.complex_order_ids[kind])
-        assert len(found.members) == members
+    numbers, find = harness.state.complex_order_ids, harness.state.exchange.complex_order
+    members = {kind: len(find(account, number).members) for kind, number in numbers.items()}
+    assert members == {"OTOCO": 3, "OCO": 2, "PAIRS": 2}
 
 
 def test_operation_without_a_handler_is_named_with_its_file(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import Decimal
 from typing import Any
 
 import attrs
@@ -15,7 +15,7 @@ from brokerage_async import Client, errors, models
 from brokerage_async.simulator import Simulator
 from tests.loops import on_virtual_time
 
-from .second import ZERO, Book, Fill, cents, day_of, equity_margin_rate
+from .second import EQUITY_MARGIN_RATES, ZERO, Book, Fill, day_of
 from .trader import Menu, Trader, known, menu_of, prices_of
 
 INTERVAL = timedelta(minutes=5)
@@ -66,7 +66,6 @@ def fills_of(order: models.Order) -> Iterator[Fill]:
         for fill in leg.fills or ():
             yield Fill(
                 exec_id=known(fill.ext_exec_id),
-                order_id=known(order.id),
                 at=known(fill.filled_at),
                 symbol=known(leg.symbol),
                 action=known(leg.action).value,
@@ -136,7 +135,6 @@ def execution_of(row: models.Transaction) -> Fill:
     assert row.order_id is None, f"{row.id} has no fill"
     return Fill(
         exec_id=known(row.exec_id),
-        order_id="",
         at=known(row.executed_at),
         symbol=known(row.symbol),
         action=known(row.action).value,
@@ -156,10 +154,10 @@ def check_positions(
         short = row.quantity_direction is models.QuantityDirection.SHORT
         check.same(f"{what} quantity", -known(row.quantity) if short else row.quantity, held.quantity)
         average = Decimal(held.average.numerator) / Decimal(held.average.denominator)
-        check.same(f"{what} average price", nano(known(row.average_open_price)), nano(average))
+        check.same(f"{what} average price", round(known(row.average_open_price), 9), round(average, 9))
         check.same(f"{what} multiplier", row.multiplier, fact.multiplier)
         check.same(f"{what} mark price", row.mark_price, marks[symbol])
-        check.same(f"{what} mark", row.mark, cents(abs(held.quantity) * marks[symbol] * fact.multiplier))
+        check.same(f"{what} mark", row.mark, round(abs(held.quantity) * marks[symbol] * fact.multiplier, 2))
         today = row.realized_day_gain_date
         gain = held.gains[today] if today is not None else ZERO
         check.same(f"{what} gain of the day", signed(row, "realized_day_gain"), gain)
@@ -179,7 +177,7 @@ def check_balance(
         if fact.kind == "Future":
             futures += book.group_requirement([symbol], marks)
     net_liq, required = book.net_liq(marks), book.requirement(marks)
-    maintenance = cents(required * Decimal("0.6"))
+    maintenance = round(required * Decimal("0.6"), 2)
     power = net_liq - required - reserved
     figures = {
         "cash_balance": book.cash,
@@ -192,13 +190,13 @@ def check_balance(
         "futures_margin_requirement": futures,
         "derivative_buying_power": power,
         "available_trading_funds": power,
-        "equity_buying_power": power / equity_margin_rate(book.kind),
+        "equity_buying_power": power / EQUITY_MARGIN_RATES[book.kind],
         "used_derivative_buying_power": net_liq - power,
         "cash_available_to_withdraw": max(ZERO, min(book.cash, power)),
         **values,
     }
     for name, amount in figures.items():
-        check.same(f"{number} {name}", getattr(row, name), cents(amount))
+        check.same(f"{number} {name}", getattr(row, name), round(amount, 2))
 
 
 VALUES = {
@@ -220,7 +218,7 @@ def left_reserved(order: models.Order, reserved: Mapping[str, Decimal]) -> Decim
     left = known(leg.quantity)
     for fill in leg.fills or ():
         before, left = left, left - known(fill.quantity)
-        amount = (amount * left / before).quantize(Decimal("0.001"), ROUND_HALF_EVEN)
+        amount = round(amount * left / before, 3)
     return amount
 
 
@@ -237,7 +235,7 @@ async def check_history(
     async for row in client.balances.snapshots(number, start_date=min(book.fees, default=None)):
         until = known(row.updated_at)
         cash = sum((signed(one, "net_value") for one in booked if known(one.executed_at) <= until), ZERO)
-        check.same(f"{number} cash of {until:%F %R}", row.cash_balance, cents(cash))
+        check.same(f"{number} cash of {until:%F %R}", row.cash_balance, round(cash, 2))
     newest = (await client.balances.net_liq_history(number, time_back=models.NetLiqRange.DAY))[-1]
     if now - known(newest.time) < INTERVAL:  # The last interval of a session ends with it.
         check.same(f"{number} newest net liquidating value", newest.close, book.net_liq(marks))
@@ -246,10 +244,6 @@ async def check_history(
 def signed(row: Any, name: str) -> Decimal:
     amount = getattr(row, name) or ZERO
     return -amount if getattr(row, f"{name}_effect") is models.PriceEffect.DEBIT else amount
-
-
-def nano(amount: Decimal) -> Decimal:
-    return amount.quantize(Decimal("0.000000001"))
 
 
 CASH = 50_000_000

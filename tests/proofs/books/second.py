@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timedelta, timezone
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import Decimal
 from fractions import Fraction
 
 import attrs
@@ -24,31 +24,22 @@ PER_UNIT = {
 }
 
 
-def equity_margin_rate(kind: str) -> Decimal:
-    """Return the part of a share's value that an account of a kind has to hold."""
-    return {"Margin": Decimal("0.5"), "Cash": Decimal(1)}[kind]
+EQUITY_MARGIN_RATES = {"Margin": Decimal("0.5"), "Cash": Decimal(1)}
+"""Part of a share's value that an account of a kind has to hold."""
 
 
 def fees_of(kind: str, underlying: str, action: str, quantity: Decimal, price: Decimal) -> dict[str, Decimal]:
     if kind == "Equity":
         sold = quantity if action.startswith("Sell") else Decimal(0)
-        fees = [mills(sold * Decimal("0.000166")), mills(quantity * Decimal("0.0008")), Decimal(0), Decimal(0)]
+        fees = [round(sold * Decimal("0.000166"), 3), round(quantity * Decimal("0.0008"), 3), Decimal(0), Decimal(0)]
     elif kind == "Cryptocurrency":
-        fees = [Decimal(0), Decimal(0), mills(quantity * price * Decimal("0.0035")), Decimal(0)]
+        fees = [Decimal(0), Decimal(0), round(quantity * price * Decimal("0.0035"), 3), Decimal(0)]
     else:
         regulatory, clearing, opening, closing = (quantity * Decimal(rate) for rate in PER_UNIT[kind])
         index = quantity * INDEX_FEES.get(underlying, Decimal(0)) if kind == "Equity Option" else Decimal(0)
         fees = [regulatory, clearing, closing if action.endswith("to Close") else opening, index]
     names = ("regulatory_fees", "clearing_fees", "commission", "proprietary_index_option_fees")
     return dict(zip(names, fees, strict=True))
-
-
-def mills(amount: Decimal) -> Decimal:
-    return amount.quantize(Decimal("0.001"), ROUND_HALF_EVEN)
-
-
-def cents(amount: Decimal) -> Decimal:
-    return amount.quantize(Decimal("0.01"), ROUND_HALF_EVEN)
 
 
 NEW_YORK = timezone(timedelta(hours=-4))
@@ -71,7 +62,6 @@ class Fact:
 @attrs.frozen(kw_only=True)
 class Fill:
     exec_id: str
-    order_id: str
     at: datetime
     symbol: str
     action: str
@@ -175,7 +165,7 @@ class Book:
         groups: dict[str, list[str]] = {}
         for symbol in self.holdings:
             groups.setdefault(self.facts[symbol].underlying, []).append(symbol)
-        return sum((cents(self.group_requirement(group, marks)) for group in groups.values()), ZERO)
+        return sum((round(self.group_requirement(group, marks), 2) for group in groups.values()), ZERO)
 
     def group_requirement(self, symbols: Iterable[str], marks: Mapping[str, Decimal]) -> Decimal:
         """Return the margin of the positions on one underlying, in the order they were opened."""
@@ -188,7 +178,7 @@ class Book:
             elif fact.kind == "Future":
                 total += abs(quantity) * FUTURE_MARGINS[symbol[1:-2]]
             elif fact.kind == "Equity":
-                total += abs(quantity) * marks[symbol] * equity_margin_rate(self.kind)
+                total += abs(quantity) * marks[symbol] * EQUITY_MARGIN_RATES[self.kind]
                 shares += quantity
             else:
                 total += abs(quantity) * marks[symbol]

@@ -44,9 +44,7 @@ def main() -> int:
             if result.violations:
                 failed += 1
                 options = f"{stage.option}--minutes {length / 60:g} --seed {result.seed} --history"
-                print(
-                    f"seed {result.seed}: {result.violations[0]}\n  replay: python -m tests.proofs.simulation {options}"
-                )
+                print(f"seed {result.seed}: {result.violations[0]}\n  replay: {parser.prog} {options}")
     seconds = time.perf_counter() - started
     print(f"{len(seeds)} seeds, {calls} calls, {failed} seeds with violations, {seconds:.1f} s")
     return bool(failed)

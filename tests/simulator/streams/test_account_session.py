@@ -119,7 +119,7 @@ def test_complex_order_is_sent_once_for_all_components_of_a_moment(harness: Harn
     peer = Listener(harness, harness.account)
     harness.trade(limit(), seconds=5)
     assert "ComplexOrder" not in peer.kinds
-    peer, target = Listener(harness, harness.account), f"/accounts/{harness.account}/complex-orders"
+    peer, target = Listener(harness, harness.account), harness.target("complex_orders.submit")
     number = harness.data("POST", target, COMPLEX_ORDERS["OTOCO"], 201)["complex-order"]["id"]
     harness.wait(0.01)
     [accepted] = peer.events("ComplexOrder")
@@ -134,9 +134,7 @@ def test_complex_order_is_sent_once_for_all_components_of_a_moment(harness: Harn
 
 
 def test_assignment_sends_the_positions_that_it_ends_and_opens(harness: Harness) -> None:
-    account = harness.own()
-    option = harness.instrument("AAPL  260717P00200000")
-    one = Decimal(1)
+    account, option, one = harness.own(), harness.instrument("AAPL  260717P00200000"), Decimal(1)
     harness.state.bookkeeping.open_position(account, option, LegAction.SELL_TO_OPEN, one, one, harness.now)
     harness.sim.set_price("AAPL", 190)
     harness.wait((option.expires_at or 0) - 1 - harness.now)
@@ -155,11 +153,9 @@ def test_transfer_of_cash_sends_the_transaction_and_the_balance(harness: Harness
     harness.sim.move_cash(harness.account, "-250.5")
     harness.wait(1)
     [transfer], [balance] = peer.events("ExternalTransaction"), peer.events("AccountBalance")
-    shown = transfer["amount"], transfer["direction"], transfer["account-number"]
-    assert shown == ("250.50", "Withdrawal", harness.account)
     read = models.converter.structure(transfer, models.ExternalTransaction)
-    missing = [name for name in attrs.fields_dict(models.ExternalTransaction) if getattr(read, name) is None]
-    assert (read.extra, missing) == ({}, [])
+    assert (read.amount, read.direction, read.account_number) == (Decimal("250.5"), "Withdrawal", harness.account)
+    assert (transfer["amount"], read.extra, None in attrs.astuple(read, recurse=False)) == ("250.50", {}, False)
     assert float(balance["cash-balance"]) == before - 250.5
     for amount in ("0", "none", "NaN"):
         with pytest.raises(ValueError, match="amount must be"):
@@ -236,15 +232,14 @@ def test_chain_and_gains_of_the_year_follow_the_trades_of_an_underlying(price: i
     first, chain, gains = trade(4)
     assert [node["node-type"] for node in chain["lite-nodes"]] == ["order", "open-positions"]
     assert str(chain["id"]) == str(chain["lite-nodes"][0]["id"]) == first
-    assert chain["created-at"].endswith("+0000")
     totals = chain["computed-data"]
     assert (totals["open"], totals["total-opening-cost-effect"], totals["winner-realized"]) == (True, "Debit", False)
     assert Decimal(totals["realized-gain"]) == 0
     [entry] = totals["open-entries"]
     assert (entry["symbol"], entry["quantity"], entry["quantity-type"]) == ("AAPL", "4", "Long")
     read = models.converter.structure(chain, models.OrderChain)
-    assert [part.extra for part in (read, read.computed_data, *read.lite_nodes)] == [{}] * (2 + len(read.lite_nodes))
-    assert read.created_at.tzinfo is not None
+    assert not any(part.extra for part in (read, read.computed_data, *read.lite_nodes))
+    assert (chain["created-at"][-5:], read.created_at.tzinfo is None) == ("+0000", False)
     assert (gains.instrument_type, gains.yearly_realized_gain, gains.realized_lot_gain) == ("Equity", 0, 0)
 
     harness.sim.set_price("AAPL", price)
