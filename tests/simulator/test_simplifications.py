@@ -1,6 +1,5 @@
 """docs/simulator.md: its simplifications, the tests that its index names, and the life of an order."""
 
-import ast
 import re
 from collections.abc import Callable
 from datetime import date
@@ -39,23 +38,19 @@ def quote(here: Harness) -> Quote:
 
 
 def orders_outlast_days(here: Harness) -> bool:
-    order = here.place(limit("1.00", time_in_force="GTC"))
-    here.wait(5 * DAY)
+    order = here.trade(limit("1.00", time_in_force="GTC"), seconds=5 * DAY)
     return here.login().status(order) == "Live"
 
 
 def no_early_exercise(here: Harness) -> bool:
-    here.place(market(leg(PUT, "1", "Sell to Open", "Equity Option")))
-    here.wait(20 * DAY)
+    here.trade(market(leg(PUT, "1", "Sell to Open", "Equity Option")), seconds=20 * DAY)
     return not [each for each in transactions(here) if each["transaction-type"] == "Receive Deliver"]
 
 
 def no_dividends(here: Harness) -> bool:
-    here.place(market(leg("KO", "100")))
-    here.wait(100 * DAY)
-    return {each["transaction-type"] for each in transactions(here)} == {"Money Movement", "Trade"} and not [
-        each for each in transactions(here) if "Dividend" in each["transaction-sub-type"]
-    ]
+    here.trade(market(leg("KO", "100")), seconds=100 * DAY)
+    kinds = {(each["transaction-type"], "Dividend" in each["transaction-sub-type"]) for each in transactions(here)}
+    return kinds == {("Money Movement", False), ("Trade", False)}
 
 
 def monthly_expirations_only(here: Harness) -> bool:
@@ -84,16 +79,15 @@ def quarterly_contracts_only(here: Harness) -> bool:
 
 def figures_are_invented(here: Harness) -> bool:
     rows = MarketRows(here.state.catalogue, here.state.prices)
-    profile, summary = (rows.row(kind, "AAPL", here.now) or {} for kind in ("Profile", "Summary"))
-    underlying, candle = rows.row("Underlying", "KO", here.now) or {}, rows.row("Candle", "AAPL{=d}", here.now) or {}
+    asked = {"Profile": "AAPL", "Summary": "AAPL", "Underlying": "KO", "Candle": "AAPL{=d}"}
+    profile, summary, underlying, candle = (rows.row(*one, here.now) or {} for one in asked.items())
     mean = sum(candle[name] for name in ("open", "high", "low", "close")) / 4
     shown = profile["beta"], summary["openInterest"], underlying["putCallRatio"], candle["VWAP"]
     return shown == (1.0, 0, 0.8, mean)
 
 
 def futures_settle_in_cash(here: Harness) -> bool:
-    here.place(market(leg("/CLQ6", "1", "Buy")))
-    here.wait(75 * DAY)
+    here.trade(market(leg("/CLQ6", "1", "Buy")), seconds=75 * DAY)
     left = here.login().rows(f"/accounts/{here.account}/positions")
     kinds = [each["transaction-sub-type"] for each in transactions(here) if each.get("symbol") == "/CLQ6"]
     return not left and "Futures Settlement" in kinds
@@ -123,24 +117,20 @@ def no_price_improvement(here: Harness) -> bool:
 
 
 def no_interest(here: Harness) -> bool:
-    here.place(market(leg("AAPL", "1000", "Sell to Open")))
-    here.wait(35 * DAY)
+    here.trade(market(leg("AAPL", "1000", "Sell to Open")), seconds=35 * DAY)
     return not [each for each in transactions(here) if re.search("Interest|Fee|Borrow", each["transaction-sub-type"])]
 
 
 def margin_is_the_same_for_all(_: Harness) -> bool:
     here = steady(customers=2)
-    accounts = [account for account in here.state.own_accounts if account.kind == "Margin"]
-    share = market(leg("AAPL", "100"))
-    effects = [here.preview(share, account.number)["buying-power-effect"] for account in accounts[:2]]
-    changes = {each["change-in-buying-power"] for each in effects}
-    return len(accounts) == 3 and len(changes) == 1
+    accounts = [account.number for account in here.state.own_accounts if account.kind == "Margin"]
+    effects = [here.preview(market(), account)["buying-power-effect"] for account in accounts[:2]]
+    return len(accounts) == 3 and len({each["change-in-buying-power"] for each in effects}) == 1
 
 
 def no_auctions(here: Harness) -> bool:
     here.wait_until("2026-06-11T13:29:50+00:00")
-    order = here.login().place(limit("900", leg("AAPL", "10"), time_in_force="Day"))
-    here.wait(15)
+    order = here.login().trade(limit("900", leg("AAPL", "10")), seconds=15)
     return here.status(order) == "Filled"
 
 
@@ -176,17 +166,10 @@ def test_simplifications_are_those_of_the_page() -> None:
     assert wrong == []
 
 
-HERE = Path(__file__).parent
-NAMED = sorted(set(re.findall(r"`([\w/]+\.py)::(\w+)`", PAGE)))
-
-
 def test_every_row_names_a_test_that_exists() -> None:
-    missing = []
-    for file, name in NAMED:
-        tree = ast.parse((HERE / file).read_text("utf-8"))
-        if name not in {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}:
-            missing.append((file, name))
-    assert missing == []
+    here, named = Path(__file__).parent, sorted(set(re.findall(r"`([\w/]+\.py)::(\w+)`", PAGE)))
+    sources = {file: (here / file).read_text("utf-8") for file, _ in named}
+    assert [(file, name) for file, name in named if f"def {name}(" not in sources[file]] == []
     index = PAGE[PAGE.index("## Fidelity") :]
     rows = [line for line in index.splitlines() if re.match(r"\| (?!---|the doc|deviation)", line)]
     assert len(rows) > 45
@@ -197,7 +180,6 @@ def test_life_cycle_is_that_of_the_code() -> None:
     assert "(reference/order-statuses.md)" in PAGE[PAGE.index("## Life cycle") : PAGE.index("## Fidelity")]
     table = (ROOT / "docs" / "reference" / "order-statuses.md").read_text("utf-8")
     shown = re.findall(r"^\| ([A-Z][\w ]+) \| \w+ \| \w+ \| ([A-Z][\w ]+)? \|", table, re.MULTILINE)
-    assert {(before, after) for before, after in shown if after} == {
-        (before, after) for before, following in TRANSITIONS.items() for after in following
-    }
+    known = {(before, after) for before, following in TRANSITIONS.items() for after in following}
+    assert {(before, after) for before, after in shown if after} == known
     assert {before for before, after in shown if not after} == TERMINAL
