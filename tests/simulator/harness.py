@@ -321,10 +321,10 @@ def market_prices(seed: int = 0, start: float = START) -> Prices:
     return Prices(Catalogue(Sizes(equities=50), random, start), random)
 
 
-def lone_order(*quantities: str, number: int = 7, **change: Any) -> Order:
-    """Build a buy of one leg per quantity, by default of one share, as a day order at 5 that is in no store."""
+def lone_order(number: int = 7) -> Order:
+    """Build a buy of one share, as a day order at 5 that is in no store."""
     share = Instrument(symbol="X", instrument_type=InstrumentType.EQUITY, underlying="X")
     account = Account(number="A", customer=Customer(1, "one"), kind="Margin", cash=Decimal(1000))
-    legs = [Leg(share, LegAction.BUY_TO_OPEN, Decimal(one), Decimal(one)) for one in quantities or ("1",)]
-    terms = {"order_type": OrderType.LIMIT, "time_in_force": TimeInForce.DAY, "price": Decimal(5), **change}
-    return Order(number=number, account=account, legs=legs, terms=NewOrder(legs=(), **terms))
+    terms = NewOrder(legs=(), order_type=OrderType.LIMIT, time_in_force=TimeInForce.DAY, price=Decimal(5))
+    legs = [Leg(share, LegAction.BUY_TO_OPEN, Decimal(1), Decimal(1))]
+    return Order(number=number, account=account, legs=legs, terms=terms)

@@ -192,18 +192,17 @@ async def test_past_is_repeated_or_refused_but_never_changed(tmp_path: Path) -> 
 
 
 def test_orders_requests_and_transitions_are_recorded(harness: Harness) -> None:
-    first = harness.place(limit(external_identifier="a"))
-    second = harness.place(limit(external_identifier="a"), harness.accounts[2])
-    ledger = harness.sim.ledger
+    ledger, third = harness.sim.ledger, harness.accounts[2]
+    first, second = (harness.place(limit(external_identifier="a"), account) for account in (None, third))
     assert [record.order_id for record in ledger.orders(external_identifier="a")] == [first, second]
-    assert [record.order_id for record in ledger.orders(account_number=harness.accounts[2])] == [second]
+    assert [record.order_id for record in ledger.orders(account_number=third)] == [second]
     assert ledger.orders(external_identifier="b") == []
     identifier = harness.trade(market())
-    events = [event for event in harness.sim.ledger.events if event.order_id == identifier]
+    events = [event for event in ledger.events if event.order_id == identifier]
     assert [event.before for event in events] == [None, "Received", "Routed", "In Flight", "Live"]
     assert [event.terminal for event in events] == [False, False, False, False, True]
     assert [event.at for event in events] == sorted(event.at for event in events)
-    assert [event.seq for event in harness.sim.ledger.events] == list(range(1, len(harness.sim.ledger.events) + 1))
+    assert [event.seq for event in ledger.events] == list(range(1, len(ledger.events) + 1))
 
 
 def test_history_has_requests_and_transitions_by_time_as_json_lines(harness: Harness) -> None:

@@ -44,11 +44,8 @@ def staged(exchange: Exchange, make: Callable[..., Harness] = Harness, **options
     """Build a brokerage that accepts the request of an exchange."""
     environment = "production" if OPERATIONS[exchange.operation].production_only else "sandbox"
     # The document has orders for cryptocurrencies, amounts above the price of a share, and searches by any type.
-    left_out = [
-        "cryptocurrency_orders_are_off",
-        "fractions_are_small_market_orders",
-        "order_searches_take_three_underlying_types",
-    ]
+    left_out = ["cryptocurrency_orders_are_off", "fractions_are_small_market_orders"]
+    left_out += ["order_searches_take_three_underlying_types"]
     return make(environment=environment, start=START, without=left_out, **options).login()
 
 
@@ -90,7 +87,9 @@ def translated(exchange: Exchange, harness: Harness) -> tuple[str, bytes | None]
     if str(exchange) == AT_ONCE:
         names["2024-12-31"] = "2024-01-05"
     if "invented-code" in (exchange.sent or ""):
-        names["invented-code"] = authorization_code(harness)
+        asked = {"client_id": harness.sim.client_id, "redirect_uri": harness.sim.redirect_uri, "response_type": "code"}
+        address = harness.sim.authorize(f"{harness.sim.auth_page_url}?{urlencode(asked)}")
+        names["invented-code"] = address.rpartition("code=")[2]
     target, body = f"/{host}{exchange.target}" if host else exchange.target, (exchange.body or b"").decode()
     for theirs, ours in names.items():
         target, body = target.replace(theirs, ours), body.replace(theirs, ours)
@@ -99,13 +98,6 @@ def translated(exchange: Exchange, harness: Harness) -> tuple[str, bytes | None]
 
 def first_symbol(harness: Harness, target: str) -> str:
     return quote(harness.rows(target)[0]["symbol"], safe="")
-
-
-def authorization_code(harness: Harness) -> str:
-    query = {"client_id": harness.sim.client_id, "redirect_uri": harness.sim.redirect_uri, "response_type": "code"}
-    return harness.sim.brokerage.state.authorization_server.authorize(
-        f"{harness.sim.auth_page_url}?{urlencode(query)}", harness.now
-    ).rpartition("code=")[2]
 
 
 @for_each("wire", ["observed", "documented"])

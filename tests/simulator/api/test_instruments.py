@@ -183,9 +183,8 @@ def chains() -> Harness:
 
 
 def test_chains_of_each_form_hold_the_options_that_have_not_expired(chains: Harness) -> None:
-    flat, compact, nested = (
-        chains.decoded(f"option_chains.{form}", symbol="AAPL") for form in ("flat", "compact", "nested")
-    )
+    forms = ("flat", "compact", "nested")
+    flat, compact, nested = (chains.decoded(f"option_chains.{form}", symbol="AAPL") for form in forms)
     listed = {row["symbol"] for row in chains.rows("/instruments/equity-options") if row["underlying-symbol"] == "AAPL"}
     assert {option.symbol for option in flat} == listed
     assert len(listed) > 10

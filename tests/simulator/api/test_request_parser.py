@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from brokerage_async.simulator.api import wire
 from brokerage_async.simulator.api.wire import Dialect, money, timestamp
-from tests.simulator.harness import Harness, leg, limit, market
+from tests.simulator.harness import Harness, condition, leg, limit, market
 from tests.tables import for_each
 
 
@@ -41,8 +41,10 @@ def test_wrongly_cased_key_is_rejected_with_the_right_one(harness: Harness) -> N
 
 
 def test_unknown_keys_are_ignored(harness: Harness) -> None:
-    body = limit("100.00", leg() | {"remaining-quantity": "10"}, behavior="immediate", underlying_symbol="AAPL")
-    assert "behavior" not in harness.preview(body)["order"]
+    more = {"behavior": "immediate", "rules": {"conditions": [condition("AAPL", "lte", "1") | {"colour": "blue"}]}}
+    body = limit("100.00", leg() | {"remaining-quantity": "10"}, underlying_symbol="AAPL", **more)
+    order = harness.preview(body)["order"]
+    assert not {"behavior", "colour"} & (order | order["rules"]["conditions"][0]).keys()
 
 
 @for_each(

@@ -118,15 +118,12 @@ def test_order_lives_as_long_as_its_time_in_force(harness: Harness) -> None:
 
 
 def test_exchange_price_between_ticks_is_rejected_at_routing() -> None:
-    for without, status, reason in (
-        ((), "Rejected", "The price is between two ticks (text of the simulator)"),
-        (["off_tick_rejected_at_routing"], "Live", None),
-    ):
-        harness = Harness(without=without).login()
+    rejected = ("Rejected", "The price is between two ticks (text of the simulator)")
+    for harness, expected in switched("off_tick_rejected_at_routing", rejected, ("Live", None)):
         for body in (limit("100.005"), limit("3.01", leg(CALL, "1"))):
             assert harness.preview(body)["warnings"] == []
             order = harness.order(harness.trade(body, seconds=1))
-            assert (order["status"], order.get("reject-reason")) == (status, reason)
+            assert (order["status"], order.get("reject-reason")) == expected
         for price in ("100.01", "0.0101"):
             assert harness.status(harness.trade(limit(price), seconds=1)) == "Live"
 

@@ -171,7 +171,6 @@ def test_replacement_waits_for_its_original_and_expires_with_it(harness: Harness
     store, account = harness.state.order_store, harness.own()
     assert store.get(account, replaced(harness, new)).replaces is store.get(account, new)
     harness.wait_until("2026-06-10T19:59:30+00:00")
-    old = harness.place(limit())
-    harness.wait(29.98)
+    old = harness.trade(limit(), seconds=29.98)
     new = replaced(harness, old)
     assert (harness.status(old, after=2), harness.status(new)) == ("Expired", "Expired")
