@@ -75,23 +75,26 @@ class Harness:
         items: list[Any] = self.get(target)["data"]["items"]
         return items
 
-    def data(self, method: str, target: str, body: Any = None, status: int = 200, operation: str = "") -> Any:
-        """Return the data of an answer with this status, and check it against the schema of an operation."""
-        answer = self.answered(method, target, body, status)
-        if operation:
-            codec.decode(OPERATIONS[operation], answer, strict=True)
-        return json.loads(answer)["data"]
+    def data(self, method: str, target: str, body: Any = None, status: int = 200) -> Any:
+        return json.loads(self.answered(method, target, body, status))["data"]
 
     def error(self, method: str, target: str, body: Any = None, status: int = 422) -> dict[str, Any]:
         return dict(json.loads(self.answered(method, target, body, status))["error"])
 
-    def target(self, operation: str, **values: str) -> str:
+    def target(self, operation: str, **values: object) -> str:
         """Return the path of an operation, by default of the first account and its owner."""
         asked, values = OPERATIONS[operation], {"account_number": self.account, "customer_id": "me", **values}
-        path = re.sub(r"\{(\w+)\}", lambda name: quote(values[name[1]], safe=""), asked.path)
+        path = re.sub(r"\{(\w+)\}", lambda name: quote(str(values[name[1]]), safe=""), asked.path)
         return path if asked.host is None else f"/{asked.host}{path}"
 
-    def decoded(self, operation: str, query: str = "", **values: str) -> Any:
+    def call(self, operation: str, body: Any = None, **values: object) -> Any:
+        """Return the data of a success after checking it against the schema. Values are those of the path."""
+        asked = OPERATIONS[operation]
+        answer = self.answered(asked.method, self.target(operation, **values), body, asked.status)
+        codec.decode(asked, answer, strict=True)
+        return json.loads(answer)["data"]
+
+    def decoded(self, operation: str, query: str = "", **values: object) -> Any:
         """Return the models of a successful GET after checking it against the schema. Values are those of the path."""
         answer = self.answered("GET", f"{self.target(operation, **values)}?{query}", None, 200)
         return codec.decode(OPERATIONS[operation], answer, strict=True).value
@@ -169,12 +172,9 @@ class Harness:
         found = [fill for each in self.order(identifier)["legs"] for fill in each["fills"]]
         return [(Decimal(str(fill["quantity"])), Decimal(fill["fill-price"])) for fill in found]
 
-    def complex_target(self, kind: str) -> str:
-        return f"/accounts/{self.accounts[1]}/complex-orders/{self.sim.complex_order_ids[kind]}"
-
-    def complex_order(self, kind: str) -> dict[str, Any]:
-        """Return the complex order of a type after checking it against the schema."""
-        return dict(self.data("GET", self.complex_target(kind), operation="complex_orders.get"))
+    def first_complex_order(self, kind: str) -> dict[str, str]:
+        """Return the place of the complex order of a type that the second account has from the start."""
+        return {"account_number": self.accounts[1], "id": self.sim.complex_order_ids[kind]}
 
     def history(self, identifier: str) -> list[str]:
         return [event.after for event in self.brokerage.ledger.events if event.order_id == identifier]

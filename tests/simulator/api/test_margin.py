@@ -8,8 +8,7 @@ from tests.simulator.harness import Harness, leg, limit, signed, switched
 
 def test_requirements_report_adds_up(production: Harness) -> None:
     account = production.accounts[1]
-    target = production.target("margin.requirements", account_number=account)
-    report = production.data("GET", target, operation="margin.requirements")
+    report = production.call("margin.requirements", account_number=account)
     total = sum(signed(group, "margin-requirement") for group in report["groups"])
     assert signed(report, "margin-requirement") == total < 0
     excess = signed(report, "margin-equity") + signed(report, "maintenance-requirement")
@@ -18,7 +17,7 @@ def test_requirements_report_adds_up(production: Harness) -> None:
     assert signed(report, "option-buying-power") == power
     entries = report["groups"][0]["groups"][0]["position-entries"]
     assert [entry["quantity"] for entry in entries] == ["100", "-1"]
-    report = production.get(production.target("margin.requirements"))["data"]
+    report = production.call("margin.requirements")
     assert (report["groups"], report["margin-requirement"]) == ([], "0.00")
 
 
@@ -45,7 +44,7 @@ def test_margin_order_legs_are_one_to_four_and_distinct() -> None:
 def test_dry_run_compares_before_and_after(production: Harness) -> None:
     account = production.accounts[1]
     target = f"/margin/accounts/{account}/dry-run"
-    report = production.data("POST", target, margin_order(account), operation="margin.dry_run")
+    report = production.call("margin.dry_run", margin_order(account), account_number=account)
     change = signed(report, "change-in-buying-power")
     assert signed(report, "current-buying-power") + change == signed(report, "new-buying-power")
     assert change < 0

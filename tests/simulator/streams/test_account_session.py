@@ -119,15 +119,15 @@ def test_complex_order_is_sent_once_for_all_components_of_a_moment(harness: Harn
     peer = Listener(harness, harness.account)
     harness.trade(limit(), seconds=5)
     assert "ComplexOrder" not in peer.kinds
-    peer, target = Listener(harness, harness.account), harness.target("complex_orders.submit")
-    number = harness.data("POST", target, COMPLEX_ORDERS["OTOCO"], 201)["complex-order"]["id"]
+    peer = Listener(harness, harness.account)
+    number = harness.call("complex_orders.submit", COMPLEX_ORDERS["OTOCO"])["complex-order"]["id"]
     harness.wait(0.01)
     [accepted] = peer.events("ComplexOrder")
     assert (accepted["id"], accepted["type"], accepted["trigger-order"]["status"]) == (number, "OTOCO", "Contingent")
     assert len(peer.events("Order")) >= 3
     harness.wait(5)
     assert peer.events("ComplexOrder")[-1]["trigger-order"]["status"] == "Live"
-    harness.data("DELETE", f"{target}/{number}")
+    harness.call("complex_orders.cancel", id=number)
     harness.wait(5)
     assert peer.events("ComplexOrder")[-1]["terminal-at"] is not None
     assert [row["status"] for row in peer.events("ComplexOrder")[-1]["orders"]] == ["Cancelled", "Cancelled"]

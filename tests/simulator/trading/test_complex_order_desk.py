@@ -22,13 +22,12 @@ def target(harness: Harness, identifier: object = "") -> str:
 
 
 def submit(harness: Harness, body: dict[str, Any]) -> dict[str, Any]:
-    data: Any = harness.data("POST", target(harness), body, 201, "complex_orders.submit")
-    return dict(data["complex-order"])
+    return dict(harness.call("complex_orders.submit", body)["complex-order"])
 
 
 def shown(harness: Harness, identifier: object, after: float = 0) -> dict[str, Any]:
     harness.wait(after)
-    return dict(harness.data("GET", target(harness, identifier)))
+    return dict(harness.call("complex_orders.get", id=identifier))
 
 
 def test_filled_trigger_releases_components_and_one_cancels_the_other(harness: Harness) -> None:
@@ -103,7 +102,7 @@ def test_orders_of_oto_are_routed_together_and_do_not_cancel_one_another(harness
     data = shown(harness, identifier, after=30)
     assert statuses(data) == ["Filled", "Filled", "Live", "Live"]
     assert "terminal-at" not in data
-    harness.data("DELETE", target(harness, identifier))
+    harness.call("complex_orders.cancel", id=identifier)
     assert "terminal-at" in shown(harness, identifier, after=5)
 
 
@@ -121,7 +120,7 @@ def test_partial_fill_of_one_exit_cancels_the_other_and_goes_on(harness: Harness
 def test_cancellation_reaches_every_component_once(harness: Harness, wait: float) -> None:
     identifier = submit(harness, COMPLEX_ORDERS["OTOCO"])["id"]
     harness.wait(wait)
-    data = harness.data("DELETE", target(harness, identifier), operation="complex_orders.cancel")
+    data = harness.call("complex_orders.cancel", id=identifier)
     trigger, *rest = components(data)
     assert (trigger["status"], trigger["cancellable"]) == ("Cancel Requested" if wait else "Cancelled", False)
     for each in rest:
@@ -165,33 +164,29 @@ def test_accepted_components_reserve_the_buying_power_of_the_trigger(harness: Ha
     identifier = submit(harness, COMPLEX_ORDERS["OTOCO"])["id"]
     reserved = account.reserved
     assert before - calculator.buying_power(account, harness.now) == reserved > 0
-    harness.data("DELETE", target(harness, identifier))
+    harness.call("complex_orders.cancel", id=identifier)
     assert account.reserved == 0
     harness.place(limit())
     assert account.reserved == reserved
 
 
 def test_pair_waits_for_its_ratio_and_is_edited_until_then(harness: Harness) -> None:
-    path = harness.complex_target("PAIRS")
+    pair = harness.first_complex_order("PAIRS")
     harness.wait(300)
-    assert statuses(harness.complex_order("PAIRS")) == ["Contingent", "Contingent"]
-    change = {"ratio-price-threshold": "0.9"}
-    for method, tail, status, operation, is_kept in (
-        ("POST", "/dry-run", 201, "complex_orders.edit_pairs_dry_run", False),
-        ("PATCH", "", 200, "complex_orders.edit_pairs", True),
-    ):
-        placed = harness.data(method, f"{path}{tail}", change, status, operation)
+    assert statuses(harness.call("complex_orders.get", **pair)) == ["Contingent", "Contingent"]
+    for operation, is_kept in (("edit_pairs_dry_run", False), ("edit_pairs", True)):
+        placed = harness.call(f"complex_orders.{operation}", {"ratio-price-threshold": "0.9"}, **pair)
         assert placed["complex-order"]["ratio-price-threshold"] == "0.9"
-        assert (harness.complex_order("PAIRS")["ratio-price-threshold"] == "0.9") is is_kept
+        assert (harness.call("complex_orders.get", **pair)["ratio-price-threshold"] == "0.9") is is_kept
     harness.wait(120)
-    assert statuses(harness.complex_order("PAIRS")) == ["Filled", "Filled"]
+    assert statuses(harness.call("complex_orders.get", **pair)) == ["Filled", "Filled"]
     for threshold in ("0.8", "zero"):
-        harness.error("PATCH", path, {"ratio-price-threshold": threshold})
+        harness.error("PATCH", harness.target("complex_orders.get", **pair), {"ratio-price-threshold": threshold})
 
 
 def test_edit_of_other_types_is_rejected(harness: Harness) -> None:
     for kind in ("OTOCO", "OCO"):
-        path = harness.complex_target(kind)
+        path = harness.target("complex_orders.get", **harness.first_complex_order(kind))
         harness.error("PATCH", path, {"ratio-price-comparator": "gte"})
         assert harness.error("POST", f"{path}/dry-run", {})["code"] == "cannot_update_order"
 
@@ -205,7 +200,7 @@ def test_list_live_and_single_complex_orders(harness: Harness) -> None:
     assert harness.decoded("complex_orders.live", **second) == listed
     assert len(harness.rows(f"{path}?per-page=2&page-offset=1")) == 1
     assert harness.rows(target(harness)) == []
-    component = harness.complex_order("OCO")["orders"][0]["id"]
+    component = harness.call("complex_orders.get", **harness.first_complex_order("OCO"))["orders"][0]["id"]
     for identifier in ("1", "x", "9" * 5000, component):
         assert harness.ask("GET", f"{path}/{identifier}").status == 404
     assert harness.ask("GET", target(harness, harness.sim.complex_order_ids["OCO"])).status == 404
@@ -214,26 +209,23 @@ def test_list_live_and_single_complex_orders(harness: Harness) -> None:
 def test_complex_order_of_an_evening_is_of_today_until_midnight_in_new_york(harness: Harness) -> None:
     harness.wait_until("2026-06-10T20:30:00-04:00")  # the next day in UTC
     placed = submit(harness, COMPLEX_ORDERS["OTOCO"])["id"]
-    harness.data("DELETE", target(harness, placed))
+    harness.call("complex_orders.cancel", id=placed)
     for moment, listed in (("2026-06-10T23:59:00-04:00", [placed]), ("2026-06-11T00:01:00-04:00", [])):
         harness.wait_until(moment)
         assert [row["id"] for row in harness.rows(target(harness, "live"))] == listed
 
 
-def dry_run(harness: Harness, body: dict[str, Any]) -> Any:
-    return harness.data("POST", target(harness, "dry-run"), body, 201, "complex_orders.dry_run")
-
-
 @for_each("kind", COMPLEX_ORDERS)
 def test_dry_run_creates_nothing_and_its_figures_add_up(harness: Harness, kind: str) -> None:
-    data = dry_run(harness, COMPLEX_ORDERS[kind])
+    data = harness.call("complex_orders.dry_run", COMPLEX_ORDERS[kind])
     assert "id" not in data["complex-order"]
     check_effect(data)
     assert harness.rows(target(harness)) == harness.rows(f"/accounts/{harness.account}/orders") == []
 
 
 def test_exits_take_no_buying_power_and_orders_that_open_take_it_together(harness: Harness) -> None:
-    answers = [harness.preview(limit()), *(dry_run(harness, COMPLEX_ORDERS[kind]) for kind in ("OTOCO", "OTO"))]
+    answers = [harness.call("complex_orders.dry_run", COMPLEX_ORDERS[kind]) for kind in ("OTOCO", "OTO")]
+    answers.append(harness.preview(limit()))
     names = ("change-in-buying-power", "change-in-buying-power-effect")
     assert len({tuple(each["buying-power-effect"][name] for name in names) for each in answers}) == 1
     harness = Harness(cash=800).login()  # enough for one of the two

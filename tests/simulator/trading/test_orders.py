@@ -32,7 +32,7 @@ def test_submissions_are_not_deduplicated(harness: Harness) -> None:
 
 def test_live_order_is_cancelled_once_the_exchange_confirms(harness: Harness) -> None:
     identifier = harness.trade(limit(), seconds=2)
-    answer = harness.data("DELETE", target(harness, identifier))
+    answer = harness.call("orders.cancel", id=identifier)
     assert (answer["status"], answer["cancellable"]) == ("Cancel Requested", False)
     assert "cancelled-at" not in answer
     order = harness.order(identifier, after=1)
@@ -44,7 +44,7 @@ def test_live_order_is_cancelled_once_the_exchange_confirms(harness: Harness) ->
 
 
 def test_order_not_at_the_exchange_is_cancelled_at_once(harness: Harness) -> None:
-    assert harness.data("DELETE", target(harness, harness.place(limit())))["status"] == "Cancelled"
+    assert harness.call("orders.cancel", id=harness.place(limit()))["status"] == "Cancelled"
 
 
 def test_terminal_or_cancelling_order_cannot_be_cancelled(harness: Harness) -> None:
@@ -69,7 +69,7 @@ def test_replacement_is_a_new_order_that_references_the_original(method: str) ->
 
 def test_edit_dry_run_changes_nothing(harness: Harness) -> None:
     identifier = harness.trade(limit(), seconds=2)
-    answer = harness.data("POST", f"{target(harness, identifier)}/dry-run", EDIT, 201)
+    answer = harness.call("orders.edit_dry_run", EDIT, id=identifier)
     assert "id" not in answer["order"]
     assert (harness.status(identifier), harness.order(identifier)["edited"]) == ("Live", False)
 
@@ -101,7 +101,7 @@ def test_edit_takes_what_belongs_to_it(method: str) -> None:
 
 
 def replaced(harness: Harness, identifier: str, **change: str) -> str:
-    return str(harness.data("PUT", target(harness, identifier), EDIT | change)["id"])
+    return str(harness.call("orders.replace", EDIT | change, id=identifier)["id"])
 
 
 def test_replacement_never_trades_beside_its_original() -> None:
