@@ -88,8 +88,8 @@ def translated(exchange: Exchange, harness: Harness) -> tuple[str, bytes | None]
         names["2024-12-31"] = "2024-01-05"
     if "invented-code" in (exchange.sent or ""):
         asked = {"client_id": harness.sim.client_id, "redirect_uri": harness.sim.redirect_uri, "response_type": "code"}
-        address = harness.sim.authorize(f"{harness.sim.auth_page_url}?{urlencode(asked)}")
-        names["invented-code"] = address.rpartition("code=")[2]
+        server, address = harness.state.authorization_server, f"{harness.sim.auth_page_url}?{urlencode(asked)}"
+        names["invented-code"] = server.authorize(address, harness.now).rpartition("code=")[2]
     target, body = f"/{host}{exchange.target}" if host else exchange.target, (exchange.body or b"").decode()
     for theirs, ours in names.items():
         target, body = target.replace(theirs, ours), body.replace(theirs, ours)
