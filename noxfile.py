@@ -179,7 +179,7 @@ def site(session: nox.Session) -> None:
     """Build the site, search it and read it on a phone in a real Chromium (Debian's package). Says so without one."""
     session.install("-e", ".[cli,postgres]", *group("docs"), *group("site"))
     session.run("python", "-m", "sphinx", "-b", "html", "-q", "docs", SITE)
-    session.run("python", "-m", "tests.site_in_browser", SITE, *session.posargs)
+    session.run("python", "-m", "tests.browser.site", SITE, *session.posargs)
 
 
 @nox.session

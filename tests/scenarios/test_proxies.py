@@ -15,8 +15,8 @@ from brokerage_async.order_entry.decisions import DeliveryOutcome, delivery_of
 from brokerage_async.tickets import buy_to_open, limit
 from tests.http.test_network import basic
 from tests.processes import run_program
-from tests.proxy_server import ProxyServer
 from tests.raw_server import RawServer, answer
+from tests.scenarios.proxy_server import ProxyServer
 from tests.scenarios.test_error_frames import shown, waiting_in
 
 AUTHORITY = trustme.CA()

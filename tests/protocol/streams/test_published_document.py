@@ -11,7 +11,7 @@ from brokerage_async._secrets import Secret, revealed
 from brokerage_async.protocol.streams.dxlink import DxLinkConnection, Subscription
 from brokerage_async.protocol.streams.events import MARKET_EVENTS
 from brokerage_async.simulator.transports import MemorySocket
-from tests.dxlink_server import CLIENT, SERVER, DxLinkServer, problems
+from tests.protocol.streams.dxlink_server import CLIENT, SERVER, DxLinkServer, problems
 from tests.stream.world import drain, world
 from tests.tables import for_each
 

@@ -1,4 +1,4 @@
-"""The built site in a real browser: ``python -m tests.site_in_browser docs/_build/html [FOLDER]`` (``nox -s site``).
+"""The built site in a real browser: ``python -m tests.browser.site docs/_build/html [FOLDER]`` (``nox -s site``).
 
 It opens the start page, searches for a word as a reader does, follows the first result, and looks at pages on a phone.
 The site is served on loopback, and a request to any other host is refused and counts as a problem. Pictures of the
