@@ -11,11 +11,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-import attrs
-
 from brokerage_async.simulator import Simulator
 
-from .documents import PAGES, ROOT, every_block
+from .documents import PAGES, ROOT, Block, every_block
 
 MARKS = {
     "command: main job": ".ci/run",
@@ -31,13 +29,6 @@ NOT_RUN = "not run"
 SECONDS = 45
 """Longest time of a command that runs until Ctrl-C; it is stopped soon after its first line."""
 
-_BLOCK = re.compile(
-    r"^(?:<!-- (?P<mark>[^>]+?) -->\n)?```sh\n(?P<script>.*?)^```\n"
-    r"(?:(?:(?!```|#|<!--)[^\n]*\n){0,8}?```text\n(?P<shown>.*?)^```)?",
-    re.DOTALL | re.MULTILINE,
-)
-"""A console block; at most eight lines of prose may come before its output."""
-
 _PROGRAM = """\
 #!/bin/sh
 if [ "$1" != watch ]; then exec "{python}" -m brokerage_async "$@"; fi
@@ -48,22 +39,8 @@ sleep 5; kill $pid; wait $pid; cat "$out"
 """
 
 
-@attrs.frozen
-class Block:
-    """Block of a page: the script, and its output, with ``…`` for parts that differ from run to run."""
-
-    line: int
-    mark: str
-    script: str
-    shown: str
-
-
 def blocks(page: Path) -> list[Block]:
-    text = page.read_text("utf-8")
-    return [
-        Block(text.count("\n", 0, each.start("script")), each["mark"] or "", each["script"], each["shown"] or "")
-        for each in _BLOCK.finditer(text)
-    ]
+    return Block.all_of(page, "sh")
 
 
 def runs_elsewhere(block: Block) -> bool:
@@ -112,7 +89,7 @@ async def run_page(page: Path) -> list[str]:
 
 async def _run(block: Block, folder: Path, environ: dict[str, str], page: str) -> list[str]:
     shell = await asyncio.create_subprocess_exec(
-        "bash", "-c", 'yes | bash -ec "$0"', f"{block.script}\njobs -p | xargs -r kill",
+        "bash", "-c", 'yes | bash -ec "$0"', f"{block.source}\njobs -p | xargs -r kill",
         cwd=folder, env=environ, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
     )  # fmt: skip
     raw, _ = await asyncio.wait_for(shell.communicate(), 180)

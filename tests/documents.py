@@ -1,4 +1,4 @@
-"""Python blocks of the README and the pages in ``docs/``.
+"""Blocks of code of the README and the pages in ``docs/``.
 
 ``python -m tests.documents FOLDER`` writes them as modules, to be checked: in ``FOLDER/strict`` by pyright as well.
 """
@@ -6,6 +6,9 @@
 import re
 import sys
 from pathlib import Path
+from typing import Self
+
+import attrs
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -20,6 +23,31 @@ THEIRS = "tastytrade"
 """Mark of programs with another client, which the interop session runs."""
 
 
+_BLOCK = re.compile(
+    r"^(?:<!-- (?P<mark>[^>]+?) -->\n)?```(?P<language>\w+)\n(?P<source>.*?)^```$"
+    r"(?=(?:\n(?:(?!```|#|<!--)[^\n]*\n){0,8}?```text\n(?P<shown>.*?)^```)?)",
+    re.DOTALL | re.MULTILINE,
+)
+"""A block, and the output that stands below it, after at most eight lines of prose."""
+
+
+@attrs.frozen
+class Block:
+    """Block of a page: its line, its code, and its output, with ``…`` for parts that differ from run to run."""
+
+    line: int
+    mark: str
+    language: str
+    source: str
+    shown: str
+
+    @classmethod
+    def all_of(cls, page: Path, language: str | None = None) -> list[Self]:
+        text = page.read_text("utf-8")
+        found = [cls(text.count("\n", 0, each.start("source")), **each.groupdict("")) for each in _BLOCK.finditer(text)]
+        return [block for block in found if language in (None, block.language)]
+
+
 def blocks(page: Path, mark: str = "") -> list[tuple[int, str]]:
     """Return line and content of the Python blocks of a page under a mark, or of those without any."""
     return [(line, block) for line, found, block in every_block(page) if found == mark]
@@ -27,15 +55,7 @@ def blocks(page: Path, mark: str = "") -> list[tuple[int, str]]:
 
 def every_block(page: Path) -> list[tuple[int, str, str]]:
     """Return line, mark and content of the Python blocks of a page."""
-    text = page.read_text("utf-8")
-    found = re.finditer(r"^(?:<!-- (\w+) -->\n)?```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    return [(text.count("\n", 0, block.start(2)), block[1] or "", block[2]) for block in found]
-
-
-def printed_by(page: Path, block: str) -> str:
-    """Return what a page says that a block prints, "" if it does not say."""
-    _, _, rest = page.read_text("utf-8").partition(f"```python\n{block}```\n\n```text\n")
-    return rest.partition("```")[0]
+    return [(block.line, block.mark, block.source) for block in Block.all_of(page, "python")]
 
 
 def program(title: str) -> str:

@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -44,6 +44,12 @@ def for_each(names: str, rows: Iterable[Any]) -> Callable[[Callable[..., Any]], 
         return made
 
     return decorate
+
+
+def misses(table: Mapping[Any, Any], output: Callable[[Any], Any]) -> dict[Any, Any]:
+    """Return the outputs that lack what a table expects in them, by the key of their row."""
+    outputs = {key: output(key) for key in table}
+    return {key: found for key, found in outputs.items() if table[key] not in found}
 
 
 def lacks(output: Any, *expected: Any) -> list[Any]:

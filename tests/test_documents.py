@@ -24,7 +24,7 @@ from tests.served_versions import serve_versions
 from tests.tables import for_each
 
 from . import console
-from .documents import PAGES, README, ROOT, STRICT, blocks, modules, printed_by
+from .documents import PAGES, README, ROOT, STRICT, Block, blocks, modules
 
 NOTEBOOK = """\
 import ast, asyncio
@@ -37,14 +37,15 @@ asyncio.run(cells({{}}))
 """
 """Program that runs cells one after another in a running event loop, as a notebook does."""
 
-SCRIPTS = {block.mark: block.script for block in console.blocks(README)}
+SCRIPTS = {block.mark: block.source for block in console.blocks(README)}
 
 
 def snippets() -> list[object]:
     found: list[object] = []
     for page in PAGES:
-        for line, block in blocks(page):
-            found.append(pytest.param(block, printed_by(page, block), id=f"{page.name}:{line}"))
+        for each in Block.all_of(page, "python"):
+            if not each.mark:
+                found.append(pytest.param(each.source, each.shown, id=f"{page.name}:{each.line}"))
         if cells := [cell for _, cell in blocks(page, "notebook")]:
             found.append(pytest.param(NOTEBOOK.format(cells=cells), "", id=f"{page.name}:notebook"))
     return found
@@ -151,7 +152,7 @@ def test_every_block_is_found_and_run_or_marked() -> None:
     every = [block for page in PAGES for block in console.blocks(page)]
     here = [block for block in every if not console.runs_elsewhere(block) and not console.cannot_run(block)]
     assert len(here) > 6
-    assert [block.script for block in here if not block.shown] == []
+    assert [block.source for block in here if not block.shown] == []
     # An address of a repository, a login at the service, a program that stays.
     assert sum(map(console.cannot_run, every)) == 3
     assert all((ROOT / path).exists() for path in console.MARKS.values())
@@ -174,18 +175,14 @@ def test_missing_lines_are_those_that_do_not_follow_in_order() -> None:
 START = ROOT / "docs" / "start.md"
 """The page that is followed to the letter: its blocks run in one shell, and print the output it shows."""
 
-STEPS = ["install", "simulator", "read", "shown", "order", "shown", "list", "shown", "stop"]
-
-
-def steps() -> list[tuple[str, str]]:
-    found = re.findall(r"^<!-- start: (\w+) -->\n```\w+\n(.*?)^```", START.read_text("utf-8"), re.DOTALL | re.MULTILINE)
-    return [(name, block) for name, block in found]
+NAMES = ["install", "simulator", "read", "shown", "order", "shown", "list", "shown", "stop"]
+STEPS = [(each.mark.removeprefix("start: "), each.source) for each in Block.all_of(START) if each.mark]
 
 
 def test_pages_of_the_environment_and_the_start_are_complete() -> None:
     page = (ROOT / "docs" / "reference" / "environment.md").read_text("utf-8")
     assert sorted(re.findall(r"^\| `(BROKERAGE_\w+)`", page, re.MULTILINE)) == sorted(KNOWN)
-    assert [name for name, _ in steps()] == STEPS
+    assert [name for name, _ in STEPS] == NAMES
     assert START.read_text("utf-8").count("\n```\n") == len(STEPS) + len(blocks(START))
 
 
@@ -199,12 +196,12 @@ def test_blocks_of_the_start_page_run_one_after_another_and_print_what_it_shows(
     for name, command in {"python": "", "brokerage-async": "-m brokerage_async "}.items():
         (folder / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {command}"$@"\n')
         (folder / name).chmod(0o755)
-    script = [block for name, block in steps() if name not in ("install", "shown")]
+    script = [block for name, block in STEPS if name not in ("install", "shown")]
     done = subprocess.run(
         ["sh", "-c", "set -e\n" + "".join(script)], cwd=tmp_path,
         env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "COLUMNS": "150"},
         capture_output=True, text=True, timeout=100, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    shown = "".join(block for name, block in steps() if name == "shown")
+    shown = "".join(block for name, block in STEPS if name == "shown")
     assert console.missing(shown, done.stdout) == [], done.stdout

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import pytest
 import typer.testing
@@ -36,19 +36,16 @@ MAIN = "\nfrom brokerage_async.cli import main\nmain()"
 """Program of the console script."""
 
 
-class ConnectTo(Protocol):
-    def __call__(
-        self, make: Callable[[], Client], prepare: Callable[[Client], Awaitable[object]] | None = None
-    ) -> None: ...
+ConnectTo: TypeAlias = Callable[..., None]
 
 
-def run(program: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a program with the arguments of a command, in a separate process."""
+def run(program: str, *arguments: str, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a program with the arguments of a command in a separate process, which is to end with an exit code."""
     source = f"import sys; sys.argv = ['brokerage-async', *{arguments!r}]\n{program}"
-    return subprocess.run(
-        [sys.executable, "-c", source],
-        env=os.environ | environment, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+    command, env = [sys.executable, "-c", source], os.environ | environment
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == code, done.stderr
+    return done
 
 
 def invoke(*arguments: str, code: int = 0, width: int = 80, **options: Any) -> Result:

@@ -125,40 +125,36 @@ SPREAD = Order(
         for action, strike, price in (("Buy to Open", "00110", "5.00"), ("Sell to Open", "00115", "3.20"))
     ),
 )  # fmt: skip
-SHARE = Order(
-    id="400869570",
-    status="Live",
-    price=Decimal("150.25"),
-    legs=(OrderLeg(action="Buy to Open", quantity=Decimal(10), symbol="AAPL"),),
-)
+BUY = OrderLeg(action="Buy to Open", quantity=Decimal(10), symbol="AAPL")
+SHARE = Order(id="400869570", status="Live", price=Decimal("150.25"), legs=(BUY,))
 
 
-def change(order: Order) -> Change[Order]:
-    before = attrs.evolve(order, status="Received", updated_at=None, cancellable=True, editable=True)
-    return Change(kind="changed", key=order.id, before=before, after=order, at=datetime(2026, 6, 1, tzinfo=UTC))
+def change(before: Any, after: Any, key: str = "x") -> Change[Any]:
+    return Change(kind="changed", key=key, before=before, after=after, at=datetime(2026, 6, 1, tzinfo=UTC))
 
 
 async def drawn(width: int, show: Any, changes: list[Any]) -> str:
     """Return the last table that a terminal shows of the changes."""
-    terminal = screen.PlainConsole(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
+    file = io.StringIO()
 
     async def watcher() -> AsyncIterator[Any]:
         for each in changes:
             yield each
-        terminal.file.seek(0)  # type: ignore[attr-defined]
-        terminal.file.truncate()  # type: ignore[attr-defined]
+        file.seek(0)
+        file.truncate()
 
     with pytest.MonkeyPatch.context() as patched:
+        terminal = screen.PlainConsole(file=file, force_terminal=True, width=width, color_system=None)
         patched.setattr(screen, "out", terminal)
         await show(watcher())
-    return terminal.file.getvalue()  # type: ignore[attr-defined]
+    return file.getvalue()
 
 
 async def drawn_orders(width: int, *orders: Order) -> str:
-    def show(watcher: Any) -> Any:
-        return command.show(watcher, "Orders", command.order_cells, command.Watching())
-
-    return await drawn(width, show, list(map(change, orders)))
+    received: dict[str, Any] = {"status": "Received", "updated_at": None, "cancellable": True, "editable": True}
+    changes = [change(attrs.evolve(each, **received), each, key=each.id) for each in orders]
+    show = partial(command.show, title="Orders", cells=command.order_cells, lines=command.Watching())
+    return await drawn(width, show, changes)
 
 
 async def test_table_keeps_the_items_that_changed_last() -> None:
@@ -185,7 +181,6 @@ async def test_positions_with_marks_keep_numbers_whole(connect_to: ConnectTo) ->
         account_number="5WT45811", symbol="AAPL  260612C00110000", quantity=Decimal(12), multiplier=Decimal(100),
         mark_price=Decimal("1234.55"), average_open_price=Decimal("1034.25"),
     )  # fmt: skip
-    change = Change(kind="changed", key="x", before=position, after=position, at=datetime(2026, 6, 1, tzinfo=UTC))
     connect_to(lambda: Client(Environment.sandbox(), StaticToken("t")))
 
     async def show(watcher: Any) -> None:
@@ -193,7 +188,7 @@ async def test_positions_with_marks_keep_numbers_whole(connect_to: ConnectTo) ->
             patched.setattr(Watch, "positions", lambda *_, **__: watcher)
             await command.positions(["5WT45811"], marks=True, watching=command.Watching())
 
-    output = await drawn(80, show, [change])
+    output = await drawn(80, show, [change(position, position)])
     whole = ("AAPL  260612C00110000", "1,481,460.00", "240,360.00", "1234.55")
     assert lacks(output, *whole, "No room for: change, at, opened at") == []
 
@@ -237,13 +232,8 @@ async def test_table_has_a_row_for_each_symbol_in_order_with_its_latest_numbers(
     trade = models.Trade(event_symbol="B", price=Decimal("1.5"), day_volume=Decimal(10_000))
     events = [*quotes, trade, models.Greeks(event_symbol="C", price=Decimal(7)), Gap(since=None, reason="lost")]
     names: dict[str, str] = {}
-
-    def show(watcher: Any) -> Any:
-        return follow(
-            "Market", watcher, partial(stream.figures_of, names), stream.record_of, as_json=False, count=None,
-            in_order=True, numbers=names, whole=("symbol",),
-        )  # fmt: skip
-
+    table = partial(follow, "Market", as_json=False, count=None, in_order=True, numbers=names, whole=("symbol",))
+    show = partial(table, row=partial(stream.figures_of, names), record=stream.record_of)
     lines = [line.split() for line in Text.from_ansi(await drawn(100, show, events)).plain.splitlines()]
     assert ["symbol", "bid", "ask", "price", "day", "volume", "Greeks", "price", "note"] in lines
     assert lines[-5:-1] == [
