@@ -15,6 +15,7 @@ from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit
 from brokerage_async.watch import poll
 from tests.fake_transport import FakeTransport, ok
+from tests.http.calls import client_of
 from tests.loops import run_in
 from tests.raw_server import RawServer, answer
 from tests.tables import for_each
@@ -27,8 +28,7 @@ OTHER_LOOP = r"make one client per loop and per asyncio\.run\(\), or .* asyncio\
 
 
 def made() -> Client:
-    transport = FakeTransport(ok({"items": []}))
-    return Client(Environment.sandbox("https://a.example"), StaticToken("made-up"), transport=transport)
+    return client_of(FakeTransport(ok({"items": []})), StaticToken("made-up"))
 
 
 async def first(iterator: Any) -> None:
@@ -60,31 +60,22 @@ CLIENT_DOORS: dict[str, Callable[[Client], Awaitable[object]]] = {
 }
 
 
-def step_through(coroutine: Any) -> None:
-    """Run a coroutine without asyncio, as trio does. It must fail before it waits."""
+OTHER_DOORS: dict[str, Callable[[Path], Any]] = {
+    "simulator": lambda path: enter(Simulator()),
+    "simulator in memory": lambda path: Simulator().client().watchlists.list(),
+    "journal": lambda path: SqliteJournal(path / "j").entries("sandbox"),
+    "journal, closing": lambda path: SqliteJournal(path / "j").aclose(),
+    "poll": lambda path: first(poll(nothing, key=id, interval=1.0)),
+}
+
+
+@for_each("door", [*CLIENT_DOORS, *OTHER_DOORS])
+def test_door_without_an_asyncio_loop_says_what_to_do(door: str, tmp_path: Path) -> None:
+    """A coroutine that runs without asyncio, as on trio, must fail before it waits."""
+    opened: Any = CLIENT_DOORS[door](made()) if door in CLIENT_DOORS else OTHER_DOORS[door](tmp_path)
     with pytest.raises(ConfigurationError, match=NO_LOOP) as caught:
-        coroutine.send(None)
+        opened.send(None)
     assert caught.value.__cause__ is None
-
-
-@for_each("door", CLIENT_DOORS)
-def test_door_of_a_client_without_an_asyncio_loop_says_what_to_do(door: str) -> None:
-    step_through(CLIENT_DOORS[door](made()))
-
-
-@pytest.mark.parametrize(
-    "door",
-    [
-        lambda path: enter(Simulator()),
-        lambda path: Simulator().client().watchlists.list(),
-        lambda path: SqliteJournal(path / "j").entries("sandbox"),
-        lambda path: SqliteJournal(path / "j").aclose(),
-        lambda path: first(poll(nothing, key=id, interval=1.0)),
-    ],
-    ids=["simulator", "simulator in memory", "journal", "journal, closing", "poll"],
-)
-def test_any_other_door_without_an_asyncio_loop_says_what_to_do(door: Any, tmp_path: Path) -> None:
-    step_through(door(tmp_path))
 
 
 @for_each("door", CLIENT_DOORS)

@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from importlib.util import resolve_name
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,7 @@ LAYERS = (
     {"__main__"},
 )  # fmt: skip
 """Lowest first; a folder stands for all that is in it."""
+LAYER = {name: number for number, names in enumerate(LAYERS) for name in names}
 
 FEATURES = {"bulk", "fleet", "journal", "order_entry", "stream", "watch"}
 OPENINGS = {("order_entry", "journal"), ("fleet", "watch")}
@@ -63,38 +65,23 @@ def module_of(path: Path) -> str:
 FILES = {module_of(path): path for path in sorted(ROOT.rglob("*.py"))}
 
 
-def statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the statements within a node, at any depth. No expression holds one."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
-            yield child
-            yield from statements(child)
-
-
 @cache
-def import_statements(module: str) -> list[ast.Import | ast.ImportFrom]:
-    """Return the import statements of a module: at its top, inside functions, or for types only."""
-    found = statements(ast.parse(FILES[module].read_text(encoding="utf-8")))
-    return [node for node in found if isinstance(node, ast.Import | ast.ImportFrom)]
-
-
-@cache
-def imports_of(module: str) -> frozenset[str]:
+def every_import(module: str) -> frozenset[str]:
+    """Return the modules that a module imports: at its top, inside functions, or for types only."""
     found = set[str]()
     folder = module if FILES[module].name == "__init__.py" else module.rpartition(".")[0]
-    for node in import_statements(module):
+    for node in ast.walk(ast.parse(FILES[module].read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names if alias.name.split(".")[0] == PACKAGE}
-        else:
-            base = node.module or ""
-            if node.level:
-                above = folder.split(".")[: len(folder.split(".")) - node.level + 1]
-                base = ".".join([*above, *([base] if base else [])])
-            if base.split(".")[0] == PACKAGE:
-                for alias in node.names:
-                    inner = f"{base}.{alias.name}"
-                    found.add(inner if inner in FILES else base)
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = resolve_name("." * node.level + (node.module or ""), folder)
+            inner = {f"{base}.{alias.name}" for alias in node.names}
+            found |= {name if name in FILES else base for name in inner}
     return frozenset(found)
+
+
+def imports_of(module: str) -> frozenset[str]:
+    return frozenset(name for name in every_import(module) if name.split(".")[0] == PACKAGE)
 
 
 WITHIN = [module for module in FILES if module != PACKAGE]
@@ -103,13 +90,6 @@ WITHIN = [module for module in FILES if module != PACKAGE]
 def place(module: str) -> str:
     """The name that stands for a module in the layers."""
     return module.split(".")[1]
-
-
-def layer(module: str) -> int:
-    for number, names in enumerate(LAYERS):
-        if place(module) in names:
-            return number
-    raise AssertionError(f"{module} has no place in the layers")
 
 
 def breaches(module: str, imported: frozenset[str]) -> set[str]:
@@ -122,7 +102,7 @@ def breaches(module: str, imported: frozenset[str]) -> set[str]:
             continue
         behind_wall = {room, other} <= FEATURES and (room, other) not in OPENINGS
         behind_edge = other in EDGES and (room, other) not in OUTER and room != "__main__"
-        if layer(name) > layer(module) or behind_wall or behind_edge:
+        if LAYER[other] > LAYER[room] or behind_wall or behind_edge:
             found.add(name)
     return found
 
@@ -147,12 +127,12 @@ def test_simulator_protocol_and_transport_keep_their_walls() -> None:
     except CycleError as error:
         pytest.fail(f"a cycle: {' -> '.join(error.args[1])}")
     # And the client, which is handed sessions and trace configurations of aiohttp.
-    pattern = [module for module in WITHIN if "aiohttp" in imported_packages(module)]
-    assert {place(module) for module in pattern} <= {"client", "config", "http", "simulator"}
+    packages = {module: {name.split(".")[0] for name in every_import(module)} for module in WITHIN}
+    networked = [module for module in WITHIN if "aiohttp" in packages[module]]
+    assert {place(module) for module in networked} <= {"client", "config", "http", "simulator"}
     forbidden = {"asyncio", "aiohttp", "random", "secrets", "socket", "time"}
-    for module in WITHIN:
-        if place(module) in {"protocol", "_generated", "errors", "operation", "_open_enums", "_values", "models"}:
-            assert not imported_packages(module) & forbidden, module
+    pure = {"protocol", "_generated", "errors", "operation", "_open_enums", "_values", "models"}
+    assert [module for module in WITHIN if place(module) in pure and packages[module] & forbidden] == []
     modules = sorted(path.name for path in ROOT.glob("*.py"))
     assert len(modules) <= 17, f"find a room for one of {modules}"
     # Else one mistake could be made on both sides and cancel out. Only its shell hands out clients.
@@ -160,16 +140,6 @@ def test_simulator_protocol_and_transport_keep_their_walls() -> None:
         if place(module) == "simulator":
             allowed = SIMULATOR_SEES | ({"client", "config"} if module in SIMULATOR_SHELL else set())
             assert {place(name) for name in imports_of(module)} <= allowed, module
-
-
-def imported_packages(module: str) -> set[str]:
-    found = set()
-    for node in import_statements(module):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
-        elif node.module and not node.level:
-            found.add(node.module.split(".")[0])
-    return found
 
 
 PROJECT = ROOT.parent
