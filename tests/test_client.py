@@ -6,13 +6,14 @@ import pydoc
 import re
 import subprocess
 import sys
+from functools import partial
 from typing import Any
 
 import aiohttp
 import pytest
 
 import brokerage_async
-from brokerage_async import Client, Environment, Limits, RawResponse, RefreshToken, RetryPolicy, StaticToken, errors
+from brokerage_async import Client, Environment, Limits, RefreshToken, RetryPolicy, StaticToken, errors
 from brokerage_async._generated.endpoints import Endpoints
 from brokerage_async._version import __version__
 from brokerage_async.client import PER_OPERATION
@@ -20,8 +21,8 @@ from brokerage_async.config import AuthorizationCode
 from brokerage_async.models import NewWatchlist, NewWatchlistEntry
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
-from tests.fake_transport import LOST, FakeTransport, fail
-from tests.http.calls import client_of
+from tests.fake_transport import LOST, FakeTransport, fail, ok
+from tests.http.calls import client_of, failure
 from tests.tables import for_each
 
 pytestmark = pytest.mark.virtual_time
@@ -52,9 +53,7 @@ class TestArguments:
             *(({"accept_version": each}, "accept_version") for each in ("", "1\n2")),
             *(({"timeout": each}, "timeout") for each in (0, -1, "30")),
             *(({"deadline": each}, "deadline") for each in (0.0, True)),
-            *(({"environment": each}, "environment") for each in (None, "x", 5)),
-            *(({"retry": each}, "retry") for each in (None, "x", 5)),
-            *(({"limits": each}, "limits") for each in (None, "x", 5)),
+            *(({name: each}, name) for name in ("environment", "retry", "limits") for each in (None, "x", 5)),
             *(
                 ({"credentials": each}, "credentials must be a RefreshToken, an AuthorizationCode, a StaticToken")
                 for each in (None, "token", 5, object(), StaticToken)
@@ -182,26 +181,19 @@ def test_every_namespace_is_listed_and_annotated() -> None:
     assert inspect.get_annotations(Endpoints) == namespaces
 
 
-async def test_error_of_a_call_names_it() -> None:
-    async with Client(SANDBOX, TOKEN, transport=FakeTransport(fail(404, "record_not_found"))) as client:
-        with pytest.raises(errors.BrokerageError, match=r"instruments\.warrant") as caught:
-            await client.instruments.warrant("NOPE")
-    assert (caught.value.code, caught.value.method) == ("record_not_found", "GET")
-
-
 WARRANT = {"symbol": "AAPLW"}
 TECH = NewWatchlist(name="tech", watchlist_entries=(NewWatchlistEntry(symbol="AAPL"),))
 
 
-def answer(status: int = 200, data: Any = None, **headers: str) -> Response:
-    return Response(status=status, headers=headers, body=json.dumps({"data": data}).encode())
+async def plain(client: Client, symbol: str = "A") -> Any:
+    return await client.instruments.warrant(symbol)
 
 
-async def by_name(client: Client, symbol: str) -> RawResponse[Any]:
+async def by_name(client: Client, symbol: str = "A") -> Any:
     return await client.with_raw_response.instruments.warrant(symbol)
 
 
-async def by_method(client: Client, symbol: str) -> RawResponse[Any]:
+async def by_method(client: Client, symbol: str = "A") -> Any:
     return await client.with_raw_response(client.instruments.warrant)(symbol)
 
 
@@ -211,52 +203,43 @@ BOTH = b'{"data": {}, "error": {"code": "record_not_found", "message": "no"}}'
 
 @both_forms
 async def test_answer_has_status_headers_body_and_result(form: Any) -> None:
-    transport = FakeTransport(answer(203, WARRANT, etag="7"))
+    body = json.dumps({"data": WARRANT}).encode()
+    transport = FakeTransport(Response(status=203, headers={"etag": "7"}, body=body))
     async with client_of(transport) as client:
         raw = await form(client, "BRK/B")
-        assert (raw.status, raw.headers, raw.body) == (203, {"etag": "7"}, json.dumps({"data": WARRANT}).encode())
+        assert (raw.status, raw.headers, raw.body) == (203, {"etag": "7"}, body)
         assert raw.parse() == await client.instruments.warrant("BRK/B")
     first, second = transport.requests
     assert (first.url, first.headers) == (second.url, second.headers)
 
 
-@both_forms
+@for_each("form", [plain, by_name, by_method])
 async def test_errors_are_those_of_an_ordinary_call(form: Any) -> None:
-    async with client_of(FakeTransport(fail(404, "record_not_found"), Response(status=200, body=BOTH))) as client:
-        with pytest.raises(errors.NotFoundError) as caught:
-            await form(client, "NOPE")
-        assert caught.value.operation == "instruments.warrant"
-        assert caught.value.__notes__ == ["called as instruments.warrant(symbol='NOPE')"]
-        with pytest.raises(errors.NotFoundError) as caught:  # at once, though the status means success
-            await form(client, "NOPE")
-        assert caught.value.attempts == 1
+    for refusal in (fail(404, "record_not_found"), Response(status=200, body=BOTH)):  # at once, if also a success
+        error = await failure(errors.NotFoundError, FakeTransport(refusal), call=form, match=r"instruments\.warrant")
+        assert (error.operation, error.code, error.method) == ("instruments.warrant", "record_not_found", "GET")
+        assert (error.attempts, error.__notes__) == (1, ["called as instruments.warrant(symbol='A')"])
     transport = FakeTransport()
-    async with client_of(transport) as client:
-        with pytest.raises(errors.InvalidRequestError):
-            await form(client, "..")
+    await failure(errors.InvalidRequestError, transport, call=partial(form, symbol=".."))
     assert not transport.requests
+    async with client_of(FakeTransport(10.0)) as client:
+        with pytest.raises(errors.DeadlineExceededError):
+            await form(client.with_options(deadline=1.0))
 
 
 @both_forms
 async def test_body_is_parsed_only_when_asked_and_as_strictly_as_the_client(form: Any) -> None:
     async with client_of(FakeTransport(Response(status=200, body=b"<html>"))) as client:
-        raw = await form(client, "AAPLW")
+        raw = await form(client)
     assert raw.body == b"<html>"
     with pytest.raises(errors.ResponseDecodeError):
         raw.parse()
-    async with client_of(FakeTransport(answer(200, {"symbol": ["A"]}))) as client:
-        assert (await form(client, "A")).parse().extra == {"symbol": ["A"]}
-    async with client_of(FakeTransport(answer(200, {"symbol": ["A"]})), strict=True) as client:
-        raw = await form(client, "A")
+    async with client_of(FakeTransport(ok({"symbol": ["A"]}))) as client:
+        assert (await form(client)).parse().extra == {"symbol": ["A"]}
+    async with client_of(FakeTransport(ok({"symbol": ["A"]})), strict=True) as client:
+        raw = await form(client)
     with pytest.raises(errors.ResponseDecodeError):
         raw.parse()
-
-
-@both_forms
-async def test_view_has_the_options_of_its_client(form: Any) -> None:
-    async with client_of(FakeTransport(10.0)) as client:
-        with pytest.raises(errors.DeadlineExceededError):
-            await form(client.with_options(deadline=1.0), "A")
 
 
 async def test_paginated_list_is_one_page() -> None:
@@ -271,7 +254,7 @@ async def test_paginated_list_is_one_page() -> None:
 
 
 async def test_read_is_repeated_and_a_mutation_sent_once_if_at_all() -> None:
-    transport = FakeTransport(LOST, answer(200, WARRANT), LOST)
+    transport = FakeTransport(LOST, ok(WARRANT), LOST)
     async with client_of(transport) as client:
         assert (await client.with_raw_response.instruments.warrant("A")).status == 200
         with pytest.raises(errors.ResponseLostError):
