@@ -10,10 +10,11 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 
-from brokerage_async import Client, errors
+from brokerage_async import errors
 from brokerage_async.blocking import Blocking
 from brokerage_async.simulator import Simulator
 
@@ -45,10 +46,9 @@ def test_blocking_calls_iterates_and_leaves_no_thread(simulator: Simulator) -> N
         with pytest.raises(errors.NotFoundError):
             b.run(b.client.instruments.warrant("NOPE"))
     assert loops() == []
-    with pytest.raises(errors.ConfigurationError, match="not open"):
-        b.run(asyncio.sleep(0))
-    with pytest.raises(errors.ConfigurationError, match="not open"):
-        _ = b.client
+    for use in (lambda: b.run(asyncio.sleep(0)), lambda: b.client):
+        with pytest.raises(errors.ConfigurationError, match="not open"):
+            use()
     b.close()
 
 
@@ -88,18 +88,12 @@ def test_blocking_timeout_cancels_the_call_and_tells_its_end(simulator: Simulato
         with pytest.raises(TimeoutError) as caught:
             b.run(slow(), timeout=0.05)
         assert caught.value.__cause__.__notes__ == ["cancelled in the middle"]
-
-        async def own() -> None:
-            raise TimeoutError("of the call")
-
         with pytest.raises(TimeoutError, match="of the call"):
-            b.run(own())
+            b.run(AsyncMock(side_effect=TimeoutError("of the call"))())
 
 
 def test_blocking_factory_that_fails_leaves_no_thread() -> None:
-    def factory() -> Client:
-        raise errors.ConfigurationError("no credentials")
-
+    factory = Mock(side_effect=errors.ConfigurationError("no credentials"))
     with pytest.raises(errors.ConfigurationError, match="no credentials"):
         Blocking(factory).open()
     assert loops() == []

@@ -3,6 +3,7 @@
 import pickle
 import traceback
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -68,59 +69,47 @@ def test_authorization_url_encodes_its_parts_before_the_fragment(page: str, more
 
 
 def sandbox(**options: Any) -> Environment:
-    return Environment.sandbox("https://a.example", **options)
+    return Environment.sandbox(**{"base_url": "https://a.example"} | options)
 
 
 def page_url(environment: Any = WITH_PAGE, **options: Any) -> str:
     return authorization_url(environment, **{"client_id": "i", "redirect_uri": "u", **options})
 
 
-@for_each(
-    "make, reason",
-    [
-        (lambda: Environment.production("api.example.com"), "base_url must be an absolute http or https address"),
-        *(
-            (lambda address=address: Environment.production(address), "base_url must be")
-            for address in ("https://user:hunter2@a.example", "user:hunter2@a.example", "hunter2")
-        ),
-        *(
-            (lambda name=name: Environment(name, "https://a.example"), "production or sandbox")
-            for name in ("prod", "Production", "", None, 5)
-        ),
-        *(
-            (lambda wrong=wrong: sandbox(streamer_url=wrong), "streamer_url must be an absolute wss address")
-            for wrong in ("ws://[::1]evil.com", "wss://[::1].evil.com:80/x", "ws://evil.com[::1]", "ws://[::1]:80evil.com",
-                          "https://x.example", "wss://user@x.example", "wss://", "wss://a b")
-        ),
-        *(
-            (lambda wrong=wrong: sandbox(hosts={"lab": wrong}), r"hosts\['lab'\]")
-            for wrong in ("https://u:p@a.example", "lab.example", "https://a.example?x=1", None)
-        ),
-        *(
-            (lambda wrong=wrong: sandbox(hosts=wrong), "hosts must map names to addresses, got")
-            for wrong in ("https://a.example", ["lab"], {1: "https://a.example"})
-        ),
-        (lambda: sandbox(auth_page_url=5), "auth_page_url must be a string"),
-        *(
-            (lambda page=page: sandbox(auth_page_url=page), "auth_page_url must be an absolute http or https")
-            for page in ("javascript:alert(1)", "auth.html", "//a.example/auth", "ftp://a.example",
-                         "https://u:hunter2@a.example", "https://", "https://[::1", "https://a.example/a b", "")
-        ),
-        *(
-            (lambda it=it: page_url(it), "environment must be of type Environment") for it in (None, "sandbox", 5)
-        ),
-        (lambda: page_url(sandbox()), "auth_page_url"),
-        (lambda: page_url(client_id=5), "client_id must be a string"),
-        (lambda: page_url(redirect_uri=b"u"), "redirect_uri must be a string"),
-        (lambda: page_url(scope=["read"]), "scope must be a string"),
-        (lambda: page_url(state="a\n"), "state must be a string"),
-        (lambda: page_url(client_id=""), "client_id and redirect_uri are required"),
-        (lambda: page_url(redirect_uri=""), "client_id and redirect_uri are required"),
-    ],
-)  # fmt: skip
-def test_argument_that_cannot_be_used_is_named_and_no_password_shown(make: Callable[[], object], reason: str) -> None:
+UNUSABLE: list[tuple[Callable[..., object], str, list[Any], str]] = [
+    (partial(Environment, base_url="https://a.example"), "name", ["prod", "Production", "", None, 5],
+     "production or sandbox"),
+    (sandbox, "base_url",
+     ["api.example.com", "https://user:hunter2@a.example", "user:hunter2@a.example", "hunter2"],
+     "base_url must be an absolute http or https address"),
+    (sandbox, "streamer_url",
+     ["ws://[::1]evil.com", "wss://[::1].evil.com:80/x", "ws://evil.com[::1]", "ws://[::1]:80evil.com",
+      "https://x.example", "wss://user@x.example", "wss://", "wss://a b"],
+     "streamer_url must be an absolute wss address"),
+    (sandbox, "hosts", [{"lab": each} for each in
+                        ("https://u:p@a.example", "lab.example", "https://a.example?x=1", None)], r"hosts\['lab'\]"),
+    (sandbox, "hosts", ["https://a.example", ["lab"], {1: "https://a.example"}],
+     "hosts must map names to addresses, got"),
+    (sandbox, "auth_page_url", [5], "auth_page_url must be a string"),
+    (sandbox, "auth_page_url",
+     ["javascript:alert(1)", "auth.html", "//a.example/auth", "ftp://a.example", "https://u:hunter2@a.example",
+      "https://", "https://[::1", "https://a.example/a b", ""],
+     "auth_page_url must be an absolute http or https"),
+    (page_url, "environment", [None, "sandbox", 5], "environment must be of type Environment"),
+    (page_url, "environment", [sandbox()], "auth_page_url"),
+    (page_url, "client_id", [5], "client_id must be a string"),
+    (page_url, "redirect_uri", [b"u"], "redirect_uri must be a string"),
+    (page_url, "scope", [["read"]], "scope must be a string"),
+    (page_url, "state", ["a\n"], "state must be a string"),
+    (page_url, "client_id", [""], "client_id and redirect_uri are required"),
+    (page_url, "redirect_uri", [""], "client_id and redirect_uri are required"),
+]  # fmt: skip
+
+
+@for_each("make, name, wrong, reason", [(*row, wrong, said) for *row, values, said in UNUSABLE for wrong in values])
+def test_unusable_argument_is_named_and_no_password_shown(make: Any, name: str, wrong: Any, reason: str) -> None:
     with pytest.raises(ConfigurationError, match=reason) as caught:
-        make()
+        make(**{name: wrong})
     assert "hunter2" not in str(caught.value)
 
 

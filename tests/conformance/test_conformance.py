@@ -40,17 +40,10 @@ def simulator(**options: Any) -> Simulator:
     return Simulator(**({"environment": "production", "versions": VERSIONS, **SIZES} | options))
 
 
-async def report_of(
-    simulator: Simulator, account: int = 1, sent: list[Attempt] | None = None, **options: Any
-) -> dict[str, Any]:
-    watching = [] if sent is None else [sent.append]
+async def report_of(simulator: Simulator, account: int = 1, observers: Any = (), **options: Any) -> dict[str, Any]:
     limits = Limits.published()
-    async with simulator.client(transport=simulator.transport(), observers=watching, limits=limits) as client:
+    async with simulator.client(transport=simulator.transport(), observers=observers, limits=limits) as client:
         return await examine(client, simulator.account_numbers[account], **options)
-
-
-def differing(report: dict[str, Any]) -> list[str]:
-    return [name for name, state in report["behaviours"].items() if state.startswith("differs")]
 
 
 def by_state(states: dict[str, str], word: str) -> set[str]:
@@ -60,7 +53,7 @@ def by_state(states: dict[str, str], word: str) -> set[str]:
 async def test_nothing_differs_on_the_simulator_and_entries_without_a_probe_say_why() -> None:
     assert BEHAVIOURS.keys() - PROBES.keys() == set(UNASKED)
     sent: list[Attempt] = []
-    report = await report_of(simulator(rate_limit="published"), sent=sent)
+    report = await report_of(simulator(rate_limit="published"), observers=[sent.append])
     assert (report["findings"], list(report)) == ([], ["findings", "operations", "behaviours", "versions"])
     assert (list(report["operations"]), list(report["behaviours"])) == (list(OPERATIONS), list(BEHAVIOURS))
     states = report["operations"]
@@ -108,34 +101,33 @@ async def test_switch_that_is_off_and_an_older_version_are_named_in_the_report()
     report = await report_of(simulator(without=["market_orders_are_never_gtc"]))
     (finding,) = report["findings"]
     assert (finding["operation"], finding["where"]) == ("behaviours", "market_orders_are_never_gtc")
-    assert differing(report) == ["market_orders_are_never_gtc"]
+    assert by_state(report["behaviours"], "differs") == {"market_orders_are_never_gtc"}
     assert exit_code_of(report) == 1
     report = await report_of(simulator(versions=["20250813"]))
-    assert {"customer_live_list_in_pages", "order_searches_need_a_start"} <= set(differing(report))
+    assert {"customer_live_list_in_pages", "order_searches_need_a_start"} <= by_state(report["behaviours"], "differs")
 
 
-def within(rows: Callable[[dict[str, Any]], None]) -> Callable[[Any], Any]:
-    """Return a change of every row of a list."""
-
-    def change(document: Any) -> Any:
+def each_row(name: str, change: Callable[[dict[str, Any]], object]) -> faults.Fault:
+    def changed(document: Any) -> Any:
         for row in document["data"]["items"]:
-            rows(row)
+            change(row)
         return document
 
-    return change
+    return altered(name, changed)
 
 
 async def test_differences_of_a_server_are_named() -> None:
     """A renamed field, a new value, another success and another code. And another version."""
     server = simulator()
-    renamed = altered("renamed", within(lambda row: row.__setitem__("ticker", row.pop("symbol", None))))
-    new_value = altered("new", within(lambda row: row.__setitem__("lendability", "Never To Borrow")))
-    retyped = altered("retyped", within(lambda row: row.__setitem__("is-free", "yes")))
-    server.faults.add("GET", "/positions", renamed, times=None)
-    server.faults.add("GET", r"/instruments/equities\?", new_value, times=None)
-    server.faults.add("GET", "/watchlists", "status(418)", times=None)
-    server.faults.add("GET", "/public-watchlists$", altered("odd", lambda body: {**body, "took": 3}), times=None)
-    server.faults.add("GET", "/quantity-decimal-precisions", retyped, times=None)
+    odd: dict[str, Any] = {
+        "/positions": each_row("renamed", lambda row: row.update({"ticker": row.pop("symbol", None)})),
+        r"/instruments/equities\?": each_row("new", lambda row: row.update({"lendability": "Never To Borrow"})),
+        "/watchlists": "status(418)",
+        "/public-watchlists$": altered("odd", lambda body: {**body, "took": 3}),
+        "/quantity-decimal-precisions": each_row("retyped", lambda row: row.update({"is-free": "yes"})),
+    }
+    for path, fault in odd.items():
+        server.faults.add("GET", path, fault, times=None)
     server.withdrawn_versions = {VERSION}
     report = await report_of(server)
     found = {(each["operation"], each["where"]): each["seen"] for each in report["findings"]}
@@ -143,13 +135,12 @@ async def test_differences_of_a_server_are_named() -> None:
     assert found["instruments.equities", "$.data.items[].lendability"] == "Never To Borrow"
     assert found["instruments.quantity_decimal_precisions", "$.data.items[].is-free"] == "string"
     assert found["watchlists.list_public", "$.took"] == "integer"
-    assert found["watchlists.list", "error.code"].startswith("418")
     assert found["orders.list", "Accept-Version"] == "406"
+    assert found["watchlists.list", "error.code"].startswith("418")
     states = report["operations"]
     assert states["positions.list"] == "differs"
     assert states["watchlists.list"].startswith("refused (418")
-    expected = "refused (406, the version is not served)"
-    assert states["orders.search"] == expected
+    assert states["orders.search"] == "refused (406, the version is not served)"
     assert exit_code_of(report) == 1
 
 
@@ -202,20 +193,13 @@ async def test_account_is_the_first_of_the_customer_unless_given() -> None:
     async with server.client(transport=server.transport(), observers=[sent.append]) as client:
         report = await examine(client)
     assert report["operations"]["positions.list"] == "as described"
-    paths = {request.target for request in server.ledger.requests}
-    assert {path for path in paths if path.startswith("/accounts/")} == {
-        path for path in paths if path.startswith(f"/accounts/{server.account_numbers[0]}/")
-    }
-    server.faults.add("GET", "/accounts$", altered("none", within_nothing), times=None)
+    paths = [request.target.split("/") for request in server.ledger.requests]
+    assert {path[2] for path in paths if path[1] == "accounts"} == {server.account_numbers[0]}
+    server.faults.add("GET", "/accounts$", faults.body(b'{"data": {"items": []}}'), times=None)
     async with server.client(transport=server.transport()) as client:
         report = await examine(client)
     assert report["operations"]["positions.list"] == "not asked: the customer has no account"
     assert report["operations"]["instruments.equity"] == "as described"
-
-
-def within_nothing(document: Any) -> Any:
-    document["data"]["items"] = []
-    return document
 
 
 # --orders

@@ -2,17 +2,14 @@
 
 import ast
 import asyncio
-import contextlib
-import io
 import json
 import re
 import runpy
 import socket
-from collections.abc import AsyncIterator
 from decimal import Decimal
-from email.message import EmailMessage
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any
+from unittest.mock import AsyncMock, MagicMock, Mock
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
@@ -148,34 +145,25 @@ async def test_roll_is_shown_first_and_sent_when_asked(stage: Stage) -> None:
     assert symbols[0] < symbols[1]  # a later day
 
 
-Browser = TestClient[Any, Any]
+async def test_web_application_answers_and_errors_are_statuses_without_messages(stage: Stage) -> None:
+    async with TestClient(TestServer(stage.load("web_application").application())) as browser:
 
+        async def ask(method: str, path: str, order: Any = None) -> tuple[int, str]:
+            async with browser.request(method, path, json=order) as answer:
+                return answer.status, await answer.text()
 
-@pytest.fixture
-async def browser(stage: Stage) -> AsyncIterator[Browser]:
-    async with TestClient(TestServer(stage.load("web_application").application())) as client:
-        yield client
-
-
-async def test_web_application_answers_and_errors_are_statuses_without_messages(stage: Stage, browser: Browser) -> None:
-    async with browser.get("/prices/AAPL") as answer:
-        assert answer.status == 200
-        assert float((await answer.json())["mark"]) > 0
-    async with browser.get("/prices/NO.SUCH") as answer:
-        assert answer.status == 404
-    async with browser.get("/positions") as answer:
-        assert isinstance(await answer.json(), list)
-    order = {"symbol": "AAPL", "quantity": "10", "price": "187.50"}
-    async with browser.post("/previews", json=order) as answer:
-        assert answer.status == 200
-        assert "change-in-buying-power" in await answer.json()
-    assert not stage.orders()
-    async with browser.post("/previews", json={"symbol": "AAPL", "quantity": "-1", "price": "1"}) as answer:
-        assert answer.status == 400
-        assert await answer.json() == {"error": "InvalidRequestError"}
-    stage.simulator.faults.add("GET", "/market-data/.*", "status(500)", times=20)
-    async with browser.get("/prices/AAPL") as answer:
-        assert answer.status in (502, 504)
+        status, price = await ask("GET", "/prices/AAPL")
+        assert (status, float(json.loads(price)["mark"]) > 0) == (200, True)
+        assert (await ask("GET", "/prices/NO.SUCH"))[0] == 404
+        assert isinstance(json.loads((await ask("GET", "/positions"))[1]), list)
+        order = {"symbol": "AAPL", "quantity": "10", "price": "187.50"}
+        status, effect = await ask("POST", "/previews", order)
+        assert (status, "change-in-buying-power" in effect) == (200, True)
+        assert not stage.orders()
+        status, problem = await ask("POST", "/previews", order | {"quantity": "-1"})
+        assert (status, json.loads(problem)) == (400, {"error": "InvalidRequestError"})
+        stage.simulator.faults.add("GET", "/market-data/.*", "status(500)", times=20)
+        assert (await ask("GET", "/prices/AAPL"))[0] in (502, 504)
 
 
 ORDER: dict[str, Any] = models.converter.unstructure(limit(buy_to_open("AAPL", 1), price="1.00"))
@@ -219,20 +207,14 @@ async def test_invalid_files_are_set_aside(stage: Stage, inbox: Path) -> None:
 
 @pytest.mark.virtual_time
 async def test_board_shows_orders_positions_and_buying_power_and_goes_on_after_a_failure(stage: Stage) -> None:
-    program = stage.load("dashboard")
-    boards: list[Any] = []
-
-    def live(board: Any, **options: object) -> contextlib.nullcontext[None]:
-        """Replaces the live display, which would start a thread."""
-        boards.append(board)
-        return contextlib.nullcontext()
+    program, live, console = stage.load("dashboard"), MagicMock(), Console(width=150)
 
     def shown() -> str:
-        console = Console(file=io.StringIO(), width=150)
-        console.print(boards[0])
-        return str(console.file.getvalue())  # type: ignore[attr-defined]
+        with console.capture() as captured:
+            console.print(live.call_args.args[0])
+        return captured.get()
 
-    stage.patch.setattr(program, "Live", live)
+    stage.patch.setattr(program, "Live", live)  # which would start a thread
     running = asyncio.create_task(program.main(["--seconds", "60"]))
     await asyncio.sleep(5)
     async with stage.simulator.client() as client:
@@ -248,34 +230,12 @@ async def test_board_shows_orders_positions_and_buying_power_and_goes_on_after_a
     assert "Last failure" not in board
 
 
-class MailServer:
-    """Stands for `smtplib.SMTP`. Is away at first."""
-
-    away = 2
-    sent: ClassVar[list[EmailMessage]] = []
-
-    def __init__(self, host: str, port: int) -> None:
-        type(self).away -= 1
-        if self.away >= 0:
-            raise ConnectionRefusedError(f"{host}:{port}")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def send_message(self, mail: EmailMessage) -> None:
-        self.sent.append(mail)
-
-
 @pytest.mark.virtual_time
 async def test_triggered_alert_is_mailed_once_when_the_server_is_back(stage: Stage) -> None:
-    async def in_this_thread(function: Any, *arguments: Any) -> Any:
-        return function(*arguments)
-
-    program = stage.load("alert_mailer")
-    stage.patch.setattr(program.smtplib, "SMTP", MailServer)
-    stage.patch.setattr(asyncio, "to_thread", in_this_thread)
+    program, server = stage.load("alert_mailer"), MagicMock()
+    away, sent = ConnectionRefusedError(), server.__enter__.return_value.send_message
+    stage.patch.setattr(program.smtplib, "SMTP", Mock(side_effect=[away, away, server]))
+    stage.patch.setattr(asyncio, "to_thread", AsyncMock(side_effect=lambda function, *given: function(*given)))
     stage.patch.setenv("MAIL_TO", "me@example.org")
     watching = asyncio.create_task(program.watch())
     async with stage.simulator.client() as client:
@@ -283,12 +243,12 @@ async def test_triggered_alert_is_mailed_once_when_the_server_is_back(stage: Sta
         alert = models.NewQuoteAlert(field="Last", operator=">", symbol="AAPL", threshold=Decimal(500))
         await client.quote_alerts.create(alert)
         await asyncio.sleep(20)
-        assert not MailServer.sent
+        assert not sent.called
         stage.simulator.set_price("AAPL", "501")
         await asyncio.sleep(120)
     watching.cancel()
     await asyncio.wait({watching})
-    assert [mail["Subject"] for mail in MailServer.sent] == ["AAPL: Last > 500"]
+    assert [call.args[0]["Subject"] for call in sent.mock_calls] == ["AAPL: Last > 500"]
     assert stage.shown().count("mail not sent") == 2
 
 
