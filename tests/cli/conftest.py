@@ -57,6 +57,13 @@ def invoke(*arguments: str, code: int = 0, width: int = 80, **options: Any) -> R
     return result
 
 
+def refusal(*arguments: str, code: int = 1, **options: Any) -> str:
+    """Return the message of a command that is to fail, and to print nothing else."""
+    result = invoke(*arguments, code=code, width=1_000, **options)
+    assert result.stdout == "", arguments
+    return result.stderr
+
+
 def parsed(*arguments: str, **options: Any) -> Any:
     return json.loads(invoke(*arguments, "--json", **options).stdout)
 

@@ -64,27 +64,26 @@ async def test_each_misconfiguration_is_named(
         RawServer(answer(UNAUTHORIZED, 401, late)) as behind,
         RawServer(answer(b"", 407, 'Proxy-Authenticate: Basic realm="x"')) as proxy,
     ):
-        cases: list[tuple[dict[str, str], str, str]] = [
-            ({"BROKERAGE_CLIENT_SECRET": ""}, "variables", "BROKERAGE_CLIENT_SECRET: is required"),
-            ({"BROKERAGE_REFRESH_TOKKEN": "x"}, "variables", "probably a typing error for BROKERAGE_REFRESH_TOKEN"),
-            ({"BROKERAGE_BASE_URL": f"http://{CLOSED}"}, "address", "could not reach"),
-            ({"BROKERAGE_BASE_URL": other.url}, "address", "unlike the service"),
-            ({"BROKERAGE_BASE_URL": untrusted.url}, "address", "certificate of 127.0.0.1 is not trusted"),
-            ({"BROKERAGE_PROXY": proxy.url}, "address", "asks for a user name and password (407)"),
-            ({"BROKERAGE_BASE_URL": behind.url}, "clock", "s ahead of the service"),
-            ({"BROKERAGE_CLIENT_SECRET": "s3cret-of-another"}, "token", "refused the credentials"),
-            ({"BROKERAGE_ACCEPT_VERSION": "20200101"}, "version", "does not serve version 20200101"),
-            ({"BROKERAGE_ACCOUNT": "5WT99999"}, "accounts", "BROKERAGE_ACCOUNT is none of them"),
-            ({"BROKERAGE_STREAMER_URL": f"ws://{CLOSED}"}, "streams", "account stream"),
-            ({"BROKERAGE_JOURNAL": str(broken)}, "journal", "not-a.journal"),
-            ({"BROKERAGE_JOURNAL": f"postgresql://{CLOSED}/orders"}, "journal", ""),
-            ({"REDIS_URL": f"redis://{CLOSED}/0"}, "Redis", "does not answer"),
+        cases: list[tuple[str, str, str, str]] = [
+            ("BROKERAGE_CLIENT_SECRET", "", "variables", "BROKERAGE_CLIENT_SECRET: is required"),
+            ("BROKERAGE_REFRESH_TOKKEN", "x", "variables", "probably a typing error for BROKERAGE_REFRESH_TOKEN"),
+            ("BROKERAGE_BASE_URL", f"http://{CLOSED}", "address", "could not reach"),
+            ("BROKERAGE_BASE_URL", other.url, "address", "unlike the service"),
+            ("BROKERAGE_BASE_URL", untrusted.url, "address", "certificate of 127.0.0.1 is not trusted"),
+            ("BROKERAGE_PROXY", proxy.url, "address", "asks for a user name and password (407)"),
+            ("BROKERAGE_BASE_URL", behind.url, "clock", "s ahead of the service"),
+            ("BROKERAGE_CLIENT_SECRET", "s3cret-of-another", "token", "refused the credentials"),
+            ("BROKERAGE_ACCEPT_VERSION", "20200101", "version", "does not serve version 20200101"),
+            ("BROKERAGE_ACCOUNT", "5WT99999", "accounts", "BROKERAGE_ACCOUNT is none of them"),
+            ("BROKERAGE_STREAMER_URL", f"ws://{CLOSED}", "streams", "account stream"),
+            ("BROKERAGE_JOURNAL", str(broken), "journal", "not-a.journal"),
+            ("BROKERAGE_JOURNAL", f"postgresql://{CLOSED}/orders", "journal", ""),
+            ("REDIS_URL", f"redis://{CLOSED}/0", "Redis", "does not answer"),
         ]
         missed = []
-        for wrong, check, named in cases:
+        for name, value, check, named in cases:
             with monkeypatch.context() as patch:
-                for name, value in wrong.items():
-                    patch.setenv(name, value)
+                patch.setenv(name, value)
                 with pytest.raises(typer.Exit) as left:
                     await doctor(as_json=True)
             printed = capsys.readouterr().out
@@ -93,7 +92,7 @@ async def test_each_misconfiguration_is_named(
             told = first == check and named in findings[check]["found"] and findings[check]["remedy"]
             hidden = "s3cret" not in printed and simulator.refresh_token not in printed
             if not told or not hidden or left.value.exit_code != 1:
-                missed.append((wrong, findings[check], first, hidden))
+                missed.append((name, value, findings[check], first, hidden))
         assert missed == []
         assert [b"Authorization" in each for each in other.requests] == [False] * len(other.requests)
         assert not any(b"/oauth/token" in each for each in other.requests)
@@ -146,16 +145,11 @@ async def test_engine_that_a_fleet_cannot_use_is_named(simulator: Simulator, mon
 REQUIRED = ("BROKERAGE_BASE_URL", "BROKERAGE_CLIENT_SECRET", "BROKERAGE_REFRESH_TOKEN")
 
 
-@pytest.fixture
-def complete(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in REQUIRED:
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
-
-
-@pytest.mark.usefixtures("complete")
 async def test_connect_uses_the_service_of_the_environment_or_simulates_when_asked(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    for name in REQUIRED:
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
     async with connect(simulated=False) as service:
         assert str(service) == "sandbox at http://127.0.0.1:9"
         assert service.simulator is None
@@ -173,7 +167,6 @@ async def test_connect_uses_the_service_of_the_environment_or_simulates_when_ask
     assert "SIMULATED: an embedded simulator answers" in errors
 
 
-@pytest.mark.usefixtures("complete")
 def test_check_environment_refuses_misspelt_variables_and_warns_of_unknown_ones(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -181,12 +174,10 @@ def test_check_environment_refuses_misspelt_variables_and_warns_of_unknown_ones(
         "BROKERAGE_BASEURL": "BROKERAGE_BASE_URL",
         "BROKERAGE_ENVIROMENT": "BROKERAGE_ENVIRONMENT",
         "BROKERAGE_JOURNL": "BROKERAGE_JOURNAL",
-        "BROKERAGE_ACCOUNTS": "BROKERAGE_ACCOUNT",
-        "brokerage_account": "BROKERAGE_ACCOUNT",
-        "BROKERGE_ACCOUNT": "BROKERAGE_ACCOUNT",
+        **dict.fromkeys(["BROKERAGE_ACCOUNTS", "brokerage_account", "BROKERGE_ACCOUNT"], "BROKERAGE_ACCOUNT"),
     }
     for name, meant in table.items():
-        with pytest.MonkeyPatch.context() as patch:
+        with monkeypatch.context() as patch:
             patch.setenv(name, "s3cret")
             with pytest.raises(ConfigurationError) as caught:
                 check_environment()

@@ -100,7 +100,7 @@ def test_fetch_impossible_arguments_are_refused_at_once(folder: Any, monkeypatch
     }
     for (kind, out, *rest), message in table.items():
         assert message in fetch(kind, "--symbols", "symbols", "--out", out, *rest, code=2).output
-    assert [path.name for path in folder.iterdir()] == ["symbols"]
+    assert names_in(folder) == ["symbols"]
 
 
 def test_fetch_universe_and_the_difference_of_two(folder: Any) -> None:
@@ -114,21 +114,21 @@ def test_fetch_universe_and_the_difference_of_two(folder: Any) -> None:
     assert "partition must be one of client.bulk.universe" in missing.stderr
 
 
-def break_dividends(monkeypatch: pytest.MonkeyPatch, symbol: str) -> None:
-    """Let every further simulator refuse a symbol."""
+def fetch_dividends(*options: str, code: int = 0) -> Any:
+    """Fetch dividends from a simulator that refuses one symbol."""
     plain = Simulator.__init__
 
     def with_fault(self: Any, *args: Any, **kwargs: Any) -> None:
         plain(self, *args, **kwargs)
-        self.faults.add("GET", f"dividends/{symbol}", "status(422)", times=None)
+        self.faults.add("GET", "dividends/MSFT", "status(422)", times=None)
 
-    monkeypatch.setattr(Simulator, "__init__", with_fault)
+    with pytest.MonkeyPatch.context() as broken:
+        broken.setattr(Simulator, "__init__", with_fault)
+        return fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl", *options, code=code)
 
 
 def test_fetch_run_again_continues_where_it_stopped_and_mixes_in_no_other_kind(folder: Any) -> None:
-    with pytest.MonkeyPatch.context() as broken:
-        break_dividends(broken, "MSFT")
-        result = fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl", code=1)
+    result = fetch_dividends(code=1)
     advice = "out.jsonl was not written: run the same command again to retry"
     assert lacks(result.stderr, "failed: MSFT", advice) == []
     assert names_in(folder) == ["out.jsonl.partial", "symbols"]
@@ -142,17 +142,14 @@ def test_fetch_run_again_continues_where_it_stopped_and_mixes_in_no_other_kind(f
     assert names_in(folder) == ["out.jsonl", "symbols"]
 
 
-def test_fetch_skip_failed_omits_symbols_that_failed(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    break_dividends(monkeypatch, "MSFT")
-    result = fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl", "--skip-failed")
+def test_fetch_skip_failed_omits_symbols_that_failed(folder: Any) -> None:
+    result = fetch_dividends("--skip-failed")
     assert lacks(result.stderr, "failed: MSFT", "4 of 6 symbols found") == []
     assert set(keys_of(folder / "out.jsonl")) == {*FOUND} - {"MSFT"}
     assert names_in(folder) == ["out.jsonl", "symbols"]
 
 
 def test_fetch_restart_drops_what_another_kind_left(folder: Any) -> None:
-    with pytest.MonkeyPatch.context() as broken:
-        break_dividends(broken, "MSFT")
-        fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl", code=1)
+    fetch_dividends(code=1)
     fetch("equities", "--symbols", "symbols", "--out", "out.jsonl", "--restart")
     assert keys_of(folder / "out.jsonl") == FOUND

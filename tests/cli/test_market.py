@@ -3,6 +3,7 @@
 import re
 from decimal import Decimal
 
+import attrs
 import pytest
 
 from brokerage_async import Client, tickets
@@ -84,9 +85,8 @@ def test_chain_near_a_day_shows_strikes_around_the_money_with_prices(service: Si
     assert (found["underlying-symbol"], found["around"]) == ("AAPL", "150")
     strikes = found["expiration"]["strikes"]
     assert [set(strike) >= {"call", "put", "call-streamer-symbol"} for strike in strikes] == [True, True]
-    assert {price["symbol"] for price in found["prices"]} == {
-        strike[side] for strike in strikes for side in ("call", "put")
-    }
+    symbols = {strike[side] for strike in strikes for side in ("call", "put")}
+    assert {price["symbol"] for price in found["prices"]} == symbols
 
 
 def test_chain_of_futures_is_that_of_a_product_or_of_one_future_around_its_price(service: Simulator) -> None:
@@ -121,21 +121,17 @@ def test_chain_words_that_do_not_go_together_are_refused(service: Simulator) -> 
     assert misses(refused, lambda words: invoke("chain", *words, code=1, width=1_000).stderr) == {}
 
 
-@pytest.fixture
-def seller(connect_to: ConnectTo, monkeypatch: pytest.MonkeyPatch) -> Simulator:
-    """Connect commands to a simulator with a position in its first account."""
-    simulator = Simulator(**SMALL)
+def test_positions_accounts_and_balances_show_figures_that_matter(
+    connect_to: ConnectTo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seller = Simulator(**SMALL)
 
     async def sell(client: Client) -> None:
-        await client.orders.submit(simulator.account_numbers[0], tickets.market(tickets.sell_to_open("AAPL", 5)))
-        simulator.clock.advance(5)
+        await client.orders.submit(seller.account_numbers[0], tickets.market(tickets.sell_to_open("AAPL", 5)))
+        seller.clock.advance(5)
 
-    connect_to(simulator.client, sell)
-    monkeypatch.setenv("BROKERAGE_ACCOUNT", simulator.account_numbers[0])
-    return simulator
-
-
-def test_positions_accounts_and_balances_show_figures_that_matter(seller: Simulator) -> None:
+    connect_to(seller.client, sell)
+    monkeypatch.setenv("BROKERAGE_ACCOUNT", seller.account_numbers[0])
     (line,) = (line for line in invoke("positions", width=110).stdout.splitlines() if "AAPL" in line)
     assert cells(line)[:3] == ["AAPL", "Equity", "-5"]
     assert cells(line)[5].startswith("-")
@@ -156,16 +152,14 @@ def test_positions_accounts_and_balances_show_figures_that_matter(seller: Simula
 
 
 def test_position_row_value_and_gain_follow_the_direction_and_nothing_is_empty() -> None:
-    rows = {}
-    for direction in (QuantityDirection.LONG, QuantityDirection.SHORT, None):
-        position = Position(
-            symbol="X", quantity=Decimal(2), quantity_direction=direction, mark_price=Decimal("1.5"),
-            average_open_price=Decimal(1), multiplier=Decimal(100),
-        )  # fmt: skip
-        row = position_row(position)
-        rows[direction] = (row["quantity"], row["value"], row["gain"])
+    position = Position(
+        symbol="X", quantity=Decimal(2), mark_price=Decimal("1.5"), average_open_price=Decimal(1),
+        multiplier=Decimal(100),
+    )  # fmt: skip
     long, short = ("2", "300.00", "100.00"), ("-2", "-300.00", "-100.00")
-    assert rows == {QuantityDirection.LONG: long, QuantityDirection.SHORT: short, None: long}
+    for direction, expected in ((QuantityDirection.LONG, long), (QuantityDirection.SHORT, short), (None, long)):
+        row = position_row(attrs.evolve(position, quantity_direction=direction))
+        assert (row["quantity"], row["value"], row["gain"]) == expected
     assert set(position_row(Position()).values()) == {""}
     assert position_row(Position(realized_today=Decimal(3)))["today"] == "3.00"
     loss = Position(realized_today=Decimal(3), realized_today_effect=PriceEffect.DEBIT)
