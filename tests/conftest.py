@@ -1,20 +1,20 @@
 """Rules for every test: sockets reach loopback only, virtual time by marker, one hypothesis profile."""
 
 import asyncio
-import functools
+import contextlib
 import gc
 import inspect
 import ipaddress
 import os
 import signal
 import socket
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import hypothesis
 import pytest
 
-from tests.loops import VirtualLoop
+from tests.loops import VirtualLoop, leaving_no_task
 from tests.served_versions import serve_versions
 
 hypothesis.settings.register_profile("project", deadline=None, derandomize=bool(os.environ.get("CI")))
@@ -65,20 +65,8 @@ def pytest_asyncio_loop_factories(
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
     """Let a coroutine fail that leaves tasks behind, connections of a fixture's server apart."""
     if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
-        item.obj = leaving_no_task(item.obj)
+        item.obj = leaving_no_task(item.obj, "RequestHandler")
     return (yield)
-
-
-def leaving_no_task(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., Coroutine[Any, Any, None]]:
-    @functools.wraps(test)
-    async def run(**fixtures: Any) -> None:
-        before = asyncio.all_tasks()
-        await test(**fixtures)
-        await asyncio.sleep(0)
-        left = {task for task in asyncio.all_tasks() - before if "RequestHandler" not in repr(task)}
-        assert not left, f"tasks left behind: {left}"
-
-    return run
 
 
 REAL_CONNECT = socket.socket.connect
@@ -86,11 +74,9 @@ REAL_CONNECT = socket.socket.connect
 
 def connect_to_loopback_only(self: socket.socket, address: Any) -> None:
     if self.family in (socket.AF_INET, socket.AF_INET6):
-        host = address[0]
-        try:
+        host, inside = address[0], False
+        with contextlib.suppress(ValueError):
             inside = host == "localhost" or ipaddress.ip_address(host).is_loopback
-        except ValueError:
-            inside = False
         if not inside:
             raise PermissionError(f"tests may connect to loopback only, got {host}")
     REAL_CONNECT(self, address)

@@ -107,12 +107,9 @@ def main(names: list[str]) -> int:
     problems = [problem for page in pages if blocks(page) for problem in asyncio.run(run_page(page))]
     print(*problems, sep="\n")
     found = [block for page in pages for block in blocks(page)]
-    elsewhere, python = sum(map(runs_elsewhere, found)), sum(len(every_block(page)) for page in pages)
-    left_out = sum(map(cannot_run, found))
-    here = len(found) - elsewhere - left_out
-    print(
-        f"{python} Python blocks and {elsewhere} console blocks are run by the tests, {here} here, {left_out} nowhere"
-    )
+    elsewhere, nowhere = sum(map(runs_elsewhere, found)), sum(map(cannot_run, found))
+    python, here = sum(len(every_block(page)) for page in pages), len(found) - elsewhere - nowhere
+    print(f"{python} Python and {elsewhere} console blocks are run by the tests, {here} here, {nowhere} nowhere")
     print(f"blocks with a problem: {len(problems)}")
     return 1 if problems else 0
 

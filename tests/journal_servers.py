@@ -99,10 +99,11 @@ class PostgresServer:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._user = unprivileged() if os.geteuid() == 0 else None
+        user = unprivileged() if os.geteuid() == 0 else None
+        self._as: dict[str, Any] = {"user": user, "cwd": folder}
         self._process: subprocess.Popen[bytes] | None = None
-        if self._user:
-            shutil.chown(folder, self._user)
+        if user:
+            shutil.chown(folder, user)
         self._binaries = programs()
         self._run("initdb", "-D", folder / "data", "-A", "trust", "-U", "journal", "--no-sync").check_returncode()
 
@@ -113,16 +114,10 @@ class PostgresServer:
     def start(self) -> None:
         """Start it and wait until it accepts connections."""
         options = ("-k", self._folder, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=40")
+        command = [self._binaries / "postgres", "-D", self._folder / "data", *options]
         with (self._folder / "log").open("ab") as log:
             # Our own child: once killed it is waited for, so that the next start finds no process of its number.
-            self._process = subprocess.Popen(
-                [self._binaries / "postgres", "-D", self._folder / "data", *options],
-                user=self._user,
-                cwd=self._folder,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+            self._process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True, **self._as)
         deadline = time.monotonic() + 30
         while self._run("pg_isready", "-q", "-h", self._folder).returncode != 0:
             assert self._process.poll() is None, (self._folder / "log").read_text()[-2000:]
@@ -143,15 +138,9 @@ class PostgresServer:
             self._process.wait(30)
 
     def _run(self, program: str, *arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
+        command = [self._binaries / program, *arguments]
         with (self._folder / "output").open("ab") as output:
-            return subprocess.run(
-                [self._binaries / program, *arguments],
-                user=self._user,
-                cwd=self._folder,
-                stdout=output,
-                stderr=output,
-                check=False,
-            )
+            return subprocess.run(command, stdout=output, stderr=output, check=False, **self._as)
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from brokerage_async.config import settings_from_env
 from brokerage_async.simulator import Simulator
 from tests.documents import ROOT
 
-PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES: Any = multiprocessing.get_context("spawn" if sys.platform == "win32" else "forkserver")
 DRIVER = ("brokerage_async.journal.postgres", "psycopg")
 """Modules of a journal on PostgreSQL, which take longer to load than a worker needs for all else."""
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 import ssl
 from typing import Self
 
@@ -16,6 +17,13 @@ def answer(body: bytes = b"{}", status: int = 200, *headers: str, length: int | 
     if not any(line.lower().startswith("content-type") for line in headers):
         lines.append("Content-Type: application/json")
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+async def read_request(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
+    """Return the head and the body of the next request."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = re.search(rb"\r\ncontent-length: *(\d+)", head.lower())
+    return head, await reader.readexactly(int(length[1]) if length else 0)
 
 
 class LoopbackServer:
@@ -93,24 +101,13 @@ class RawServer(LoopbackServer):
         reader, writer = client
         self.connections += 1
         while True:
-            self.requests.append(await self._read(reader))
+            self.requests.append(b"".join(await read_request(reader)))
             self.arrived.set()
             step = self.script[min(len(self.requests), len(self.script)) - 1]
             if step == "stall":
                 await asyncio.sleep(3600)
-            if isinstance(step, tuple):
-                writer.write(step[0])
+            for part in step if isinstance(step, tuple) else (step,):
+                if part is None:
+                    return
+                writer.write(part)
                 await writer.drain()
-            if not isinstance(step, bytes):
-                break
-            writer.write(step)
-            await writer.drain()
-
-    @staticmethod
-    async def _read(reader: asyncio.StreamReader) -> bytes:
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = 0
-        for line in head.lower().split(b"\r\n"):
-            if line.startswith(b"content-length:"):
-                length = int(line.split(b":")[1])
-        return head + await reader.readexactly(length)

@@ -5,14 +5,12 @@ Blocks are found, evade no type checker, and print what stands below them.
 
 import asyncio
 import base64
-import multiprocessing
 import os
 import re
 import subprocess
 import sys
 import warnings
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,6 +18,7 @@ from brokerage_async import tickets
 from brokerage_async.cli.service import KNOWN
 from brokerage_async.simulator import Simulator
 from codegen.site import copies, pages
+from tests.processes import PROCESSES, preload
 from tests.served_versions import serve_versions
 from tests.tables import for_each
 
@@ -59,9 +58,7 @@ async def keep_trading(brokerage: Simulator) -> None:
             await asyncio.sleep(1)
 
 
-#: Where forks exist, snippets start in a fork of a process that has already done their imports.
-PROCESSES: Any = multiprocessing.get_context("spawn" if sys.platform == "win32" else "forkserver")
-PROCESSES.set_forkserver_preload(["aiohttp", "brokerage_async", "brokerage_async.models", "brokerage_async.tickets"])
+preload("brokerage_async", "brokerage_async.models", "brokerage_async.tickets")
 
 
 def run_snippet(snippet: str, folder: Path, environ: dict[str, str], output: Path) -> None:
@@ -105,15 +102,17 @@ async def test_snippets_run_as_they_stand(
     assert shown == prints if prints else shown.strip(), "a snippet shows something"
 
 
+def run_script(script: str, folder: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **environ}
+    command = ["sh", "-c", script]
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=100, check=False)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell of Unix")
 def test_the_simulator_serves_the_snippets(tmp_path: Path) -> None:
     program = f"{sys.executable} -m brokerage_async"
     start = SCRIPTS["snippet: simulator"].replace(".venv/bin/brokerage-async", program)
-    done = subprocess.run(
-        ["sh", "-c", f'{start}\n{program} orders list; echo "account $BROKERAGE_ACCOUNT"; kill $!'],
-        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+    done = run_script(f'{start}\n{program} orders list; echo "account $BROKERAGE_ACCOUNT"; kill $!', tmp_path)
     assert "Orders" in done.stdout, done.stderr
     assert re.search(r"^account \w+$", done.stdout, re.MULTILINE)
 
@@ -196,12 +195,8 @@ def test_blocks_of_the_start_page_run_one_after_another_and_print_what_it_shows(
     for name, command in {"python": "", "brokerage-async": "-m brokerage_async "}.items():
         (folder / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {command}"$@"\n')
         (folder / name).chmod(0o755)
-    script = [block for name, block in STEPS if name not in ("install", "shown")]
-    done = subprocess.run(
-        ["sh", "-c", "set -e\n" + "".join(script)], cwd=tmp_path,
-        env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "COLUMNS": "150"},
-        capture_output=True, text=True, timeout=100, check=False,
-    )  # fmt: skip
+    script = "".join(block for name, block in STEPS if name not in ("install", "shown"))
+    done = run_script(f"set -e\n{script}", tmp_path, PATH=f"{folder}:{os.environ['PATH']}", COLUMNS="150")
     assert done.returncode == 0, done.stderr
     shown = "".join(block for name, block in STEPS if name == "shown")
     assert console.missing(shown, done.stdout) == [], done.stdout

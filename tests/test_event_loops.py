@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from brokerage_async import Client, Environment, StaticToken
-from brokerage_async._arguments import running_loop
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.journal import SqliteJournal
 from brokerage_async.simulator import Simulator
@@ -120,7 +119,3 @@ def test_watcher_may_be_made_before_its_loop_runs() -> None:
     with asyncio.Runner() as runner:
         runner.run(watcher.aclose())
         runner.run(client.aclose())
-
-
-async def test_running_loop_is_the_one_that_runs() -> None:
-    assert running_loop() is asyncio.get_running_loop()

@@ -88,7 +88,6 @@ async def main(client, simulator):
 def test_a_day_has_the_options_of_the_markers(trading_day):
     assert trading_day(main) == ("2026-06-10T19:00:00+00:00", 8, False)
     assert trading_day(main, seed=9, environment="production")[1:] == (9, True)
-
 """
 
 WRONG = """

@@ -22,9 +22,7 @@ from brokerage_async.cli import screen
 from brokerage_async.cli.app import app
 from brokerage_async.cli.service import Service
 from brokerage_async.simulator import Simulator
-
-SMALL: Any = {"equities": 50, "equity_options": 10, "chain_rows": 10}
-"""Sizes of a simulator that starts quickly."""
+from tests.trading import SMALL
 
 ORDER = {
     "order-type": "Limit", "time-in-force": "Day", "price": "10", "price-effect": "Debit",

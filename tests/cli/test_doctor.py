@@ -20,8 +20,7 @@ from brokerage_async.errors import ConfigurationError
 from brokerage_async.journal import EntryKey, SqliteJournal
 from brokerage_async.simulator import Simulator
 from tests.raw_server import RawServer, answer
-
-from .conftest import SMALL
+from tests.trading import SMALL
 
 CLOSED = "127.0.0.1:1"
 UNAUTHORIZED = b'{"error": {"code": "token_invalid", "message": "no token"}}'

@@ -12,8 +12,9 @@ from brokerage_async.cli.market import price_of, quote_row
 from brokerage_async.models import AccountBalance, MarketDataSnapshot, Position, PriceEffect, QuantityDirection
 from brokerage_async.simulator import Simulator
 from tests.tables import lacks, misses
+from tests.trading import SMALL
 
-from .conftest import SMALL, ConnectTo, cells, invoke, parsed
+from .conftest import ConnectTo, cells, invoke, parsed
 
 
 @pytest.fixture(scope="module")

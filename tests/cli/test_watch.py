@@ -26,8 +26,9 @@ from brokerage_async.stream import AccountEvent, Gap, Snapshot, UnknownEvent
 from brokerage_async.watch import Watch
 from brokerage_async.watch.diff import Change
 from tests.tables import lacks
+from tests.trading import SMALL
 
-from .conftest import SMALL, ConnectTo, invoke
+from .conftest import ConnectTo, invoke
 
 LEG = NewOrderLeg(instrument_type="Equity", symbol="AAPL", action="Buy to Open", quantity=Decimal(5))
 ORDER = NewOrder(order_type="Market", time_in_force="Day", legs=(LEG,))

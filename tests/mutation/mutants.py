@@ -8,12 +8,13 @@ space, which in this code is a sentence of an error (keys, codes and words of th
 import dataclasses
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
 import libcst as cst
 import libcst.matchers as m
-from libcst.metadata import MetadataWrapper, PositionProvider
+from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider
 from mutmut.mutation.mutators import mutation_operators
 
 #: Path, function, code before and after, and number among equal ones. It stays the same when lines move.
@@ -89,42 +90,19 @@ def drops_prose(node: cst.CSTNode, mutated: cst.CSTNode) -> bool:
 
 
 class _Finder(cst.CSTVisitor):
-    METADATA_DEPENDENCIES = (PositionProvider,)
-
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[tuple[cst.CSTNode, cst.CSTNode, str, cst.CSTNode]] = []
-        self._names: list[str] = []  # of the classes and functions around
-        self._function: cst.FunctionDef | None = None
-        self._in_body = False
+        self.found: list[tuple[cst.CSTNode, cst.CSTNode]] = []
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         if m.matches(node, NEVER_MUTATED) or is_prose(node):
             return False
         if isinstance(node, cst.FunctionDef) and node.name.value in FOR_PEOPLE:
             return False
-        if isinstance(node, cst.FunctionDef | cst.ClassDef) and self._function is None:
-            self._names.append(node.name.value)
-            if isinstance(node, cst.FunctionDef):
-                self._function = node
-        if self._function is not None and node is self._function.body:
-            self._in_body = True
-        function = ".".join(self._names) if self._in_body else ""
-        body = self._function.body if self._function is not None and self._in_body else None
         for kind, operator in mutation_operators:
             if isinstance(node, kind):
-                others = [other for other in operator(node) if not drops_prose(node, other)]
-                self.found += [(node, other, function, body or node) for other in others]
+                self.found += [(node, other) for other in operator(node) if not drops_prose(node, other)]
         return True
-
-    def on_leave(self, original_node: cst.CSTNode) -> None:
-        if self._function is not None and original_node is self._function.body:
-            self._in_body = False
-        if original_node is self._function:
-            self._function = None
-            self._names.pop()
-        elif isinstance(original_node, cst.ClassDef) and self._function is None:
-            self._names.pop()
 
 
 class SourceFile:
@@ -136,19 +114,34 @@ class SourceFile:
         self._module = wrapper.module
         self._found = finder.found
         self._positions = wrapper.resolve(PositionProvider)
+        self._parents = wrapper.resolve(ParentNodeProvider)
 
     def mutants(self) -> Iterator[Mutant]:
         seen: Counter[tuple[str, str, str]] = Counter()
-        for number, (node, other, function, around) in enumerate(self._found):
+        for number, (node, other) in enumerate(self._found):
+            function, around = self._function_of(node)
             where, whole = self._positions[node], self._positions[around]
             before, after = (" ".join(self._module.code_for_node(one).split()) for one in (node, other))
             lines = where.start.line, where.end.line, whole.start.line, whole.end.line
             seen[function, before, after] += 1
             yield Mutant(self.path, number, *lines, function, before, after, seen[function, before, after])
 
+    def _function_of(self, node: cst.CSTNode) -> tuple[str, cst.CSTNode]:
+        """Return the outermost function in whose body a node stands, by name, and its body; else "" and the node."""
+        path = [node]
+        while (parent := self._parents.get(path[0])) is not None:
+            path.insert(0, parent)
+        names = []
+        for outer, inner in pairwise(path):
+            if isinstance(outer, cst.ClassDef | cst.FunctionDef):
+                names.append(outer.name.value)
+            if isinstance(outer, cst.FunctionDef):
+                return (".".join(names), inner) if inner is outer.body else ("", node)
+        return "", node
+
     def mutated(self, mutant: Mutant) -> str:
         """Return the source with this change."""
-        node, other, *_ = self._found[mutant.number]
+        node, other = self._found[mutant.number]
         changed = self._module.deep_replace(node, other)
         assert isinstance(changed, cst.Module)
         return changed.code

@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from tests.raw_server import HARMLESS, LoopbackServer, Streams
+from tests.raw_server import HARMLESS, LoopbackServer, Streams, read_request
 
 
 async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
@@ -49,23 +49,17 @@ class ProxyServer(LoopbackServer):
     async def serve(self, client: Streams) -> None:
         reader, writer = client
         while True:
-            head = await reader.readuntil(b"\r\n\r\n")
+            head, body = await read_request(reader)
             self.heads.append(head)
             line = head.split(b"\r\n", 1)[0].decode()
             refusal = self._unauthorized(head) or self._refusal(line)
-            if refusal is not None:
-                await self._body(head, reader)
-                writer.write(refusal)
-                await writer.drain()
-            elif line.startswith("CONNECT "):
+            if refusal is None and line.startswith("CONNECT "):
                 target = await self.connect(self._target)
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
                 await asyncio.gather(pump(reader, target[1]), pump(target[0], writer))
                 return
-            else:
-                answer = await self._forward(head, await self._body(head, reader))
-                writer.write(answer)
-                await writer.drain()
+            writer.write(await self._forward(head, body) if refusal is None else refusal)
+            await writer.drain()
 
     def _unauthorized(self, head: bytes) -> bytes | None:
         if self._credentials is None or f"\r\nProxy-Authorization: Basic {self._credentials}\r\n".encode() in head:
@@ -73,20 +67,14 @@ class ProxyServer(LoopbackServer):
         challenge = b'Proxy-Authenticate: Basic realm="office"'
         return b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n" + challenge + b"\r\n\r\n"
 
-    async def _body(self, head: bytes, reader: asyncio.StreamReader) -> bytes:
-        fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:] if b": " in line)
-        return await reader.readexactly(int(fields.get(b"content-length", b"0")))
-
     async def _forward(self, head: bytes, body: bytes) -> bytes:
         method, address, rest = head.split(b" ", 2)
         parts = urlsplit(address.decode())
         path = parts.path + (f"?{parts.query}" if parts.query else "")
         fields = [field for field in rest.split(b"\r\n") if not field.lower().startswith((b"proxy-", b"connection:"))]
         reader, writer = await self.connect(self._target)
-        writer.write(
-            b"%s %s %s" % (method, path.encode(), b"\r\n".join([fields[0], b"Connection: close", *fields[1:]]))
-        )
-        writer.write(body)
+        rest = b"\r\n".join([fields[0], b"Connection: close", *fields[1:]])
+        writer.write(b"%s %s %s%s" % (method, path.encode(), rest, body))
         answer = await reader.read()
         writer.close()
         return answer

@@ -1,4 +1,4 @@
-"""How models are used, as type checkers see it. Nothing here is ever run."""
+"""How models and raw answers are used, as type checkers see it. Nothing here is ever run."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -6,7 +6,7 @@ from typing import Any, assert_type
 
 import attrs
 
-from brokerage_async import models
+from brokerage_async import Client, Effect, RawResponse, models
 from brokerage_async._generated import operations
 from brokerage_async.operation import Operation
 from brokerage_async.protocol.decoding import codec
@@ -45,3 +45,20 @@ def check_results() -> None:
 
 def check_converter() -> None:
     assert_type(models.converter.structure({}, models.Order), models.Order)
+
+
+async def check_raw_responses(client: Client) -> None:
+    raw = client.with_raw_response
+    assert_type(await raw(client.instruments.warrant)("AAPLW"), RawResponse[models.Warrant])
+    assert_type(await raw(client.instruments.equities)(per_page=1), RawResponse[list[models.Equity]])
+    assert_type((await raw(client.quote_alerts.list)()).parse(), list[models.QuoteAlert])
+    assert_type(await raw(client.quote_alerts.cancel)("7"), RawResponse[None])
+    assert_type(await raw.instruments.warrant("AAPLW"), RawResponse[Any])
+    await raw(client.instruments.warrant)(7)  # type: ignore[arg-type]
+    raw(client.environment)  # type: ignore[call-overload]
+
+
+async def check_request(client: Client) -> None:
+    answer = await client.request("GET", "/x", query={"symbol[]": ["A"], "on": True}, effect=Effect.READ)
+    assert_type(answer, RawResponse[Any])
+    assert_type((answer.status, answer.body), tuple[int, bytes])
