@@ -57,10 +57,9 @@ def test_call_list_names_every_operation_that_can_be_called_and_describes_one() 
 
 
 def test_read_arguments_names_every_wrong_one() -> None:
+    words = ["--to-date", "tomorrow", "--colour", "red", "stray", "--from-date"]
     with pytest.raises(InvalidRequestError) as caught:
-        read_arguments(
-            OPERATIONS["market_time.sessions"], ["--to-date", "tomorrow", "--colour", "red", "stray", "--from-date"]
-        )
+        read_arguments(OPERATIONS["market_time.sessions"], words)
     assert {problem.domain for problem in caught.value.errors} == {"--to-date", "--colour", "stray", "--from-date"}
 
 
@@ -124,8 +123,7 @@ def test_call_order_operations_ask_and_name_the_better_command_if_there_is_one()
     table = {
         "orders.submit": ("orders place", ["--body", json.dumps(ORDER)]),
         "orders.cancel": ("orders cancel", ["--id", "7"]),
-        "orders.replace": ("orders replace", replacement),
-        "orders.edit": ("orders replace", replacement),
+        **dict.fromkeys(["orders.replace", "orders.edit"], ("orders replace", replacement)),
     }
     assert table.keys() == BETTER.keys()
     for name, (better, arguments) in table.items():

@@ -409,12 +409,8 @@ DIGITS = "0.1000000000000000055511151231257827021181583404541015625"
 
 
 def test_read_exactly_keeps_every_digit_and_refuses_what_is_in_doubt() -> None:
-    assert read_exactly(f"[{DIGITS}, 1e400, 12345678901234567890123, 0.10]") == [
-        Decimal(DIGITS),
-        Decimal("1e400"),
-        12345678901234567890123,
-        Decimal("0.10"),
-    ]
+    numbers = [Decimal(DIGITS), Decimal("1e400"), 12345678901234567890123, Decimal("0.10")]
+    assert read_exactly(f"[{DIGITS}, 1e400, 12345678901234567890123, 0.10]") == numbers
     assert str(read_exactly("0.10")) == "0.10"
     table = {
         "NaN": "must be finite, got NaN",

@@ -30,9 +30,7 @@ DATA = (
 """Files of the package that hold no code."""
 REQUIRED_IN_WHEEL = (
     *DATA,
-    f"{PACKAGE}/__init__.py",
-    f"{PACKAGE}/_generated/models.py",
-    f"{PACKAGE}/simulator/simulator.py",
+    *(f"{PACKAGE}/{name}.py" for name in ("__init__", "_generated/models", "simulator/simulator")),
 )
 REQUIRED_IN_SDIST = (
     "CHANGELOG.md",
@@ -128,14 +126,10 @@ def sdist_problems(path: Path) -> list[str]:
 
 def fragment_problems(folder: Path) -> list[str]:
     problems = []
-    for path in sorted(folder.iterdir()) if folder.exists() else []:
-        if path.name == _TEMPLATE:
-            continue
+    for path in sorted(set(folder.glob("*")) - {folder / _TEMPLATE}):
         if not _NAME.fullmatch(path.name):  # towncrier leaves a file with an unknown kind out without a word
             problems.append(f"a fragment must be named TOPIC.added.md, .changed.md or .fixed.md, got {path.name}")
-            continue
-        lines = path.read_text("utf-8").strip().splitlines()
-        if not 1 <= len(lines) <= MAX_LINES:
+        elif not 1 <= len(lines := path.read_text("utf-8").strip().splitlines()) <= MAX_LINES:
             problems.append(f"{path.name} must have 1 to {MAX_LINES} lines, got {len(lines)}")
         elif lines[0].startswith(("*", "#")) or any(line.startswith("- ") for line in lines[1:]):
             problems.append(f"{path.name} must be one entry without a heading, got {lines[0]!r}")
