@@ -22,7 +22,6 @@ NOTEBOOK = "notebook"
 THEIRS = "tastytrade"
 """Mark of programs with another client, which the interop session runs."""
 
-
 _BLOCK = re.compile(
     r"^(?:<!-- (?P<mark>[^>]+?) -->\n)?```(?P<language>\w+)\n(?P<source>.*?)^```$"
     r"(?=(?:\n(?:(?!```|#|<!--)[^\n]*\n){0,8}?```text\n(?P<shown>.*?)^```)?)",
