@@ -19,13 +19,7 @@ from brokerage_async.protocol.decoding.issues import Issues
 from brokerage_async.protocol.decoding.lenient import structure_one
 from brokerage_async.protocol.streams import elements, snapshots
 from brokerage_async.protocol.streams.elements import elements_of
-from brokerage_async.protocol.streams.events import (
-    ACCOUNT_EVENTS,
-    INDEXED,
-    MARKET_EVENTS,
-    AccountEvent,
-    EventFlag,
-)
+from brokerage_async.protocol.streams.events import ACCOUNT_EVENTS, INDEXED, MARKET_EVENTS, AccountEvent, EventFlag
 from brokerage_async.protocol.streams.feed_data import MAX_COLUMNS, default_columns, events_of, models_of
 from brokerage_async.protocol.streams.snapshots import HeldRows, SnapshotAssembler
 from brokerage_async.stream import Snapshot
@@ -257,9 +251,7 @@ def test_rows_of_all_symbols_are_bounded_together(monkeypatch: pytest.MonkeyPatc
     assert held.count == 0
 
 
-def test_endless_snapshot_comes_in_part_and_unsorted_rows_are_bounded_lower(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_endless_snapshot_comes_in_part_and_unsorted_rows_are_bounded_lower(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshots, "MAX_ROWS", 3)
     rows = [candle(9, BEGIN | PENDING), *(candle(index, PENDING) for index in (8, 7, 6))]
     assert summary(SnapshotAssembler(models.Candle).add(rows)) == [([7, 8, 9], True)]
