@@ -1,9 +1,11 @@
 """Unknown keys and undocumented forms are adapted to: the second body takes the fast path again."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -13,7 +15,7 @@ from brokerage_async import models
 from brokerage_async._generated import operations as ops
 from brokerage_async._generated.converters import OptionExpirationWire, OrderLegWire, OrderWire
 from brokerage_async._wire import Wire
-from brokerage_async.protocol.decoding import codec, fields, issues
+from brokerage_async.protocol.decoding import adaptive, codec, fields, issues
 from brokerage_async.protocol.decoding.adaptive import MAX_KEY_LENGTH, MAX_KEYS, REGISTRY, DecoderRegistry
 from brokerage_async.protocol.decoding.fields import Kept, read, readings, wire_fields
 from brokerage_async.protocol.decoding.issues import Issues
@@ -225,6 +227,22 @@ def test_adaptation_that_another_thread_was_first_with_is_used() -> None:
 
     warrant = codec.decode(ops.INSTRUMENTS_WARRANT, b'{"data": {"new": 1, "active": "?"}}', registry=Raced()).value
     assert warrant.extra == {"new": 1, "active": "?"}
+
+
+def test_one_thread_at_a_time_introduces_a_type_to_msgspec(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread that uses it half-built crashes the process."""
+    lock, free = adaptive._LOCK, list[bool]()
+
+    def introduce(call: Any, *args: Any, **options: Any) -> Any:
+        with ThreadPoolExecutor() as others:
+            free.append(others.submit(lambda: lock.acquire(blocking=False) and lock.release() is None).result())
+        return call(*args, **options)
+
+    watched = {name: partial(introduce, getattr(msgspec, name)) for name in ("convert", "defstruct")}
+    watched["json"] = SimpleNamespace(Decoder=partial(introduce, msgspec.json.Decoder))
+    monkeypatch.setattr(adaptive, "msgspec", SimpleNamespace(**{**vars(msgspec), **watched}))
+    [order] = codec.decode(ops.ORDERS_SEARCH, b'{"data": {"items": [{"new": 1}]}}', registry=DecoderRegistry()).value
+    assert (order.extra, {*free}) == ({"new": 1}, {False})
 
 
 ORDER = wire_fields(OrderWire)
