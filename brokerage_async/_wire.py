@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
+from itertools import repeat
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -30,8 +31,7 @@ class Wire(msgspec.Struct, gc=False, forbid_unknown_fields=True, omit_defaults=T
 
     def build(self) -> Any:
         """Return the model with these values. Raises ValueError when one of them cannot be read."""
-        [built] = self.build_all((self,))
-        return built
+        return self.build_all((self,))[0]
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> Sequence[Any]:
@@ -53,9 +53,10 @@ class Wire(msgspec.Struct, gc=False, forbid_unknown_fields=True, omit_defaults=T
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-def build_list(wires: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the models of the list of structs in a field."""
-    return tuple(wires[0].build_all(wires)) if wires else ()
+def emptying(wires: list[T]) -> Iterator[T]:
+    """Return the items of a list, which lets go of each, so that no two forms of all rows are in memory."""
+    wires.reverse()
+    return map(list.pop, repeat(wires, len(wires)))
 
 
 class Shared(dict[tuple[Any, ...], tuple[T, ...]]):

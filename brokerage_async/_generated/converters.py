@@ -33,17 +33,7 @@ from brokerage_async._values import (
     read_epoch,
     read_integer,
 )
-from brokerage_async._wire import (
-    DateText,
-    DecimalNumber,
-    DecimalText,
-    Moment,
-    MomentText,
-    Shared,
-    Wire,
-    build_list,
-    with_extra,
-)
+from brokerage_async._wire import DateText, DecimalNumber, DecimalText, Moment, MomentText, Shared, Wire, with_extra
 
 from . import models
 
@@ -99,7 +89,7 @@ class ErrorBodyWire(Wire):
             o.extra = EMPTY
             o.code = v if (v := wire.code) is None or type(v) is str else str(v)
             o.message = wire.message
-            o.errors = None if (v := wire.errors) is None else build_list(v)
+            o.errors = None if (v := wire.errors) is None else tuple(ErrorDetailWire.build_all(v))
             built.append(o)
         return frozen(built, models.ErrorBody)
 
@@ -888,7 +878,7 @@ class OrderWire(Wire, rename="kebab"):
             o.username = wire.username
             o.value = None if (v := wire.value) is None else read_decimal(v)
             o.value_effect = wire.value_effect
-            o.legs = None if (v := wire.legs) is None else build_list(v)
+            o.legs = None if (v := wire.legs) is None else tuple(OrderLegWire.build_all(v))
             v = wire.order_rule
             if wire.order_rule__alias1 is not None:
                 if v is None:
@@ -979,7 +969,7 @@ class OrderLegWire(Wire, rename="kebab"):
             o.quantity = None if (v := wire.quantity) is None else read_decimal(v)
             o.remaining_quantity = None if (v := wire.remaining_quantity) is None else read_decimal(v)
             o.symbol = wire.symbol
-            o.fills = None if (v := wire.fills) is None else build_list(v)
+            o.fills = None if (v := wire.fills) is None else tuple(FillWire.build_all(v))
             built.append(o)
         return frozen(built, models.OrderLeg)
 
@@ -1065,7 +1055,7 @@ class OrderRuleWire(Wire, rename="kebab"):
                     v = wire.order_conditions__alias1
                 else:
                     keep(o, "conditions", msgspec.to_builtins(wire.order_conditions__alias1, builtin_types=(Decimal,)))
-            o.order_conditions = None if v is None else build_list(v)
+            o.order_conditions = None if v is None else tuple(OrderConditionWire.build_all(v))
             built.append(o)
         return frozen(built, models.OrderRule)
 
@@ -1113,7 +1103,9 @@ class OrderConditionWire(Wire, rename="kebab"):
             o.threshold = None if (v := wire.threshold) is None else read_decimal(v)
             o.triggered_at = wire.triggered_at
             o.triggered_value = None if (v := wire.triggered_value) is None else read_decimal(v)
-            o.price_components = None if (v := wire.price_components) is None else build_list(v)
+            o.price_components = (
+                None if (v := wire.price_components) is None else tuple(PriceComponentWire.build_all(v))
+            )
             built.append(o)
         return frozen(built, models.OrderCondition)
 
@@ -1193,12 +1185,12 @@ class PlacedOrderResponseWire(Wire, rename="kebab"):
                 v if (v := wire.closing_fee_calculation) is None or type(v) is str else v.build()
             )
             o.complex_order = None if (v := wire.complex_order) is None else v.build()
-            o.errors = None if (v := wire.errors) is None else build_list(v)
+            o.errors = None if (v := wire.errors) is None else tuple(PreflightMessageWire.build_all(v))
             o.fee_calculation = None if (v := wire.fee_calculation) is None else v.build()
-            o.notes = None if (v := wire.notes) is None else build_list(v)
+            o.notes = None if (v := wire.notes) is None else tuple(PreflightMessageWire.build_all(v))
             o.order = None if (v := wire.order) is None else v.build()
             o.order_costs = wire.order_costs
-            o.warnings = None if (v := wire.warnings) is None else build_list(v)
+            o.warnings = None if (v := wire.warnings) is None else tuple(PreflightMessageWire.build_all(v))
             built.append(o)
         return frozen(built, models.PlacedOrderResponse)
 
@@ -1327,14 +1319,24 @@ class FeeCalculationWire(Wire, rename="kebab"):
             o.proprietary_index_option_fees_effect = wire.proprietary_index_option_fees_effect
             o.total_fees = None if (v := wire.total_fees) is None else read_decimal(v)
             o.total_fees_effect = wire.total_fees_effect
-            o.regulatory_fees_breakdown = None if (v := wire.regulatory_fees_breakdown) is None else build_list(v)
-            o.clearing_fees_breakdown = None if (v := wire.clearing_fees_breakdown) is None else build_list(v)
-            o.commission_breakdown = None if (v := wire.commission_breakdown) is None else build_list(v)
-            o.proprietary_fees_breakdown = None if (v := wire.proprietary_fees_breakdown) is None else build_list(v)
+            o.regulatory_fees_breakdown = (
+                None if (v := wire.regulatory_fees_breakdown) is None else tuple(FeeBreakdownWire.build_all(v))
+            )
+            o.clearing_fees_breakdown = (
+                None if (v := wire.clearing_fees_breakdown) is None else tuple(FeeBreakdownWire.build_all(v))
+            )
+            o.commission_breakdown = (
+                None if (v := wire.commission_breakdown) is None else tuple(FeeBreakdownWire.build_all(v))
+            )
+            o.proprietary_fees_breakdown = (
+                None if (v := wire.proprietary_fees_breakdown) is None else tuple(FeeBreakdownWire.build_all(v))
+            )
             o.per_quantity = wire.per_quantity
             o.rebates = None if (v := wire.rebates) is None else read_decimal(v)
             o.rebates_effect = wire.rebates_effect
-            o.rebates_breakdown = None if (v := wire.rebates_breakdown) is None else build_list(v)
+            o.rebates_breakdown = (
+                None if (v := wire.rebates_breakdown) is None else tuple(FeeBreakdownWire.build_all(v))
+            )
             built.append(o)
         return frozen(built, models.FeeCalculation)
 
@@ -1446,7 +1448,7 @@ class NewOrderWire(Wire, rename="kebab"):
             o.extra = EMPTY
             o.order_type = wire.order_type
             o.time_in_force = wire.time_in_force
-            o.legs = None if (v := wire.legs) is None else build_list(v)
+            o.legs = None if (v := wire.legs) is None else tuple(NewOrderLegWire.build_all(v))
             o.gtc_date = wire.gtc_date
             o.stop_trigger = None if (v := wire.stop_trigger) is None else read_decimal(v)
             o.price = None if (v := wire.price) is None else read_decimal(v)
@@ -1539,7 +1541,7 @@ class NewOrderRulesWire(Wire, rename="kebab"):
             o.extra = EMPTY
             o.cancel_at = wire.cancel_at
             o.route_after = wire.route_after
-            o.conditions = None if (v := wire.conditions) is None else build_list(v)
+            o.conditions = None if (v := wire.conditions) is None else tuple(NewOrderConditionWire.build_all(v))
             built.append(o)
         return frozen(built, models.NewOrderRules)
 
@@ -1577,7 +1579,9 @@ class NewOrderConditionWire(Wire, rename="kebab"):
             o.comparator = wire.comparator
             o.indicator = wire.indicator
             o.threshold = None if (v := wire.threshold) is None else read_decimal(v)
-            o.price_components = None if (v := wire.price_components) is None else build_list(v)
+            o.price_components = (
+                None if (v := wire.price_components) is None else tuple(NewPriceComponentWire.build_all(v))
+            )
             built.append(o)
         return frozen(built, models.NewOrderCondition)
 
@@ -1735,7 +1739,7 @@ class OrderEditDryRunWire(Wire, rename="kebab"):
             o.extra = EMPTY
             o.order_type = wire.order_type
             o.time_in_force = wire.time_in_force
-            o.legs = None if (v := wire.legs) is None else build_list(v)
+            o.legs = None if (v := wire.legs) is None else tuple(NewOrderLegWire.build_all(v))
             o.gtc_date = wire.gtc_date
             o.stop_trigger = None if (v := wire.stop_trigger) is None else read_decimal(v)
             o.price = None if (v := wire.price) is None else read_decimal(v)
@@ -1805,8 +1809,8 @@ class ComplexOrderWire(Wire, rename="kebab"):
                 else read_number(v)
             )
             o.terminal_at = wire.terminal_at
-            o.related_orders = None if (v := wire.related_orders) is None else build_list(v)
-            o.orders = None if (v := wire.orders) is None else build_list(v)
+            o.related_orders = None if (v := wire.related_orders) is None else tuple(RelatedOrderWire.build_all(v))
+            o.orders = None if (v := wire.orders) is None else tuple(OrderWire.build_all(v))
             o.trigger_order = None if (v := wire.trigger_order) is None else v.build()
             built.append(o)
         return frozen(built, models.ComplexOrder)
@@ -1976,7 +1980,7 @@ class TransactionWire(Wire, rename="kebab"):
             o.exec_id = wire.exec_id
             o.ext_exec_id = wire.ext_exec_id
             o.ext_group_id = wire.ext_group_id
-            o.lots = None if (v := wire.lots) is None else build_list(v)
+            o.lots = None if (v := wire.lots) is None else tuple(TransactionLotWire.build_all(v))
             o.agency_price = None if (v := wire.agency_price) is None else read_decimal(v)
             o.principal_price = None if (v := wire.principal_price) is None else read_decimal(v)
             o.cost_basis_reconciliation_date = wire.cost_basis_reconciliation_date
@@ -2126,7 +2130,7 @@ class MarginOrderWire(Wire, rename="kebab"):
             o.price_effect = wire.price_effect
             o.stop_trigger = None if (v := wire.stop_trigger) is None else read_decimal(v)
             o.replaces_order_id = wire.replaces_order_id
-            o.legs = None if (v := wire.legs) is None else build_list(v)
+            o.legs = None if (v := wire.legs) is None else tuple(MarginOrderLegWire.build_all(v))
             built.append(o)
         return frozen(built, models.MarginOrder)
 
@@ -2213,7 +2217,7 @@ class MarginDryRunWire(Wire, rename="kebab"):
         for wire in wires:
             o = _MarginDryRunBuilder()
             o.extra = EMPTY
-            o.orders = None if (v := wire.orders) is None else build_list(v)
+            o.orders = None if (v := wire.orders) is None else tuple(OrderWire.build_all(v))
             o.last_results = None if (v := wire.last_results) is None else v.build()
             o.base_results = None if (v := wire.base_results) is None else v.build()
             o.new_order_results = None if (v := wire.new_order_results) is None else v.build()
@@ -2482,7 +2486,7 @@ class MarginRequirementsWire(Wire, rename="kebab"):
             o.reg_t_option_buying_power_effect = wire.reg_t_option_buying_power_effect
             o.maintenance_excess = None if (v := wire.maintenance_excess) is None else read_decimal(v)
             o.maintenance_excess_effect = wire.maintenance_excess_effect
-            o.groups = None if (v := wire.groups) is None else build_list(v)
+            o.groups = None if (v := wire.groups) is None else tuple(MarginGroupWire.build_all(v))
             o.last_state_timestamp = (
                 v if (v := wire.last_state_timestamp) is None or isinstance(v, datetime) else read_epoch(v)
             )
@@ -2562,8 +2566,10 @@ class MarginGroupWire(Wire, rename="kebab"):
             o.maintenance_requirement_effect = wire.maintenance_requirement_effect
             o.buying_power = None if (v := wire.buying_power) is None else read_decimal(v)
             o.buying_power_effect = wire.buying_power_effect
-            o.groups = None if (v := wire.groups) is None else build_list(v)
-            o.position_entries = None if (v := wire.position_entries) is None else build_list(v)
+            o.groups = None if (v := wire.groups) is None else tuple(MarginPositionGroupWire.build_all(v))
+            o.position_entries = (
+                None if (v := wire.position_entries) is None else tuple(MarginPositionEntryWire.build_all(v))
+            )
             o.price_increase_percent = None if (v := wire.price_increase_percent) is None else read_decimal(v)
             o.price_decrease_percent = None if (v := wire.price_decrease_percent) is None else read_decimal(v)
             o.expected_price_range_up_percent = (
@@ -2641,7 +2647,9 @@ class MarginPositionGroupWire(Wire, rename="kebab"):
             o.includes_working_order = wire.includes_working_order
             o.buying_power = None if (v := wire.buying_power) is None else read_decimal(v)
             o.buying_power_effect = wire.buying_power_effect
-            o.position_entries = None if (v := wire.position_entries) is None else build_list(v)
+            o.position_entries = (
+                None if (v := wire.position_entries) is None else tuple(MarginPositionEntryWire.build_all(v))
+            )
             o.initial_requirement = None if (v := wire.initial_requirement) is None else read_decimal(v)
             o.initial_requirement_effect = wire.initial_requirement_effect
             built.append(o)
@@ -2740,7 +2748,9 @@ class WatchlistWire(Wire, rename="kebab"):
             o = _WatchlistBuilder()
             o.extra = EMPTY
             o.name = wire.name
-            o.watchlist_entries = None if (v := wire.watchlist_entries) is None else build_list(v)
+            o.watchlist_entries = (
+                None if (v := wire.watchlist_entries) is None else tuple(WatchlistEntryWire.build_all(v))
+            )
             o.cms_id = wire.cms_id
             o.group_name = wire.group_name
             o.order_index = wire.order_index
@@ -2817,7 +2827,9 @@ class NewWatchlistWire(Wire, rename="kebab"):
             o.name = wire.name
             o.group_name = wire.group_name
             o.order_index = wire.order_index
-            o.watchlist_entries = None if (v := wire.watchlist_entries) is None else build_list(v)
+            o.watchlist_entries = (
+                None if (v := wire.watchlist_entries) is None else tuple(NewWatchlistEntryWire.build_all(v))
+            )
             built.append(o)
         return frozen(built, models.NewWatchlist)
 
@@ -3277,7 +3289,9 @@ class CustomerWire(Wire, rename="kebab"):
                 v if (v := wire.has_pending_or_approved_application) is None or isinstance(v, bool) else read_boolean(v)
             )
             o.is_professional = wire.is_professional
-            o.permitted_account_types = None if (v := wire.permitted_account_types) is None else build_list(v)
+            o.permitted_account_types = (
+                None if (v := wire.permitted_account_types) is None else tuple(PermittedAccountTypeWire.build_all(v))
+            )
             o.created_at = wire.created_at
             o.entity = None if (v := wire.entity) is None else v.build()
             o.identifiable_type = wire.identifiable_type
@@ -3543,7 +3557,7 @@ class EntityWire(Wire, rename="kebab"):
             o.business_nature = wire.business_nature
             o.date_of_trust_creation = wire.date_of_trust_creation
             o.email = wire.email
-            o.entity_officers = None if (v := wire.entity_officers) is None else build_list(v)
+            o.entity_officers = None if (v := wire.entity_officers) is None else tuple(EntityOfficerWire.build_all(v))
             o.entity_suitability = None if (v := wire.entity_suitability) is None else v.build()
             o.entity_type = wire.entity_type
             o.foreign_institution = wire.foreign_institution
@@ -3825,7 +3839,7 @@ class PermittedAccountTypeWire(Wire, rename="kebab"):
                     v = wire.margin_types__alias1
                 else:
                     keep(o, "margin_types", msgspec.to_builtins(wire.margin_types__alias1, builtin_types=(Decimal,)))
-            o.margin_types = None if v is None else build_list(v)
+            o.margin_types = None if v is None else tuple(PermittedMarginTypeWire.build_all(v))
             built.append(o)
         return frozen(built, models.PermittedAccountType)
 
@@ -5259,7 +5273,11 @@ class CryptocurrencyWire(Wire, rename="kebab"):
             o.active = wire.active
             o.tick_size = None if (v := wire.tick_size) is None else read_decimal(v)
             o.streamer_symbol = wire.streamer_symbol
-            o.destination_venue_symbols = None if (v := wire.destination_venue_symbols) is None else build_list(v)
+            o.destination_venue_symbols = (
+                None
+                if (v := wire.destination_venue_symbols) is None
+                else tuple(DestinationVenueSymbolWire.build_all(v))
+            )
             built.append(o)
         return frozen(built, models.Cryptocurrency)
 
@@ -5429,7 +5447,7 @@ class NestedOptionChainWire(Wire, rename="kebab"):
             o.shares_per_contract = wire.shares_per_contract
             o.tick_sizes = None if (v := wire.tick_sizes) is None else _SHARED_TICKSIZE[tuple(v)]
             o.deliverables = None if (v := wire.deliverables) is None else _SHARED_DELIVERABLE[tuple(v)]
-            o.expirations = None if (v := wire.expirations) is None else build_list(v)
+            o.expirations = None if (v := wire.expirations) is None else tuple(OptionExpirationWire.build_all(v))
             built.append(o)
         return frozen(built, models.NestedOptionChain)
 
@@ -5467,7 +5485,7 @@ class OptionExpirationWire(Wire, rename="kebab"):
             o.expiration_date = wire.expiration_date
             o.days_to_expiration = wire.days_to_expiration
             o.settlement_type = wire.settlement_type
-            o.strikes = None if (v := wire.strikes) is None else build_list(v)
+            o.strikes = None if (v := wire.strikes) is None else tuple(OptionStrikeWire.build_all(v))
             built.append(o)
         return frozen(built, models.OptionExpiration)
 
@@ -5584,8 +5602,8 @@ class NestedFuturesOptionChainWire(Wire, rename="kebab"):
         for wire in wires:
             o = _NestedFuturesOptionChainBuilder()
             o.extra = EMPTY
-            o.futures = None if (v := wire.futures) is None else build_list(v)
-            o.option_chains = None if (v := wire.option_chains) is None else build_list(v)
+            o.futures = None if (v := wire.futures) is None else tuple(ChainFutureWire.build_all(v))
+            o.option_chains = None if (v := wire.option_chains) is None else tuple(FuturesOptionChainWire.build_all(v))
             built.append(o)
         return frozen(built, models.NestedFuturesOptionChain)
 
@@ -5667,7 +5685,7 @@ class FuturesOptionChainWire(Wire, rename="kebab"):
             o.underlying_symbol = wire.underlying_symbol
             o.root_symbol = wire.root_symbol
             o.exercise_style = wire.exercise_style
-            o.expirations = None if (v := wire.expirations) is None else build_list(v)
+            o.expirations = None if (v := wire.expirations) is None else tuple(FuturesOptionExpirationWire.build_all(v))
             built.append(o)
         return frozen(built, models.FuturesOptionChain)
 
@@ -5724,7 +5742,7 @@ class FuturesOptionExpirationWire(Wire, rename="kebab"):
             o.stops_trading_at = wire.stops_trading_at
             o.expires_at = wire.expires_at
             o.tick_sizes = None if (v := wire.tick_sizes) is None else _SHARED_TICKSIZE[tuple(v)]
-            o.strikes = None if (v := wire.strikes) is None else build_list(v)
+            o.strikes = None if (v := wire.strikes) is None else tuple(OptionStrikeWire.build_all(v))
             built.append(o)
         return frozen(built, models.FuturesOptionExpiration)
 
@@ -6162,7 +6180,9 @@ class UnderlyingMetricsWire(Wire, rename="kebab"):
             o.created_at = wire.created_at
             o.updated_at = wire.updated_at
             o.option_expiration_implied_volatilities = (
-                None if (v := wire.option_expiration_implied_volatilities) is None else build_list(v)
+                None
+                if (v := wire.option_expiration_implied_volatilities) is None
+                else tuple(ExpirationVolatilityWire.build_all(v))
             )
             o.liquidity_running_state = None if (v := wire.liquidity_running_state) is None else v.build()
             o.beta = None if (v := wire.beta) is None else read_decimal(v)
@@ -6384,7 +6404,7 @@ class PairsWatchlistWire(Wire, rename="kebab"):
             o = _PairsWatchlistBuilder()
             o.extra = EMPTY
             o.name = wire.name
-            o.pairs_equations = None if (v := wire.pairs_equations) is None else build_list(v)
+            o.pairs_equations = None if (v := wire.pairs_equations) is None else tuple(PairsEquationWire.build_all(v))
             o.order_index = wire.order_index
             o.created_at = wire.created_at
             o.updated_at = wire.updated_at
@@ -6461,7 +6481,7 @@ class NewComplexOrderWire(Wire, rename="kebab"):
             o = _NewComplexOrderBuilder()
             o.extra = EMPTY
             o.type = wire.type
-            o.orders = None if (v := wire.orders) is None else build_list(v)
+            o.orders = None if (v := wire.orders) is None else tuple(NewOrderWire.build_all(v))
             o.trigger_order = None if (v := wire.trigger_order) is None else v.build()
             o.ratio_price_comparator = wire.ratio_price_comparator
             o.ratio_price_threshold = None if (v := wire.ratio_price_threshold) is None else read_decimal(v)
@@ -6689,7 +6709,7 @@ class NewBacktestWire(Wire, rename="camel"):
             o.symbol = wire.symbol
             o.start_date = wire.start_date
             o.end_date = wire.end_date
-            o.legs = None if (v := wire.legs) is None else build_list(v)
+            o.legs = None if (v := wire.legs) is None else tuple(BacktestLegWire.build_all(v))
             o.entry_conditions = None if (v := wire.entry_conditions) is None else v.build()
             o.exit_conditions = None if (v := wire.exit_conditions) is None else v.build()
             built.append(o)
@@ -6755,7 +6775,7 @@ class BacktestWire(
             o.symbol = wire.symbol
             o.start_date = wire.start_date
             o.end_date = wire.end_date
-            o.legs = None if (v := wire.legs) is None else build_list(v)
+            o.legs = None if (v := wire.legs) is None else tuple(BacktestLegWire.build_all(v))
             o.entry_conditions = None if (v := wire.entry_conditions) is None else v.build()
             o.exit_conditions = None if (v := wire.exit_conditions) is None else v.build()
             o.status = wire.status
@@ -6774,8 +6794,8 @@ class BacktestWire(
                 else read_number(v)
             )
             o.statistics = None if (v := wire.statistics) is None else tuple([raw_object(item) for item in v])
-            o.trials = None if (v := wire.trials) is None else build_list(v)
-            o.snapshots = None if (v := wire.snapshots) is None else build_list(v)
+            o.trials = None if (v := wire.trials) is None else tuple(BacktestTrialWire.build_all(v))
+            o.snapshots = None if (v := wire.snapshots) is None else tuple(BacktestSnapshotWire.build_all(v))
             o.notices = wire.notices
             built.append(o)
         return frozen(built, models.Backtest)
@@ -6897,7 +6917,7 @@ class SimulatedTradeWire(Wire, rename="camel"):
             o.underlying = wire.underlying
             o.start_time = wire.start_time
             o.end_time = wire.end_time
-            o.legs = None if (v := wire.legs) is None else build_list(v)
+            o.legs = None if (v := wire.legs) is None else tuple(SimulatedTradeLegWire.build_all(v))
             built.append(o)
         return frozen(built, models.SimulatedTrade)
 
@@ -7168,7 +7188,7 @@ class OrderChainWire(Wire, rename="kebab"):
             o.updated_at = None if (v := wire.updated_at) is None else moment_or_keep(v, o, "updated-at")
             o.computed_data = None if (v := wire.computed_data) is None else v.build()
             o.lite_nodes_sizes = v if (v := wire.lite_nodes_sizes) is None or isinstance(v, int) else read_integer(v)
-            o.lite_nodes = None if (v := wire.lite_nodes) is None else build_list(v)
+            o.lite_nodes = None if (v := wire.lite_nodes) is None else tuple(OrderChainNodeWire.build_all(v))
             built.append(o)
         return frozen(built, models.OrderChain)
 
@@ -7286,7 +7306,7 @@ class OrderChainTotalsWire(Wire, rename="kebab"):
             o.winner_realized_and_closed = wire.winner_realized_and_closed
             o.winner_realized = wire.winner_realized
             o.winner_realized_with_fees = wire.winner_realized_with_fees
-            o.open_entries = None if (v := wire.open_entries) is None else build_list(v)
+            o.open_entries = None if (v := wire.open_entries) is None else tuple(OrderChainEntryWire.build_all(v))
             built.append(o)
         return frozen(built, models.OrderChainTotals)
 
@@ -7431,8 +7451,8 @@ class OrderChainNodeWire(Wire, rename="kebab"):
             )
             o.order_fill_count = v if (v := wire.order_fill_count) is None or isinstance(v, int) else read_integer(v)
             o.roll = wire.roll
-            o.legs = None if (v := wire.legs) is None else build_list(v)
-            o.entries = None if (v := wire.entries) is None else build_list(v)
+            o.legs = None if (v := wire.legs) is None else tuple(OrderChainLegWire.build_all(v))
+            o.entries = None if (v := wire.entries) is None else tuple(OrderChainEntryWire.build_all(v))
             o.market_state_snapshot = None if (v := wire.market_state_snapshot) is None else v.build()
             built.append(o)
         return frozen(built, models.OrderChainNode)
@@ -7522,7 +7542,7 @@ class MarketStateSnapshotWire(Wire, rename="kebab"):
         for wire in wires:
             o = _MarketStateSnapshotBuilder()
             o.extra = EMPTY
-            o.market_datas = None if (v := wire.market_datas) is None else build_list(v)
+            o.market_datas = None if (v := wire.market_datas) is None else tuple(MarketStateEntryWire.build_all(v))
             o.total_delta = (
                 None
                 if (v := wire.total_delta) is None

@@ -136,7 +136,7 @@ def _array(field: Field, shared: frozenset[str]) -> tuple[str, str, str]:
         return "list[Any] | dict[str, Any]", f'items_or_keys(v, o, "{field.wire}", {reader})', "list(v)"
     match kind:
         case "model":
-            read = f"_SHARED_{name.upper()}[tuple(v)]" if name in shared else "build_list(v)"
+            read = f"_SHARED_{name.upper()}[tuple(v)]" if name in shared else f"tuple({name}Wire.build_all(v))"
             return f"list[{name}Wire]", read, f"[{name}Wire.of(item) for item in v]"
         case "object":
             return "list[dict[str, Any]]", "tuple([raw_object(item) for item in v])", "[dict(item) for item in v]"

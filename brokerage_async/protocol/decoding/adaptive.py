@@ -32,6 +32,7 @@ class Plan:
     loose: Sequence[WireField] = ()  # also all aliases: beside its proper key, the raw JSON of one is needed
     nested: Sequence[tuple[WireField, Plan]] = ()  # fields whose rows have another struct than the generated one
     has_spare: bool = False  # whether there are unknown keys that are not learned
+    has_lists: bool = False  # whether structs hold lists of structs, which weigh on the garbage collector
     _decoders: dict[Any, msgspec.json.Decoder[Any]] = attrs.field(factory=dict, init=False)
 
     def decoder(self, form: Any) -> msgspec.json.Decoder[Any]:
@@ -65,7 +66,7 @@ class DecoderRegistry:
             fields, keys = wire_fields(wire), self._loose.get(wire, {})
             below = {field: self.plan(field.child) for field in fields.values() if field.child is not None}
             adapted = {field: plan for field, plan in below.items() if plan.variant is not plan.wire}
-            plan = Plan(wire, wire)
+            plan = Plan(wire, wire, has_lists=any(field.many for field in below))
             if keys or adapted:
                 spare = {field.key for field, plan in adapted.items() if plan.has_spare}
                 loose = [field for key, field in fields.items() if key in keys or field.alias_of or key in spare]
@@ -83,8 +84,7 @@ class DecoderRegistry:
                 variant: Any = msgspec.defstruct(wire.__name__, definitions, bases=(Wire,))
                 plan = Plan(wire, variant, learned, loose, nested, SPARE in keys)
             msgspec.convert([], list[plan.variant])  # type: ignore[name-defined]
-            self._plans[wire] = plan
-            return plan
+            return self._plans.setdefault(wire, plan)
 
     def adapt(self, wire: type[Wire], rows: Sequence[dict[str, Any]], odd: dict[str, Any]) -> None:
         """Loosen the unknown keys of raw rows, and the keys of an odd one whose values do not fit, at any depth.

@@ -65,7 +65,7 @@ class Chunker:
                 self.position, self.closing = following.end(), None
             else:
                 self.closing = following.start(1) if following else end
-            yield b"[%b]" % self.body[start:end]
+            yield b"".join((b"[", memoryview(self.body)[start:end], b"]"))
 
     def _ends(self, start: int) -> Iterator[int]:
         left = len(self.body) - start

@@ -75,7 +75,6 @@ def decode(
         except msgspec.MsgspecError as error:
             raise _undecodable(operation, "$", f"the body is not an array of strings: {error}") from None
     plan = registry.plan(wires()[operation.result])
-    value: Any
     try:
         match operation.shape:
             case Shape.MANY | Shape.PAGE:
@@ -84,10 +83,10 @@ def decode(
             case Shape.BARE_MANY:
                 return Decoded(cast("T", build_rows(plan, plan.decoder(list).decode(body), "$[]", issues)))
             case Shape.BARE:
-                return Decoded(build_rows(plan, (plan.decoder(None).decode(body),), "$", issues)[0])
+                return Decoded(build_rows(plan, [plan.decoder(None).decode(body)], "$", issues)[0])
             case _:
                 envelope = plan.decoder(_Envelope).decode(body)
-                [value] = build_rows(plan, (envelope["data"],), "$.data", issues)
+                [value] = build_rows(plan, [envelope["data"]], "$.data", issues)
     except UNREADABLE:
         return _decode_untyped(operation, body, issues)
     return _surrounded(value, envelope, issues)
@@ -119,10 +118,11 @@ def decode_chunks(
             try:
                 structs = plan.decoder(list).decode(text)
                 per_step = ROWS_PER_STEP if plan.variant is wire else ROWS_PER_BATCH
-                for start in range(0, len(structs), per_step):
-                    if start or len(text) > 2 * SIZE:  # the latter with a few long rows
+                while structs:
+                    if some or len(text) > 2 * SIZE:  # the latter with a few long rows
                         yield
-                    some += build_rows(plan, structs[start : start + per_step], f"{chunker.path}[]", issues)
+                    batch, structs = structs[:per_step], structs[per_step:]
+                    some += build_rows(plan, batch, f"{chunker.path}[]", issues)
                 models += some
             except UNREADABLE:
                 try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import cache
 from itertools import islice
@@ -14,7 +14,7 @@ import msgspec
 
 from ..._decimals import MAX_CACHED_LENGTH
 from ..._values import raw_object
-from ..._wire import Wire
+from ..._wire import Wire, emptying
 from ...errors import ResponseDecodeError
 from ..registry import wires
 from .adaptive import Plan
@@ -51,8 +51,8 @@ def _number(digits: str) -> Any:
         return digits
 
 
-def build_rows(plan: Plan, rows: Sequence[Any], path: str, issues: Issues) -> list[Any]:
-    """Return the models of raw objects, or of the structs that the plan decoded.
+def build_rows(plan: Plan, rows: list[Any], path: str, issues: Issues) -> list[Any]:
+    """Return the models of raw objects, or of the structs that the plan decoded. Their list may be emptied.
 
     Raises one of UNREADABLE when a row needs a closer look.
     """
@@ -69,7 +69,7 @@ def _always(wire: type[Wire]) -> list[tuple[str, Callable[[Any], str]]]:
     return [(key, attrgetter(field.target)) for key, field in wire_fields(wire).items() if field.always]
 
 
-def _build(plan: Plan, rows: Sequence[Any], path: str, issues: Issues) -> list[Any]:
+def _build(plan: Plan, rows: list[Any], path: str, issues: Issues) -> list[Any]:
     """Return the same for rows at any depth: loose values are read in the structs, nested models are set afterwards."""
     extras: dict[int, dict[str, Any]] = {}
     if rows and isinstance(rows[0], dict):
@@ -79,7 +79,7 @@ def _build(plan: Plan, rows: Sequence[Any], path: str, issues: Issues) -> list[A
             rows = [{key: row[key] for key in row if key in known} for row in rows]
         rows = msgspec.convert(rows, list[plan.variant])  # type: ignore[name-defined]
     if plan.variant is plan.wire:
-        return list(plan.wire.build_all(rows))
+        return list(plan.wire.build_all(emptying(rows) if plan.has_lists else rows))
     for attribute, key in plan.learned:
         for index, value in enumerate(map(attrgetter(attribute), rows)):
             if value is not msgspec.UNSET:
@@ -138,8 +138,7 @@ def structure_one(model: type[Any], raw: Any, path: str, issues: Issues) -> Any:
     if not isinstance(raw, dict):
         reason = f"expected an object, got {describe(raw)}"
         raise ResponseDecodeError(f"{path}: {reason}", json_path=path, operation=issues.operation)
-    [one] = [one for models in _structure(wires()[model], [raw], path, issues) for one in models]
-    return one
+    return next(one for models in _structure(wires()[model], [raw], path, issues) for one in models)
 
 
 def structure_steps(
