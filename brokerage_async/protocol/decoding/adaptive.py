@@ -82,7 +82,7 @@ class DecoderRegistry:
                 names += [(name, Any, key, msgspec.UNSET) for name, key in learned]
                 definitions = [(name, kind, msgspec.field(default=none, name=key)) for name, kind, key, none in names]
                 variant: Any = msgspec.defstruct(wire.__name__, definitions, bases=(Wire,))
-                plan = Plan(wire, variant, learned, loose, nested, SPARE in keys)
+                plan = Plan(wire, variant, learned, loose, nested, SPARE in keys, plan.has_lists)
             msgspec.convert([], list[plan.variant])  # type: ignore[name-defined]
             return self._plans.setdefault(wire, plan)
 

@@ -111,15 +111,17 @@ def _build(plan: Plan, rows: list[Any], path: str, issues: Issues) -> list[Any]:
         found = [(index, value) for index, value in enumerate(map(attrgetter(attribute), rows)) if value is not None]
         found = [(index, value) for index, value in found if not isinstance(value, str)]
         inner = [item for _, value in found for item in value] if field.many else [value for _, value in found]
+        found = [(index, len(value) if field.many else 1) for index, value in found]
+        for index, _ in found:
+            setattr(rows[index], attribute, None)
         if field.many and issues.strict:  # The first item with an issue is named.
-            places = [f"{path}.{field.key}[{at}]" for _, value in found for at in range(len(value))]
+            places = [f"{path}.{field.key}[{at}]" for _, size in found for at in range(size)]
             models = iter([_build(below, [item], at, issues)[0] for item, at in zip(inner, places, strict=True)])
         else:  # All at once, because most lists are short.
             models = iter(_build(below, inner, place, issues))
-        for index, value in found:
-            nested.append((index, field.target, tuple(islice(models, len(value))) if field.many else next(models)))
-            setattr(rows[index], attribute, None)
-    built: Any = plan.wire.build_new(rows)
+        for index, size in found:
+            nested.append((index, field.target, tuple(islice(models, size)) if field.many else next(models)))
+    built: Any = plan.wire.build_new(emptying(rows) if plan.has_lists else rows)
     for index, target, value in nested:
         object.__setattr__(built[index], target, value)
     for index, extra in extras.items():
