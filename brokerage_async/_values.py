@@ -130,13 +130,10 @@ def frozen(builders: list[Any], model: type[T]) -> list[T]:
         for builder in builders:
             builder.__class__ = model
         return builders
-    names: Iterable[str] = vars(model)["__slots__"]
-    built = []
-    for builder in builders:
-        one = object.__new__(model)
-        for name in names:
+    built = [object.__new__(model) for _ in builders]
+    for one, builder in zip(built, builders, strict=True):
+        for name in vars(model)["__slots__"]:
             object.__setattr__(one, name, getattr(builder, name))
-        built.append(one)
     return built
 
 
