@@ -1,4 +1,4 @@
-"""Tickets of one order: legs, spreads, terms, and amounts that are plain numbers."""
+"""Tickets: legs, spreads, terms, amounts that are plain numbers, and complex orders of several of them."""
 
 from datetime import date
 from decimal import Decimal
@@ -6,13 +6,15 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+import attrs
 import pytest
 
-from brokerage_async._generated.models import InstrumentType, LegAction, NewOrder, TimeInForce
+from brokerage_async._generated.models import ComplexOrderType, InstrumentType, LegAction, NewOrder, TimeInForce
 from brokerage_async._generated.operations import REQUEST_MODELS
 from brokerage_async.errors import InvalidRequestError
 from brokerage_async.protocol.validation.requests import problems_of
 from brokerage_async.tickets import (
+    bracket,
     buy,
     buy_to_close,
     buy_to_open,
@@ -21,6 +23,9 @@ from brokerage_async.tickets import (
     limit,
     market,
     notional,
+    one_cancels_other,
+    one_triggers_other,
+    pair,
     sell,
     sell_to_close,
     sell_to_open,
@@ -176,17 +181,16 @@ def test_negative_amount_or_nothing_to_trade_is_rejected(name: str, amount: Any)
         MAKERS[name](amount)
 
 
-@for_each("amount", ["0", 0, "0.00"])
-def test_net_price_of_zero_is_accepted(amount: Any) -> None:
-    order = vertical("AAPL", JUNE, "C", long=110, short=115, debit=amount)
-    assert order.price == 0
-    assert problems_of(order, strict=True) == ()
+PLAIN: list[Any] = ["1", "+1", "1.", ".5", "1e3", "1E-2", "0.10", Decimal("2.5"), 10**20]
 
 
-@for_each("amount", ["1", "+1", "1.", ".5", "1e3", "1E-2", "0.10", Decimal("2.5"), 10**20])
-def test_plain_number_is_taken_exactly(amount: Any) -> None:
-    assert buy_to_open("AAPL", amount).quantity == Decimal(amount)
+@for_each("amount", [*PLAIN, "0", 0, "0.00"])
+def test_plain_number_is_taken_exactly_and_a_net_price_may_be_zero(amount: Any) -> None:
     assert str(limit(SHARE, price=amount).price) == str(Decimal(amount))
+    order = vertical("AAPL", JUNE, "C", long=110, short=115, debit=amount)
+    assert (order.price, problems_of(order, strict=True)) == (Decimal(amount), ())
+    if order.price:
+        assert buy_to_open("AAPL", amount).quantity == Decimal(amount)
 
 
 def test_bodies_of_requests_have_no_identifier_of_the_exchange() -> None:
@@ -232,3 +236,184 @@ def test_spread_of_symbols_has_the_legs_of_their_strikes() -> None:
     made = spread(long=LOWER_FUTURE_PUT, short=FUTURE_PUT, credit="12.5")
     assert {leg.instrument_type for leg in made.legs} == {"Future Option"}
     assert problems_of(made, strict=True) == ()
+
+
+ENTRY = limit(buy_to_open("AAPL", 100), price="187.50")
+PROFIT = limit(*closing_legs(ENTRY), price=195)
+LOSS = stop(*closing_legs(ENTRY), trigger=180)
+UNPRICED = attrs.evolve(ENTRY, price=None)
+QUANTITY: Any = "many"
+WORDY = attrs.evolve(ENTRY, legs=[attrs.evolve(ENTRY.legs[0], quantity=QUANTITY)])
+SPREAD = vertical("AAPL", JUNE, "C", long=110, short=115, debit="1.85")
+FUTURE = limit(buy("/ESZ6", 2), price=6800)
+SHORT = limit(sell_to_open("AAPL", 100), price=200)
+COVER = closing_legs(SHORT)
+
+
+@for_each(
+    "entry, profit, loss",
+    [
+        (ENTRY, PROFIT, LOSS),
+        (ENTRY, PROFIT, stop_limit(*closing_legs(ENTRY), trigger=180, price="179.50")),
+        (market(buy_to_open("AAPL", 100)), PROFIT, LOSS),
+        (ENTRY, limit(sell_to_close("AAPL", 50), price=195), LOSS),
+        (FUTURE, limit(sell("/ESZ6", 2), price=6900), stop(sell("/ESZ6", 2), trigger=6700)),
+        (SHORT, limit(*COVER, price=190), stop(*COVER, trigger=210)),
+        (market(sell_to_open("AAPL", 100)), limit(*COVER, price=190), stop(*COVER, trigger=195)),
+        (limit(buy_to_open("AAPL", 100), price=200), PROFIT, LOSS),  # may fill far below its limit
+        (
+            SPREAD,
+            limit(*closing_legs(SPREAD), credit=3),
+            stop_limit(*closing_legs(SPREAD), trigger="0.90", credit="0.80"),
+        ),
+    ],
+)
+def test_bracket_is_an_otoco_order_that_keeps_the_rules(entry: NewOrder, profit: NewOrder, loss: NewOrder) -> None:
+    made = bracket(entry, profit=profit, loss=loss)
+    assert (made.type, made.trigger_order) == (ComplexOrderType.OTOCO, entry)
+    assert made.orders == tuple(attrs.evolve(order, advanced_instructions=None) for order in (profit, loss))
+    assert problems_of(made, strict=True) == ()
+
+
+@for_each(
+    "entry, profit, loss, problem",
+    [
+        (ENTRY, 180, 180, "profit of a long position must be above the trigger of loss, got 180 and 180"),
+        (ENTRY, "175.50", 180, "profit of a long position must be above the trigger of loss, got 175.50 and 180"),
+        (ENTRY, 195, "187.50", "entry of a long position must be above the trigger of loss, .* got 187.50 and 187.50"),
+        (ENTRY, 195, 190, "entry of a long position must be above the trigger of loss"),
+        (SHORT, 195, 190, "profit of a short position must be below the trigger of loss, got 195 and 190"),
+        (SHORT, 190, 195, "entry of a short position must be below the trigger of loss, .* got 200 and 195"),
+        (market(buy_to_open("AAPL", 100)), 180, 195, "profit of a long position must be above"),
+        (limit(buy("/ESZ6", 2), price=6800), 6700, 6750, "profit of a long position must be above"),
+    ],
+)
+def test_bracket_of_one_leg_with_prices_the_wrong_way_round_is_rejected(
+    entry: NewOrder, profit: Any, loss: Any, problem: str
+) -> None:
+    legs = closing_legs(entry)
+    for stopped in (stop(*legs, trigger=loss), stop_limit(*legs, trigger=loss, price=loss)):
+        with pytest.raises(InvalidRequestError, match=problem):
+            bracket(entry, profit=limit(*legs, price=profit), loss=stopped)
+
+
+COLA, PEPSI = limit(buy_to_open("KO", 100), price=70), limit(sell_to_open("PEP", 40), price=160)
+COUNTERPART = limit(buy_to_open("PEP", 40), price=160)
+
+
+@for_each("side, comparator", [("at_least", "gte"), ("at_most", "lte")])
+def test_pair_states_the_ratio_that_releases_both_orders(side: str, comparator: str) -> None:
+    made = pair(COLA, PEPSI, **{side: "0.4375"})
+    assert (made.type, made.trigger_order, made.orders) == (ComplexOrderType.PAIRS, None, (COLA, PEPSI))
+    assert (made.ratio_price_comparator, made.ratio_price_threshold) == (comparator, Decimal("0.4375"))
+    assert made.ratio_price_is_threshold_based_on_notional is None
+    assert problems_of(made, strict=True) == ()
+
+
+def test_pair_by_value_or_of_several_legs_is_not_held_to_opposite_sides() -> None:
+    assert pair(COLA, PEPSI, at_least=1, by_value=True).ratio_price_is_threshold_based_on_notional is True
+    other = vertical("MSFT", JUNE, "C", long=410, short=415, debit="1.85")
+    assert pair(SPREAD, other, at_least=1).orders == (SPREAD, other)
+    entry = notional(buy_to_open("AAPL"), value=500)
+    assert bracket(entry, profit=PROFIT, loss=LOSS).trigger_order == entry
+    made = one_cancels_other(PROFIT, LOSS)
+    assert (made.type, made.trigger_order, made.orders) == (ComplexOrderType.OCO, None, (PROFIT, LOSS))
+    assert problems_of(made, strict=True) == ()
+
+
+OTHER_LOSS, LARGER_LOSS = (stop(sell_to_close(*of), trigger=1) for of in (("MSFT", 100), ("AAPL", 101)))
+OTOCO = partial(bracket, entry=ENTRY, profit=PROFIT, loss=LOSS)
+
+
+@for_each(
+    "make, problem",
+    [
+        (partial(OTOCO, profit=LOSS), "profit must be a Limit order, got Stop"),
+        (partial(OTOCO, loss=PROFIT), "loss must be a Stop or .* order, got Limit"),
+        (
+            partial(OTOCO, profit=ENTRY),
+            "profit must close positions that the entry opens, got Buy to Open of 100 AAPL",
+        ),
+        (partial(OTOCO, loss=OTHER_LOSS), "loss must close positions .*, got .* 100 MSFT"),
+        (partial(OTOCO, loss=LARGER_LOSS), "loss must close at most the 100 .*, got .* 101 AAPL"),
+        (partial(OTOCO, entry=PROFIT), "profit must close positions that the entry opens"),
+        (partial(OTOCO, entry=None), "entry must be a NewOrder, got NoneType"),
+        (partial(OTOCO, profit="limit"), "profit must be a NewOrder, got str"),
+        (partial(OTOCO, loss=180), "loss must be a NewOrder, got int"),
+        (partial(pair, COLA, PEPSI), "exactly one of at_least and at_most must be given, got 0"),
+        (partial(pair, COLA, PEPSI, at_least=1, at_most=2), "exactly one of at_least and at_most must be given, got 2"),
+        (partial(pair, COLA, PEPSI, at_least=0), "ratio must be greater than zero, got 0"),
+        (partial(pair, COLA, PEPSI, at_most=0.5), "ratio must be a Decimal, an int or a str, got 0.5"),
+        (partial(pair, COLA, COUNTERPART, at_least=1), "must buy and the other sell, got Buy to Open of K"),
+        (partial(pair, PEPSI, PEPSI, at_least=1), "must be of different instruments, got PEP twice"),
+        (partial(pair, COLA, None, at_least=1), "second must be a NewOrder, got NoneType"),
+        (partial(pair, UNPRICED, PEPSI, at_least=1), "invalid PAIRS order"),
+        *(
+            (partial(make, *orders), "must be a NewOrder, got")
+            for wrong in (None, "AAPL", 1)
+            for make, *orders in (
+                (one_cancels_other, wrong, LOSS),
+                (one_cancels_other, PROFIT, wrong),
+                (one_triggers_other, wrong, PROFIT),
+                (one_triggers_other, ENTRY, PROFIT, wrong),
+            )
+        ),
+    ],
+)
+def test_complex_order_of_orders_that_do_not_fit_is_rejected(make: Any, problem: str) -> None:
+    with pytest.raises(InvalidRequestError, match=problem):
+        make()
+
+
+@for_each("count", [1, 2, 3])
+def test_one_triggers_other_takes_one_to_three_orders(count: int) -> None:
+    made = one_triggers_other(ENTRY, *[PROFIT] * count)
+    unvalidated = attrs.evolve(PROFIT, advanced_instructions=None)
+    assert (made.type, made.trigger_order, made.orders) == (ComplexOrderType.OTO, ENTRY, (unvalidated,) * count)
+    assert problems_of(made, strict=True) == ()
+
+
+@for_each(
+    "make, domain",
+    [
+        (lambda: bracket(UNPRICED, profit=PROFIT, loss=LOSS), "trigger-order.price"),
+        (lambda: bracket(ENTRY, profit=attrs.evolve(PROFIT, price=None), loss=LOSS), "orders[0].price"),
+        (lambda: bracket(ENTRY, profit=PROFIT, loss=attrs.evolve(LOSS, stop_trigger=None)), "orders[1].stop-trigger"),
+        (lambda: bracket(WORDY, profit=PROFIT, loss=LOSS), "trigger-order.legs[0].quantity"),
+        *((lambda count=count: one_triggers_other(ENTRY, *[PROFIT] * count), "orders") for count in (0, 4)),
+        (lambda: one_cancels_other(PROFIT, attrs.evolve(LOSS, legs=())), "orders[1].legs"),
+        (lambda: one_triggers_other(ENTRY, attrs.evolve(PROFIT, price=Decimal(-1))), "orders[0].price"),
+    ],
+)
+def test_component_that_breaks_a_rule_is_named(make: Any, domain: str) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        make()
+    assert domain in [problem.domain for problem in caught.value.errors]
+
+
+def test_strict_validation_is_asked_for_by_closes_alone_and_in_an_oco_only() -> None:
+    def strict(order: NewOrder | None) -> bool:
+        return bool(
+            order and order.advanced_instructions and order.advanced_instructions.strict_position_effect_validation
+        )
+
+    closing, opening = sell_to_close("AAPL", 100), buy_to_open("AAPL", 100)
+    single = [
+        limit(closing, price=1),
+        market(closing),
+        stop(closing, trigger=1),
+        notional(sell_to_close("AAPL"), value=5),
+        stop_limit(closing, trigger=1, price=1),
+        limit(sell_to_close(CALL, 1), sell_to_close(PUT, 1), credit=1),
+    ]
+    assert [order for order in single if not strict(order)] == []
+    others = [ENTRY, market(opening), FUTURE, SPREAD, limit(sell_to_close(CALL, 1), sell_to_open(PUT, 1), credit=1)]
+    assert [order for order in others if strict(order)] == []
+    exclusive = one_cancels_other(PROFIT, LOSS)
+    assert [strict(order) for order in exclusive.orders] == [True, True]
+    for made in (
+        bracket(ENTRY, profit=PROFIT, loss=LOSS),
+        one_triggers_other(LOSS, PROFIT),
+        pair(PROFIT, limit(buy_to_open("KO", 1), price=1), at_least=1),
+    ):
+        assert [order for order in (made.trigger_order, *made.orders) if strict(order)] == [], made.type
