@@ -12,7 +12,7 @@ from brokerage_async import tickets
 from brokerage_async._generated.models import ComplexOrderType, NewComplexOrder
 from brokerage_async.errors import InvalidRequestError, OrderOutcomeUnknownError, PreflightError
 from brokerage_async.journal import EntryState
-from brokerage_async.order_entry import ChangeOutcome, Outcome
+from brokerage_async.order_entry import Outcome
 from brokerage_async.simulator import faults
 from tests.partial_listings import altered, emptied, hiding, oldest_first, unlinked, unnamed
 from tests.tables import for_each
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.virtual_time
 
 SUBMIT = COMPLEX.submit
 SINGLE_LISTS, COMPLEX_LIST = r"[0-9]/orders(/live)?($|\?)", r"/complex-orders($|\?)"
-COMPLEX_GET = CANCEL = r"/complex-orders/\d+$"
+COMPLEX_GET = r"/complex-orders/\d+$"
 
 
 def pair(name: str) -> NewComplexOrder:
@@ -307,38 +307,3 @@ async def test_recovery_finds_both_kinds_in_one_sweep(here: Floor) -> None:
     ]
     assert [one.complex_order is None for one in found] == [False, False, True]
     assert {entry.state for entry in await here.journaled()} == {EntryState.PLACED}
-
-
-@for_each(
-    "fault, outcome",
-    [
-        (None, ChangeOutcome.APPLIED),
-        ("drop_after", ChangeOutcome.APPLIED),
-        ("after_status(503)", ChangeOutcome.APPLIED),
-        ("after_html(403)", ChangeOutcome.APPLIED),
-        ("truncate", ChangeOutcome.APPLIED),
-        ("garbage", ChangeOutcome.APPLIED),
-        (faults.body(b'{"data":{}}'), ChangeOutcome.APPLIED),
-        ("drop_before", ChangeOutcome.UNKNOWN),
-        ("html(200)", ChangeOutcome.UNKNOWN),
-        ("status(404)", ChangeOutcome.REFUSED),
-        ("refuse", ChangeOutcome.NOT_SENT),
-        ("rate_limited", ChangeOutcome.NOT_SENT),
-    ],
-)
-@for_each("wait", [0.0, 5.0])  # at once, and when it is live
-@on_floor()
-async def test_cancellation_is_sent_once_and_reported_as_it_is(
-    here: Floor, wait: float, fault: faults.Fault | str | None, outcome: ChangeOutcome
-) -> None:
-    number = (await here.entry.place_complex(here.account, bracket_order("mine"))).order_id
-    await asyncio.sleep(wait)
-    if fault is not None:
-        here.sim.faults.add("DELETE", CANCEL, fault, times=None)
-    change = await here.entry.cancel_complex(here.account, number)
-    assert change.outcome is outcome
-    processed = len(list(here.sim.ledger.processed("complex_orders.cancel")))
-    assert processed == (outcome is ChangeOutcome.APPLIED)
-    if outcome is not ChangeOutcome.NOT_SENT:
-        assert change.complex_order.id == number
-        assert here.sim.ledger.count("complex_orders.cancel") == 1
