@@ -421,44 +421,6 @@ async def test_outcomes_that_repeat_halt_the_journal(here: Floor) -> None:
         (await here.entry.place(here.account, buy(1))).require()
 
 
-@for_each(
-    "call, fault, told",
-    [
-        ("place", "status(422)", "was refused"),
-        ("place_complex", "status(422)", "was refused"),
-        ("place", "drop_before", "may have been placed: recover() will look for it"),
-        ("replace", "status(422)", "ended as refused (order {})"),
-        ("edit", "status(422)", "ended as refused (order {})"),
-    ],
-)
-@on_floor()
-async def test_call_cancelled_while_counted_tells_how_it_ended(here: Floor, call: str, fault: str, told: str) -> None:
-    counting = asyncio.Event()
-
-    async def trip(counted: Any, *names: Any, **values: Any) -> bool:
-        counting.set()
-        await asyncio.sleep(60)
-        return bool(await counted(*names, **values))
-
-    journal = trading.HookedJournal(trip=trip)
-    guard = OrderGuard(halt_after_unknown=(1, 3600.0), halt_after_refusals=(1, 3600.0))
-    entry = OrderEntry(here.client, journal, guard=guard)
-    placed = (await entry.place(here.account, order())).require()
-    await asyncio.sleep(5)
-    terms = {"place": (order("mine"),), "place_complex": (bracket_order("mine"),)}
-    here.sim.faults.add("POST", r"orders$", fault)
-    here.sim.faults.add("PATCH" if call == "edit" else "PUT", r"/orders/\d+$", fault)
-    calling = asyncio.create_task(getattr(entry, call)(here.account, *terms.get(call, (placed.order_id, edit()))))
-    await counting.wait()
-    error = await trading.cancelled(calling, 0)
-    assert error.account_number == here.account
-    assert error.__notes__[0].endswith(told.format(placed.order_id))
-    if call in terms:
-        assert error.external_identifier == "mine"
-        assert (error.placement and error.placement.outcome) == (REFUSED if "refused" in told else None)
-    assert len(await journal.halts()) == 1
-
-
 async def test_pruned_identifier_stays_used_and_its_share_counted(here: Floor) -> None:
     entry = guarded(here, max_orders_per_day=1)
     (await entry.place(here.account, order("mine"))).require()

@@ -308,19 +308,6 @@ async def test_place_refused_without_a_journal_is_refused_only_while_its_claim_h
     assert (unknown.code, "the journal did not acknowledge this outcome" in str(unknown)) == ("claim_lost", True)
 
 
-@for_each("action, outcome", [("delay(0)", PLACED), ("status(422)", REFUSED), ("refuse", NOT_SENT)])
-@on_floor(retry=RetryPolicy(max_attempts=1))
-async def test_place_cancelled_while_recording_carries_its_outcome(here: Floor, action: str, outcome: Outcome) -> None:
-    here.on_submit(action, times=None)
-    journal = trading.slow_journal("close", 2)
-    entry = OrderEntry(here.client, journal)
-    error = await trading.cancelled(entry.place(here.account, order("mine")), 1.5)
-    assert error.placement.outcome is outcome
-    assert error.__notes__ == [f"order mine of account {here.account} was {outcome.value.replace('_', ' ')}"]
-    assert [each.state.value for each in await journal.entries()] == [outcome.value]
-    assert await entry.recover() == []
-
-
 async def test_place_that_ends_with_an_unexpected_error_names_the_order(here: Floor) -> None:
     """A transport of a user fails in its own way once an order has been processed."""
     send = here.wire.send
