@@ -83,19 +83,20 @@ class Desk:
     It shows ``lists`` as the orders of today and as all orders.
     """
 
-    def __init__(self, *, lists: Any = None, **answers: Any) -> None:
+    def __init__(self, *, lists: Any = None, otherwise: Any = None, **answers: Any) -> None:
         if lists is not None:
             answers |= {"orders__list_live": lists, "orders__list": lists}
         self._answers = {
             name.replace("__", "."): list(answer) if isinstance(answer, list) else answer
             for name, answer in answers.items()
         }
+        self._otherwise = otherwise or listed()
         self.transport = FakeTransport(self._answer)
         environment, once = Environment.sandbox("https://a.example"), RetryPolicy.none()
         self.client = Client(environment, StaticToken("t"), transport=self.transport, retry=once)
 
     def _answer(self, request: Request) -> Any:
-        answer = self._answers.get(request.operation.name, listed())
+        answer = self._answers.get(request.operation.name, self._otherwise)
         return (answer.pop(0) if len(answer) > 1 else answer[0]) if isinstance(answer, list) else answer
 
     async def change(self, kind: str, *, policy: Any = POLICY, bells: Bells | None = None, **options: Any) -> Any:
@@ -107,6 +108,10 @@ class Desk:
 
     def sent(self, name: str) -> int:
         return sum(getattr(request.operation, "name", None) == name for request in self.transport.requests)
+
+    def sent_changes(self) -> int:
+        sent = [each for each in self.transport.requests if each.method != "GET"]
+        return sum(not each.operation.name.endswith("dry_run") for each in sent)
 
 
 CANCELS: list[tuple[str, Any, Any, ChangeOutcome]] = [

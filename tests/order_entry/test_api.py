@@ -4,19 +4,22 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 import attrs
 import pytest
 
-from brokerage_async import Client, Environment, RetryPolicy, StaticToken
+from brokerage_async import errors
+from brokerage_async._generated.models import ComplexOrder, Order
 from brokerage_async.errors import ConfigurationError, OrderOutcomeUnknownError
-from brokerage_async.journal import EntryKey, EntryState, MemoryJournal
-from brokerage_async.order_entry import OrderEntry, Outcome, ReconcilePolicy
-from brokerage_async.protocol.request import Request
-from tests.fake_transport import LOST, FakeTransport, ok
+from brokerage_async.journal import EntryKey, EntryState, JournalEntry, MemoryJournal
+from brokerage_async.order_entry import ChangeOutcome, OrderChange, OrderEntry, Outcome, Placement, ReconcilePolicy
+from brokerage_async.order_entry.results import placement_of
+from tests.fake_transport import LOST, ok
 from tests.loops import on_virtual_time
+from tests.order_entry.test_amend import Desk
 from tests.tables import for_each
 from tests.trading import POLICY, Floor, bracket_order, edit, on_floor, order, place_unknown
 
@@ -84,22 +87,11 @@ CALLS: dict[str, Callable[..., Awaitable[Any]]] = {
 }
 
 
-class Silent:
-    """A client whose dry-runs succeed, perhaps with a warning, and whose changes and reads all stay unanswered."""
-
-    def __init__(self, *, warned: bool = False) -> None:
-        self._warnings = [{"code": "w", "message": "hm"}] if warned else []
-        self.changes: list[str] = []
-        environment, transport = Environment.sandbox("https://a.example"), FakeTransport(self._answer)
-        self.client = Client(environment, StaticToken("t"), transport=transport, retry=RetryPolicy.none())
-
-    def _answer(self, request: Request) -> Any:
-        name = request.operation.name
-        if name.endswith("dry_run"):
-            return ok({"order": {"id": 1}, "complex-order": {"id": 1}, "warnings": self._warnings})
-        if request.method != "GET":
-            self.changes.append(name)
-        return LOST
+def silent(*warnings: dict[str, str]) -> Desk:
+    """Return a service whose dry-runs succeed, perhaps with a warning, and that answers no change and no read."""
+    passed = ok({"order": {"id": 1}, "complex-order": {"id": 1}, "warnings": warnings})
+    dry_runs = dict.fromkeys(("orders__dry_run", "orders__edit_dry_run", "complex_orders__dry_run"), passed)
+    return Desk(otherwise=LOST, **dry_runs)
 
 
 @for_each("name", CALLS)
@@ -115,7 +107,7 @@ class Silent:
 @on_virtual_time
 async def test_each_call_searches_by_its_own_policy(name: str, options: dict[str, Any], seconds: float) -> None:
     """The lists cannot be read: the search ends with the policy."""
-    async with Silent().client as client:
+    async with silent().client as client:
         journal = MemoryJournal()
         entry = OrderEntry(client, journal)
         if name == "recover":
@@ -139,19 +131,19 @@ async def test_only_calls_that_place_orders_take_resubmissions_and_wait_is_a_fla
 
 @for_each("name", ["place", "place_complex", "replace", "edit"])
 async def test_warnings_of_a_dry_run_stop_each_call_unless_it_allows_them(name: str) -> None:
-    desk = Silent(warned=True)
+    desk = silent({"code": "w", "message": "hm"})
     async with desk.client as client:
         stopped = await CALLS[name](OrderEntry(client, MemoryJournal()))
         assert str(stopped.outcome) == "refused"
-        assert desk.changes == []
+        assert desk.sent_changes() == 0
         with contextlib.suppress(OrderOutcomeUnknownError):
             await CALLS[name](OrderEntry(client, MemoryJournal()), allow_warnings=True)
-        assert len(desk.changes) == 1
+        assert desk.sent_changes() == 1
 
 
 @for_each("origin", ["", "https://old.example.com"])
 async def test_abandon_closes_the_entry_of_the_origin_that_it_names(origin: str) -> None:
-    async with Silent().client as client:
+    async with silent().client as client:
         journal = MemoryJournal()
         here = EntryKey(client.environment.origin, "sandbox", "A1", "mine")
         named = attrs.evolve(here, origin=origin or here.origin)
@@ -161,3 +153,67 @@ async def test_abandon_closes_the_entry_of_the_origin_that_it_names(origin: str)
         assert await entry.abandon("A1", "mine", note="by hand", origin=origin)
         (closed,) = await journal.entries()
         assert (closed.key, closed.state, closed.note) == (named, EntryState.ABANDONED, "by hand")
+
+
+PLACEMENT = Placement(outcome=Outcome.PLACED, account_number="A1", external_identifier="x", body=b'{"price":"1"}')
+
+
+def test_outcomes_are_words() -> None:
+    assert [str(each) for each in Outcome] == ["placed", "refused", "not_sent", "unknown"]
+    assert [str(each) for each in ChangeOutcome] == ["applied", "filled", "refused", "not_sent", "unknown"]
+
+
+def test_nothing_is_claimed_that_was_not_told() -> None:
+    assert (PLACEMENT.order, PLACEMENT.preview, PLACEMENT.error, PLACEMENT.opened_at) == (None,) * 4
+    assert (PLACEMENT.attempts, PLACEMENT.warnings, PLACEMENT.note) == (0, (), "")
+    assert (PLACEMENT.code, PLACEMENT.order_id, PLACEMENT.complex_order) == (None, "", None)
+    change = OrderChange(outcome=ChangeOutcome.UNKNOWN)
+    assert (change.order, change.complex_order, change.preview, change.error, change.warnings) == (*(None,) * 4, ())
+    assert change.order_id == ""
+    assert PLACEMENT.body == b'{"price":"1"}'
+    assert "price" not in repr(PLACEMENT)
+    for answer in (PLACEMENT, change):
+        with pytest.raises(attrs.exceptions.FrozenInstanceError):
+            answer.outcome = answer.outcome  # type: ignore[misc]
+
+
+@for_each("outcome, error", [(Outcome.REFUSED, errors.OrderRefusedError), (Outcome.NOT_SENT, errors.OrderNotSentError)])
+def test_require_raises_what_the_service_said(outcome: Outcome, error: type[errors.BrokerageError]) -> None:
+    cause = errors.PreflightError("no cash", code="funds", status=422, errors=(errors.ErrorDetail("funds", "no cash"),))
+    with pytest.raises(error, match=r"order x of account A1 was .*: no cash") as caught:
+        attrs.evolve(PLACEMENT, outcome=outcome, error=cause, attempts=2).require()
+    assert (caught.value.code, caught.value.status, caught.value.errors) == ("funds", 422, cause.errors)
+    assert (caught.value.attempts, caught.value.__cause__) == (2, cause)
+    assert (caught.value.account_number, caught.value.external_identifier) == ("A1", "x")
+
+
+def test_require_without_an_error_raises_the_note() -> None:
+    with pytest.raises(errors.OrderRefusedError, match="was refused: journaled before") as caught:
+        attrs.evolve(PLACEMENT, outcome=Outcome.REFUSED, note="journaled before").require()
+    assert (caught.value.code, caught.value.status, caught.value.errors) == (None, None, ())
+
+
+def test_require_of_an_unknown_order_raises_all_that_names_it() -> None:
+    cause = errors.ServerError("down", status=503)
+    with pytest.raises(errors.OrderOutcomeUnknownError, match="may or may not have been placed: lost") as caught:
+        attrs.evolve(PLACEMENT, outcome=Outcome.UNKNOWN, error=cause, code="absent", note="lost", attempts=1).require()
+    error = caught.value
+    assert (error.account_number, error.external_identifier, error.attempts) == ("A1", "x", 1)
+    assert (error.code, error.operation, error.__cause__) == ("absent", "orders.submit", cause)
+
+
+def test_placement_of_an_entry_carries_what_was_journaled() -> None:
+    entry = JournalEntry(
+        key=EntryKey("", "sandbox", "A1", "x"), body=b"{}", attempts=2, opened_at=datetime(2026, 6, 10, tzinfo=UTC),
+        order_id="5",
+    )  # fmt: skip
+    seen, whole = Order(id="7"), ComplexOrder(id="8")
+    placed = placement_of(entry, Outcome.PLACED, order=seen, note="n")
+    assert (placed.order_id, placed.order, placed.complex_order, placed.note.startswith("n")) == ("7", seen, None, True)
+    assert (placed.account_number, placed.external_identifier) == ("A1", "x")
+    assert (placed.attempts, placed.body, placed.opened_at) == (2, b"{}", entry.opened_at)
+    placed = placement_of(entry, Outcome.PLACED, order=whole)
+    assert (placed.order_id, placed.order, placed.complex_order) == ("8", None, whole)
+    assert placement_of(entry, Outcome.PLACED).order_id == "5"
+    assert placement_of(attrs.evolve(entry, order_id=None), Outcome.PLACED).order_id == ""
+    assert placement_of(entry, Outcome.UNKNOWN, order=seen).order_id == ""
