@@ -7,8 +7,9 @@ import asyncio
 import itertools
 import time
 from collections.abc import AsyncIterator, Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
 import attrs
@@ -27,7 +28,7 @@ from brokerage_async.order_entry.search import IdentifierSearch
 from tests.fake_transport import FakeTransport
 from tests.loops import on_virtual_time
 from tests.tables import for_each
-from tests.trading import Bells
+from tests.trading import Bells, cancelled
 
 pytestmark = pytest.mark.virtual_time
 
@@ -45,7 +46,8 @@ def order(name: str, *, days_ago: float | None = 0) -> models.Order:
 class Account:
     """An executor that answers both lists page by page. An exception in place of a page is raised."""
 
-    def __init__(self, live: list[Any], everything: list[Any], complex_orders: Any = ()) -> None:
+    def __init__(self, live: Any, everything: Any, complex_orders: Any = (), *, seconds: float = 0) -> None:
+        self._seconds = seconds  # for each page
         self._lists = {"orders.list_live": live, "orders.list": everything, "complex_orders.list": complex_orders}
         self.read: list[str] = []
         self.queries: dict[str, Mapping[str, object]] = {}
@@ -58,25 +60,24 @@ class Account:
         return whole
 
     def paginate(self, call: BoundCall[list[models.Order]]) -> Any:
-        operation = call.operation
         assert call.path == {"account_number": "A1"}
-        self.queries[operation.name] = call.query
-        account = self
+        self.queries[call.operation.name] = call.query
+        return SimpleNamespace(pages=lambda: self._pages(call.operation.name))
 
-        class Lists:
-            async def pages(self) -> AsyncIterator[Page[models.Order]]:
-                for number, page in enumerate(account._lists[operation.name]):
-                    account.read.append(f"{operation.name} {number}")
-                    if isinstance(page, errors.BrokerageError):
-                        raise page
-                    yield page if isinstance(page, Page) else Page(tuple(page), COUNTED, number)
-
-        return Lists()
+    async def _pages(self, name: str) -> AsyncIterator[Page[models.Order]]:
+        for number, page in enumerate(self._lists[name]):
+            self.read.append(f"{name} {number}")
+            await asyncio.sleep(self._seconds)
+            if isinstance(page, errors.BrokerageError):
+                raise page
+            yield page if isinstance(page, Page) else Page(tuple(page), COUNTED, number)
 
 
-async def poll(account: Account, *wanted: str, opened_at: datetime = NOW) -> Sighting:
+async def poll(account: Account, *wanted: str, opened: float = 0, now: float = 0, **options: Any) -> Sighting:
+    """Poll for an entry that was opened so many days from `NOW`, by a clock that shows so many more."""
     lists = OrderLists(account, "A1")  # type: ignore[arg-type]
-    return await lists.poll(set(wanted), Window.since(opened_at, NOW), by=lambda each: each.external_identifier)
+    window = Window.since(NOW + timedelta(days=opened), NOW + timedelta(days=now))
+    return await lists.poll(set(wanted), window, by=lambda each: getattr(each, "external_identifier", None), **options)
 
 
 BODY = (
@@ -146,22 +147,6 @@ def test_terms_are_those_of_the_bytes_if_they_are_an_order() -> None:
         assert terms_of(body, models.NewOrder) is None, body
 
 
-class Endless(Account):
-    """An account whose list of all orders never ends. Each page takes a second."""
-
-    def paginate(self, call: BoundCall[list[models.Order]]) -> Any:
-        if call.operation.name != "orders.list":
-            return super().paginate(call)
-
-        class Lists:
-            async def pages(self) -> AsyncIterator[Page[models.Order]]:
-                for number in itertools.count():
-                    await asyncio.sleep(1)
-                    yield Page((order(f"x{number}"),), None, number)
-
-        return Lists()
-
-
 async def test_search_gives_up_in_time_and_at_once_when_it_is_hopeless() -> None:
     forbidden, policy, polls = errors.PermissionDeniedError("no", status=403, from_service=True), ReconcilePolicy(), []
 
@@ -172,7 +157,8 @@ async def test_search_gives_up_in_time_and_at_once_when_it_is_hopeless() -> None
     account = Account([forbidden], [forbidden])
     assert await poll_until(policy, once) is SearchResult.UNDETERMINED
     assert len(polls) == 1
-    account, began = Endless([[]], []), asyncio.get_running_loop().time()
+    endless = (Page((order(f"x{number}"),), None, number) for number in itertools.count())
+    account, began = Account([[]], endless, seconds=1), asyncio.get_running_loop().time()
     policy = ReconcilePolicy(give_up=40)
     assert await poll_until(policy, once) is SearchResult.UNDETERMINED
     assert asyncio.get_running_loop().time() - began < policy.give_up + 20
@@ -307,52 +293,38 @@ X_Y_A_Z = [days(("x", 0)), days(("y", 2)), days(("a", 2.5)), days(("z", 30))]
 
 
 @for_each(
-    "live, everything, wanted, found, pages",
+    "live, everything, clocks, wanted, found, pages, back",
     [
         # An order of today is found without reading further.
-        ([days(("a", 0)), days(("b", 0))], [days(("a", 0))], "a", "a", (1, 0)),
+        ([days(("a", 0)), days(("b", 0))], [days(("a", 0))], (0, 0), "a", "a", (1, 0), None),
         # Both lists are read for the missing ones.
-        ([days(("a", 0))], [days(("a", 0), ("b", 0))], "abc", "ab", (1, 1)),
+        ([days(("a", 0))], [days(("a", 0), ("b", 0))], (0, 0), "abc", "ab", (1, 1), 401),
         # The older list is read newest first until it is past the order.
-        ([[]], [days(("x", 1)), days(("y", 5)), days(("z", 9))], "a", "", (1, 2)),
+        ([[]], [days(("x", 1)), days(("y", 5)), days(("z", 9))], (0, 0), "a", "", (1, 2), 401),
         # An order of last month that was changed today may stand among today's.
-        ([[]], [days(("x", 0), ("y", 40)), days(("a", 0), ("z", 50))], "a", "a", (1, 2)),
+        ([[]], [days(("x", 0), ("y", 40)), days(("a", 0), ("z", 50))], (0, 0), "a", "a", (1, 2), 401),
         # Orders without a time do not end the reading.
-        ([[]], [days(("x", None)), days(("a", None))], "a", "a", (1, 2)),
+        ([[]], [days(("x", None)), days(("a", None))], (0, 0), "a", "a", (1, 2), 401),
+        # The age of the entry decides how far back is read.
+        ([[]], [days(("x", 5)), days(("a", 8)), days(("z", 20))], (-8, 0), "a", "a", (1, 2), 409),
+        # The clock was ahead when the order was journaled, so the age of the entry is unknown.
+        ([[]], [days(("x", 0)), days(("y", 6)), days(("a", 9))], (600, 0), "a", "a", (1, 3), 801),
+        # The times of the service count, not those of this side.
+        *(([[]], X_Y_A_Z, (days, days), "a", "a", (1, 3), 401) for days in (-180, 180)),
     ],
 )
-async def test_lists_are_read_as_far_as_needed(live: Any, everything: Any, wanted: str, found: str, pages: Any) -> None:
+async def test_lists_are_read_as_far_as_needed(
+    live: Any, everything: Any, clocks: Any, wanted: str, found: str, pages: Any, back: int | None
+) -> None:
     account = Account(live, everything)
-    sighting = await poll(account, *wanted)
+    sighting = await poll(account, *wanted, opened=clocks[0], now=clocks[1])
     assert (sorted(sighting.orders), sighting.complete, sighting.error) == (list(found), True, None)
     numbers = [account.read.count(f"orders.list_live {number}") for number in range(pages[0] + 1)]
     assert numbers == [1] * pages[0] + [0]
     assert (len(account.read), account.queries["orders.list_live"]) == (sum(pages), {"per-page": 200})
-    if pages[1]:  # from a day early, because the service counts in US Eastern time
-        assert account.queries["orders.list"] == {"per-page": 200, "sort": "Desc", "start-date": date(2025, 5, 5)}
-
-
-@for_each(
-    "everything, opened_at",
-    [
-        ([days(("x", 5)), days(("a", 8)), days(("z", 20))], NOW - timedelta(days=8)),
-        # The clock was ahead when the order was journaled, so the age of the entry is unknown.
-        ([days(("x", 0)), days(("y", 6)), days(("a", 9))], NOW + timedelta(days=600)),
-    ],
-)
-async def test_age_of_the_entry_decides_how_far_back_is_read(everything: Any, opened_at: Any) -> None:
-    account = Account([[]], everything)
-    assert list((await poll(account, "a", opened_at=opened_at)).orders) == ["a"]
-    assert account.queries["orders.list"]["start-date"] < date(2025, 5, 6)  # type: ignore[operator]
-
-
-@for_each("months", [-6, 6])
-async def test_the_times_of_the_service_count_not_those_of_this_side(months: int) -> None:
-    moment = NOW + timedelta(days=30 * months)
-    lists = OrderLists(Account([[]], X_Y_A_Z), "A1")  # type: ignore[arg-type]
-    window = Window.since(moment, moment + timedelta(seconds=5))
-    sighting = await lists.poll({"a"}, window, by=lambda each: each.external_identifier)
-    assert list(sighting.orders) == ["a"]
+    if back is not None:  # a day more than that, because the service counts in US Eastern time
+        start = (NOW + timedelta(days=clocks[1] - back)).date()
+        assert account.queries["orders.list"] == {"per-page": 200, "sort": "Desc", "start-date": start}
 
 
 FAILURE = errors.ServerError("down", status=503)
@@ -420,9 +392,8 @@ async def test_success_without_orders_and_pagination_proves_nothing_but_of_today
 @for_each("size, complete", [(9, True), (10, False), (11, True), (100, False), (200, False)])
 async def test_full_pages_of_complex_orders_are_smaller(size: int, complete: bool) -> None:
     wholes = tuple(models.ComplexOrder(id=str(number)) for number in range(size))
-    lists = OrderLists(Account([[]], [[]], [Page(wholes, None, 0)]), "A1")  # type: ignore[arg-type]
-    sighting = await lists.poll({"a"}, Window.from_now(NOW), by=lambda each: each.id, complex_orders=True)
-    assert sighting.complete is complete
+    account = Account([[]], [[]], [Page(wholes, None, 0)])
+    assert (await poll(account, "a", complex_orders=True)).complete is complete
 
 
 async def test_order_at_the_very_edge_of_the_window_is_not_past() -> None:
@@ -488,12 +459,8 @@ def test_early_look_that_takes_too_long_does_not_delay_the_next_poll() -> None:
 
 async def test_wait_that_is_cancelled_leaves_no_timer() -> None:
     looks = EarlyLooks()
-    waiting = asyncio.ensure_future(looks.before(100))
-    await asyncio.sleep(1)
-    looks.ring()
-    waiting.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await waiting
+    asyncio.get_running_loop().call_later(1, looks.ring)
+    await cancelled(looks.before(100), 1.001)
     looks.reset()
     assert looks._timer is None
 
