@@ -229,14 +229,14 @@ class Kind:
     """A kind of orders: how one is placed, and which requests of it meet trouble."""
 
     name: str
-    make: Callable[[str], Any]
+    make: Callable[[str | None], Any]
     submit: str
     dry_run: str
     lists: str
     namespace: str
     others: tuple[str, ...] = ()
 
-    async def place(self, entry: OrderEntry, account: str, name: str, **options: Any) -> Placement:
+    async def place(self, entry: OrderEntry, account: str, name: str | None, **options: Any) -> Placement:
         place: Any = entry.place_complex if self.others else entry.place
         placement: Placement = await place(account, self.make(name), **options)
         return placement

@@ -21,28 +21,34 @@ from tests.fake_transport import LOST, ok
 from tests.loops import on_virtual_time
 from tests.order_entry.test_amend import Desk
 from tests.tables import for_each
-from tests.trading import POLICY, Floor, bracket_order, edit, on_floor, order, place_unknown
+from tests.trading import COMPLEX, POLICY, SINGLE, Floor, Kind, bracket_order, edit, on_floor, order, place_unknown
 
 pytestmark = pytest.mark.virtual_time
 
 
-async def test_order_is_dry_run_journaled_and_placed_once_under_an_identifier_of_its_own(here: Floor) -> None:
-    placement = await here.entry.place(here.account, order())
+@for_each("kind", [SINGLE, COMPLEX])
+@on_floor()
+async def test_order_is_dry_run_journaled_and_placed_once_under_its_own_identifier(here: Floor, kind: Kind) -> None:
+    placement = await kind.place(here.entry, here.account, None)
+    name = placement.external_identifier
     assert (placement.outcome, placement.attempts, placement.error) == (Outcome.PLACED, 1, None)
-    assert placement.preview.buying_power_effect is not None
-    (record,) = here.orders(placement.external_identifier)
-    assert record.order_id == placement.order.id
+    preview = placement.preview
+    assert (preview.buying_power_effect if kind is SINGLE else preview.complex_order) is not None
+    assert kind.ids(here, name) == [placement.order_id]
     (entry,) = await here.journaled()
-    assert (entry.state, entry.order_id, entry.body) == (EntryState.PLACED, placement.order.id, placement.body)
-    assert json.loads(entry.body)["external-identifier"] == placement.external_identifier
-    names = [entry.operation for entry in here.sim.ledger.requests]
-    assert names == ["oauth.token", "orders.dry_run", "orders.submit"]  # nothing more on the happy path
-    second = await here.entry.place(here.account, order())
-    assert second.external_identifier != placement.external_identifier
-    third = await here.entry.place(here.account, order("my-own"))
-    assert third.external_identifier == third.order.external_identifier == "my-own"
+    assert (entry.state, entry.order_id, entry.body) == (EntryState.PLACED, placement.order_id, placement.body)
+    body = json.loads(entry.body)
+    parts = (body.get("trigger-order", body), *body.get("orders", ()))
+    assert [each["external-identifier"] for each in parts] == [f"{name}{other}" for other in ("", *kind.others)]
+    requests = [entry.operation for entry in here.sim.ledger.requests]  # nothing more on the happy path
+    assert requests == ["oauth.token", f"{kind.namespace}.dry_run", f"{kind.namespace}.submit"]
+    assert (await kind.place(here.entry, here.account, None)).external_identifier != name
     numbered = OrderEntry(here.client, here.journal, identifiers=lambda: "number-4")
-    assert (await numbered.place(here.account, order())).external_identifier == "number-4"
+    assert (await kind.place(numbered, here.account, None)).external_identifier == "number-4"
+    third, again = [await kind.place(here.entry, here.account, "my-own") for _ in range(2)]
+    assert third.external_identifier == "my-own"
+    assert kind.ids(here, "my-own") == [third.order_id] == [again.order_id]
+    assert (again.order is None, again.complex_order is None) == (kind is COMPLEX, kind is SINGLE)
 
 
 async def test_name_without_a_journal_is_used_once_per_client(here: Floor, caplog: pytest.LogCaptureFixture) -> None:

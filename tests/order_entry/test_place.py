@@ -21,7 +21,7 @@ from brokerage_async.simulator import faults
 from tests import trading
 from tests.partial_listings import altered
 from tests.tables import for_each, lacks
-from tests.trading import Floor, HookedJournal, edit, on_floor, order, place_unknown
+from tests.trading import COMPLEX, SINGLE, Floor, HookedJournal, Kind, edit, on_floor, order, place_unknown
 
 pytestmark = pytest.mark.virtual_time
 
@@ -30,15 +30,19 @@ REFUSED, NOT_SENT, PLACED = Outcome.REFUSED, Outcome.NOT_SENT, Outcome.PLACED
 
 async def test_order_that_may_not_be_placed_is_never_submitted() -> None:
     async with trading.floor() as here:
-        too_much = tickets.limit(tickets.buy_to_open("AAPL", 100_000_000), price="150")
-        placement = await here.entry.place(here.account, too_much)
-        assert (placement.outcome, type(placement.error)) == (REFUSED, errors.PreflightError)
-        assert placement.error.errors
-        assert placement.note
+        for too_much in (
+            await here.entry.place(here.account, order(quantity=10**8)),
+            await here.entry.place_complex(here.account, trading.bracket_order(quantity=10**8)),
+        ):
+            assert (too_much.outcome, type(too_much.error)) == (REFUSED, errors.PreflightError)
+            assert too_much.error.errors
+            assert too_much.note
+            assert too_much.preview is not None
         here.sim.revoke()
         unsent = await here.entry.place(here.account, order())
         assert (unsent.outcome, type(unsent.error)) == (NOT_SENT, errors.TokenError)
-        assert here.sim.ledger.count("orders.submit") == len(await here.journaled()) == 0
+        assert {each.operation for each in here.sim.ledger.requests if each.operation.endswith("submit")} == set()
+        assert await here.journaled() == []
     async with trading.floor(read_only=True) as here:
         with pytest.raises(errors.ConfigurationError, match="read-only"):
             await here.entry.place(here.account, order())
@@ -438,9 +442,11 @@ async def test_resubmitting_is_asked_for_bounded_and_journaled(here: Floor) -> N
     assert (await place_unknown(here, "other", resubmit=True)).attempts == 2
 
 
-@for_each("lags", [False, True])
+@for_each("kind, lags", [(SINGLE, False), (SINGLE, True), (COMPLEX, False)])
 @on_floor()
-async def test_copy_that_is_listed_later_is_reported(here: Floor, lags: bool, caplog: pytest.LogCaptureFixture) -> None:
+async def test_copy_that_is_listed_later_is_reported(
+    here: Floor, kind: Kind, lags: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     """It is listed after the visibility delay, although a resubmit relies on that delay.
 
     Lists that lag behind still lack the second order, which was answered.
@@ -451,13 +457,14 @@ async def test_copy_that_is_listed_later_is_reported(here: Floor, lags: bool, ca
         document["data"]["items"] = [each for each in items if each.get("external-identifier") == "mine"][:1]
         return document
 
-    here.on_submit("drop_after")
-    here.on_lists(trading.UNLISTED, times=16)
+    here.sim.faults.add("POST", kind.submit, "drop_after")
+    here.sim.faults.add("GET", kind.lists, trading.UNLISTED, times=8 * (3 if kind is COMPLEX else 2))  # of 8 polls
     if lags:
         here.on_lists(altered("older alone", older_alone))
-    placement = await here.entry.place(here.account, order("mine"), resubmit=1)
-    first, second = (record.order_id for record in here.orders("mine"))
-    assert (placement.order_id, placement.note) == (second, f"2 live orders carry this identifier: {first}, {second}")
+    placement = await kind.place(here.entry, here.account, "mine", resubmit=1)
+    first, second = sorted(kind.ids(here, "mine"))
+    assert (placement.outcome, placement.attempts, placement.order_id) == (PLACED, 2, second)
+    assert placement.note == f"2 live orders carry this identifier: {first}, {second}"
     assert placement.note in caplog.text
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from brokerage_async import tickets
 from brokerage_async._generated.models import ComplexOrderType, NewComplexOrder
-from brokerage_async.errors import InvalidRequestError, OrderOutcomeUnknownError, PreflightError
+from brokerage_async.errors import InvalidRequestError, OrderOutcomeUnknownError
 from brokerage_async.journal import EntryState
 from brokerage_async.order_entry import Outcome
 from brokerage_async.simulator import faults
@@ -65,38 +65,6 @@ async def test_every_type_is_placed_and_found_again(here: Floor, kind: str) -> N
         assert placement.complex_order.type == kind
         assert placement.require().order_id == placement.complex_order.id
     assert (placed(here, "one"), placed(here, "two")) == (1, 1)
-
-
-async def test_usual_way_takes_two_requests_and_shows_the_preview(here: Floor) -> None:
-    placement = await here.entry.place_complex(here.account, bracket_order())
-    assert [record.operation for record in here.sim.ledger.requests] == [
-        "oauth.token",
-        "complex_orders.dry_run",
-        "complex_orders.submit",
-    ]
-    assert placement.preview.complex_order is not None
-    (entry,) = await here.journaled()
-    assert (entry.state, entry.order_id) == (EntryState.PLACED, placement.order_id)
-
-
-async def test_components_get_names_that_follow_from_the_first(here: Floor) -> None:
-    placement = await here.entry.place_complex(here.account, bracket_order("mine"))
-    body = json.loads(placement.body)
-    names = [each["external-identifier"] for each in (body["trigger-order"], *body["orders"])]
-    assert names == ["mine", "mine.1", "mine.2"]
-    assert placement.external_identifier == "mine"
-    again = await here.entry.place_complex(here.account, bracket_order("mine"))
-    assert (again.order_id, placed(here)) == (placement.order_id, 1)
-    assert again.complex_order is not None
-
-
-async def test_refused_component_refuses_the_whole(here: Floor) -> None:
-    asked = bracket_order("mine", quantity=10**8)
-    placement = await here.entry.place_complex(here.account, asked)
-    assert placement.outcome is Outcome.REFUSED
-    assert placement.preview is not None
-    assert isinstance(placement.error, PreflightError)
-    assert (placed(here), await here.journaled()) == (0, [])
 
 
 UNNAMED: dict[str, list[tuple[str, faults.Fault]]] = {
@@ -189,15 +157,6 @@ async def test_complex_order_that_ended_before_and_shows_no_orders_is_not_ours(h
     here.sim.faults.add("GET", COMPLEX_LIST, emptied(), times=None)
     here.sim.faults.add("POST", SUBMIT, "drop_before")
     assert (await unknown(here)).code == "absent"
-
-
-async def test_second_copy_is_reported(here: Floor) -> None:
-    here.sim.faults.add("POST", SUBMIT, "drop_after")
-    here.sim.faults.add("GET", COMPLEX.lists, faults.body(NOTHING_LISTED), times=24)  # 8 polls of 3 lists
-    placement = await here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1)
-    assert (placement.outcome, placement.attempts, placed(here)) == (Outcome.PLACED, 2, 2)
-    assert placement.note.startswith("2 live orders carry this identifier")
-    assert placement.order_id in placement.note
 
 
 async def test_single_order_under_the_name_of_a_component_is_reported_by_its_id(here: Floor) -> None:
