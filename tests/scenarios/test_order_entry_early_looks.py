@@ -14,18 +14,8 @@ from brokerage_async.order_entry import ChangeOutcome, OrderEntry, Outcome, Reco
 from brokerage_async.simulator import faults
 from brokerage_async.simulator.transports import MemorySocket
 from tests.loops import on_virtual_time
-from tests.trading import (
-    LISTS,
-    NOTHING_LISTED,
-    SUBMIT,
-    Bells,
-    Floor,
-    HookedJournal,
-    Recorder,
-    floor,
-    order,
-    place_unknown,
-)
+from tests.tables import for_each
+from tests.trading import UNLISTED, Bells, Floor, HookedJournal, floor, on_floor, order, place_unknown
 
 pytestmark = pytest.mark.virtual_time
 
@@ -59,8 +49,9 @@ async def dead(here: Floor, journal: MemoryJournal, *names: str) -> None:
         await journal.open(here.key(name), b"{}", owner="dead", lease=0)
 
 
-@pytest.mark.parametrize("seconds", [0.3, 3.0])
-@pytest.mark.parametrize("ring", [1.2, 1.5, 1.55, 1.6, 1.65, 1.7, 1.75, 1.8, 1.85, 1.9])
+@for_each("seconds", [0.3, 3.0])
+@for_each("ring", [1.2, 1.5, 1.55, 1.6, 1.65, 1.7, 1.75, 1.8, 1.85, 1.9])
+@on_floor()
 async def test_early_look_cut_off_while_it_records_reports_once(here: Floor, ring: float, seconds: float) -> None:
     records: list[str] = []
     journal = slow_to_close(here, seconds, records)
@@ -79,7 +70,7 @@ async def test_early_look_cut_off_while_it_records_the_last_order_is_the_last(he
     start = loop.time()
     recovering = asyncio.ensure_future(entry_of(here, 1.2, journal=journal).recover())
     await asyncio.sleep(1.6)
-    here.sim.faults.add("GET", LISTS, faults.status(503), times=None)
+    here.on_lists("status(503)")
     (found,) = await recovering
     assert found.outcome is Outcome.PLACED
     assert loop.time() - start < 6
@@ -90,12 +81,12 @@ async def test_order_seen_only_before_the_delay_settles_no_cancellation(here: Fl
     """The cancelled order may have been replaced. Only a poll after the delay could show the replacement."""
     placed = await here.entry.place(here.account, order("one"))
     here.sim.faults.add("DELETE", r"/orders/", "drop_after")
-    here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=4)
+    here.on_lists(UNLISTED, times=4)
     cancelling = asyncio.ensure_future(entry_of(here, *rings).cancel(here.account, str(placed.order_id)))
     await asyncio.sleep(4.5)
     here.sim.faults.clear()
     await asyncio.sleep(1)
-    here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=None)
+    here.on_lists(UNLISTED)
     change = await cancelling
     assert change.outcome is ChangeOutcome.UNKNOWN
 
@@ -149,8 +140,8 @@ async def prepare(here: Floor, kind: str) -> None:
     if kind == "recover":
         await dead(here, here.journal, "one")
     else:
-        here.sim.faults.add("POST", SUBMIT, "drop_after")
-    here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=6)
+        here.on_submit("drop_after")
+    here.on_lists(UNLISTED, times=6)
 
 
 async def rain(here: Floor) -> None:
@@ -160,30 +151,24 @@ async def rain(here: Floor) -> None:
         here.sim.streams.send_account_event(here.account, "Order", data, here.sim.clock.now())
 
 
-@pytest.mark.parametrize("error", [RequestNotSentError("no route"), OSError("no route"), RuntimeError("a defect")])
-def test_stream_that_cannot_connect_fails_no_call(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
-    @on_virtual_time
-    async def run() -> None:
-        async with floor() as here:
-            wire = Recorder(here.sim.transport())
-            wire.open_socket = AsyncMock(side_effect=error)  # type: ignore[method-assign]
-            async with here.sim.client(transport=wire, timeout=5.0) as client:
-                entry = OrderEntry(client, here.journal, reconcile=POLICY, push=True)
-                here.sim.faults.add("POST", SUBMIT, "drop_after")
-                placement = await entry.place(here.account, order("one"))
-                assert placement.outcome is Outcome.PLACED
-                here.sim.faults.add("POST", SUBMIT, "drop_before")
-                assert (await place_unknown(here, "two", entry=entry)).code == "absent"
-                (two,) = await entry.recover()
-                assert (two.outcome, two.code) == (Outcome.UNKNOWN, "absent")
-
-    run()
+@for_each("error", [RequestNotSentError("no route"), OSError("no route"), RuntimeError("a defect")])
+@on_floor()
+async def test_stream_that_cannot_connect_fails_no_call(
+    here: Floor, error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    here.wire.open_socket = AsyncMock(side_effect=error)  # type: ignore[method-assign]
+    entry = OrderEntry(here.client, here.journal, reconcile=POLICY, push=True)
+    here.on_submit("drop_after")
+    assert (await entry.place(here.account, order("one"))).outcome is Outcome.PLACED
+    assert (await place_unknown(here, "two", entry=entry, fault="drop_before")).code == "absent"
+    (two,) = await entry.recover()
+    assert (two.outcome, two.code) == (Outcome.UNKNOWN, "absent")
     warned = [record.getMessage() for record in caplog.records if "push is not available" in record.getMessage()]
     if isinstance(error, RuntimeError):  # the others are met by connecting again
         assert warned[0] == "push is not available, polling goes on alone: RuntimeError"
 
 
-@pytest.mark.parametrize("account", ["", "5WX99999", "5WX 1/é"])
+@for_each("account", ["", "5WX99999", "5WX 1/é"])
 def test_recover_of_an_account_without_events_ends_as_it_does_without_push(account: str) -> None:
     @on_virtual_time
     async def run(push: bool) -> list[tuple[str, Outcome, str | None]]:
@@ -202,10 +187,11 @@ def test_recover_of_an_account_without_events_ends_as_it_does_without_push(accou
     assert run(True) == run(False)
 
 
-async def placed_late(here: Floor, *, push: bool) -> tuple[float, int]:
+@on_virtual_time
+async def placed_late(*, push: bool) -> tuple[float, int]:
     """Place an order whose request is slow: the caller gives up, and it arrives and is listed two seconds later."""
-    here.sim.faults.add("POST", SUBMIT, faults.delay(7.0))  # the client waits for 5
-    async with here.client.stream.account([here.account]) as stream:
+    async with floor() as here, here.client.stream.account([here.account]) as stream:
+        here.on_submit(faults.delay(7.0))  # the client waits for 5
         await stream.ready()
         start = asyncio.get_running_loop().time()
         lazy = OrderEntry(here.client, here.journal, reconcile=ReconcilePolicy(first=4.0, max_interval=10.0), push=push)
@@ -214,11 +200,8 @@ async def placed_late(here: Floor, *, push: bool) -> tuple[float, int]:
         return asyncio.get_running_loop().time() - start, here.sim.ledger.count("orders.list_live")
 
 
-async def test_order_that_arrives_late_is_found_as_soon_as_its_event_comes() -> None:
-    async with floor() as here:
-        alone, polls = await placed_late(here, push=False)
-    async with floor() as here:
-        with_push, more = await placed_late(here, push=True)
+def test_order_that_arrives_late_is_found_as_soon_as_its_event_comes() -> None:
+    (alone, polls), (with_push, more) = placed_late(push=False), placed_late(push=True)
     assert alone > 9.0
     assert with_push < 7.6
     assert more <= polls + 1
@@ -232,7 +215,7 @@ async def test_result_does_not_wait_for_the_end_of_the_connection(here: Floor, m
         await close(socket)
 
     monkeypatch.setattr(MemorySocket, "close", close_slowly)
-    here.sim.faults.add("POST", SUBMIT, "drop_after")
+    here.on_submit("drop_after")
     start = asyncio.get_running_loop().time()
     entry = OrderEntry(here.client, here.journal, reconcile=POLICY, push=True)
     placement = await entry.place(here.account, order("dropped"))

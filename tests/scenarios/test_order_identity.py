@@ -14,7 +14,7 @@ from brokerage_async.order_entry import Outcome
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
-from tests.trading import COMPLEX, LISTS, SINGLE, SUBMIT, Floor, floor, leave_open, order, place_unknown
+from tests.trading import COMPLEX, SINGLE, Floor, floor, leave_open, order, place_unknown
 
 pytestmark = pytest.mark.virtual_time
 
@@ -79,9 +79,9 @@ async def test_answer_without_an_identifier_is_read_back(here: Floor) -> None:
                 body = b'{"data":{"order":{"id":' + number.encode() + b"}}}"
             return attrs.evolve(response, body=body)
 
-        here.sim.faults.add("POST", SUBMIT, faults.Fault(name="nameless", answer=nameless))
+        here.on_submit(faults.Fault(name="nameless", answer=nameless))
         if number is None:
-            here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
+            here.on_lists(faults.status(403), times=2)
         placement = await here.entry.place(here.account, order(name))
         assert [placement.order_id] == [record.order_id for record in here.orders(name)]
         assert placement.warnings == ()
@@ -89,7 +89,7 @@ async def test_answer_without_an_identifier_is_read_back(here: Floor) -> None:
 
 async def test_two_orders_without_identifiers_that_fit_are_unknown() -> None:
     async with floor(without=UNECHOED) as here:
-        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        here.on_submit("drop_after")
         placing = asyncio.ensure_future(place_unknown(here, resubmit=3))
         await asyncio.sleep(1)
         await here.client.orders.submit(here.account, order())
@@ -111,7 +111,7 @@ async def test_one_order_without_identifiers_that_fits_two_entries_is_unknown() 
 
 async def test_order_without_an_identifier_beside_others_with_one_is_doubted(here: Floor) -> None:
     await here.entry.place(here.account, order("another", 11))
-    here.sim.faults.add("POST", SUBMIT, "drop_before")
+    here.on_submit("drop_before")
     placing = asyncio.ensure_future(place_unknown(here))
     await asyncio.sleep(1)
     await here.client.orders.submit(here.account, order())
@@ -123,7 +123,7 @@ async def test_order_without_an_identifier_of_before_is_not_ours() -> None:
         async with floor(without=UNECHOED) as here:
             await here.client.orders.submit(here.account, order())
             await asyncio.sleep(seconds)
-            here.sim.faults.add("POST", SUBMIT, "drop_before")
+            here.on_submit("drop_before")
             assert (await place_unknown(here)).code == code
 
 
