@@ -1,7 +1,6 @@
 """The suite that every journal passes, the durable ones between processes, and orders shown otherwise than sent."""
 
 import asyncio
-import logging
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -18,7 +17,7 @@ from brokerage_async.order_entry import ChangeOutcome, OrderEntry, Outcome, Plac
 from brokerage_async.simulator import Simulator, faults
 from tests.journal_servers import ENVIRONMENT, Durable, command_of, start_together
 from tests.tables import for_each
-from tests.trading import LISTS, SMALL, bracket_order, exclusive_orders, order
+from tests.trading import COMPLEX, SINGLE, SMALL, Kind, exclusive_orders
 
 ORIGIN, ELSEWHERE = "https://api.example.com", "http://127.0.0.1:8000"
 KEY = EntryKey(ORIGIN, "sandbox", "5WT00001", "order-1")
@@ -308,62 +307,60 @@ def exclusive(name: str) -> Any:
     return attrs.evolve(made, orders=tuple(attrs.evolve(each, advanced_instructions=None) for each in made.orders))
 
 
-async def place_in_every_way(sim: Simulator, client: Client, journal: Journal, kind: str, make: Any) -> list[Placement]:
+async def place_in_every_way(sim: Simulator, client: Client, journal: Journal, kind: Kind) -> list[Placement]:
     """Place an order that is answered, one whose answer is lost, and one that is recovered and then asked for again."""
-    account, allowed = sim.account_numbers[0], ["closing_with_no_position"]
     first, later = (OrderEntry(client, journal, reconcile=POLICY) for _ in range(2))
 
     async def place(entry: OrderEntry, name: str) -> Placement:
-        placement: Placement = await getattr(entry, kind)(account, make(f"{kind} {name}"), allow_warnings=allowed)
-        return placement
+        allowed = ["closing_with_no_position"]
+        return await kind.place(entry, sim.account_numbers[0], f"{kind.name} {name}", allow_warnings=allowed)
 
     answered = await place(first, "answered")
-    sim.faults.add("POST", r"orders$", "drop_after")
+    sim.faults.add("POST", kind.submit, "drop_after", times=2)
     lost = await place(first, "lost")
-    sim.faults.add("POST", r"orders$", "drop_after")
-    sim.faults.add("GET", rf"{LISTS}|/complex-orders", faults.status(403), times=None)
+    sim.faults.add("GET", kind.lists, faults.status(403), times=None)
     with pytest.raises(OrderOutcomeUnknownError):
         await place(first, "left")
     sim.faults.clear()
     (recovered,) = await later.recover()
     placements = [answered, lost, recovered, await place(later, "left")]
     assert [placement.outcome for placement in placements] == [Outcome.PLACED] * 4
-    assert sim.ledger.count(f"{'complex_orders' if kind == 'place_complex' else 'orders'}.submit") == 3
+    assert sim.ledger.count(f"{kind.namespace}.submit") == 3
     return placements
 
 
+def codes_of(placements: list[Placement]) -> list[list[str | None]]:
+    return [[warning.code for warning in placement.warnings] for placement in placements]
+
+
 async def test_close_that_became_an_opening_is_ours(journal: Journal, caplog: pytest.LogCaptureFixture) -> None:
-    for kind, make, components in (("place", single, 1), ("place_complex", exclusive, 2)):
+    for kind, components in ((attrs.evolve(SINGLE, make=single), 1), (attrs.evolve(COMPLEX, make=exclusive), 2)):
         sim = Simulator(**SMALL)
         caplog.clear()
         async with sim.client(transport=sim.transport()) as client:
-            with caplog.at_level(logging.WARNING, "brokerage_async.order_entry"):
-                placements = await place_in_every_way(sim, client, journal, kind, make)
+            placements = await place_in_every_way(sim, client, journal, kind)
         changed = ["position_effect_changed"] * components
         dry_run = ["closing_with_no_position"] * components
-        codes = [[warning.code for warning in placement.warnings] for placement in placements]
-        assert codes == [dry_run + changed, dry_run + changed, changed, changed]
-        assert [placement.note for placement in placements if BOTH not in placement.note] == []
+        assert codes_of(placements) == [dry_run + changed, dry_run + changed, changed, changed]
         assert caplog.text.count("position_effect_changed") == 3 * components
         entries = await journal.entries("sandbox")
         assert {entry.state for entry in entries} == {EntryState.PLACED}
-        assert [entry.note for entry in entries if BOTH not in entry.note] == []
+        assert [each.note for each in (*placements, *entries) if BOTH not in each.note] == []
 
 
 async def test_order_that_shows_no_identifier_is_known_by_everything_else(journal: Journal) -> None:
     """It is cancelled by its id."""
-    for kind, make in (("place", order), ("place_complex", bracket_order)):
+    for kind in (SINGLE, COMPLEX):
         sim = Simulator(**SMALL, without=["external_identifier_echoed"])
         async with sim.client(transport=sim.transport()) as client:
-            placements = await place_in_every_way(sim, client, journal, kind, make)
-            codes = [[warning.code for warning in placement.warnings] for placement in placements]
-            assert codes == [["identifier_not_echoed"]] * 4
+            placements = await place_in_every_way(sim, client, journal, kind)
+            assert codes_of(placements) == [["identifier_not_echoed"]] * 4
             assert [each.note for each in placements if "shows no external identifier" not in each.note] == []
             ids = [str(placement.order_id) for placement in placements]
             assert (ids[2], len(set(ids))) == (ids[3], 3)
             sim.clock.advance(5)  # an order in flight cannot be cancelled yet
             entry = OrderEntry(client, journal, reconcile=POLICY)
-            cancel = entry.cancel if kind == "place" else entry.cancel_complex
+            cancel = entry.cancel if kind is SINGLE else entry.cancel_complex
             assert (await cancel(sim.account_numbers[0], ids[0])).outcome is ChangeOutcome.APPLIED
 
 
