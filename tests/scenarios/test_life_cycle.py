@@ -3,8 +3,6 @@
 import asyncio
 import gc
 import os
-import subprocess
-import sys
 import textwrap
 import warnings
 from typing import Any
@@ -20,6 +18,7 @@ from brokerage_async.http.limiter import LaneName
 from tests.fake_transport import LOST, FakeTransport, fail, ok
 from tests.loops import on_virtual_time
 from tests.order_entry.test_cancelled import CancelledAt
+from tests.processes import run_program
 from tests.raw_server import RawServer, answer
 
 SANDBOX = Environment.sandbox("https://api.example.com")
@@ -85,19 +84,17 @@ def test_forgotten_unused_client_does_not_warn() -> None:
     assert caught == []
 
 
-def run_script(code: str) -> str:
-    """Run code in a new process, with every warning an error. Return its output."""
-    command = [sys.executable, "-X", "dev", "-W", "error", "-c", textwrap.dedent(code)]
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=env)
+async def printed_by(code: str) -> list[str]:
+    """Run code in a new process, with every warning an error. Return the lines of its output."""
+    status, output = await run_program("-X", "dev", "-W", "error", "-c", textwrap.dedent(code))
     # asyncio's debug mode logs slow steps, such as the import of aiohttp by the first client.
-    complaints = [line for line in done.stderr.splitlines() if not line.startswith("Executing ")]
-    assert (done.returncode, complaints) == (0, [])
-    return done.stdout
+    lines = [line for line in output.splitlines() if not line.startswith("Executing ")]
+    assert status == 0, lines
+    return lines
 
 
-def test_process_exits_cleanly_after_success_and_after_errors() -> None:
-    printed = run_script("""
+async def test_process_exits_cleanly_after_success_and_after_errors() -> None:
+    printed = await printed_by("""
         import asyncio
         from brokerage_async import Client, Environment, StaticToken, errors
         from tests.raw_server import RawServer, answer
@@ -117,12 +114,12 @@ def test_process_exits_cleanly_after_success_and_after_errors() -> None:
         except errors.ResponseLostError:
             print("stalled")
     """)
-    assert printed == "1\nstalled\n"
+    assert printed == ["1", "stalled"]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_client_after_a_fork_belongs_to_the_parent() -> None:
-    printed = run_script("""
+async def test_client_after_a_fork_belongs_to_the_parent() -> None:
+    printed = await printed_by("""
         import asyncio, os, sys
         from brokerage_async import Client, Environment, StaticToken, errors
         from tests.raw_server import RawServer, answer
@@ -145,7 +142,7 @@ def test_client_after_a_fork_belongs_to_the_parent() -> None:
         loop.run_until_complete(server.__aexit__(None, None, None))
         loop.close()
     """)
-    assert printed.splitlines() == [f"child: {OTHER_LOOP}", "child left with 0", "parent: 2 requests, 1 connection"]
+    assert printed == [f"child: {OTHER_LOOP}", "child left with 0", "parent: 2 requests, 1 connection"]
 
 
 CALLS = (WATCHLISTS_LIST.bind(), ORDERS_CANCEL.bind(account_number="5WT1", id="7"))
