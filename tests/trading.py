@@ -183,14 +183,19 @@ def edit(price: str = "11", **terms: Any) -> models.OrderEdit:
     )
 
 
-def hold(here: Floor, symbol: str = "AAPL", quantity: int = 10) -> None:
-    """Give the account a long position."""
+def hold(
+    here: Floor,
+    symbol: str = "AAPL",
+    quantity: float | str = 10,
+    *,
+    kind: models.InstrumentType = models.InstrumentType.EQUITY,
+    action: models.LegAction = models.LegAction.BUY_TO_OPEN,
+) -> None:
+    """Give the account a position, by default a long one in shares."""
     state, now = here.sim.brokerage.state, here.sim.clock.now()
-    share = state.catalogue.instrument(models.InstrumentType.EQUITY, symbol)
-    account = state.accounts.of(state.owner)[0]
-    state.bookkeeping.open_position(
-        account, share, models.LegAction.BUY_TO_OPEN, Decimal(quantity), state.prices.price(share, now), now
-    )
+    instrument = state.catalogue.instrument(kind, symbol)
+    account, price = state.accounts.of(state.owner)[0], state.prices.price(instrument, now)
+    state.bookkeeping.open_position(account, instrument, action, Decimal(quantity), price, now)
 
 
 def random_ticket(

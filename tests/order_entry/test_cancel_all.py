@@ -44,26 +44,15 @@ def status_of(here: Floor, number: str) -> str:
     return next(each.status for each in here.sim.ledger.orders() if each.order_id == number)
 
 
-def account_of(here: Floor) -> Any:
+def held(here: Floor, symbol: str = "AAPL") -> Decimal:
     here.sim.settle()
     state = here.sim.brokerage.state
-    return state.accounts.of(state.owner)[0]
-
-
-def held(here: Floor, symbol: str = "AAPL") -> Decimal:
-    return Decimal(account_of(here).held(symbol))
+    return Decimal(state.accounts.of(state.owner)[0].held(symbol))
 
 
 async def held_later(here: Floor, symbol: str = "AAPL") -> Decimal:
     await asyncio.sleep(30)
     return held(here, symbol)
-
-
-def open_position(here: Floor, kind: InstrumentType, symbol: str, action: LegAction, quantity: str) -> None:
-    state, now = here.sim.brokerage.state, here.sim.clock.now()
-    instrument = state.catalogue.instrument(kind, symbol)
-    price = state.prices.price(instrument, now)
-    state.bookkeeping.open_position(account_of(here), instrument, action, Decimal(quantity), price, now)
 
 
 async def future_of(here: Floor) -> str:
@@ -186,7 +175,7 @@ async def hold_each(here: Floor) -> dict[str, Decimal]:
         (InstrumentType.EQUITY_OPTION, "AAPL  260619C00200000", LegAction.BUY_TO_OPEN, "2"),
         (InstrumentType.FUTURE, await future_of(here), LegAction.SELL, "1"),
     ):
-        open_position(here, kind, symbol, action, quantity)
+        hold(here, symbol, quantity, kind=kind, action=action)
     return {row.symbol: held(here, row.symbol) for row in await here.client.positions.list(here.account) if row.symbol}
 
 
@@ -284,7 +273,7 @@ async def test_a_position_whose_order_may_still_work_is_left_alone(here: Floor) 
 async def test_a_future_that_another_call_is_closing_is_left_alone(here: Floor, filled: int, outcome: Outcome) -> None:
     """Its order is returned while the position is the same."""
     future = await future_of(here)
-    open_position(here, InstrumentType.FUTURE, future, LegAction.BUY, "10")
+    hold(here, future, kind=InstrumentType.FUTURE, action=LegAction.BUY)
     here.sim.clock.advance(3 * 86400 + 9 * 3600)  # a Saturday: closing orders wait
     here.sim.faults.add("GET", POSITIONS, faults.delay(6.0))
     late = asyncio.create_task(flatten(here))

@@ -1,5 +1,6 @@
 import itertools
 import math
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -55,16 +56,21 @@ PLANS = st.builds(
 )
 
 
-@given(PLANS, st.lists(st.booleans(), max_size=400), st.one_of(st.none(), st.floats(0, 100)))
-def test_looking_ends_and_never_too_early(plan: ReconcilePolicy, readable: list[bool], appears: float | None) -> None:
-    """The lists are readable or not, look by look. The order is listed from ``appears`` on, or never."""
+def polled(plan: ReconcilePolicy, readable: Iterable[bool] = (), appears: float = math.inf) -> tuple[list[Poll], Any]:
+    """Poll as a plan says. The lists are ``readable`` or not, and show the order from a time on."""
     polls: list[Poll] = []
     answers = iter(readable)
     while not isinstance(step := decisions.next_poll(plan, polls), SearchResult):
-        assert step >= (polls[-1].at if polls else 0)
         complete = next(answers, True)
-        polls.append(Poll(at=step, complete=complete, found=complete and appears is not None and step >= appears))
+        polls.append(Poll(at=step, complete=complete, found=complete and step >= appears))
         assert len(polls) < 2000
+    return polls, step
+
+
+@given(PLANS, st.lists(st.booleans(), max_size=400), st.one_of(st.none(), st.floats(0, 100)))
+def test_looking_ends_and_never_too_early(plan: ReconcilePolicy, readable: list[bool], appears: float | None) -> None:
+    polls, step = polled(plan, readable, math.inf if appears is None else appears)
+    assert polls == sorted(polls, key=lambda poll: poll.at)
     settled = [poll for poll in polls if poll.complete and poll.at >= plan.visibility_delay]
     if step is ABSENT:
         assert len(settled) >= plan.confirmations
@@ -74,14 +80,6 @@ def test_looking_ends_and_never_too_early(plan: ReconcilePolicy, readable: list[
     else:
         assert polls[-1].at >= max(plan.give_up, plan.visibility_delay)
         assert len(settled) < plan.confirmations
-
-
-def polled(plan: ReconcilePolicy, *, complete: bool = True, appears: float = math.inf) -> tuple[list[Poll], Any]:
-    """Poll as a plan says, an order that is listed from ``appears`` on. Return the polls, and their result."""
-    polls: list[Poll] = []
-    while not isinstance(step := decisions.next_poll(plan, polls), SearchResult):
-        polls.append(Poll(at=step, complete=complete, found=step >= appears))
-    return polls, step
 
 
 @given(PLANS, st.floats(0, 60))
@@ -115,7 +113,7 @@ def test_pauses_grow_up_to_the_longest_whatever_the_factor() -> None:
     bounds = [decisions.search_bounds(ReconcilePolicy(visibility_delay=delay)) for delay in (20, 0.2, 0)]
     assert bounds == [(25.0, 130.0), (1.5, 130.0), (1.0, 130.0)]  # at once where nothing has to become visible
     plan = ReconcilePolicy(first=1e-3, factor=1000, max_interval=1, give_up=500)
-    polls, result = polled(plan, complete=False)
+    polls, result = polled(plan, itertools.repeat(False))
     assert result is UNDETERMINED
     assert 500 <= len(polls) <= 504
     hopeless = [Poll(at=0.5), Poll(at=1.5, complete=False, permanent=True)]

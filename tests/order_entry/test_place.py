@@ -331,16 +331,6 @@ async def test_place_that_ends_with_an_unexpected_error_names_the_order(here: Fl
     assert [placement.outcome for placement in await here.entry.recover()] == [PLACED]
 
 
-async def test_place_of_an_unknown_order_whose_journal_fails_says_that_it_may_exist(here: Floor) -> None:
-    journal = MemoryJournal()
-    entry = OrderEntry(here.client, journal)
-    await trading.leave_open(here, fault="drop_after", entry=entry)
-    journal.now = trading.failing_journal("now").now  # type: ignore[method-assign]
-    with pytest.raises(JournalError) as caught:
-        await entry.place(here.account, order("mine"))
-    assert "may have been placed" in caught.value.__notes__[0]
-
-
 def threaded() -> HookedJournal:
     """Return a journal that works in a thread: a cancelled caller leaves, and the statement still takes effect."""
 
