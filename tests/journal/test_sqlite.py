@@ -227,19 +227,16 @@ async def test_writes_to_the_file_that_was_named(tmp_path: Path, monkeypatch: py
 
 
 WRITER = """
-    import asyncio, os, resource, sys
+    import asyncio, os, sys
     from brokerage_async.journal import EntryKey, JournalError, SqliteJournal
-    path, how = sys.argv[1:]
+    path = sys.argv[1]
     async def write(name):
         async with SqliteJournal(path) as journal:
             await journal.open(EntryKey("o", "sandbox", "a", name), b"{}", owner="o", lease=1)
     asyncio.run(write("first"))
-    if how == "full":
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1, 1))
-    else:
-        os.chmod(path, 0o444), os.chmod(os.path.dirname(path), 0o555)
-        if os.geteuid() == 0:
-            os.setgroups([]), os.setgid(65534), os.setuid(65534)
+    os.chmod(path, 0o444), os.chmod(os.path.dirname(path), 0o555)
+    if os.geteuid() == 0:  # file modes do not stop it
+        os.setgroups([]), os.setgid(65534), os.setuid(65534)
     try:
         asyncio.run(write("second"))
     except JournalError as error:
@@ -247,19 +244,14 @@ WRITER = """
 """
 
 
-@for_each("how, words", [("full", ["disk"]), ("read-only", ["readonly", "unable to open"])])
-def test_says_that_the_disk_takes_nothing(how: str, words: list[str]) -> None:
-    """Run in a process that the system keeps from writing. File modes do not stop root."""
+def test_says_that_it_may_not_write() -> None:
     with tempfile.TemporaryDirectory() as name:  # pytest's own folders are closed to other users
         folder = Path(name)
         folder.chmod(0o755)
-        done = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(WRITER), str(folder / "orders.journal"), how],
-            capture_output=True, text=True, check=True, env=ENVIRONMENT,
-        )  # fmt: skip
+        command = [sys.executable, "-c", textwrap.dedent(WRITER), str(folder / "orders.journal")]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=ENVIRONMENT)
         folder.chmod(0o755)
-    assert "orders.journal cannot be used: " in done.stdout
-    assert any(word in done.stdout for word in words)
+    assert re.search("orders.journal cannot be used: .*(readonly|unable to open)", done.stdout)
 
 
 async def test_times_are_those_of_the_clock(tmp_path: Path) -> None:

@@ -183,29 +183,26 @@ def test_nothing_is_claimed_that_was_not_told() -> None:
             answer.outcome = answer.outcome  # type: ignore[misc]
 
 
-@for_each("outcome, error", [(Outcome.REFUSED, errors.OrderRefusedError), (Outcome.NOT_SENT, errors.OrderNotSentError)])
-def test_require_raises_what_the_service_said(outcome: Outcome, error: type[errors.BrokerageError]) -> None:
-    cause = errors.PreflightError("no cash", code="funds", status=422, errors=(errors.ErrorDetail("funds", "no cash"),))
-    with pytest.raises(error, match=r"order x of account A1 was .*: no cash") as caught:
-        attrs.evolve(PLACEMENT, outcome=outcome, error=cause, attempts=2).require()
-    assert (caught.value.code, caught.value.status, caught.value.errors) == ("funds", 422, cause.errors)
-    assert (caught.value.attempts, caught.value.__cause__) == (2, cause)
-    assert (caught.value.account_number, caught.value.external_identifier) == ("A1", "x")
+NO_CASH = errors.PreflightError("no cash", code="funds", status=422, errors=(errors.ErrorDetail("funds", "no cash"),))
+DOWN = errors.ServerError("down", status=503)
+REFUSAL = {"code": "funds", "status": 422, "errors": NO_CASH.errors, "attempts": 2, "__cause__": NO_CASH}
+UNKNOWN = {"code": "absent", "operation": "orders.submit", "attempts": 1, "__cause__": DOWN}
+REQUIRED: list[tuple[Outcome, dict[str, Any], Any, str, dict[str, Any]]] = [
+    (Outcome.REFUSED, {"error": NO_CASH, "attempts": 2}, errors.OrderRefusedError, "was .*: no cash", REFUSAL),
+    (Outcome.NOT_SENT, {"error": NO_CASH, "attempts": 2}, errors.OrderNotSentError, "was .*: no cash", REFUSAL),
+    (Outcome.REFUSED, {"note": "journaled before"}, errors.OrderRefusedError, "was refused: journaled before",
+     {"code": None, "status": None, "errors": ()}),
+    (Outcome.UNKNOWN, {"error": DOWN, "code": "absent", "note": "lost", "attempts": 1}, OrderOutcomeUnknownError,
+     "may or may not have been placed: lost", UNKNOWN),
+]  # fmt: skip
 
 
-def test_require_without_an_error_raises_the_note() -> None:
-    with pytest.raises(errors.OrderRefusedError, match="was refused: journaled before") as caught:
-        attrs.evolve(PLACEMENT, outcome=Outcome.REFUSED, note="journaled before").require()
-    assert (caught.value.code, caught.value.status, caught.value.errors) == (None, None, ())
-
-
-def test_require_of_an_unknown_order_raises_all_that_names_it() -> None:
-    cause = errors.ServerError("down", status=503)
-    with pytest.raises(errors.OrderOutcomeUnknownError, match="may or may not have been placed: lost") as caught:
-        attrs.evolve(PLACEMENT, outcome=Outcome.UNKNOWN, error=cause, code="absent", note="lost", attempts=1).require()
-    error = caught.value
-    assert (error.account_number, error.external_identifier, error.attempts) == ("A1", "x", 1)
-    assert (error.code, error.operation, error.__cause__) == ("absent", "orders.submit", cause)
+@for_each("outcome, known, error, words, facts", REQUIRED)
+def test_require_raises_all_that_is_known(outcome: Outcome, known: Any, error: Any, words: str, facts: Any) -> None:
+    with pytest.raises(error, match=f"order x of account A1 {words}") as caught:
+        attrs.evolve(PLACEMENT, outcome=outcome, **known).require()
+    facts = {"account_number": "A1", "external_identifier": "x", **facts}
+    assert {name: getattr(caught.value, name) for name in facts} == facts
 
 
 def test_placement_of_an_entry_carries_what_was_journaled() -> None:

@@ -89,8 +89,7 @@ async def test_answer_without_an_identifier_is_read_back(here: Floor) -> None:
 
 async def test_two_orders_without_identifiers_that_fit_are_unknown() -> None:
     async with floor(without=UNECHOED) as here:
-        here.on_submit("drop_after")
-        placing = asyncio.ensure_future(place_unknown(here, resubmit=3))
+        placing = asyncio.ensure_future(place_unknown(here, fault="drop_after", resubmit=3))
         await asyncio.sleep(1)
         await here.client.orders.submit(here.account, order())
         error = await placing
@@ -111,8 +110,7 @@ async def test_one_order_without_identifiers_that_fits_two_entries_is_unknown() 
 
 async def test_order_without_an_identifier_beside_others_with_one_is_doubted(here: Floor) -> None:
     await here.entry.place(here.account, order("another", 11))
-    here.on_submit("drop_before")
-    placing = asyncio.ensure_future(place_unknown(here))
+    placing = asyncio.ensure_future(place_unknown(here, fault="drop_before"))
     await asyncio.sleep(1)
     await here.client.orders.submit(here.account, order())
     assert (await placing).code == "identifier_conflict"
@@ -123,8 +121,7 @@ async def test_order_without_an_identifier_of_before_is_not_ours() -> None:
         async with floor(without=UNECHOED) as here:
             await here.client.orders.submit(here.account, order())
             await asyncio.sleep(seconds)
-            here.on_submit("drop_before")
-            assert (await place_unknown(here)).code == code
+            assert (await place_unknown(here, fault="drop_before")).code == code
 
 
 async def test_gateway_whose_clock_is_ahead_hides_no_order() -> None:
