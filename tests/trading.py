@@ -277,13 +277,13 @@ COMPLEX = Kind(
 
 
 async def place_unknown(
-    here: Floor, name: str = "mine", *, fault: Any = None, entry: OrderEntry | None = None, **options: Any
+    here: Floor, name: str = "mine", *, kind: Kind = SINGLE, fault: Any = None, entry: Any = None, **options: Any
 ) -> OrderOutcomeUnknownError:
     """Place an order whose outcome stays unknown, after its submit has met a fault."""
     if fault is not None:
-        here.on_submit(fault)
+        here.sim.faults.add("POST", kind.submit, fault, times=1)
     with pytest.raises(OrderOutcomeUnknownError) as caught:
-        await (entry or here.entry).place(here.account, order(name), **options)
+        await kind.place(entry or here.entry, here.account, name, **options)
     return caught.value
 
 

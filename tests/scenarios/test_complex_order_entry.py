@@ -14,9 +14,10 @@ from brokerage_async.errors import InvalidRequestError, OrderOutcomeUnknownError
 from brokerage_async.journal import EntryState
 from brokerage_async.order_entry import Outcome
 from brokerage_async.simulator import faults
+from tests import trading
 from tests.partial_listings import altered, emptied, hiding, oldest_first, unlinked, unnamed
 from tests.tables import for_each
-from tests.trading import COMPLEX, NOTHING_LISTED, Floor, bracket_order, exclusive_orders, hold, on_floor, order
+from tests.trading import COMPLEX, UNLISTED, Floor, bracket_order, hold, on_floor, order, place_unknown
 
 pytestmark = pytest.mark.virtual_time
 
@@ -35,7 +36,7 @@ def triggered(name: str) -> NewComplexOrder:
 
 KINDS: dict[str, Callable[[str], NewComplexOrder]] = {
     "OTOCO": bracket_order,
-    "OCO": exclusive_orders,
+    "OCO": trading.exclusive_orders,
     "OTO": triggered,
     "PAIRS": pair,
 }
@@ -44,12 +45,6 @@ KINDS: dict[str, Callable[[str], NewComplexOrder]] = {
 def placed(here: Floor, name: str = "mine") -> int:
     """How many complex orders of this name the brokerage has."""
     return len(here.complex_ids(name))
-
-
-async def unknown(here: Floor, **options: Any) -> OrderOutcomeUnknownError:
-    with pytest.raises(OrderOutcomeUnknownError) as caught:
-        await here.entry.place_complex(here.account, bracket_order("mine"), **options)
-    return caught.value
 
 
 @for_each("kind", KINDS)
@@ -69,20 +64,17 @@ async def test_every_type_is_placed_and_found_again(here: Floor, kind: str) -> N
 
 UNNAMED: dict[str, list[tuple[str, faults.Fault]]] = {
     "nothing shows a name": [(r"/(complex-)?orders", unnamed())],
-    "nothing but the complex order, without a name": [
-        (SINGLE_LISTS, faults.body(NOTHING_LISTED)),
-        (r"/complex-orders", unnamed()),
-    ],
+    "nothing but the complex order, without a name": [(SINGLE_LISTS, UNLISTED), (r"/complex-orders", unnamed())],
 }
 PARTIAL: dict[str, list[tuple[str, faults.Fault]]] = {
     "only the trigger is shown": [(r"/(complex-)?orders", hiding("oco-1-order"))],
     "only the exits are shown": [(r"/(complex-)?orders", hiding("trigger-order"))],
     "the trigger has lost its name": [(r"/(complex-)?orders", unnamed("trigger-order"))],
     "the exits have lost their names": [(r"/(complex-)?orders", unnamed("oco-1-order"))],
-    "orders are not listed, the complex order is": [(SINGLE_LISTS, faults.body(NOTHING_LISTED))],
-    "the complex order is not listed, its orders are": [(COMPLEX_LIST, faults.body(NOTHING_LISTED))],
+    "orders are not listed, the complex order is": [(SINGLE_LISTS, UNLISTED)],
+    "the complex order is not listed, its orders are": [(COMPLEX_LIST, UNLISTED)],
     "orders do not name their complex order": [(SINGLE_LISTS, unlinked())],
-    "complex orders come oldest first": [(SINGLE_LISTS, faults.body(NOTHING_LISTED)), (COMPLEX_LIST, oldest_first())],
+    "complex orders come oldest first": [(SINGLE_LISTS, UNLISTED), (COMPLEX_LIST, oldest_first())],
 }
 
 
@@ -98,33 +90,27 @@ async def test_partial_listing_is_enough_to_find_it(here: Floor, faulty: str) ->
     assert [each.code for each in placement.warnings] == ["identifier_not_echoed"] * (faulty in UNNAMED)
 
 
+PAGE_OF_TEN = json.dumps({"data": {"items": [{"id": number} for number in range(10)]}}).encode()
 UNREADABLE: dict[str, list[tuple[str, faults.Fault | str]]] = {
-    "complex orders cannot be listed": [(SINGLE_LISTS, faults.body(NOTHING_LISTED)), (COMPLEX_LIST, "status(503)")],
-    "complex orders may not be listed": [(SINGLE_LISTS, faults.body(NOTHING_LISTED)), (COMPLEX_LIST, "status(403)")],
+    "complex orders cannot be listed": [(SINGLE_LISTS, UNLISTED), (COMPLEX_LIST, "status(503)")],
+    "complex orders may not be listed": [(SINGLE_LISTS, UNLISTED), (COMPLEX_LIST, "status(403)")],
     "it is listed but cannot be read": [(COMPLEX_GET, "status(503)")],
     "it is listed but cannot be found": [(COMPLEX_GET, "status(404)")],
     "it is listed but its own answer is blank": [(COMPLEX_GET, faults.body(b'{"data":{}}'))],
     "it is listed but another one is answered": [(COMPLEX_GET, faults.body(b'{"data":{"id":"999"}}'))],
-    "a page of ten without pagination": [
-        (SINGLE_LISTS, faults.body(NOTHING_LISTED)),
-        (COMPLEX_LIST, faults.body(json.dumps({"data": {"items": [{"id": n} for n in range(10)]}}).encode())),
-    ],
-    "nothing but an empty list": [
-        (SINGLE_LISTS, faults.body(NOTHING_LISTED)),
-        (COMPLEX_LIST, faults.body(b'{"data":{"items":[]}}')),
-    ],
-    "no orders in it": [(SINGLE_LISTS, faults.body(NOTHING_LISTED)), (r"/complex-orders", emptied())],
-    "no links at all": [(r"/orders", unlinked()), (COMPLEX_LIST, faults.body(NOTHING_LISTED))],
+    "a page of ten without pagination": [(SINGLE_LISTS, UNLISTED), (COMPLEX_LIST, faults.body(PAGE_OF_TEN))],
+    "nothing but an empty list": [(SINGLE_LISTS, UNLISTED), (COMPLEX_LIST, faults.body(b'{"data":{"items":[]}}'))],
+    "no orders in it": [(SINGLE_LISTS, UNLISTED), (r"/complex-orders", emptied())],
+    "no links at all": [(r"/orders", unlinked()), (COMPLEX_LIST, UNLISTED)],
 }
 
 
 @for_each("faulty", UNREADABLE)
 @on_floor()
 async def test_doubtful_listing_never_counts_as_absent(here: Floor, faulty: str) -> None:
-    here.sim.faults.add("POST", SUBMIT, "drop_after")
     for path, fault in UNREADABLE[faulty]:
         here.sim.faults.add("GET", path, fault, times=None)
-    error = await unknown(here, resubmit=1)
+    error = await place_unknown(here, kind=COMPLEX, fault="drop_after", resubmit=1)
     assert error.code in ("undetermined", "identifier_conflict")
     assert (error.operation, placed(here)) == ("complex_orders.submit", 1)
     here.sim.faults.clear()
@@ -153,10 +139,9 @@ async def test_complex_order_that_ended_before_and_shows_no_orders_is_not_ours(h
     older = await here.entry.place_complex(here.account, bracket_order("older"))
     await here.entry.cancel_complex(here.account, older.order_id)
     await asyncio.sleep(600)
-    here.sim.faults.add("GET", SINGLE_LISTS, faults.body(NOTHING_LISTED), times=None)
+    here.sim.faults.add("GET", SINGLE_LISTS, UNLISTED, times=None)
     here.sim.faults.add("GET", COMPLEX_LIST, emptied(), times=None)
-    here.sim.faults.add("POST", SUBMIT, "drop_before")
-    assert (await unknown(here)).code == "absent"
+    assert (await place_unknown(here, kind=COMPLEX, fault="drop_before")).code == "absent"
 
 
 async def test_single_order_under_the_name_of_a_component_is_reported_by_its_id(here: Floor) -> None:
@@ -251,7 +236,7 @@ async def test_recovery_finds_both_kinds_in_one_sweep(here: Floor) -> None:
     here.sim.faults.add("POST", r"/(complex-)?orders$", "hang_after", times=None)
     for place in (
         here.entry.place_complex(here.account, bracket_order("complex")),
-        here.entry.place_complex(here.account, exclusive_orders("exclusive", "MSFT")),
+        here.entry.place_complex(here.account, trading.exclusive_orders("exclusive", "MSFT")),
         here.entry.place(here.account, order("single")),
     ):
         with pytest.raises(TimeoutError):
@@ -259,10 +244,7 @@ async def test_recovery_finds_both_kinds_in_one_sweep(here: Floor) -> None:
                 await place
     here.sim.faults.clear()
     found = await here.another_entry().recover()
-    assert [(one.external_identifier, one.outcome) for one in found] == [
-        ("complex", Outcome.PLACED),
-        ("exclusive", Outcome.PLACED),
-        ("single", Outcome.PLACED),
-    ]
+    outcomes = {one.external_identifier: one.outcome for one in found}
+    assert outcomes == dict.fromkeys(("complex", "exclusive", "single"), Outcome.PLACED)
     assert [one.complex_order is None for one in found] == [False, False, True]
     assert {entry.state for entry in await here.journaled()} == {EntryState.PLACED}
