@@ -9,13 +9,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coro
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from typing import Any, Literal, TypeVar
+from unittest.mock import AsyncMock
 
 import attrs
 import pytest
 
-from brokerage_async import models, tickets
-from brokerage_async.client import Client
-from brokerage_async.config import RetryPolicy
+from brokerage_async import Client, RetryPolicy, models, tickets
 from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.http.transport import Transport
 from brokerage_async.http.websocket import SocketTransport, WebSocket
@@ -336,12 +335,9 @@ class HookedJournal(MemoryJournal):
             setattr(self, name, functools.partial(hook, getattr(self, name)))
 
 
-async def _fail(*_: Any, **__: Any) -> Any:
-    raise JournalError("the journal cannot be used: database or disk is full")
-
-
 def failing_journal(*methods: str) -> HookedJournal:
-    return HookedJournal(**dict.fromkeys(methods, _fail))
+    full = JournalError("the journal cannot be used: database or disk is full")
+    return HookedJournal(**dict.fromkeys(methods, AsyncMock(side_effect=full)))
 
 
 def slow_journal(method: str, seconds: float) -> HookedJournal:

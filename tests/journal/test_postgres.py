@@ -15,8 +15,7 @@ from rich.console import Console
 from rich.traceback import Traceback
 
 from brokerage_async.errors import ConfigurationError
-from brokerage_async.journal.base import EntryKey, JournalError
-from brokerage_async.journal.postgres import PostgresJournal
+from brokerage_async.journal import EntryKey, JournalError, PostgresJournal
 from tests.loops import on_real_time
 from tests.tables import for_each
 

@@ -13,7 +13,6 @@ import attrs
 import pytest
 
 from brokerage_async import Client, Environment, RetryPolicy, StaticToken, models
-from brokerage_async._generated.models import Comparator
 from brokerage_async._generated.operations import ORDERS_REPLACE
 from brokerage_async.errors import ConfigurationError, PreflightError, ResponseLostError
 from brokerage_async.journal import EntryState, MemoryJournal
@@ -65,7 +64,7 @@ async def replace(entry: OrderEntry, *, allow_warnings: Any = False) -> OrderCha
 
 
 async def edit_pairs(entry: OrderEntry) -> OrderChange:
-    pair: Any = {"ratio_price_comparator": Comparator("gte"), "ratio_price_threshold": Decimal("1.5")}
+    pair: Any = {"ratio_price_comparator": models.Comparator.GTE, "ratio_price_threshold": Decimal("1.5")}
     return await entry.edit_pairs("A1", "9", **pair)
 
 

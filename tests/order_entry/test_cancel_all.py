@@ -7,10 +7,9 @@ from typing import Any
 import attrs
 import pytest
 
-from brokerage_async._generated.models import InstrumentType, LegAction, TimeInForce
 from brokerage_async.errors import BrokerageError, ConfigurationError, InvalidRequestError
 from brokerage_async.journal import EntryState
-from brokerage_async.models import Order
+from brokerage_async.models import InstrumentType, LegAction, Order, TimeInForce
 from brokerage_async.order_entry import CancelOutcome, OrderEntry, Outcome
 from brokerage_async.protocol.order_status import TERMINAL
 from brokerage_async.simulator import faults

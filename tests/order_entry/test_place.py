@@ -4,16 +4,15 @@ import asyncio
 import json
 from decimal import Decimal
 from typing import Any
+from unittest.mock import AsyncMock
 
 import attrs
 import pytest
 
-from brokerage_async import errors, tickets
-from brokerage_async._generated.models import TimeInForce
+from brokerage_async import RetryPolicy, errors, tickets
 from brokerage_async._generated.operations import ORDERS_SUBMIT
-from brokerage_async.config import RetryPolicy
 from brokerage_async.journal import EntryState, JournalError, MemoryJournal
-from brokerage_async.models import TickSize
+from brokerage_async.models import TickSize, TimeInForce
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
@@ -512,12 +511,8 @@ async def test_ours_is_still_ours_when_it_was_replaced_meanwhile(here: Floor) ->
 
 
 async def test_journal_that_fails_in_its_way_hides_no_outcome(here: Floor, caplog: pytest.LogCaptureFixture) -> None:
-    async def unreachable(*_: Any, **__: Any) -> Any:
-        raise OSError("no route to the database")
-
-    async def broken(*_: Any, **__: Any) -> Any:
-        raise ValueError
-
+    failures = OSError("no route to the database"), ValueError()
+    unreachable, broken = (AsyncMock(side_effect=failure) for failure in failures)
     journal = HookedJournal(renew=unreachable, renew_many=unreachable, close=broken, release=broken)
     entry = OrderEntry(here.client, journal)
     here.on_submit("drop_after")

@@ -11,9 +11,8 @@ from typing import Any
 import attrs
 import pytest
 
-from brokerage_async import models
+from brokerage_async import Environment, models
 from brokerage_async._generated.models import NewComplexOrder, OrderEdit, OrderType, TimeInForce
-from brokerage_async.config import Environment
 from brokerage_async.errors import BrokerageError, ConfigurationError, ErrorDetail, InvalidRequestError
 from brokerage_async.journal import MemoryJournal
 from brokerage_async.order_entry import OrderEntry

@@ -8,9 +8,7 @@ from multiprocessing.connection import Connection
 
 import attrs
 
-from brokerage_async import tickets
-from brokerage_async.client import Client
-from brokerage_async.config import Environment, Limits, RetryPolicy, StaticToken
+from brokerage_async import Client, Environment, Limits, RetryPolicy, StaticToken, tickets
 from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.journal import JournalError, PostgresJournal
 from brokerage_async.order_entry import OrderEntry, OrderGuard, Placement, ReconcilePolicy
