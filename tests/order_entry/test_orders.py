@@ -3,13 +3,13 @@
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
+from unittest.mock import AsyncMock, Mock
 
 import attrs
 import pytest
 
 from brokerage_async import errors, models
 from brokerage_async.journal import EntryKey, JournalEntry
-from brokerage_async.operation import BoundCall
 from brokerage_async.order_entry import orders
 from brokerage_async.order_entry.preflight import named_complex_order, named_order
 from tests.tables import for_each
@@ -228,27 +228,17 @@ def structure_like(asked: models.NewComplexOrder) -> models.ComplexOrder:
     return shown
 
 
-class Answers:
-    """An executor with one answer; ``calls`` are those that were made."""
-
-    def __init__(self, answer: models.ComplexOrder) -> None:
-        self.answer = answer
-        self.calls: list[tuple[str, Any]] = []
-
-    async def execute(self, call: BoundCall[Any]) -> models.ComplexOrder:
-        self.calls.append((call.operation.name, call.path))
-        return self.answer
-
-
 async def test_whole_of_a_component_is_its_complex_order() -> None:
     listed = models.Order(id="1", complex_order_id="7")
     for quantity, differs in ((10, False), (11, True)):
-        executor: Any = Answers(structure_like(bracket_order("mine", quantity)))
+        shown = structure_like(bracket_order("mine", quantity))
+        executor = Mock(execute=AsyncMock(return_value=shown))
         whole, difference = await COMPLEX.whole_of(executor, "A1", listed)
-        assert (whole, bool(difference)) == (executor.answer, differs)
-        assert executor.calls == [("complex_orders.get", {"account_number": "A1", "id": "7"})]
+        assert (whole, bool(difference)) == (shown, differs)
+        ((call,), _) = executor.execute.call_args
+        assert (call.operation.name, call.path) == ("complex_orders.get", {"account_number": "A1", "id": "7"})
     assert await SINGLE.whole_of(executor, "A1", listed) == (listed, "")
-    executor = Answers(models.ComplexOrder(id="8"))
+    executor = Mock(execute=AsyncMock(return_value=models.ComplexOrder(id="8")))
     with pytest.raises(errors.ResponseDecodeError, match="id must be 7, got 8") as caught:
         await COMPLEX.whole_of(executor, "A1", listed)
     assert caught.value.operation == "complex_orders.get"
