@@ -165,8 +165,7 @@ async def test_an_old_order_that_today_s_list_lacks_is_found_by_the_last_look(he
 # --- closing
 
 
-async def hold_each(here: Floor) -> dict[str, Decimal]:
-    """Give the account positions of each kind. Return the quantities by symbol."""
+async def test_flatten_closes_each_kind_of_position_and_nothing_twice(here: Floor) -> None:
     for kind, symbol, action, quantity in (
         (InstrumentType.EQUITY, "AAPL", LegAction.BUY_TO_OPEN, "10"),
         (InstrumentType.EQUITY, "MSFT", LegAction.SELL_TO_OPEN, "5"),
@@ -175,16 +174,12 @@ async def hold_each(here: Floor) -> dict[str, Decimal]:
         (InstrumentType.FUTURE, await future_of(here), LegAction.SELL, "1"),
     ):
         hold(here, symbol, quantity, kind=kind, action=action)
-    return {row.symbol: held(here, row.symbol) for row in await here.client.positions.list(here.account) if row.symbol}
-
-
-async def test_flatten_closes_each_kind_of_position_and_nothing_twice(here: Floor) -> None:
-    before = await hold_each(here)
+    before = [row.symbol for row in await here.client.positions.list(here.account)]
     assert len(before) == 5
     closing = await flatten(here)
     assert [each.outcome for each in closing] == [Outcome.PLACED] * len(before), closing
     await asyncio.sleep(30)
-    assert {symbol: held(here, symbol) for symbol in before} == dict.fromkeys(before, 0)
+    assert {symbol: held(here, symbol) for symbol in before if symbol} == dict.fromkeys(before, 0)
     assert await flatten(here) == ()
 
 

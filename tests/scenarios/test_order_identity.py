@@ -3,6 +3,7 @@
 import asyncio
 import email.utils
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import attrs
@@ -20,45 +21,36 @@ pytestmark = pytest.mark.virtual_time
 UNECHOED = ("external_identifier_echoed",)
 
 
-class Altered:
-    def __init__(self, inner: Any, change: Callable[[Request, Response], Response]) -> None:
-        self._inner = inner
-        self._change = change
-
-    async def send(self, request: Request) -> Response:
-        return self._change(request, await self._inner.send(request))
-
-    async def close(self) -> None:
-        await self._inner.close()
-
-
-def stale(inner: Any) -> Altered:
+def stale() -> faults.Fault:
     """Answer each submit with the answer to the submit before it."""
-    before: list[Response] = []
+    before: list[Response | None] = []
 
-    def change(request: Request, response: Response) -> Response:
-        if request.operation is None or not request.operation.name.endswith(".submit"):
-            return response
+    def answer(response: Response | None) -> Response:
         before.append(response)
         return before[-2] if len(before) > 1 else response
 
-    return Altered(inner, change)
+    return faults.Fault(name="stale", answer=answer)
 
 
-def ahead(seconds: float) -> Callable[[Any], Altered]:
+def ahead(seconds: float) -> Callable[[Any], Any]:
     """Set the gateway's clock ahead of the clock that stamps the orders."""
 
-    def change(request: Request, response: Response) -> Response:
-        shown = email.utils.parsedate_to_datetime(response.headers["date"]).timestamp()
-        headers = {**response.headers, "date": email.utils.formatdate(shown + seconds, usegmt=True)}
-        return attrs.evolve(response, headers=headers)
+    def over(inner: Any) -> Any:
+        async def send(request: Request) -> Response:
+            response = await inner.send(request)
+            shown = email.utils.parsedate_to_datetime(response.headers["date"]).timestamp()
+            headers = {**response.headers, "date": email.utils.formatdate(shown + seconds, usegmt=True)}
+            return attrs.evolve(response, headers=headers)
 
-    return lambda inner: Altered(inner, change)
+        return SimpleNamespace(send=send, close=inner.close)
+
+    return over
 
 
 async def test_answer_to_another_request_gives_no_order_its_id() -> None:
     for kind, without in ((SINGLE, ()), (SINGLE, UNECHOED), (COMPLEX, ()), (COMPLEX, UNECHOED)):
-        async with floor(without=without, over=stale) as here:
+        async with floor(without=without) as here:
+            here.sim.faults.add("POST", kind.submit, stale(), times=None)
             names = [f"order {number}" for number in range(12)]
             placements = [await kind.place(here.entry, here.account, name) for name in names]
             ids = [kind.ids(here, one.external_identifier) for one in placements]

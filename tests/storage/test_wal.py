@@ -15,7 +15,6 @@ from brokerage_async.storage.wal import FRAME, HEADER, check_log, damaged_frame
 ENTRIES = 20
 PAGE = 4096
 SIZE = FRAME.size + PAGE
-LAST = ENTRIES
 SUBJECT = Subject(kind="journal", name="j", error=JournalError)
 
 
