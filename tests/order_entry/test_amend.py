@@ -317,20 +317,13 @@ class TestCancelComplex:
         assert isinstance(change.error, ResponseLostError) is (answer is LOST)
 
 
-REQUESTED = CANCELLED | {"orders": [row("Cancel Requested", 1), row("Cancel Requested", 2)]}
-
-
 @for_each("kind", ["cancel", "edit_pairs", "cancel_complex"])
 @on_virtual_time
 async def test_event_of_the_account_brings_the_look_at_a_change_forward(kind: str) -> None:
+    requested = [row("Cancel Requested", number) for number in (1, 2)]
+    whole = ASKED if kind == "edit_pairs" else CANCELLED | {"orders": requested}
+    desk = Desk(otherwise=LOST, orders__list_live=listed(*requested), complex_orders__get=ok(whole))
     bells = Bells(0.2)
-    desk = Desk(
-        orders__cancel=LOST,
-        orders__list_live=listed(row("Cancel Requested")),
-        complex_orders__edit_pairs=LOST,
-        complex_orders__cancel=LOST,
-        complex_orders__get=ok(ASKED if kind == "edit_pairs" else REQUESTED),
-    )
     assert (await desk.change(kind, bells=bells)).outcome is APPLIED
     assert asyncio.get_running_loop().time() < POLICY.first
     assert bells.accounts == [("A1",)]

@@ -50,11 +50,9 @@ class Counting(MemoryJournal):
         return {key for key, owner in claims.items() if await self.renew(key, owner=owner, lease=lease)}
 
 
-async def opened(journal: MemoryJournal, *, renewed: bool = True) -> Attempt:
+async def opened(journal: MemoryJournal) -> Attempt:
     attempt = Attempt(Attempts(journal, LEASE), KEY)
     await attempt.open(b"{}")
-    if not renewed:
-        attempt._attempts.drop(attempt)
     return attempt
 
 
@@ -62,7 +60,8 @@ async def test_claim_counts_the_wall_clock_while_the_machine_was_suspended(monke
     """The event loop's clock stands still then. The workers of other machines go on."""
     wall = 1_000.0
     monkeypatch.setattr(module.time, "time", lambda: wall)
-    attempt = await opened(MemoryJournal(clock=lambda: 0.0), renewed=False)
+    attempt = await opened(MemoryJournal(clock=lambda: 0.0))
+    attempt._attempts.drop(attempt)
     wall += 60
     assert not attempt.holds()
     wall -= 3600  # set back: the loop's clock counts
