@@ -50,7 +50,6 @@ def stopped_by(placement: Placement) -> str:
 
 
 def codes_of(result: Placement | OrderChange) -> list[str | None]:
-    """Return the code of the error that a result carries, and those of its details."""
     assert result.error is not None
     return [result.error.code, *(each.code for each in result.error.errors)]
 

@@ -65,7 +65,6 @@ async def test_place_with_ticks_refuses_a_price_between_them_before_sending(here
 
 
 def beside(code: str) -> faults.Fault:
-    """Return the answer of a dry-run with an error beside its data."""
     error = {"code": code, "message": "no", "errors": [{"code": "margin", "message": "Too little"}]}
     answer = {"data": {"order": {"order-type": "Limit"}, "warnings": []}, "error": error}
     return faults.body(json.dumps(answer).encode())

@@ -51,7 +51,6 @@ COMPONENT_NAMES: list[tuple[tuple[str | None, ...], str]] = [
 
 
 def named_bracket(*names: str | None) -> NewComplexOrder:
-    """Return a bracket whose components have these names, if any."""
     asked = bracket_order()
     first, *rest = (
         attrs.evolve(each, external_identifier=name)

@@ -43,7 +43,6 @@ KINDS: dict[str, Callable[[str], NewComplexOrder]] = {
 
 
 def placed(here: Floor, name: str = "mine") -> int:
-    """How many complex orders of this name the brokerage has."""
     return len(here.complex_ids(name))
 
 

@@ -197,7 +197,6 @@ def documented() -> Cells:
 
 
 def table(cells: Cells) -> str:
-    """Outcome by fault and listing, and with one resubmit allowed."""
     lines = [f"| {' | '.join(['What happens to the submit', *HEADINGS])} |", "|" + " --- |" * (1 + len(HEADINGS))]
     for trouble in TROUBLES:
         lines.append(f"| {trouble.text} | {' | '.join(cells[trouble.text, heading] for heading in HEADINGS)} |")

@@ -195,11 +195,6 @@ def client_at(server: RawServer, context: ssl.SSLContext | None) -> Client:
     return Client(Environment.sandbox(server.url), StaticToken("made-up"), ssl=context, retry=RetryPolicy.none())
 
 
-async def test_private_authority_is_trusted_with_a_context_of_it() -> None:
-    async with RawServer(LIST, tls=serving("127.0.0.1")) as server, client_at(server, trusting()) as client:
-        assert await client.watchlists.list() == []
-
-
 @pytest.mark.parametrize(
     ("name", "context", "reason"),
     [
@@ -219,6 +214,7 @@ async def test_untrusted_certificate_is_named_and_nothing_was_sent(name: str, co
 
 
 async def test_client_certificate_is_presented_where_it_is_demanded() -> None:
+    """The context trusts the private authority of the server, too."""
     presenting = trusting(presenting=AUTHORITY.issue_cert("me@example.com"))
     async with RawServer(LIST, tls=serving("127.0.0.1", demanding=True)) as server:
         async with client_at(server, presenting) as client:

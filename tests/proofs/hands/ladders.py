@@ -29,7 +29,6 @@ IDLE = TERMINAL | {"Contingent"}
 
 
 def script(here: Floor, chance: random.Random) -> None:
-    """Put trouble in the way of the requests that are to come."""
     for method, path, most in (
         ("POST", SUBMIT, 2),
         ("PUT", ONE_ORDER, 5),
@@ -133,7 +132,6 @@ class History:
 
 
 def check_one_at_a_time(here: Floor) -> None:
-    """Check that at most one order of the ladder worked at any moment."""
     statuses = dict[str, str]()
     events = [event for event in here.sim.ledger.events if event.external_identifier == NAME]
     for at, now in groupby(events, key=lambda event: event.at):

@@ -67,7 +67,6 @@ async def _place(here: Floor, count: int, chance: random.Random) -> None:
 
 
 async def _fill(here: Floor, numbers: list[str], chance: random.Random) -> None:
-    """Fill orders, whole or in part, while they are being cancelled."""
     store = here.sim.brokerage.state.order_store
     while True:
         await asyncio.sleep(chance.uniform(0, 0.5))

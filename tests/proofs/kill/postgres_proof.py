@@ -150,7 +150,6 @@ async def prove(
 
 
 def main(identifiers: int = 2_000, kills: int = 20, seed: int | None = None, cap: int = 0) -> int:
-    """Play one run and print its verdict."""
     logging.disable(logging.CRITICAL)
     seed = random.randrange(10**6) if seed is None else seed
     verdict, tally = asyncio.run(prove(identifiers, kills, seed, cap=cap))

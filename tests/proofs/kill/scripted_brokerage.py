@@ -65,7 +65,6 @@ class ScriptedBrokerage:
 
     @property
     def base_url(self) -> str:
-        """Where it listens."""
         return f"http://127.0.0.1:{self._runner.addresses[0][1]}"
 
     async def _answer(self, http: web.BaseRequest) -> web.StreamResponse:

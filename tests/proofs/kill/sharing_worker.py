@@ -99,7 +99,6 @@ class _Worker:
                 group.create_task(take())
 
     async def recover(self) -> None:
-        """Report the orders that recovery handles."""
         began = time.monotonic()
         for placement in await self._entry.recover():
             self._channel.send(("report", self._report_of(placement, began)))

@@ -96,7 +96,6 @@ async def play(runs: int, seed: int, journal: Durable) -> Counter[str]:
 
 @contextlib.contextmanager
 def fresh(kind: str) -> Iterator[Durable]:
-    """A fresh journal of this kind."""
     place = journal_servers.postgres_server() if kind == "postgres" else tempfile.TemporaryDirectory()
     with place as where:
         yield Durable(kind, where if kind == "postgres" else f"{where}/orders.journal", "orders")

@@ -21,7 +21,6 @@ class Verdict:
 
     @property
     def violations(self) -> list[str]:
-        """All of them."""
         return [*self.doubled, *self.lost, *self.wrong]
 
 

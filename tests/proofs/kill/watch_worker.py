@@ -32,8 +32,6 @@ class Job:
 
 
 class DeadlyState(SqliteState):
-    """A state, with a killer watching its writes."""
-
     def __init__(self, job: Job, killer: Killer) -> None:
         super().__init__(job.state)
         self._killer = killer

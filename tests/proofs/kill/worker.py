@@ -33,8 +33,6 @@ class Job:
 
 
 class DeadlyTransport(AiohttpTransport):
-    """Sends over HTTP, with a killer watching the submits."""
-
     killer: Killer
 
     async def send(self, request: Request) -> Response:
