@@ -402,29 +402,19 @@ async def test_order_at_the_very_edge_of_the_window_is_not_past() -> None:
     assert window.is_past(order("a", days_ago=3.001), newest)
 
 
-class Lists:
-    """Order lists that show the order from a time on. Each poll takes a while and may fail."""
-
-    def __init__(self, shown_from: float = 1e9, latency: float = 0.02, error: Any = None) -> None:
-        self._shown_from = shown_from
-        self._latency = latency
-        self._error = error
-        self.polls: list[float] = []
-
-    async def poll(self) -> tuple[bool, Sighting[Any]]:
-        loop = asyncio.get_running_loop()
-        self.polls.append(round(loop.time(), 3))
-        await asyncio.sleep(self._latency)
-        found = loop.time() >= self._shown_from
-        return found, Sighting(orders={}, complete=self._error is None, error=self._error)
-
-
 @on_virtual_time
-async def searched(*rings: float, **options: Any) -> tuple[SearchResult, float, list[float]]:
-    """Search lists while events ring. Return the result, its time, and those of the polls."""
-    lists = Lists(**options)
-    result = await poll_until(ReconcilePolicy(), lists.poll, Bells(*rings).rings)
-    return result, asyncio.get_running_loop().time(), lists.polls
+async def searched(
+    *rings: float, shown_from: float = 1e9, latency: float = 0.02, error: Any = None
+) -> tuple[SearchResult, float, list[float]]:
+    """Search lists that show the order from a time on, while events ring. Return result, its time, those of polls."""
+    loop, polls = asyncio.get_running_loop(), list[float]()
+
+    async def poll() -> tuple[bool, Sighting[Any]]:
+        polls.append(round(loop.time(), 3))
+        await asyncio.sleep(latency)
+        return loop.time() >= shown_from, Sighting(orders={}, complete=error is None, error=error)
+
+    return await poll_until(ReconcilePolicy(), poll, Bells(*rings).rings), loop.time(), polls
 
 
 @for_each(

@@ -167,11 +167,7 @@ async def test_call_cancelled_at_any_await_leaves_the_client_as_it_was(script: A
         limits = Limits(reads=1, trades=1)
         async with Client(SANDBOX, REFRESH, transport=transport, limits=limits, deadline=deadline) as client:
             stepped = CancelledAt(client.session.execute(call), at)
-
-            async def main(stepped: CancelledAt = stepped) -> None:
-                await stepped
-
-            task = asyncio.create_task(main())
+            task = asyncio.create_task(stepped.run())
             await asyncio.wait({task})
             is_over = stepped.left > 0
             assert task.cancelled() is not is_over
