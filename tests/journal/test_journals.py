@@ -258,20 +258,15 @@ async def test_processes_never_claim_the_same_entry(durable: Durable) -> None:
 FORKING = """
 key = EntryKey("https://api.example.com", "sandbox", "A1", "one")
 
-async def in_the_child():
-    try:
-        await journal.open(key, b"", owner="child", lease=30)
-    except JournalError as error:
-        print(error, flush=True)
-    await journal.aclose()
-
 async def main():
     await journal.now()
     child = os.fork()
     if child == 0:
         asyncio._set_running_loop(None)
         try:
-            asyncio.new_event_loop().run_until_complete(in_the_child())
+            asyncio.new_event_loop().run_until_complete(journal.open(key, b"", owner="child", lease=30))
+        except JournalError as error:
+            print(error, flush=True)
         finally:
             os._exit(0)
     os.waitpid(child, 0)

@@ -1,7 +1,5 @@
 """A short run of the proof, and a test of the server that it kills."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from brokerage_async.journal import EntryKey, JournalError, PostgresJournal
@@ -11,18 +9,13 @@ from tests.proofs.kill.postgres_proof import prove
 ABSENT = journal_servers.missing()
 KEY = EntryKey("https://api.example.com", "sandbox", "A1", "one")
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.postgres,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(ABSENT is not None, reason=str(ABSENT)),
+]
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[journal_servers.PostgresServer]:
-    if ABSENT:
-        pytest.skip(ABSENT)
-    with journal_servers.mortal_server() as started:
-        yield started
-
-
-@pytest.mark.skipif(ABSENT is not None, reason=str(ABSENT))
 async def test_workers_that_share_orders_over_a_dying_database_double_and_lose_nothing() -> None:
     verdict, tally = await prove(60, 2, seed=1, limit=120)
     assert verdict.violations == []
@@ -32,7 +25,6 @@ async def test_workers_that_share_orders_over_a_dying_database_double_and_lose_n
     assert tally["brokerage: orders"] > 30
 
 
-@pytest.mark.skipif(ABSENT is not None, reason=str(ABSENT))
 async def test_workers_under_a_guard_that_are_killed_never_pass_its_cap_over_a_dying_database() -> None:
     cap = 25
     verdict, tally = await prove(60, 3, seed=2, limit=120, cap=cap)
@@ -42,11 +34,12 @@ async def test_workers_under_a_guard_that_are_killed_never_pass_its_cap_over_a_d
     assert cap - tally["entries: open"] <= tally["brokerage: orders"] <= cap
 
 
-async def test_what_was_written_survives_the_death_of_the_server(server: journal_servers.PostgresServer) -> None:
-    async with PostgresJournal(server.dsn, table="killed", timeout=2) as journal:
-        await journal.open(KEY, b"{}", owner="a", lease=5)
-        server.kill()
-        with pytest.raises(JournalError):
-            await journal.now()
-        server.start()
-        assert await journal.find(KEY) is not None
+async def test_what_was_written_survives_the_death_of_the_server() -> None:
+    with journal_servers.mortal_server() as server:
+        async with PostgresJournal(server.dsn, table="killed", timeout=2) as journal:
+            await journal.open(KEY, b"{}", owner="a", lease=5)
+            server.kill()
+            with pytest.raises(JournalError):
+                await journal.now()
+            server.start()
+            assert await journal.find(KEY) is not None
