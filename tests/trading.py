@@ -292,6 +292,13 @@ async def leave_open(here: Floor, name: str = "mine", fault: str = "drop_after",
     await place_unknown(here, name, fault=fault, entry=entry)
 
 
+async def leave_listed(here: Floor, *names: str, journal: MemoryJournal | None = None) -> None:
+    """Leave open entries of a dead worker, whose orders are listed."""
+    for name in names:
+        await here.client.orders.submit(here.account, order(name))
+        await (here.journal if journal is None else journal).open(here.key(name), b"{}", owner="dead", lease=0)
+
+
 async def cancelled(work: Awaitable[Any], after: float) -> Any:
     """Cancel ``work`` after some seconds. Return the error that it ends with."""
     task = asyncio.ensure_future(work)

@@ -13,15 +13,9 @@ from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.simulator import faults
 from tests import trading
 from tests.tables import for_each
-from tests.trading import Floor, HookedJournal, cancelled, on_floor, order
+from tests.trading import Floor, HookedJournal, cancelled, leave_listed, on_floor, order
 
 pytestmark = pytest.mark.virtual_time
-
-
-async def leave_listed(here: Floor, name: str = "mine") -> None:
-    """Leave an open entry of a dead worker, whose order is listed."""
-    await here.client.orders.submit(here.account, order(name))
-    await here.journal.open(here.key(name), b"{}", owner="dead", lease=0)
 
 
 async def test_recovery_with_nothing_open_in_its_environment_asks_nobody(here: Floor) -> None:
@@ -162,9 +156,8 @@ async def test_what_was_handled_before_a_recovery_ended_early_is_told(here: Floo
 
 
 async def test_recover_cancelled_while_it_records_an_outcome_returns_what_the_journal_said(here: Floor) -> None:
-    await here.client.orders.submit(here.account, order("mine"))
     journal = trading.slow_journal("close", 2)
-    await journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
+    await leave_listed(here, "mine", journal=journal)
     recovering = asyncio.create_task(OrderEntry(here.client, journal).recover())
     await asyncio.sleep(2)
     assert await journal.abandon(here.key("mine"), note="by hand")
@@ -215,7 +208,7 @@ async def test_claims_that_take_longer_than_a_lease_are_renewed_from_the_first_o
 
 
 async def test_recover_with_push_finds_an_order_as_soon_as_its_event_comes(here: Floor) -> None:
-    await leave_listed(here)
+    await leave_listed(here, "mine")
     entry = OrderEntry(here.client, here.journal, reconcile=attrs.evolve(trading.POLICY, first=10.0))
     object.__setattr__(entry._context, "doorbells", trading.Bells(0.5))
     began = asyncio.get_running_loop().time()
@@ -227,7 +220,7 @@ async def test_recover_with_push_finds_an_order_as_soon_as_its_event_comes(here:
 @for_each("trouble", ["status(403)", "refuse", "drop_before"])
 @on_floor()
 async def test_recover_that_cannot_read_the_account_leaves_the_entry(here: Floor, trouble: str) -> None:
-    await leave_listed(here)
+    await leave_listed(here, "mine")
     here.on_lists(trouble)
     (unread,) = await here.another_entry().recover(reconcile=attrs.evolve(trading.POLICY, give_up=30))
     assert (unread.outcome, unread.code) == (Outcome.UNKNOWN, "undetermined")
@@ -240,7 +233,7 @@ async def test_recover_that_cannot_read_the_account_leaves_the_entry(here: Floor
 
 async def test_recover_of_one_account_that_fails_recovers_the_others(here: Floor) -> None:
     first, second = here.sim.account_numbers[:2]
-    await leave_listed(here)
+    await leave_listed(here, "mine")
     await here.client.orders.submit(second, order("other"))
     await here.journal.open(attrs.evolve(here.key("other"), account_number=second), b"{}", owner="dead", lease=0)
     session = here.client.session

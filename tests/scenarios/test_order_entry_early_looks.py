@@ -15,7 +15,7 @@ from brokerage_async.simulator import faults
 from brokerage_async.simulator.transports import MemorySocket
 from tests.loops import on_virtual_time
 from tests.tables import for_each
-from tests.trading import UNLISTED, Bells, Floor, HookedJournal, floor, on_floor, order, place_unknown
+from tests.trading import UNLISTED, Bells, Floor, HookedJournal, floor, leave_listed, on_floor, order, place_unknown
 
 pytestmark = pytest.mark.virtual_time
 
@@ -41,20 +41,13 @@ def slow_to_close(here: Floor, seconds: float, records: list[str]) -> HookedJour
     return HookedJournal(clock=here.sim.clock.now, close=slowly)
 
 
-async def dead(here: Floor, journal: MemoryJournal, *names: str) -> None:
-    """Leave orders that have been placed and whose worker has died before it recorded that."""
-    for name in names:
-        await here.client.orders.submit(here.account, order(name))
-        await journal.open(here.key(name), b"{}", owner="dead", lease=0)
-
-
 @for_each("seconds", [0.3, 3.0])
 @for_each("ring", [1.2, 1.5, 1.55, 1.6, 1.65, 1.7, 1.75, 1.8, 1.85, 1.9])
 @on_floor()
 async def test_early_look_cut_off_while_it_records_reports_once(here: Floor, ring: float, seconds: float) -> None:
     records: list[str] = []
     journal = slow_to_close(here, seconds, records)
-    await dead(here, journal, "one", "two")
+    await leave_listed(here, "one", "two", journal=journal)
     found = await entry_of(here, ring, journal=journal).recover()
     assert {each.external_identifier: each.outcome for each in found} == dict.fromkeys(("one", "two"), Outcome.PLACED)
     assert (len(found), sorted(records)) == (2, ["one", "two"])
@@ -64,7 +57,7 @@ async def test_early_look_cut_off_while_it_records_reports_once(here: Floor, rin
 
 async def test_early_look_cut_off_while_it_records_the_last_order_is_the_last(here: Floor) -> None:
     journal = slow_to_close(here, 3.0, [])
-    await dead(here, journal, "one")
+    await leave_listed(here, "one", journal=journal)
     loop = asyncio.get_running_loop()
     start = loop.time()
     recovering = asyncio.ensure_future(entry_of(here, 1.2, journal=journal).recover())
@@ -137,7 +130,7 @@ async def test_cancellation_at_any_moment_with_push_leaves_nothing_behind(kind: 
 async def prepare(here: Floor, kind: str) -> None:
     """Let the order arrive, and be listed some polls later, looks of the push included."""
     if kind == "recover":
-        await dead(here, here.journal, "one")
+        await leave_listed(here, "one")
     else:
         here.on_submit("drop_after")
     here.on_lists(UNLISTED, times=6)
@@ -174,7 +167,7 @@ def test_recover_of_an_account_without_events_ends_as_it_does_without_push(accou
         async with floor() as here, here.client.stream.account([here.account]) as stream:
             await stream.ready()
             await here.journal.open(attrs.evolve(here.key("one"), account_number=account), b"{}", owner="dead", lease=0)
-            await dead(here, here.journal, "mine")
+            await leave_listed(here, "mine")
             found = await OrderEntry(here.client, here.journal, reconcile=POLICY, push=push).recover()
             await here.client.orders.submit(here.account, order("later"))
             async for event in stream:
