@@ -80,6 +80,11 @@ class Floor:
         self.sim.settle()
         return self.sim.ledger.orders(external_identifier=external_identifier)
 
+    def status(self, order_id: str) -> str:
+        """Return the status of an order in the brokerage's own books."""
+        self.sim.settle()
+        return next(each.status for each in self.sim.ledger.orders() if each.order_id == order_id)
+
     def complex_ids(self, external_identifier: str) -> list[str]:
         """Ids of the complex orders with a component of this identifier, by the brokerage's own books."""
         self.sim.settle()

@@ -544,12 +544,6 @@ async def fill(here: Floor, number: str, quantity: int | None = None, *, after: 
     here.sim.settle()
 
 
-async def status_of(here: Floor, order_id: str | None) -> str:
-    await asyncio.sleep(30)
-    here.sim.settle()
-    return next(record.status for record in here.sim.ledger.orders() if record.order_id == order_id)
-
-
 REQUESTS = {
     "cancel": ("DELETE", ONE_ORDER),
     "replace": ("PUT", ONE_ORDER),
@@ -594,7 +588,7 @@ async def is_done(here: Floor, kind: str, account: str, number: str, change: Ord
         assert change.outcome is ChangeOutcome.NOT_SENT or change.complex_order.id == number
         return [len(list(here.sim.ledger.processed(SENT[kind])))] == [1]
     if kind == "cancel":
-        return await status_of(here, number) == "Cancelled"
+        return here.status(number) == "Cancelled"
     if kind == "edit_pairs":
         return (await here.client.complex_orders.get(account, number)).ratio_price_threshold == RATIO
     (dry,), (sent, *more) = here.wire.bodies["orders.edit_dry_run"], here.wire.bodies[f"orders.{kind}"]

@@ -38,11 +38,6 @@ async def flatten(here: Floor, *, another: bool = False) -> Any:
     return (await entry.cancel_all(here.account, flatten=True)).closing
 
 
-def status_of(here: Floor, number: str) -> str:
-    here.sim.settle()
-    return next(each.status for each in here.sim.ledger.orders() if each.order_id == number)
-
-
 def held(here: Floor, symbol: str = "AAPL") -> Decimal:
     here.sim.settle()
     state = here.sim.brokerage.state
@@ -93,7 +88,7 @@ async def test_every_fault_of_a_request_is_resolved_by_the_lists(here: Floor, ac
     result = await here.entry.cancel_all(here.account)
     assert result.is_proven
     assert {number: result[number].outcome for number in numbers} == dict.fromkeys(numbers, "cancelled")
-    assert {status_of(here, number) for number in numbers} == {"Cancelled"}
+    assert {here.status(number) for number in numbers} == {"Cancelled"}
 
 
 async def test_order_on_its_way_is_asked_for_again_and_a_filled_one_is_told_with_its_fills(here: Floor) -> None:
@@ -123,7 +118,7 @@ async def test_order_that_is_not_seen_to_end_in_time_is_unknown(here: Floor) -> 
     here.on_lists("status(503)")
     with pytest.raises(BrokerageError, match="503"):
         await here.entry.cancel_all(here.account)
-    assert status_of(here, stuck) == "Live"
+    assert here.status(stuck) == "Live"
     here.sim.faults.clear()
     task = asyncio.create_task(here.entry.cancel_all(here.account, flatten=True))
     await asyncio.sleep(0.3)
@@ -139,9 +134,9 @@ async def test_where_selects_and_a_component_selects_its_complex_order(here: Flo
     one, other = await place(here, "one", "other")
     await here.entry.place_complex(here.account, bracket_order("bracket"))
     result = await here.entry.cancel_all(here.account, where=lambda each: each.id == other)
-    assert (set(result), status_of(here, one)) == ({other}, "Live")
+    assert (set(result), here.status(one)) == ({other}, "Live")
     result = await here.entry.cancel_all(here.account, where=stop)
-    assert (len(result), status_of(here, one)) == (4, "Live")
+    assert (len(result), here.status(one)) == (4, "Live")
     with pytest.raises(InvalidRequestError, match="where must be None with flatten"):
         await here.entry.cancel_all(here.account, where=stop, flatten=True)
     async with here.sim.client(transport=here.sim.transport(), read_only=True) as client:
@@ -159,7 +154,7 @@ async def test_an_old_order_that_today_s_list_lacks_is_found_by_the_last_look(he
     here.sim.clock.advance(15 * 86400)
     await place(here, "new")
     result = await here.entry.cancel_all(here.account)
-    assert (result.is_proven, status_of(here, number)) == (True, "Cancelled")
+    assert (result.is_proven, here.status(number)) == (True, "Cancelled")
 
 
 # --- closing
