@@ -5,20 +5,18 @@ from typing import Any
 
 import pytest
 
-from brokerage_async import Client, Effect, Environment, RefreshToken, RetryPolicy, errors
+from brokerage_async import Effect, RetryPolicy, errors
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit
 from tests.fake_transport import LOST, FakeTransport, fail, ok
+from tests.http.calls import SANDBOX, client_of
 
 pytestmark = pytest.mark.virtual_time
-
-SANDBOX = Environment.sandbox("https://api.example.com")
-REFRESH = RefreshToken(client_secret="cs-s3cr3t", refresh_token="rt-s3cr3t")
 
 
 async def test_request_has_all_that_is_passed_and_its_answer_is_parsed() -> None:
     transport = FakeTransport(ok({"net": 1.5}))
-    async with Client(SANDBOX, REFRESH, transport=transport, accept_version="20260101") as client:
+    async with client_of(transport, accept_version="20260101") as client:
         response = await client.request(
             "POST", "/a/{b}", path_values={"b": "x/y"}, query={"c[]": ["1", 2]}, body={"d": None}, effect=Effect.READ
         )
@@ -37,7 +35,7 @@ async def test_request_has_all_that_is_passed_and_its_answer_is_parsed() -> None
 async def test_request_is_repeated_only_if_it_changes_nothing(method: str, effect: Any, sends: int) -> None:
     for failure in (LOST, fail(503)):
         transport = FakeTransport(failure)
-        async with Client(SANDBOX, REFRESH, transport=transport, retry=RetryPolicy(max_attempts=3)) as client:
+        async with client_of(transport, retry=RetryPolicy(max_attempts=3)) as client:
             with pytest.raises((errors.ResponseLostError, errors.ServerError)) as caught:
                 await client.request(method, "/x", effect=effect)
         assert len(transport.requests) == caught.value.attempts == sends
@@ -45,7 +43,7 @@ async def test_request_is_repeated_only_if_it_changes_nothing(method: str, effec
 
 async def test_read_only_client_sends_no_mutation() -> None:
     transport = FakeTransport()
-    async with Client(SANDBOX, REFRESH, transport=transport, read_only=True) as client:
+    async with client_of(transport, read_only=True) as client:
         for method, path in (("POST", "/x"), ("DELETE", "/x"), ("POST", "/accounts/5WT1/orders")):
             with pytest.raises(errors.ConfigurationError, match="read-only"):
                 await client.request(method, path)
@@ -58,7 +56,7 @@ async def test_read_only_client_sends_no_mutation() -> None:
 
 
 async def test_requests_of_many_paths_leave_nothing_behind() -> None:
-    async with Client(SANDBOX, REFRESH, transport=FakeTransport()) as client:
+    async with client_of(FakeTransport()) as client:
         for number in range(50):
             await client.request("GET", f"/x/{number}", query={f"k{number}": "1"})
         assert len(client.session.engine.limiter._routes) == 1

@@ -1,24 +1,19 @@
 """A program that trades in one environment at the prices of another: ``Client(market_data=)``."""
 
 import asyncio
-from typing import Any
 
 import pytest
 
-from brokerage_async import Client, Environment, RefreshToken, RetryPolicy, errors, models
+from brokerage_async import RetryPolicy, errors, models
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit, market
 from tests.fake_transport import FakeTransport, fail
+from tests.http.calls import client_of
 
 MARKET = ("/market-data", "/market-metrics", "/api-quote-tokens")
 SYMBOLS = ("/instruments/",)
 """What the stream asks for to translate symbols."""
-
-
-def client_of(transport: FakeTransport, **options: Any) -> Client:
-    credentials = RefreshToken(client_secret="s", refresh_token="r")
-    return Client(Environment.sandbox("https://sandbox.invalid"), credentials, transport=transport, **options)
 
 
 async def test_market_data_client_serves_prices_and_gets_no_order() -> None:

@@ -6,18 +6,18 @@ from unittest.mock import AsyncMock, Mock
 
 import pytest
 
-from brokerage_async import Client, Environment, StaticToken, errors
+from brokerage_async import Client, errors
 from brokerage_async._generated.operations import WATCHLISTS_LIST
 from brokerage_async.protocol.response import Response
 from brokerage_async.tickets import buy_to_open, limit
 from tests.fake_transport import FakeTransport
+from tests.http.calls import client_of
 from tests.loops import on_virtual_time
 from tests.tables import for_each
 
 
 def answering(body: dict[str, Any]) -> Client:
-    transport = FakeTransport(Response(status=201, body=json.dumps(body).encode()))
-    return Client(Environment.sandbox("https://api.example.com/v1"), StaticToken("t"), transport=transport)
+    return client_of(FakeTransport(Response(status=201, body=json.dumps(body).encode())))
 
 
 @for_each("size", [1, 20_000])  # at once, and in slices
@@ -56,7 +56,7 @@ async def test_submit_answered_by_a_401_page_renews_the_token_and_is_not_hidden_
     get_token, invalidate = AsyncMock(return_value="invented"), Mock(return_value=True, side_effect=failure)
     provider, transport = Mock(get_token=get_token, invalidate=invalidate), FakeTransport(answer)
     caught: errors.APIError | None = None
-    async with Client(Environment.sandbox("https://api.example"), provider, transport=transport) as client:
+    async with client_of(transport, provider) as client:
         try:
             await client.orders.submit("5WT1", limit(buy_to_open("AAPL", 1), price="1.00"))
         except errors.AuthenticationError as error:

@@ -14,7 +14,7 @@ from types import ModuleType
 
 import pytest
 
-from brokerage_async import Client, Environment, StaticToken, errors, models
+from brokerage_async import Client, errors, models
 from brokerage_async._generated import converters
 from brokerage_async.protocol.decoding.fields import wire_fields
 from brokerage_async.protocol.response import Response
@@ -22,6 +22,7 @@ from codegen.__main__ import main
 from tests.codegen.support import forget
 from tests.documents import ROOT
 from tests.fake_transport import FakeTransport, ok
+from tests.http.calls import client_of
 
 PAGE = (ROOT / "docs" / "any-endpoint.md").read_text("utf-8")
 FILES = dict(re.findall(r"^<!-- file: ([\w.]+) -->\n```\w+\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE))
@@ -57,10 +58,6 @@ def notes(folder: Path) -> Iterator[ModuleType]:
     finally:
         sys.path.remove(str(folder))
         forget("notes_api")
-
-
-def client_of(transport: FakeTransport) -> Client:
-    return Client(Environment.sandbox("https://example.com"), StaticToken("token"), transport=transport)
 
 
 async def test_read_decodes_its_own_models(notes: ModuleType) -> None:
