@@ -586,7 +586,7 @@ async def is_done(here: Floor, kind: str, account: str, number: str, change: Ord
     await asyncio.sleep(60)
     if kind == "cancel_complex":
         assert change.outcome is ChangeOutcome.NOT_SENT or change.complex_order.id == number
-        return [len(list(here.sim.ledger.processed(SENT[kind])))] == [1]
+        return len(list(here.sim.ledger.processed(SENT[kind]))) == 1
     if kind == "cancel":
         return here.status(number) == "Cancelled"
     if kind == "edit_pairs":

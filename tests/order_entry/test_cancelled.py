@@ -22,7 +22,8 @@ GUARD = OrderGuard(halt_after_unknown=(1, 60.0), halt_after_refusals=(1, 60.0), 
 UNSENT, MAY_EXIST = "was not sent", "may have been placed: recover() will look for it"
 CHANGE = "may have been applied: the order shows it"
 PLACED, REFUSED, HALTED = "was placed (placed)", "was refused (refused)", ", and orders are halted"
-NOT_CHANGED, LEFT = "ended as refused", "was placed, and is left as it is (placed)"
+KNOWN, LEFT = "is in the journal as placed", "was placed, and is left as it is (placed)"
+NOT_CHANGED = "ended as refused"
 CHANGE_REFUSED = {UNSENT, CHANGE, "was refused for now and is not applied", NOT_CHANGED, NOT_CHANGED + HALTED}
 
 
@@ -75,10 +76,6 @@ async def call(here: Floor, entry: OrderEntry, name: str) -> Any:
     return await getattr(entry, name)(here.account, *values, **options)
 
 
-async def placed(here: Floor, entry: OrderEntry) -> None:
-    await call(here, entry, "place")
-
-
 async def first(here: Floor, entry: OrderEntry) -> None:
     """Leave an order at work that can be changed."""
     await entry.place(here.account, order("first"))
@@ -102,13 +99,13 @@ CASES: list[tuple[str, Any, tuple[Any, ...], set[str]]] = [
     ("place_complex", None, (), {UNSENT, MAY_EXIST, PLACED}),
     ("place_complex", None, ("POST", trading.COMPLEX.submit, "status(422)"),
      {UNSENT, MAY_EXIST, REFUSED, REFUSED + HALTED}),
-    ("place", placed, (), {UNSENT, "is in the journal as placed"}),
+    ("place", lambda here, entry: call(here, entry, "place"), (), {UNSENT, KNOWN}),
     ("replace", first, (), {UNSENT, CHANGE, "ended as applied"}),
     ("edit", first, (), {UNSENT, CHANGE, "ended as applied"}),
     ("replace", first, ("PUT", ONE_ORDER, "status(422)"), CHANGE_REFUSED),
     ("edit", first, ("PATCH", ONE_ORDER, "status(422)"), CHANGE_REFUSED),
     ("cancel", first, ("DELETE", ONE_ORDER, "drop_after"), {CHANGE}),
-    ("work", recovered, (), {UNSENT, "is in the journal as placed", LEFT}),
+    ("work", recovered, (), {UNSENT, KNOWN, LEFT}),
 ]  # fmt: skip
 """Call, what came before it, its fault, and all that its caller may be told."""
 
