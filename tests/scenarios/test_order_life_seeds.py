@@ -21,7 +21,7 @@ from brokerage_async.order_entry import ChangeOutcome, OrderEntry, Outcome, Reco
 from brokerage_async.protocol.order_status import TERMINAL, is_complete
 from brokerage_async.simulator import Simulator, run
 from tests.seeded import play_seeds
-from tests.trading import SMALL, random_ticket
+from tests.trading import SMALL, originals, random_ticket
 
 START, CLOSE = "2026-06-10T10:30-04:00", "2026-06-10T16:00-04:00"
 POLICY = ReconcilePolicy(visibility_delay=60.0, give_up=300.0)
@@ -99,23 +99,18 @@ class Day:
 
     async def check(self) -> None:
         books = self.books()
-        recovered = {each.external_identifier: each for each in await OrderEntry(
-            self.client, self.journal, reconcile=POLICY
-        ).recover()}  # fmt: skip
+        later = OrderEntry(self.client, self.journal, reconcile=POLICY)
+        recovered = {each.external_identifier: each for each in await later.recover()}
         entries = {each.key.external_identifier: each for each in await self.journal.entries("sandbox")}
         for name, told in self.named.items():
-            originals = [
-                record.order_id
-                for record in self.sim.ledger.orders(external_identifier=name)
-                if record.replaces_order_id is None
-            ]
-            assert len(originals) <= 1, f"{name} was placed {len(originals)} times"
+            placed = originals(self.sim.ledger.orders(external_identifier=name))
+            assert len(placed) <= 1, f"{name} was placed {len(placed)} times"
             final = recovered[name].outcome if name in recovered else told
             if final is None:
                 assert name not in entries or entries[name].state is not EntryState.OPEN, f"{name} is still open"
                 continue
             self.tally[f"place {final}"] += 1
-            assert (final is Outcome.PLACED) == bool(originals), f"{name}: {final}, but the books have {originals}"
+            assert (final is Outcome.PLACED) == bool(placed), f"{name}: {final}, but the books have {placed}"
         for order_id, outcomes in self.cancels.items():
             self.check_cancel(order_id, outcomes)
         for order_id, changes in self.replaced.items():

@@ -15,7 +15,6 @@ from collections.abc import AsyncIterator, Iterator
 import attrs
 import pytest
 
-from brokerage_async import tickets
 from brokerage_async.journal import EntryKey, EntryState
 from brokerage_async.simulator import Simulator
 from tests import journal_servers
@@ -26,7 +25,7 @@ from tests.proofs.kill.scripted_brokerage import BookedOrder
 from tests.proofs.kill.verdict import judge
 from tests.proofs.kill.worker import POINTS, Job
 from tests.seeded import play_drawn
-from tests.trading import SMALL
+from tests.trading import SMALL, order
 
 preload("tests.proofs.kill.worker", "brokerage_async.simulator", "brokerage_async.journal.sqlite", *DRIVER)
 ABSENT = journal_servers.missing()
@@ -133,8 +132,7 @@ async def leave_open(sim: Simulator, job: Job) -> dict[str, str]:
             key = EntryKey(sim.environment.origin, "sandbox", job.service.account, name)
             await journal.open(key, b'{"external-identifier":"' + name.encode() + b'"}', owner="dead", lease=0.2)
             if arrives:
-                ticket = tickets.limit(tickets.buy_to_open("AAPL", 1), price="10")
-                await client.orders.submit(job.service.account, attrs.evolve(ticket, external_identifier=name))
+                await client.orders.submit(job.service.account, order(name, 1))
     assert len(sim.ledger.orders(account_number=job.service.account)) == 5
     return names
 

@@ -17,7 +17,6 @@ from typing import Any
 import attrs
 import pytest
 
-from brokerage_async import tickets
 from brokerage_async.errors import OrderNotCancellableError
 from brokerage_async.simulator import Simulator
 from brokerage_async.watch import StoredChange
@@ -25,7 +24,7 @@ from tests.processes import Service, crowd, preload
 from tests.proofs.kill import watch_worker
 from tests.proofs.kill.watch_worker import POINTS, Job
 from tests.seeded import play_drawn
-from tests.trading import SMALL
+from tests.trading import SMALL, order
 
 preload("tests.proofs.kill.watch_worker", "brokerage_async.simulator")
 
@@ -62,8 +61,7 @@ async def trade(sim: Simulator, chance: random.Random) -> None:
     async with sim.client() as client:
         while True:
             await asyncio.sleep(chance.uniform(0.02, 0.2))
-            ticket = tickets.limit(tickets.buy_to_open("AAPL", 1), price="10")
-            placed = (await client.orders.submit(account, ticket)).order
+            placed = (await client.orders.submit(account, order(quantity=1))).order
             working.append(placed.id)
             if len(working) > WORKING:
                 with contextlib.suppress(OrderNotCancellableError):  # on a busy machine it may not be live yet
