@@ -176,7 +176,7 @@ async def test_order_whose_claim_cannot_be_renewed_is_not_sent(here: Floor) -> N
     assert here.sim.ledger.count("orders.submit") == 2  # the one turned away, and the other worker's
 
 
-@for_each("seconds, sends", [(0.9 * LEASE - 1, 2), (0.9 * LEASE + 1, 1)])
+@for_each("seconds, sends", [(0.9 * LEASE - 0.1, 2), (0.9 * LEASE + 0.1, 1)])
 @on_floor()
 async def test_order_is_not_sent_again_if_journaling_outlasts_its_claim(
     here: Floor, seconds: float, sends: int
