@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from brokerage_async.errors import OrderOutcomeUnknownError
-from brokerage_async.journal import EntryState, JournalEntry
+from brokerage_async.journal import EntryState, JournalEntry, MemoryJournal
 from brokerage_async.order_entry import OrderEntry, OrderGuard
 from brokerage_async.simulator import faults
 from tests import trading
@@ -154,3 +154,58 @@ async def test_caller_cancelled_at_any_await_is_told_what_books_and_journal_say(
                     told.add(check(here, gone, await journal.entries()) + HALTED * bool(await journal.halts()))
                 is_over = stepped.left > 0
         assert told == expected, (name, fault)
+
+
+def threaded() -> trading.HookedJournal:
+    """Return a journal that works in a thread: a cancelled caller leaves, and the statement still takes effect."""
+
+    async def in_thread(call: Any, *names: Any, **values: Any) -> Any:
+        loop = asyncio.get_running_loop()
+        done = loop.create_future()
+
+        def run() -> None:
+            with pytest.raises(StopIteration) as end:
+                call(*names, **values).send(None)
+            if not done.done():
+                done.set_result(end.value.value)
+
+        loop.call_later(0.01, run)
+        return await done
+
+    return trading.HookedJournal(**dict.fromkeys(("open", "claim", "release", "close"), in_thread))
+
+
+async def place_until_shutdown(here: Floor, journal: MemoryJournal, after: float) -> Any:
+    """Cancel every task of the loop at once, as `asyncio.run` does at its end. None if the order was placed before."""
+    placing = asyncio.create_task(OrderEntry(here.client, journal).place(here.account, order("mine")))
+    await asyncio.sleep(after)
+    if placing.done():
+        return None
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
+    with pytest.raises(asyncio.CancelledError) as caught:
+        await placing
+    await asyncio.sleep(1)
+    return caught.value
+
+
+async def test_place_cancelled_with_every_task_of_the_loop_reports_as_if_cancelled_alone() -> None:
+    told = set()
+    for step in range(1, 200):
+        async with trading.floor() as here:
+            journal = threaded()
+            gone = await place_until_shutdown(here, journal, step * 0.003)
+            if gone is None:
+                break
+            told.add(check(here, gone, await journal.entries()))
+    assert told == {UNSENT, MAY_EXIST, PLACED}
+
+
+async def test_place_cancelled_with_every_task_while_it_claims_an_entry_leaves_no_claim(here: Floor) -> None:
+    journal = threaded()
+    await trading.place_unknown(here, entry=OrderEntry(here.client, journal), fault="drop_before")
+    (before,) = await journal.entries()
+    gone = await place_until_shutdown(here, journal, 0.005)
+    (after,) = await journal.entries()
+    assert check(here, gone, [after]) == MAY_EXIST
+    assert after.looked_at == before.looked_at  # this one has not looked for it

@@ -11,7 +11,7 @@ import pytest
 
 from brokerage_async import RetryPolicy, errors, tickets
 from brokerage_async._generated.operations import ORDERS_SUBMIT
-from brokerage_async.journal import EntryState, JournalError, MemoryJournal
+from brokerage_async.journal import EntryState, JournalError
 from brokerage_async.models import TickSize, TimeInForce
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.protocol.request import Request
@@ -327,69 +327,6 @@ async def test_place_that_ends_with_an_unexpected_error_names_the_order(here: Fl
     assert caught.value.external_identifier == name  # type: ignore[attr-defined]
     assert note == [f"order {name} of account {here.account} may have been placed: recover() will look for it"]
     assert [placement.outcome for placement in await here.entry.recover()] == [PLACED]
-
-
-def threaded() -> HookedJournal:
-    """Return a journal that works in a thread: a cancelled caller leaves, and the statement still takes effect."""
-
-    async def in_thread(call: Any, *names: Any, **values: Any) -> Any:
-        loop = asyncio.get_running_loop()
-        done = loop.create_future()
-
-        def run() -> None:
-            with pytest.raises(StopIteration) as end:
-                call(*names, **values).send(None)
-            if not done.done():
-                done.set_result(end.value.value)
-
-        loop.call_later(0.01, run)
-        return await done
-
-    return HookedJournal(**dict.fromkeys(("open", "claim", "release", "close"), in_thread))
-
-
-async def place_until_shutdown(here: Floor, journal: MemoryJournal, after: float) -> Any:
-    """Cancel every task of the loop at once, as `asyncio.run` does at its end. None if the order was placed before."""
-    placing = asyncio.create_task(OrderEntry(here.client, journal).place(here.account, order("mine")))
-    await asyncio.sleep(after)
-    if placing.done():
-        return None
-    for task in asyncio.all_tasks() - {asyncio.current_task()}:
-        task.cancel()
-    with pytest.raises(asyncio.CancelledError) as caught:
-        await placing
-    await asyncio.sleep(1)
-    return caught.value
-
-
-async def test_place_cancelled_with_every_task_of_the_loop_reports_as_if_cancelled_alone() -> None:
-    fates = set()
-    for step in range(1, 200):
-        async with trading.floor() as here:
-            journal = threaded()
-            gone = await place_until_shutdown(here, journal, step * 0.003)
-            if gone is None:
-                break
-            (note,), placement = gone.__notes__, gone.placement
-            states = [entry.state for entry in await journal.entries()]
-            if placement is not None:
-                assert (placement.outcome, states) == (PLACED, [EntryState.PLACED])
-                assert here.orders("mine")
-            else:
-                assert states == [EntryState.OPEN] if "recover()" in note else EntryState.OPEN not in states
-            fates.add(note.partition(here.account)[2])
-    assert fates == {" was not sent", " may have been placed: recover() will look for it", " was placed"}
-
-
-async def test_place_cancelled_with_every_task_while_it_claims_an_entry_leaves_no_claim(here: Floor) -> None:
-    journal = threaded()
-    await place_unknown(here, entry=OrderEntry(here.client, journal), fault="drop_before")
-    (before,) = await journal.entries()
-    gone = await place_until_shutdown(here, journal, 0.005)
-    told = f"order mine of account {here.account} may have been placed: recover() will look for it"
-    assert gone.__notes__ == [told]
-    (after,) = await journal.entries()
-    assert (after.owner, after.looked_at) == (None, before.looked_at)  # this one has not looked for it
 
 
 @for_each(
