@@ -223,16 +223,19 @@ async def test_writes_to_the_file_that_was_named(tmp_path: Path, monkeypatch: py
 
 
 WRITER = """
-    import asyncio, os, sys
+    import asyncio, os, resource, sys
     from brokerage_async.journal import EntryKey, JournalError, SqliteJournal
-    path = sys.argv[1]
+    path, how = sys.argv[1:]
     async def write(name):
         async with SqliteJournal(path) as journal:
             await journal.open(EntryKey("o", "sandbox", "a", name), b"{}", owner="o", lease=1)
     asyncio.run(write("first"))
-    os.chmod(path, 0o444), os.chmod(os.path.dirname(path), 0o555)
-    if os.geteuid() == 0:  # file modes do not stop it
-        os.setgroups([]), os.setgid(65534), os.setuid(65534)
+    if how == "full":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1, 1))
+    else:
+        os.chmod(path, 0o444), os.chmod(os.path.dirname(path), 0o555)
+        if os.geteuid() == 0:  # file modes do not stop it
+            os.setgroups([]), os.setgid(65534), os.setuid(65534)
     try:
         asyncio.run(write("second"))
     except JournalError as error:
@@ -240,14 +243,15 @@ WRITER = """
 """
 
 
-def test_says_that_it_may_not_write() -> None:
+@for_each("how, words", [("full", "disk"), ("read-only", "readonly|unable to open")])
+def test_says_that_it_may_not_write(how: str, words: str) -> None:
     with tempfile.TemporaryDirectory() as name:  # pytest's own folders are closed to other users
         folder = Path(name)
         folder.chmod(0o755)
-        command = [sys.executable, "-c", textwrap.dedent(WRITER), str(folder / "orders.journal")]
+        command = [sys.executable, "-c", textwrap.dedent(WRITER), str(folder / "orders.journal"), how]
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=ENVIRONMENT)
         folder.chmod(0o755)
-    assert re.search("orders.journal cannot be used: .*(readonly|unable to open)", done.stdout)
+    assert re.search(f"orders.journal cannot be used: .*({words})", done.stdout)
 
 
 async def test_times_are_those_of_the_clock(tmp_path: Path) -> None:
