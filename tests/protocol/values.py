@@ -1,7 +1,7 @@
 """Values of every kind that a caller may pass by mistake, operations made by hand, and what a call is refused for."""
 
 import datetime as dt
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -34,10 +34,10 @@ ANYTHING: st.SearchStrategy[Any] = st.one_of(
 )
 
 
-def json_values(keys: list[str], max_size: int = 4) -> st.SearchStrategy[Any]:
-    """Draw values of JSON whose objects have some of the keys."""
+def json_values(keys: list[str], max_size: int = 4, words: Sequence[str] = ()) -> st.SearchStrategy[Any]:
+    """Draw values of JSON whose objects have some of the keys, and whose strings are often some of the words."""
     return st.recursive(
-        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from(["", *words]),
         lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(keys), inner, max_size=max_size),
         max_leaves=12,
     )

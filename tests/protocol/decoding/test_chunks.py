@@ -101,9 +101,8 @@ def test_an_invalid_value_in_one_chunk_costs_nothing_elsewhere(caplog: pytest.Lo
     value = run(body)[0].value
     assert len(value) == 60
     assert (value[40].extra, value[41].extra) == ({"strike-price": "?"}, {"new": 1})
-    assert [record.getMessage().split(": ")[1] for record in caplog.records] == [
-        "$.data.items[].strike-price", "$.data.items[]",
-    ]  # fmt: skip
+    paths = [message.split(": ")[1] for message in caplog.messages]
+    assert paths == ["$.data.items[].strike-price", "$.data.items[]"]
     assert raised(errors.ResponseDecodeError, run, body, strict=True).json_path == "$.data.items[40].strike-price"
 
 
@@ -145,8 +144,7 @@ def test_lists_in_unusual_places_are_decoded_in_steps(envelope: str, caplog: pyt
     body = (envelope % json.dumps(rows, separators=(",", ":"))).encode()
     REGISTRY.reset()
     caplog.clear()
-    expected = codec.decode(CHAIN, body)
-    warnings = sorted(record.getMessage() for record in caplog.records)
+    expected, warnings = codec.decode(CHAIN, body), sorted(caplog.messages)
     REGISTRY.reset()
     caplog.clear()
     with pytest.MonkeyPatch.context() as patch:
@@ -154,14 +152,12 @@ def test_lists_in_unusual_places_are_decoded_in_steps(envelope: str, caplog: pyt
         decoded, steps = run(body)
     assert decoded == expected
     assert steps >= len(body) // 400
-    assert sorted(record.getMessage() for record in caplog.records) == warnings
+    assert sorted(caplog.messages) == warnings
     rows[0]["strike-price"] = "?"  # found later than the place of the list
     body = (envelope % json.dumps(rows)).encode()
-    problems = []
-    for read in (partial(codec.decode, CHAIN), run):
-        error = raised(errors.ResponseDecodeError, read, body, strict=True)
-        problems.append((error.json_path, str(error)))
-    assert problems[0] == problems[1]
+    reading = (partial(codec.decode, CHAIN), run)
+    whole, parts = (raised(errors.ResponseDecodeError, read, body, strict=True) for read in reading)
+    assert (whole.json_path, str(whole)) == (parts.json_path, str(parts))
 
 
 def test_many_places_that_look_like_rows_are_examined_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,16 +167,22 @@ def test_many_places_that_look_like_rows_are_examined_a_few_at_a_time(monkeypatc
     assert len(examined) <= chunks.MAX_OPENINGS
 
 
-def test_many_short_rows_are_built_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    built: list[int] = []
-    build_rows = codec.build_rows
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many rows were built at a time, out of chunks of the usual size."""
+    counts, build_rows = list[int](), lenient.build_rows
 
-    def counting(plan: Any, rows: Any, path: str, issues: Any) -> list[Any]:
-        built.append(len(rows))
+    def counting(plan: Plan, rows: Any, path: str, issues: Any) -> list[Any]:
+        counts.append(len(rows))
         return build_rows(plan, rows, path, issues)
 
-    monkeypatch.setattr(codec, "build_rows", counting)
+    for module in (lenient, codec):
+        monkeypatch.setattr(module, "build_rows", counting)
     monkeypatch.setattr(chunks, "SIZE", 256 * 1024)
+    return counts
+
+
+def test_many_short_rows_are_built_a_few_at_a_time(built: list[int]) -> None:
     decoded, steps = run(b'{"data":{"items":[' + b",".join([b'{"symbol":"A"}'] * 20_000) + b"]}}")
     assert (len(decoded.value), sum(built)) == (20_000, 20_000)
     assert max(built) <= codec.ROWS_PER_STEP
@@ -192,28 +194,15 @@ def _each_odd_in_another_field(count: int) -> list[dict[str, Any]]:
     return [{**row, keys[n % len(keys)]: {"odd": 1}} for n, row in enumerate(rows_of(count))]
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [
-        pytest.param(_each_odd_in_another_field(2_000), id="odd fields"),
-        pytest.param(rows_of(2_000, **{f"key-{n}": 1 for n in range(70)}), id="more keys than are learned"),
-        pytest.param(rows_of(2_000, **{"k" * 200: 1}), id="a key too long to be learned"),
-    ],
-)
-def test_rows_that_do_not_fit_are_converted_and_read_few_at_a_time(rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+MANY_KEYS, LONG_KEY = {f"key-{n}": 1 for n in range(70)}, {"k" * 200: 1}  # more than can be learned, and too long
+
+
+@for_each("rows", [_each_odd_in_another_field(2_000), rows_of(2_000, **MANY_KEYS), rows_of(2_000, **LONG_KEY)])
+def test_rows_that_do_not_fit_are_converted_and_read_few_at_a_time(rows: Any, built: list[int]) -> None:
     """A step looks at one batch: to convert it, or to find one adaptation to it."""
-    built, build_rows = list[int](), lenient.build_rows
-
-    def counting(plan: Plan, rows: Any, path: str, issues: Any) -> list[Any]:
-        built.append(len(rows))
-        return build_rows(plan, rows, path, issues)
-
-    for module in (lenient, codec):
-        monkeypatch.setattr(module, "build_rows", counting)
-    monkeypatch.setattr(chunks, "SIZE", 256 * 1024)
-    body = items(rows)
+    REGISTRY.reset()
     most = 0
-    for _ in codec.decode_chunks(CHAIN, body):
+    for _ in codec.decode_chunks(CHAIN, items(rows)):
         most = max(most, sum(built))
         built.clear()
     assert 0 < most <= 2 * lenient.ROWS_PER_BATCH  # the batch, and its rows one by one
@@ -221,10 +210,8 @@ def test_rows_that_do_not_fit_are_converted_and_read_few_at_a_time(rows: Any, mo
 
 def test_one_long_row_is_not_counted_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counting the brackets of a nested chain takes longer than decoding it."""
-    row = {"symbol": "A", "lines": [{"number": n, "of": [n]} for n in range(200)]}
-    body = items([row])
-    limits: list[int] = []
-    counted = chunks.Chunker._counted_end
+    body = items([{"symbol": "A", "lines": [{"number": n, "of": [n]} for n in range(200)]}])
+    limits, counted = list[int](), chunks.Chunker._counted_end
 
     def counting(self: chunks.Chunker, start: int, limit: int) -> int | None:
         limits.append(limit)
@@ -264,5 +251,4 @@ def test_invalid_json_around_the_rows_or_utf_8_in_any_is_an_error() -> None:
 def test_rows_under_a_key_that_comes_again_are_read_in_one_go_and_as_strictly() -> None:
     body = b'{"data": {"items": [{"symbol": "A"}]}, "data": {"items": [{"symbol": ["?"]}]}}'
     assert [row.extra for row in run(body)[0].value] == [{"symbol": ["?"]}]
-    with pytest.raises(errors.ResponseDecodeError, match="symbol"):
-        run(body, strict=True)
+    raised(errors.ResponseDecodeError, run, body, strict=True, match="symbol")

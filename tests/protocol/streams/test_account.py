@@ -15,7 +15,7 @@ from brokerage_async.errors import MessageTooLargeError, ResponseDecodeError, St
 from brokerage_async.protocol.streams.account import MAX_OBJECT, AccountConnection
 from brokerage_async.protocol.streams.events import AccountEvent
 from brokerage_async.protocol.streams.timing import Timing
-from tests.protocol.values import json_values
+from tests.protocol.values import json_values, raised
 from tests.tables import for_each
 
 TOKEN = "Bearer AAA"
@@ -97,19 +97,17 @@ def test_service_that_does_not_answer_is_lost(now: float, timing: Timing, reason
 def test_error_is_a_refusal(message: str) -> None:
     stream = connection()
     sent(stream, 0.0)
-    with pytest.raises(StreamRefusedError, match=f"refused connect: {message}") as caught:
-        receive(stream, 0.1, status="error", action="connect", message=message)
-    assert caught.value.code == message
+    answer = {"status": "error", "action": "connect", "message": message}
+    error = raised(StreamRefusedError, receive, stream, 0.1, **answer, match=f"refused connect: {message}")
+    assert error.code == message
 
 
 def test_order_event_has_the_model_and_the_time_of_the_message() -> None:
     [event] = receive(ready(), 1.0, type="Order", data=ORDER, timestamp=1783344600140, ws_sequence=4)
-    assert event.data == models.Order(
-        id="700100", account_number="9ZZ00001", status=models.OrderStatus.LIVE,
-        updated_at=datetime(2026, 7, 6, 13, 30, 0, 133000, tzinfo=UTC),
-    )  # fmt: skip
+    updated, sent = (datetime(2026, 7, 6, 13, 30, 0, milli * 1000, tzinfo=UTC) for milli in (133, 140))
+    assert event.data == models.Order(id="700100", account_number="9ZZ00001", status="Live", updated_at=updated)
     assert (event.type, event.account_number, event.sequence) == ("Order", "9ZZ00001", 4)
-    assert event.timestamp == datetime(2026, 7, 6, 13, 30, 0, 140000, tzinfo=UTC)
+    assert event.timestamp == sent
 
 
 TOTALS, NODE = models.OrderChainTotals(total_fees=Decimal("1.2")), models.OrderChainNode(node_type="order", roll=False)
@@ -138,9 +136,9 @@ def test_event_of_each_type(kind: str, data: Any, expected: Any) -> None:
 
 
 def test_value_that_does_not_fit_is_an_error_with_its_path_in_strict_mode() -> None:
-    with pytest.raises(ResponseDecodeError) as caught:
-        receive(ready(strict=True), 1.0, type="Order", data={**ORDER, "price": ["?"]})
-    assert (caught.value.operation, caught.value.json_path) == ("stream.account", "$.Order.price")
+    odd = {"type": "Order", "data": {**ORDER, "price": ["?"]}}
+    error = raised(ResponseDecodeError, receive, ready(strict=True), 1.0, **odd)
+    assert (error.operation, error.json_path) == ("stream.account", "$.Order.price")
 
 
 def test_message_with_a_type_or_unknown_is_an_event() -> None:
@@ -175,15 +173,14 @@ def test_token_shows_in_no_error_and_no_representation() -> None:
     [message] = stream.send(Secret("Bearer hush"), 0.0)
     assert "hush" not in repr(message)
     assert "hush" in message.reveal()
-    with pytest.raises(StreamRefusedError) as caught:
-        receive(stream, 0.1, status="error", action="connect hush", message="bad token Bearer hush")
-    assert "hush" not in str(caught.value) + str(caught.value.code)
-    assert caught.value.code == "bad token Bearer <secret>"
+    answer = {"status": "error", "action": "connect hush", "message": "bad token Bearer hush"}
+    error = raised(StreamRefusedError, receive, stream, 0.1, **answer)
+    assert "hush" not in str(error)
+    assert error.code == "bad token Bearer <secret>"
 
 
-JSON = json_values(
-    ["type", "data", "status", "action", "request-id", "results", "value", "timestamp", "id", "legs", "x"], max_size=5
-)
+KEYS = ["type", "data", "status", "action", "request-id", "results", "value", "timestamp", "id", "legs", "x"]
+JSON = json_values(KEYS, max_size=5)
 
 
 @given(st.lists(JSON | st.fixed_dictionaries({"type": st.sampled_from(["Order", "QuoteAlert", "?"]), "data": JSON})))
@@ -205,10 +202,7 @@ def test_large_message_is_read_in_short_steps_and_a_large_object_refused() -> No
     assert (sum(map(len, found)), max(map(len, found)) <= 256) == (5_000, True)
     assert link.receive('{"results":[' + "[" * 600_000, 0.0) == []
     fills = ",".join(['{"fill-id":"1","quantity":"1"}'] * 10_000)
-    for data in (fills, fills * 2):
-        body = f'{{"type":"Order","data":{{"id":"7","legs":[{{"fills":[{data}]}}]}}}}'
-        if len(body) < MAX_OBJECT:
-            assert len(link.receive(body, 0.0)[0].data.legs[0].fills) == 10_000
-        else:
-            with pytest.raises(MessageTooLargeError, match="an object of 6"):
-                link.receive(body, 0.0)
+    body = '{"type":"Order","data":{"id":"7","legs":[{"fills":[%s]}]}}'
+    assert len(body) + len(fills) < MAX_OBJECT < 2 * len(fills)
+    assert len(link.receive(body % fills, 0.0)[0].data.legs[0].fills) == 10_000
+    raised(MessageTooLargeError, link.receive, body % (fills * 2), 0.0, match="an object of 6")

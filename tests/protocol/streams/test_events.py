@@ -1,5 +1,6 @@
 """Events of streams, from elements, rows and columns of data, misfits included, and rows that belong together."""
 
+import contextlib
 import json
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -23,6 +24,7 @@ from brokerage_async.protocol.streams.events import ACCOUNT_EVENTS, INDEXED, MAR
 from brokerage_async.protocol.streams.feed_data import MAX_COLUMNS, default_columns, events_of, models_of
 from brokerage_async.protocol.streams.snapshots import HeldRows, SnapshotAssembler
 from brokerage_async.stream import Snapshot
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 
@@ -62,17 +64,13 @@ def test_elements_of_any_array_come_in_order(values: list[Any], indent: int | No
     assert parts[-1][1] == len(text)
 
 
-def test_elements_that_are_not_json_or_too_long_are_refused() -> None:
-    short = ["", "1", "1,", "1,,2]", "}", "[" * 9 + "]" * 10, "1 2]", '"a', "x]"]
-    cases = [*short, f'"{"x" * 30_000}"]', "9" * 30_000 + "]"]
-    assert [case[:20] for case in cases if not refuses(case)] == []
+LONG = [f'"{"x" * 30_000}"]', "9" * 30_000 + "]"]
 
 
-def refuses(text: str) -> bool:
-    try:
-        return not list(elements_of(text, 0))
-    except ValueError:
-        return True
+@for_each("text", ["", "1", "1,", "1,,2]", "}", "[" * 9 + "]" * 10, "1 2]", '"a', "x]", *LONG])
+def test_elements_that_are_not_json_or_too_long_are_refused(text: str) -> None:
+    with contextlib.suppress(ValueError):
+        assert list(elements_of(text, 0)) == []
 
 
 @for_each("kind", MARKET_EVENTS)
@@ -89,81 +87,64 @@ def read(data: list[Any], *, strict: bool = False) -> list[tuple[str, list[Any]]
 
 
 def test_events_of_mixed_or_unreadable_rows_come_in_blocks(caplog: pytest.LogCaptureFixture) -> None:
-    with pytest.raises(ResponseDecodeError, match="values must fill rows of 2 columns, got 1"):
-        read(["Quote", ["ACME"]], strict=True)
+    raised(ResponseDecodeError, read, ["Quote", ["ACME"]], strict=True, match="must fill rows of 2 columns, got 1")
     rows = [{"eventType": kind, "eventSymbol": "A"} for kind in ("Quote", "Quote", "Trade", "Quote")]
     blocks = [(kind, len(events)) for kind, events in read([*rows, 7])]
     assert blocks == [("Quote", 2), ("Trade", 1), ("Quote", 1), ("", 0)]
     caplog.clear()
     found = read(["Quote", ["A", 1], 7, ["B", 2], "Quote", ["C", 3]])
     assert [[event.event_symbol for event in events] for _, events in found] == [["A"]]
-    [record] = caplog.records
-    assert record.getMessage() == "x: $.data: expected a type and its rows, got a number; ignored"
+    assert caplog.messages == ["x: $.data: expected a type and its rows, got a number; ignored"]
 
 
-Columns = tuple[type[Any], tuple[str, ...]]
-
-
-def columns(model: type[Any], *columns: str) -> Columns:
-    return model, columns
-
-
-def decode(columns: Columns, values: list[Any], *, strict: bool = False) -> list[Any]:
-    rows = list(zip(*[iter(values)] * len(columns[1]), strict=True))
-    return models_of(*columns, rows, "$.data", Issues("quotes", strict, DecoderRegistry()))
+def decode(model: type[Any], columns: str, *values: Any, strict: bool = False) -> list[Any]:
+    """Return the models of rows whose columns stand in one string."""
+    names = tuple(columns.split())
+    rows = list(zip(*[iter(values)] * len(names), strict=True))
+    return models_of(model, names, rows, "$.data", Issues("quotes", strict, DecoderRegistry()))
 
 
 def test_decode_row_without_its_symbol_is_empty_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    assert decode(columns(models.Quote, "eventSymbol", "bidPrice"), [None, 7]) == [models.Quote(bid_price=Decimal(7))]
-    [record] = caplog.records
-    assert record.getMessage() == "quotes: $.data[].eventSymbol: missing; read as an empty string"
-    with pytest.raises(ResponseDecodeError, match=r"eventSymbol: missing; rejected in strict mode"):
-        decode(columns(models.Quote, "bidPrice"), [7], strict=True)
+    assert decode(models.Quote, "eventSymbol bidPrice", None, 7) == [models.Quote(bid_price=Decimal(7))]
+    assert caplog.messages == ["quotes: $.data[].eventSymbol: missing; read as an empty string"]
+    reason = "eventSymbol: missing; rejected in strict mode"
+    raised(ResponseDecodeError, decode, models.Quote, "bidPrice", 7, strict=True, match=reason)
 
 
 def test_decode_times_days_and_64_bit_indexes() -> None:
-    candles = columns(models.Candle, "eventSymbol", "index", "time", "eventFlags", "vwap")
-    [candle] = decode(candles, ["ACME{=m}", 7659406734498201600, 1783344600000, 4, Decimal("1E+3")])
-    assert candle.index == 7659406734498201600
-    assert candle.time == datetime(2026, 7, 6, 13, 30, tzinfo=UTC)
-    assert candle.vwap == 1000
-    summaries = columns(models.Summary, "dayId", "prevDayId", "dayClosePriceType")
-    [summary] = decode(summaries, [20455, 0, "SETTLED"])
+    [candle] = decode(models.Candle, "index time vwap", 7659406734498201600, 1783344600000, Decimal("1E+3"))
+    moment = datetime(2026, 7, 6, 13, 30, tzinfo=UTC)
+    assert (candle.index, candle.time, candle.vwap) == (7659406734498201600, moment, 1000)
+    [summary] = decode(models.Summary, "dayId prevDayId dayClosePriceType", 20455, 0, "SETTLED")
     assert (summary.day_id, summary.prev_day_id) == (date(2026, 1, 2), None)
     assert summary.day_close_price_type == "SETTLED"
     assert not summary.day_close_price_type.is_known
 
 
 def test_decode_unknown_column_or_infinity_is_kept_in_extra() -> None:
-    rows = columns(models.Quote, "eventSymbol", "mood", "bidPrice", "bidPrice")
-    [quote] = decode(rows, ["ACME", {"is": "good"}, 7, 8])
+    [quote] = decode(models.Quote, "eventSymbol mood bidPrice bidPrice", "ACME", {"is": "good"}, 7, 8)
     assert quote == models.Quote(event_symbol="ACME", bid_price=Decimal(7), extra={"mood": {"is": "good"}})
-    [quote] = decode(columns(models.Quote, "bidPrice", "askPrice"), ["NaN", "-Infinity"])
+    [quote] = decode(models.Quote, "bidPrice askPrice", "NaN", "-Infinity")
     assert (quote.bid_price, quote.ask_price, quote.extra) == (None, None, {"askPrice": "-Infinity"})
-    [candle] = decode(columns(models.Candle, "vwap", "VWAP"), ["NaN", 7])
+    [candle] = decode(models.Candle, "vwap VWAP", "NaN", 7)
     assert candle.vwap == Decimal(7)
     assert written(candle) == {"VWAP": "7", "vwap": "NaN"}
-    ticks = decode(columns(models.TickSize, "threshold", "value"), ["10", "0.05", None, "0.1"])  # rows share its model
+    ticks = decode(models.TickSize, "threshold value", "10", "0.05", None, "0.1")  # rows share its model
     whole, part = models.TickSize(threshold=Decimal(10), value=Decimal("0.05")), models.TickSize(value=Decimal("0.1"))
     assert ticks == [whole, part]
 
 
 def test_decode_misfit_costs_neither_its_row_nor_the_others(caplog: pytest.LogCaptureFixture) -> None:
-    rows = columns(models.Quote, "eventType", "eventSymbol", "bidPrice")
-    found = decode(rows, ["Quote", "A", {"price": 1}, "Quote", "B", 2])
-    assert found == [
-        models.Quote(event_symbol="A", extra={"bidPrice": {"price": 1}}),
-        models.Quote(event_symbol="B", bid_price=Decimal(2)),
-    ]
+    odd = models.Quote(event_symbol="A", extra={"bidPrice": {"price": 1}})
+    rows: list[Any] = ["Quote", "A", {"price": 1}, "Quote", "B", 2]
+    found = decode(models.Quote, "eventType eventSymbol bidPrice", *rows)
+    assert found == [odd, models.Quote(event_symbol="B", bid_price=Decimal(2))]
     assert "bidPrice: expected decimal, got an object; kept" in caplog.text
-    with pytest.raises(ResponseDecodeError, match="rejected in strict mode"):
-        decode(rows, ["Quote", "A", {"price": 1}], strict=True)
 
 
 def test_unusable_columns_are_rejected() -> None:
     for columns in ([], ["eventSymbol"] * (MAX_COLUMNS + 1)):
-        with pytest.raises(ResponseDecodeError, match="columns must be 1 to"):
-            read([["Quote", columns], ["A"]], strict=True)
+        raised(ResponseDecodeError, read, [["Quote", columns], ["A"]], strict=True, match="columns must be 1 to")
     objects = [{"eventType": "Strange", "x": 1}, {"x": 1}, {"eventType": "Quote", "eventSymbol": "A"}]
     assert [kind for kind, _ in events_of(objects, {}, Issues("x"), as_rows=True)] == ["Quote"]
 
@@ -176,7 +157,7 @@ def test_decode_agrees_with_objects_whatever_the_order(data: st.DataObject) -> N
     numbers = st.integers(0, 2**40) | st.decimals(allow_nan=False, allow_infinity=False, places=3)
     values = st.lists(st.one_of(st.none(), numbers, st.text(max_size=3), st.booleans(), st.just("NaN")))
     row = data.draw(values.map(lambda drawn: (drawn + [None] * len(columns))[: len(columns)]))
-    [found] = decode((model, tuple(columns)), row)
+    [found] = decode(model, " ".join(columns), *row)
     expected = structure_one(model, dict(zip(columns, row, strict=True)), "$", Issues("x", False, DecoderRegistry()))
     assert written(found) == written(expected)
 
@@ -265,13 +246,10 @@ def test_endless_snapshot_comes_in_part_and_unsorted_rows_are_bounded_lower(monk
 
 def test_overdue_rows_are_released_by_the_time_of_their_begin() -> None:
     assembler = SnapshotAssembler(models.Candle)
-    assembler.add([candle(9, BEGIN, "A")], 0.0)
-    assembler.add([candle(9, PENDING, "B")], 1.0)
-    assembler.add([candle(9, BEGIN, "C")], 2.0)
-    assembler.add([candle(9, BEGIN, "A")], 3.0)
-    assert [summary(assembler.overdue(at)) for at in (120.9, 121.0, 122.0, 123.0)] == [
-        [], [9], [([9], True)], [([9], True)],
-    ]  # fmt: skip
+    for second, (flags, symbol) in enumerate([(BEGIN, "A"), (PENDING, "B"), (BEGIN, "C"), (BEGIN, "A")]):
+        assembler.add([candle(9, flags, symbol)], float(second))
+    released = [summary(assembler.overdue(at)) for at in (120.9, 121.0, 122.0, 123.0)]
+    assert released == [[], [9], [([9], True)], [([9], True)]]
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 31), st.sampled_from("AB"))), st.integers(1, 5))
