@@ -13,7 +13,7 @@ import pytest
 
 from brokerage_async import models
 from brokerage_async._generated import operations as ops
-from brokerage_async._generated.converters import OptionExpirationWire, OrderLegWire, OrderWire
+from brokerage_async._generated.converters import WIRES, OptionExpirationWire, OrderLegWire, OrderWire
 from brokerage_async._wire import Wire
 from brokerage_async.protocol.decoding import adaptive, codec, fields, issues
 from brokerage_async.protocol.decoding.adaptive import MAX_KEY_LENGTH, MAX_KEYS, REGISTRY, DecoderRegistry
@@ -23,7 +23,8 @@ from tests.protocol.bodies import decode, read_by_value
 from tests.protocol.values import pairs
 from tests.tables import for_each
 
-orders_of = partial(decode, ops.ORDERS_SEARCH)
+SEARCH = ops.ORDERS_SEARCH
+orders_of = partial(decode, SEARCH)
 
 
 def learned_keys(wire: type[Wire], registry: DecoderRegistry = REGISTRY) -> set[str]:
@@ -64,42 +65,24 @@ def test_undocumented_form_takes_the_slow_path_once(key: str, raw: Any, slow_pat
 
 
 @for_each(
-    "operation, forms, last",
+    "operation, key, slow, forms",
     [
-        (ops.ORDERS_SEARCH, [{"account-number": 5}, {"account-number": {"a": 1}}],
-         models.Order(extra={"account-number": {"a": 1}})),
-        (ops.ORDERS_SEARCH,
-         [{"order-rule": raw} for raw in ("none", "none", 1.5, "none", 1.5, {"route-after": "2026-01-01T00:00:00Z"})],
-         models.Order(order_rule=models.OrderRule(route_after=datetime(2026, 1, 1, tzinfo=UTC)))),
-        (ops.INSTRUMENTS_FUTURE_PRODUCTS, [{"listed-months": ["F", ["?"]]}, {"listed-months": ["F", "G"]}],
-         models.FutureProduct(listed_months=("F", "G"))),
+        (SEARCH, "account-number", 1, [5, {"a": 1}]),
+        (SEARCH, "order-rule", 1, ["none", "none", 1.5, "none", 1.5, {"route-after": "2026-01-01T00:00:00Z"}]),
+        (ops.INSTRUMENTS_FUTURE_PRODUCTS, "listed-months", 1, [["F", ["?"]], ["F", "G"]]),
+        # a new key of the nested model is learned beside another form of its field
+        (SEARCH, "legs", 2, [{"symbol": "A"}, *[[{"symbol": "A", "new": 1}]] * 2]),
+        (SEARCH, "order-rule", 2, ["none", *[{"new": 1}] * 2]),
     ],
-)  # fmt: skip
-def test_second_form_of_a_widened_field_is_not_slow(operation: Any, forms: Any, last: Any, slow_paths: Any) -> None:
+)
+def test_second_form_of_a_widened_field_is_not_slow(
+    operation: Any, key: str, slow: int, forms: list[Any], slow_paths: list[str]
+) -> None:
     slow_paths.clear()
     registry = DecoderRegistry()
-    assert [decode(operation, row, registry=registry) for row in forms][-1] == [last]
-    assert len(slow_paths) == 1
-
-
-@for_each(
-    "odd, row, expected",
-    [
-        ({"legs": {"symbol": "A"}}, {"legs": [{"symbol": "A", "new": 1}]},
-         models.Order(legs=(models.OrderLeg(symbol="A", extra={"new": 1}),))),
-        ({"order-rule": "none"}, {"order-rule": {"new": 1}},
-         models.Order(order_rule=models.OrderRule(extra={"new": 1}))),
-    ],
-)  # fmt: skip
-def test_new_keys_of_a_nested_model_are_learned_beside_another_form_of_its_field(
-    odd: Any, row: Any, expected: models.Order, slow_paths: list[str]
-) -> None:
-    registry = DecoderRegistry()
-    for raw in (odd, row, row):
-        slow_paths.clear()
-        decoded = orders_of(raw, registry=registry)
-    assert decoded == [expected]
-    assert not slow_paths
+    [found] = [decode(operation, {key: raw}, registry=registry) for raw in forms][-1]
+    assert found == read_by_value(WIRES[operation.result], {key: forms[-1]})
+    assert len(slow_paths) == slow
 
 
 def test_structs_that_contain_an_adapted_one_are_adapted_with_it(slow_paths: list[str]) -> None:
@@ -111,28 +94,37 @@ def test_structs_that_contain_an_adapted_one_are_adapted_with_it(slow_paths: lis
     assert slow_paths == ["orders.search"]
 
 
-def test_learned_keys_are_bounded_in_number_and_length() -> None:
+SHORT, LONG = "k" * MAX_KEY_LENGTH, "k" * (MAX_KEY_LENGTH + 1)
+ATTRIBUTES = {"order_type": 1, "build": 2, "extra": 3, "legs__alias": 4, "": 5, "__class__": 6}
+LEG = {"symbol": "A", LONG: [2], "fills": [{"": 3, LONG: None}]}
+
+
+@for_each(
+    "rows, learned",
+    [
+        ([{LONG: 1, SHORT: 2}], {SHORT}),
+        ([{f"key-{number}": number} for number in range(200)], {f"key-{number}" for number in range(MAX_KEYS)}),
+        # like attributes, or that cannot name a field
+        ([ATTRIBUTES], {*ATTRIBUTES}),
+        ([{'a"b': 1, "a\\b": 2, "a\nb": 3, "new": 4}], {"new"}),
+        # at every depth
+        ([{"id": "1", "x" + LONG: {LONG: 5}, LONG: 1, "legs": [LEG, "B"], "new": 4}], {"new"}),
+    ],
+)
+def test_keys_are_learned_within_bounds_and_the_others_kept(rows: list[dict[str, Any]], learned: set[str]) -> None:
     """Learning is bounded in bytes as well: 64 keys of 128 characters for each type."""
-    long, short = "k" * (MAX_KEY_LENGTH + 1), "k" * MAX_KEY_LENGTH
-    for _ in range(2):
-        [order] = orders_of({long: 1, short: 2})
-        assert order.extra == {long: 1, short: 2}
-    assert learned_keys(OrderWire) == {short}
     REGISTRY.reset()
-    rows = [{f"key-{number}": number} for number in range(200)]
     for _ in range(2):
-        assert [order.extra for order in orders_of(*rows)] == rows
-        assert len(learned_keys(OrderWire)) == MAX_KEYS
+        orders = orders_of(*rows)
+        assert orders == [read_by_value(OrderWire, row) for row in rows]
+        assert [models.converter.unstructure(order) for order in orders] == rows
+        assert learned_keys(OrderWire) == learned
 
 
-def test_keys_like_attributes_or_that_cannot_name_a_field_are_kept() -> None:
-    attributes = {"order_type": 1, "build": 2, "extra": 3, "legs__alias": 4, "": 5, "__class__": 6}
-    for row in (attributes, {'a"b': 1, "a\\b": 2, "a\nb": 3, "new": 4}):
-        REGISTRY.reset()
-        for _ in range(2):
-            [order] = orders_of(row)
-            assert order.extra == row
-    assert learned_keys(OrderWire) == {"new"}
+def test_new_key_beside_a_raw_value_that_is_kept_is_learned() -> None:
+    for _ in range(2):
+        [option] = decode(ops.INSTRUMENTS_FUTURES_OPTION_CHAIN, {"maturity-date": "2026-09-18 x", "new": 1})
+        assert option.extra == {"maturity-date": "2026-09-18 x", "new": 1}
 
 
 def test_shared_model_never_takes_the_extra_of_one_row(slow_paths: list[str]) -> None:
@@ -167,26 +159,12 @@ def test_registries_share_nothing_and_reset_returns_to_the_schema() -> None:
         assert not registry.warned
 
 
-def test_keys_that_are_not_learned_are_kept_at_every_depth() -> None:
-    long = "k" * (MAX_KEY_LENGTH + 1)
-    leg = {"symbol": "A", long: [2], "fills": [{"": 3, long: None}]}
-    row = {"id": "1", "x" + long: {long: 5}, long: 1, "legs": [leg, "B"], "new": 4}
-    for _ in range(2):
-        [order] = orders_of(row)
-        assert order == read_by_value(OrderWire, row)
-        assert models.converter.unstructure(order) == row
-    assert learned_keys(OrderWire) == {"new"}
-    for _ in range(2):  # beside a raw value that is kept
-        [option] = decode(ops.INSTRUMENTS_FUTURES_OPTION_CHAIN, {"maturity-date": "2026-09-18 x", "new": 1})
-        assert option.extra == {"maturity-date": "2026-09-18 x", "new": 1}
-
-
 def test_warnings_beyond_the_bound_are_repeated_and_not_remembered(monkeypatch: Any, caplog: Any) -> None:
     monkeypatch.setattr(issues, "MAX_WARNED", 2)
     reports = Issues("test", registry=DecoderRegistry())
     for number in (1, 1, 2, 3, 3):
         reports.report(f"$.{number}", "odd", "kept")
-    assert [record.getMessage() for record in caplog.records] == [f"test: $.{n}: odd; kept" for n in (1, 2, 3, 3)]
+    assert caplog.messages == [f"test: $.{n}: odd; kept" for n in (1, 2, 3, 3)]
     assert sorted(path for _, path in reports.registry.warned) == ["$.1", "$.2"]
 
 
