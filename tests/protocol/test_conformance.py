@@ -23,6 +23,7 @@ def findings(name: str, document: Any, status: int = 200) -> list[tuple[str, str
 
 ROW = "$.data.items[]"
 UNLISTED = [(f"{ROW}.status", "a value of OrderStatus", "an unlisted value")]
+PAGED = [("$.pagination", "a list that comes whole, or no list", "a page")]
 PRODUCT = {"data": {"items": [{"symbol": "/ESM6"}]}, "context": "/futures-option-chains"}
 
 
@@ -48,11 +49,7 @@ PRODUCT = {"data": {"items": [{"symbol": "/ESM6"}]}, "context": "/futures-option
         ("orders.list", {"data": [ORDER]}, [("$.data.items", "a list", "list under data")]),
         ("orders.list", [ORDER], [("$", "an object", "list")]),
         ("instruments.futures_option_chain", PRODUCT, []),
-        (
-            "instruments.futures_option_chain",
-            {**PRODUCT, "pagination": {"per-page": 1, "total-pages": 9}},
-            [("$.pagination", "a list that comes whole, or no list", "a page")],
-        ),
+        ("instruments.futures_option_chain", {**PRODUCT, "pagination": {"total-pages": 9}}, PAGED),
         ("balances.list", {"data": {"cash-balance": "1.0"}}, []),
         ("balances.list", {"data": {"items": [{"cash-balance": "1.0", "currency": "USD"}]}}, []),
         ("orders.get", {"data": {"items": []}}, [("$.data.items", "no such field", "list")]),
@@ -92,7 +89,16 @@ def test_words_hide_what_answers_say_about_their_owner() -> None:
     for word in ("On Hold", "fresh_code.of-two", "Live Order", "Elk"):
         assert words.shown(word, "hidden") == word
     hidden = (
-        "doe", "DoeJane", "of jane", "Elm", "call 5550100000", "AAPL", "jane@example.com", "", 7, "x" * 60,
+        "doe",
+        "DoeJane",
+        "of jane",
+        "Elm",
+        "call 5550100000",
+        "AAPL",
+        "jane@example.com",
+        "",
+        7,
+        "x" * 60,
         "wxyz",
-    )  # fmt: skip
+    )
     assert [word for word in hidden if words.shown(word, "hidden") != "hidden"] == []

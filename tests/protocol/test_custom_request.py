@@ -3,6 +3,7 @@
 import datetime as dt
 import gc
 import json
+import string
 import weakref
 from decimal import Decimal
 from typing import Any
@@ -15,25 +16,26 @@ from hypothesis import strategies as st
 from brokerage_async.config.addresses import base_address
 from brokerage_async.errors import InvalidRequestError
 from brokerage_async.models import NewWatchlist, NewWatchlistEntry
-from brokerage_async.operation import Effect, Operation, Shape
+from brokerage_async.operation import Effect
 from brokerage_async.protocol import custom_request
 from brokerage_async.protocol.custom_request import custom_call, encode_literal_path
 from brokerage_async.protocol.request import Request, build
+from tests.protocol.values import operation, raised
 from tests.tables import for_each
 
 NAIVE = dt.datetime(2026, 1, 2)  # noqa: DTZ001
 BASE = "https://api.example.com/v1"
 PREFIX = base_address(BASE)
+UNRESERVED = {*string.ascii_letters, *string.digits, *"-._~"}
 
 
 def request(method: str = "GET", path: str = "/accounts", **given: Any) -> Request:
     return build(custom_call(method, path, **given), base_url=BASE, headers={})
 
 
-def code_of(method: str = "GET", path: str = "/accounts", **given: Any) -> str | None:
-    with pytest.raises(InvalidRequestError) as caught:
-        request(method, path, **given)
-    return caught.value.errors[0].code
+def code_of(**given: Any) -> str | None:
+    code: str | None = raised(InvalidRequestError, request, **given).errors[0].code
+    return code
 
 
 class TestPath:
@@ -76,8 +78,7 @@ class TestPath:
         assert " " not in url
         parts = urlsplit(url)
         assert (parts.scheme, parts.netloc, parts.query, parts.fragment) == ("https", "api.example.com", "", "")
-        below = parts.path.removeprefix("/v1/").removesuffix("/").split("/")
-        for segment in below:
+        for segment in parts.path.removeprefix("/v1/").removesuffix("/").split("/"):
             decoded = unquote(segment)
             assert decoded not in ("", ".")
             assert ".." not in decoded.replace("\\", "/").replace(";", "/").split("/")
@@ -95,7 +96,8 @@ class TestPath:
             assert any("\ud800" <= character <= "\udfff" for character in value)
             return
         *_, before, segment, after = url.split("/")
-        assert (before, unquote(segment), after) == ("a", value, "b")
+        assert (before, unquote(segment, errors="strict"), after) == ("a", value, "b")
+        assert set(segment) <= UNRESERVED | {"%"}
 
     def test_error_and_observers_have_the_template(self) -> None:
         call = custom_call("GET", "/accounts/{account_number}/x", path_values={"account_number": "5WT1"})
@@ -148,9 +150,9 @@ class TestEffect:
         ],
     )
     def test_effect_is_given_or_by_schema_or_by_method(self, method: str, path: str, given: Any, effect: str) -> None:
-        operation = custom_call(method, path, effect=given).operation
-        assert (operation.effect, operation.name) == (effect, f"request.{effect}")
-        assert operation.scope == ("read" if effect == "read" else "trade")
+        made = custom_call(method, path, effect=given).operation
+        assert (made.effect, made.name) == (effect, f"request.{effect}")
+        assert made.scope == ("read" if effect == "read" else "trade")
 
     @for_each(
         "method, path, values",
@@ -164,14 +166,14 @@ class TestEffect:
     )
     def test_known_mutation_in_any_spelling_is_never_harmless(self, method: str, path: str, values: Any) -> None:
         for effect in (Effect.READ, Effect.PREFLIGHT):
-            assert code_of(method, path, path_values=values, effect=effect) == "value_not_allowed"
+            assert code_of(method=method, path=path, path_values=values, effect=effect) == "value_not_allowed"
         assert custom_call(method, path, path_values=values).operation.effect is Effect.MUTATE
 
     def test_effect_follows_the_most_literal_template_of_the_host(self, monkeypatch: pytest.MonkeyPatch) -> None:
         operations = [
-            Operation(name="a.get", method="POST", path="/a/{id}", effect=Effect.READ, shape=Shape.ONE, scope="read"),
-            Operation(name="a.all", method="POST", path="/a/all", effect=Effect.MUTATE, shape=Shape.ONE, scope="trade"),
-            Operation(name="b.b", method="POST", path="/b", effect=Effect.READ, shape=Shape.ONE, host="lab"),
+            operation("a.get", "/a/{id}", method="POST", scope="read"),
+            operation("a.all", "/a/all", method="POST", effect=Effect.MUTATE, scope="trade"),
+            operation("b.b", "/b", method="POST", host="lab"),
         ]
         for known in (operations, operations[::-1]):
             monkeypatch.setattr(custom_request, "OPERATIONS", {each.name: each for each in known})
@@ -193,10 +195,7 @@ REFUSED: dict[tuple[str, str], list[dict[str, Any]]] = {
         *({"method": "POST", "path": path} for path in ("/oauth/token", "/oauth%2Ftoken", "/OAuth/Token")),
     ],
     ("wrong_type", "path_values"): [{"path_values": 5}, *({"path": "/a/{b}", "path_values": b} for b in (["b"], "b"))],
-    ("unknown_parameter", "path"): [
-        {"path_values": {"a": "1"}},
-        {"path": "/a/{b}", "path_values": {"b": 1, "c": 2}},
-    ],
+    ("unknown_parameter", "path"): [{"path_values": {"a": "1"}}, {"path": "/a/{b}", "path_values": {"b": 1, "c": 2}}],
     ("wrong_type", "a"): [{"path": "/{a}", "path_values": {"a": 1.5}}, {"query": {"a": 1.5}}],
     ("out_of_range", "b"): [{"path": "/a/{b}", "path_values": {"b": number}} for number in EXTREME],
     ("wrong_type", "query"): [{"query": query} for query in (5, "a=1", {"": "a"})],
@@ -234,9 +233,8 @@ UNSENDABLE: dict[tuple[str, str], list[dict[str, Any]]] = {
     ],
 )
 def test_every_refusal_names_its_place(make: Any, message: str | None, found: tuple[str, str], call: Any) -> None:
-    with pytest.raises(InvalidRequestError, match=message) as caught:
-        make(**{"method": "GET", "path": "/accounts", **call})
-    assert [(detail.code, detail.domain) for detail in caught.value.errors] == [found]
+    error = raised(InvalidRequestError, make, **{"method": "GET", "path": "/accounts", **call}, match=message)
+    assert [(detail.code, detail.domain) for detail in error.errors] == [found]
 
 
 def test_parameters_of_a_call_say_where_each_value_goes() -> None:
