@@ -17,7 +17,7 @@ from brokerage_async.models import Equity, Order
 from brokerage_async.operation import Operation, Page, Shape
 from brokerage_async.protocol.dedup import CompactSet, RowIndex
 from brokerage_async.protocol.pagination import DriftDetector, next_offset
-from tests.protocol.values import operation
+from tests.protocol.values import operation, raised
 from tests.tables import for_each
 
 
@@ -33,18 +33,14 @@ def rows_by(*identity: str) -> Operation[list[Row]]:
     return operation("rows.list", "/rows", Shape.PAGE, identity=identity, result=Row)
 
 
+def page(offset: int, *rows: Any, total: int | None = None) -> Page[Any]:
+    return Page(rows, SimpleNamespace(page_offset=offset, total_items=total), offset)
+
+
 def walk(pages: list[list[Any]], walked: Operation[Any], max_held: int = 20_000) -> tuple[list[Page[Any]], int]:
     """Return the pages as a consumer sees them, and how many rows were dropped."""
     detector: DriftDetector[Any] = DriftDetector(walked, max_held=max_held)
-    seen = []
-    for offset, rows in enumerate(pages):
-        block = SimpleNamespace(page_offset=offset, total_items=None)
-        seen.append(detector.take(Page(tuple(rows), block, offset)))
-    return seen, detector.repeats
-
-
-def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    return [detector.take(page(offset, *rows)) for offset, rows in enumerate(pages)], detector.repeats
 
 
 IDS, WORDS = st.sampled_from([None, "0", "1", "2", "3"]), st.sampled_from(["", "a"])
@@ -78,7 +74,7 @@ def test_ids_that_repeat_under_other_symbols_cost_no_row(caplog: pytest.LogCaptu
     equities = [Equity(id=str(number % 97), symbol=f"S{number}") for number in range(5_000)]
     pages = [equities[start : start + 100] for start in range(0, 5_000, 100)]
     seen, repeats = walk(pages, INSTRUMENTS_EQUITIES)
-    assert ([row for page in seen for row in page.items], repeats, warnings(caplog)) == (equities, 0, [])
+    assert ([row for page in seen for row in page.items], repeats, caplog.messages) == (equities, 0, [])
     pages = [[Equity(id="0", symbol=symbol)] for symbol in "ABA"]
     seen, repeats = walk(pages, INSTRUMENTS_EQUITIES)
     assert ([page.items for page in seen], repeats) == ([tuple(pages[0]), tuple(pages[1]), ()], 1)
@@ -91,8 +87,9 @@ def test_an_order_that_changed_between_two_pages_is_kept_with_one_warning(caplog
     seen, repeats = walk(pages, ORDERS_LIST)
     assert [[row.status for row in page.items] for page in seen] == [["Live"] * 2, ["Filled"] * 2, ["Live"]]
     assert ([page.changed for page in seen], repeats) == ([0, 2, 0], 1)
-    [warning] = warnings(caplog)
-    assert warning == "orders.list: a row with the id of an earlier one differs from it otherwise; both are kept"
+    assert caplog.messages == [
+        "orders.list: a row with the id of an earlier one differs from it otherwise; both are kept"
+    ]
 
 
 @for_each("max_held", [1, 20_000])
@@ -106,21 +103,20 @@ def test_rows_dropped_are_counted_in_the_log(caplog: pytest.LogCaptureFixture) -
     detector: DriftDetector[Row] = DriftDetector(rows_by("id"))
     with caplog.at_level(logging.INFO, "brokerage_async.pager"):
         for offset in range(2):
-            detector.take(Page((Row("1"), Row(f"2{offset}")), None, offset))
+            detector.take(page(offset, Row("1"), Row(f"2{offset}")))
         detector.report()
-    assert [record.getMessage() for record in caplog.records] == ["rows.list: repeated rows dropped: 1"]
+    assert caplog.messages == ["rows.list: repeated rows dropped: 1"]
 
 
 def test_rows_whose_values_change_with_every_answer_do_not_keep_a_walk_going() -> None:
     pages = [[Row("1", note=str(number))] for number in range(200)]
-    with pytest.raises(ResponseDecodeError, match="100 pages in a row held nothing new"):
-        walk(pages, rows_by("id"))
+    raised(ResponseDecodeError, walk, pages, rows_by("id"), match="100 pages in a row held nothing new")
 
 
 def test_a_walk_holds_a_bounded_number_of_rows() -> None:
     detector: DriftDetector[Row] = DriftDetector(rows_by("id"), max_held=50)
     for offset in range(100):
-        detector.take(Page(tuple(Row(f"{offset} {number}") for number in range(10)), None, offset))
+        detector.take(page(offset, *(Row(f"{offset} {number}") for number in range(10))))
         assert len(detector._recent) <= 50 + 10
     assert len(detector._pages) <= 6
 
@@ -128,10 +124,10 @@ def test_a_walk_holds_a_bounded_number_of_rows() -> None:
 def test_total_that_changes_is_a_disagreement_and_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
     detector: DriftDetector[Row] = DriftDetector(rows_by("id"))
     for offset, total in enumerate((20, None, 20, 21, 22)):
-        detector.take(Page((Row(f"{offset}"),), SimpleNamespace(page_offset=offset, total_items=total), offset))
+        detector.take(page(offset, Row(f"{offset}"), total=total))
         assert (detector.disagreement is not None) == (offset >= 3)
     assert detector.disagreement == "the list changed while it was read: 21 items instead of 20"
-    [warning] = warnings(caplog)
+    [warning] = caplog.messages
     assert warning.startswith("rows.list: the list changed from 20 to 21 items while it was read; a row may have slip")
 
 
@@ -139,7 +135,7 @@ def test_total_that_changes_is_a_disagreement_and_warned_of_once(caplog: pytest.
 def test_rows_that_a_whole_list_lacks_are_a_disagreement_at_its_end(first: int, totals: list[Any], misses: int) -> None:
     detector: DriftDetector[Row] = DriftDetector(rows_by("id"))
     for offset, total in enumerate(totals, first):
-        detector.take(Page((Row(f"{offset}"),), SimpleNamespace(page_offset=offset, total_items=total), offset))
+        detector.take(page(offset, Row(f"{offset}"), total=total))
     detector.finish()
     assert detector.disagreement == ("the list changed while it was read: 2 rows of 3" if misses else None)
 
