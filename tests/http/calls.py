@@ -1,6 +1,7 @@
 """Calls of each effect through a client on a fake transport."""
 
 import asyncio
+from collections.abc import Awaitable
 from typing import Any
 
 import pytest
@@ -47,6 +48,11 @@ CALLS = {Effect.READ: read, Effect.PREFLIGHT: preflight, Effect.MUTATE: mutate}
 async def failure(kind: Any, *client: Any, call: Any = read, match: str | None = None, **options: Any) -> Any:
     """Return the error of this class that a call of a new client raises."""
     async with client_of(*client, **options) as opened:
-        with pytest.raises(kind, match=match) as caught:
-            await call(opened)
+        return await raised_by(call(opened), kind, match)
+
+
+async def raised_by(call: Awaitable[Any], kind: Any, match: str | None = None) -> Any:
+    """Return the error of a call that has to fail with one of this class."""
+    with pytest.raises(kind, match=match) as caught:
+        await call
     return caught.value
