@@ -23,19 +23,14 @@ import pytest
 from aiohttp import client_exceptions
 
 from brokerage_async.config import Secret
-from brokerage_async.errors import (
-    BrokerageError,
-    ConfigurationError,
-    RequestNotSentError,
-    ResponseDecodeError,
-    ResponseLostError,
-)
+from brokerage_async.errors import ConfigurationError, RequestNotSentError, ResponseDecodeError, ResponseLostError
 from brokerage_async.http.failures import classify
 from brokerage_async.http.pool import guard_connector
 from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.protocol.retry import Processed
+from tests.http.calls import raised_by
 from tests.loops import on_real_time
 from tests.raw_server import RawServer, answer
 from tests.tables import for_each
@@ -52,12 +47,16 @@ def request_for(server: RawServer | str, method: str = "GET", *, timeout: Any = 
 
 
 @asynccontextmanager
-async def open_transport(*arguments: Any, **options: Any) -> AsyncIterator[AiohttpTransport]:
-    transport = AiohttpTransport(*arguments, **options)
-    try:
-        yield transport
-    finally:
-        await transport.close()
+async def open_transport(*, borrowed: bool = False, **options: Any) -> AsyncIterator[AiohttpTransport]:
+    """Open a transport with a connector of its own, or of a borrowed session, which it must not close."""
+    connector = aiohttp.TCPConnector(limit=options.get("connections", 100))
+    async with aiohttp.ClientSession(connector=connector) as session:
+        transport = AiohttpTransport(session if borrowed else None, **options)
+        try:
+            yield transport
+        finally:
+            await transport.close()
+            assert not session.closed
 
 
 async def exchange(sent: Any, method: str = "GET", *, max_body: int = 4 << 20, **changes: Any) -> Response:
@@ -76,20 +75,12 @@ class TestOneSend:
     @on_real_time
     async def test_dropped_connection_is_never_sent_again(self, method: Any, warm: bool, borrowed: bool) -> None:
         script = [answer(), None, answer()] if warm else [None, answer()]
-        async with RawServer(*script) as server:
-            session = aiohttp.ClientSession() if borrowed else None
-            async with open_transport(session) as transport:
-                if warm:
-                    await transport.send(request_for(server))
-                before = len(server.requests)
-                with pytest.raises(ResponseLostError):
-                    await transport.send(request_for(server, method))
-                await asyncio.sleep(0.05)
-                assert len(server.requests) == before + 1
-                assert server.connections == 1
-            if session is not None:
-                assert not session.closed
-                await session.close()
+        async with RawServer(*script) as server, open_transport(borrowed=borrowed) as transport:
+            if warm:
+                await transport.send(request_for(server))
+            await raised_by(transport.send(request_for(server, method)), ResponseLostError)
+            await asyncio.sleep(0.05)
+            assert (len(server.requests), server.connections) == (1 + warm, 1)
 
     async def test_request_goes_out_as_built_whatever_surrounds_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("HTTP_PROXY", "http_proxy"):
@@ -152,9 +143,8 @@ class TestFailures:
     async def test_refused_connection_names_the_address(self) -> None:
         address = f"http://127.0.0.1:{closed_port()}"
         async with open_transport() as transport:
-            with pytest.raises(RequestNotSentError, match=address) as caught:
-                await transport.send(request_for(address, "POST"))
-        assert caught.value.maybe_processed is False
+            error = await raised_by(transport.send(request_for(address, "POST")), RequestNotSentError, address)
+        assert error.maybe_processed is False
 
     async def test_timeout_while_connecting_was_not_sent(self) -> None:
         with socket.socket() as listener:  # a full backlog: the handshake never ends
@@ -166,8 +156,8 @@ class TestFailures:
                 filler.connect_ex(listener.getsockname())
             address = f"http://127.0.0.1:{listener.getsockname()[1]}"
             async with open_transport() as transport:
-                with pytest.raises(RequestNotSentError, match=r"timeout after 0\.2 s"):
-                    await transport.send(request_for(address, "DELETE", timeout=0.2))
+                sending = transport.send(request_for(address, "DELETE", timeout=0.2))
+                await raised_by(sending, RequestNotSentError, r"timeout after 0\.2 s")
             for filler in fillers:
                 filler.close()
 
@@ -175,9 +165,8 @@ class TestFailures:
     @on_real_time
     async def test_timeout_after_sending_may_have_been_processed(self, method: Any, sent: Any) -> None:
         """It covers the body as well."""
-        with pytest.raises(ResponseLostError, match=r"timeout after 0\.1 s") as caught:
-            await exchange(sent, method, timeout=0.1)
-        assert caught.value.maybe_processed is True
+        error = await raised_by(exchange(sent, method, timeout=0.1), ResponseLostError, r"timeout after 0\.1 s")
+        assert error.maybe_processed is True
 
     @for_each(
         "sent, known",
@@ -193,17 +182,15 @@ class TestFailures:
     )
     @on_real_time
     async def test_broken_answers(self, sent: Any, known: bytes | None) -> None:
-        with pytest.raises(ResponseLostError):
-            await exchange(sent, "PUT", previous_body=known)
+        await raised_by(exchange(sent, "PUT", previous_body=known), ResponseLostError)
 
     async def test_secrets_stay_out_of_errors(self) -> None:
         secret = "tok-123456"
         token = Secret(f"Bearer {secret}")
         async with RawServer((b"GARBAGE\r\n\r\n", None), None, "stall") as server, open_transport() as transport:
             for _ in range(3):
-                with pytest.raises(BrokerageError) as caught:
-                    await transport.send(request_for(server, authorization=token, timeout=0.1))
-                error = caught.value
+                sending = transport.send(request_for(server, authorization=token, timeout=0.1))
+                error = await raised_by(sending, ResponseLostError)
                 texts = [str(error), repr(error), repr(vars(error)), repr(error.args), repr(error.__cause__)]
                 texts += traceback.format_exception(error)
                 assert secret not in "".join(texts)
@@ -270,9 +257,8 @@ class TestBodies:
     )
     @on_real_time
     async def test_size_is_capped(self, sent: Any, known: Any) -> None:
-        with pytest.raises(ResponseDecodeError, match="larger than 1000 bytes") as caught:
-            await exchange(sent, max_body=1000, previous_body=known)
-        assert caught.value.status == 200
+        reading = exchange(sent, max_body=1000, previous_body=known)
+        assert (await raised_by(reading, ResponseDecodeError, "larger than 1000 bytes")).status == 200
 
 
 class TestLife:
@@ -280,8 +266,7 @@ class TestLife:
         transport = AiohttpTransport()
         await transport.close()
         await transport.close()
-        with pytest.raises(ConfigurationError, match="closed"):
-            await transport.send(request_for("http://127.0.0.1:9"))
+        await raised_by(transport.send(request_for("http://127.0.0.1:9")), ConfigurationError, "closed")
 
     def test_borrowed_session_with_own_settings_is_refused(self) -> None:
         with pytest.raises(ConfigurationError, match="trace_configs"):
@@ -290,16 +275,16 @@ class TestLife:
             AiohttpTransport(Mock(spec=aiohttp.ClientSession, auth="Basic"))
 
     async def test_settings_of_a_borrowed_session_change_no_answer(self) -> None:
-        packed = gzip.compress(b'{"a": 1}')
-        script = [answer(b"{}", 429), answer(b"{}", 422), answer(packed, 200, "Content-Encoding: gzip")]
+        packed = answer(gzip.compress(PLAIN), 200, "Content-Encoding: gzip")
+        script = [answer(b"{}", 429), answer(b"{}", 422), packed]
         async with (
             RawServer(*script) as server,
             aiohttp.ClientSession(raise_for_status=True, auto_decompress=False) as session,
-            open_transport(session) as transport,
         ):
+            transport = AiohttpTransport(session)
             found = [await transport.send(request_for(server, "POST")) for _ in script]
         assert [response.status for response in found] == [429, 422, 200]
-        assert found[-1].body == b'{"a": 1}'
+        assert found[-1].body == PLAIN
 
     @for_each("borrowed", [False, True])
     @on_real_time
@@ -324,8 +309,7 @@ class TestLife:
             sending = asyncio.create_task(transport.send(request_for(server)))
             await server.arrived.wait()
             sending.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await sending
+            await raised_by(sending, asyncio.CancelledError)
 
     async def test_forgotten_transport_warns_once(self) -> None:
         async with RawServer() as server:
@@ -358,11 +342,11 @@ async def test_decompression_stops_at_the_size_cap_with_bounded_memory(codec: An
     async with RawServer(sent) as server, open_transport(max_body=4 * MIB) as transport:
         tracemalloc.start()
         try:
+            sending = transport.send(request_for(server, timeout=60))
             if status == 200:
-                with pytest.raises(ResponseDecodeError, match="larger than 4194304 bytes"):
-                    await transport.send(request_for(server, timeout=60))
+                await raised_by(sending, ResponseDecodeError, "larger than 4194304 bytes")
             else:
-                assert (await transport.send(request_for(server, timeout=60))).body == b""
+                assert (await sending).body == b""
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
@@ -378,13 +362,11 @@ UNSOLICITED = [answer(b"{}", 422), answer(b"{}", 429), answer(b"{}")[:-1], b"jun
 @for_each("method", ["POST", "GET", "DELETE"])
 @on_real_time
 async def test_unsolicited_answer_is_not_the_next_answer(method: str, unsolicited: Any, borrowed: bool) -> None:
-    async with RawServer() as server, aiohttp.ClientSession() as session:
-        transport = AiohttpTransport(session if borrowed else None)
+    async with RawServer() as server, open_transport(borrowed=borrowed) as transport:
         for number in range(3):
             assert (await transport.send(request_for(server, method))).status == 200
             assert len(server.requests) == number + 1
             await server.say(unsolicited)
-        await transport.close()
     assert server.connections == 3
 
 
@@ -413,21 +395,19 @@ async def test_service_that_answers_before_it_is_asked_is_heard(borrowed: bool) 
         await writer.drain()
         writer.close()
 
-    server = await asyncio.start_server(full, "127.0.0.1", 0)
-    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    async with server, aiohttp.ClientSession() as session:
-        transport = AiohttpTransport(session if borrowed else None)
+    async with (
+        await asyncio.start_server(full, "127.0.0.1", 0) as server,
+        open_transport(borrowed=borrowed) as transport,
+    ):
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         for _ in range(2):
-            assert (await transport.send(Request(method="GET", url=url, timeout=5.0))).status == 429
-        await transport.close()
+            assert (await transport.send(request_for(url))).status == 429
 
 
 @for_each("borrowed", [False, True])
 @on_real_time
 async def test_request_whose_guard_objects_while_it_waits_for_a_connection_is_withheld(borrowed: bool) -> None:
-    async with RawServer("stall", answer()) as server:
-        session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=1)) if borrowed else None
-        transport = AiohttpTransport(session, connections=1)
+    async with RawServer("stall", answer()) as server, open_transport(borrowed=borrowed, connections=1) as transport:
         objection: str | None = None
         asked: list[int] = []
         occupying = asyncio.create_task(transport.send(request_for(server, "GET")))
@@ -436,14 +416,11 @@ async def test_request_whose_guard_objects_while_it_waits_for_a_connection_is_wi
         await asyncio.sleep(0.02)  # it stands in line for the only connection
         objection = "the claim is over"
         occupying.cancel()
-        with pytest.raises(RequestNotSentError, match="withheld: the claim is over") as caught:
-            await waiting
-        assert caught.value.code == "withheld"
-        assert len(server.requests) == 1
+        error = await raised_by(waiting, RequestNotSentError, "withheld: the claim is over")
+        assert (error.code, len(server.requests)) == ("withheld", 1)
         # The connection is free again, and a guard that agrees lets a request go.
         assert (await transport.send(request_for(server, "POST", guard=lambda: asked.append(1)))).status == 200
         assert (bool(asked), len(server.requests)) == (True, 2)
-        await (transport.close() if session is None else session.close())
 
 
 async def test_connector_is_guarded_once_however_many_clients_share_it() -> None:
