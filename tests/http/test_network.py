@@ -1,7 +1,6 @@
 """Where credentials may go, and what failed sends say: plain http, proxies, certificates, how far a request got."""
 
 import asyncio
-import logging
 import pickle
 import ssl
 import traceback
@@ -16,21 +15,17 @@ from multidict import CIMultiDict, CIMultiDictProxy
 
 from brokerage_async import Client, Environment, StaticToken
 from brokerage_async.config import Secret
-from brokerage_async.errors import (
-    PROXY_AUTHENTICATION,
-    BrokerageError,
-    ConfigurationError,
-    RequestNotSentError,
-    ResponseLostError,
-)
+from brokerage_async.errors import PROXY_AUTHENTICATION, ConfigurationError, RequestNotSentError, ResponseLostError
 from brokerage_async.http.failures import failure_of, harmless, mismatch_of
 from brokerage_async.http.network import Network, Proxy, configure_network, is_loopback
 from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.protocol.request import Request
+from tests.http.calls import raised_by
+from tests.protocol.values import raised
 from tests.raw_server import RawServer, answer
 from tests.tables import for_each
 
-TOKEN = StaticToken("made-up")
+TOKEN, API = StaticToken("made-up"), Environment.sandbox("https://api.example.com")
 PASSWORD = "hunter2zq81jfkd02mx"
 LOOPBACK = ["http://127.0.0.1:8080", "http://127.9.8.7", "http://localhost", "http://LOCALHOST:80", "http://[::1]:8080"]
 ELSEWHERE = [
@@ -45,10 +40,6 @@ def _no_proxies_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
-
-
-def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
 
 
 def shows_password(error: BaseException) -> bool:
@@ -80,28 +71,26 @@ class TestPlainHttp:
     def test_https_and_loopback_are_accepted_without_a_warning(self, caplog: Any) -> None:
         for address in ("https://api.example.com", *LOOPBACK):
             Client(Environment.production(address), TOKEN)
-        Client(Environment.sandbox("https://api.example.com"), TOKEN, proxy="http://proxy.example:3128")
-        assert warnings_of(caplog) == []
+        Client(API, TOKEN, proxy="http://proxy.example:3128")
+        assert caplog.messages == []
 
     @for_each("options", [{}, {"transport": Unused()}])
     @for_each("address", ELSEWHERE)
     def test_elsewhere_is_refused_or_warned_about(self, address: str, options: dict[str, Any], caplog: Any) -> None:
         caplog.clear()
-        environment = Environment.sandbox(address)
-        with pytest.raises(ConfigurationError, match=r"must be an https address, got http://.*allow_http=True"):
-            Client(environment, TOKEN, **options)
+        reason = "must be an https address, got http://.*allow_http=True"
         other = Environment.sandbox("https://api.example.com", hosts={"lab": address})
-        with pytest.raises(ConfigurationError, match=r"^lab must be an https address, got http://.*allow_http=True"):
-            Client(other, TOKEN, **options)
-        for each in (environment, environment, other):
-            Client(each, TOKEN, allow_http=True, **options)
-        assert warnings_of(caplog) == [f"allow_http: credentials travel unencrypted to {address}"] * 3
+        for each, named in ((Environment.sandbox(address), "base_url"), (other, "lab")):
+            raised(ConfigurationError, Client, each, TOKEN, **options, match=f"^{named} {reason}")
+            for _ in range(2):
+                Client(each, TOKEN, allow_http=True, **options)
+        assert caplog.messages == [f"allow_http: credentials travel unencrypted to {address}"] * 4
 
     @for_each("address", LOOPBACK)
     def test_loopback_through_a_proxy_elsewhere_is_refused(self, address: str) -> None:
-        with pytest.raises(ConfigurationError, match=r"through http://proxy\.example:3128"):
-            Client(Environment.sandbox(address), TOKEN, proxy="http://proxy.example:3128")
-        Client(Environment.sandbox(address), TOKEN, proxy="http://localhost:3128")
+        local, proxy = Environment.sandbox(address), "http://proxy.example:3128"
+        raised(ConfigurationError, Client, local, TOKEN, proxy=proxy, match=f"through {proxy}")
+        Client(local, TOKEN, proxy="http://localhost:3128")
 
     @for_each("value, accepted", [("true", True), ("True", True), ("false", False), ("", False)])
     def test_variable(self, value: str, accepted: bool, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
@@ -109,20 +98,18 @@ class TestPlainHttp:
         complete(monkeypatch, BASE_URL="http://10.0.0.1", ALLOW_HTTP=value)
         if accepted:
             Client.from_env()
-            assert len(warnings_of(caplog)) == 1
+            assert len(caplog.messages) == 1
         else:
-            with pytest.raises(ConfigurationError, match="BROKERAGE_ALLOW_HTTP=true"):
-                Client.from_env()
+            raised(ConfigurationError, Client.from_env, match="BROKERAGE_ALLOW_HTTP=true")
         Client.from_env(allow_http=True)
 
     @for_each("name", ["allow_http", "trust_env"])
     def test_flags_and_their_variables_are_true_or_false(self, name: str) -> None:
-        with pytest.raises(ConfigurationError, match=f"{name} must be True or False"):
-            Client(Environment.sandbox("https://api.example.com"), TOKEN, **{name: "true"})
+        raised(ConfigurationError, Client, API, TOKEN, **{name: "true"}, match=f"{name} must be True or False")
         with pytest.MonkeyPatch.context() as patch:
             complete(patch, **{name.upper(): "yes please"})
-            with pytest.raises(ConfigurationError, match=f"BROKERAGE_{name.upper()}: must be true or false"):
-                Client.from_env()
+            reason = f"BROKERAGE_{name.upper()}: must be true or false"
+            raised(ConfigurationError, Client.from_env, match=reason)
 
 
 class TestProxy:
@@ -153,27 +140,23 @@ class TestProxy:
     )  # fmt: skip
     def test_anything_else_is_refused_and_not_repeated(self, address: Any) -> None:
         with pytest.raises(ConfigurationError, match=r"^proxy must be the http or https address of a proxy") as caught:
-            Client(Environment.sandbox("https://api.example.com"), TOKEN, proxy=address)
+            Client(API, TOKEN, proxy=address)
         assert not shows_password(caught.value)
-        with pytest.raises(ConfigurationError, match="HTTP proxy; for SOCKS lend an http_session"):
-            Proxy.parse("proxy", "socks5://127.0.0.1:1080")
+        reason = "HTTP proxy; for SOCKS lend an http_session"
+        raised(ConfigurationError, Proxy.parse, "proxy", "socks5://127.0.0.1:1080", match=reason)
 
     @for_each("owner", ["http_session", "transport"])
     def test_belongs_to_connections_of_the_client_itself(self, owner: str) -> None:
-        environment = Environment.sandbox("https://api.example.com")
         for option in ({"proxy": "http://p.example"}, {"ssl": ssl.create_default_context()}, {"trust_env": True}):
-            with pytest.raises(ConfigurationError, match=f"set them on {owner}"):
-                Client(environment, TOKEN, **option, **{owner: Unused()})
+            options: dict[str, Any] = option | {owner: Unused()}
+            raised(ConfigurationError, Client, API, TOKEN, **options, match=f"set them on {owner}")
 
     def test_unusable_variable_is_named_and_not_repeated(self, monkeypatch: pytest.MonkeyPatch) -> None:
         complete(monkeypatch, PROXY=f"http://me:{PASSWORD}@")
-        with pytest.raises(ConfigurationError, match=r"^proxy must be") as caught:
-            Client.from_env()
-        assert not shows_password(caught.value)
+        assert not shows_password(raised(ConfigurationError, Client.from_env, match="^proxy must be"))
         monkeypatch.setenv("HTTPS_PROXY", f"http://me:{PASSWORD}@")
-        with pytest.raises(ConfigurationError, match=r"^the proxy of the environment must be") as caught:
-            configure_network(Environment.sandbox("https://api.example.com"), trust_env=True)
-        assert not shows_password(caught.value)
+        reason = "^the proxy of the environment must be"
+        assert not shows_password(raised(ConfigurationError, configure_network, API, trust_env=True, match=reason))
 
 
 class TestProxyOfTheEnvironment:
@@ -214,8 +197,8 @@ class TestProxyOfTheEnvironment:
 class TestCertificates:
     @for_each("wrong", [False, True, "ca.pem", ssl.SSLContext, ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)])
     def test_must_be_a_context_for_clients(self, wrong: Any) -> None:
-        with pytest.raises(ConfigurationError, match=r"ssl must be an ssl\.SSLContext for clients"):
-            Client(Environment.sandbox("https://api.example.com"), TOKEN, ssl=wrong)
+        reason = r"ssl must be an ssl\.SSLContext for clients"
+        raised(ConfigurationError, Client, API, TOKEN, ssl=wrong, match=reason)
 
     def test_context_that_verifies_nothing_warns(self, caplog: Any) -> None:
         context = ssl.create_default_context()
@@ -223,15 +206,15 @@ class TestCertificates:
         for change in ({}, {"check_hostname": False}, {"verify_mode": ssl.CERT_NONE}):
             for name, value in change.items():
                 setattr(context, name, value)
-            configure_network(Environment.sandbox("https://api.example.com"), ssl=context)
-            counts.append(len(warnings_of(caplog)))
+            configure_network(API, ssl=context)
+            counts.append(len(caplog.messages))
         assert counts == [0, 1, 2]
 
 
 def test_network_has_no_other_loopback_and_no_settings_by_default() -> None:
     hosts = [None, "", "localhost.", "::ffff:7f00:1", "::1%eth0", "fe80::1"]
     assert [host for host in hosts if is_loopback(host)] == []
-    assert configure_network(Environment.sandbox("https://api.example.com")) == Network()
+    assert configure_network(API) == Network()
 
 
 REQUEST = Request(method="POST", url="https://api.example.com/thing", timeout=2.5)
@@ -298,12 +281,10 @@ def test_response_that_broke_off_has_the_status_that_had_arrived(error: Exceptio
     assert failure_of(REQUEST, error, True).status is None
 
 
-async def failure_at(url: str) -> BrokerageError:
+async def failure_at(url: str, kind: type[Exception]) -> Any:
     transport = AiohttpTransport()
     try:
-        with pytest.raises(BrokerageError) as caught:
-            await transport.send(Request(method="GET", url=url, timeout=5))
-        return caught.value
+        return await raised_by(transport.send(Request(method="GET", url=url, timeout=5)), kind)
     finally:
         await transport.close()
 
@@ -315,8 +296,7 @@ async def test_https_asked_of_an_http_port() -> None:
         writer.close()
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        error = await failure_at(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}")
-    assert isinstance(error, RequestNotSentError)
+        error = await failure_at(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}", RequestNotSentError)
     assert "the port does not speak https: check the port, or let base_url start with http://" in error.message
 
 
@@ -329,8 +309,7 @@ async def test_https_asked_of_an_http_port() -> None:
 )
 async def test_http_asked_of_an_https_port(reaction: Any, sentence: str) -> None:
     async with RawServer((reaction, None) if reaction else None) as server:
-        error = await failure_at(server.url)
-    assert isinstance(error, ResponseLostError)
+        error = await failure_at(server.url, ResponseLostError)
     assert error.message.endswith(sentence)
 
 
