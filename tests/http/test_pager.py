@@ -24,8 +24,9 @@ from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
 from tests.fake_transport import FakeTransport
-from tests.http.calls import now
+from tests.http.calls import now, raised_by
 from tests.loops import on_real_time, on_virtual_time
+from tests.protocol.values import raised
 from tests.tables import for_each
 from tests.watch.scripted_service import quiet
 
@@ -65,7 +66,7 @@ class Service:
     most: int = 10_000
     ignores_offset: bool = False
     model: Any = Row
-    latency: float = 1
+    latency: Callable[[int], float] = lambda offset: 1.0
     asked: list[int] = attrs.Factory(list)
     failures: dict[int, list[Exception]] = attrs.Factory(dict)
     in_flight: int = 0
@@ -83,7 +84,7 @@ class Service:
         self.in_flight += 1
         self.max_in_flight = max(self.max_in_flight, self.in_flight)
         try:
-            await asyncio.sleep(self.latency)
+            await asyncio.sleep(self.latency(offset))
         except asyncio.CancelledError:
             self.cancelled += 1
             raise
@@ -105,10 +106,6 @@ class Service:
         return SimpleNamespace(value=items, pagination=None if self.block == "none" else block)
 
 
-async def every(pager: Any) -> Any:
-    return [item async for item in pager]
-
-
 @for_each(
     "block, count, per_page, requests",
     [
@@ -125,7 +122,7 @@ async def every(pager: Any) -> Any:
 async def test_the_list_ends_as_documented(block: str, count: int, per_page: int | None, requests: int) -> None:
     for ahead in (0, 8):
         service = Service(rows(count), block=block)
-        assert await every(service.pager(per_page=per_page).prefetch(ahead)) == rows(count)
+        assert [row async for row in service.pager(per_page=per_page).prefetch(ahead)] == rows(count)
         assert (len(service.asked), service.max_in_flight) == (requests, 1), "pages are read ahead by the total alone"
 
 
@@ -135,7 +132,7 @@ async def test_pages_say_what_they_are_and_a_walk_goes_on_from_a_page_offset() -
     assert [(len(page.items), page.page_offset) for page in pages] == [(5, 0), (5, 1), (2, 2)]
     assert pages[0].pagination.total_items == 12
     service = Service(rows(100))
-    assert await every(service.pager(per_page=10, page_offset=7).prefetch(2)) == rows(30, 70)
+    assert [row async for row in service.pager(per_page=10, page_offset=7).prefetch(2)] == rows(30, 70)
     assert service.asked == [7, 8, 9]
 
 
@@ -152,7 +149,7 @@ async def test_nothing_is_asked_before_it_is_needed() -> None:
 @given(st.integers(0, 60), st.none() | st.integers(0, 70), st.integers(1, 12), st.integers(0, 9))
 def test_items_come_once_in_order_and_no_page_in_vain(count: int, max_items: Any, per_page: int, ahead: int) -> None:
     async def main() -> None:
-        service = Service(rows(count), latency=0)
+        service = Service(rows(count), latency=lambda offset: 0.0)
         items = await service.pager(per_page=per_page).prefetch(ahead).collect(max_items)
         assert items == rows(count)[:max_items]
         assert service.asked == sorted(set(service.asked))
@@ -167,19 +164,11 @@ def test_items_come_once_in_order_and_no_page_in_vain(count: int, max_items: Any
 
 async def test_pages_ahead_hide_the_latency_and_are_asked_for_as_soon_as_a_lane_is_free() -> None:
     service = Service(rows(1000))
-    await every(service.pager(per_page=10).prefetch(8))
-    assert now() == 1 + math.ceil(99 / 8)
-    assert service.max_in_flight == 8
-    service = Service(rows(200))
-    finished = []
-
-    async def fetch(call: Any, answer: Any = service.fetch) -> Any:
-        page = await answer(call)
-        finished.append(len(service.asked))
-        return page
-
-    service.fetch = fetch
-    await every(service.pager(per_page=10).prefetch(4))
+    await service.pager(per_page=10).prefetch(8).collect()
+    assert (now(), service.max_in_flight) == (1 + math.ceil(99 / 8), 8)
+    service, finished = Service(rows(200)), list[int]()
+    service.before_answer = lambda offset: finished.append(len(service.asked))
+    await service.pager(per_page=10).prefetch(4).collect()
     # Four pages come in the same moment. None waits for the others, or for the consumer, to be followed by the next.
     assert finished[:5] == [1, 5, 6, 7, 8]
 
@@ -195,15 +184,8 @@ async def test_a_consumer_that_takes_its_time_has_a_bounded_number_of_pages_befo
 
 
 async def test_pages_that_overtake_wait_for_their_turn() -> None:
-    service = Service(rows(50))
-    answer = service.fetch
-
-    async def fetch(call: Any) -> Any:
-        await asyncio.sleep(10 - call.query["page-offset"])
-        return await answer(call)
-
-    service.fetch = fetch
-    assert await every(service.pager(per_page=5).prefetch(20)) == rows(50)
+    service = Service(rows(50), latency=lambda offset: 11.0 - offset)
+    assert [row async for row in service.pager(per_page=5).prefetch(20)] == rows(50)
 
 
 async def test_leaving_the_loop_or_cancelling_the_caller_cancels_what_is_in_flight() -> None:
@@ -219,8 +201,7 @@ async def test_leaving_the_loop_or_cancelling_the_caller_cancels_what_is_in_flig
     walk = asyncio.create_task(service.pager(per_page=10).prefetch(5).collect())
     await asyncio.sleep(2.5)
     walk.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await walk
+    await raised_by(walk, asyncio.CancelledError)
     assert (service.in_flight, service.cancelled) == (0, 5)
 
 
@@ -229,10 +210,8 @@ async def test_the_most_items_and_the_pages_ahead_are_numbers(wrong: Any) -> Non
     service = Service(rows(3))
     pager = service.pager()
     for read in (pager.collect, pager.to_arrow) if wrong is not None else ():
-        with pytest.raises(errors.ConfigurationError, match="max_items"):
-            await read(wrong)
-    with pytest.raises(errors.ConfigurationError, match=f"pages must be .*{wrong}"):
-        pager.prefetch(wrong)
+        await raised_by(read(wrong), errors.ConfigurationError, "max_items")
+    raised(errors.ConfigurationError, pager.prefetch, wrong, match=f"pages must be .*{wrong}")
     assert service.asked == []
 
 
@@ -246,13 +225,9 @@ async def test_a_page_that_fails_for_good_says_where_to_go_on(ahead: int) -> Non
         async for item in service.pager(per_page=10).prefetch(ahead):
             got.append(item)
 
-    with pytest.raises(errors.ServerError) as caught:
-        await walk()
-    assert got == rows(40)
+    assert (await raised_by(walk(), errors.ServerError)).__notes__ == ["the walk can go on from page_offset=4"]
+    assert (got, service.in_flight) == (rows(40), 0)
     assert max(service.asked) <= 4 + ahead
-    assert caught.value.__notes__ == ["the walk can go on from page_offset=4"]
-    assert service.in_flight == 0
-
     got += await service.pager(per_page=10, page_offset=4).prefetch(ahead).collect()
     assert got == rows(100)
 
@@ -283,8 +258,7 @@ async def test_service_that_ignores_the_offset_keeps_no_walk_going(ahead: int, b
     service = Service(content, block=block, ignores_offset=True, model=model)
     reading = service.pager(per_page=10).prefetch(ahead).collect()
     if block == "full":
-        with pytest.raises(errors.ResponseDecodeError, match="the list has more pages than were read: page 2 repeats"):
-            await reading
+        await raised_by(reading, errors.ResponseDecodeError, "the list has more pages than were read: page 2 repeats")
     else:
         items = await reading
         assert items[:10] == content[:10]
@@ -307,8 +281,8 @@ class Endless(Service):
 @for_each("content", [rows(10), [Nameless("x")] * 10])
 async def test_a_list_without_an_end_is_an_error(block: str, content: Any) -> None:
     service = Endless(content, block=block, model=type(content[0]))
-    with pytest.raises(errors.ResponseDecodeError, match="100 pages in a row held nothing new"):
-        await service.pager(per_page=10).collect()
+    reading = service.pager(per_page=10).collect()
+    await raised_by(reading, errors.ResponseDecodeError, "100 pages in a row held nothing new")
     assert len(service.asked) == 101
 
 
@@ -316,7 +290,7 @@ async def test_a_list_without_an_end_is_an_error(block: str, content: Any) -> No
 @for_each("ahead", [0, 4])
 async def test_a_service_that_sends_smaller_pages_loses_nothing(block: str, ahead: int) -> None:
     service = Service(rows(45), most=7, block=block)
-    assert await every(service.pager(per_page=100).prefetch(ahead)) == rows(45)
+    assert [row async for row in service.pager(per_page=100).prefetch(ahead)] == rows(45)
 
 
 @pytest.mark.parametrize("ahead", [0, 4])
@@ -329,23 +303,21 @@ async def test_rows_that_move_to_the_next_page_come_once_and_the_change_is_told_
 
     service.before_answer = grow
     with caplog.at_level(logging.WARNING, "brokerage_async.pager"):
-        items = await every(service.pager(per_page=10).prefetch(ahead))
-
-    identities = [row.id for row in items]
-    assert len(identities) == len(set(identities))
-    assert {row.id for row in rows(60)} <= set(identities)
-    assert len(caplog.records) == 1
-    assert "rows.list: the list changed from 60 to 63 items" in caplog.text
+        items = [row async for row in service.pager(per_page=10).prefetch(ahead)]
+    assert len({row.id for row in items}) == len(items)
+    assert set(rows(60)) <= set(items)
+    [warning] = caplog.messages
+    assert warning.startswith("rows.list: the list changed from 60 to 63 items")
 
 
 async def test_list_that_grows_or_shrinks_is_walked_to_its_end() -> None:
     service = Service(rows(60))
     service.before_answer = lambda offset: offset == 2 and service.content.__setitem__(slice(0, 0), rows(30, 1000))
-    assert set(rows(60)) <= set(await every(service.pager(per_page=10)))
+    assert set(rows(60)) <= {row async for row in service.pager(per_page=10)}
 
     service = Service(rows(100))
     service.before_answer = lambda offset: offset == 3 and service.content.__delitem__(slice(45, None))
-    assert await every(service.pager(per_page=10).prefetch(4)) == rows(45)
+    assert [row async for row in service.pager(per_page=10).prefetch(4)] == rows(45)
     assert service.in_flight == 0
 
 
@@ -366,7 +338,7 @@ async def test_each_iteration_asks_anew_and_awaiting_a_pager_says_what_to_do() -
     with pytest.raises(TypeError, match=r"use `await pager.collect\(\)` or `async for item in pager`"):
         await pager
     assert service.asked == []
-    assert await every(pager) == await every(pager)
+    assert [row async for row in pager] == [row async for row in pager]
     assert service.asked == [0, 0]
 
 
@@ -374,9 +346,9 @@ async def test_each_iteration_asks_anew_and_awaiting_a_pager_says_what_to_do() -
 @on_real_time
 async def test_a_page_offset_that_is_none_goes_out_to_be_refused(wrong: Any) -> None:
     async with Simulator(equities=20, equity_options=1, chain_rows=1) as sim, sim.client() as client:
-        with pytest.raises(errors.InvalidRequestError) as caught:
-            await client.instruments.equities(page_offset=wrong, per_page="x").collect()
-    assert {problem.domain for problem in caught.value.errors} == {"page-offset", "per-page"}
+        reading = client.instruments.equities(page_offset=wrong, per_page="x").collect()
+        error = await raised_by(reading, errors.InvalidRequestError)
+    assert {problem.domain for problem in error.errors} == {"page-offset", "per-page"}
 
 
 PAGE = 100
@@ -401,8 +373,7 @@ class Orders:
         offset = 0 if self.ignores_offset else offset
         shown = self.numbers[offset * size : (offset + 1) * size] if self.blocks else self.numbers
         total = len(self.numbers)
-        block = {"per-page": size, "page-offset": offset, "item-offset": offset * size, "total-items": total,
-                 "current-item-count": len(shown), "total-pages": -(-total // size)}  # fmt: skip
+        block = {"per-page": size, "page-offset": offset, "total-items": total, "total-pages": -(-total // size)}
         rows = [{"id": number, "account-number": "A1", "status": "Live"} for number in shown]
         body = {"data": {"items": rows}, "context": "/x", **({"pagination": block} if self.blocks else {})}
         return Response(status=200, body=json.dumps(body).encode())
@@ -460,9 +431,9 @@ async def test_list_that_changes_is_read_again_within_a_bound(caplog: pytest.Log
             service.asked.clear()
             service.between = lambda offset, service=service: offset == 1 and service.numbers.pop(0)
             if is_whole:
-                with pytest.raises(errors.ResponseDecodeError, match="the list changed while it was read") as raised:
-                    await client.orders.live("me", ["A1"])
-                assert (raised.value.code, raised.value.operation) == ("list_changed", "orders.live")
+                reading = client.orders.live("me", ["A1"])
+                error = await raised_by(reading, errors.ResponseDecodeError, "the list changed while it was read")
+                assert (error.code, error.operation) == ("list_changed", "orders.live")
             else:
                 await pager.collect()
                 assert pager.disagreement is not None
@@ -474,13 +445,9 @@ async def test_list_with_pages_that_cannot_be_read_raises() -> None:
     service = Orders(250)
     service.ignores_offset = True
     async with service.client() as client:
-        for it in (
-            client.orders.live("me", ["A1"]),
-            client.orders.list_live("A1").collect(),
-            client.watchlists.list(),
-        ):
-            with pytest.raises(errors.ResponseDecodeError, match="more pages than were read"):
-                await it
+        calls = (client.orders.live("me", ["A1"]), client.orders.list_live("A1").collect(), client.watchlists.list())
+        for call in calls:
+            await raised_by(call, errors.ResponseDecodeError, "more pages than were read")
 
 
 async def test_page_operation_reads_an_unpaged_answer_whole() -> None:
