@@ -51,6 +51,12 @@ async def failure(kind: Any, *client: Any, call: Any = read, match: str | None =
         return await raised_by(call(opened), kind, match)
 
 
+async def cancelled(task: asyncio.Future[Any]) -> None:
+    """Cancel a task, which has to end by that."""
+    task.cancel()
+    await raised_by(task, asyncio.CancelledError)
+
+
 async def raised_by(call: Awaitable[Any], kind: Any, match: str | None = None) -> Any:
     """Return the error of a call that has to fail with one of this class."""
     with pytest.raises(kind, match=match) as caught:

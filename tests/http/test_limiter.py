@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import Iterable
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from brokerage_async.config import Limits
 from brokerage_async.errors import RequestNotSentError
 from brokerage_async.http.limiter import Lane, LaneName, Limiter
 from brokerage_async.operation import Effect, Operation, Shape
+from tests.http.calls import now, raised_by
 from tests.loops import on_virtual_time
 from tests.tables import for_each
 
@@ -24,13 +26,13 @@ def operation(name: str, effect: Effect = Effect.READ, scope: str | None = "read
 
 
 async def enter(lane: Lane) -> None:
-    if not lane.try_acquire(asyncio.get_running_loop().time()):
+    if not lane.try_acquire(now()):
         await lane.acquire()
 
 
 async def visit(lane: Lane, log: list[tuple[float, int]], number: int, stay: float = 1.0) -> None:
     await enter(lane)
-    log.append((asyncio.get_running_loop().time(), number))
+    log.append((now(), number))
     try:
         await asyncio.sleep(stay)
     finally:
@@ -66,13 +68,11 @@ async def test_rate_spaces_admissions_if_there_is_one() -> None:
 class TestAdaptation:
     async def test_429_halves_the_bound_once_for_all_in_flight(self) -> None:
         lane = Lane(16)
-        for _ in range(16):
-            assert lane.try_acquire(0.0)
+        assert all(lane.try_acquire(0.0) for _ in range(16))
         for _ in range(16):
             lane.throttled(1.0, 0.0, lambda streak: float(streak))
             lane.release()
-        assert lane.window == 8
-        assert lane.streak == 1
+        assert (lane.window, lane.streak) == (8, 1)
 
     async def test_gate_is_shared_by_all_calls_of_the_lane(self) -> None:
         lane, log = Lane(4), []
@@ -83,19 +83,14 @@ class TestAdaptation:
         assert [moment for moment, _ in log] == [3.0, 4.0]  # the bound is 1 by now
 
     async def test_pauses_grow_with_refusals_in_a_row(self) -> None:
-        lane, pauses = Lane(4), []
-
-        def pause(streak: int) -> float:
-            pauses.append(streak)
-            return 0.0
-
+        lane, pause = Lane(4), Mock(return_value=0.0)
         for moment in (0.0, 1.0, 2.0):
             lane.throttled(moment, moment, pause)
         lane.succeeded(1.5)  # of a call from before the last refusal
         lane.throttled(2.0, 1.5, pause)
         lane.succeeded(2.5)
         lane.throttled(3.0, 3.0, pause)
-        assert pauses == [1, 2, 3, 3, 1]
+        assert [each.args[0] for each in pause.call_args_list] == [1, 2, 3, 3, 1]
 
     async def test_bound_recovers_slowly_and_never_beyond_its_capacity(self) -> None:
         lane = Lane(8)
@@ -187,19 +182,15 @@ async def test_closing_turns_away_who_waits() -> None:
     assert (lane.in_flight, lane.waiting) == (0, 0)
 
 
-class TestLimiter:
-    @for_each(
-        "call, lane",
-        [
-            (operation("instruments.equities"), LaneName.READS),
-            (operation("orders.dry_run", Effect.PREFLIGHT, "trade"), LaneName.TRADES),
-            (operation("orders.cancel", Effect.MUTATE, "trade"), LaneName.TRADES),
-            (operation("oauth.token", Effect.READ, None), LaneName.TOKENS),
-        ],
-    )
-    def test_lanes(self, call: Any, lane: Any) -> None:
-        limiter = Limiter(Limits())
-        assert limiter.route(call) == (limiter[lane], None)
+def test_lanes_follow_the_effect_and_the_scope() -> None:
+    limiter = Limiter(Limits())
+    for call, lane in (
+        (operation("instruments.equities"), LaneName.READS),
+        (operation("orders.dry_run", Effect.PREFLIGHT, "trade"), LaneName.TRADES),
+        (operation("orders.cancel", Effect.MUTATE, "trade"), LaneName.TRADES),
+        (operation("oauth.token", Effect.READ, None), LaneName.TOKENS),
+    ):
+        assert limiter.route(call) == (limiter[lane], None), call.name
 
 
 class Shared:
@@ -238,8 +229,7 @@ class TestShared:
         waiting = asyncio.create_task(limiter.permit(operation("orders.live")))
         await asyncio.sleep(0)
         limiter.close(lambda: RequestNotSentError("closed"))
-        with pytest.raises(RequestNotSentError):
-            await waiting
+        await raised_by(waiting, RequestNotSentError)
 
     def test_429_of_any_lane_reaches_the_shared_limits(self) -> None:
         shared = Shared()
@@ -255,7 +245,6 @@ async def sends(rate: float, waits: Iterable[tuple[float, float | None]]) -> lis
     limiter, found = Limiter(Limits(per_operation={"positions.list": rate})), list[tuple[float, float]]()
     _, each = limiter.route(operation("positions.list"))
     assert each is not None
-    clock = asyncio.get_running_loop().time
 
     async def call(wait: float, latency: float | None) -> None:
         await each.acquire()
@@ -263,10 +252,10 @@ async def sends(rate: float, waits: Iterable[tuple[float, float | None]]) -> lis
         if latency is None:
             each.withdraw()
             return
-        sent, place = clock(), each.sent()
+        sent, place = now(), each.sent()
         await asyncio.sleep(latency)
         each.answered(place)
-        found.append((round(sent, 6), round(clock(), 6)))
+        found.append((round(sent, 6), round(now(), 6)))
 
     await asyncio.gather(*(call(*wait) for wait in waits))
     await asyncio.sleep(10)

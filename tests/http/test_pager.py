@@ -24,7 +24,7 @@ from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
 from tests.fake_transport import FakeTransport
-from tests.http.calls import now, raised_by
+from tests.http.calls import cancelled, now, raised_by
 from tests.loops import on_real_time, on_virtual_time
 from tests.protocol.values import raised
 from tests.tables import for_each
@@ -200,8 +200,7 @@ async def test_leaving_the_loop_or_cancelling_the_caller_cancels_what_is_in_flig
     service = Service(rows(500))
     walk = asyncio.create_task(service.pager(per_page=10).prefetch(5).collect())
     await asyncio.sleep(2.5)
-    walk.cancel()
-    await raised_by(walk, asyncio.CancelledError)
+    await cancelled(walk)
     assert (service.in_flight, service.cancelled) == (0, 5)
 
 

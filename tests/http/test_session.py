@@ -10,6 +10,7 @@ import pytest
 from brokerage_async import errors
 from brokerage_async._generated.operations import MARGIN_REQUIREMENTS, MARKET_METRICS_DIVIDENDS, ORDERS_LIVE
 from brokerage_async.auth.manager import ProvidedTokens
+from brokerage_async.client import Client
 from brokerage_async.config import Environment, Limits, RetryPolicy, StaticToken
 from brokerage_async.http.limiter import LaneName, Limiter
 from brokerage_async.http.shared import Engine
@@ -20,8 +21,9 @@ from brokerage_async.protocol.retry import RetryBudget
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit
 from tests.fake_transport import FakeTransport, fail, ok
-from tests.http.calls import client_of, failure, mutate, preflight, read
+from tests.http.calls import client_of, failure, mutate, preflight, raised_by, read
 from tests.loops import on_virtual_time
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 pytestmark = pytest.mark.virtual_time
@@ -39,35 +41,32 @@ class TestBeforeAnyIO:
     async def test_read_only(self) -> None:
         transport = FakeTransport(ok())
         async with client_of(transport, read_only=True) as client:
-            with pytest.raises(errors.ConfigurationError, match="read-only") as caught:
-                await mutate(client)
-            assert caught.value.operation == "orders.cancel"
+            assert (
+                await raised_by(mutate(client), errors.ConfigurationError, "read-only")
+            ).operation == "orders.cancel"
             await read(client)
             await preflight(client)
         assert len(transport.requests) == 2
 
     async def test_margin_is_for_production(self) -> None:
-        requirements = MARGIN_REQUIREMENTS.bind(account_number="5WT1")
-        transport = FakeTransport(ok())
-        async with client_of(transport) as client:
-            with pytest.raises(errors.ConfigurationError, match="sandbox environment does not offer"):
-                await client.session.execute(requirements)
+        async def call(client: Client) -> None:
+            await client.session.execute(MARGIN_REQUIREMENTS.bind(account_number="5WT1"))
+
+        transport, reason = FakeTransport(ok()), "sandbox environment does not offer"
+        await failure(errors.ConfigurationError, transport, call=call, match=reason)
         assert not transport.received
-        production = Environment.production("https://api.example.com")
-        async with client_of(transport, environment=production) as client:
-            await client.session.execute(requirements)
+        async with client_of(transport, environment=Environment.production("https://api.example.com")) as client:
+            await call(client)
         assert len(transport.requests) == 1
 
     async def test_host_without_an_address_or_a_wrong_argument(self) -> None:
         transport = FakeTransport()
         async with client_of(transport) as client:
-            with pytest.raises(errors.ConfigurationError, match="address of the lab is unknown: pass hosts=") as caught:
-                await client.session.execute(LAB.bind())
+            reason, execute = "address of the lab is unknown: pass hosts=", client.session.execute
+            error = await raised_by(execute(LAB.bind()), errors.ConfigurationError, reason)
             for symbol in ("..", "", None):
-                with pytest.raises(errors.InvalidRequestError):
-                    await client.session.execute(MARKET_METRICS_DIVIDENDS.bind(symbol=symbol))
-        assert (caught.value.operation, caught.value.path) == ("lab.list", "/tests")
-        assert not transport.received
+                await raised_by(execute(MARKET_METRICS_DIVIDENDS.bind(symbol=symbol)), errors.InvalidRequestError)
+        assert (error.operation, error.path, transport.received) == ("lab.list", "/tests", [])
 
 
 class TestNotes:
@@ -107,11 +106,9 @@ class TestQuotedToken:
         headers = {"Location": "https://login.example/?t=short/but/secret"}
         transport = FakeTransport(Response(status=status, headers=headers, body=body))
         async with client_of(transport, StaticToken("short/but/secret")) as client:
-            with pytest.raises(errors.APIError) as caught:
-                await (client.request("GET", "/watchlists") if raw else read(client))
-        assert caught.value.status == status
-        assert "short/but/secret" not in f"{caught.value}{vars(caught.value)}"
-        assert caught.value.headers == {"location": "https://login.example/?t=[redacted]"}
+            error = await raised_by(client.request("GET", "/watchlists") if raw else read(client), errors.APIError)
+        assert "short/but/secret" not in f"{error}{vars(error)}"
+        assert (error.status, error.headers) == (status, {"location": "https://login.example/?t=[redacted]"})
 
 
 LISTED: Any = {"effect": Effect.READ, "shape": Shape.BARE_MANY, "result": str, "scope": "read"}
@@ -126,8 +123,8 @@ async def test_other_host_gets_the_token_of_the_service_at_its_own_address() -> 
         assert await client.session.execute(LAB.bind()) == ["a", "b"]
         assert client.session.service_now() is None  # another host's clock is ignored
         await read(client)
-        with pytest.raises(errors.NotFoundError, match="check base_url, which has the path '/x'"):
-            await client.session.execute(LAB.bind())
+        reason = "check base_url, which has the path '/x'"
+        await raised_by(client.session.execute(LAB.bind()), errors.NotFoundError, reason)
     assert [request.url for request in transport.requests][::2] == ["https://lab.example.com/x/tests"] * 2
     assert transport.requests[1].url.startswith("https://api.example.com/v1/")
     assert transport.tokens_used == ["Bearer t1"] * 3
@@ -144,9 +141,7 @@ async def test_a_list_documented_to_come_whole_is_whole_also_when_it_comes_in_pa
         assert len(await client.orders.live("me", [account], per_page=2)) == 5
         assert len(await client.orders.live("me", [account], per_page=2, page_offset=2)) == 1
         live = ORDERS_LIVE.bind(customer_id="me", account_numbers=[account], per_page=2)
-        found = await client.session.fetch_if_changed(live, None)
-        assert found is not None
-        orders, body = found
+        orders, body = await client.session.fetch_if_changed(live, None) or ([], b"")
         assert (len(orders), body) == (5, None)
 
 
@@ -178,15 +173,12 @@ async def test_closing_happens_once_is_final_and_turns_away_who_waits() -> None:
     await engine.close()
     await engine.close()
     assert (transport.closed, tokens.closed, engine.closed) == (1, 1, True)
-    with pytest.raises(errors.RequestNotSentError, match="the client was closed"):
-        await waiting
-    with pytest.raises(errors.ConfigurationError, match="the client is closed"):
-        engine.enter()
+    await raised_by(waiting, errors.RequestNotSentError, "the client was closed")
+    raised(errors.ConfigurationError, engine.enter, match="the client is closed")
 
 
 async def test_connections_are_released_also_when_the_tokens_fail_to_close() -> None:
     transport = FakeTransport()
     engine = engine_of(transport, Tokens(broken=True))
-    with pytest.raises(ZeroDivisionError):
-        await engine.close()
+    await raised_by(engine.close(), ZeroDivisionError)
     assert (transport.closed, engine.closed) == (1, True)

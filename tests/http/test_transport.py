@@ -30,7 +30,7 @@ from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.protocol.retry import Processed
-from tests.http.calls import raised_by
+from tests.http.calls import cancelled, raised_by
 from tests.loops import on_real_time
 from tests.raw_server import RawServer, answer
 from tests.tables import for_each
@@ -308,8 +308,7 @@ class TestLife:
         async with RawServer("stall") as server, open_transport() as transport:
             sending = asyncio.create_task(transport.send(request_for(server)))
             await server.arrived.wait()
-            sending.cancel()
-            await raised_by(sending, asyncio.CancelledError)
+            await cancelled(sending)
 
     async def test_forgotten_transport_warns_once(self) -> None:
         async with RawServer() as server:

@@ -13,6 +13,7 @@ from brokerage_async.client import PER_OPERATION
 from brokerage_async.config import settings_from_env
 from brokerage_async.protocol.response import Response
 from tests.fake_transport import FakeTransport, ok
+from tests.http.calls import raised_by
 
 pytestmark = pytest.mark.virtual_time
 
@@ -102,9 +103,9 @@ async def test_version_gone_says_which_was_sent() -> None:
     for options, said in [({}, f"Accept-Version {OWN} was sent"), ({"accept_version": None}, "no Accept-Version")]:
         transport = FakeTransport(Response(status=406, body=body))
         async with client_of(transport, **options) as client:  # type: ignore[arg-type]
-            with pytest.raises(errors.VersionNotSupportedError, match=f"{said}.*set accept_version") as raised:
-                await client.orders.live("me", ["A1"])
-        assert (raised.value.code, raised.value.from_service, raised.value.maybe_processed) == ("406", True, False)
+            call, reason = client.orders.live("me", ["A1"]), f"{said}.*set accept_version"
+            error = await raised_by(call, errors.VersionNotSupportedError, reason)
+        assert (error.code, error.from_service, error.maybe_processed) == ("406", True, False)
         assert len(transport.requests) == 1
 
 
@@ -116,7 +117,7 @@ async def test_deprecation_is_logged_once_for_each_announcement(caplog: pytest.L
         async with client_of(transport) as client:
             for _ in range(5):
                 await client.orders.live("me", ["A1"])
-    assert [record.getMessage() for record in caplog.records] == [
+    assert caplog.messages == [
         f"orders.live: interface version {OWN} is deprecated (deprecation: @1775952000, sunset: Mon, 12 Apr 2027 "
         "00:00:00 GMT); set accept_version, or update the library",
         f"orders.live: interface version {OWN} is deprecated (sunset: x); set accept_version, or update the library",

@@ -18,6 +18,7 @@ from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.http.websocket import MAX_MESSAGE, AiohttpWebSocket, SocketTransport, WebSocket, connect
 from brokerage_async.simulator import Simulator
 from brokerage_async.stream import Gap
+from tests.http.calls import cancelled, raised_by
 from tests.raw_server import RawServer, answer
 from tests.stream.world import SMALL, buy, within
 from tests.tables import for_each
@@ -41,16 +42,14 @@ async def test_message_there_and_back_and_the_end(borrows: bool) -> None:
         answer = json.loads(await socket.receive())
         assert (answer["status"], answer["message"]) == ("error", "Unknown domain")
         sim.streams.drop()
-        with pytest.raises(ResponseLostError, match="the service closed the connection"):
-            await socket.receive()
-        with pytest.raises(ResponseLostError, match="closed"):
-            await socket.send("x")
+        await raised_by(socket.receive(), ResponseLostError, "the service closed the connection")
+        await raised_by(socket.send("x"), ResponseLostError, "closed")
         await socket.close()
         await socket.close()
         await transport.close()
         assert not session.closed
-        with pytest.raises(ConfigurationError, match="the client is closed"):
-            await transport.open_socket(sim.streamer_url, user_agent="tests/1", timeout=5)
+        opening = transport.open_socket(sim.streamer_url, user_agent="tests/1", timeout=5)
+        await raised_by(opening, ConfigurationError, "the client is closed")
 
 
 async def test_streams_over_a_real_connection() -> None:
@@ -102,8 +101,7 @@ async def test_message_beyond_the_limit_ends_the_connection() -> None:
     async with served(send_much) as url:
         socket = await opened(url)
         assert len(await socket.receive()) == 1000
-        with pytest.raises(MessageTooLargeError, match="more than 16 MiB"):
-            await socket.receive()
+        await raised_by(socket.receive(), MessageTooLargeError, "more than 16 MiB")
         await socket.close()
 
 
@@ -115,19 +113,14 @@ async def test_upgrade_that_is_refused_or_hangs_is_no_connection_and_leaves_noth
             await release.wait()
         raise web.HTTPBadGateway(text="<html>token=hush</html>")
 
-    with pytest.raises(RequestNotSentError, match=r"no connection to 127\.0\.0\.1"):
-        await opened("ws://127.0.0.1:9/")
+    reason = r"no connection to 127\.0\.0\.1:[0-9]+: "
+    await raised_by(opened("ws://127.0.0.1:9/"), RequestNotSentError, reason)
     async with served(refuse) as url:
-        with pytest.raises(RequestNotSentError, match=r"no connection to 127\.0\.0\.1:[0-9]+: status 502") as caught:
-            await opened(url)
-        assert caught.value.status == 502
-        with pytest.raises(RequestNotSentError, match="TimeoutError"):
-            await opened(f"{url}?slow=hush", timeout=0.05)
+        assert (await raised_by(opened(url), RequestNotSentError, f"{reason}status 502")).status == 502
+        await raised_by(opened(f"{url}?slow=hush", timeout=0.05), RequestNotSentError, "TimeoutError")
         opening = asyncio.ensure_future(opened(f"{url}?slow=1"))
         await asyncio.sleep(0.02)
-        opening.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await opening
+        await cancelled(opening)
         release.set()
 
 
@@ -165,13 +158,12 @@ async def test_connect_redirected_address_is_refused_before_the_token_goes_out(b
         async with aiohttp.ClientSession() as session:
             options = {"http_session": session} if borrows else {}
             async with Client(environment, StaticToken("hush"), **options) as client:
+                access = client.stream._access
                 for status in (301, 302, 307):
-                    with pytest.raises(RequestNotSentError, match="redirect") as caught:
-                        await client.stream._access.open_socket(client.stream._access.account_url(), 5)
-                    assert caught.value.__context__ is None, status
+                    opening = access.open_socket(access.account_url(), 5)
+                    assert (await raised_by(opening, RequestNotSentError, "redirect")).__context__ is None, status
                 async with client.stream.account(["5WT00001"]) as stream:
-                    with pytest.raises(TimeoutError):
-                        await within(0.3, stream)
+                    await raised_by(within(0.3, stream), TimeoutError)
                 assert len(server.requests) > 3
         assert taken == []
 
