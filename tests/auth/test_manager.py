@@ -19,7 +19,9 @@ from brokerage_async.http.limiter import Lane, LaneName, Limiter
 from brokerage_async.http.shared import Options, Tokens
 from brokerage_async.protocol.token import Grant
 from tests.fake_transport import FakeTransport, fail
+from tests.http.calls import Shared, now, raised_by
 from tests.loops import VirtualLoop, on_virtual_time
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 pytestmark = pytest.mark.virtual_time
@@ -27,10 +29,6 @@ pytestmark = pytest.mark.virtual_time
 REFRESH = RefreshToken(client_secret="cs", refresh_token="rt")
 CODE = AuthorizationCode(client_id="id", client_secret="cs", redirect_uri="https://a.example", code="once")
 POLICY = RetryPolicy(max_attempts=3, base_delay=0.5, jitter=lambda: 0.5)
-
-
-def now() -> float:
-    return asyncio.get_running_loop().time()
 
 
 def transient(cause: Exception | None = None) -> TokenError:
@@ -85,9 +83,7 @@ class TestSingleFlight:
     async def test_get_ten_thousand_waiters_share_one_request(self) -> None:
         tokens, endpoint = managed()
         found = await asyncio.gather(*(tokens.get() for _ in range(10_000)))
-        assert set(found) == {Secret("Bearer t1")}
-        assert len(endpoint.asked) == 1
-        assert now() == 1
+        assert (set(found), len(endpoint.asked), now()) == ({Secret("Bearer t1")}, 1, 1)
 
     async def test_refresh_survives_cancellation_of_its_waiters(self) -> None:
         for waiting in (1, 2):
@@ -98,8 +94,7 @@ class TestSingleFlight:
             await asyncio.sleep(1)
             assert starter.cancelled()
             assert [other.result() for other in others] == [Secret("Bearer t1")] * (waiting - 1)
-            assert tokens.peek(now()) == Secret("Bearer t1")
-            assert len(endpoint.asked) == 1
+            assert (tokens.peek(now()), len(endpoint.asked)) == (Secret("Bearer t1"), 1)
 
     async def test_get_failure_raises_a_separate_exception_per_waiter(self) -> None:
         tokens = manager(Endpoint(refused(400, None)))
@@ -132,8 +127,7 @@ class TestAheadOfExpiry:
     async def test_get_token_expired_on_arrival_is_used_once(self, lifetime: float) -> None:
         tokens, endpoint = managed(latency=1.0, lifetime=lifetime)
         found = await asyncio.gather(*(tokens.get() for _ in range(100)))
-        assert set(found) == {Secret("Bearer t1")}  # the service has the last word on it
-        assert len(endpoint.asked) == 1
+        assert (set(found), len(endpoint.asked)) == ({Secret("Bearer t1")}, 1)  # the service has the last word on it
 
     async def test_one_refresh_per_lifetime_under_load(self) -> None:
         tokens, endpoint = managed()
@@ -157,10 +151,9 @@ class TestRejectedToken:
         assert tokens.peek(now()) == old
         assert tokens.invalidate(old)
         newer = await tokens.get()
-        assert newer == Secret("Bearer t2")
         for _ in range(50):
             tokens.invalidate(old)
-        assert tokens.peek(now()) == newer
+        assert tokens.peek(now()) == newer == Secret("Bearer t2")
         assert len(endpoint.asked) == 2
 
     async def test_invalidate_every_fresh_token_rejected_pauses(self) -> None:
@@ -185,10 +178,8 @@ class TestRejectedToken:
         tokens.accept(await tokens.get())
         assert [tokens.invalidate(await tokens.get()) for _ in range(6)] == [True] * 5 + [False]
         assert now() == 0
-        with pytest.raises(TokenError, match="rejected 5 fresh access tokens in a row") as caught:
-            await tokens.get()
-        assert caught.value.transient
-        assert caught.value.retry_after == 20
+        error = await raised_by(tokens.get(), TokenError, "rejected 5 fresh access tokens in a row")
+        assert (error.transient, error.retry_after) == (True, 20)
         await asyncio.sleep(20)
         newest = await tokens.get()
         tokens.accept(newest)
@@ -216,29 +207,23 @@ class TestFailures:
 
     async def test_get_after_all_retries_pauses(self) -> None:
         tokens, endpoint = managed(*[transient() for _ in range(3)])
-        for attempts in (3, None):
-            with pytest.raises(TokenError) as caught:
-                await tokens.get()
-            assert caught.value.transient
-            assert attempts is None or caught.value.attempts == attempts
+        first, second = [await raised_by(tokens.get(), TokenError) for _ in range(2)]
+        assert (first.transient, second.transient, first.attempts) == (True, True, 3)
         assert len(endpoint.asked) == 3
         await asyncio.sleep(1)
         assert await tokens.get() == Secret("Bearer t4")
         tokens, endpoint = managed(*[transient() for _ in range(1000)], latency=0.01)
         end = now() + 600
         while now() < end:  # during an outage, requests are few
-            with pytest.raises(TokenError):
-                await tokens.get()
+            await raised_by(tokens.get(), TokenError)
             await asyncio.sleep(0.1)
         assert len(endpoint.asked) < 50
 
     async def test_get_rejected_credentials_are_remembered(self) -> None:
         tokens, endpoint = managed(refused(400, None), refused(400, None))
         while now() < 100:
-            with pytest.raises(TokenError) as caught:
-                await tokens.get()
-            assert not caught.value.transient
-            assert caught.value.retry_after is not None
+            error = await raised_by(tokens.get(), TokenError)
+            assert (error.transient, error.retry_after is None) == (False, False)
             await asyncio.sleep(0.7)
         assert len(endpoint.asked) == 2
         await sleep_until(130)
@@ -248,17 +233,14 @@ class TestFailures:
         async def broken(credentials: object) -> Grant:
             raise ValueError("s3cr3t")
 
-        tokens = TokenManager(REFRESH, broken, policy=POLICY)
-        with pytest.raises(TokenError, match="ValueError") as caught:
-            await tokens.get()
-        assert "s3cr3t" not in str(caught.value)
+        error = await raised_by(TokenManager(REFRESH, broken, policy=POLICY).get(), TokenError, "ValueError")
+        assert "s3cr3t" not in str(error)
 
 
 class TestCode:
     async def test_code_is_sent_again_only_if_it_was_never_sent(self) -> None:
         endpoint = Endpoint(transient(ResponseLostError("lost")))
-        with pytest.raises(TokenError):
-            await manager(endpoint, CODE).get()
+        await raised_by(manager(endpoint, CODE).get(), TokenError)
         assert len(endpoint.asked) == 1
         unsent = Endpoint(transient(RequestNotSentError("refused")))
         assert await manager(unsent, CODE).get() == Secret("Bearer t2")
@@ -295,12 +277,11 @@ class TestClose:
             await asyncio.sleep(1)
             await tokens.close()
             await tokens.close()
-            for error in await asyncio.gather(*waiters, return_exceptions=True):
-                assert isinstance(error, ConfigurationError)
+            for waiter in waiters:
+                await raised_by(waiter, ConfigurationError)
             assert now() == began + 1
             asked = len(endpoint.asked)
-            with pytest.raises(ConfigurationError, match="closed"):
-                await tokens.get()
+            await raised_by(tokens.get(), ConfigurationError, "closed")
             assert len(endpoint.asked) == asked
 
 
@@ -318,24 +299,16 @@ class TestProviders:
             assert made.credentials == credentials
         assert isinstance(self.source(StaticToken("t"), FakeTransport(), Limits()), ProvidedTokens)
         for wrong in ("t", None, StaticToken):
-            with pytest.raises(ConfigurationError, match="credentials must be a RefreshToken"):
-                self.source(wrong, FakeTransport(), Limits())
+            options = (wrong, FakeTransport(), Limits())
+            raised(ConfigurationError, self.source, *options, match="credentials must be a RefreshToken")
 
     async def test_token_request_waits_for_the_permit_of_shared_limits(self) -> None:
-        asked, transport = [], FakeTransport()
-
-        class Shared:
-            limits = Limits()
-
-            async def acquire(self, lane: LaneName, operation: str) -> None:
-                await asyncio.sleep(3)
-                asked.append((lane, operation, len(transport.token_requests)))
-
-            def throttled(self, pause: float) -> None: ...
-
-        assert await self.source(REFRESH, transport, Shared()).get() == Secret("Bearer t1")
-        assert asked == [(LaneName.TOKENS, "oauth.token", 0)]
-        assert (len(transport.token_requests), now()) == (1, 3)
+        shared, transport = Shared(), FakeTransport()
+        getting = asyncio.create_task(self.source(REFRESH, transport, shared).get())
+        await asyncio.sleep(3)
+        assert (shared.asked, transport.token_requests) == ([(LaneName.TOKENS, "oauth.token")], [])
+        shared.allow()
+        assert (await getting, len(transport.token_requests)) == (Secret("Bearer t1"), 1)
 
     async def test_static_token_is_fixed(self) -> None:
         tokens = ProvidedTokens(StaticToken("abc"))
@@ -363,9 +336,7 @@ class TestProviders:
         assert await tokens.get() == Secret("Bearer n1")
         for _ in range(5):
             given.pop(0)
-            with pytest.raises(TokenError) as caught:
-                await tokens.get()
-            assert "s3cr3t" not in str(caught.value)
+            assert "s3cr3t" not in str(await raised_by(tokens.get(), TokenError))
 
 
 class MemoryStore:
@@ -468,27 +439,24 @@ class TestRefusals:
         for credentials in (REFRESH, CODE):
             store, endpoint = MemoryStore(), Endpoint(*[refused(400, "invalid_grant") for _ in range(100)])
             for _ in range(20):  # restarts
-                tokens = TokenManager(credentials, endpoint, policy=POLICY, store=store, store_key="one")
-                with pytest.raises(TokenError, match=r"invalid_grant|refused") as caught:
-                    await tokens.get()
-                assert (caught.value.transient, caught.value.status, caught.value.code) == (False, 400, "invalid_grant")
+                tokens = manager(endpoint, credentials, store=store, store_key="one")
+                error = await raised_by(tokens.get(), TokenError, "invalid_grant|refused")
+                assert (error.transient, error.status, error.code) == (False, 400, "invalid_grant")
                 await asyncio.sleep(100)
-                with pytest.raises(TokenError, match="remove one from it to try the same credentials again"):
-                    await tokens.get()
+                reason = "remove one from it to try the same credentials again"
+                await raised_by(tokens.get(), TokenError, reason)
             assert len(endpoint.asked) == 1, credentials
             endpoint.failures.clear()
-            renewed = TokenManager(REFRESH, endpoint, policy=POLICY, store=store, store_key="another")
-            assert await renewed.get() == Secret("Bearer t2")
+            assert await manager(endpoint, store=store, store_key="another").get() == Secret("Bearer t2")
 
     async def test_failures_that_are_no_refusal_of_the_grant_are_not_kept(self) -> None:
         for failure in (refused(403, None), refused(404, "x"), refused(407, "proxy_authentication"), transient()):
             store, endpoint = MemoryStore(), Endpoint(*[failure] * 3)
-            with pytest.raises(TokenError):
-                await TokenManager(REFRESH, endpoint, policy=POLICY, store=store, store_key="one").get()
+            await raised_by(manager(endpoint, store=store, store_key="one").get(), TokenError)
             assert store.refusals == {}, failure
             endpoint.failures.clear()
-            again = TokenManager(REFRESH, endpoint, policy=POLICY, store=store, store_key="one")
-            assert (await again.get()).reveal().startswith("Bearer t")
+            again = await manager(endpoint, store=store, store_key="one").get()
+            assert again.reveal().startswith("Bearer t")
 
 
 LATE = 4e9
@@ -559,8 +527,7 @@ async def test_store_gives_a_token_or_the_turn_to_request_one() -> None:
 
 async def test_failure_of_the_turn_is_shared_with_its_pause() -> None:
     turn = Turn()
-    with pytest.raises(TokenError):
-        await sharing(SharedStore(turn), Endpoint(transient())).get()
+    await raised_by(sharing(SharedStore(turn), Endpoint(transient())).get(), TokenError)
     assert turn.events == ["fail 1", "release"]
 
 
@@ -569,9 +536,7 @@ async def test_failure_of_another_process_is_raised_until_its_pause_is_over() ->
     error.retry_after = 5.0
     tokens = sharing(SharedStore(error, Turn()), endpoint)
     for _ in range(2):
-        with pytest.raises(TokenError) as caught:
-            await tokens.get()
-        assert caught.value.message == "refused"
+        assert (await raised_by(tokens.get(), TokenError)).message == "refused"
     assert endpoint.asked == []
     await asyncio.sleep(5.1)
     assert await tokens.get() == Secret("Bearer t1")
@@ -623,23 +588,19 @@ async def test_call_sends_credentials_to_the_environment_and_hides_them() -> Non
 @for_each("cause", [RequestNotSentError("refused"), ResponseLostError("dropped")])
 async def test_call_without_answer_is_transient(cause: Exception) -> None:
     lane = Lane(1)
-    with pytest.raises(TokenError) as caught:
-        await endpoint(FakeTransport(token_script=(cause,)), lane)(GRANT)
-    assert caught.value.transient
-    assert type(caught.value.__cause__) is type(cause)
-    assert lane.in_flight == 0
+    error = await raised_by(endpoint(FakeTransport(token_script=(cause,)), lane)(GRANT), TokenError)
+    assert (error.transient, type(error.__cause__), lane.in_flight) == (True, type(cause), 0)
 
 
 @for_each("headers, expected", [({}, None), ({"retry_after": "5"}, 5), ({"retry_after": "99"}, 30)])
 @on_virtual_time
 async def test_call_429_closes_the_lane_for_a_while(headers: dict[str, str], expected: float | None) -> None:
-    lane, loop = Lane(1), asyncio.get_running_loop()
+    lane = Lane(1)
     ask = endpoint(FakeTransport(token_script=(fail(429, **headers),)), lane)
-    with pytest.raises(TokenError):
-        await ask(GRANT)
-    assert not lane.try_acquire(loop.time())
+    await raised_by(ask(GRANT), TokenError)
+    assert not lane.try_acquire(now())
     await ask(GRANT)
-    assert loop.time() == expected if expected else loop.time() > 0
+    assert now() == expected if expected else now() > 0
 
 
 async def test_call_cancelled_in_the_lane_leaves_no_trace() -> None:
@@ -656,13 +617,11 @@ async def test_call_cancelled_in_the_lane_leaves_no_trace() -> None:
 
 
 async def test_call_refused_says_what_to_check() -> None:
-    invalid = fail(400, "invalid_client")
     for answer, client_id, advice in (
-        (invalid, "stale", "check client_secret and client_id (a refresh token works without one)"),
-        (invalid, None, "check client_secret"),
-        (fail(401, "unauthorized"), None, "check base_url, which has the path '/v1'"),
+        (fail(400, "invalid_client"), "stale", "client_secret and client_id (a refresh token works without one)"),
+        (fail(400, "invalid_client"), None, "client_secret"),
+        (fail(401, "unauthorized"), None, "base_url, which has the path '/v1'"),
     ):
-        with pytest.raises(TokenError) as caught:
-            await endpoint(FakeTransport(token_script=(answer,)))(attrs.evolve(GRANT, client_id=client_id))
-        assert caught.value.message.endswith(f": {advice}")
-        assert not caught.value.transient
+        ask = endpoint(FakeTransport(token_script=(answer,)))
+        error = await raised_by(ask(attrs.evolve(GRANT, client_id=client_id)), TokenError)
+        assert (error.message.partition(": check ")[2], error.transient) == (advice, False)

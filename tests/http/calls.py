@@ -8,7 +8,8 @@ import pytest
 
 from brokerage_async._generated.operations import ORDERS_CANCEL, ORDERS_DRY_RUN, WATCHLISTS_LIST
 from brokerage_async.client import Client
-from brokerage_async.config import Environment, RefreshToken, RetryPolicy
+from brokerage_async.config import Environment, Limits, RefreshToken, RetryPolicy
+from brokerage_async.http.limiter import LaneName
 from brokerage_async.operation import Effect
 from brokerage_async.protocol.response import Response
 
@@ -62,3 +63,23 @@ async def raised_by(call: Awaitable[Any], kind: Any, match: str | None = None) -
     with pytest.raises(kind, match=match) as caught:
         await call
     return caught.value
+
+
+class Shared:
+    """Shared limits whose permissions are given by `allow`."""
+
+    def __init__(self) -> None:
+        self.limits = Limits(reads=3)
+        self.asked: list[tuple[LaneName, str]] = []
+        self.pauses: list[float] = []
+        self._permissions = asyncio.Semaphore(0)
+
+    async def acquire(self, lane: LaneName, operation: str) -> None:
+        self.asked.append((lane, operation))
+        await self._permissions.acquire()
+
+    def throttled(self, pause: float) -> None:
+        self.pauses.append(pause)
+
+    def allow(self) -> None:
+        self._permissions.release()

@@ -14,7 +14,7 @@ from brokerage_async.config import Limits
 from brokerage_async.errors import RequestNotSentError
 from brokerage_async.http.limiter import Lane, LaneName, Limiter
 from brokerage_async.operation import Effect, Operation, Shape
-from tests.http.calls import now, raised_by
+from tests.http.calls import Shared, now, raised_by
 from tests.loops import on_virtual_time
 from tests.tables import for_each
 
@@ -191,26 +191,6 @@ def test_lanes_follow_the_effect_and_the_scope() -> None:
         (operation("oauth.token", Effect.READ, None), LaneName.TOKENS),
     ):
         assert limiter.route(call) == (limiter[lane], None), call.name
-
-
-class Shared:
-    """Shared limits whose permissions are given by `allow`."""
-
-    def __init__(self) -> None:
-        self.limits = Limits(reads=3)
-        self.asked: list[tuple[LaneName, str]] = []
-        self.pauses: list[float] = []
-        self._permissions = asyncio.Semaphore(0)
-
-    async def acquire(self, lane: LaneName, operation: str) -> None:
-        self.asked.append((lane, operation))
-        await self._permissions.acquire()
-
-    def throttled(self, pause: float) -> None:
-        self.pauses.append(pause)
-
-    def allow(self) -> None:
-        self._permissions.release()
 
 
 class TestShared:
