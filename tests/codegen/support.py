@@ -29,6 +29,14 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(content.replace(old, new, 1))
 
 
+def document(folder: Path, content: str, **others: str) -> Document:
+    """Write ``openapi.yaml`` and other files into a folder, and parse it."""
+    folder.mkdir(exist_ok=True)
+    for name, text in {"openapi": content, **others}.items():
+        (folder / f"{name}.yaml").write_text(text)
+    return Document(folder)
+
+
 def problems_of(schema: Path) -> list[str]:
     """Return the problems of an invalid schema, none for a valid one."""
     try:

@@ -7,16 +7,8 @@ import yaml
 
 from codegen.read import document as loader
 from codegen.read.document import Document, Node
-from tests.codegen.support import problems_of
+from tests.codegen.support import document, problems_of
 from tests.tables import for_each
-
-
-def document(folder: Path, content: str, **others: str) -> Document:
-    """Write ``openapi.yaml`` and other files, and parse the folder."""
-    (folder / "openapi.yaml").write_text(content)
-    for name, other in others.items():
-        (folder / f"{name}.yaml").write_text(other)
-    return Document(folder)
 
 
 @for_each("parser", [loader._FAST, loader._EXACT])
@@ -124,17 +116,10 @@ def test_node_items_and_elements_report_other_values_once(tmp_path: Path) -> Non
 
 def test_document_takes_missing_files_from_the_folder_beside(tmp_path: Path) -> None:
     own, beside = tmp_path / "own", tmp_path / "beside"
-    for folder, name, content in (
-        (own, "openapi.yaml", 'paths: {/a: {$ref: "common.yaml#/paths/A"}}'),
-        (beside, "openapi.yaml", "paths: {}"),
-        (beside, "common.yaml", 'paths: {A: {get: {$ref: "shared.yaml#/B"}}}'),
-        (beside, "shared.yaml", "B: {summary: found}"),
-        (beside, "other.yaml", "C: {}"),
-    ):
-        folder.mkdir(exist_ok=True)
-        (folder / name).write_text(content)
+    common = 'paths: {A: {get: {$ref: "shared.yaml#/B"}}}'
+    document(beside, "paths: {}", common=common, shared="B: {summary: found}", other="C: {}")
+    assert list(document(own, 'paths: {/a: {$ref: "common.yaml#/paths/A"}}').files) == ["openapi.yaml"]
     found = Document(own, beside=beside)
     assert list(found.files) == ["openapi.yaml", "common.yaml", "shared.yaml"]
     (beside / "shared.yaml").write_text("B: {summary: changed}")
     assert Document(own, beside=beside).digest != found.digest
-    assert list(Document(own).files) == ["openapi.yaml"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from codegen.read.load import load
-from tests.codegen.support import edit, problems_of
+from tests.codegen.support import document, edit, problems_of
 from tests.tables import for_each
 
 PLANT = "garden.yaml: $.schemas.Plant"
@@ -136,14 +136,11 @@ def test_load_properties_with_one_python_name_are_a_problem(name: str, toy: Path
         ("tags: 3", ["openapi.yaml: $.tags: must be an array, got 3"]),
         ("components: {schemas: 1}", ["openapi.yaml: $.components.schemas: must be an object, got 1"]),
         ("x-keys: spaces", ["openapi.yaml: $: x-keys must be one of dashes, underscores, camel-case, got 'spaces'"]),
-        (
-            'a: [{b: {$ref: "#/nowhere"}}]',
-            ["openapi.yaml: $.a[0].b: $ref '#/nowhere': 'nowhere' not found in openapi.yaml"],
-        ),
+        ('a: [{b: {$ref: "#/b"}}]', ["openapi.yaml: $.a[0].b: $ref '#/b': 'b' not found in openapi.yaml"]),
     ],
 )
 def test_load_other_content_is_a_problem_or_an_empty_schema(content: str, problems: list[str], tmp_path: Path) -> None:
-    (tmp_path / "openapi.yaml").write_text(content)
+    document(tmp_path, content)
     assert problems_of(tmp_path) == problems
     if not problems:
         assert load(tmp_path).operations == ()
@@ -158,8 +155,7 @@ def test_load_other_content_is_a_problem_or_an_empty_schema(content: str, proble
     ],
 )
 def test_load_keys_decide_on_property_names(keys: str, fit: str, other: str, form: str, tmp_path: Path) -> None:
-    (tmp_path / "openapi.yaml").write_text("{}")
-    (tmp_path / "a.yaml").write_text(f"x-keys: {keys}\nschemas: {{A: {{properties: {{{fit}: {{}}, {other}: {{}}}}}}}}")
+    document(tmp_path, "{}", a=f"x-keys: {keys}\nschemas: {{A: {{properties: {{{fit}: {{}}, {other}: {{}}}}}}}}")
     assert problems_of(tmp_path) == [f"a.yaml: $.schemas.A.properties: property must be {form}, got {other!r}"]
 
 
@@ -173,10 +169,8 @@ def test_load_path_and_parameters_must_agree(toy: Path) -> None:
 
 
 def test_load_models_in_use_must_be_listed(toy: Path) -> None:
-    edit(toy / "openapi.yaml", '    Bed: {$ref: "garden.yaml#/schemas/Bed"}\n', "")
-    edit(toy / "openapi.yaml", '    Harvest: {$ref: "garden.yaml#/schemas/Harvest"}\n', "")
-    assert problems_of(toy) == [
-        "openapi.yaml: $: components.schemas must list 'Bed', used by garden.edit_bed",
-        "openapi.yaml: $: components.schemas must list 'Bed', used by garden.list",
-        "openapi.yaml: $: components.schemas must list 'Harvest', used by Plant",
-    ]
+    for name in ("Bed", "Harvest"):
+        edit(toy / "openapi.yaml", f'    {name}: {{$ref: "garden.yaml#/schemas/{name}"}}\n', "")
+    used = [("Bed", "garden.edit_bed"), ("Bed", "garden.list"), ("Harvest", "Plant")]
+    missing = [f"openapi.yaml: $: components.schemas must list {name!r}, used by {user}" for name, user in used]
+    assert problems_of(toy) == missing

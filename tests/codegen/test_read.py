@@ -10,12 +10,13 @@ import pytest
 from codegen import naming
 from codegen.__main__ import CLIENTS, ROOT
 from codegen.read.clients import load_clients, request_of
-from codegen.read.document import Document, Node
+from codegen.read.document import Node
 from codegen.read.load import SchemaError, load
 from codegen.read.rules import read_rules
 from codegen.read.types import read_type
 from codegen.spec import Spec, Type
-from tests.codegen.support import TOY, edit
+from tests.codegen.support import TOY, document, edit
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 
@@ -37,8 +38,7 @@ SCHEMAS = {"Season": {"type": "string", "enum": ["Spring"]}, "Bed": {"type": "ob
 
 
 def node_of(schema: dict[str, Any], folder: Path) -> Node:
-    (folder / "openapi.yaml").write_text(json.dumps({"property": schema, "schemas": SCHEMAS}))
-    node = Document(folder).root().unresolved("property")
+    node = document(folder, json.dumps({"property": schema, "schemas": SCHEMAS})).root().unresolved("property")
     assert node is not None
     return node
 
@@ -94,13 +94,8 @@ def written(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.fixture(scope="module")
-def toy_spec() -> Spec:
-    return load(TOY)
-
-
-def test_load_clients_gives_each_client_its_requests(written: Path, toy_spec: Spec) -> None:
-    comparison = load_clients(written, toy_spec)
+def test_load_clients_gives_each_client_its_requests(written: Path) -> None:
+    comparison = load_clients(written, load(TOY))
     assert [(each.name, each.version, each.requests) for each in comparison.clients] == [
         ("spade", "1.0.0", {"GET /beds", "GET /beds/{}/plants"}),
         ("@rake/api", "2.0.0", {"GET /beds/{}/plants", "POST /sheds"}),
@@ -119,23 +114,16 @@ def test_load_clients_gives_each_client_its_requests(written: Path, toy_spec: Sp
         ("[spade]", "[hoe]", "GET /beds: client must be listed under clients, got 'hoe'"),
     ],
 )
-def test_load_clients_reports_disagreements(old: str, new: str, problem: str, written: Path, toy_spec: Spec) -> None:
+def test_load_clients_reports_disagreements(old: str, new: str, problem: str, written: Path) -> None:
     edit(written, old, new)
-    with pytest.raises(SchemaError) as caught:
-        load_clients(written, toy_spec)
-    assert caught.value.problems == [f"clients.yaml: {problem}"]
+    assert raised(SchemaError, load_clients, written, load(TOY)).problems == [f"clients.yaml: {problem}"]
 
 
-def test_requests_that_the_interop_run_saw_are_listed() -> None:
-    spec = load(ROOT / "schema")
+def test_requests_that_the_interop_run_saw_are_listed(spec: Spec) -> None:
     requests = {operation.name: request_of(operation.method, operation.path) for operation in spec.operations}
     clients = {client.name: client for client in load_clients(CLIENTS, spec).clients}
-    sections = re.split(
-        r"^## (?:PyPI|npm) ",
-        (ROOT / "docs" / "reference" / "reports" / "interop.md").read_text("utf-8"),
-        flags=re.MULTILINE,
-    )
-    for section in sections[1:]:
+    report = (ROOT / "docs" / "reference" / "reports" / "interop.md").read_text("utf-8")
+    for section in re.split(r"^## (?:PyPI|npm) ", report, flags=re.MULTILINE)[1:]:
         name, version = re.match(r"`([^`]+)` (\S+)", section).groups()  # type: ignore[union-attr]
         seen = {requests[word] for word in re.findall(r"`([a-z_]+\.[a-z_]+)`", section) if word in requests}
         assert len(seen) > 40
@@ -148,15 +136,13 @@ KNOWN = {"price", "sown", "from", "to", "labels"}
 
 def problems_with(rules: Any, folder: Path) -> list[str]:
     """Return the problems of an object with ``x-rules``."""
-    (folder / "openapi.yaml").write_text(json.dumps({"x-rules": rules}))
-    document = Document(folder)
-    read_rules(document.root(), KNOWN)
-    return document.problems
+    schema = document(folder, json.dumps({"x-rules": rules}))
+    read_rules(schema.root(), KNOWN)
+    return schema.problems
 
 
 def test_read_rules_none_or_several_invalid_are_reported(tmp_path: Path) -> None:
-    (tmp_path / "openapi.yaml").write_text("{}")
-    assert read_rules(Document(tmp_path).root(), KNOWN) == ()
+    assert read_rules(document(tmp_path, "{}").root(), KNOWN) == ()
     problems = ["[0]: must be a rule, got 7", "[1]: message is missing", "[1]: unknown field 'cost'"]
     found = problems_with([7, {"require": ["cost"]}], tmp_path)
     assert found == [f"openapi.yaml: $.x-rules{each}" for each in problems]
