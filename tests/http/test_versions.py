@@ -14,6 +14,7 @@ from brokerage_async.config import settings_from_env
 from brokerage_async.protocol.response import Response
 from tests.fake_transport import FakeTransport, ok
 from tests.http.calls import raised_by
+from tests.tables import for_each
 
 pytestmark = pytest.mark.virtual_time
 
@@ -27,10 +28,6 @@ OWN = OPERATIONS["orders.live"].version
 
 def client_of(transport: FakeTransport, environment: str = "production", **options: Any) -> Client:
     return Client(ENVIRONMENTS[environment], StaticToken("t"), transport=transport, **options)
-
-
-def asked(transport: FakeTransport) -> list[str | None]:
-    return [request.headers.get("Accept-Version") for request in transport.requests]
 
 
 async def call_some(client: Client) -> None:
@@ -47,27 +44,26 @@ def test_every_order_operation_names_the_version_and_no_other() -> None:
     assert {operation.version for operation in OPERATIONS.values()} == {OWN, None}
 
 
-async def test_version_is_sent_with_order_operations_in_production_only() -> None:
-    new, own = "20280101", OWN
-    cases: list[tuple[str, dict[str, Any], list[str | None]]] = [
-        ("production", {}, [own, own, None, None]),
-        ("production", {"accept_version": PER_OPERATION}, [own, own, None, None]),
+@for_each(
+    "environment, options, expected",
+    [
+        ("production", {}, [OWN, OWN, None, None]),
+        ("production", {"accept_version": PER_OPERATION}, [OWN, OWN, None, None]),
         ("production", {"accept_version": None}, [None] * 4),
-        ("production", {"accept_version": new}, [new] * 4),
+        ("production", {"accept_version": "20280101"}, ["20280101"] * 4),
         ("sandbox", {}, [None] * 4),
-        ("sandbox", {"accept_version": new}, [new] * 4),
-    ]
-    wrong = []
-    for environment, options, expected in cases:
-        transport = FakeTransport(ROWS)
-        async with client_of(transport, environment, **options) as client:
-            await call_some(client)
-        through_view = FakeTransport(ROWS)
-        async with client_of(through_view, environment, accept_version="1") as client:
-            await call_some(client.with_options(timeout=5, **{"accept_version": PER_OPERATION, **options}))
-        if [asked(transport), asked(through_view)] != [expected] * 2:
-            wrong.append((environment, options, asked(transport), asked(through_view)))
-    assert wrong == []
+        ("sandbox", {"accept_version": "20280101"}, ["20280101"] * 4),
+    ],
+)
+async def test_version_is_sent_with_order_operations_in_production_only(
+    environment: str, options: Any, expected: list[str | None]
+) -> None:
+    transport = FakeTransport(ROWS)
+    async with client_of(transport, environment, **options) as client:
+        await call_some(client)
+    async with client_of(transport, environment, accept_version="1") as client:
+        await call_some(client.with_options(timeout=5, **{"accept_version": PER_OPERATION, **options}))
+    assert [request.headers.get("Accept-Version") for request in transport.requests] == expected * 2
 
 
 def test_settings_from_env_distinguish_no_version_from_the_default() -> None:

@@ -126,18 +126,18 @@ def test_a_body_without_rows_in_a_usual_place_is_decoded_in_one_go(body: bytes) 
     assert run(body)[0] == codec.decode(CHAIN, body)
 
 
-ENVELOPES = [
-    '{"data":{"items":%s}}',
-    '{"data":%s}',
-    '{"items":%s}',
-    '{"context":"/x","data" : %s}',
-    '{"context":"/x","pagination":{"total-pages":1},"items":%s,"error":null}',
-    '{"meta":{"items":[{"a":1}]},"links":[{"data":[{"b":2}]}],"data":{"items":%s}}',
-    '{"data":{"more":{"items":[{"a":1}]},"items":%s}}',
-]
-
-
-@for_each("envelope", ENVELOPES)
+@for_each(
+    "envelope",
+    [
+        '{"data":{"items":%s}}',
+        '{"data":%s}',
+        '{"items":%s}',
+        '{"context":"/x","data" : %s}',
+        '{"context":"/x","pagination":{"total-pages":1},"items":%s,"error":null}',
+        '{"meta":{"items":[{"a":1}]},"links":[{"data":[{"b":2}]}],"data":{"items":%s}}',
+        '{"data":{"more":{"items":[{"a":1}]},"items":%s}}',
+    ],
+)
 def test_lists_in_unusual_places_are_decoded_in_steps(envelope: str, caplog: pytest.LogCaptureFixture) -> None:
     rows = rows_of(60)
     rows[40]["strike-price"] = "?"

@@ -384,26 +384,23 @@ HELD_FRAMES: dict[str, list[str | bytes]] = {
 }
 
 
-@pytest.mark.parametrize("strict", [False, True])
-def test_frames_that_are_held_bring_what_each_brings_alone(caplog: pytest.LogCaptureFixture, strict: bool) -> None:
-    misses = []
-    for name, bodies in HELD_FRAMES.items():
-        for order in (bodies, [PLAIN, *bodies], bodies[::-1]):
-            outcomes = []
-            for blank in (b"", b" "):  # a frame with a blank at its end is never held
-                link, found, error = rows_link(strict=strict), list[Any](), ""
-                caplog.clear()
-                try:
-                    for body in order:
-                        found += link.steps(rows_frame(body) + blank, 1.0)
-                    found += link.held_steps()
-                except ResponseDecodeError as raised:
-                    error, found = str(raised), []
-                outcomes.append((values_of(found), error, [record.getMessage() for record in caplog.records]))
-                assert not link.is_holding or error
-            if outcomes[0] != outcomes[1]:
-                misses.append((name, order, *outcomes))
-    assert misses == []
+@for_each("strict", [False, True])
+@for_each("shape, bodies", HELD_FRAMES.items())
+def test_frames_that_are_held_bring_what_each_brings_alone(shape: str, bodies: Any, strict: bool, caplog: Any) -> None:
+    for order in (bodies, [PLAIN, *bodies], bodies[::-1]):
+        outcomes = []
+        for blank in (b"", b" "):  # a frame with a blank at its end is never held
+            link, found, problem = rows_link(strict=strict), list[Any](), ""
+            caplog.clear()
+            try:
+                for body in order:
+                    found += link.steps(rows_frame(body) + blank, 1.0)
+                found += link.held_steps()
+            except ResponseDecodeError as error:
+                problem, found = str(error), []
+            outcomes.append((values_of(found), problem, caplog.messages))
+            assert not link.is_holding or problem
+        assert outcomes[0] == outcomes[1], order
 
 
 def test_rows_are_held_until_another_message_or_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -434,30 +431,29 @@ def test_overdue_snapshot_is_delivered_while_rows_are_held() -> None:
     assert (type(snapshot), type(rows)) == (Snapshot, Rows)
 
 
-LARGE_SHAPES: dict[str, tuple[str, str, float]] = {  # head of the data, a row, and events of a row
-    "concatenated": ('["Quote",[', '"A",1.5,', 1),
-    "of lists": ('["Quote",[', '["A", 1.5],', 1),
-    "that do not fit": ('["Quote",[', '"A",[],', 1),
-    "full": ("[", '{"eventType":"Quote","eventSymbol":"A","bidPrice":1},', 1),
-    "without a type": ("[", "{},", 1),
-    "unknown": ("[", '{"eventType":"Mood"},', 1),
-    "blocks": ("[", '"Quote",["A",1],', 1),
-    "empty blocks": ("[", '"Quote",[],', 0),
-    "columns that do not fill a row": ('["Quote",[', '"A",1,2,', 1.5),
-}
+@for_each(
+    "head, row, events",
+    [
+        ('["Quote",[', '"A",1.5,', 1),  # concatenated
+        ('["Quote",[', '["A", 1.5],', 1),  # of lists
+        ('["Quote",[', '"A",[],', 1),  # that do not fit
+        ("[", '{"eventType":"Quote","eventSymbol":"A","bidPrice":1},', 1),  # full
+        ("[", "{},", 1),  # without a type
+        ("[", '{"eventType":"Mood"},', 1),  # unknown
+        ("[", '"Quote",["A",1],', 1),  # blocks
+        ("[", '"Quote",[],', 0),  # empty blocks
+        ('["Quote",[', '"A",1,2,', 1.5),  # columns that do not fill a row
+    ],
+)
+def test_large_message_of_each_shape_is_read_in_short_steps(head: str, row: str, events: float) -> None:
+    count, closing = 20_001, "]" * head.count("[")
+    body = f'{{"type":"FEED_DATA","channel":1,"data":{head}{(row * count)[:-1]}{closing}}}'
+    found = [len(each) for _, each in opened(QUOTE, columns=["eventSymbol", "bidPrice"]).steps(body, 0.0)]
+    assert abs(sum(found) - events * count) <= (events % 1 > 0)
+    assert max(found, default=0) <= 2 * ROWS_PER_STEP
 
 
-def test_large_message_of_each_shape_is_read_in_short_steps(caplog: pytest.LogCaptureFixture) -> None:
-    misses = []
-    for name, (head, row, events) in LARGE_SHAPES.items():
-        link, count = opened(QUOTE, columns=["eventSymbol", "bidPrice"]), 20_001
-        closing = "]" * head.count("[")
-        body = f'{{"type":"FEED_DATA","channel":1,"data":{head}{(row * count)[:-1]}{closing}}}'
-        found = [len(each) for _, each in link.steps(body, 0.0)]
-        is_whole = abs(sum(found) - events * count) <= (events % 1 > 0)
-        if not is_whole or max(found, default=0) > 2 * ROWS_PER_STEP:
-            misses.append((name, sum(found), max(found, default=0)))
-    assert misses == []
+def test_large_message_that_is_no_feed_data_is_ignored(caplog: pytest.LogCaptureFixture) -> None:
     for body in (f'{{"type":"FEED_DATA","data":["Quote",[{PLAIN * 6000}]]}}', f'["{"x" * 70_000}"]'):
         assert list(opened(QUOTE).steps(body, 0.0)) == []
     assert caplog.text.count("is not FEED_DATA; ignored") == 2
