@@ -50,16 +50,12 @@ async def test_concurrent_and_failing_saves_leave_whole_files(tmp_path: Path, mo
 def test_store_key_distinguishes_grants_and_hides_them() -> None:
     code = AuthorizationCode(client_id="id", client_secret="cs", redirect_uri="https://a.example", code="rt")
     again, changes = RefreshToken(client_secret="cs", refresh_token="rt"), ("client_id", "client_secret", "scope")
-    keys = [
-        store_key(SANDBOX, REFRESH),
-        store_key(Environment.sandbox("https://b.example"), REFRESH),
-        store_key(Environment.production("https://a.example"), REFRESH),
-        *(store_key(SANDBOX, attrs.evolve(again, **{name: "csrt"})) for name in changes),
-        store_key(SANDBOX, code),
-    ]
+    others = (Environment.sandbox("https://b.example"), Environment.production("https://a.example"))
+    keys = [store_key(environment, REFRESH) for environment in (SANDBOX, *others)]
+    keys += [store_key(SANDBOX, attrs.evolve(again, **{name: "csrt"})) for name in changes]
     assert keys[0] == store_key(SANDBOX, again)
-    assert len({*keys[:6]}) == 6
-    assert all(len(key) == 32 and key.isalnum() for key in keys)
+    assert len({*keys}) == 6
+    assert all(len(key) == 32 and key.isalnum() for key in (*keys, store_key(SANDBOX, code)))
 
 
 async def test_file_is_private_atomic_and_holds_only_access_tokens(tmp_path: Path) -> None:
@@ -71,10 +67,8 @@ async def test_file_is_private_atomic_and_holds_only_access_tokens(tmp_path: Pat
     assert await FileTokenStore(str(path)).load("k") == StoredToken("abc", 12.5)
     assert await store.load("third") is None
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert json.loads(path.read_text()) == {
-        "k": {"access_token": "abc", "expires_at": 12.5},
-        "other": {"access_token": "def", "expires_at": 13.5},
-    }
+    first, second = {"access_token": "abc", "expires_at": 12.5}, {"access_token": "def", "expires_at": 13.5}
+    assert json.loads(path.read_text()) == {"k": first, "other": second}
     assert os.listdir(path.parent) == ["tokens.json"]
 
 

@@ -18,8 +18,6 @@ def test_every_known_status_has_one_phase() -> None:
     for phase, named in (("submission", SUBMISSION), ("working", WORKING), ("terminal", TERMINAL)):
         assert {status.value for status in OrderStatus if phase_of(status) == phase} == named
     assert phase_of("Under Review") is phase_of(None) is None
-    assert all(status in TERMINAL for status in OrderStatus if phase_of(status) == "terminal")
-    assert OrderStatus("Under Review") not in TERMINAL
     assert {name for name, following in TRANSITIONS.items() if not following} == TERMINAL
 
 
@@ -33,17 +31,11 @@ def test_published_path_is_in_the_table() -> None:
 
 def order(status: str, legs: str) -> Order:
     """Build an order of legs like ``2/1``: a quantity, and the sum of its fills in two parts."""
-    parts = [leg.split("/") for leg in legs.split()]
-    return Order(
-        status=OrderStatus(status),
-        legs=tuple(
-            OrderLeg(
-                quantity=None if quantity == "?" else Decimal(quantity),
-                fills=tuple(Fill(quantity=Decimal(filled) / 2) for _ in range(2) if filled != "0"),
-            )
-            for quantity, filled in parts
-        ),
-    )
+    made = []
+    for quantity, filled in [leg.split("/") for leg in legs.split()]:
+        fills = [Fill(quantity=Decimal(filled) / 2) for _ in range(2) if filled != "0"]
+        made.append(OrderLeg(quantity=None if quantity == "?" else Decimal(quantity), fills=fills))
+    return Order(status=OrderStatus(status), legs=made)
 
 
 @for_each(

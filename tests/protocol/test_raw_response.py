@@ -70,12 +70,9 @@ WARRANT = ops.INSTRUMENTS_WARRANT.bind(symbol="NOPE")
 
 
 def test_describe_writes_a_call_as_in_python() -> None:
-    call = ops.TRANSACTIONS_LIST.bind(
-        account_number="5WT1", start_date=date(2026, 6, 1), instrument_type=InstrumentType.EQUITY, per_page=5
-    )
-    assert describe(call) == (
-        "transactions.list(account_number='5WT1', per_page=5, start_date=2026-06-01, instrument_type='Equity')"
-    )
+    given = {"start_date": date(2026, 6, 1), "instrument_type": InstrumentType.EQUITY, "per_page": 5}
+    written = "account_number='5WT1', per_page=5, start_date=2026-06-01, instrument_type='Equity'"
+    assert describe(ops.TRANSACTIONS_LIST.bind(account_number="5WT1", **given)) == f"transactions.list({written})"
     symbols = ops.INSTRUMENTS_EQUITIES.bind(symbols=("AAPL", "BRK/B"))
     assert describe(symbols) == "instruments.equities(symbols=['AAPL', 'BRK/B'])"
 

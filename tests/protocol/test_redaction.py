@@ -58,10 +58,8 @@ def test_redact_body_keeps_its_lines_and_an_excerpt_one_without_controls_or_mark
     shown = redaction.redact_body(b"word " * 1_000_000)
     assert (len(shown), shown[-1]) == (redaction.MAX_BODY, "…")
     shown = redaction.excerpt(b"a\x00b\r\nc\x1b[31m\xff\xe2\x80\xae " + b"word " * 100_000)
+    assert (shown[:10], shown[-1], shown.isprintable()) == ("a b c [31m", "…", True)
     assert len(shown) <= 200
-    assert shown.startswith("a b c [31m")
-    assert shown.isprintable()
-    assert shown.endswith("…")
     assert redaction.excerpt(b" \r\n <html><b>Bad gateway</b></html>") == "Bad gateway"
     assert redaction.excerpt(b"a < b and c > d") == "a < b and c > d"
 
@@ -111,9 +109,7 @@ def test_token_of_the_request_is_left_out_wherever_it_comes_back() -> None:
     assert redaction.without_token(f"no {token}.".encode(), Secret(f"Bearer {token}")) == b"no [redacted]."
     assert redaction.without_token(b"no TTT.", Secret("Bearer TTT")) == b"no TTT."
     headers = {"Location": f"/x?t={token}", "Date": "today"}
-    assert redaction.headers_without_token(headers, Secret(f"Bearer {token}")) == {
-        "location": "/x?t=[redacted]",
-        "date": "today",
-    }
+    shown = redaction.headers_without_token(headers, Secret(f"Bearer {token}"))
+    assert shown == {"location": "/x?t=[redacted]", "date": "today"}
     assert redaction.headers_without_token(headers, Secret(f"Bearer {'S' * redaction.MIN_TOKEN}")) is headers
     assert redaction.headers_without_token({"a": "TTT"}, Secret("Bearer TTT")) == {"a": "TTT"}

@@ -17,13 +17,11 @@ from tests.tables import for_each
 def test_request_has_what_its_credentials_hold_and_shows_no_secret() -> None:
     refresh = {"client_secret": "s3cr3t", "refresh_token": "s3cr3t-rt"}
     more = {**refresh, "client_id": "id", "scope": "read trade"}
-    for held in (refresh, more):
-        request = grant_request(RefreshToken(**held))
-        assert json.loads(codec.encode(request)) == {"grant_type": "refresh_token", **held}
+    code = {"client_id": "id", "client_secret": "s3cr3t", "redirect_uri": "https://a.example/b", "code": "s3cr3t-c"}
+    for kind, held in (("refresh_token", refresh), ("refresh_token", more), ("authorization_code", code)):
+        request = grant_request(AuthorizationCode(**held) if held is code else RefreshToken(**held))
+        assert json.loads(codec.encode(request)) == {"grant_type": kind, **held}
         assert "s3cr3t" not in repr(request)
-    code = {"client_id": "id", "client_secret": "cs", "redirect_uri": "https://a.example/b", "code": "c"}
-    request = grant_request(AuthorizationCode(**code))
-    assert json.loads(codec.encode(request)) == {"grant_type": "authorization_code", **code}
 
 
 class TestGrant:
