@@ -3,7 +3,6 @@
 import re
 from typing import Any
 
-import pytest
 from openapi_spec_validator import validate
 from openapi_spec_validator.readers import read_from_filename
 
@@ -12,6 +11,7 @@ from brokerage_async._generated.behaviours import BEHAVIOURS, SWITCHES
 from brokerage_async.simulator import Simulator
 from codegen.read.document import parse
 from codegen.read.vocabulary import EXTENSIONS
+from tests.protocol.values import raised
 from tests.schema.sources import FILES, FOLDER, OPERATIONS, ROOT, SCHEMAS, resolved, walk
 
 OBJECTS = {name: schema for name, schema in SCHEMAS.items() if "properties" in schema}
@@ -20,23 +20,18 @@ PARAMETERS = {name: [resolved(each) for each in op.get("parameters", ())] for na
 UNITS = r"(?i)\b(dollars|points|shares|contracts|units|fraction|factor|ratio|futures per|number of)\b"
 
 
-def components_within(name: str) -> set[str]:
+def components_within(node: Any) -> set[str]:
+    """Return the components that a node refers to, also through others."""
     found: set[str] = set()
-    pending = [name]
+    pending = [node]
     while pending:
-        name = pending.pop()
-        if name not in found:
-            found.add(name)
-            pending += [ref.rpartition("/")[2] for node in walk(SCHEMAS[name]) if (ref := node.get("$ref"))]
+        names = {ref.rpartition("/")[2] for each in walk(pending.pop()) if (ref := each.get("$ref"))} - found
+        found |= names
+        pending += [SCHEMAS[name] for name in names]
     return found
 
 
-BODIES = {
-    operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
-    for _, operation in OPERATIONS.values()
-    if "requestBody" in operation
-}
-REQUESTS = set.union(*map(components_within, BODIES)) & OBJECTS.keys()
+REQUESTS = components_within([op.get("requestBody") for _, op in OPERATIONS.values()]) & OBJECTS.keys()
 RULES = [
     (owner, rule)
     for owner, holder in [*SCHEMAS.items(), *((name, op) for name, (_, op) in OPERATIONS.items())]
@@ -120,26 +115,18 @@ def test_rules_are_those_of_requests_and_name_values_that_exist() -> None:
                 assert set() < set(values) <= set(enum["enum"]), (owner, rule)
 
 
-ENTRIES = parse((FOLDER / "behaviours.yaml").read_text("utf-8"))["behaviours"]
-
-
 def test_behaviours_name_tests_that_exist_and_switches_that_the_simulator_reads() -> None:
-    missing = []
-    for name, entry in ENTRIES.items():
+    for name, entry in parse((FOLDER / "behaviours.yaml").read_text("utf-8"))["behaviours"].items():
         file, _, function = entry["test"].partition("::")
-        if function and not re.search(rf"def {function}\(", (FOLDER.parent / file).read_text("utf-8")):
-            missing.append((name, entry["test"]))
-    assert missing == []
+        assert not function or f"def {function}(" in (FOLDER.parent / file).read_text("utf-8"), name
     holders = [*generated.REQUEST_MODELS.values(), *generated.OPERATIONS.values()]
     rules = [rule for holder in holders for rule in (*holder.rules, *holder.service_rules)]
     used = {rule.behaviour for rule in rules}
     simulator = FOLDER.parent / "brokerage_async" / "simulator"
     source = "".join(path.read_text("utf-8") for path in simulator.rglob("*.py"))
-    unused = [name for name in SWITCHES if name not in used and f'"{name}"' not in source]
-    assert unused == []
+    assert [name for name in SWITCHES if name not in used and f'"{name}"' not in source] == []
 
 
 def test_simulator_without_unknown_behaviour_is_refused() -> None:
     for name in ("no_such_thing", *(BEHAVIOURS.keys() - SWITCHES)):
-        with pytest.raises(ValueError, match="without must name behaviours"):
-            Simulator(without=[name])
+        raised(ValueError, Simulator, without=[name], match="without must name behaviours")

@@ -47,7 +47,6 @@ WARRANT_IN_AN_ENVELOPE = {"symbol": "ABCW", "active": True}
     "operation, content, value, pagination, context",
     [
         (WARRANT, {"data": WARRANT_IN_AN_ENVELOPE, "context": "/x"}, models.Warrant(symbol="ABCW", active=True), None, "/x"),
-
         (DIVIDENDS, {"data": {"items": [{"amount": "0.25"}, {}]}, "context": "/x"}, [models.Dividend(amount=Decimal("0.25")), models.Dividend()], None, "/x"),
         (ORDERS, {"data": {"items": [{"id": 7}]}, "pagination": PAGE}, [models.Order(id="7")], models.Pagination(per_page=10, page_offset=0, total_pages=3), None),
         (TOKEN, {"access_token": "t", "expires_in": 900}, models.TokenResponse(access_token="t", expires_in=900), None, None),

@@ -5,6 +5,7 @@ import re
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
+from unittest.mock import patch
 
 import attrs
 import pytest
@@ -23,27 +24,21 @@ from tests.protocol.bodies import ENCODER, ODDITIES, cases, operation_of, read_b
 
 Case = tuple[type[Any], list[dict[str, Any]]]
 Problem = tuple[str, str]
-Outcome = tuple[Any, list[str], Problem | None]
+LOGGER = logging.getLogger("brokerage_async.decode")
 
 
 @pytest.fixture(autouse=True)
 def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logging.getLogger("brokerage_async.decode"), "propagate", False)
+    monkeypatch.setattr(LOGGER, "propagate", False)
 
 
-def outcome(operation: Operation[Any], body: bytes, registry: DecoderRegistry) -> Outcome:
+def outcome(operation: Operation[Any], body: bytes, registry: DecoderRegistry) -> tuple[Any, list[str], Problem | None]:
     """Return the models, the warnings, and the error of strict mode."""
-    records: list[str] = []
-    handler = logging.Handler()
-    handler.emit = lambda record: records.append(record.getMessage())  # type: ignore[method-assign]
-    logger = logging.getLogger("brokerage_async.decode")
-    logger.addHandler(handler)
     registry.warned.clear()
-    try:
+    with patch.object(LOGGER, "warning") as warned:
         value = codec.decode(operation, body, registry=registry).value
-    finally:
-        logger.removeHandler(handler)
-    return value, sorted(records), strict_error(operation, body, registry)
+    warnings = sorted(each.args[0] % each.args[1:] for each in warned.call_args_list)
+    return value, warnings, strict_error(operation, body, registry)
 
 
 def strict_error(operation: Operation[Any], body: bytes, registry: DecoderRegistry) -> Problem | None:
@@ -101,9 +96,8 @@ def test_values_read_alone_are_those_of_their_row(kind: tuple[Any, WireField], r
         return
     value = read(field, raw)
     [model] = [model for model, each in WIRES.items() if each is wire]
-    expected = codec.decode(
-        operation_of(model, bare=True), ENCODER.encode({field.key: raw}), registry=DecoderRegistry()
-    ).value
+    row = ENCODER.encode({field.key: raw})
+    expected = codec.decode(operation_of(model, bare=True), row, registry=DecoderRegistry()).value
     if isinstance(value, Kept):
         assert expected.extra == value.extra == {field.key: raw}
         value = value.value
