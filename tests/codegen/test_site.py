@@ -15,6 +15,7 @@ from codegen.site.messages import Message, messages, render
 from codegen.site.pages import ERRORS, ROOT
 from codegen.site.screenshots import COMMANDS, FOLDER, picture
 from codegen.spec import Spec
+from tests.tables import lacks
 
 
 def test_directives_become_what_they_stand_for() -> None:
@@ -26,17 +27,14 @@ def test_directives_become_what_they_stand_for() -> None:
         "```python\nimport asyncio\n```\n"
     )
     assert page.startswith("# Names\n\nSee `brokerage_async.client.Client` and `brokerage_async.errors`.\n")
-    assert "### `brokerage_async.bulk.Bulk.market_data(" in page
-    assert "```python\nclient.orders.live(customer_id)\n```" in page
-    assert "```python\nimport asyncio\n```" in page
-    assert "toctree" not in page
-    assert "eval-rst" not in page
+    blocks = [f"```python\n{code}\n```" for code in ("client.orders.live(customer_id)", "import asyncio")]
+    assert lacks(page, "### `brokerage_async.bulk.Bulk.market_data(", *blocks) == []
+    assert lacks(page, "toctree", "eval-rst") == ["toctree", "eval-rst"]
 
 
 def test_signatures_show_values_instead_of_private_names() -> None:
     page = plain.render("```{eval-rst}\n.. automodule:: brokerage_async.config\n```\n")
-    assert "config.Limits(*, reads: int | None = 32, " in page
-    assert "per_operation: Mapping[str, float] = {}" in page
+    assert lacks(page, "config.Limits(*, reads: int | None = 32, ", "per_operation: Mapping[str, float] = {}") == []
     written = "f(a: float | ~types.EllipsisType | None = ..., retry: RetryPolicy = _RETRY)"
     assert signatures.plainly(written) == "f(a: float | None = ..., retry: RetryPolicy = RetryPolicy())"
 
@@ -107,14 +105,13 @@ def test_every_page_is_made_and_ignored_by_git(spec: Spec) -> None:
     assert all(page.startswith("# ") for page in made.values())
 
 
-def section(page: str, name: str) -> str:
-    return re.split(r"^## ", page, flags=re.MULTILINE)[[*re.findall(r"^## (\w+)$", page, re.MULTILINE)].index(name) + 1]
+def headings(page: str) -> list[str]:
+    return re.findall(r"^## (\w+)$", page, re.MULTILINE)
 
 
 def test_every_operation_has_a_section_with_what_it_needs(spec: Spec) -> None:
     pages = operations.render(spec)
-    headings = {name[:-3]: re.findall(r"^## (\w+)$", page, re.MULTILINE) for name, page in pages.items()}
-    shown = {f"{namespace}.{name}" for namespace, names in headings.items() for name in names}
+    shown = {f"{file.removesuffix('.md')}.{name}" for file, page in pages.items() for name in headings(page)}
     assert shown == {each.name for each in spec.operations if each.namespace != "oauth"}
     expected = {
         ("orders.md", "submit"): [
@@ -137,27 +134,26 @@ def test_every_operation_has_a_section_with_what_it_needs(spec: Spec) -> None:
         ("complex_orders.md", "edit_pairs"): ["| `ratio_price_threshold` | `ratio-price-threshold` | Decimal"],
         ("margin.md", "requirements"): ["| Environments | production only |", "the client is one of a sandbox"],
     }
-    sections = {(page, name): section(pages[page], name) for page, name in expected}
-    assert [(place, line) for place, lines in expected.items() for line in lines if line not in sections[place]] == []
-    assert ":async:" not in sections["orders.md", "list"]
+    for (file, name), lines in expected.items():
+        section = pages[file].partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+        assert lacks(section, *lines) == []
+        assert (":async:" in section) == (name != "list")
 
 
 def test_objects_stand_on_one_page_with_keys_and_values(spec: Spec) -> None:
     pages = objects.render(spec)
-    shown = [name for page in pages.values() for name in re.findall(r"^## (\w+)$", page, re.MULTILINE)]
+    shown = [name for page in pages.values() for name in headings(page)]
     assert sorted(shown) == sorted(set(models.__all__) - {"Page", "Pager", "converter"})
-    for line in (
+    lines = [
         ".. autoclass:: brokerage_async.models.NewOrder\n   :no-members:",
         ".. autoclass:: brokerage_async.models.OrderEdit\n   :members: of",
         "| `order_type` | `order-type` | {py:obj}`~brokerage_async.models.OrderType` | Required.",
-    ):
-        assert line in pages["orders.md"]
+    ]
+    assert lacks(pages["orders.md"], *lines) == []
     page = next(page for page in pages.values() if "## PriceEffect\n" in page)
-    assert "| `DEBIT` | `Debit` |  |" in page
-    assert "| `NONE` | `None` | not documented |" in page
+    assert lacks(page, "| `DEBIT` | `Debit` |  |", "| `NONE` | `None` | not documented |") == []
     found = objects.by_namespace(spec)
-    assert "Order" in found["orders"]
-    assert "Order" not in found["complex_orders"]
+    assert {namespace for namespace, names in found.items() if "Order" in names} == {"orders"}
     assert "Pagination" in found[objects.SHARED]
 
 
@@ -182,8 +178,8 @@ def test_messages_of_a_package_are_read_from_its_code(tmp_path: Path) -> None:
         Message("the client is closed", "ConfigurationError", ("http", "top")),
     ]
     page = render(ROOT / "brokerage_async", ERRORS)
-    assert "| the client is closed | {py:obj}`~brokerage_async.errors.ConfigurationError` |" in page
-    assert "{py:obj}`~brokerage_async.journal.JournalError`" in page
+    closed = "| the client is closed | {py:obj}`~brokerage_async.errors.ConfigurationError` |"
+    assert lacks(page, closed, "{py:obj}`~brokerage_async.journal.JournalError`") == []
     assert page.count("\n|") > 150
 
 
