@@ -1,7 +1,6 @@
 """The market-data stream, message by message."""
 
 import json
-import math
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
@@ -15,11 +14,10 @@ from brokerage_async.config import Secret
 from brokerage_async.errors import ResponseDecodeError, StreamRefusedError, TransportError
 from brokerage_async.protocol.decoding.adaptive import DecoderRegistry
 from brokerage_async.protocol.decoding.issues import Issues
-from brokerage_async.protocol.streams.channel import MAX_MESSAGE, MAX_TYPES, Channel, Interruption, Quota, Subscription
+from brokerage_async.protocol.streams.channel import MAX_MESSAGE, MAX_TYPES, Interruption, Subscription
 from brokerage_async.protocol.streams.dxlink import VERSION, DxLinkConnection
 from brokerage_async.protocol.streams.events import Rows, Snapshot
 from brokerage_async.protocol.streams.feed_data import ROWS_PER_STEP, _row_plan, default_columns
-from brokerage_async.protocol.streams.snapshots import HeldRows
 from tests.protocol.values import json_values, raised
 from tests.tables import for_each
 
@@ -213,6 +211,7 @@ def test_channel_that_is_refused_or_closed_instead_of_opened_leaves_the_others()
         link = authorized(QUOTE, CANDLE)
         assert len(sent(link)) == 2
         receive(link, "ERROR", 1, error=code, message="no such feed")
+        assert [each.symbols for each in link.interruptions] == [{QUOTE.symbol}]
         receive(link, "CHANNEL_OPENED", 3)
         assert sent(link)[0]["channel"] == 3
         assert link.is_ready
@@ -580,26 +579,12 @@ def test_server_ends_up_with_the_wanted_subscriptions(changes: list[tuple[bool, 
     assert present == wanted
 
 
-def kinds(channel: Channel) -> list[str]:
-    return [message["type"] for message in channel.send(0.0, 10.0, 0.1, MAX_MESSAGE)]
-
-
-def test_channel_is_requested_set_up_and_subscribed_once_and_refused_by_an_early_error() -> None:
-    channel = Channel(QUOTE.feed, Quota(), HeldRows())
-    channel.add(QUOTE)
-    assert kinds(channel) == ["CHANNEL_REQUEST"]
-    assert (channel.answer_due, kinds(channel)) == (10.0, [])
-    assert channel.fail(1.0) == {"ACME"}
-    assert (channel.answer_due, channel.is_settled, kinds(channel)) == (math.inf, True, [])
-    channel.reset(0.0)
-    assert kinds(channel) == ["CHANNEL_REQUEST"]
-    channel.opened()
-    assert (channel.answer_due, channel.is_settled) == (math.inf, False)
-    assert kinds(channel) == ["FEED_SETUP", "FEED_SUBSCRIPTION"]
-    channel.opened()
-    assert (kinds(channel), channel.is_settled) == ([], True)
-    assert channel.fail(9.0) == {"ACME"}
-    assert channel.fail(10.0) == frozenset(), "an answer is due after ten seconds: the error concerns something else"
-    channel.add(Subscription("Quote", "B"))
-    assert kinds(channel) == ["FEED_SUBSCRIPTION"]
-    assert channel.fail(9.0) == {"ACME", "B"}
+def test_error_concerns_the_subscriptions_of_the_last_ten_seconds() -> None:
+    link, other = opened(QUOTE), Subscription("Quote", "OTHER")
+    receive(link, "CHANNEL_OPENED", 1)  # once more
+    assert sent(link) == []
+    for now, added in ((9.0, [other]), (9.5, []), (10.0, []), (19.0, [])):
+        receive(link, "ERROR", 1, now, error="BAD_ACTION", message="no such symbol")
+        link.add(added)
+        sent(link, now)
+    assert [each.symbols for each in link.interruptions] == [{"ACME"}, {"ACME", "OTHER"}, {"OTHER"}, set()]
