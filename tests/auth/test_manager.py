@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 from typing import Any
+from unittest.mock import AsyncMock, Mock
 
 import attrs
 import pytest
@@ -12,7 +13,7 @@ from brokerage_async import AuthorizationCode, Environment, Limits, RefreshToken
 from brokerage_async.auth.endpoint import TokenEndpoint
 from brokerage_async.auth.manager import ProvidedTokens, TokenManager, token_source
 from brokerage_async.auth.sharing import RefreshTurn, StoreAccess
-from brokerage_async.auth.store import StoredRefusal, StoredToken
+from brokerage_async.auth.store import FileTokenStore, StoredRefusal, StoredToken
 from brokerage_async.config import Secret, TokenProvider
 from brokerage_async.errors import ConfigurationError, RequestNotSentError, ResponseLostError, TokenError
 from brokerage_async.http.limiter import Lane, LaneName, Limiter
@@ -403,33 +404,20 @@ class TestStore:
 
     @pytest.mark.parametrize("failure", [RuntimeError("t1 s3cr3t"), OSError("no disk"), None])
     async def test_failing_or_silent_store_is_ignored(self, caplog: pytest.LogCaptureFixture, failure: Any) -> None:
-        class Store:
-            async def load(self, key: str) -> StoredToken | None:
-                await asyncio.sleep(0.0 if failure else 1e9)
-                raise failure or AssertionError
+        async def silent(*_: Any) -> None:
+            await asyncio.sleep(1e9)
 
-            async def save(self, key: str, token: StoredToken) -> None:
-                await self.load(key)
-
-            async def load_refusal(self, key: str) -> StoredRefusal | None:
-                raise OSError("no disk")
-
-            async def save_refusal(self, key: str, refusal: StoredRefusal) -> None: ...
-
-        class Synchronous:
-            def load(self, key: Any) -> Any:
-                return {}[key]
-
-            def save(self, key: Any, token: Any) -> None:
-                raise RuntimeError
-
-        assert await manager(Endpoint(), store=Store()).get() == Secret("Bearer t1")
+        store = AsyncMock(FileTokenStore)
+        store.load.side_effect = store.save.side_effect = failure or silent
+        store.load_refusal.side_effect = OSError("no disk")
+        assert await manager(Endpoint(), store=store).get() == Secret("Bearer t1")
         assert now() == (1 if failure else 11)
         for method in ("load_refusal", "load", "save"):
             assert f"token store: {method} failed with" in caplog.text
         assert "s3cr3t" not in caplog.text
         assert caplog.text.count("no disk") == (3 if isinstance(failure, OSError) else 1)
-        assert await manager(Endpoint(), store=Synchronous()).get() == Secret("Bearer t1")
+        synchronous = Mock(["load", "save"], **{"load.side_effect": KeyError, "save.side_effect": RuntimeError})
+        assert await manager(Endpoint(), store=synchronous).get() == Secret("Bearer t1")
         assert "token store: load failed with KeyError" in caplog.text
         assert "token store: save failed with RuntimeError" in caplog.text
 

@@ -6,7 +6,7 @@ import ssl
 import traceback
 from base64 import b64encode
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import AsyncMock, Mock
 
 import aiohttp
 import pytest
@@ -44,14 +44,6 @@ def shows_password(error: BaseException) -> bool:
     return PASSWORD in repr(frames) + "".join(traceback.format_exception(error))
 
 
-class Unused:
-    async def send(self, request: object) -> Any:
-        raise AssertionError
-
-    async def close(self) -> None:
-        """Nothing is open."""
-
-
 def complete(monkeypatch: pytest.MonkeyPatch, **more: str) -> None:
     settings = {"BASE_URL": "https://a.example", "CLIENT_SECRET": "s", "REFRESH_TOKEN": "r"}
     for name, value in (settings | more).items():
@@ -69,7 +61,7 @@ class TestPlainHttp:
         Client(API, TOKEN, proxy="http://proxy.example:3128")
         assert caplog.messages == []
 
-    @for_each("options", [{}, {"transport": Unused()}])
+    @for_each("options", [{}, {"transport": AsyncMock(["send", "close"])}])
     @for_each("host", [
             "api.example.com", "10.0.0.1:8080", "127.0.0.1.example.com", "localhost.example.com", "128.0.0.1",
             "0.0.0.0:8080", "[::ffff:127.0.0.1]", "[::2]", "127.1", "2130706433", "0x7f.0.0.1", "localhost.",
@@ -148,7 +140,7 @@ class TestProxy:
     @for_each("owner", ["http_session", "transport"])
     def test_belongs_to_connections_of_the_client_itself(self, owner: str) -> None:
         for option in ({"proxy": "http://p.example"}, {"ssl": ssl.create_default_context()}, {"trust_env": True}):
-            options: dict[str, Any] = option | {owner: Unused()}
+            options: dict[str, Any] = option | {owner: AsyncMock(["send", "close"])}
             raised(ConfigurationError, Client, API, TOKEN, **options, match=f"set them on {owner}")
 
     def test_unusable_variable_is_named_and_not_repeated(self, monkeypatch: pytest.MonkeyPatch) -> None:

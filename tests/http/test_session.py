@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from typing import Any
+from unittest.mock import AsyncMock
 
 import attrs
 import pytest
@@ -145,26 +146,14 @@ async def test_a_list_documented_to_come_whole_is_whole_also_when_it_comes_in_pa
         assert (len(orders), body) == (5, None)
 
 
-class Tokens(ProvidedTokens):
-    def __init__(self, *, broken: bool = False) -> None:
-        super().__init__(StaticToken("t"))
-        self.broken = broken
-        self.closed = 0
-
-    async def close(self) -> None:
-        self.closed += 1
-        if self.broken:
-            raise ZeroDivisionError
-
-
-def engine_of(transport: FakeTransport, tokens: Tokens | None = None, **limits: Any) -> Engine:
-    environment, limiter = Environment.sandbox("https://a.example"), Limiter(Limits(**limits))
-    return Engine(environment, transport, limiter, tokens or Tokens(), RetryBudget(None), ObserverList(()))
+def engine_of(transport: FakeTransport, tokens: Any) -> Engine:
+    environment, limiter = Environment.sandbox("https://a.example"), Limiter(Limits(reads=1))
+    return Engine(environment, transport, limiter, tokens, RetryBudget(None), ObserverList(()))
 
 
 async def test_closing_happens_once_is_final_and_turns_away_who_waits() -> None:
-    transport, tokens = FakeTransport(), Tokens()
-    engine = engine_of(transport, tokens, reads=1)
+    transport, tokens = FakeTransport(), AsyncMock(ProvidedTokens)
+    engine = engine_of(transport, tokens)
     engine.enter()
     lane = engine.limiter[LaneName.READS]
     assert lane.try_acquire(0.0)
@@ -172,13 +161,13 @@ async def test_closing_happens_once_is_final_and_turns_away_who_waits() -> None:
     await asyncio.sleep(0)
     await engine.close()
     await engine.close()
-    assert (transport.closed, tokens.closed, engine.closed) == (1, 1, True)
+    assert (transport.closed, tokens.close.await_count, engine.closed) == (1, 1, True)
     await raised_by(waiting, errors.RequestNotSentError, "the client was closed")
     raised(errors.ConfigurationError, engine.enter, match="the client is closed")
 
 
 async def test_connections_are_released_also_when_the_tokens_fail_to_close() -> None:
     transport = FakeTransport()
-    engine = engine_of(transport, Tokens(broken=True))
+    engine = engine_of(transport, AsyncMock(ProvidedTokens, **{"close.side_effect": ZeroDivisionError}))
     await raised_by(engine.close(), ZeroDivisionError)
     assert (transport.closed, engine.closed) == (1, True)

@@ -5,10 +5,12 @@ import json
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from unittest.mock import AsyncMock
 
 import aiohttp
 import pytest
 from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from brokerage_async import Client, Environment, StaticToken
 from brokerage_async.config import Secret
@@ -26,18 +28,13 @@ from tests.tables import for_each
 
 @for_each("borrows", [False, True])
 async def test_message_there_and_back_and_the_end(borrows: bool) -> None:
-    seen: list[int] = []
-    config = aiohttp.TraceConfig()
-
-    async def note(session: object, context: object, end: aiohttp.TraceRequestEndParams) -> None:
-        seen.append(end.response.status)
-
-    config.on_request_end.append(note)
+    config, ended = aiohttp.TraceConfig(), AsyncMock()
+    config.on_request_end.append(ended)
     async with Simulator(**SMALL) as sim, aiohttp.ClientSession(trace_configs=[config]) as session:
         transport = AiohttpTransport(session) if borrows else AiohttpTransport(trace_configs=[config])
         assert isinstance(transport, SocketTransport)
         socket = await transport.open_socket(sim.streamer_url, user_agent="tests/1", timeout=5)
-        assert seen == [101]
+        assert [each.args[2].response.status for each in ended.await_args_list] == [101]
         await socket.send(json.dumps({"action": "heartbeat", "request-id": 4}))
         answer = json.loads(await socket.receive())
         assert (answer["status"], answer["message"]) == ("error", "Unknown domain")
@@ -74,14 +71,8 @@ async def test_streams_over_a_real_connection() -> None:
 async def served(handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> AsyncIterator[str]:
     application = web.Application()
     application.router.add_get("/", handler)
-    runner = web.AppRunner(application, shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    try:
-        yield f"ws://127.0.0.1:{runner.addresses[0][1]}/"
-    finally:
-        await runner.cleanup()
+    async with TestServer(application) as server:
+        yield f"ws://127.0.0.1:{server.port}/"
 
 
 async def opened(url: str, timeout: float = 5.0) -> WebSocket:
