@@ -80,25 +80,15 @@ def test_compare_refusal_names_unknown_codes_only() -> None:
 
 def test_words_hide_what_answers_say_about_their_owner() -> None:
     """``Live`` and ``Order`` are words of the schema, although a text has them."""
-    said = {"data": {"first-name": "Jane", "last-name": "Doe", "address": {"street-one": "1 Elm St"}}}
-    orders = page(username="the live order")
-    public = {"data": {"items": [{"symbol": "WXYZ", "description": "Fresh Elk"}]}}
-    names = ("accounts.customer", "orders.list", "instruments.equities")
-    answers = [(OPERATIONS[name], document) for name, document in zip(names, (said, orders, public), strict=True)]
-    words = Words([(operation, json.dumps(document).encode()) for operation, document in answers])
+    answers = {
+        "accounts.customer": {
+            "data": {"first-name": "Jane", "last-name": "Doe", "address": {"street-one": "1 Elm St"}}
+        },
+        "orders.list": page(username="the live order"),
+        "instruments.equities": {"data": {"items": [{"symbol": "WXYZ", "description": "Fresh Elk"}]}},
+    }
+    words = Words([(OPERATIONS[name], json.dumps(document).encode()) for name, document in answers.items()])
     for word in ("On Hold", "fresh_code.of-two", "Live Order", "Elk"):
         assert words.shown(word, "hidden") == word
-    hidden = (
-        "doe",
-        "DoeJane",
-        "of jane",
-        "Elm",
-        "call 5550100000",
-        "AAPL",
-        "jane@example.com",
-        "",
-        7,
-        "x" * 60,
-        "wxyz",
-    )
-    assert [word for word in hidden if words.shown(word, "hidden") != "hidden"] == []
+    hidden = ["doe", "DoeJane", "of jane", "Elm", "call 5550100000", "AAPL", "jane@example.com", "wxyz", "", 7]
+    assert [word for word in [*hidden, "x" * 60] if words.shown(word, "hidden") != "hidden"] == []

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
+from unittest.mock import Mock, create_autospec
 
 import pytest
 from hypothesis import given
@@ -149,10 +150,10 @@ def test_lists_in_any_place_are_decoded_in_steps(envelope: str, caplog: pytest.L
 
 
 def test_many_places_that_look_like_rows_are_examined_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    examined: list[int] = []
-    monkeypatch.setattr(chunks, "rows_path", lambda _: examined.append(1))
+    examining = Mock(return_value=None)
+    monkeypatch.setattr(chunks, "rows_path", examining)
     assert chunks.Chunker.of(b'{"x":[' + b'{"items":[{"a":1}]},' * 5_000 + b"1]}") is None
-    assert len(examined) <= chunks.MAX_OPENINGS
+    assert examining.call_count <= chunks.MAX_OPENINGS
 
 
 @pytest.fixture
@@ -199,16 +200,11 @@ def test_rows_that_do_not_fit_are_converted_and_read_few_at_a_time(rows: Any, bu
 def test_one_long_row_is_not_counted_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counting the brackets of a nested chain takes longer than decoding it."""
     body = items([{"symbol": "A", "lines": [{"number": n, "of": [n]} for n in range(200)]}])
-    limits, counted = list[int](), chunks.Chunker._counted_end
-
-    def counting(self: chunks.Chunker, start: int, limit: int) -> int | None:
-        limits.append(limit)
-        return counted(self, start, limit)
-
+    counting = create_autospec(chunks.Chunker._counted_end, side_effect=chunks.Chunker._counted_end)
     monkeypatch.setattr(chunks.Chunker, "_counted_end", counting)
     decoded, steps = run(body)
     assert decoded == codec.decode(CHAIN, body)
-    assert max(limits) < 400
+    assert max(limit for (_, _, limit), _ in counting.call_args_list) < 400
     assert steps >= 2  # between reading and building
 
 
