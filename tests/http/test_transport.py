@@ -321,25 +321,17 @@ MIB = 1 << 20
 CODECS = {"gzip": gzip.compress, "deflate": zlib.compress, "br": functools.partial(brotli.compress, quality=5)}
 
 
-@functools.cache
-def bomb(codec: str) -> bytes:
-    return CODECS[codec](bytes(256 * MIB))
-
-
-@for_each("status", [200, 422])
 @for_each("codec", CODECS)
 @on_real_time
-async def test_decompression_stops_at_the_size_cap_with_bounded_memory(codec: Any, status: Any) -> None:
-    packed = bomb(codec)
-    sent = answer(packed, status, f"Content-Encoding: {codec}")
-    async with RawServer(sent) as server, open_transport(max_body=4 * MIB) as transport:
+async def test_decompression_stops_at_the_size_cap_with_bounded_memory(codec: str) -> None:
+    packed = CODECS[codec](bytes(256 * MIB))
+    script = [answer(packed, status, f"Content-Encoding: {codec}") for status in (200, 422)]
+    async with RawServer(*script) as server, open_transport(max_body=4 * MIB) as transport:
         tracemalloc.start()
         try:
             sending = transport.send(request_for(server, timeout=60))
-            if status == 200:
-                await raised_by(sending, ResponseDecodeError, "larger than 4194304 bytes")
-            else:
-                assert (await sending).body == b""
+            await raised_by(sending, ResponseDecodeError, "larger than 4194304 bytes")
+            assert (await transport.send(request_for(server, timeout=60))).body == b""
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()

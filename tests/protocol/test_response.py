@@ -14,15 +14,7 @@ from brokerage_async import errors
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.errors import APIError, ErrorDetail
 from brokerage_async.models import PlacedOrderResponse
-from brokerage_async.protocol.response import (
-    MAX_PARSED,
-    Response,
-    deprecation_of,
-    is_success,
-    parse_error_body,
-    read_error,
-    retry_after,
-)
+from brokerage_async.protocol.response import MAX_PARSED, Response, deprecation_of, is_success, read_error, retry_after
 from tests.protocol.values import json_values, pairs
 from tests.tables import for_each
 
@@ -285,11 +277,11 @@ def test_any_response_becomes_an_error_that_can_be_shown(status: int, body: Any,
     assert error.code is None or isinstance(error.code, str)
 
 
-def test_parse_error_body_not_json_or_larger_than_the_bound_returns_none() -> None:
+def test_body_that_is_not_json_or_larger_than_the_bound_is_not_parsed() -> None:
     largest = b'{"error":{"code":"x"}}'.ljust(MAX_PARSED)
-    assert parse_error_body(largest, 422) is not None
+    assert refused(422, largest).code == "x"
     for body in (b"", b"<html>", b"\xff", b"{", b"[" * 100_000, largest + b" "):
-        assert parse_error_body(body, 422) is None
+        assert refused(422, body).code is None
 
 
 @for_each(
@@ -302,5 +294,4 @@ def test_parse_error_body_not_json_or_larger_than_the_bound_returns_none() -> No
     ],
 )
 def test_in_envelope_needs_the_code_of_the_service(status: int, code: Any, expected: bool) -> None:
-    body = parse_error_body(json.dumps({"error": {"code": code, "message": "m"}}).encode(), status)
-    assert body.in_envelope is expected
+    assert refused(status, {"error": {"code": code, "message": "m"}}).from_service is expected
