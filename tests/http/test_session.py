@@ -42,9 +42,8 @@ class TestBeforeAnyIO:
     async def test_read_only(self) -> None:
         transport = FakeTransport(ok())
         async with client_of(transport, read_only=True) as client:
-            assert (
-                await raised_by(mutate(client), errors.ConfigurationError, "read-only")
-            ).operation == "orders.cancel"
+            error = await raised_by(mutate(client), errors.ConfigurationError, "read-only")
+            assert error.operation == "orders.cancel"
             await read(client)
             await preflight(client)
         assert len(transport.requests) == 2

@@ -3,7 +3,6 @@
 from typing import Any
 
 import attrs
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +11,7 @@ from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.request import build, encode_path, encode_query
 from brokerage_async.protocol.response import Response, is_success, read_error
-from tests.protocol.values import ANYTHING
+from tests.protocol.values import ANYTHING, raised
 from tests.tables import for_each
 from tests.vectors import EXCHANGES, REFUSALS
 from tests.vectors.exchange import HEADERS, call_of, differences
@@ -25,9 +24,8 @@ def test_a_call_gives_exactly_the_request(exchange: Any) -> None:
     call = call_of(exchange)
     assert call.operation is OPERATIONS[exchange.operation]
     if exchange.unsent:
-        with pytest.raises(errors.InvalidRequestError) as caught:
-            build(call, base_url=BASE, headers=HEADERS)
-        assert [problem.domain for problem in caught.value.errors] == [exchange.unsent]
+        error = raised(errors.InvalidRequestError, build, call, base_url=BASE, headers=HEADERS)
+        assert [problem.domain for problem in error.errors] == [exchange.unsent]
         path, query = encode_path(call.operation.path, call.path), encode_query(call.operation.parameters, call.query)
         assert f"{path}?{query}" == exchange.target
         return

@@ -15,6 +15,7 @@ from brokerage_async.protocol.decoding.cattrs_converter import make_converter
 from brokerage_async.protocol.registry import wires
 from brokerage_async.protocol.validation.requests import problems_of
 from tests.codegen.support import TOY, imported
+from tests.protocol.values import raised
 
 
 def test_dicts_and_models() -> None:
@@ -42,9 +43,7 @@ def test_lists_of_models_and_models_inside_of_other_classes() -> None:
     assert portfolio.orders == [models.Order(id="1"), models.Order(id="2")]
     assert portfolio.first == models.Order(id="1")
     assert portfolio.day is models.SortOrder.ASC
-    assert models.converter.unstructure(portfolio) == {
-        "orders": [{"id": "1"}, {"id": "2"}], "first": {"id": "1"}, "day": "Asc", "limits": {"a": "1.50"},
-    }  # fmt: skip
+    assert models.converter.unstructure(portfolio) == raw | {"orders": [{"id": "1"}, {"id": "2"}], "first": {"id": "1"}}
     assert models.converter.structure(({"id": 1} for _ in range(2)), list[models.Order]) == [models.Order(id="1")] * 2
 
 
@@ -52,8 +51,7 @@ def test_structure_takes_python_values_and_objects_only() -> None:
     dividend = models.converter.structure({"occurred-date": date(2026, 1, 2), "amount": 0.25}, models.Dividend)
     assert dividend == models.Dividend(occurred_date=date(2026, 1, 2), amount=Decimal("0.25"))
     for value in (None, 7, "text", []):
-        with pytest.raises(errors.ResponseDecodeError, match="expected an object"):
-            models.converter.structure(value, models.Order)
+        raised(errors.ResponseDecodeError, models.converter.structure, value, models.Order, match="expected an object")
 
 
 def test_an_invalid_value_is_reported_with_the_name_of_the_model(caplog: pytest.LogCaptureFixture) -> None:
@@ -68,11 +66,9 @@ def test_decimals_keep_their_digits_and_what_is_no_number_or_no_list_is_rejected
     converter = cattrs_converter.make_converter()
     assert converter.unstructure([Decimal("1.50"), {"limit": Decimal("1E+2")}]) == ["1.50", {"limit": "100"}]
     for value in (True, None, [], {}, "x", "1_0", float("nan"), float("inf"), Decimal("NaN")):
-        with pytest.raises((TypeError, ValueError), match="decimal"):
-            models.converter.structure(value, Decimal)
+        raised((TypeError, ValueError), models.converter.structure, value, Decimal, match="decimal")
     for other in ("text", {"id": 1}, 5, None):
-        with pytest.raises(TypeError, match="expected a list"):
-            models.converter.structure(other, list[models.Order])
+        raised(TypeError, models.converter.structure, other, list[models.Order], match="expected a list")
 
 
 def test_values_of_open_enums_are_taken_known_or_not() -> None:

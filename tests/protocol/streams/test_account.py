@@ -89,8 +89,7 @@ def test_service_that_does_not_answer_is_lost(now: float, timing: Timing, reason
     sent(stream, 0.0)
     assert stream.due == now
     assert stream.send(Secret(TOKEN), now - 0.1) == []
-    with pytest.raises(TransportError, match=reason):
-        stream.send(Secret(TOKEN), now)
+    raised(TransportError, stream.send, Secret(TOKEN), now, match=reason)
 
 
 @for_each("message", ["failed", "not-implemented", "connect-not-completed", "something new"])

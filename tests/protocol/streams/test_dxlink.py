@@ -238,8 +238,7 @@ def test_channel_closed_by_the_service_is_reopened_three_times() -> None:
         assert (setup["type"], subscription.pop("type")) == ("FEED_SETUP", "FEED_SUBSCRIPTION")
         assert subscription == {"channel": number + 2, "reset": True, "add": [{"type": "Quote", "symbol": "ACME"}]}
     assert link.interruptions == [Interruption(QUOTE.feed, "the service closed the channel of Quote")] * 3
-    with pytest.raises(TransportError, match="closed the channel of Quote 4 times"):
-        receive(link, "CHANNEL_CLOSED", 7)
+    raised(TransportError, receive, link, "CHANNEL_CLOSED", 7, match="closed the channel of Quote 4 times")
 
 
 def test_rows_of_symbols_without_a_subscription_are_not_held_back() -> None:
@@ -498,13 +497,11 @@ def test_snapshot_that_never_ends_is_delivered_in_part(caplog: pytest.LogCapture
 
 
 def test_silence_and_missing_answers_lose_the_connection() -> None:
-    with pytest.raises(TransportError, match="silent for 60 s"):
-        opened(QUOTE).send(60.0)
+    raised(TransportError, opened(QUOTE).send, 60.0, match="silent for 60 s")
     for link in (DxLinkConnection(Secret("t"), now=0.0), authorized(QUOTE)):
         sent(link)
         assert link.due == 10.0
-        with pytest.raises(TransportError, match="did not answer in 10 s"):
-            link.send(10.0)
+        raised(TransportError, link.send, 10.0, match="did not answer in 10 s")
 
 
 def test_message_that_is_not_of_the_protocol_is_ignored() -> None:
