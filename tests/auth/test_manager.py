@@ -67,7 +67,7 @@ class Endpoint:
         )
 
 
-def manager(endpoint: Endpoint, credentials: Any = REFRESH, **options: Any) -> TokenManager:
+def manager(endpoint: Any, credentials: Any = REFRESH, **options: Any) -> TokenManager:
     return TokenManager(credentials, endpoint, policy=POLICY, **options)
 
 
@@ -231,11 +231,8 @@ class TestFailures:
         assert await tokens.get() == Secret("Bearer t3")
 
     async def test_get_unexpected_error_hides_its_message(self) -> None:
-        async def broken(credentials: object) -> Grant:
-            raise ValueError("s3cr3t")
-
-        error = await raised_by(TokenManager(REFRESH, broken, policy=POLICY).get(), TokenError, "ValueError")
-        assert "s3cr3t" not in str(error)
+        broken = manager(AsyncMock(side_effect=ValueError("s3cr3t")))
+        assert "s3cr3t" not in str(await raised_by(broken.get(), TokenError, "ValueError"))
 
 
 class TestCode:
@@ -254,11 +251,7 @@ class TestCode:
             await tokens.get()
             assert tokens.credentials == RefreshToken(client_secret="cs", refresh_token="fresh", client_id="id")
         assert endpoint.credentials[:2] == [CODE, tokens.credentials]
-
-        async def exchange(credentials: Any) -> Grant:
-            return Grant(access_token=Secret("t"), expires_in=900.0)
-
-        tokens = TokenManager(CODE, exchange, policy=POLICY)
+        tokens = manager(AsyncMock(return_value=Grant(access_token=Secret("t"), expires_in=900.0)), CODE)
         assert tokens.failure is None
         assert await tokens.get() == Secret("Bearer t")
         assert tokens.credentials == CODE
@@ -321,22 +314,13 @@ class TestProviders:
         await tokens.close()
 
     async def test_custom_provider_is_called_and_an_unusable_token_raises(self) -> None:
-        given: list[Any] = ["n0", "n1", "", None, "a\nb", "ä", ValueError("s3cr3t")]
-
-        class Rotating:
-            async def get_token(self) -> Any:
-                if isinstance(given[0], Exception):
-                    raise given[0]
-                return given[0]
-
-            def invalidate(self, token: str) -> bool:
-                return token == given.pop(0)
-
-        tokens = ProvidedTokens(Rotating())
-        assert tokens.invalidate(await tokens.get())
+        provider = AsyncMock(TokenProvider)
+        provider.get_token.side_effect = ["n0", "n1", "", None, "a\nb", "ä", ValueError("s3cr3t")]
+        provider.invalidate.side_effect = "n0".__eq__
+        tokens = ProvidedTokens(provider)
+        assert tokens.invalidate(await tokens.get()) is True
         assert await tokens.get() == Secret("Bearer n1")
         for _ in range(5):
-            given.pop(0)
             assert "s3cr3t" not in str(await raised_by(tokens.get(), TokenError))
 
 

@@ -6,13 +6,16 @@ import os
 import stat
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import attrs
 import pytest
 
 from brokerage_async.auth.store import FileTokenStore, RefusalStore, StoredRefusal, StoredToken, store_key
 from brokerage_async.config import AuthorizationCode, Environment, RefreshToken
+from tests.http.calls import raised_by
 from tests.loops import on_real_time
+from tests.protocol.values import raised
 from tests.tables import for_each
 
 TOKEN = StoredToken("s3cr3t", 100.0)
@@ -25,8 +28,7 @@ def test_stored_token_is_hidden_in_repr_and_its_expiry_a_number() -> None:
     assert StoredToken("s3cr3t", 100.0) == TOKEN
     assert StoredToken("s3cr3t", "100").expires_at == 100.0
     for wrong in (None, "soon"):
-        with pytest.raises((TypeError, ValueError)):
-            StoredToken("s3cr3t", wrong)  # type: ignore[arg-type]
+        raised((TypeError, ValueError), StoredToken, "s3cr3t", wrong)
 
 
 async def test_concurrent_and_failing_saves_leave_whole_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,13 +38,8 @@ async def test_concurrent_and_failing_saves_leave_whole_files(tmp_path: Path, mo
     found = await asyncio.gather(*writes, *(store.load("k") for _ in range(50)))
     assert None not in found[20:]
     await store.save("k", TOKEN)
-
-    def full(descriptor: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"):
-        await store.save("k", StoredToken("new", 200.0))
+    monkeypatch.setattr(os, "fsync", Mock(side_effect=OSError(28, "No space left on device")))
+    await raised_by(store.save("k", StoredToken("new", 200.0)), OSError, "No space left")
     assert await store.load("k") == TOKEN
     assert os.listdir(tmp_path) == ["tokens.json"]
 

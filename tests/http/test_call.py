@@ -241,10 +241,7 @@ class TestLanes:
             await asyncio.gather(*crowd)
 
     async def test_storm_of_429_is_ridden_out(self) -> None:
-        def storm(request: Any) -> Any:
-            return fail(429) if now() < 5 else ok()
-
-        transport = FakeTransport(storm, latency=0.05)
+        transport = FakeTransport(lambda request: fail(429) if now() < 5 else ok(), latency=0.05)
         async with client_of(transport, retry=RetryPolicy(max_attempts=10, jitter=lambda: 0.5)) as client:
             await asyncio.gather(*(read(client) for _ in range(200)))
             assert client.session.engine.limiter[LaneName.READS].in_flight == 0
@@ -292,8 +289,7 @@ class TestObserving:
         transport = FakeTransport(fail(503), fail(401, "token_invalid"), LOST, ok(), latency=0.25)
         async with client_of(transport) as client:
             await preflight(client)
-        lines = [record.getMessage() for record in caplog.records if record.name == "brokerage_async.session"]
-        assert lines == [
+        assert [said for name, _, said in caplog.record_tuples if name == "brokerage_async.session"] == [
             "orders.dry_run attempt 1: server-error (503) in 0.250 s",
             "orders.dry_run attempt 2: unauthorized (401) in 0.250 s",
             "orders.dry_run attempt 3: lost (no answer) in 0.250 s",
