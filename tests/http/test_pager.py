@@ -147,19 +147,13 @@ async def test_nothing_is_asked_before_it_is_needed() -> None:
 
 
 @given(st.integers(0, 60), st.none() | st.integers(0, 70), st.integers(1, 12), st.integers(0, 9))
-def test_items_come_once_in_order_and_no_page_in_vain(count: int, max_items: Any, per_page: int, ahead: int) -> None:
-    async def main() -> None:
-        service = Service(rows(count), latency=lambda offset: 0.0)
-        items = await service.pager(per_page=per_page).prefetch(ahead).collect(max_items)
-        assert items == rows(count)[:max_items]
-        assert service.asked == sorted(set(service.asked))
-        wanted = len(items) if max_items is None else max_items
-        assert len(service.asked) == min(math.ceil(wanted / per_page), max(1, math.ceil(count / per_page))) or (
-            max_items is None and count == 0
-        )
-        assert service.cancelled == 0
-
-    asyncio.run(main())
+@on_virtual_time
+async def test_items_come_once_in_order_and_no_page_in_vain(count: int, most: Any, size: int, ahead: int) -> None:
+    service = Service(rows(count))
+    assert await service.pager(per_page=size).prefetch(ahead).collect(most) == rows(count)[:most]
+    assert (service.asked, service.cancelled) == (sorted(set(service.asked)), 0)
+    wanted = max(1, count) if most is None else most
+    assert len(service.asked) == min(math.ceil(wanted / size), max(1, math.ceil(count / size)))
 
 
 async def test_pages_ahead_hide_the_latency_and_are_asked_for_as_soon_as_a_lane_is_free() -> None:
