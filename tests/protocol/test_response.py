@@ -61,6 +61,7 @@ class TestClass:
         error = refused(status, body)
         assert (type(error), error.status, error.code) == (expected, status, code)
         assert str(status) in str(error)
+        assert "['x']" not in str(error), "a message is a text"
 
     @for_each(
         "expected, code",
