@@ -227,6 +227,7 @@ class TestAdvice:
             (405, b"no", f"{BASE}/v1/", "an unexpected body came back: 'no'; the service answers in JSON: check base_url, which has the path '/v1' (status 405)"),
             (400, b"<h1>400</h1>The plain HTTP request was sent to HTTPS port", BASE, "the port expects https: base_url must start with https:// (status 400)"),
             (400, b"Client sent an HTTP request to an HTTPS server.\n", BASE, "the port expects https: base_url must start with https:// (status 400)"),
+            (407, b"", BASE, "the proxy requires a user name and password: pass proxy='http://user:password@host:port' (status 407)"),
             (408, b"<p>Too slow", BASE, "an HTML page came back: 'Too slow' (status 408)"),
             (425, b"", BASE, "the body is empty (status 425)"),
             (401, b"<p>No agent", BASE, "an HTML page came back: 'No agent' (status 401)"),
