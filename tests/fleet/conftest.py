@@ -6,7 +6,7 @@ import pytest
 
 from brokerage_async.fleet import Fleet
 from tests.fleet.engines import EngineServer, engine_server
-from tests.fleet.watched_list import Lags
+from tests.fleet.watched_list import Lags, Lists, Things, feed_of
 
 
 @pytest.fixture(scope="module")
@@ -32,3 +32,13 @@ def lags() -> Lags:
 async def fleet(shared_server: EngineServer, request: pytest.FixtureRequest, lags: Lags) -> AsyncIterator[Fleet]:
     async with Fleet(shared_server.url, name=f"f{abs(hash(request.node.nodeid))}", observers=[lags]) as fleet:
         yield fleet
+
+
+@pytest.fixture
+def feed(fleet: Fleet) -> Things:
+    return feed_of(fleet)
+
+
+@pytest.fixture
+def lists() -> Lists:
+    return Lists(a=1)

@@ -6,6 +6,7 @@ import struct
 import time
 from datetime import UTC, datetime
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -18,7 +19,7 @@ from brokerage_async.watch import StoredChange, WatchStateError, poll
 from brokerage_async.watch.feed import Feed, Schedule
 from brokerage_async.watch.market import MarketCursor, MarketWatcher
 from tests.fleet.engines import EngineServer, engine_server, missing
-from tests.fleet.watched_list import LEASE, Lists, feed_of, published, publishing, take
+from tests.fleet.watched_list import LEASE, Lists, Things, feed_of, published, publishing, run, take
 from tests.watch.scripted_service import quiet
 
 pytestmark = [pytest.mark.redis, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
@@ -52,10 +53,8 @@ async def test_publish_cancelled_while_the_fleet_closes_is_cancelled(shared_serv
         await publishing
 
 
-async def test_poller_that_lost_its_lease_publishes_nothing(fleet: Fleet) -> None:
-    feed = feed_of(fleet)
-    keys = feed._feed
-    first, second = Turn(keys, "first"), Turn(keys, "second")
+async def test_poller_that_lost_its_lease_publishes_nothing(feed: Things) -> None:
+    first, second = Turn(feed._feed, "first"), Turn(feed._feed, "second")
     assert await first.elect() is None
     assert await first.elect() is None, "its answer may have been lost"
     wait = await second.elect()
@@ -75,8 +74,7 @@ async def test_poller_that_lost_its_lease_publishes_nothing(fleet: Fleet) -> Non
     assert await first.elect() is not None, "the second one still has it"
 
 
-async def test_batch_whose_answer_was_lost_is_published_once(fleet: Fleet) -> None:
-    feed = feed_of(fleet)
+async def test_batch_whose_answer_was_lost_is_published_once(feed: Things) -> None:
     turn = Turn(feed._feed, "first")
     await turn.elect()
     await turn.open("things")
@@ -87,28 +85,27 @@ async def test_batch_whose_answer_was_lost_is_published_once(fleet: Fleet) -> No
     assert (await turn.open("things")).items == {'"a"': b"1"}
 
 
-async def test_turn_is_kept_until_it_is_lost(fleet: Fleet) -> None:
-    feed = feed_of(fleet)
+async def test_turn_is_kept_until_it_is_lost(feed: Things) -> None:
     turn, other = Turn(feed._feed, "first"), Turn(feed._feed, "second")
     await turn.elect()
     keeping = asyncio.create_task(turn.keep())
     await asyncio.sleep(1.5 * LEASE)
     assert await other.elect() is not None, "it is renewed"
     assert not keeping.done()
-    await fleet.connection.command("DEL", feed._feed.key("lease"))
+    await run(feed, "DEL", "lease")
     await asyncio.wait_for(keeping, LEASE)
     assert await other.elect() is None
 
 
-async def test_turn_is_not_kept_beyond_its_lease_while_the_engine_is_silent(fleet: Fleet, server: EngineServer) -> None:
-    turn = Turn(feed_of(fleet)._feed, "first")
+async def test_turn_is_not_kept_beyond_its_lease_while_the_engine_is_silent(feed: Things, server: EngineServer) -> None:
+    turn = Turn(feed._feed, "first")
     await turn.elect()
     with server.paused():
         await asyncio.wait_for(turn.keep(), LEASE)
         await turn.resign()
 
 
-async def test_publish_takes_a_function_that_makes_a_watcher_of_a_list_with_the_state(fleet: Fleet) -> None:
+async def test_publish_takes_a_function_that_makes_a_watcher_of_a_list_with_the_state(feed: Things) -> None:
     async def fetch() -> list[dict[str, Any]]:
         return [{"id": "a"}]
 
@@ -116,71 +113,64 @@ async def test_publish_takes_a_function_that_makes_a_watcher_of_a_list_with_the_
         return datetime(2026, 3, 2, 12, tzinfo=UTC)
 
     sessions = Feed[Any](fetch, key=str, schedule=Schedule(interval=60.0), now=now)
+    market = MarketWatcher(MarketCursor(sessions, now=now, extended=False, initial=False))
+    without_state = poll(fetch, key=lambda item: str(item["id"]), interval=0.02)
     watches: list[tuple[Any, str]] = [
         (5, "must be a function, got 5"),
         (lambda _: None, "got NoneType"),
-        (lambda _: poll(fetch, key=lambda item: str(item["id"]), interval=0.02), "make its watcher with the state"),
-        (
-            lambda _: MarketWatcher(MarketCursor(sessions, now=now, extended=False, initial=False)),
-            "market hours cannot be published",
-        ),
+        (lambda _: without_state, "make its watcher with the state"),
+        (lambda _: market, "market hours cannot be published"),
     ]
-    feed = feed_of(fleet)
     for watch, reason in watches:
         with pytest.raises(ConfigurationError, match=reason):
             await asyncio.wait_for(feed.publish(watch), 10)
         assert (await feed.status()).poller is None, "it has resigned"
 
 
-async def test_poller_cancelled_during_its_election_leaves_no_lease(fleet: Fleet) -> None:
-    feed, run, elected = feed_of(fleet), fleet.connection.script, asyncio.Event()
+async def test_poller_cancelled_during_its_election_leaves_no_lease(fleet: Fleet, feed: Things) -> None:
+    ask, elected = fleet.connection.script, asyncio.Event()
 
     async def lose_answer(script: Any, *arguments: Any, **options: Any) -> Any:
-        found = await run(script, *arguments, **options)
+        found = await ask(script, *arguments, **options)
         if script is ELECT:
             elected.set()
             await asyncio.Event().wait()
         return found
 
     fleet.connection.script = lose_answer  # type: ignore[method-assign]
-    polling = asyncio.create_task(feed.publish(Lists().watching()))
-    await elected.wait()
-    assert (await feed.status()).poller is not None
-    polling.cancel()
-    await asyncio.wait({polling})
+    async with publishing(feed, Lists()):
+        await elected.wait()
+        assert (await feed.status()).poller is not None
     assert (await feed.status()).poller is None
 
 
-async def test_idempotency_key_is_the_same_after_the_engine_lost_changes(fleet: Fleet) -> None:
-    feed, lists = feed_of(fleet), Lists(a=1)
-    dumped: dict[str, Any] = {}
+async def dumped(feed: Things) -> dict[str, bytes]:
+    return {name: await run(feed, "DUMP", name) for name in ("meta", "begun", "items", "revisions", "stream")}
 
-    async def keys_of_next(count: int) -> list[str | None]:
+
+async def restore(feed: Things, dump: dict[str, bytes]) -> None:
+    for name, data in dump.items():
+        await run(feed, "RESTORE", name, 0, data, "REPLACE")
+
+
+async def test_idempotency_key_is_the_same_after_the_engine_lost_changes(feed: Things, lists: Lists) -> None:
+    async def keys_of_next(count: int, **rows: int) -> list[str | None]:
+        lists.rows = rows
         async with publishing(feed, lists), feed.read(start="beginning") as reader:
             return [(await asyncio.wait_for(anext(reader), 20)).idempotency_key for _ in range(count)]
 
-    await keys_of_next(1)
-    run = fleet.connection.command
-    for name in ("meta", "begun", "items", "revisions", "stream"):
-        dumped[name] = await run("DUMP", feed._feed.key(name))
-    lists.rows = {"a": 2}
-    before = await keys_of_next(2)
-    lists.rows = {"a": 1}
+    await keys_of_next(1, a=1)
+    dump = await dumped(feed)
+    before = await keys_of_next(2, a=2)
+    await keys_of_next(3, a=1)
+    await restore(feed, dump)
+    assert await keys_of_next(2, a=2) == before
     await keys_of_next(3)
-    for name, data in dumped.items():
-        await run("RESTORE", feed._feed.key(name), 0, data, "REPLACE")
-    lists.rows = {"a": 2}
-    after = await keys_of_next(2)
-    assert before == after
-    lists.rows = {}
-    await keys_of_next(3)
-    lists.rows = {"a": 1}
-    everything = await keys_of_next(4)
+    everything = await keys_of_next(4, a=1)
     assert len(set(everything)) == 4, "an item that comes back is another change"
 
 
-async def test_group_hands_changes_of_a_key_out_one_after_another(fleet: Fleet) -> None:
-    feed, lists = feed_of(fleet), Lists(a=1)
+async def test_group_hands_changes_of_a_key_out_one_after_another(feed: Things, lists: Lists) -> None:
     async with publishing(feed, lists), feed.read_group("g", start="beginning") as one, feed.read_group("g") as two:
         first = await asyncio.wait_for(anext(one), 20)
         lists.rows = {"a": 2, "b": 1}
@@ -188,35 +178,35 @@ async def test_group_hands_changes_of_a_key_out_one_after_another(fleet: Fleet) 
         lists.rows = {"a": 3, "b": 1}
         await published(feed, 4)
         await quiet(two, 2 * LEASE)
-        async with asyncio.TaskGroup() as group:
-            waiting = group.create_task(take(two, 2))
-            await first.ack()
-        assert waiting.result() == [("changed", "a", 2), ("changed", "a", 3)]
+        waiting = asyncio.create_task(take(two, 2))
+        await first.ack()
+        assert await waiting == [("changed", "a", 2), ("changed", "a", 3)]
 
 
 async def test_slow_group_keeps_changes_up_to_the_bound_and_sees_the_gap(fleet: Fleet) -> None:
     feed, lists = feed_of(fleet, keep=3, max_length=10), Lists(a=0)
-    async with publishing(feed, lists), feed.read_group("slow", start="beginning") as slow:
-        held = await asyncio.wait_for(anext(slow), 20)
-        for n in range(1, 9):
+
+    async def change(*values: int) -> None:
+        for n in values:
             lists.rows = {"a": n}
             await published(feed, n + 1)
-        assert await fleet.connection.command("XLEN", feed._feed.key("stream")) == 9, "kept for the group"
+
+    async with publishing(feed, lists), feed.read_group("slow", start="beginning") as slow:
+        held = await asyncio.wait_for(anext(slow), 20)
+        await change(*range(1, 9))
+        assert await run(feed, "XLEN", "stream") == 9, "kept for the group"
         await held.ack()
         assert await take(slow, 8) == [("changed", "a", n) for n in range(1, 9)]
         held = None
-        for n in range(9, 30):
-            lists.rows = {"a": n}
-            await published(feed, n + 1)
-        assert await fleet.connection.command("XLEN", feed._feed.key("stream")) <= 10
+        await change(*range(9, 30))
+        assert await run(feed, "XLEN", "stream") <= 10
         with pytest.raises(FeedGapError, match="11 changes of the feed 'things' are lost") as caught:
             await take(slow, 1)
         assert caught.value.lost == 11
         assert await take(slow, 10) == [("changed", "a", n) for n in range(20, 30)]
         await feed.remove_group("slow")
-        lists.rows = {"a": 99}
-        await published(feed, 31)
-        assert await fleet.connection.command("XLEN", feed._feed.key("stream")) == 3, "nothing is kept for a group"
+        await change(30)
+        assert await run(feed, "XLEN", "stream") == 3, "nothing is kept for a group"
         async with feed.read(start=5) as late:
             with pytest.raises(FeedGapError, match="23 changes"):
                 await take(late, 1)
@@ -226,43 +216,40 @@ async def test_slow_group_keeps_changes_up_to_the_bound_and_sees_the_gap(fleet: 
                 await take(ahead, 1)
 
 
-async def test_change_is_extended_and_acknowledged_by_its_consumer_only(fleet: Fleet) -> None:
-    feed, lists = feed_of(fleet), Lists(a=1, b=1)
-
-    async def run(script: Script, consumer: str, *arguments: str | float | bytes) -> Any:
+async def test_change_is_extended_and_acknowledged_by_its_consumer_only(fleet: Fleet, feed: Things) -> None:
+    async def ask(script: Script, consumer: str, *arguments: str | float | bytes) -> Any:
         return await fleet.connection.script(script, feed._feed.group_keys("g"), ["g", consumer, *arguments])
 
-    async with publishing(feed, lists):
+    async with publishing(feed, Lists(a=1, b=1)):
         await published(feed, 2)
-    lost, last, _, taken = await run(TAKE, "one", 5000, 10, 100, "0", 1)
+    lost, last, _, taken = await ask(TAKE, "one", 5000, 10, 100, "0", 1)
     assert (lost, last, [number for number, _ in taken]) == (0, 2, [b"1-0", b"2-0"])
     a, _b = (Entry.read(each) for each in taken)
-    assert [await run(EXTEND, "two", 1, 2), await run(EXTEND, "one", 1, 2, 3)] == [0, 2]
-    assert await run(ACK, "two", 1, a.key, a.stored.key, 3, "x", "x") == [1]
-    assert await run(ACK, "one", 1, "of a change that the engine has lost", a.stored.key) == []
+    assert [await ask(EXTEND, "two", 1, 2), await ask(EXTEND, "one", 1, 2, 3)] == [0, 2]
+    assert await ask(ACK, "two", 1, a.key, a.stored.key, 3, "x", "x") == [1]
+    assert await ask(ACK, "one", 1, "of a change that the engine has lost", a.stored.key) == []
     assert (await feed.status()).lag == {"g": 2}
-    assert await run(ACK, "one", 1, a.key, a.stored.key, 1, a.key, a.stored.key) == []
+    assert await ask(ACK, "one", 1, a.key, a.stored.key, 1, a.key, a.stored.key) == []
     assert (await feed.status()).lag == {"g": 1}
-    assert await run(EXTEND, "one", 1, 2) == 1
-    assert (await run(TAKE, "one", 5000, 10, 100, "$", 0))[3] == [], "the group stays where it is"
+    assert await ask(EXTEND, "one", 1, 2) == 1
+    assert (await ask(TAKE, "one", 5000, 10, 100, "$", 0))[3] == [], "the group stays where it is"
 
 
-async def test_poller_is_replaced_after_the_clock_of_the_engine_was_set_back(fleet: Fleet) -> None:
-    feed = feed_of(fleet)
-    await fleet.connection.command("SET", feed._feed.key("lease"), "dead", "PX", 3_600_000)
-    async with publishing(feed, Lists(a=1)):
+async def test_poller_is_replaced_after_the_clock_of_the_engine_was_set_back(feed: Things, lists: Lists) -> None:
+    await run(feed, "SET", "lease", "dead", "PX", 3_600_000)
+    async with publishing(feed, lists):
         await published(feed, 1)
 
 
-async def test_changes_of_a_dead_consumer_are_passed_on_after_the_clock_was_set_back(fleet: Fleet) -> None:
-    feed, run = feed_of(fleet), fleet.connection.command
-    async with publishing(feed, Lists(a=1)), feed.read_group("g", start="beginning") as dead:
+async def test_changes_of_a_dead_consumer_are_passed_on_after_the_clock_was_set_back(
+    fleet: Fleet, feed: Things, lists: Lists
+) -> None:
+    async with publishing(feed, lists), feed.read_group("g", start="beginning") as dead:
         await anext(dead)
         dead._keeping.cancel()
-        stream, meta, *_ = feed._feed.group_keys("g")
-        await run("DEBUG", "SET-SKIP-CHECKSUM-VALIDATION", 1)
-        await run("RESTORE", stream, 0, handed_out_in_an_hour(await run("DUMP", stream)), "REPLACE")
-        await run("HINCRBY", meta, "taken at g", 3_600_000)
+        await fleet.connection.command("DEBUG", "SET-SKIP-CHECKSUM-VALIDATION", 1)
+        await restore(feed, {"stream": handed_out_in_an_hour(await run(feed, "DUMP", "stream"))})
+        await run(feed, "HINCRBY", "meta", "taken at g", 3_600_000)
         async with feed.read_group("g") as other:
             assert await take(other, 1) == [("added", "a", 1)]
 
@@ -278,12 +265,13 @@ def handed_out_in_an_hour(dump: bytes) -> bytes:
     return bytes(changed)
 
 
-async def test_reader_sees_a_gap_where_other_changes_took_the_place_of_those_it_read(fleet: Fleet) -> None:
-    feed, lists = feed_of(fleet), Lists(a=1)
+async def test_reader_sees_a_gap_where_other_changes_took_the_place_of_those_it_read(
+    feed: Things, lists: Lists
+) -> None:
     async with feed.read(start="beginning") as reader:
         async with publishing(feed, lists):
             await take(reader, 1)
-        await fleet.connection.command("FLUSHALL")
+        await feed._feed.connection.command("FLUSHALL")
         lists.rows = {"x": 1, "y": 2}
         async with publishing(feed, lists):
             await published(feed, 2)
@@ -293,26 +281,21 @@ async def test_reader_sees_a_gap_where_other_changes_took_the_place_of_those_it_
             assert await take(reader, 1) == [("changed", "x", 3)]
 
 
-async def test_another_list_under_the_same_name_is_rejected(fleet: Fleet) -> None:
-    feed, lists = feed_of(fleet), Lists(a=1)
+async def test_another_list_under_the_same_name_is_rejected(feed: Things, lists: Lists) -> None:
     async with publishing(feed, lists):
         await published(feed, 1)
         with pytest.raises(ConfigurationError, match="is published by this process already"):
             await feed.publish(lists.watching())
 
     def other(state: Any) -> Any:
-        async def nothing() -> list[Any]:
-            return []
-
-        return poll(nothing, key=str, interval=1.0, name="others", state=state)
+        return poll(AsyncMock(return_value=[]), key=str, interval=1.0, name="others", state=state)
 
     with pytest.raises(WatchStateError, match="publishes things, not others: give each its own name"):
         await asyncio.wait_for(feed.publish(other), 20)
     assert (await feed.status()).poller is None, "it has resigned"
 
 
-async def test_feed_says_that_the_engine_is_away_and_heals_when_it_is_back() -> None:
-    lists = Lists(a=1)
+async def test_feed_says_that_the_engine_is_away_and_heals_when_it_is_back(lists: Lists) -> None:
     with engine_server(append_only=True) as server:
         async with Fleet(server.url, name="away") as fleet:
             feed = feed_of(fleet)
@@ -328,21 +311,21 @@ async def test_feed_says_that_the_engine_is_away_and_heals_when_it_is_back() -> 
                 assert (await feed.status()).published is None
                 lists.rows = {"a": 2}
                 server.start()
+                found: list[Any] = []
                 async with asyncio.timeout(20):
-                    while True:
+                    while not found:
                         with contextlib.suppress(EngineUnavailableError):
-                            assert await take(reader, 1) == [("changed", "a", 2)]
-                            break
+                            found = await take(reader, 1)
                         await asyncio.sleep(0.1)
+                assert found == [("changed", "a", 2)]
 
 
-async def test_change_that_cannot_be_decoded_costs_that_change_and_no_other(fleet: Fleet) -> None:
-    feed, run = feed_of(fleet), fleet.connection.command
+async def test_change_that_cannot_be_decoded_costs_that_change_and_no_other(feed: Things) -> None:
     items = ('{"n": 1}', "{", '{"n": 3}', '{"n": 4}')
     for number, item in enumerate(items, 1):
-        fields = ("key", f'"{number % 3}"', "kind", "added", "at", "2026-03-02T12:00:00+00:00", "id", f"k{number}")
-        await run("XADD", feed._feed.key("stream"), f"{number}-0", *fields, "after", item)
-    await run("HSET", feed._feed.key("meta"), "sequence", len(items))
+        fields = ("key", f'"{number % 3}"', "kind", "added", "at", CHANGE.at, "id", f"k{number}", "after", item)
+        await run(feed, "XADD", "stream", f"{number}-0", *fields)
+    await run(feed, "HSET", "meta", "sequence", len(items))
     async with feed.read(start="beginning") as reader, feed.read_group("g", start="beginning") as consumer:
         for each in (reader, consumer):
             assert await take(each, 1) == [("added", "1", 1)]
@@ -354,14 +337,11 @@ async def test_change_that_cannot_be_decoded_costs_that_change_and_no_other(flee
     assert (await feed.status()).lag == {"g": 0}, "it does not come again"
 
 
-async def test_cursor_kept_across_a_failover_that_lost_writes_gets_a_gap(fleet: Fleet) -> None:
-    feed, lists, run = feed_of(fleet), Lists(a=1), fleet.connection.command
+async def test_cursor_kept_across_a_failover_that_lost_writes_gets_a_gap(feed: Things, lists: Lists) -> None:
     async with publishing(feed, lists), feed.read(start="beginning") as reader:
         await take(reader, 1)
         kept = reader.cursor
-    copied = {
-        name: await run("DUMP", feed._feed.key(name)) for name in ("meta", "begun", "items", "revisions", "stream")
-    }
+    dump = await dumped(feed)
     for n in (2, 3):
         lists.rows = {"a": n}
         async with publishing(feed, lists):
@@ -369,8 +349,7 @@ async def test_cursor_kept_across_a_failover_that_lost_writes_gets_a_gap(fleet: 
     async with feed.read(start="beginning") as reader:
         await take(reader, 3)
         lost = reader.cursor
-    for name, data in copied.items():
-        await run("RESTORE", feed._feed.key(name), 0, data, "REPLACE")
+    await restore(feed, dump)
     lists.rows = {f"other{n}": n for n in range(5)}
     async with publishing(feed, lists):
         await published(feed, 7)
@@ -398,27 +377,24 @@ async def test_cursor_at_the_end_of_what_was_trimmed_gets_no_gap(fleet: Fleet) -
             assert await take(later, 1) == [("changed", "a", 4)]
 
 
-async def test_feed_whose_script_the_engine_refuses_reaches_the_publisher(fleet: Fleet) -> None:
-    feed, lists = feed_of(fleet), Lists(a=1)
-    stream = feed._feed.key("stream")
-    await fleet.connection.command("SET", stream, "another type")
+async def test_feed_whose_script_the_engine_refuses_reaches_the_publisher(feed: Things, lists: Lists) -> None:
+    await run(feed, "SET", "stream", "another type")
     with pytest.raises(EngineUnavailableError, match="WRONGTYPE: a key of this fleet holds another type") as caught:
         await asyncio.wait_for(feed.publish(lists.watching()), 10)
     assert caught.value.code == "WRONGTYPE"
     assert (await feed.status()).poller is None, "it has resigned"
-    await fleet.connection.command("DEL", stream)
+    await run(feed, "DEL", "stream")
     async with publishing(feed, lists), feed.read_group("g", start="beginning") as reader:
         assert await take(reader, 1) == [("added", "a", 1)], "published by the next poller, not taken for published"
 
 
-async def test_engine_that_is_away_does_not_end_the_publisher(fleet: Fleet) -> None:
-    feed, lists, run = feed_of(fleet), Lists(a=1), fleet.connection.script
-    failures = iter(["AWAY", "BUSY", "LOADING", "TRYAGAIN"])
+async def test_engine_that_is_away_does_not_end_the_publisher(fleet: Fleet, feed: Things, lists: Lists) -> None:
+    ask, failures = fleet.connection.script, iter(["AWAY", "BUSY", "LOADING", "TRYAGAIN"])
 
     async def fail(*arguments: Any, **options: Any) -> Any:
         if (code := next(failures, None)) is not None:
             raise EngineUnavailableError("passing", code=code)
-        return await run(*arguments, **options)
+        return await ask(*arguments, **options)
 
     fleet.connection.script = fail  # type: ignore[method-assign]
     async with publishing(feed, lists):

@@ -45,8 +45,16 @@ class Lists:
         return lambda state: poll(fetch, key=lambda item: str(item["id"]), interval=0.02, name="things", state=state)
 
 
-def feed_of(fleet: Fleet, **options: Any) -> RedisFeed[dict[str, Any]]:
+Things = RedisFeed[dict[str, Any]]
+
+
+def feed_of(fleet: Fleet, **options: Any) -> Things:
     return RedisFeed(fleet, "things", lease=LEASE, **options)
+
+
+async def run(feed: Things, command: str, key: str, *arguments: str | int | bytes) -> Any:
+    """Run a command of the engine on a key of a feed."""
+    return await feed._feed.connection.command(command, feed._feed.key(key), *arguments)
 
 
 @contextlib.asynccontextmanager
