@@ -5,6 +5,7 @@ import math
 import sys
 from collections.abc import AsyncIterator
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -21,6 +22,7 @@ from brokerage_async.bulk.fetch import (
     url_length,
 )
 from tests.tables import for_each
+from tests.trading import cancelled
 
 pytestmark = pytest.mark.virtual_time
 
@@ -66,6 +68,10 @@ async def later(items: Any, every: Any = 0.0) -> AsyncIterator[Any]:
         yield item
 
 
+async def whole(fetch: BulkFetch[Any]) -> Any:
+    return await fetch
+
+
 async def settle() -> None:
     """Let an abandoned generator be closed by the event loop."""
     gc.collect()
@@ -95,11 +101,7 @@ async def test_source_of_any_kind_keeps_its_order(source: Any) -> None:
 @given(st.lists(st.text("AB/ ü", min_size=1, max_size=12)), st.integers(1, 6), st.integers(1, 90))
 def test_batches_keep_their_bounds_and_lose_no_key(asked: Any, size: int, length: int) -> None:
     service = Service(latency=0)
-
-    async def main() -> Any:
-        return await BulkFetch(asked, service.fetch, batch_size=size, batch_length=length, concurrency=1)
-
-    asyncio.run(main())
+    asyncio.run(whole(BulkFetch(asked, service.fetch, batch_size=size, batch_length=length, concurrency=1)))
     assert service.asked == list(dict.fromkeys(asked))
     assert all(0 < len(batch) <= size for batch in service.batches)
     assert all(url_length(batch) <= length for batch in service.batches if len(batch) > 1)
@@ -122,11 +124,9 @@ async def test_iteration_yields_pairs_as_they_arrive() -> None:
 
 
 async def test_empty_source_or_unused_fetch_reads_and_sends_nothing() -> None:
-    service = Service()
+    service, read = Service(), []
     assert (await BulkFetch([], service.fetch)).found == {}
     assert [pair async for pair in BulkFetch(later([]), service.fetch)] == []
-    assert service.batches == []
-    service, read = Service(), []
     BulkFetch((read.append(key) or key for key in keys(5)), service.fetch)
     await asyncio.sleep(1)
     async with BulkFetch((read.append(key) or key for key in keys(3)), service.fetch) as closed:
@@ -175,12 +175,7 @@ async def test_failing_batch_isolates_the_offending_keys(error: Any) -> None:
 )
 def test_every_key_is_found_or_missing_or_failed(asked: Any, unknown: Any, poison: Any, size: int, most: int) -> None:
     service = Service(latency=0, unknown=unknown, poison=poison, error=errors.BadRequestError)
-    fetch = BulkFetch(asked, service.fetch, batch_size=size, concurrency=most)
-
-    async def main() -> Any:
-        return await fetch
-
-    result = asyncio.run(main())
+    result = asyncio.run(whole(BulkFetch(asked, service.fetch, batch_size=size, concurrency=most)))
     distinct = dict.fromkeys(asked)
     assert list(result.found) == [key for key in distinct if key and key not in unknown | poison]
     assert result.missing == [key for key in distinct if key in unknown - poison]
@@ -201,50 +196,42 @@ def test_every_key_is_found_or_missing_or_failed(asked: Any, unknown: Any, poiso
     ],
 )
 async def test_error_of_the_whole_fetch_ends_it(error: Any) -> None:
-    calls = 0
-
-    async def fetch(batch: Any) -> None:
-        nonlocal calls
-        calls += 1
-        await asyncio.sleep(calls)
-        raise error
-
+    service = Service(latency=lambda _: len(service.batches), poison=keys(1000), error=lambda *_: error)
     with pytest.raises(type(error)) as caught:
-        await BulkFetch(keys(1000), fetch, concurrency=3)
+        await BulkFetch(keys(1000), service.fetch, concurrency=3)
     assert caught.value is error
-    assert calls == 3
-    assert len(asyncio.all_tasks()) == 1
+    assert (len(service.batches), len(asyncio.all_tasks())) == (3, 1)
 
 
 DENIED = errors.PermissionDeniedError("not permitted", status=403)
 
 
 async def test_any_number_of_failures_beside_successes_is_of_their_keys() -> None:
-    service = Service(poison=["K3"], error=lambda *_: DENIED)
-    result = await BulkFetch(keys(10), service.fetch, concurrency=2, batch_size=4)
-    assert (result.failed, len(result.found)) == ({"K3": DENIED}, 9)
     denied = keys(2 * MAX_CONSECUTIVE_AMBIGUOUS)
     service = Service(poison=denied, error=lambda *_: DENIED)
     result = await BulkFetch(["first", *denied], service.fetch, concurrency=1, batch_size=1)
-    assert list(result.failed) == denied
-    service = Service(poison=keys(4 * MAX_CONSECUTIVE_AMBIGUOUS)[::2])
-    result = await BulkFetch(keys(4 * MAX_CONSECUTIVE_AMBIGUOUS), service.fetch, concurrency=1, batch_size=2)
-    assert set(result.failed) == service.poison
-    service = Service(poison=[f"K{number}" for number in range(0, 8000, 1000)])  # the first of every large batch
-    result = await BulkFetch(keys(8000), service.fetch, concurrency=8, batch_size=1000, batch_length=100_000)
-    assert set(result.failed) == service.poison
+    assert list(result.failed.items()) == [(key, DENIED) for key in denied]
+    many = keys(4 * MAX_CONSECUTIVE_AMBIGUOUS)
+    for asked, poison, options in (
+        (keys(10), ["K3"], {"concurrency": 2, "batch_size": 4}),
+        (many, many[::2], {"concurrency": 1, "batch_size": 2}),
+        (keys(8000), keys(8000)[::1000], {"batch_size": 1000, "batch_length": 100_000}),  # the first of every batch
+    ):
+        for error in (errors.ServerError, lambda *_: DENIED):
+            result = await BulkFetch(asked, Service(poison=poison, error=error).fetch, **options)  # type: ignore[arg-type]
+            assert (set(result.failed), len(result.found)) == ({*poison}, len(asked) - len(poison))
 
 
 @for_each("batch_size", [1, 4])
 async def test_fetch_in_which_every_key_is_denied_ends_with_that_error(batch_size: int) -> None:
     service = Service(poison=keys(10), error=lambda *_: DENIED)
+    awaited, iterated = (BulkFetch(keys(10), service.fetch, concurrency=2, batch_size=batch_size) for _ in range(2))
     with pytest.raises(errors.PermissionDeniedError) as caught:
-        await BulkFetch(keys(10), service.fetch, concurrency=2, batch_size=batch_size)
+        await awaited
     assert caught.value is DENIED
-    fetch = BulkFetch(keys(10), service.fetch, concurrency=2, batch_size=batch_size)
     with pytest.raises(errors.PermissionDeniedError):
-        [pair async for pair in fetch]
-    assert set(fetch.failed) == set(keys(10))
+        [pair async for pair in iterated]
+    assert set(iterated.failed) == set(keys(10))
 
 
 @pytest.mark.virtual_time(False)
@@ -288,24 +275,18 @@ async def test_failure_scope_can_be_passed() -> None:
 
 async def test_progress_counts_every_key_once() -> None:
     seen: list[tuple[Any, ...]] = []
-    service = Service(unknown=["K1"], poison=["K2"])
-    source = [*keys(25), "K3", "K4"]  # the last two are duplicates
-    await BulkFetch(source, service.fetch, batch_size=10, concurrency=1, on_progress=lambda *event: seen.append(event))
-
-    assert seen[-1][:2] == (27, 27)
+    service, note = Service(unknown=["K1"], poison=["K2"]), lambda *event: seen.append(event)
+    await BulkFetch([*keys(25), "K3", "K4"], service.fetch, batch_size=10, concurrency=1, on_progress=note)
+    assert seen[-1][:2] == (27, 27)  # the last two are duplicates
     assert [done for done, _, _ in seen] == sorted({done for done, _, _ in seen})
     assert seen[1][2] - seen[0][2] == pytest.approx(1)
     seen.clear()  # a source without a length has no total
-    await BulkFetch(iter(keys(5)), Service().fetch, on_progress=lambda *event: seen.append(event))
+    await BulkFetch(iter(keys(5)), Service().fetch, on_progress=note)
     assert seen == [(5, None, 1.0)]
 
 
 async def test_error_of_the_callback_or_the_source_ends_the_fetch() -> None:
-    service = Service()
-
-    def stop(*_: Any) -> None:
-        raise KeyboardInterrupt
-
+    service, stop = Service(), Mock(side_effect=KeyboardInterrupt)
     with pytest.raises(KeyboardInterrupt):
         await BulkFetch(keys(50), service.fetch, batch_size=1, concurrency=5, on_progress=stop)
     assert service.in_flight == 0
@@ -339,16 +320,9 @@ async def test_break_or_leaving_the_block_cancels_the_requests_in_flight() -> No
 async def test_aclose_from_another_task_ends_the_iteration() -> None:
     service, pairs = Service(latency=10), []
     fetch = BulkFetch(later(keys(100), every=0.1), service.fetch, batch_size=1, concurrency=3)
-
-    async def consume() -> None:
-        async for pair in fetch:
-            pairs.append(pair)
-
-    consumer = asyncio.create_task(consume())
-    await asyncio.sleep(25)
-    await fetch.aclose()
-    await consumer
-    assert len(pairs) == 6
+    asyncio.get_running_loop().call_later(25, lambda: pairs.append(asyncio.ensure_future(fetch.aclose())))
+    assert len([pair async for pair in fetch]) == 6
+    await pairs.pop()
     assert (service.in_flight, len(asyncio.all_tasks())) == (0, 1)
 
 
@@ -362,14 +336,7 @@ async def test_cancelled_caller_leaves_no_task_behind() -> None:
         finally:
             closed.append(True)
 
-    async def main() -> None:
-        await BulkFetch(source(), service.fetch, batch_size=1)
-
-    caller = asyncio.create_task(main())
-    await asyncio.sleep(25)
-    caller.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await caller
+    await cancelled(BulkFetch(source(), service.fetch, batch_size=1), after=25)
     assert (service.in_flight, len(asyncio.all_tasks()), closed) == (0, 1, [True])
 
 
@@ -381,15 +348,11 @@ async def test_second_use_and_await_of_a_closed_one_raise() -> None:
     with pytest.raises(RuntimeError, match="runs once"):
         aiter(fetch)
     fetch = BulkFetch(keys(100), Service(latency=10).fetch, batch_size=1, concurrency=3)
-
-    async def main() -> Any:
-        return await fetch
-
-    whole = asyncio.create_task(main())
+    unfinished = asyncio.ensure_future(fetch)
     await asyncio.sleep(25)
     await fetch.aclose()
     with pytest.raises(RuntimeError, match="closed before every key was resolved"):
-        await whole
+        await unfinished
     assert len(asyncio.all_tasks()) == 1
 
 
@@ -435,20 +398,14 @@ SYMBOLS = st.lists(st.text("aB/. 1", min_size=1, max_size=4), unique=True)
 def test_by_requested_keys_are_requested_symbols(asked: Any, known: Any) -> None:
     rows = {symbol: models.Equity(symbol=symbol) for symbol in known}
     found = by_requested(asked, rows.values())
-    for symbol in asked:
-        if symbol in rows:
-            assert found[symbol] is rows[symbol]
+    assert all(found[symbol] is rows[symbol] for symbol in asked if symbol in rows)
     assert set(found) <= set(asked)
 
 
 def test_by_requested_other_spelling_keeps_the_requested_key() -> None:
     rows = [models.Equity(symbol=symbol) for symbol in ("AAPL", "./ESZ6 EW3U6  260918P9100", "BRK/B", "UNASKED")]
-    asked = ["aapl", "./ESZ6 EW3U6 260918P9100", "BRK/B", "MSFT"]
-    found = by_requested(asked, [*rows, models.Equity()])
-    assert {key: equity.symbol for key, equity in found.items()} == {
-        "aapl": "AAPL",
-        "./ESZ6 EW3U6 260918P9100": "./ESZ6 EW3U6  260918P9100",
-        "BRK/B": "BRK/B",
-    }
+    spelled = {"aapl": "AAPL", "./ESZ6 EW3U6 260918P9100": "./ESZ6 EW3U6  260918P9100", "BRK/B": "BRK/B"}
+    found = by_requested([*spelled, "MSFT"], [*rows, models.Equity()])
+    assert {key: equity.symbol for key, equity in found.items()} == spelled
     found = by_requested(["ESZ6", "/CLZ6"], [models.Future(symbol="/ESZ6"), models.Future(symbol="/CLZ6")])
     assert {key: future.symbol for key, future in found.items()} == {"ESZ6": "/ESZ6", "/CLZ6": "/CLZ6"}
