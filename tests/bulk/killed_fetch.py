@@ -28,10 +28,13 @@ class Service:
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.errors: dict[str, Exception] = {}
+        self.stuck_at: str | None = None
         self.rows = 2
 
     async def __call__(self, batch: tuple[str, ...]) -> Mapping[str, Any]:
         self.asked += batch
+        if self.stuck_at in batch:
+            await asyncio.Event().wait()
         for key in batch:
             if key in self.errors:
                 raise self.errors[key]

@@ -59,21 +59,17 @@ async def test_equities_by_symbol() -> None:
 
 async def test_equity_options_by_symbol_in_urls_of_bounded_length() -> None:
     sim = simulator()
-    definitions = sim.brokerage.state.catalogue.equity_options.definitions
-    symbols = [row.symbol for row in definitions]
+    listed = [row.symbol for row in sim.brokerage.state.catalogue.equity_options.definitions]
+    unknown = [f"AAPL  {number:015}" for number in range(1_000)]
     async with sim.client() as client:
-        current = await client.bulk.equity_options(symbols, batch_size=50)
-        every = await client.bulk.equity_options(symbols, batch_size=50, with_expired=True)
-    assert list(every.found) == symbols
-    assert set(current.found) | set(current.missing) == set(symbols)
+        current = await client.bulk.equity_options(listed, batch_size=50)
+        every = await client.bulk.equity_options(listed, batch_size=50, with_expired=True)
+        none = await client.bulk.equity_options(unknown, batch_size=1_000)
+    assert list(every.found) == listed
+    assert set(current.found) | set(current.missing) == set(listed)
     assert all(symbol in option.symbol for symbol, option in every.found.items())
-    sim = simulator()
-    symbols = [f"AAPL  {number:015}" for number in range(1_000)]
-    async with sim.client() as client:
-        result = await client.bulk.equity_options(symbols, batch_size=1_000)
-    assert result.missing == symbols
-    targets = [entry.target for entry in requests_of(sim, "instruments.equity_options")]
-    assert 4_000 < max(map(len, targets)) < 6_100
+    assert none.missing == unknown
+    assert 4_000 < max(len(entry.target) for entry in requests_of(sim, "instruments.equity_options")) < 6_100
 
 
 async def test_warrants_one_by_one() -> None:
@@ -86,18 +82,14 @@ async def test_warrants_one_by_one() -> None:
 
 
 async def test_chains_dividends_and_earnings_by_symbol() -> None:
-    sim = simulator()
-    async with sim.client() as client:
+    start, end = date(2024, 1, 1), date(2024, 12, 31)
+    async with simulator().client() as client:
         fetch = client.bulk.futures_option_chains(["ES", "XX", "CL"])
         chains = {code: chain async for code, chain in fetch}
-    assert (set(chains), len(chains["ES"])) == ({"ES", "CL"}, 500)
-    assert fetch.missing == ["XX"]
-    sim = simulator()
-    start, end = date(2024, 1, 1), date(2024, 12, 31)
-    async with sim.client() as client:
         dividends = await client.bulk.dividends(["MSFT", "NOPE"])
         earnings = await client.bulk.earnings_reports(["AAPL", "MSFT"], start, end_date=end)
         since = await client.bulk.earnings_reports(["AAPL"], start)
+    assert (set(chains), len(chains["ES"]), fetch.missing) == ({"ES", "CL"}, 500, ["XX"])
     assert all(isinstance(item, models.Dividend) for item in dividends.found["MSFT"])
     assert dividends.missing == ["NOPE"]
     assert all(start <= report.occurred_date <= end for reports in earnings.found.values() for report in reports)
@@ -202,27 +194,25 @@ async def test_market_data_splits_a_batch_by_type_and_takes_a_hundred_over_all()
         "future-option": ["./ESM6 ES2M6 260612C6000"],
         "cryptocurrency": ["NOPE/USD"],
         "include-instrument": ["true"],
-    }  # fmt: skip
+    }
     assert second["equity"][0].split(",") == more[94:]
     assert (list(result.found), result.missing) == ([*symbols[:-1], *more], ["NOPE/USD"])
 
 
 async def test_names_of_fetches_hold_all_that_their_values_depend_on() -> None:
-    bulk = simulator().client().bulk
-    typed = [bulk.market_data(["SPX", "VIX"], types=types).name for types in (
-        {"SPX": "Index", "VIX": models.InstrumentType.EQUITY}, {"VIX": "Equity", "SPX": models.InstrumentType.INDEX}
-    )]  # fmt: skip
-    assert typed[0] == typed[1]
-    names = {
-        typed[0],
-        bulk.market_data(["SPX"]).name,
-        bulk.market_data(["SPX"], include_instrument=True).name,
-        bulk.futures(["/ESZ6"]).name,
-        bulk.futures(["/ESZ6"], only_active_futures=False).name,
-        *(getattr(bulk, name)([]).name for name in [*LISTS, *SINGLES]),
-    }
-    assert len(names) == 3 + 2 + 2 + 4
-    assert {name.rpartition(" of ")[2] for name in names} == {typed[0].rpartition(" of ")[2]}
+    bulk, index, equity = simulator().client().bulk, models.InstrumentType.INDEX, models.InstrumentType.EQUITY
+    typed = bulk.market_data(["SPX", "VIX"], types={"SPX": "Index", "VIX": equity})
+    assert typed.name == bulk.market_data(["SPX", "VIX"], types={"VIX": "Equity", "SPX": index}).name
+    fetches = [
+        typed,
+        bulk.market_data(["SPX"]),
+        bulk.market_data(["SPX"], include_instrument=True),
+        bulk.futures(["/ESZ6"]),
+        bulk.futures(["/ESZ6"], only_active_futures=False),
+        *(getattr(bulk, name)([]) for name in [*LISTS, *SINGLES]),
+    ]
+    assert len({fetch.name for fetch in fetches}) == 3 + 2 + 2 + 4
+    assert len({fetch.name.rpartition(" of ")[2] for fetch in fetches}) == 1
 
 
 async def test_results_become_tables() -> None:
@@ -295,26 +285,20 @@ def test_split_range_gives_the_fewest_parts_of_a_valid_range() -> None:
 def test_split_range_covers_every_day_once_within_the_span(start: date, days: int, months: int) -> None:
     end = start + timedelta(days=min(days, (date.max - start).days))
     parts = split_range(start, end, months=months)
-
     assert (parts[0][0], parts[-1][1]) == (start, end)
-    for (_, before), (after, _) in pairwise(parts):
-        assert after == before + timedelta(days=1)
+    assert all(after == before + timedelta(days=1) for (_, before), (after, _) in pairwise(parts))
     assert all(first <= last < add_months(first, months) or last == date.max for first, last in parts)
 
 
 async def test_over_range_fetches_concurrently_and_joins_in_order() -> None:
-    asked = []
-
     async def fetch(start: Any, end: Any) -> Any:
-        asked.append((start, end))
         await asyncio.sleep(10 - start.month % 7)  # later parts may answer first
         return [start, end]
 
     days = await over_range(fetch, date(2020, 1, 1), date(2023, 12, 31), concurrency=8)
-
     assert days == [day for part in split_range(date(2020, 1, 1), date(2023, 12, 31)) for day in part] == sorted(days)
-    assert len(asked) == 6
-    assert asyncio.get_running_loop().time() <= 10
+    assert len(days) == 2 * 6
+    assert now() <= 10
 
 
 async def test_over_range_failing_part_cancels_the_others() -> None:

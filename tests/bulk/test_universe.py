@@ -10,6 +10,7 @@ from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,6 +34,10 @@ async def fetch(sim: Simulator, folder: Path, **options: Any) -> UniverseResult:
         return await client.bulk.universe(folder, **{"underlyings": UNDERLYINGS} | options)
 
 
+DAY = "day=2026-06-10"
+WHOLE = [f"{DAY}/{MANIFEST}", f"{DAY}/{PARTITION}"]
+
+
 def files(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
@@ -45,15 +50,15 @@ async def test_partition_has_every_instrument_by_symbol(tmp_path: Path) -> None:
     sim, steps = simulator(), list[Any]()
     result = await fetch(sim, tmp_path / "new", on_progress=lambda *step: steps.append(step[:2]))
     assert (str(result.day), result.missing, result.failed, result.resumed) == ("2026-06-10", ["NOPE"], {}, 0)
-    assert files(tmp_path / "new") == [f"day=2026-06-10/{MANIFEST}", f"day=2026-06-10/{PARTITION}"]
+    assert files(tmp_path / "new") == WHOLE
     assert steps == [(number, 9) for number in range(1, 10)]
     table = pq.read_table(result.path / PARTITION, partitioning=None)
+    manifest = json.loads((result.path / MANIFEST).read_text())
     assert Counter(table["kind"].to_pylist()) == result.counts
     assert table["symbol"].to_pylist() == sorted(table["symbol"].to_pylist())
     strings = [field.name for field in table.schema if pa.types.is_string(field.type)]
     decimals = {field.name: field.type.scale for field in table.schema if pa.types.is_decimal128(field.type)}
     assert (strings, decimals["strike_price"], decimals["borrow_rate"]) == ([], 0, 2)
-    manifest = json.loads((result.path / MANIFEST).read_text())
     assert (manifest["counts"], manifest["rows"], manifest["missing"]) == (result.counts, len(table), ["NOPE"])
     async with sim.client() as client:
         listed = {
@@ -71,22 +76,21 @@ async def test_partition_has_every_instrument_by_symbol(tmp_path: Path) -> None:
 
 
 async def test_complete_partition_is_not_fetched_again(tmp_path: Path) -> None:
-    sim = simulator()
-    result = await fetch(sim, tmp_path, kinds=["warrants", "equity_options"], underlyings=["SPY"])
+    sim, options = simulator(), {"kinds": ["warrants", "equity_options"], "underlyings": ["SPY"]}
+    result = await fetch(sim, tmp_path, **options)
     before = asked(sim)
-    assert await fetch(sim, tmp_path, kinds=["equity_options", "warrants"], underlyings=["SPY"]) == result
+    assert await fetch(sim, tmp_path, **options | {"kinds": ["equity_options", "warrants"]}) == result
     assert asked(sim) - before == {"/market-time/sessions/current": 1}
-    for options, name in (({"kinds": ["warrants"]}, "kinds"), ({"underlyings": ["AAB"]}, "underlyings")):
+    for other, name in (({"kinds": ["warrants"]}, "kinds"), ({"underlyings": ["AAB"]}, "underlyings")):
         with pytest.raises(errors.ConfigurationError, match=f"must belong to this fetch, got other {name}: remove it"):
-            await fetch(sim, tmp_path, **{"kinds": ["warrants", "equity_options"], "underlyings": ["SPY"]} | options)
-    assert files(tmp_path) == [f"day=2026-06-10/{MANIFEST}", f"day=2026-06-10/{PARTITION}"]
+            await fetch(sim, tmp_path, **options | other)
+    assert files(tmp_path) == WHOLE
 
 
 @pytest.mark.parametrize("options", [{"kinds": []}, {"kinds": ["equity_options"], "underlyings": ["NOPE"]}])
 async def test_partition_without_any_row_is_one_all_the_same(tmp_path: Path, options: Any) -> None:
-    sim = simulator()
-    result = await fetch(sim, tmp_path, **options)
-    assert (sum(result.counts.values()), pq.read_table(result.path / PARTITION, partitioning=None).num_rows) == (0, 0)
+    result = await fetch(simulator(), tmp_path, **options)
+    assert (sum(result.counts.values()), pq.read_metadata(result.path / PARTITION).num_rows) == (0, 0)
     assert universe_diff(result.path, tmp_path).num_rows == 0
 
 
@@ -95,7 +99,7 @@ async def test_all_underlyings_are_those_that_the_lists_name(tmp_path: Path) -> 
     result = await fetch(sim, tmp_path, kinds=["equity_options"], underlyings=None)
     assert (result.counts, result.missing) == ({"equity_options": 1350}, [])
     chosen = pq.read_table(result.path / PARTITION, partitioning=None)["underlying_symbol"].to_pylist()
-    assert set(chosen) == {"AAPL", "SPY", "QQQ"}
+    assert {*chosen} == {"AAPL", "SPY", "QQQ"}
 
 
 async def test_interrupted_fetch_goes_on_and_is_the_same(tmp_path: Path) -> None:
@@ -108,7 +112,7 @@ async def test_interrupted_fetch_goes_on_and_is_the_same(tmp_path: Path) -> None
     for number in (3, 7):
         with pytest.raises(KeyboardInterrupt):
             await fetch(sim, tmp_path / "cut", on_progress=partial(stop, number))
-        assert files(tmp_path / "cut") == [".day=2026-06-10.partial"]
+        assert files(tmp_path / "cut") == [f".{DAY}.partial"]
     with pytest.raises(errors.ConfigurationError, match=r"must belong to this fetch.*or remove .*\.partial"):
         await fetch(sim, tmp_path / "cut", underlyings=["SPY"])
     result = await fetch(sim, tmp_path / "cut")
@@ -118,31 +122,25 @@ async def test_interrupted_fetch_goes_on_and_is_the_same(tmp_path: Path) -> None
     assert [record for record in sim.ledger.requests if record.status == 429] == []
 
 
-async def test_failed_chains_are_named_and_failed_lists_leave_nothing(tmp_path: Path) -> None:
+async def test_failed_lists_leave_nothing(tmp_path: Path) -> None:
     sim = simulator()
-    sim.faults.add("GET", "option-chains/SPY", "status(422)", times=None)
-    result = await fetch(sim, tmp_path / "chain", kinds=["equity_options"], underlyings=["SPY", "AAB"])
-    assert (list(result.failed), result.counts) == (["SPY"], {"equity_options": 450})
-    assert list(json.loads((result.path / MANIFEST).read_text())["failed"]) == ["SPY"]
     sim.faults.add("GET", "instruments/warrants", "status(422)", times=None)
     with pytest.raises(errors.IncompleteFetchError, match="lists of instruments failed, so nothing was written"):
-        await fetch(sim, tmp_path / "list", kinds=["warrants"])
-    assert files(tmp_path / "list") == [".day=2026-06-10.partial"]
+        await fetch(sim, tmp_path, kinds=["warrants"])
+    assert files(tmp_path) == [f".{DAY}.partial"]
 
 
-async def test_failed_chains_are_fetched_again_by_the_same_call(tmp_path: Path) -> None:
+async def test_failed_chains_are_named_and_fetched_again_by_the_same_call(tmp_path: Path) -> None:
     options: Any = {"kinds": ["equities", "equity_options"], "underlyings": ["SPY", "AAB", "NOPE"]}
     whole, sim = await fetch(simulator(), tmp_path / "whole", **options), simulator()
     sim.faults.add("GET", "option-chains/SPY", "status(422)", times=2)
-    for failed in (["SPY"], ["SPY"], [], []):
+    for failed, count in ((["SPY"], 450), (["SPY"], 450), ([], 900), ([], 900)):
         before = asked(sim)
         result = await fetch(sim, tmp_path / "again", **options)
-        assert (list(result.failed), json.loads((result.path / MANIFEST).read_text())["failed"].keys()) == (
-            failed,
-            result.failed.keys(),
-        )
+        assert [*result.failed] == [*json.loads((result.path / MANIFEST).read_text())["failed"]] == failed
+        assert result.counts["equity_options"] == count
         assert set(asked(sim) - before) <= {"/market-time/sessions/current", "/option-chains/SPY"} or not before
-    assert files(tmp_path / "again") == files(tmp_path / "whole")
+    assert files(tmp_path / "again") == WHOLE
     assert asked(sim)["/option-chains/SPY"] == 3
     for name in (MANIFEST, PARTITION):
         assert (result.path / name).read_bytes() == (whole.path / name).read_bytes()
@@ -152,37 +150,31 @@ async def test_partition_killed_while_replaced_is_made_again(tmp_path: Path, mon
     sim, options = simulator(), {"kinds": ["equity_options"], "underlyings": ["SPY", "AAB"]}
     sim.faults.add("GET", "option-chains/SPY", "status(422)", times=1)
     await fetch(sim, tmp_path, **options)
-
-    def kill(path: Path, aside: Path) -> None:
-        raise ZeroDivisionError
-
     with monkeypatch.context() as patch:
-        patch.setattr(universe, "replace_durably", kill)
+        patch.setattr(universe, "replace_durably", Mock(side_effect=ZeroDivisionError))
         with pytest.raises(ZeroDivisionError):
             await fetch(sim, tmp_path, **options)
-    assert not (tmp_path / "day=2026-06-10").exists()
+    assert not (tmp_path / DAY).exists()
     result = await fetch(sim, tmp_path, **options)
     assert (result.failed, result.resumed) == ({}, 2)
-    assert files(tmp_path) == [f"day=2026-06-10/{MANIFEST}", f"day=2026-06-10/{PARTITION}"]
+    assert files(tmp_path) == WHOLE
 
 
 async def test_leftovers_of_earlier_days_are_removed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / ".day=2026-06-09").mkdir()
     (tmp_path / ".day=2026-06-09.partial").write_text("")
     await fetch(simulator(), tmp_path, kinds=["warrants"])
-    assert files(tmp_path) == [f"day=2026-06-10/{MANIFEST}", f"day=2026-06-10/{PARTITION}"]
+    assert files(tmp_path) == WHOLE
     assert "was never completed, and is removed" in caplog.text
 
 
 async def test_rates_are_kept_while_it_runs_and_no_longer(tmp_path: Path) -> None:
-    sim = simulator(rate_limit=None)
-    async with sim.client() as client:
+    async with simulator(rate_limit=None).client() as client:
         began = asyncio.get_running_loop().time()
         one = client.bulk.universe(tmp_path / "a", kinds=["equity_options"], underlyings=["SPY", "AAB"])
         other = client.bulk.universe(tmp_path / "b", kinds=["equity_options"], underlyings=["AAC", "AAD"])
         await asyncio.gather(one, other)
-        took = asyncio.get_running_loop().time() - began
-        assert 1.5 <= took < 4.0
+        assert 1.5 <= asyncio.get_running_loop().time() - began < 4.0
         assert client.session.engine.limiter._per_operation == {}
 
 
@@ -207,9 +199,9 @@ async def test_invalid_arguments_are_refused_before_anything_is_sent(tmp_path: P
 # Differences of two partitions.
 
 
-def partition(folder: Path, day: str, rows: Mapping[str, list[Any]], **manifest: Any) -> Path:
+def partition(folder: Path, day: int, rows: Mapping[str, list[Any]], **manifest: Any) -> Path:
     folder.mkdir(exist_ok=True)
-    target = folder / f"day={day}"
+    target = folder / f"day=2026-06-{day}"
     with closing(Checkpoint(folder / ".rows")) as checkpoint:
         checkpoint.load({})
         for key, items in rows.items():
@@ -220,8 +212,8 @@ def partition(folder: Path, day: str, rows: Mapping[str, list[Any]], **manifest:
     return target
 
 
-def diff(folder: Path, before: Mapping[str, list[Any]], after: Mapping[str, list[Any]]) -> list[Any]:
-    one, other = partition(folder, "2026-06-10", before), partition(folder, "2026-06-11", after)
+def diff(folder: Path, before: Mapping[str, list[Any]], after: Mapping[str, list[Any]]) -> list[tuple[Any, ...]]:
+    one, other = partition(folder, 10, before), partition(folder, 11, after)
     return [tuple(row.values()) for row in universe_diff(one, other).to_pylist()]
 
 
@@ -264,38 +256,41 @@ def test_listed_delisted_and_changed_fields_but_not_other_scales_of_equal_number
         ("equity_options", "SPY   260619C00505000", "delisted", None, None, None),
         ("equity_options", "SPY   260619C00510000", "listed", None, None, None),
     ]  # fmt: skip
-    rows = [models.Equity(symbol="A", borrow_rate=Decimal("1.5"))]
-    more = [models.Equity(symbol="B", borrow_rate=Decimal("0.000001"))]
-    [gone] = diff(tmp_path, {"equities": rows + more}, {"equities": rows})
+
+
+def equity(symbol: str, borrow_rate: str | int = 1) -> models.Equity:
+    return models.Equity(symbol=symbol, borrow_rate=Decimal(borrow_rate))
+
+
+def test_columns_of_other_scales_are_compared_to_the_last_digit(tmp_path: Path) -> None:
+    one, more = equity("A", "1.5"), equity("B", "0.000001")
+    [gone] = diff(tmp_path / "scale", {"equities": [one, more]}, {"equities": [one]})
     assert gone == ("equities", "B", "delisted", None, None, None)
-    digits, longer = (Decimal(12345678901234567890123456789012345670 + last) for last in (1, 2))
-    one = partition(tmp_path / "long", "2026-06-10", {"equities": [models.Equity(symbol="A", borrow_rate=digits)]})
-    other = partition(tmp_path / "long", "2026-06-11", {"equities": [models.Equity(symbol="A", borrow_rate=longer)]})
-    assert universe_diff(one, other).to_pylist()[0]["after"] == str(longer)
+    before, after = (12345678901234567890123456789012345670 + last for last in (1, 2))
+    [found] = diff(tmp_path / "long", {"equities": [equity("A", before)]}, {"equities": [equity("A", after)]})
+    assert found[-1] == str(after)
 
 
 def test_underlyings_that_one_side_lacks_are_not_compared(tmp_path: Path) -> None:
-    both, spy = {"equity_options SPY": [option(500)]}, [option(500, 8)]
+    both, spy = {"equity_options SPY": [option(500)]}, {"equity_options SPY": [option(500, 8)]}
     more = both | {"equity_options QQQ": [option(400, underlying="QQQ")]}
-    for number, options in enumerate(({"failed": {"QQQ": "reason"}}, {"underlyings": ["SPY"]})):
-        folder = tmp_path / str(number)
-        one = partition(folder, "2026-06-10", more)
-        other = partition(folder, "2026-06-11", {"equity_options SPY": spy}, **options)
-        assert (universe_diff(one, other).num_rows, universe_diff(other, one).num_rows) == (0, 0), options
     of_futures = {"future_options /ES": [models.FutureOption(symbol="./ESU6 C1", product_code="ES")]}
-    one = partition(tmp_path / "futures", "2026-06-10", both | of_futures)
-    other = partition(tmp_path / "futures", "2026-06-11", both | {"future_options /NQ": []}, failed={"/ES": "reason"})
-    assert universe_diff(one, other).num_rows == 0
+    for number, (before, after, manifest) in enumerate((
+        (more, spy, {"failed": {"QQQ": "reason"}}),
+        (more, spy, {"underlyings": ["SPY"]}),
+        (both | of_futures, both | {"future_options /NQ": []}, {"failed": {"/ES": "reason"}}),
+    )):  # fmt: skip
+        one = partition(tmp_path / str(number), 10, before)
+        other = partition(tmp_path / str(number), 11, after, **manifest)
+        assert universe_diff(one, other).num_rows == universe_diff(other, one).num_rows == 0, manifest
 
 
 def test_partition_is_named_by_its_folder_its_file_or_a_directory_of_many(tmp_path: Path) -> None:
-    old, new = ([models.Equity(symbol=symbol)] for symbol in "AB")
-    first = partition(tmp_path, "2026-06-10", {"equities": old})
-    partition(tmp_path, "2026-06-11", {"equities": new})
+    first, last = (partition(tmp_path, day, {"equities": [equity(name, "1")]}) for day, name in ((10, "A"), (11, "B")))
     (tmp_path / ".day=2026-06-12").mkdir()
     expected = universe_diff(first, tmp_path)
     assert expected["change"].to_pylist() == ["delisted", "listed"]
-    assert universe_diff(first / PARTITION, tmp_path / "day=2026-06-11").equals(expected)
+    assert universe_diff(first / PARTITION, last).equals(expected)
     assert universe_diff(tmp_path, tmp_path).num_rows == 0
     with pytest.raises(errors.ConfigurationError, match=r"partition must be one of client\.bulk\.universe, got"):
         universe_diff(first, tmp_path / "nowhere")
@@ -303,13 +298,12 @@ def test_partition_is_named_by_its_folder_its_file_or_a_directory_of_many(tmp_pa
 
 def test_rows_of_several_chains_are_sorted_in_bounded_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(universe, "ROWS_AT_ONCE", 3)
-    symbols = [f"{letter}{number}" for number in range(7) for letter in "CAB"]
     rows = {
-        "equities": [models.Equity(symbol=symbol) for symbol in symbols],
+        "equities": [models.Equity(symbol=f"{letter}{number}") for number in range(7) for letter in "CAB"],
         **{f"equity_options {each}": [option(strike, underlying=each) for strike in (9, 5)] for each in "CBA"},
         "warrants": [],
     }
-    file = pq.ParquetFile(partition(tmp_path, "2026-06-10", rows) / PARTITION)
+    file = pq.ParquetFile(partition(tmp_path, 10, rows) / PARTITION)
     found = file.read(["symbol"])["symbol"].to_pylist()
     assert found == sorted(found)
     assert (len(found), file.num_row_groups > 2) == (27, True)
