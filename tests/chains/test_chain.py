@@ -34,14 +34,14 @@ SEVERAL = "got SPX 2026-06-19 AM, SPXW 2026-06-19 PM: choose one by root"
 OFFSETS = st.lists(st.integers(0, 800), min_size=1, max_size=30, unique=True)
 
 
+def row(price: Any, kinds: str = "CP", root: str = "AAPL", day: date = FRIDAY) -> OptionStrike:
+    symbols = {kind: occ_symbol(root, day, kind, price) for kind in kinds}
+    return OptionStrike(strike_price=Decimal(price), call=symbols.get("C"), put=symbols.get("P"))
+
+
 def expiring(days: int, root: str = "SPX", settlement: str = "PM", cycle: str = "Weekly") -> OptionExpiration:
     day = TODAY + timedelta(days=days)
-    strikes = [
-        OptionStrike(
-            strike_price=Decimal(price), call=occ_symbol(root, day, "C", price), put=occ_symbol(root, day, "P", price)
-        )
-        for price in (6000, 5900)
-    ]
+    strikes = [row(price, root=root, day=day) for price in (6000, 5900)]
     return OptionExpiration(
         expiration_date=day, days_to_expiration=days, settlement_type=settlement, expiration_type=cycle, strikes=strikes
     )
@@ -57,15 +57,9 @@ SPX = OptionChain.of([WEEKLY, MONTHLY])
 
 
 def test_expirations_of_all_roots_are_in_one_order() -> None:
-    assert [str(found) for found in SPX.expirations] == [
-        "SPXW 2026-06-12 PM",
-        "SPX 2026-06-19 AM",
-        "SPXW 2026-06-19 PM",
-        "SPXW 2026-06-26 PM",
-        "SPX 2026-07-17 AM",
-        "SPXW 2026-07-17 PM",
-    ]
-    assert [int(strike.price) for strike in SPX.expirations[0].strikes] == [5900, 6000]
+    listed = "SPXW 2026-06-12 PM, SPX 2026-06-19 AM, SPXW 2026-06-19 PM, SPXW 2026-06-26 PM, SPX 2026-07-17 AM, "
+    assert ", ".join(map(str, SPX.expirations)) == f"{listed}SPXW 2026-07-17 PM"
+    assert prices(SPX.expirations[0].strikes) == [5900, 6000]
 
 
 @for_each(
@@ -136,10 +130,8 @@ def test_rows_without_day_root_or_strikes_are_left_out() -> None:
 
 def test_strikes_without_price_or_symbols_are_left_out_and_the_first_of_a_price_counts() -> None:
     listed = [
-        OptionStrike(strike_price=None, call="A"),
-        OptionStrike(strike_price=Decimal(1)),
-        OptionStrike(strike_price=Decimal("2.0"), call="B"),
-        OptionStrike(strike_price=Decimal(2), call="C"),
+        OptionStrike(strike_price=price, call=call)
+        for price, call in ((None, "A"), (Decimal(1), None), (Decimal("2.0"), "B"), (Decimal(2), "C"))
     ]
     found = OptionChain.of(chain(attrs.evolve(expiring(7), strikes=listed))).expirations[0]
     assert [(strike.price, strike.call) for strike in found.strikes] == [(Decimal(2), "B")]
@@ -185,37 +177,25 @@ def futures_expiration(root: str, day: date, future: str, settlement: str) -> Fu
 
 def test_chain_of_futures_options_leads_to_the_symbols_of_a_spread() -> None:
     friday = date(2026, 9, 18)
-    made = OptionChain.of(
-        NestedFuturesOptionChain(
-            option_chains=[
-                FuturesOptionChain(expirations=[futures_expiration("EW3", friday, "ESZ6", "PM")]),
-                FuturesOptionChain(expirations=[futures_expiration("ES", friday, "ESU6", "AM")]),
-            ]
-        )
-    )
+    listed = [futures_expiration(*each) for each in (("EW3", friday, "ESZ6", "PM"), ("ES", friday, "ESU6", "AM"))]
+    option_chains = [FuturesOptionChain(expirations=[each]) for each in listed]
+    made = OptionChain.of(NestedFuturesOptionChain(option_chains=option_chains))
     with pytest.raises(InvalidRequestError, match="got ES 2026-09-18 AM, EW3 2026-09-18 PM"):
         made.expiration(on=friday)
     weekly = made.expiration(near=friday, root="EW3")
     assert (weekly.underlying, weekly.days) == ("/ESZ6", 98)
-    short = weekly.out_of_the_money("P", 9150, strikes=1).put
-    long = weekly.out_of_the_money("P", 9150, strikes=2).put
+    short, long = (weekly.out_of_the_money("P", 9150, strikes=number).put for number in (1, 2))
     assert (parse_future_option(short).strike, parse_future_option(long).strike) == (9100, 9000)
     assert spread(long=long, short=short, credit=12).legs[0].symbol == "./ESZ6 EW3U6 260918P9000"
 
 
-DAY = date(2026, 6, 19)
 PRICES = st.decimals(min_value=1, max_value=1000, places=2)
 STRIKE_PRICES = st.lists(st.integers(1, 2000).map(lambda halves: Decimal(halves) / 2), min_size=1, max_size=40)
 KINDS = st.sampled_from("CP")
 
 
-def row(price: Any, kinds: str = "CP") -> OptionStrike:
-    symbols = {kind: occ_symbol("AAPL", DAY, kind, price) for kind in kinds}
-    return OptionStrike(strike_price=Decimal(price), call=symbols.get("C"), put=symbols.get("P"))
-
-
 def expiration(*rows: OptionStrike) -> Expiration:
-    listed = OptionExpiration(expiration_date=DAY, days_to_expiration=45, settlement_type="PM", strikes=rows)
+    listed = OptionExpiration(expiration_date=FRIDAY, days_to_expiration=45, settlement_type="PM", strikes=rows)
     return OptionChain.of(NestedOptionChain(root_symbol="AAPL", expirations=[listed])).expirations[0]
 
 
@@ -232,22 +212,14 @@ def prices(strikes: tuple[Strike, ...]) -> list[int]:
 )
 def test_strike_near_a_price_is_the_nearest_or_the_lower_of_two(near: Any, price: int) -> None:
     assert LADDER.strike(near=near).price == price
-
-
-def test_strike_at_a_price_is_exact() -> None:
-    assert LADDER.strike(at="110.0").call == "AAPL  260619C00110000"
+    assert LADDER.strike(at=f"{price}.0").call == f"AAPL  260619C00{price}000"
 
 
 @for_each(
     "around, count, expected",
-    [
-        (110, 1, [110]),
-        (110, 3, [105, 110, 115]),
-        (110, 2, [105, 110]),
-        (101, 2, [100, 105]),
-        (130, 9, [100, 105, 110, 115, 120]),
-    ],
-)
+    [(110, 1, [110]), (110, 3, [105, 110, 115]), (110, 2, [105, 110]), (101, 2, [100, 105]),
+     (130, 9, [100, 105, 110, 115, 120])],
+)  # fmt: skip
 def test_nearest_strikes_ascend_and_prefer_the_lower_of_two(around: int, count: int, expected: list[int]) -> None:
     assert prices(LADDER.nearest(around, count)) == expected
 
@@ -300,33 +272,28 @@ def test_no_strike_left_out_is_nearer_than_one_returned(listed: list[Decimal], p
     assert max(abs(one - price) for one in chosen) <= min((abs(one - price) for one in others), default=Decimal(9999))
 
 
-@given(STRIKE_PRICES, PRICES, KINDS, st.integers(0, 60) | st.decimals(0, 60, places=2).map(str))
-def test_strike_out_of_the_money_by_percent_is_the_first_far_enough(
-    listed: list[Decimal], price: Decimal, kind: str, percent: int | str
-) -> None:
-    bound = price * (100 + Decimal(percent) if kind == "C" else 100 - Decimal(percent)) / 100
-    beyond = [one for one in listed if (one >= bound if kind == "C" else one <= bound)]
-    made = expiration(*map(row, listed))
+def check_chosen(made: Expiration, kind: str, price: Any, beyond: list[Decimal], **distance: Any) -> None:
+    """Check that the first of the strikes that are far enough is chosen, or that nothing is without one."""
     if not beyond:
         with pytest.raises(InvalidRequestError):
-            made.out_of_the_money(kind, price, percent=percent)
+            made.out_of_the_money(kind, price, **distance)
         return
-    found = made.out_of_the_money(kind, price, percent=percent)
-    assert found.price == (min(beyond) if kind == "C" else max(beyond))
+    found = made.out_of_the_money(kind, price, **distance)
+    assert found.price == beyond[0]
     assert parse_occ(found.option(kind)).strike == found.price
 
 
-@given(STRIKE_PRICES, PRICES, KINDS, st.integers(1, 9))
-def test_strikes_between_the_price_and_the_chosen_one_are_counted(
-    listed: list[Decimal], price: Decimal, kind: str, position: int
+@given(STRIKE_PRICES, PRICES, KINDS, st.integers(0, 60) | st.decimals(0, 60, places=2).map(str), st.integers(1, 9))
+def test_strike_out_of_the_money_is_the_first_far_enough_by_percent_or_by_number(
+    listed: list[Decimal], price: Decimal, kind: str, percent: int | str, number: int
 ) -> None:
-    beyond = sorted({one for one in listed if (one > price if kind == "C" else one < price)}, reverse=kind == "P")
-    made = expiration(*map(row, listed))
-    if len(beyond) < position:
-        with pytest.raises(InvalidRequestError):
-            made.out_of_the_money(kind, price, strikes=position)
-    else:
-        assert made.out_of_the_money(kind, str(price), strikes=position).price == beyond[position - 1]
+    made, sign = expiration(*map(row, listed)), 1 if kind == "C" else -1
+    bound = price * (100 + sign * Decimal(percent)) / 100
+    away = sorted(set(listed), reverse=kind == "P")
+    check_chosen(made, kind, price, [one for one in away if sign * one >= sign * bound], percent=percent)
+    check_chosen(
+        made, kind, str(price), [one for one in away if sign * one > sign * price][number - 1 :], strikes=number
+    )
 
 
 def test_strike_that_lists_one_type_only_names_the_other() -> None:
@@ -340,18 +307,17 @@ def test_strike_that_lists_one_type_only_names_the_other() -> None:
 
 def test_symbols_of_strikes_are_legs_of_a_spread() -> None:
     long, short = LADDER.strike(near=110).call, LADDER.out_of_the_money("C", 110, strikes=1).call
-    assert spread(long=long, short=short, debit="1.85") == vertical("AAPL", DAY, "C", long=110, short=115, debit="1.85")
+    assert spread(long=long, short=short, debit="1.85") == vertical(
+        "AAPL", FRIDAY, "C", long=110, short=115, debit="1.85"
+    )
 
 
 @for_each("extreme", ["1E+9999999", "-1E+9999999", "1E-9999999"])
 def test_extreme_price_is_rejected_briefly(extreme: str) -> None:
     for choose in (
-        lambda: LADDER.strike(near=extreme),
-        lambda: LADDER.strike(at=extreme),
-        lambda: LADDER.nearest(extreme, 1),
-        lambda: LADDER.out_of_the_money("C", extreme, strikes=1),
-        lambda: LADDER.out_of_the_money("C", 110, percent=extreme),
-    ):
+        lambda: LADDER.strike(near=extreme), lambda: LADDER.strike(at=extreme), lambda: LADDER.nearest(extreme, 1),
+        out("C", extreme, strikes=1), out("C", 110, percent=extreme),
+    ):  # fmt: skip
         with pytest.raises(InvalidRequestError, match="must have at most 64 digits") as caught:
             choose()
         assert len(str(caught.value)) < 200
@@ -361,13 +327,14 @@ async def test_example_builds_a_spread_from_a_nested_chain() -> None:
     assert chains.__doc__ is not None
     example = textwrap.dedent(next(part for part in chains.__doc__.split("\n\n") if part.startswith("    ")))
     code = compile(example, "example", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    days = [TODAY + timedelta(days=left) for left in (25, 46)]
     expirations = [
         {
             "expiration-date": str(day),
-            "days-to-expiration": left,
+            "days-to-expiration": (day - TODAY).days,
             "strikes": [{"strike-price": f"{n}.0", "call": occ_symbol("AAPL", day, "C", n)} for n in (110, 115)],
         }
-        for left, day in ((25, date(2026, 6, 5)), (46, date(2026, 6, 26)))
+        for day in days
     ]
     row = {"underlying-symbol": "AAPL", "root-symbol": "AAPL", "expirations": expirations}
     service = FakeTransport(ok({"items": [row]}))
@@ -377,6 +344,6 @@ async def test_example_builds_a_spread_from_a_nested_chain() -> None:
     june, order = names["june"], names["order"]
     assert isinstance(june, Expiration)
     assert isinstance(order, NewOrder)
-    assert june.day == date(2026, 6, 26)
-    assert [leg.symbol for leg in order.legs] == ["AAPL  260626C00110000", "AAPL  260626C00115000"]
+    assert june.day == days[1]
+    assert [leg.symbol for leg in order.legs] == [occ_symbol("AAPL", days[1], "C", n) for n in (110, 115)]
     assert str(order.price) == "1.85"

@@ -1,6 +1,7 @@
 """Quotes and greeks of a chain at one moment, from the stream."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from types import MappingProxyType
@@ -64,18 +65,15 @@ async def test_options_without_both_in_time_are_missing() -> None:
 
 
 class Events:
+    """A stream of the events that it was made with."""
+
     def __init__(self, *events: Any) -> None:
         self.symbols = MappingProxyType({symbol: symbol for symbol in symbols(WEEKLY)})
         self._events = iter(events)
 
-    def quotes(self, *_: Any) -> Self:
-        return self
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        pass
+    @asynccontextmanager
+    async def quotes(self, *_: Any) -> AsyncIterator[Self]:
+        yield self
 
     def __aiter__(self) -> Self:
         return self
