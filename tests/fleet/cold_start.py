@@ -5,7 +5,6 @@
 
 import asyncio
 import contextlib
-import logging
 import os
 import random
 import signal
@@ -17,10 +16,9 @@ import attrs
 from brokerage_async.fleet import Fleet
 from brokerage_async.fleet.fleet import Connection
 from brokerage_async.simulator import Simulator
-from tests.fleet.crowd import as_table, prefer_the_service, small_simulator
+from tests.fleet.crowd import as_table, at_work, prefer_the_service, small_simulator
 from tests.fleet.engines import engine_server
 from tests.fleet.workers import get_token
-from tests.processes import Service, crowd
 
 LEASE = 1.0
 LATENCY = 0.3
@@ -34,11 +32,6 @@ class Round:
     requests: int
     got: int
     longest: float
-    killed_after: float | None = None
-
-
-def token_requests(sim: Simulator) -> int:
-    return sum(record.operation == "oauth.token" for record in sim.ledger.requests)
 
 
 async def holder(connection: Connection) -> int:
@@ -52,29 +45,24 @@ async def holder(connection: Connection) -> int:
 
 
 async def one_round(sim: Simulator, engine: str, number: int, processes: int, kill_after: float | None) -> Round:
-    before, name = token_requests(sim), f"round-{number}"
-    async with crowd() as people, Fleet(engine, name=name) as fleet:
-        for _ in range(processes):
-            people.start(get_token, Service.of(sim, engine), LEASE, name)
-        await people.wait_for(lambda each: len(each.of("ready")) == processes, 120)
-        people.go()
-        began, died = time.monotonic(), None
+    before, name = sim.ledger.count("oauth.token"), f"round-{number}"
+    async with (
+        Fleet(engine, name=name) as fleet,
+        at_work(sim, engine, get_token, [(LEASE, name)] * processes) as people,
+    ):
+        since = time.monotonic()
         if kill_after is not None:
             victim = await holder(fleet.connection)
             await asyncio.sleep(kill_after)
             with contextlib.suppress(ProcessLookupError):  # it had its token and has ended
                 os.kill(victim, signal.SIGKILL)
-            died = time.monotonic()
+            since = time.monotonic()
         await people.wait_for_all(60)
         moments = [moment for _, (_, moment) in people.of("token")]
-    since = began if died is None else died
-    return Round(
-        requests=token_requests(sim) - before, got=len(moments), longest=max(moments) - since, killed_after=kill_after
-    )
+    return Round(requests=sim.ledger.count("oauth.token") - before, got=len(moments), longest=max(moments) - since)
 
 
 async def cold_start(processes: int, kills: int, seed: int) -> list[Round]:
-    logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
     chance = random.Random(seed)
     with engine_server() as server:
         async with small_simulator() as sim:

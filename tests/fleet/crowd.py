@@ -1,20 +1,36 @@
 """Helpers that the processes of the fleet proofs share."""
 
 import contextlib
+import logging
 import os
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 from brokerage_async import tickets
 from brokerage_async.journal import MemoryJournal
 from brokerage_async.simulator import Simulator
-from tests.processes import preload
+from tests.processes import Crowd, Service, crowd, preload
 
 preload("tests.fleet.workers", "tests.fleet.warm", "redis.asyncio")
 
 
 def small_simulator(**options: Any) -> Simulator:
     return Simulator(equities=20, equity_options=20, chain_rows=20, warrants=5, **options)
+
+
+@asynccontextmanager
+async def at_work(
+    sim: Simulator, engine: str, work: Callable[..., object], arguments: Sequence[tuple[Any, ...]]
+) -> AsyncIterator[Crowd]:
+    """Start a worker for each tuple of arguments, and let all begin once every one is ready."""
+    logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)  # which reports workers that are killed
+    async with crowd() as people:
+        for each in arguments:
+            people.start(work, Service.of(sim, engine), *each)
+        await people.wait_for(lambda them: len(them.of("ready")) == len(arguments), 120)
+        people.go()
+        yield people
 
 
 def prefer_the_service() -> None:

@@ -4,17 +4,15 @@
 """
 
 import asyncio
-import logging
 import sys
 from collections import Counter
 
 import attrs
 
-from tests.fleet.crowd import as_table, prefer_the_service, small_simulator, warm_up
+from tests.fleet.crowd import as_table, at_work, prefer_the_service, small_simulator, warm_up
 from tests.fleet.engines import engine_server
 from tests.fleet.shared_budget import busiest_second
 from tests.fleet.workers import place_orders
-from tests.processes import Service, crowd
 
 
 @attrs.frozen(kw_only=True)
@@ -29,24 +27,20 @@ class Figures:
 
 async def place_through_outage(workers: int, orders: int, budget: float, outage: float, kind: str) -> Figures:
     """Place ``orders`` in all. The engine goes away once a fifth of them is placed."""
-    logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
-    each = orders // workers
+    arguments = [(budget, orders // workers, f"worker-{number}") for number in range(workers)]
     with engine_server() as server:
-        async with small_simulator() as sim, crowd() as people:
+        async with small_simulator() as sim:
             await warm_up(sim)
             warm = len(sim.ledger.requests)
-            for number in range(workers):
-                people.start(place_orders, Service.of(sim, server.url), budget, each, f"worker-{number}")
-            await people.wait_for(lambda them: len(them.of("ready")) == workers, 120)
-            people.go()
-            await people.wait_for(lambda them: len(them.of("placed")) >= workers * each // 5, 120)
-            before = len(people.of("placed"))
-            server.kill() if kind == "kill" else server.pause()
-            await asyncio.sleep(outage)
-            during = len(people.of("placed")) - before
-            await asyncio.to_thread(server.start) if kind == "kill" else server.resume()
-            await people.wait_for_all(300)
-            reports = [content for _, content in people.of("placed")]
+            async with at_work(sim, server.url, place_orders, arguments) as people:
+                await people.wait_for(lambda them: len(them.of("placed")) >= orders // 5, 120)
+                before = len(people.of("placed"))
+                server.kill() if kind == "kill" else server.pause()
+                await asyncio.sleep(outage)
+                during = len(people.of("placed")) - before
+                await asyncio.to_thread(server.start) if kind == "kill" else server.resume()
+                await people.wait_for_all(300)
+                reports = [content for _, content in people.of("placed")]
             names = {name for name, _, _ in reports}
             placed = [order.external_identifier for order in sim.ledger.orders()]
             exist = Counter(name for name in placed if name in names)
@@ -54,7 +48,7 @@ async def place_through_outage(workers: int, orders: int, budget: float, outage:
     return Figures(
         outcomes=Counter(outcome for _, outcome, _ in reports),
         doubled=sum(count > 1 for count in exist.values()),
-        lost=workers * each - len(exist),
+        lost=orders - len(exist),
         longest=max(took for _, _, took in reports),
         busiest_second=busiest_second(moments),
         during_outage=during,

@@ -7,13 +7,12 @@ import pytest
 
 from brokerage_async.fleet import Fleet
 from tests.fleet import feed
-from tests.fleet.cold_start import LATENCY, LEASE, cold_start, holder, token_requests
-from tests.fleet.crowd import small_simulator
+from tests.fleet.cold_start import LATENCY, LEASE, cold_start, holder
+from tests.fleet.crowd import at_work, small_simulator
 from tests.fleet.engines import engine_server, missing
 from tests.fleet.outage import place_through_outage
 from tests.fleet.shared_budget import share_budget
 from tests.fleet.workers import get_token
-from tests.processes import Service, crowd
 
 pytestmark = [pytest.mark.redis, pytest.mark.slow, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
 
@@ -29,12 +28,11 @@ async def test_cold_processes_share_a_token_whose_holder_is_killed() -> None:
 
 async def test_holder_that_is_paused_beyond_its_lease_costs_one_more_request() -> None:
     with engine_server() as server:
-        async with small_simulator() as sim, crowd() as people, Fleet(server.url, name="desk") as fleet:
-            sim.latency = lambda request: LATENCY
-            for _ in range(5):
-                people.start(get_token, Service.of(sim, server.url), LEASE, "desk")
-            await people.wait_for(lambda each: len(each.of("ready")) == 5, 60)
-            people.go()
+        async with (
+            small_simulator(latency=LATENCY) as sim,
+            Fleet(server.url, name="desk") as fleet,
+            at_work(sim, server.url, get_token, [(LEASE, "desk")] * 5) as people,
+        ):
             paused = await holder(fleet.connection)
             os.kill(paused, signal.SIGSTOP)
             try:
@@ -42,7 +40,7 @@ async def test_holder_that_is_paused_beyond_its_lease_costs_one_more_request() -
             finally:
                 os.kill(paused, signal.SIGCONT)
             await people.wait_for(lambda each: len(each.of("token")) == 5, 30)
-            assert token_requests(sim) <= 2
+            assert sim.ledger.count("oauth.token") <= 2
 
 
 async def test_workers_share_a_budget() -> None:
@@ -59,5 +57,5 @@ async def test_orders_go_on_while_the_engine_is_away() -> None:
 
 
 async def test_feed_with_pollers_consumers_and_engine_killed_at_random() -> None:
-    outcome = await feed.run(200, seed=1)
-    assert outcome.changes >= 200
+    tally = await feed.run(200, seed=1)
+    assert tally["changes, each seen by every group"] >= 200
