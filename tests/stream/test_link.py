@@ -15,8 +15,9 @@ from brokerage_async.simulator.transports import MemorySocket
 from brokerage_async.stream import AccountEvent, Gap, Snapshot
 from brokerage_async.stream.consumer import Sink
 from tests.loops import on_virtual_time
-from tests.stream.world import buy, drain, in_world, ready, within, world
+from tests.stream.world import buy, drain, gap_within, in_world, ready, within, world
 from tests.tables import for_each
+from tests.trading import cancelled
 
 
 def orders(events: list[Any]) -> list[str]:
@@ -30,8 +31,7 @@ async def test_lost_connection_is_opened_again_with_a_gap_and_the_subscriptions(
         sim.clock.advance(5)
         before = sim.clock.time
         sim.streams.drop()
-        gap = await within(2, stream)
-        assert isinstance(gap, Gap)
+        gap = await gap_within(2, stream)
         assert gap.since is not None
         assert abs((gap.since - before).total_seconds()) <= 6
         assert "closed the connection" in gap.reason
@@ -43,14 +43,8 @@ async def test_lost_connection_is_opened_again_with_a_gap_and_the_subscriptions(
 async def test_silent_connection_is_given_up_after_a_minute(sim: Simulator, client: Client) -> None:
     async with ready(client.stream.account(sim.account_numbers[:1])) as stream:
         sim.streams.faults.is_half_open = True
-        start = asyncio.get_running_loop().time()
-        waiting = asyncio.ensure_future(within(200, stream))
-        await asyncio.sleep(65)
-        sim.streams.faults.is_half_open = False
-        gap = await waiting
-        assert isinstance(gap, Gap)
-        assert "did not answer heartbeat in 10 s" in gap.reason
-        assert asyncio.get_running_loop().time() - start < 120
+        asyncio.get_running_loop().call_later(65, sim.streams.faults.clear)
+        assert "did not answer heartbeat in 10 s" in (await gap_within(120, stream)).reason
 
 
 @in_world
@@ -83,11 +77,9 @@ async def test_closing_the_client_ends_every_stream(sim: Simulator, client: Clie
     tasks = [asyncio.ensure_future(drain(stream, 100)) for stream in streams]
     await asyncio.sleep(10)
     await client.aclose()
-    for task in tasks:
+    for ended in (*tasks, anext(client.stream.account(sim.account_numbers[:1]))):
         with pytest.raises(errors.ConfigurationError, match="the client is closed"):
-            await task
-    with pytest.raises(errors.ConfigurationError, match="the client is closed"):
-        await anext(client.stream.account(sim.account_numbers[:1]))
+            await ended
 
 
 @in_world
@@ -153,7 +145,7 @@ async def test_stream_collected_at_any_point_costs_other_consumers_no_event(monk
         account = sim.account_numbers[0]
 
         def streams() -> list[Any]:
-            return [client.stream.quotes(["SPY"]) if kind else client.stream.account([account]) for kind in range(2)]
+            return [client.stream.account([account]), client.stream.quotes(["SPY"])]
 
         for name in ("put", "lose", "resume", "release"):
             method, armed = getattr(Sink, name), [0]
@@ -184,12 +176,11 @@ async def test_stream_collected_at_any_point_costs_other_consumers_no_event(monk
                 sim.streams.send_account_event(account, "Order", {"id": 1, "account-number": account}, sim.clock.now())
                 for number, stream in enumerate(others):
                     try:
-                        events = await drain(stream)
+                        kinds = [type(event).__name__ for event in await drain(stream)]
                     except Exception as error:
                         failures.append((name, number, error))
                         continue
-                    kinds = [type(event).__name__ for event in events]
-                    wanted = ["Gap"] * (name != "put") + ["AccountEvent", "Quote"][number % 2 :][:1]
+                    wanted = ["Gap"] * (name != "put") + [("AccountEvent", "Quote")[number % 2]]
                     if kinds[-len(wanted) :] != wanted or kinds.count("Gap") != (name != "put"):
                         failures.append((name, number, kinds))
                 for stream in others:
@@ -200,29 +191,24 @@ async def test_stream_collected_at_any_point_costs_other_consumers_no_event(monk
 @in_world
 async def test_cancelled_consumer_loses_no_event_and_leaves_nothing(sim: Simulator, client: Client) -> None:
     account = sim.account_numbers[0]
-    stream = client.stream.account([account])
-    task = asyncio.ensure_future(anext(stream))
-    await asyncio.sleep(1)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await client.orders.submit(account, buy())
-    assert orders(await drain(stream))[-1] == "Filled"
-    await stream.aclose()
+    async with client.stream.account([account]) as stream:
+        await cancelled(anext(stream), after=1)
+        await client.orders.submit(account, buy())
+        assert orders(await drain(stream))[-1] == "Filled"
     assert sim.streams.sessions == []
 
 
 @for_each("turns", range(0, 40, 3))
 @on_virtual_time
 async def test_consumer_cancelled_at_any_turn_leaves_no_connection(turns: int) -> None:
-    async with world() as (sim, client), client.stream.quotes(["SPY"]) as quotes:
-        tasks = [asyncio.ensure_future(quotes.ready()), asyncio.ensure_future(anext(quotes))]
-        for _ in range(turns):
-            await asyncio.sleep(0)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await quotes.aclose()
+    async with world() as (sim, client):
+        async with client.stream.quotes(["SPY"]) as quotes:
+            tasks = [asyncio.ensure_future(quotes.ready()), asyncio.ensure_future(anext(quotes))]
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
         assert sim.streams.sessions == []
 
 
@@ -231,7 +217,7 @@ async def test_service_that_is_away_is_tried_ever_more_rarely(sim: Simulator, cl
     async with ready(client.stream.account(sim.account_numbers[:1])) as stream:
         sim.streams.faults.is_half_open = True
         sim.streams.drop()
-        waiting = asyncio.ensure_future(within(4000, stream))
+        waiting = asyncio.ensure_future(gap_within(4000, stream))
         attempts, known = 0, len(sim.streams.sessions)
         for _ in range(1200):
             await asyncio.sleep(1)
@@ -239,7 +225,7 @@ async def test_service_that_is_away_is_tried_ever_more_rarely(sim: Simulator, cl
             known = len(sim.streams.sessions)
         assert 20 <= attempts <= 60
         sim.streams.faults.is_half_open = False
-        assert isinstance(await waiting, Gap)
+        await waiting
 
 
 @in_world
@@ -254,10 +240,8 @@ async def test_connection_lost_before_it_was_ready_leaves_a_gap_if_it_has_delive
         await client.orders.submit(account, buy())
         assert orders(await drain(stream))[-1] == "Filled"
         await client.orders.submit(account, buy())
-        gap, before = None, []
-        while gap is None:
-            event = await within(60, stream)
-            gap, before = (event, before) if isinstance(event, Gap) else (None, [*before, event])
+        *before, gap = await drain(stream, 60)
+        assert isinstance(gap, Gap)
         assert "did not answer quote-alerts-subscribe" in gap.reason
         assert orders(before)[-1] == "Filled"
 
@@ -274,9 +258,8 @@ async def test_gap_waits_until_every_subscription_is_complete(sim: Simulator, cl
         assert await drain(stream) == []  # an alert that fires now would be missing after the gap
         assert stream.waiting > 2
         start = loop.time()
-        gap, *events = await drain(stream, 3)
-        assert isinstance(gap, Gap)
-        assert orders(events)[-1] == "Filled"
+        await gap_within(3, stream)
+        assert orders(await drain(stream, 3))[-1] == "Filled"
         assert loop.time() - start > 3
 
 
@@ -303,8 +286,8 @@ async def test_server_that_hears_nothing_is_given_up_although_it_sends(sim: Simu
             sim.streams.send_account_event(account, "Order", {"account-number": account}, sim.clock.now())
             await asyncio.sleep(5)
         sim.streams.faults.is_deaf = False
-        gaps = [event for event in await drain(stream, 40) if isinstance(event, Gap)]
-        assert ["did not answer heartbeat" in gap.reason for gap in gaps] == [True]
+        [gap] = [event for event in await drain(stream, 40) if isinstance(event, Gap)]
+        assert "did not answer heartbeat" in gap.reason
 
 
 @in_world
@@ -312,7 +295,7 @@ async def test_refusal_that_does_not_concern_the_token_leaves_it(sim: Simulator,
     async with ready(client.stream.account(sim.account_numbers[:1])) as stream:
         for word, requests in (("not-implemented", 1), ("failed", 2)):
             sim.streams.sessions[0].push({"status": "error", "action": "heartbeat", "message": word})
-            assert isinstance(await within(5, stream), Gap)
+            await gap_within(5, stream)
             await stream.ready()
             assert sim.ledger.count("oauth.token") == requests
 
@@ -326,7 +309,7 @@ async def test_token_that_cannot_be_renewed_costs_the_connection_and_nothing_els
         sim.expire_tokens()
         sim.faults.add("POST", "/oauth/token", "status(503)", times=12)
         sim.faults.add("POST", "/oauth/token", "drop_after", times=5)
-        assert isinstance(await within(600, stream), Gap)
+        await gap_within(600, stream)
         await client.orders.submit(account, buy())
         assert orders(await drain(stream))[-1] == "Filled"
 
@@ -424,11 +407,9 @@ async def test_message_that_is_too_large_is_asked_for_in_smaller_parts_and_a_sec
     monkeypatch.setattr(MemorySocket, "send", note)
     async with world() as (_, client):
         stream = client.stream.quotes(["AAPL", "SPY", *(f"S{number}" for number in range(300))])
-        gap = await within(60, stream)
-        assert isinstance(gap, Gap)
-        assert "more than 16 MiB" in gap.reason
+        assert "more than 16 MiB" in (await gap_within(60, stream)).reason
         with pytest.raises(errors.MessageTooLargeError, match="more than 16 MiB"):
             await drain(stream, 60)
-    assert len(longest) == 4  # two connections, with two messages that contain SETUP each
-    assert longest[1] > 5_000
-    assert longest[3] < 600
+    _, first, _, second = longest  # two connections, with two messages that contain SETUP each
+    assert first > 5_000
+    assert second < 600

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from brokerage_async import Client, models, tickets
 from brokerage_async.simulator import Simulator
+from brokerage_async.stream import Gap
 from tests.loops import on_virtual_time
 
 T = TypeVar("T")
@@ -53,6 +54,13 @@ async def ready(stream: T) -> AsyncIterator[T]:
 
 async def within(seconds: float, stream: Any) -> Any:
     return await asyncio.wait_for(anext(stream), seconds)
+
+
+async def gap_within(seconds: float, stream: Any) -> Gap:
+    """Return the next event, which must be a gap."""
+    event = await within(seconds, stream)
+    assert isinstance(event, Gap), event
+    return event
 
 
 async def drain(stream: Any, seconds: float = 1.0) -> list[Any]:
