@@ -19,16 +19,16 @@ from brokerage_async.stream import AccountEvent, Gap
 from brokerage_async.stream.account import ringing
 from tests.loops import on_virtual_time
 from tests.stream.latency import dead_socket
-from tests.stream.world import SMALL, alert, buy, drain, in_world, ready, within, world
+from tests.stream.world import SMALL, alert, buy, drain, ready, within, world
+
+pytestmark = pytest.mark.virtual_time
 
 
 def kinds(events: list[Any]) -> list[str]:
     return [event.type for event in events]
 
 
-@in_world
-async def test_fill_comes_as_order_position_and_balance(sim: Simulator, client: Client) -> None:
-    account = sim.account_numbers[0]
+async def test_fill_comes_as_order_position_and_balance(sim: Simulator, client: Client, account: str) -> None:
     async with ready(client.stream.account([account])) as stream:
         placed = await client.orders.submit(account, buy(quantity=7))
         events = await drain(stream)
@@ -41,7 +41,6 @@ async def test_fill_comes_as_order_position_and_balance(sim: Simulator, client: 
         assert sim.clock.time - last["Order"].timestamp < timedelta(seconds=60)
 
 
-@in_world
 async def test_consumers_get_the_events_of_their_accounts_over_one_connection(sim: Simulator, client: Client) -> None:
     one, two = sim.account_numbers[:2]
     async with ready(client.stream.account([one])) as first:
@@ -54,7 +53,6 @@ async def test_consumers_get_the_events_of_their_accounts_over_one_connection(si
         assert {event.account_number for event in await drain(first)} == {one}
 
 
-@in_world
 async def test_alerts_come_to_those_who_want_them(sim: Simulator, client: Client) -> None:
     accounts = sim.account_numbers[:1]
     async with client.stream.account(accounts, alerts=True) as wants, client.stream.account(accounts) as others:
@@ -67,7 +65,6 @@ async def test_alerts_come_to_those_who_want_them(sim: Simulator, client: Client
         assert await drain(others) == []
 
 
-@in_world
 async def test_foreign_account_ends_its_stream_and_no_other(sim: Simulator, client: Client) -> None:
     async with ready(client.stream.account(sim.account_numbers[:1])) as good:
         bad = client.stream.account([sim.account_numbers[1], sim.foreign_account_number])
@@ -77,7 +74,6 @@ async def test_foreign_account_ends_its_stream_and_no_other(sim: Simulator, clie
         assert "Order" in kinds(await drain(good))
 
 
-@in_world
 async def test_slow_consumer_leaves_and_gets_an_error_after_its_events(sim: Simulator, client: Client) -> None:
     account = sim.account_numbers[0]
     async with client.stream.account([account], limit=3) as slow:
@@ -94,9 +90,7 @@ async def test_slow_consumer_leaves_and_gets_an_error_after_its_events(sim: Simu
         assert caught.value.since is not None
 
 
-@in_world
-async def test_faults_of_messages_reach_the_consumer_as_they_are(sim: Simulator, client: Client) -> None:
-    account = sim.account_numbers[0]
+async def test_faults_of_messages_reach_the_consumer_as_they_are(sim: Simulator, client: Client, account: str) -> None:
     async with ready(client.stream.account([account])) as stream:
         now, send = sim.clock.now(), sim.streams.send_account_event
         for number, name in enumerate(("duplicate", "lose", "unknown", "garbage", "reorder", "late(2)"), 1):
@@ -107,8 +101,9 @@ async def test_faults_of_messages_reach_the_consumer_as_they_are(sim: Simulator,
         assert found == ["1", "1", "Weather", "3", "4", "5", "7", "6"]
 
 
-@on_virtual_time
-async def test_every_message_has_a_token_that_is_valid_for_hours(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_every_message_has_a_token_that_is_valid_for_hours(
+    sim: Simulator, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     receive, tokens = AccountSession.receive, list[tuple[str, bool]]()
 
     def note(session: AccountSession, data: str | bytes, now: float) -> None:
@@ -119,7 +114,7 @@ async def test_every_message_has_a_token_that_is_valid_for_hours(monkeypatch: py
         receive(session, data, now)
 
     monkeypatch.setattr(AccountSession, "receive", note)
-    async with world() as (sim, client), client.stream.account(sim.account_numbers[:1], alerts=True) as stream:
+    async with client.stream.account(sim.account_numbers[:1], alerts=True) as stream:
         await stream.ready()
         await asyncio.sleep(3 * 3600)
         assert len(tokens) > 3 * 180
@@ -161,9 +156,7 @@ async def test_fill_is_seen_at_once_where_polling_needs_its_interval() -> None:
         assert await time_to_fill(client, sim, push=False) > 1
 
 
-@in_world
-async def test_quiet_hour_costs_no_more_polls_and_events_one_each(sim: Simulator, client: Client) -> None:
-    account = sim.account_numbers[0]
+async def test_quiet_hour_costs_no_more_polls_and_events_one_each(sim: Simulator, client: Client, account: str) -> None:
     async with client.watch.orders("me", [account], interval=60, push=True) as watcher:
         task = asyncio.ensure_future(drain(watcher, 10_000))
         await asyncio.sleep(3600)
@@ -181,9 +174,7 @@ async def test_quiet_hour_costs_no_more_polls_and_events_one_each(sim: Simulator
     assert sim.streams.sessions == []
 
 
-@in_world
-async def test_positions_balances_and_alerts_ring_too(sim: Simulator, client: Client) -> None:
-    account = sim.account_numbers[0]
+async def test_positions_balances_and_alerts_ring_too(sim: Simulator, client: Client, account: str) -> None:
     positions = client.watch.positions([account], interval=3600, push=True)
     balances = client.watch.balances([account], interval=3600, push=True)
     alerts = client.watch.quote_alerts(interval=3600, push=True)
@@ -201,7 +192,6 @@ async def test_positions_balances_and_alerts_ring_too(sim: Simulator, client: Cl
         await watcher.aclose()
 
 
-@in_world
 async def test_wait_for_one_order_uses_push(sim: Simulator, client: Client) -> None:
     account, loop = sim.account_numbers[0], asyncio.get_running_loop()
     placed = await client.orders.submit(account, buy())
@@ -211,7 +201,6 @@ async def test_wait_for_one_order_uses_push(sim: Simulator, client: Client) -> N
     assert loop.time() - start < 5
 
 
-@in_world
 async def test_stream_that_is_refused_leaves_polling_alone(
     sim: Simulator, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -221,7 +210,6 @@ async def test_stream_that_is_refused_leaves_polling_alone(
     assert "push is not available, polling goes on alone" in caplog.text
 
 
-@in_world
 async def test_accounts_of_the_user_are_asked_for_once(sim: Simulator, client: Client) -> None:
     async with client.watch.quote_alerts(interval=600, push=True) as watcher:
         sim.streams.faults.refusals = 30
@@ -281,10 +269,7 @@ class FailingStreams:
         raise RuntimeError("left")
 
 
-@in_world
-async def test_stream_that_answers_a_cancellation_with_an_error_holds_nothing_up(
-    sim: Simulator, client: Client
-) -> None:
+async def test_stream_that_answers_a_cancellation_with_an_error_holds_nothing_up(client: Client) -> None:
     access = client.stream._access
     streams = FailingStreams()
     async with asyncio.timeout(5), ringing(streams.account, print, access, frozenset({"A1"}), frozenset(), print):

@@ -15,27 +15,26 @@ from brokerage_async.stream import Conflate, DropOldest, Gap, Snapshot, UnknownE
 from brokerage_async.stream.api import candle_symbol, streamer_symbols
 from brokerage_async.stream.link import StreamAccess
 from tests.fake_transport import FakeTransport
-from tests.loops import on_virtual_time
-from tests.stream.world import drain, in_world, ready, world
+from tests.stream.world import drain, ready
 from tests.tables import for_each
 
 pytestmark = pytest.mark.virtual_time
 
 
 @pytest.fixture
-def client() -> Client:
+def unconnected() -> Client:
     return Client(Environment.sandbox("https://api.example.com"), StaticToken("t"), transport=FakeTransport())
 
 
 @for_each("accounts", [[], "5WT00001", [7], [""], None])
-def test_arguments_of_account_are_checked(client: Client, accounts: Any) -> None:
+def test_arguments_of_account_are_checked(unconnected: Client, accounts: Any) -> None:
     with pytest.raises(InvalidRequestError, match="account_numbers must"):
-        client.stream.account(accounts)
-    assert client.stream is client.stream
+        unconnected.stream.account(accounts)
+    assert unconnected.stream is unconnected.stream
     with pytest.raises(ConfigurationError, match="limit must be an integer of at least 1, got 0"):
-        client.stream.account(["A"], limit=0)
+        unconnected.stream.account(["A"], limit=0)
     with pytest.raises(ConfigurationError, match="alerts must be True or False"):
-        client.stream.account(["A"], alerts="yes")  # type: ignore[arg-type]
+        unconnected.stream.account(["A"], alerts="yes")  # type: ignore[arg-type]
 
 
 @for_each(
@@ -58,9 +57,9 @@ def test_arguments_of_account_are_checked(client: Client, accounts: Any) -> None
         ({"aggregation_period": "0"}, "aggregation_period"),
     ],
 )
-def test_arguments_of_quotes_are_checked(client: Client, options: dict[str, Any], reason: str) -> None:
+def test_arguments_of_quotes_are_checked(unconnected: Client, options: dict[str, Any], reason: str) -> None:
     with pytest.raises((InvalidRequestError, ConfigurationError), match=reason):
-        client.stream.quotes(**{"symbols": ["AAPL"], **options})
+        unconnected.stream.quotes(**{"symbols": ["AAPL"], **options})
 
 
 @for_each(
@@ -116,22 +115,19 @@ async def test_symbols_that_need_no_lookup_and_a_single_str() -> None:
         await streamer_symbols(None, "AAPL", {})  # type: ignore[arg-type]
 
 
-@on_virtual_time
-async def test_events_lead_back_to_the_symbols_that_were_given() -> None:
+async def test_events_lead_back_to_the_symbols_that_were_given(sim: Simulator, client: Client) -> None:
     given = ["AAPL", "AAPL  260619C00200000", ".AAPL260619C200", "/ESU6", "BTC/USD"]
-    async with world() as (sim, client):
-        start = sim.clock.time - timedelta(minutes=5)
-        async with client.stream.quotes(given, ["Quote", "Candle"], period="5m", start=start) as stream:
-            found = {stream.symbol_of(event) for event in await drain(stream)}
-            await stream.remove(["AAPL"])
-            assert stream.symbol_of(models.Quote(event_symbol="AAPL")) == "AAPL"
-        assert found == {"AAPL", "AAPL  260619C00200000", "/ESU6", "BTC/USD"}
-        assert stream.symbol_of(UnknownEvent(type="New", fields={"eventSymbol": "/ESU26:XCME"})) == "/ESU6"
-        assert stream.symbol_of(models.Quote(event_symbol="SPY")) == "SPY"
-        assert stream.symbol_of(Gap(since=None, reason="lost")) is None
+    start = sim.clock.time - timedelta(minutes=5)
+    async with client.stream.quotes(given, ["Quote", "Candle"], period="5m", start=start) as stream:
+        found = {stream.symbol_of(event) for event in await drain(stream)}
+        await stream.remove(["AAPL"])
+        assert stream.symbol_of(models.Quote(event_symbol="AAPL")) == "AAPL"
+    assert found == {"AAPL", "AAPL  260619C00200000", "/ESU6", "BTC/USD"}
+    assert stream.symbol_of(UnknownEvent(type="New", fields={"eventSymbol": "/ESU26:XCME"})) == "/ESU6"
+    assert stream.symbol_of(models.Quote(event_symbol="SPY")) == "SPY"
+    assert stream.symbol_of(Gap(since=None, reason="lost")) is None
 
 
-@in_world
 async def test_sixth_session_of_a_login_is_named(sim: Simulator, client: Client) -> None:
     async with AsyncExitStack() as stack:
         clients = [await stack.enter_async_context(sim.client()) for _ in range(6)]
@@ -145,7 +141,6 @@ async def test_sixth_session_of_a_login_is_named(sim: Simulator, client: Client)
             pass
 
 
-@in_world
 async def test_subscriptions_beyond_the_caps_are_queued_and_none_is_refused(sim: Simulator, client: Client) -> None:
     names = [f"S{number}" for number in range(11_000)]
     stream = client.stream.quotes(names)
@@ -168,7 +163,6 @@ async def test_subscriptions_beyond_the_caps_are_queued_and_none_is_refused(sim:
     await candles.aclose()
 
 
-@in_world
 async def test_contract_and_aggregation_period_are_the_choice_of_the_caller(sim: Simulator, client: Client) -> None:
     keep = {models.Quote: DropOldest()}
     async with (

@@ -15,16 +15,17 @@ from brokerage_async.simulator.transports import MemorySocket
 from brokerage_async.stream import AccountEvent, Gap, Snapshot
 from brokerage_async.stream.consumer import Sink
 from tests.loops import on_virtual_time
-from tests.stream.world import buy, drain, gap_within, in_world, ready, within, world
+from tests.stream.world import buy, drain, gap_within, ready, within, world
 from tests.tables import for_each
 from tests.trading import cancelled
+
+pytestmark = pytest.mark.virtual_time
 
 
 def orders(events: list[Any]) -> list[str]:
     return [event.data.status for event in events if isinstance(event, AccountEvent) and event.type == "Order"]
 
 
-@in_world
 async def test_lost_connection_is_opened_again_with_a_gap_and_the_subscriptions(sim: Simulator, client: Client) -> None:
     account = sim.account_numbers[0]
     async with ready(client.stream.account([account])) as stream:
@@ -39,7 +40,6 @@ async def test_lost_connection_is_opened_again_with_a_gap_and_the_subscriptions(
         assert orders(await drain(stream))[-1] == "Filled"
 
 
-@in_world
 async def test_silent_connection_is_given_up_after_a_minute(sim: Simulator, client: Client) -> None:
     async with ready(client.stream.account(sim.account_numbers[:1])) as stream:
         sim.streams.faults.is_half_open = True
@@ -47,7 +47,6 @@ async def test_silent_connection_is_given_up_after_a_minute(sim: Simulator, clie
         assert "did not answer heartbeat in 10 s" in (await gap_within(120, stream)).reason
 
 
-@in_world
 async def test_refused_token_is_replaced_and_a_fourth_refusal_ends_the_stream(sim: Simulator, client: Client) -> None:
     sim.streams.faults.refusals = 2
     async with ready(client.stream.account(sim.account_numbers[:1])):
@@ -62,7 +61,6 @@ async def test_refused_token_is_replaced_and_a_fourth_refusal_ends_the_stream(si
         pass
 
 
-@in_world
 async def test_revoked_grant_ends_the_stream(sim: Simulator, client: Client) -> None:
     stream = client.stream.account(sim.account_numbers[:1])
     await stream.ready()
@@ -71,7 +69,6 @@ async def test_revoked_grant_ends_the_stream(sim: Simulator, client: Client) -> 
         await within(3600, stream)
 
 
-@in_world
 async def test_closing_the_client_ends_every_stream(sim: Simulator, client: Client) -> None:
     streams = [client.stream.account(sim.account_numbers[:1]), client.stream.quotes(["SPY"])]
     tasks = [asyncio.ensure_future(drain(stream, 100)) for stream in streams]
@@ -82,7 +79,6 @@ async def test_closing_the_client_ends_every_stream(sim: Simulator, client: Clie
             await ended
 
 
-@in_world
 async def test_last_stream_closes_the_connection_and_another_opens_it(sim: Simulator, client: Client) -> None:
     first, second, third, fourth = (client.stream.account(sim.account_numbers[:1]) for _ in range(4))
     await first.ready()
@@ -105,7 +101,6 @@ async def test_last_stream_closes_the_connection_and_another_opens_it(sim: Simul
             assert len(sim.streams.sessions) == 1
 
 
-@in_world
 async def test_connection_whose_last_stream_is_refused_is_closed(sim: Simulator, client: Client) -> None:
     async with asyncio.timeout(60):
         async with client.stream.account([sim.account_numbers[0], sim.foreign_account_number]) as bad:
@@ -118,77 +113,74 @@ async def test_connection_whose_last_stream_is_refused_is_closed(sim: Simulator,
     assert sim.streams.sessions == []
 
 
-@on_virtual_time
-async def test_stream_left_without_closing_leaves_no_task_and_warns() -> None:
+async def test_stream_left_without_closing_leaves_no_task_and_warns(sim: Simulator, client: Client) -> None:
     async def consume(client: Client, *, breaks: bool) -> None:
         async for _ in client.stream.quotes(["SPY"]):
             if breaks:
                 break
 
-    async with world() as (sim, client):
-        for breaks in (True, False):
-            task = asyncio.ensure_future(consume(client, breaks=breaks))
-            with pytest.warns(ResourceWarning, match="unclosed QuoteStream: use `async with`"):  # noqa: PT031
-                await asyncio.sleep(5)
-                task.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await task
-                await asyncio.sleep(1)  # this step of the test holds the traceback of the other task
-            assert sim.streams.sessions == [], breaks
-            assert len(asyncio.all_tasks()) == 1, breaks
+    for breaks in (True, False):
+        task = asyncio.ensure_future(consume(client, breaks=breaks))
+        with pytest.warns(ResourceWarning, match="unclosed QuoteStream: use `async with`"):  # noqa: PT031
+            await asyncio.sleep(5)
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+            await asyncio.sleep(1)  # this step of the test holds the traceback of the other task
+        assert sim.streams.sessions == [], breaks
+        assert len(asyncio.all_tasks()) == 1, breaks
 
 
-@on_virtual_time
-async def test_stream_collected_at_any_point_costs_other_consumers_no_event(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_stream_collected_at_any_point_costs_other_consumers_no_event(
+    sim: Simulator, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     failures = []
-    async with world() as (sim, client):
-        account = sim.account_numbers[0]
+    account = sim.account_numbers[0]
 
-        def streams() -> list[Any]:
-            return [client.stream.account([account]), client.stream.quotes(["SPY"])]
+    def streams() -> list[Any]:
+        return [client.stream.account([account]), client.stream.quotes(["SPY"])]
 
-        for name in ("put", "lose", "resume", "release"):
-            method, armed = getattr(Sink, name), [0]
+    for name in ("put", "lose", "resume", "release"):
+        method, armed = getattr(Sink, name), [0]
 
-            def collecting(sink: Sink, *args: Any, method: Any = method, armed: Any = armed, **options: Any) -> None:
-                if armed[0]:
-                    armed[0] -= 1
-                    gc.collect()
-                method(sink, *args, **options)
+        def collecting(sink: Sink, *args: Any, method: Any = method, armed: Any = armed, **options: Any) -> None:
+            if armed[0]:
+                armed[0] -= 1
+                gc.collect()
+            method(sink, *args, **options)
 
-            with monkeypatch.context() as patched, contextlib.ExitStack() as stack:
-                patched.setattr(Sink, name, collecting)
-                victims, others = streams(), [*streams(), *streams(), *streams()]
-                for stream in (*victims, *others):
-                    await stream.ready()
-                for stream in others:
-                    await drain(stream)
-                victims.append(victims)  # a cycle, which only the collector finds
-                del victims, stream
-                gc.disable()
-                stack.callback(gc.enable)
-                stack.enter_context(pytest.warns(ResourceWarning, match="unclosed"))
-                armed[0] = 4
-                if name != "put":
-                    sim.streams.drop()
-                    await asyncio.sleep(10)
-                sim.set_price("SPY", 321)
-                sim.streams.send_account_event(account, "Order", {"id": 1, "account-number": account}, sim.clock.now())
-                for number, stream in enumerate(others):
-                    try:
-                        kinds = [type(event).__name__ for event in await drain(stream)]
-                    except Exception as error:
-                        failures.append((name, number, error))
-                        continue
-                    wanted = ["Gap"] * (name != "put") + [("AccountEvent", "Quote")[number % 2]]
-                    if kinds[-len(wanted) :] != wanted or kinds.count("Gap") != (name != "put"):
-                        failures.append((name, number, kinds))
-                for stream in others:
-                    await stream.aclose()
+        with monkeypatch.context() as patched, contextlib.ExitStack() as stack:
+            patched.setattr(Sink, name, collecting)
+            victims, others = streams(), [*streams(), *streams(), *streams()]
+            for stream in (*victims, *others):
+                await stream.ready()
+            for stream in others:
+                await drain(stream)
+            victims.append(victims)  # a cycle, which only the collector finds
+            del victims, stream
+            gc.disable()
+            stack.callback(gc.enable)
+            stack.enter_context(pytest.warns(ResourceWarning, match="unclosed"))
+            armed[0] = 4
+            if name != "put":
+                sim.streams.drop()
+                await asyncio.sleep(10)
+            sim.set_price("SPY", 321)
+            sim.streams.send_account_event(account, "Order", {"id": 1, "account-number": account}, sim.clock.now())
+            for number, stream in enumerate(others):
+                try:
+                    kinds = [type(event).__name__ for event in await drain(stream)]
+                except Exception as error:
+                    failures.append((name, number, error))
+                    continue
+                wanted = ["Gap"] * (name != "put") + [("AccountEvent", "Quote")[number % 2]]
+                if kinds[-len(wanted) :] != wanted or kinds.count("Gap") != (name != "put"):
+                    failures.append((name, number, kinds))
+            for stream in others:
+                await stream.aclose()
     assert failures == []
 
 
-@in_world
 async def test_cancelled_consumer_loses_no_event_and_leaves_nothing(sim: Simulator, client: Client) -> None:
     account = sim.account_numbers[0]
     async with client.stream.account([account]) as stream:
@@ -212,7 +204,6 @@ async def test_consumer_cancelled_at_any_turn_leaves_no_connection(turns: int) -
         assert sim.streams.sessions == []
 
 
-@in_world
 async def test_service_that_is_away_is_tried_ever_more_rarely(sim: Simulator, client: Client) -> None:
     async with ready(client.stream.account(sim.account_numbers[:1])) as stream:
         sim.streams.faults.is_half_open = True
@@ -228,11 +219,9 @@ async def test_service_that_is_away_is_tried_ever_more_rarely(sim: Simulator, cl
         await waiting
 
 
-@in_world
 async def test_connection_lost_before_it_was_ready_leaves_a_gap_if_it_has_delivered_events(
-    sim: Simulator, client: Client
+    sim: Simulator, client: Client, account: str
 ) -> None:
-    account = sim.account_numbers[0]
     sim.streams.faults.add("late(0)", kind="protocol")
     sim.streams.faults.add("lose", kind="protocol")  # the answer to the subscription of the alerts
     async with client.stream.account([account], alerts=True) as stream:
@@ -246,7 +235,6 @@ async def test_connection_lost_before_it_was_ready_leaves_a_gap_if_it_has_delive
         assert orders(before)[-1] == "Filled"
 
 
-@in_world
 async def test_gap_waits_until_every_subscription_is_complete(sim: Simulator, client: Client) -> None:
     account, loop = sim.account_numbers[0], asyncio.get_running_loop()
     async with ready(client.stream.account([account], alerts=True)) as stream:
@@ -263,9 +251,7 @@ async def test_gap_waits_until_every_subscription_is_complete(sim: Simulator, cl
         assert loop.time() - start > 3
 
 
-@in_world
-async def test_events_that_were_held_come_after_another_loss(sim: Simulator, client: Client) -> None:
-    account = sim.account_numbers[0]
+async def test_events_that_were_held_come_after_another_loss(sim: Simulator, client: Client, account: str) -> None:
     async with ready(client.stream.account([account], alerts=True)) as stream:
         sim.streams.drop()
         sim.streams.faults.add("late(0)", kind="protocol")
@@ -277,7 +263,6 @@ async def test_events_that_were_held_come_after_another_loss(sim: Simulator, cli
         assert orders(events)[-1] == "Filled"
 
 
-@in_world
 async def test_server_that_hears_nothing_is_given_up_although_it_sends(sim: Simulator, client: Client) -> None:
     account = sim.account_numbers[0]
     async with ready(client.stream.account([account])) as stream:
@@ -290,7 +275,6 @@ async def test_server_that_hears_nothing_is_given_up_although_it_sends(sim: Simu
         assert "did not answer heartbeat" in gap.reason
 
 
-@in_world
 async def test_refusal_that_does_not_concern_the_token_leaves_it(sim: Simulator, client: Client) -> None:
     async with ready(client.stream.account(sim.account_numbers[:1])) as stream:
         for word, requests in (("not-implemented", 1), ("failed", 2)):
@@ -300,11 +284,9 @@ async def test_refusal_that_does_not_concern_the_token_leaves_it(sim: Simulator,
             assert sim.ledger.count("oauth.token") == requests
 
 
-@in_world
 async def test_token_that_cannot_be_renewed_costs_the_connection_and_nothing_else(
-    sim: Simulator, client: Client
+    sim: Simulator, client: Client, account: str
 ) -> None:
-    account = sim.account_numbers[0]
     async with ready(client.stream.account([account])) as stream:
         sim.expire_tokens()
         sim.faults.add("POST", "/oauth/token", "status(503)", times=12)
@@ -335,8 +317,9 @@ async def test_stream_that_ended_with_an_error_keeps_its_traceback_and_is_collec
         assert [reference() for reference in references] == [None]
 
 
-@on_virtual_time
-async def test_closing_the_client_waits_for_every_connection_that_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_closing_the_client_waits_for_every_connection_that_closes(
+    sim: Simulator, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     close, closed = MemorySocket.close, []
 
     async def close_slowly(socket: MemorySocket) -> None:
@@ -347,18 +330,16 @@ async def test_closing_the_client_waits_for_every_connection_that_closes(monkeyp
             closed.append(socket)
 
     monkeypatch.setattr(MemorySocket, "close", close_slowly)
-    async with world() as (sim, client):
-        first, second = (client.stream.account(sim.account_numbers[:1]) for _ in range(2))
-        await first.ready()
-        closing = asyncio.ensure_future(first.aclose())
+    first, second = (client.stream.account(sim.account_numbers[:1]) for _ in range(2))
+    await first.ready()
+    closing = asyncio.ensure_future(first.aclose())
+    await asyncio.sleep(1)
+    async with second:
         await asyncio.sleep(1)
-        async with second:
-            await asyncio.sleep(1)
-        assert len(closed) == 1, "the second stream was closed before the connection of the first"
-        await closing
+    assert len(closed) == 1, "the second stream was closed before the connection of the first"
+    await closing
 
 
-@in_world
 async def test_connection_is_closed_even_if_its_task_is_cancelled_twice(sim: Simulator, client: Client) -> None:
     async with ready(client.stream.account(sim.account_numbers[:1])) as stream:
         [task] = [each for each in asyncio.all_tasks() if each.get_name() == "brokerage_async account stream"]
@@ -384,9 +365,8 @@ async def test_client_closed_at_any_turn_of_connecting_leaves_nothing(turns: int
             assert isinstance(result, errors.ConfigurationError | Snapshot)
 
 
-@on_virtual_time
 async def test_message_that_is_too_large_is_asked_for_in_smaller_parts_and_a_second_one_ends_the_stream(
-    monkeypatch: pytest.MonkeyPatch,
+    client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     longest: list[int] = []
     receive, send = MemorySocket.receive, MemorySocket.send
@@ -405,11 +385,10 @@ async def test_message_that_is_too_large_is_asked_for_in_smaller_parts_and_a_sec
 
     monkeypatch.setattr(MemorySocket, "receive", receive_too_much)
     monkeypatch.setattr(MemorySocket, "send", note)
-    async with world() as (_, client):
-        stream = client.stream.quotes(["AAPL", "SPY", *(f"S{number}" for number in range(300))])
-        assert "more than 16 MiB" in (await gap_within(60, stream)).reason
-        with pytest.raises(errors.MessageTooLargeError, match="more than 16 MiB"):
-            await drain(stream, 60)
+    stream = client.stream.quotes(["AAPL", "SPY", *(f"S{number}" for number in range(300))])
+    assert "more than 16 MiB" in (await gap_within(60, stream)).reason
+    with pytest.raises(errors.MessageTooLargeError, match="more than 16 MiB"):
+        await drain(stream, 60)
     _, first, _, second = longest  # two connections, with two messages that contain SETUP each
     assert first > 5_000
     assert second < 600
