@@ -5,10 +5,10 @@ Push is sooner than polling, as good as polling when the stream is down, and nev
 
 import asyncio
 import json
-import logging
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -19,20 +19,15 @@ from brokerage_async.stream import AccountEvent, Gap
 from brokerage_async.stream.account import ringing
 from tests.loops import on_virtual_time
 from tests.stream.latency import dead_socket
-from tests.stream.world import SMALL, alert, buy, drain, ready, within, world
+from tests.stream.world import alert, buy, drain, ready, within, world
 
 pytestmark = pytest.mark.virtual_time
-
-
-def kinds(events: list[Any]) -> list[str]:
-    return [event.type for event in events]
 
 
 async def test_fill_comes_as_order_position_and_balance(sim: Simulator, client: Client, account: str) -> None:
     async with ready(client.stream.account([account])) as stream:
         placed = await client.orders.submit(account, buy(quantity=7))
-        events = await drain(stream)
-        last: dict[str, AccountEvent] = {event.type: event for event in events if isinstance(event, AccountEvent)}
+        last: dict[str, AccountEvent] = {event.type: event for event in await drain(stream)}
         assert (last["Order"].data.id, last["Order"].data.status) == (placed.order.id, "Filled")
         assert (last["CurrentPosition"].data.symbol, last["CurrentPosition"].data.quantity) == ("AAPL", Decimal(7))
         [balance] = await client.balances.list(account)
@@ -65,13 +60,13 @@ async def test_alerts_come_to_those_who_want_them(sim: Simulator, client: Client
         assert await drain(others) == []
 
 
-async def test_foreign_account_ends_its_stream_and_no_other(sim: Simulator, client: Client) -> None:
-    async with ready(client.stream.account(sim.account_numbers[:1])) as good:
+async def test_foreign_account_ends_its_stream_and_no_other(sim: Simulator, client: Client, account: str) -> None:
+    async with ready(client.stream.account([account])) as good:
         bad = client.stream.account([sim.account_numbers[1], sim.foreign_account_number])
         with pytest.raises(errors.StreamRefusedError, match=f"did not accept {sim.foreign_account_number}"):
             await within(30, bad)
-        await client.orders.submit(sim.account_numbers[0], buy())
-        assert "Order" in kinds(await drain(good))
+        await client.orders.submit(account, buy())
+        assert "Order" in [event.type for event in await drain(good)]
 
 
 async def test_slow_consumer_leaves_and_gets_an_error_after_its_events(sim: Simulator, client: Client) -> None:
@@ -158,18 +153,16 @@ async def test_fill_is_seen_at_once_where_polling_needs_its_interval() -> None:
 
 async def test_quiet_hour_costs_no_more_polls_and_events_one_each(sim: Simulator, client: Client, account: str) -> None:
     async with client.watch.orders("me", [account], interval=60, push=True) as watcher:
-        task = asyncio.ensure_future(drain(watcher, 10_000))
+        draining = asyncio.ensure_future(drain(watcher, 10_000))
         await asyncio.sleep(3600)
         quiet = sim.ledger.count("orders.live")
         assert quiet <= 61
-        sim.streams.send_account_event(account, "Order", {"id": 1}, sim.clock.now())
-        sim.streams.send_account_event(account, "Order", {"id": 1}, sim.clock.now())
-        await asyncio.sleep(0.5)
-        assert sim.ledger.count("orders.live") == quiet + 1
-        sim.streams.send_account_event(account, "AccountBalance", {}, sim.clock.now())
-        await asyncio.sleep(0.5)
-        assert sim.ledger.count("orders.live") == quiet + 1
-        task.cancel()
+        for events in (["Order", "Order"], ["AccountBalance"]):
+            for event in events:
+                sim.streams.send_account_event(account, event, {}, sim.clock.now())
+            await asyncio.sleep(0.5)
+            assert sim.ledger.count("orders.live") == quiet + 1
+        draining.cancel()
     await asyncio.sleep(1)
     assert sim.streams.sessions == []
 
@@ -192,69 +185,57 @@ async def test_positions_balances_and_alerts_ring_too(sim: Simulator, client: Cl
         await watcher.aclose()
 
 
-async def test_wait_for_one_order_uses_push(sim: Simulator, client: Client) -> None:
-    account, loop = sim.account_numbers[0], asyncio.get_running_loop()
+async def test_wait_for_one_order_uses_push(client: Client, account: str) -> None:
     placed = await client.orders.submit(account, buy())
-    start = loop.time()
-    order = await client.watch.order("me", account, str(placed.order.id), interval=600, push=True)
-    assert order.status == "Filled"
-    assert loop.time() - start < 5
+    waiting = client.watch.order("me", account, str(placed.order.id), interval=600, push=True)
+    assert (await asyncio.wait_for(waiting, 5)).status == "Filled"
 
 
 async def test_stream_that_is_refused_leaves_polling_alone(
     sim: Simulator, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     sim.streams.faults.refusals = 3
-    with caplog.at_level(logging.WARNING, "brokerage_async.stream"):
-        assert await time_to_fill(client, sim, push=True, interval=2) < 4
+    assert await time_to_fill(client, sim, push=True, interval=2) < 4
     assert "push is not available, polling goes on alone" in caplog.text
 
 
 async def test_accounts_of_the_user_are_asked_for_once(sim: Simulator, client: Client) -> None:
     async with client.watch.quote_alerts(interval=600, push=True) as watcher:
         sim.streams.faults.refusals = 30
-        task = asyncio.ensure_future(drain(watcher, 2000))
-        await asyncio.sleep(1200)
+        assert await drain(watcher, 1200) == []
         assert sim.streams.faults.refusals < 20, "push was tried again and again"
         assert sim.ledger.count("accounts.list") == 1
-        task.cancel()
-        await asyncio.wait({task})
 
 
-@on_virtual_time
-async def test_transport_without_sockets_leaves_polling_alone_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
-    sim = Simulator(**SMALL)
+async def test_transport_without_sockets_leaves_polling_alone_and_says_so(
+    sim: Simulator, caplog: pytest.LogCaptureFixture
+) -> None:
     transport = sim.transport()
 
     class Requests:
         send, close = transport.send, transport.close
 
     async with sim.client(transport=Requests()) as client:
-        with caplog.at_level(logging.WARNING, "brokerage_async.stream"):
-            assert await time_to_fill(client, sim, push=True, interval=2) < 4
+        assert await time_to_fill(client, sim, push=True, interval=2) < 4
     reason = "transport must have a method open_socket for streams, got Requests: see "
     assert [record.message for record in caplog.records if "push is not available" in record.message] == [
         f"push is not available, polling goes on alone: {reason}brokerage_async.http.websocket.SocketTransport"
     ]
 
 
-@on_virtual_time
-async def test_closing_the_client_ends_push_without_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING, "brokerage_async.stream"):
-        async with world() as (sim, client):
-            watcher = client.watch.orders("me", sim.account_numbers[:1], push=True)
-            task = asyncio.ensure_future(drain(watcher, 100))
-            await asyncio.sleep(5)
-        with pytest.raises(errors.ConfigurationError, match="the client is closed"):
-            await task
+async def test_closing_the_client_ends_push_without_a_warning(
+    client: Client, account: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    draining = asyncio.ensure_future(drain(client.watch.orders("me", [account], push=True), 100))
+    await asyncio.sleep(5)
+    await client.aclose()
+    with pytest.raises(errors.ConfigurationError, match="the client is closed"):
+        await draining
     assert caplog.text == ""
 
 
-class FailingStreams:
-    """Streams that raise other errors when they are cancelled, and when they are left."""
-
-    def account(self, account_numbers: Any, *, alerts: bool = False) -> Any:
-        return self
+class FailingStream:
+    """A stream that raises other errors when it is cancelled, and when it is left."""
 
     def __aiter__(self) -> Any:
         return self
@@ -270,9 +251,8 @@ class FailingStreams:
 
 
 async def test_stream_that_answers_a_cancellation_with_an_error_holds_nothing_up(client: Client) -> None:
-    access = client.stream._access
-    streams = FailingStreams()
-    async with asyncio.timeout(5), ringing(streams.account, print, access, frozenset({"A1"}), frozenset(), print):
+    make, access, accounts = Mock(return_value=FailingStream()), client.stream._access, frozenset({"A1"})
+    async with asyncio.timeout(5), ringing(make, print, access, accounts, frozenset(), print):
         await asyncio.sleep(1)
 
 
