@@ -18,7 +18,7 @@ from brokerage_async import Client, models, tickets
 from brokerage_async.simulator import Simulator
 from tests.stream.world import SMALL, buy
 
-from .javascript import node
+from .javascript import node, settings_of
 from .python_streams import alert_on_spy
 
 SCRIPT = Path(__file__).with_name("javascript_streams.mjs")
@@ -39,7 +39,7 @@ async def main(folder: Path) -> int:
     async with (
         Simulator(**SMALL, without=without) as simulator,
         simulator.client() as client,
-        node(SCRIPT, folder, settings_of(simulator)) as process,
+        node(SCRIPT, folder, settings_of(simulator) | streamer_settings(simulator)) as process,
     ):
         acting: asyncio.Task[None] | None = None
         with contextlib.suppress(TimeoutError):
@@ -65,6 +65,11 @@ def described(data: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} {data[key]}" for key in keys if key in data)
 
 
+def streamer_settings(simulator: Simulator) -> dict[str, Any]:
+    since = round(simulator.clock.time.timestamp() * 1000) - 300_000
+    return {"accountStreamerUrl": simulator.streamer_url, "candlesFrom": since}
+
+
 async def act(simulator: Simulator, client: Client) -> None:
     account = simulator.account_numbers[0]
     await client.orders.submit(account, buy("AAPL", 3))
@@ -77,17 +82,6 @@ async def act(simulator: Simulator, client: Client) -> None:
     await alert_on_spy(simulator, client)
     simulator.move_cash(account, 100)
     simulator.publish_watchlist("Picks", ["AAPL"])
-
-
-def settings_of(simulator: Simulator) -> dict[str, Any]:
-    return {
-        "baseUrl": simulator.base_url,
-        "accountStreamerUrl": simulator.streamer_url,
-        "clientSecret": simulator.client_secret,
-        "refreshToken": simulator.refresh_token,
-        "account": simulator.account_numbers[0],
-        "candlesFrom": round(simulator.clock.time.timestamp() * 1000) - 300_000,
-    }
 
 
 if __name__ == "__main__":

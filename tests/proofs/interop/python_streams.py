@@ -13,8 +13,9 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from brokerage_async import Client, models, tickets
+from brokerage_async import Client
 from brokerage_async.simulator import Simulator
+from tests.stream.world import SMALL, alert, buy
 
 from .python_sdk import module, session_of
 
@@ -25,10 +26,9 @@ EVENTS = ("Quote", "Trade", "Summary", "Profile", "Greeks", "TimeAndSale", "Theo
 async def main() -> int:
     os.environ["NO_PROXY"] = "127.0.0.1"
     missing: list[str] = []
-    sizes = {"equities": 50, "equity_options": 50, "chain_rows": 50}
     # The SDK asks for candles under contract AUTO. The service was recorded sending an empty history for it.
     without = ["candle_history_contract"]
-    async with Simulator(**sizes, without=without) as simulator, session_of(simulator) as session:  # type: ignore[arg-type]
+    async with Simulator(**SMALL, without=without) as simulator, session_of(simulator) as session:
         async for name, found in _results(simulator, session):
             print(f"{'ok     ' if found else 'MISSING'} {name}: {found}")
             if not found:
@@ -61,7 +61,7 @@ async def _account(simulator: Simulator, session: Any) -> dict[str, str]:
         await streamer.subscribe_quote_alerts()
         await asyncio.sleep(0.2)
         async with simulator.client() as client:
-            await client.orders.submit(number, tickets.market(tickets.buy_to_open("AAPL", 3)))
+            await client.orders.submit(number, buy())
             await alert_on_spy(simulator, client)
         for kind in kinds:
             async with asyncio.timeout(15):
@@ -71,10 +71,7 @@ async def _account(simulator: Simulator, session: Any) -> dict[str, str]:
 
 
 async def alert_on_spy(simulator: Simulator, client: Client) -> None:
-    alert = models.NewQuoteAlert(
-        symbol="SPY", field=models.AlertField.LAST, operator=models.AlertOperator.GREATER_THAN, threshold=Decimal(5000)
-    )
-    await client.quote_alerts.create(alert)
+    await client.quote_alerts.create(alert("SPY", 5000))
     simulator.set_price("SPY", 5001)
 
 
