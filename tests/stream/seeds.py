@@ -74,9 +74,8 @@ class History:
             watching = asyncio.ensure_future(self.watch(client))
             tasks = [asyncio.ensure_future(each) for each in (self.trade(client), self.break_things())]
             tasks += [asyncio.ensure_future(self.come_and_go(client)) for _ in range(4)]
-            steady = [
-                asyncio.ensure_future(self.stay(each, client)) for each in (self.consume_account, self.consume_quotes)
-            ]
+            consumers = (self.consume_account, self.consume_quotes)
+            steady = [asyncio.ensure_future(self.stay(each, client)) for each in consumers]
             await asyncio.gather(*tasks)
             self.sim.streams.faults.clear()
             await asyncio.sleep(90)  # the last orders end, the last connections recover
@@ -121,11 +120,8 @@ class History:
             await watcher.aclose()
             for record in self.sim.ledger.orders(account_number=self.account):
                 seen = last.get(record.order_id)
-                self.check(seen is not None, f"order {record.order_id} was never reported")
-                if seen is not None:
-                    self.check(
-                        seen.status == record.status, f"order {record.order_id}: {seen.status}, not {record.status}"
-                    )
+                status = "never reported" if seen is None else seen.status
+                self.check(status == record.status, f"order {record.order_id}: {status}, not {record.status}")
 
     async def trade(self, client: Client) -> None:
         ids: list[str] = []
@@ -180,14 +176,11 @@ class History:
             await asyncio.sleep(self.random.random() * 60)
             task.cancel()
             self.counts["cancelled"] += 1
-            try:
-                await task
-            except asyncio.CancelledError:
-                pass
-            except errors.SlowConsumerError:
-                self.counts["slow"] += 1
-            except errors.StreamRefusedError:
-                pass  # several refusals came in a row
+            with contextlib.suppress(asyncio.CancelledError, errors.StreamRefusedError):  # after several refusals
+                try:
+                    await task
+                except errors.SlowConsumerError:
+                    self.counts["slow"] += 1
             del task
             await asyncio.sleep(self.random.random() * 10)
 
@@ -203,7 +196,7 @@ class History:
         gaps = GapCheck(self)
         async with stream:
             async for event in stream:
-                self.note_waiting(stream, limit)
+                self.check(stream.waiting <= 2 * limit, f"{stream.waiting} events wait")
                 if isinstance(event, Gap):
                     gaps.gap()
                 elif isinstance(event, AccountEvent) and event.type not in ("Weather", "QuoteAlert"):
@@ -221,7 +214,7 @@ class History:
         if self.random.random() < 0.3:
             await stream.ready()
         async for event in stream:
-            self.note_waiting(stream, MAX_WAITING)
+            self.check(stream.waiting <= 2 * MAX_WAITING, f"{stream.waiting} events wait")
             if isinstance(event, Gap):
                 gaps.gap()
             elif isinstance(event, Snapshot):
@@ -236,9 +229,6 @@ class History:
                 await self.random.choice((stream.add, stream.remove))([symbol])
             await asyncio.sleep(self.random.random() * slowness)
 
-    def note_waiting(self, stream: Any, limit: int) -> None:
-        self.check(stream.waiting <= 2 * limit, f"{stream.waiting} events wait")
-
     def number_sessions(self) -> None:
         """Let every event carry the number of its connection: as ``ws-sequence``, or as its ``sequence``."""
         open_session = self.sim.streams.open
@@ -247,22 +237,18 @@ class History:
             session: Any = open_session(path, now)
             self.connections[type(session)] += 1
             number = sum(self.connections.values())
-            if isinstance(session, AccountSession):
-                push = session.push
+            is_account = isinstance(session, AccountSession)
+            send = session.push if is_account else session._feed
 
-                def numbered(message: dict[str, Any], *, kind: str = "") -> None:
-                    push({**message, "ws-sequence": number} if kind else message, kind=kind)
+            def push(message: dict[str, Any], *, kind: str = "") -> None:
+                send({**message, "ws-sequence": number} if kind else message, kind=kind)
 
-                session.push = numbered  # type: ignore[method-assign]
-            else:
-                feed = session._feed
+            def feed(channel: Any, rows: dict[str, list[dict[str, Any]]]) -> None:
+                for row in (row for some in rows.values() for row in some):
+                    row["sequence"] = number
+                send(channel, rows)
 
-                def numbered_rows(channel: Any, rows: dict[str, list[dict[str, Any]]]) -> None:
-                    for row in (row for some in rows.values() for row in some):
-                        row["sequence"] = number
-                    feed(channel, rows)
-
-                session._feed = numbered_rows
+            setattr(session, *(("push", push) if is_account else ("_feed", feed)))
             return session
 
         self.sim.streams.open = opened  # type: ignore[method-assign]

@@ -14,7 +14,7 @@ from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
 from brokerage_async.stream import Conflate, DropOldest, Gap, Snapshot
 from brokerage_async.symbols import parse_occ
 from tests.loops import on_virtual_time
-from tests.stream.world import drain, ready, within, world
+from tests.stream.world import drain, gap_within, ready, within, world
 from tests.tables import for_each
 
 pytestmark = pytest.mark.virtual_time
@@ -24,10 +24,10 @@ def symbols(events: list[Any]) -> set[str]:
     return {event.event_symbol for event in events}
 
 
-def waiting(stream: Any) -> list[Any]:
-    """Return the events that wait for a consumer, without taking them."""
+def waiting(stream: Any, kind: type[Any]) -> int:
+    """Return how many events of a type wait for a consumer, without taking them."""
     buffer = copy.deepcopy(stream._sink.buffer)
-    return [buffer.get() for _ in range(len(buffer))]
+    return sum(isinstance(buffer.get(), kind) for _ in range(len(buffer)))
 
 
 async def test_symbols_of_the_rest_api_are_translated_or_refused(client: Client) -> None:
@@ -114,14 +114,12 @@ async def test_consumer_that_never_reads_is_bounded_over_any_number_of_connectio
     start = sim.clock.time - timedelta(minutes=10)
     kinds = ["Quote", "Trade", "Candle", "Greeks"]
     async with client.stream.quotes(["AAPL", "SPY"], kinds, period="1m", start=start) as stream:
-        most = 0
         for _ in range(60):
             await stream.ready()
             sim.streams.drop()
             await asyncio.sleep(31)
-            most = max(most, sum(isinstance(each, Snapshot) for each in waiting(stream)))
-        assert most <= 4
-        assert sum(isinstance(each, Gap) for each in waiting(stream)) > 10
+            assert waiting(stream, Snapshot) <= 4
+        assert waiting(stream, Gap) > 10
 
 
 async def test_candles_begin_with_a_snapshot_from_the_start(sim: Simulator, client: Client) -> None:
@@ -159,14 +157,13 @@ async def test_slow_consumer_skips_quotes_and_counts_dropped_trades(sim: Simulat
 
 async def test_quote_token_is_renewed_before_its_day_ends(sim: Simulator, client: Client) -> None:
     loop, gaps = asyncio.get_running_loop(), []
-    stream = client.stream.quotes(["BTC/USD"], policies={models.Quote: Conflate()})
-    while loop.time() < 24 * 3600:
-        event = await within(3600, stream)
-        if isinstance(event, Gap):
-            gaps.append((event.reason, loop.time() // 3600))
-    await stream.aclose()
+    async with client.stream.quotes(["BTC/USD"], policies={models.Quote: Conflate()}) as stream:
+        while loop.time() < 24 * 3600:
+            event = await within(3600, stream)
+            if isinstance(event, Gap):
+                gaps.append((event.reason, loop.time() // 3600))
     assert gaps == [("the token was renewed", 23)]
-    assert sum(record.operation == "market_data.quote_token" for record in sim.ledger.requests) == 2
+    assert sim.ledger.count("market_data.quote_token") == 2
 
 
 async def test_quote_token_that_is_refused_or_not_granted_ends_the_stream(sim: Simulator, client: Client) -> None:
@@ -179,22 +176,19 @@ async def test_quote_token_that_is_refused_or_not_granted_ends_the_stream(sim: S
         await within(1000, client.stream.quotes(["AAPL"]))
 
 
-def refuse(channel: int = 1, error: str = "BAD_ACTION") -> dict[str, Any]:
-    return {"type": "ERROR", "channel": channel, "error": error, "message": "no"}
-
-
-def refuse_channels(session: DxLinkSession, message: dict[str, Any] | None, now: float) -> None:
-    """Answer requests of channels with an error, in place of a session of the simulator."""
-    if message is not None and message.get("type") == "CHANNEL_REQUEST":
-        session.push(refuse(message["channel"]))
-    else:
-        PROCESS(session, message, now)
-
-
-PROCESS = DxLinkSession._process
+def refuse(channel: int = 1) -> dict[str, Any]:
+    return {"type": "ERROR", "channel": channel, "error": "BAD_ACTION", "message": "no"}
 
 
 async def test_refused_channel_ends_its_streams_and_a_later_one_asks_again(client: Client) -> None:
+    process = DxLinkSession._process
+
+    def refuse_channels(session: DxLinkSession, message: dict[str, Any] | None, now: float) -> None:
+        if message is not None and message.get("type") == "CHANNEL_REQUEST":
+            session.push(refuse(message["channel"]))
+        else:
+            process(session, message, now)
+
     async with ready(client.stream.quotes(["SPY"], ["Trade"])) as other:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(DxLinkSession, "_process", refuse_channels)
@@ -217,9 +211,7 @@ async def test_refused_subscription_ends_its_stream_and_the_others_of_the_type_g
             sim.streams.sessions[0].push(refuse())
             with pytest.raises(errors.StreamRefusedError, match="refused Quote of ZZZZ: BAD_ACTION: no"):
                 await within(30, refused)
-        gap = await within(5, other)
-        assert isinstance(gap, Gap)
-        assert gap.reason == "BAD_ACTION: no"
+        assert (await gap_within(5, other)).reason == "BAD_ACTION: no"
         await asyncio.sleep(20)
         sim.streams.sessions[0].push(refuse())  # long after the last subscription: it concerns none of them
         assert isinstance((await drain(other))[-1], Gap)
@@ -227,24 +219,22 @@ async def test_refused_subscription_ends_its_stream_and_the_others_of_the_type_g
         assert symbols(await drain(other)) == {"SPY"}
 
 
-@on_virtual_time
-async def test_channel_that_the_service_closes_is_opened_again_with_a_gap_for_its_type_alone() -> None:
+async def test_channel_that_the_service_closes_is_opened_again_with_a_gap_for_its_type_alone(
+    sim: Simulator, client: Client
+) -> None:
     async with (
-        world() as (sim, client),
-        client.stream.quotes(["SPY"]) as quotes,
-        client.stream.quotes(["SPY"], ["Trade"]) as trades,
+        ready(client.stream.quotes(["SPY"])) as quotes,
+        ready(client.stream.quotes(["SPY"], ["Trade"])) as trades,
     ):
-        for stream in (quotes, trades):
-            await stream.ready()
-            await drain(stream)
+        await drain(quotes)
+        await drain(trades)
         before = sim.clock.time
         sim.streams.sessions[0].push({"type": "CHANNEL_CLOSED", "channel": 1})
-        gap, *events = await drain(quotes)
-        assert isinstance(gap, Gap)
+        gap = await gap_within(1, quotes)
         assert gap.reason == "the service closed the channel of Quote"
         assert gap.since is not None
         assert abs(gap.since - before) < timedelta(seconds=1)
-        assert symbols(events) == {"SPY"}
+        assert symbols(await drain(quotes)) == {"SPY"}
         assert await drain(trades) == []
 
 
@@ -275,12 +265,12 @@ async def test_symbols_without_any_event_are_named_once_in_a_warning(
         await asyncio.sleep(11)
         assert "no event within 10 s: ZZZZ (unknown, or not traded?)" in caplog.text
         caplog.clear()
-        await stream.add(["SPY", "QQQ", *(f"ZZ{number:02}" for number in range(12))])
+        names = [f"ZZ{number:02}" for number in range(12)]
+        await stream.add(["SPY", "QQQ", *names])
         await stream.remove(["ZZ11"])
         await asyncio.sleep(300)
-        [warning] = [record.getMessage() for record in caplog.records]
-        names = [f"ZZ{number:02}" for number in range(10)]
-        assert warning.endswith(f"no event within 10 s: {', '.join(names)} and 1 more (unknown, or not traded?)")
+        [warning] = caplog.messages
+        assert warning.endswith(f"no event within 10 s: {', '.join(names[:10])} and 1 more (unknown, or not traded?)")
         caplog.clear()
         sim.streams.faults.is_half_open = True
         sim.streams.drop()
