@@ -19,11 +19,10 @@ from brokerage_async.stream import AccountEvent, Gap
 from brokerage_async.stream.account import ringing
 from tests.loops import on_virtual_time
 from tests.stream.latency import dead_socket
-from tests.stream.world import alert, buy, drain, ready, within, world
-
-pytestmark = pytest.mark.virtual_time
+from tests.stream.world import alert, buy, drain, in_world, ready, within, world
 
 
+@in_world
 async def test_fill_comes_as_order_position_and_balance(sim: Simulator, client: Client, account: str) -> None:
     async with ready(client.stream.account([account])) as stream:
         placed = await client.orders.submit(account, buy(quantity=7))
@@ -36,6 +35,7 @@ async def test_fill_comes_as_order_position_and_balance(sim: Simulator, client: 
         assert sim.clock.time - last["Order"].timestamp < timedelta(seconds=60)
 
 
+@in_world
 async def test_consumers_get_the_events_of_their_accounts_over_one_connection(sim: Simulator, client: Client) -> None:
     one, two = sim.account_numbers[:2]
     async with ready(client.stream.account([one])) as first:
@@ -48,6 +48,7 @@ async def test_consumers_get_the_events_of_their_accounts_over_one_connection(si
         assert {event.account_number for event in await drain(first)} == {one}
 
 
+@in_world
 async def test_alerts_come_to_those_who_want_them(sim: Simulator, client: Client) -> None:
     accounts = sim.account_numbers[:1]
     async with client.stream.account(accounts, alerts=True) as wants, client.stream.account(accounts) as others:
@@ -60,6 +61,7 @@ async def test_alerts_come_to_those_who_want_them(sim: Simulator, client: Client
         assert await drain(others) == []
 
 
+@in_world
 async def test_foreign_account_ends_its_stream_and_no_other(sim: Simulator, client: Client, account: str) -> None:
     async with ready(client.stream.account([account])) as good:
         bad = client.stream.account([sim.account_numbers[1], sim.foreign_account_number])
@@ -69,6 +71,7 @@ async def test_foreign_account_ends_its_stream_and_no_other(sim: Simulator, clie
         assert "Order" in [event.type for event in await drain(good)]
 
 
+@in_world
 async def test_slow_consumer_leaves_and_gets_an_error_after_its_events(sim: Simulator, client: Client) -> None:
     account = sim.account_numbers[0]
     async with client.stream.account([account], limit=3) as slow:
@@ -85,6 +88,7 @@ async def test_slow_consumer_leaves_and_gets_an_error_after_its_events(sim: Simu
         assert caught.value.since is not None
 
 
+@in_world
 async def test_faults_of_messages_reach_the_consumer_as_they_are(sim: Simulator, client: Client, account: str) -> None:
     async with ready(client.stream.account([account])) as stream:
         now, send = sim.clock.now(), sim.streams.send_account_event
@@ -96,6 +100,7 @@ async def test_faults_of_messages_reach_the_consumer_as_they_are(sim: Simulator,
         assert found == ["1", "1", "Weather", "3", "4", "5", "7", "6"]
 
 
+@in_world
 async def test_every_message_has_a_token_that_is_valid_for_hours(
     sim: Simulator, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,6 +156,7 @@ async def test_fill_is_seen_at_once_where_polling_needs_its_interval() -> None:
         assert await time_to_fill(client, sim, push=False) > 1
 
 
+@in_world
 async def test_quiet_hour_costs_no_more_polls_and_events_one_each(sim: Simulator, client: Client, account: str) -> None:
     async with client.watch.orders("me", [account], interval=60, push=True) as watcher:
         draining = asyncio.ensure_future(drain(watcher, 10_000))
@@ -167,6 +173,7 @@ async def test_quiet_hour_costs_no_more_polls_and_events_one_each(sim: Simulator
     assert sim.streams.sessions == []
 
 
+@in_world
 async def test_positions_balances_and_alerts_ring_too(sim: Simulator, client: Client, account: str) -> None:
     positions = client.watch.positions([account], interval=3600, push=True)
     balances = client.watch.balances([account], interval=3600, push=True)
@@ -185,12 +192,14 @@ async def test_positions_balances_and_alerts_ring_too(sim: Simulator, client: Cl
         await watcher.aclose()
 
 
+@in_world
 async def test_wait_for_one_order_uses_push(client: Client, account: str) -> None:
     placed = await client.orders.submit(account, buy())
     waiting = client.watch.order("me", account, str(placed.order.id), interval=600, push=True)
     assert (await asyncio.wait_for(waiting, 5)).status == "Filled"
 
 
+@in_world
 async def test_stream_that_is_refused_leaves_polling_alone(
     sim: Simulator, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -199,6 +208,7 @@ async def test_stream_that_is_refused_leaves_polling_alone(
     assert "push is not available, polling goes on alone" in caplog.text
 
 
+@in_world
 async def test_accounts_of_the_user_are_asked_for_once(sim: Simulator, client: Client) -> None:
     async with client.watch.quote_alerts(interval=600, push=True) as watcher:
         sim.streams.faults.refusals = 30
@@ -207,6 +217,7 @@ async def test_accounts_of_the_user_are_asked_for_once(sim: Simulator, client: C
         assert sim.ledger.count("accounts.list") == 1
 
 
+@in_world
 async def test_transport_without_sockets_leaves_polling_alone_and_says_so(
     sim: Simulator, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -223,6 +234,7 @@ async def test_transport_without_sockets_leaves_polling_alone_and_says_so(
     ]
 
 
+@in_world
 async def test_closing_the_client_ends_push_without_a_warning(
     client: Client, account: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -250,6 +262,7 @@ class FailingStream:
         raise RuntimeError("left")
 
 
+@in_world
 async def test_stream_that_answers_a_cancellation_with_an_error_holds_nothing_up(client: Client) -> None:
     make, access, accounts = Mock(return_value=FailingStream()), client.stream._access, frozenset({"A1"})
     async with asyncio.timeout(5), ringing(make, print, access, accounts, frozenset(), print):

@@ -15,7 +15,7 @@ from brokerage_async.stream import Conflate, DropOldest, Gap, Snapshot, UnknownE
 from brokerage_async.stream.api import candle_symbol, streamer_symbols
 from brokerage_async.stream.link import StreamAccess
 from tests.fake_transport import FakeTransport
-from tests.stream.world import drain, ready
+from tests.stream.world import drain, in_world, ready
 from tests.tables import for_each
 
 pytestmark = pytest.mark.virtual_time
@@ -115,6 +115,7 @@ async def test_symbols_that_need_no_lookup_and_a_single_str() -> None:
         await streamer_symbols(None, "AAPL", {})  # type: ignore[arg-type]
 
 
+@in_world
 async def test_events_lead_back_to_the_symbols_that_were_given(sim: Simulator, client: Client) -> None:
     given = ["AAPL", "AAPL  260619C00200000", ".AAPL260619C200", "/ESU6", "BTC/USD"]
     start = sim.clock.time - timedelta(minutes=5)
@@ -128,6 +129,7 @@ async def test_events_lead_back_to_the_symbols_that_were_given(sim: Simulator, c
     assert stream.symbol_of(Gap(since=None, reason="lost")) is None
 
 
+@in_world
 async def test_sixth_session_of_a_login_is_named(sim: Simulator, client: Client) -> None:
     async with AsyncExitStack() as stack:
         clients = [await stack.enter_async_context(sim.client()) for _ in range(6)]
@@ -141,6 +143,7 @@ async def test_sixth_session_of_a_login_is_named(sim: Simulator, client: Client)
             pass
 
 
+@in_world
 async def test_subscriptions_beyond_the_caps_are_queued_and_none_is_refused(sim: Simulator, client: Client) -> None:
     names = [f"S{number}" for number in range(11_000)]
     stream = client.stream.quotes(names)
@@ -163,6 +166,7 @@ async def test_subscriptions_beyond_the_caps_are_queued_and_none_is_refused(sim:
     await candles.aclose()
 
 
+@in_world
 async def test_contract_and_aggregation_period_are_the_choice_of_the_caller(sim: Simulator, client: Client) -> None:
     keep = {models.Quote: DropOldest()}
     async with (

@@ -17,9 +17,7 @@ from brokerage_async.simulator.streams.dxlink_session import MarketRows
 from brokerage_async.stream import QuoteStream, Snapshot, gaps_of
 from brokerage_async.stream.consumer import CHUNK, Tape
 from tests.loops import on_virtual_time
-from tests.stream.world import drain, within, world
-
-pytestmark = pytest.mark.virtual_time
+from tests.stream.world import drain, in_world, within, world
 
 NOW = datetime(2026, 6, 10, 14, tzinfo=UTC)
 
@@ -44,6 +42,7 @@ async def batches_of(stream: QuoteStream, during: float = 3.0, **options: Any) -
     raise AssertionError("the stream ended")
 
 
+@in_world
 async def test_batches_have_the_rows_of_the_events_of_every_type(client: Client) -> None:
     start = datetime(2026, 6, 1, tzinfo=UTC)
     symbols = ["AAPL", ".SPY260619P600"]
@@ -72,6 +71,7 @@ async def test_batches_have_the_rows_of_the_events_of_every_type(client: Client)
         assert sorted(found, key=order) == sorted(wanted, key=order), model
 
 
+@in_world
 async def test_gap_is_in_the_metadata_of_the_first_batch_of_every_type(sim: Simulator, client: Client) -> None:
     async with client.stream.quotes(["AAPL"], [models.Quote, models.Trade, models.Greeks]) as stream:
         before = await batches_of(stream, during=1.5)
@@ -89,6 +89,7 @@ async def test_gap_is_in_the_metadata_of_the_first_batch_of_every_type(sim: Simu
     assert sum(len(gaps_of(batch)) for batch in after) == 3
 
 
+@in_world
 async def test_rows_that_arrive_with_the_end_of_the_connection_come_before_the_gap(
     sim: Simulator, client: Client
 ) -> None:
@@ -115,6 +116,7 @@ async def test_rows_that_do_not_fit_end_a_strict_stream(monkeypatch: pytest.Monk
             await within(60, stream.batches(rows=1))
 
 
+@in_world
 async def test_rows_and_seconds_bound_a_batch(sim: Simulator, client: Client) -> None:
     async def move() -> None:
         for cents in range(10_000, 10_070):
@@ -212,6 +214,7 @@ async def test_rows_of_other_symbols_and_types_are_left_out() -> None:
     assert tape.get().column("event_symbol").to_pylist() == ["A", "C", "A", "C", "A"]
 
 
+@in_world
 async def test_two_consumers_of_batches_get_their_own_symbols(sim: Simulator, client: Client) -> None:
     async with client.stream.quotes(["AAPL", "SPY"]) as one, client.stream.quotes(["SPY", "QQQ"]) as other:
         found = await asyncio.gather(batches_of(one, during=1.5), batches_of(other, during=1.5))
@@ -225,6 +228,7 @@ async def test_two_consumers_of_batches_get_their_own_symbols(sim: Simulator, cl
         assert {row["event_symbol"] for row in later} == {"QQQ"}
 
 
+@in_world
 async def test_stream_that_gave_events_begins_its_batches_with_a_gap(client: Client) -> None:
     async with client.stream.quotes(["AAPL"]) as stream:
         assert isinstance(await within(1, stream), models.Quote)
@@ -235,6 +239,7 @@ async def test_stream_that_gave_events_begins_its_batches_with_a_gap(client: Cli
             await anext(stream)
 
 
+@in_world
 async def test_batches_end_with_the_stream_or_its_error(client: Client) -> None:
     stream = client.stream.quotes(["AAPL"])
     batches = stream.batches(seconds=60)

@@ -13,9 +13,7 @@ from brokerage_async.simulator.streams.dxlink_session import MAX_CANDLES, DxLink
 from brokerage_async.stream import EventFlag, Snapshot
 from tests.loops import on_virtual_time
 from tests.stream.test_batches import batches_of, rows_of
-from tests.stream.world import drain, ready, within, world
-
-pytestmark = pytest.mark.virtual_time
+from tests.stream.world import drain, in_world, ready, within, world
 
 
 @on_virtual_time
@@ -85,6 +83,7 @@ async def test_histories_at_once_and_candles_that_are_followed_share_the_places(
             assert 77 in [event.close for event in await drain(followed) if isinstance(event, models.Candle)]
 
 
+@in_world
 async def test_history_waits_for_its_turn_among_all_clients_with_one_source_of_prices(
     sim: Simulator, client: Client
 ) -> None:
@@ -128,6 +127,7 @@ async def test_history_of_500_symbols_is_whole_ordered_cut_and_a_table(monkeypat
         assert (await client.stream.history_table([], "5m", start)).schema.names == table.schema.names
 
 
+@in_world
 async def test_history_survives_a_lost_connection(sim: Simulator, client: Client) -> None:
     start = sim.clock.time - timedelta(minutes=30)
     whole = await client.stream.history(["AAPL", "SPY"], "1m", start)
@@ -135,6 +135,7 @@ async def test_history_survives_a_lost_connection(sim: Simulator, client: Client
     assert len(await client.stream.history(["AAPL", "SPY"], "1m", start)) == len(whole) > 50
 
 
+@in_world
 async def test_history_with_others_has_no_candles_before_its_start(sim: Simulator, client: Client) -> None:
     now = sim.clock.time
     early = now - timedelta(hours=1)
@@ -143,6 +144,7 @@ async def test_history_with_others_has_no_candles_before_its_start(sim: Simulato
         assert 5 <= len(candles) <= 6
 
 
+@in_world
 async def test_history_says_what_is_missing(sim: Simulator, client: Client, caplog: pytest.LogCaptureFixture) -> None:
     now = sim.clock.time
     with pytest.raises(errors.StreamError, match=r"no candles within 5 s: ZZZZ\{=d}") as caught:

@@ -15,17 +15,16 @@ from brokerage_async.simulator.transports import MemorySocket
 from brokerage_async.stream import AccountEvent, Gap, Snapshot
 from brokerage_async.stream.consumer import Sink
 from tests.loops import on_virtual_time
-from tests.stream.world import buy, drain, gap_within, ready, within, world
+from tests.stream.world import buy, drain, gap_within, in_world, ready, within, world
 from tests.tables import for_each
 from tests.trading import cancelled
-
-pytestmark = pytest.mark.virtual_time
 
 
 def orders(events: list[Any]) -> list[str]:
     return [event.data.status for event in events if isinstance(event, AccountEvent) and event.type == "Order"]
 
 
+@in_world
 async def test_lost_connection_is_opened_again_with_a_gap_and_the_subscriptions(sim: Simulator, client: Client) -> None:
     account = sim.account_numbers[0]
     async with ready(client.stream.account([account])) as stream:
@@ -40,6 +39,7 @@ async def test_lost_connection_is_opened_again_with_a_gap_and_the_subscriptions(
         assert orders(await drain(stream))[-1] == "Filled"
 
 
+@in_world
 async def test_silent_connection_is_given_up_after_a_minute(sim: Simulator, client: Client) -> None:
     async with ready(client.stream.account(sim.account_numbers[:1])) as stream:
         sim.streams.faults.is_half_open = True
@@ -47,6 +47,7 @@ async def test_silent_connection_is_given_up_after_a_minute(sim: Simulator, clie
         assert "did not answer heartbeat in 10 s" in (await gap_within(120, stream)).reason
 
 
+@in_world
 async def test_refused_token_is_replaced_and_a_fourth_refusal_ends_the_stream(sim: Simulator, client: Client) -> None:
     sim.streams.faults.refusals = 2
     async with ready(client.stream.account(sim.account_numbers[:1])):
@@ -61,6 +62,7 @@ async def test_refused_token_is_replaced_and_a_fourth_refusal_ends_the_stream(si
         pass
 
 
+@in_world
 async def test_revoked_grant_ends_the_stream(sim: Simulator, client: Client) -> None:
     stream = client.stream.account(sim.account_numbers[:1])
     await stream.ready()
@@ -69,6 +71,7 @@ async def test_revoked_grant_ends_the_stream(sim: Simulator, client: Client) -> 
         await within(3600, stream)
 
 
+@in_world
 async def test_closing_the_client_ends_every_stream(sim: Simulator, client: Client) -> None:
     streams = [client.stream.account(sim.account_numbers[:1]), client.stream.quotes(["SPY"])]
     tasks = [asyncio.ensure_future(drain(stream, 100)) for stream in streams]
@@ -79,6 +82,7 @@ async def test_closing_the_client_ends_every_stream(sim: Simulator, client: Clie
             await ended
 
 
+@in_world
 async def test_last_stream_closes_the_connection_and_another_opens_it(sim: Simulator, client: Client) -> None:
     first, second, third, fourth = (client.stream.account(sim.account_numbers[:1]) for _ in range(4))
     await first.ready()
@@ -101,6 +105,7 @@ async def test_last_stream_closes_the_connection_and_another_opens_it(sim: Simul
             assert len(sim.streams.sessions) == 1
 
 
+@in_world
 async def test_connection_whose_last_stream_is_refused_is_closed(sim: Simulator, client: Client) -> None:
     async with asyncio.timeout(60):
         async with client.stream.account([sim.account_numbers[0], sim.foreign_account_number]) as bad:
@@ -113,6 +118,7 @@ async def test_connection_whose_last_stream_is_refused_is_closed(sim: Simulator,
     assert sim.streams.sessions == []
 
 
+@in_world
 async def test_stream_left_without_closing_leaves_no_task_and_warns(sim: Simulator, client: Client) -> None:
     async def consume(client: Client, *, breaks: bool) -> None:
         async for _ in client.stream.quotes(["SPY"]):
@@ -131,6 +137,7 @@ async def test_stream_left_without_closing_leaves_no_task_and_warns(sim: Simulat
         assert len(asyncio.all_tasks()) == 1, breaks
 
 
+@in_world
 async def test_stream_collected_at_any_point_costs_other_consumers_no_event(
     sim: Simulator, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,6 +188,7 @@ async def test_stream_collected_at_any_point_costs_other_consumers_no_event(
     assert failures == []
 
 
+@in_world
 async def test_cancelled_consumer_loses_no_event_and_leaves_nothing(sim: Simulator, client: Client) -> None:
     account = sim.account_numbers[0]
     async with client.stream.account([account]) as stream:
@@ -204,6 +212,7 @@ async def test_consumer_cancelled_at_any_turn_leaves_no_connection(turns: int) -
         assert sim.streams.sessions == []
 
 
+@in_world
 async def test_service_that_is_away_is_tried_ever_more_rarely(sim: Simulator, client: Client) -> None:
     async with ready(client.stream.account(sim.account_numbers[:1])) as stream:
         sim.streams.faults.is_half_open = True
@@ -219,6 +228,7 @@ async def test_service_that_is_away_is_tried_ever_more_rarely(sim: Simulator, cl
         await waiting
 
 
+@in_world
 async def test_connection_lost_before_it_was_ready_leaves_a_gap_if_it_has_delivered_events(
     sim: Simulator, client: Client, account: str
 ) -> None:
@@ -235,6 +245,7 @@ async def test_connection_lost_before_it_was_ready_leaves_a_gap_if_it_has_delive
         assert orders(before)[-1] == "Filled"
 
 
+@in_world
 async def test_gap_waits_until_every_subscription_is_complete(sim: Simulator, client: Client) -> None:
     account, loop = sim.account_numbers[0], asyncio.get_running_loop()
     async with ready(client.stream.account([account], alerts=True)) as stream:
@@ -251,6 +262,7 @@ async def test_gap_waits_until_every_subscription_is_complete(sim: Simulator, cl
         assert loop.time() - start > 3
 
 
+@in_world
 async def test_events_that_were_held_come_after_another_loss(sim: Simulator, client: Client, account: str) -> None:
     async with ready(client.stream.account([account], alerts=True)) as stream:
         sim.streams.drop()
@@ -263,6 +275,7 @@ async def test_events_that_were_held_come_after_another_loss(sim: Simulator, cli
         assert orders(events)[-1] == "Filled"
 
 
+@in_world
 async def test_server_that_hears_nothing_is_given_up_although_it_sends(sim: Simulator, client: Client) -> None:
     account = sim.account_numbers[0]
     async with ready(client.stream.account([account])) as stream:
@@ -275,6 +288,7 @@ async def test_server_that_hears_nothing_is_given_up_although_it_sends(sim: Simu
         assert "did not answer heartbeat" in gap.reason
 
 
+@in_world
 async def test_refusal_that_does_not_concern_the_token_leaves_it(sim: Simulator, client: Client) -> None:
     async with ready(client.stream.account(sim.account_numbers[:1])) as stream:
         for word, requests in (("not-implemented", 1), ("failed", 2)):
@@ -284,6 +298,7 @@ async def test_refusal_that_does_not_concern_the_token_leaves_it(sim: Simulator,
             assert sim.ledger.count("oauth.token") == requests
 
 
+@in_world
 async def test_token_that_cannot_be_renewed_costs_the_connection_and_nothing_else(
     sim: Simulator, client: Client, account: str
 ) -> None:
@@ -317,6 +332,7 @@ async def test_stream_that_ended_with_an_error_keeps_its_traceback_and_is_collec
         assert [reference() for reference in references] == [None]
 
 
+@in_world
 async def test_closing_the_client_waits_for_every_connection_that_closes(
     sim: Simulator, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -340,6 +356,7 @@ async def test_closing_the_client_waits_for_every_connection_that_closes(
     await closing
 
 
+@in_world
 async def test_connection_is_closed_even_if_its_task_is_cancelled_twice(sim: Simulator, client: Client) -> None:
     async with ready(client.stream.account(sim.account_numbers[:1])) as stream:
         [task] = [each for each in asyncio.all_tasks() if each.get_name() == "brokerage_async account stream"]
@@ -365,6 +382,7 @@ async def test_client_closed_at_any_turn_of_connecting_leaves_nothing(turns: int
             assert isinstance(result, errors.ConfigurationError | Snapshot)
 
 
+@in_world
 async def test_message_that_is_too_large_is_asked_for_in_smaller_parts_and_a_second_one_ends_the_stream(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,8 +6,6 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import pytest
-
 from brokerage_async import Client
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
@@ -15,10 +13,8 @@ from brokerage_async.stream import Gap
 from brokerage_async.stream.quotes import collection_of
 from tests.loops import on_virtual_time
 from tests.stream import mute, seeds
-from tests.stream.world import SMALL, buy, drain, ready
+from tests.stream.world import SMALL, buy, drain, in_world, ready
 from tests.tables import for_each
-
-pytestmark = pytest.mark.virtual_time
 
 
 async def beat(sim: Simulator, symbol: str, seconds: float) -> None:
@@ -37,6 +33,7 @@ def test_days_of_some_seeds_have_no_problem() -> None:
     assert sum(map(mute.play, range(4)), Counter())["mute days"] == 2
 
 
+@in_world
 async def test_mute_stream_is_opened_again_until_it_has_events(sim: Simulator, client: Client) -> None:
     async with ready(client.stream.quotes(["SPY"], policies={})) as stream:
         await beat(sim, "SPY", 400)
@@ -70,6 +67,7 @@ async def test_silence_of_a_closed_market_is_no_fault_and_costs_one_look_at_the_
         assert sim.ledger.count("market_time.sessions") == 1
 
 
+@in_world
 async def test_stream_without_a_timetable_is_not_judged(sim: Simulator, client: Client) -> None:
     async with ready(client.stream.quotes(["SPY"])) as stream:
         await beat(sim, "SPY", 400)
@@ -82,6 +80,7 @@ async def test_stream_without_a_timetable_is_not_judged(sim: Simulator, client: 
         assert gaps(await drain(stream)) == ["stale"]
 
 
+@in_world
 async def test_removed_symbol_is_not_missed(sim: Simulator, client: Client) -> None:
     async with ready(client.stream.quotes(["SPY", "AAPL"])) as stream:
         await beat(sim, "SPY", 400)
@@ -90,6 +89,7 @@ async def test_removed_symbol_is_not_missed(sim: Simulator, client: Client) -> N
         assert gaps(await drain(stream)) == []
 
 
+@in_world
 async def test_account_stream_that_misses_a_change_of_an_order_is_opened_again(sim: Simulator, client: Client) -> None:
     account, changes = sim.account_numbers[0], list[Any]()
     async with (

@@ -14,10 +14,8 @@ from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
 from brokerage_async.stream import Conflate, DropOldest, Gap, Snapshot
 from brokerage_async.symbols import parse_occ
 from tests.loops import on_virtual_time
-from tests.stream.world import drain, gap_within, ready, within, world
+from tests.stream.world import drain, gap_within, in_world, ready, within, world
 from tests.tables import for_each
-
-pytestmark = pytest.mark.virtual_time
 
 
 def symbols(events: list[Any]) -> set[str]:
@@ -30,6 +28,7 @@ def waiting(stream: Any, kind: type[Any]) -> int:
     return sum(isinstance(buffer.get(), kind) for _ in range(len(buffer)))
 
 
+@in_world
 async def test_symbols_of_the_rest_api_are_translated_or_refused(client: Client) -> None:
     [future] = [each for each in await client.instruments.futures().collect() if each.symbol == "/ESU6"]
     given = ["AAPL  260619C00200000", "BTC/USD", "/ESU6", "AAPL", ".SPY260619P600"]
@@ -43,6 +42,7 @@ async def test_symbols_of_the_rest_api_are_translated_or_refused(client: Client)
         await anext(client.stream.quotes(["/NOPEZ6"]))
 
 
+@in_world
 async def test_symbols_are_added_and_removed_also_before_the_first_use(sim: Simulator, client: Client) -> None:
     stream = client.stream.quotes(["AAPL", "QQQ"])
     await stream.remove(["QQQ"])
@@ -60,6 +60,7 @@ async def test_symbols_are_added_and_removed_also_before_the_first_use(sim: Simu
         assert dict(stream.symbols) == {"SPY": "SPY", "MSFT": "MSFT"}
 
 
+@in_world
 async def test_later_consumer_gets_the_last_quote_at_once(sim: Simulator, client: Client) -> None:
     async with ready(client.stream.quotes(["AAPL", "SPY"])) as first:
         await drain(first)
@@ -71,6 +72,7 @@ async def test_later_consumer_gets_the_last_quote_at_once(sim: Simulator, client
         assert len(sim.streams.sessions) == 1
 
 
+@in_world
 async def test_later_consumer_gets_no_quote_of_a_lost_connection(sim: Simulator, client: Client) -> None:
     async with ready(client.stream.quotes(["AAPL"])) as first:
         assert symbols(await drain(first)) == {"AAPL"}
@@ -95,6 +97,7 @@ async def test_consumer_that_leaves_early_does_not_hold_up_the_others(turns: int
         await asyncio.wait_for(first.ready(), 5)
 
 
+@in_world
 async def test_symbol_with_two_names_is_subscribed_until_both_are_removed(sim: Simulator, client: Client) -> None:
     option = sim.brokerage.state.catalogue.equity_options.definitions[0].symbol
     translated = parse_occ(option).streamer_symbol
@@ -108,6 +111,7 @@ async def test_symbol_with_two_names_is_subscribed_until_both_are_removed(sim: S
         assert await drain(stream) == []
 
 
+@in_world
 async def test_consumer_that_never_reads_is_bounded_over_any_number_of_connections(
     sim: Simulator, client: Client
 ) -> None:
@@ -122,6 +126,7 @@ async def test_consumer_that_never_reads_is_bounded_over_any_number_of_connectio
         assert waiting(stream, Gap) > 10
 
 
+@in_world
 async def test_candles_begin_with_a_snapshot_from_the_start(sim: Simulator, client: Client) -> None:
     start = sim.clock.time - timedelta(minutes=10)
     async with client.stream.quotes(["AAPL"], [models.Candle], period="1m", start=start) as stream:
@@ -142,6 +147,7 @@ async def test_candles_begin_with_a_snapshot_from_the_start(sim: Simulator, clie
             assert len(whole.events) == 31
 
 
+@in_world
 async def test_slow_consumer_skips_quotes_and_counts_dropped_trades(sim: Simulator, client: Client) -> None:
     policies = {models.Trade: DropOldest(limit=2)}
     async with ready(client.stream.quotes(["AAPL"], ["Quote", "Trade"], policies=policies)) as stream:
@@ -155,6 +161,7 @@ async def test_slow_consumer_skips_quotes_and_counts_dropped_trades(sim: Simulat
         assert stream.dropped == 9
 
 
+@in_world
 async def test_quote_token_is_renewed_before_its_day_ends(sim: Simulator, client: Client) -> None:
     loop, gaps = asyncio.get_running_loop(), []
     async with client.stream.quotes(["BTC/USD"], policies={models.Quote: Conflate()}) as stream:
@@ -166,6 +173,7 @@ async def test_quote_token_is_renewed_before_its_day_ends(sim: Simulator, client
     assert sim.ledger.count("market_data.quote_token") == 2
 
 
+@in_world
 async def test_quote_token_that_is_refused_or_not_granted_ends_the_stream(sim: Simulator, client: Client) -> None:
     sim.streams.faults.refusals = 3
     with pytest.raises(errors.StreamRefusedError, match="refused the quote token"):
@@ -180,6 +188,7 @@ def refuse(channel: int = 1) -> dict[str, Any]:
     return {"type": "ERROR", "channel": channel, "error": "BAD_ACTION", "message": "no"}
 
 
+@in_world
 async def test_refused_channel_ends_its_streams_and_a_later_one_asks_again(client: Client) -> None:
     process = DxLinkSession._process
 
@@ -202,6 +211,7 @@ async def test_refused_channel_ends_its_streams_and_a_later_one_asks_again(clien
         assert not any(isinstance(event, Gap) for event in await drain(other))
 
 
+@in_world
 async def test_refused_subscription_ends_its_stream_and_the_others_of_the_type_get_a_gap(
     sim: Simulator, client: Client
 ) -> None:
@@ -219,6 +229,7 @@ async def test_refused_subscription_ends_its_stream_and_the_others_of_the_type_g
         assert symbols(await drain(other)) == {"SPY"}
 
 
+@in_world
 async def test_channel_that_the_service_closes_is_opened_again_with_a_gap_for_its_type_alone(
     sim: Simulator, client: Client
 ) -> None:
@@ -238,6 +249,7 @@ async def test_channel_that_the_service_closes_is_opened_again_with_a_gap_for_it
         assert await drain(trades) == []
 
 
+@in_world
 async def test_each_connection_goes_to_the_address_that_came_with_its_token(sim: Simulator, client: Client) -> None:
     tokens, opened, open_session = sim.brokerage.state.quote_tokens, [], sim.streams.open
 
@@ -256,6 +268,7 @@ async def test_each_connection_goes_to_the_address_that_came_with_its_token(sim:
     assert sim.ledger.count("market_data.quote_token") == 3
 
 
+@in_world
 async def test_symbols_without_any_event_are_named_once_in_a_warning(
     sim: Simulator, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -20,7 +20,7 @@ from brokerage_async.cli.app import app
 from brokerage_async.simulator import Simulator, read_prices, run
 from brokerage_async.stream import Recording, record
 from brokerage_async.tickets import buy_to_open, limit
-from tests.stream.world import SMALL
+from tests.stream.world import SMALL, in_world
 
 GAP = {"at": "2026-06-10T14:00:01+00:00", "since": None, "reason": "lost"}
 
@@ -39,7 +39,7 @@ def rows_in(directory: Path) -> list[dict[str, Any]]:
     return [row for path in recorded_files(directory) for batch, _ in batches_of(path) for row in batch.to_pylist()]
 
 
-@pytest.mark.virtual_time
+@in_world
 async def test_recording_has_parquet_by_day_and_continues_with_a_gap(
     sim: Simulator, client: Client, tmp_path: Path
 ) -> None:

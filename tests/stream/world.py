@@ -28,18 +28,18 @@ async def world(seed: int = 1, equities: int = 50, **options: Any) -> AsyncItera
 
 
 def in_world(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """Run a test on virtual time with a simulator and a client, its first two arguments."""
+    """Run a test on virtual time with those of a simulator, a client of it and an account that its arguments name."""
+    signature = inspect.signature(test)
 
     @functools.wraps(test)
     @on_virtual_time
     async def run(**fixtures: Any) -> None:
         async with world() as (sim, client):
-            await test(sim, client, **fixtures)
+            made = {"sim": sim, "client": client, "account": sim.account_numbers[0]}
+            await test(**{name: made[name] for name in made.keys() & signature.parameters}, **fixtures)
 
-    signature = inspect.signature(test)
-    run.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=list(signature.parameters.values())[2:]
-    )
+    left = [each for name, each in signature.parameters.items() if name not in ("sim", "client", "account")]
+    run.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
     return run
 
 
