@@ -27,21 +27,27 @@ from typing import Any
 import aiohttp
 import psutil
 
-from brokerage_async import Client, Environment, RefreshToken, models
+from brokerage_async import Client, models
 
 from . import peers
 from .rounds import Contender, Result, command, ratios, result, turns
-from .service import SYMBOLS, Service, running, serve
+from .service import SYMBOLS, Service, authorization, running, simulated
 
 LATENCY = 0.05
 BATCH = 100
 AT_ONCE = 8
 
 
+def by_symbol(client: Client, symbols: Sequence[str]) -> Contender:
+    async def fetch_all() -> None:
+        assert len((await client.bulk.equities(symbols)).found) == SYMBOLS
+
+    return fetch_all
+
+
 async def pages(service: Service, rounds: int) -> Result:
-    service.tell("latency", LATENCY)
     ideal = (1 + math.ceil(99 / 8)) * LATENCY
-    async with service.client() as client:
+    async with Client.from_env() as client:
 
         async def ours() -> None:
             assert len(await client.instruments.equities(per_page=100).prefetch(8).collect()) == SYMBOLS
@@ -51,28 +57,18 @@ async def pages(service: Service, rounds: int) -> Result:
 
 
 async def symbols(service: Service, rounds: int) -> Result:
-    service.tell("latency", LATENCY)
     ideal = math.ceil(SYMBOLS / BATCH / AT_ONCE) * LATENCY
-    async with service.client() as client:
-        taken = await turns({"ours": by_symbol(client, service)}, rounds, clock=time.perf_counter)
+    async with Client.from_env() as client:
+        taken = await turns({"ours": by_symbol(client, service.symbols)}, rounds, clock=time.perf_counter)
     return result("10,000 equities by symbol, x ideal rounds", [each / ideal for each in taken["ours"]], bound=1.35)
 
 
-def by_symbol(client: Client, service: Service) -> Contender:
-    async def fetch_all() -> None:
-        assert len((await client.bulk.equities(service.symbols)).found) == SYMBOLS
-
-    return fetch_all
-
-
 async def work(service: Service, rounds: int) -> Result:
-    service.tell("latency", 0.0)
+    service.set(latency=0.0)
     decode = peers.struct_decoder(models.Equity)
-    agent = {"User-Agent": "bare/1.0", "Accept": "application/json"}
-    grant = {"grant_type": "refresh_token", "client_secret": service.client_secret}
-    async with service.client() as client, aiohttp.ClientSession(service.base_url, headers=agent) as session:
-        async with session.post("/oauth/token", json={**grant, "refresh_token": service.refresh_token}) as response:
-            headers = {"Authorization": f"Bearer {(await response.json())['access_token']}"}
+    headers = {"User-Agent": "bare/1.0", "Accept": "application/json", **authorization()}
+    base_url = service.environ["BROKERAGE_BASE_URL"]
+    async with Client.from_env() as client, aiohttp.ClientSession(base_url, headers=headers) as session:
 
         async def bare() -> None:
             """Fetch the same batches with nothing but aiohttp and msgspec structs."""
@@ -82,13 +78,13 @@ async def work(service: Service, rounds: int) -> Result:
             async def lane() -> None:
                 for batch in batches:
                     query = [("symbol[]", symbol) for symbol in batch] + [("per-page", str(BATCH))]
-                    async with session.get("/instruments/equities", params=query, headers=headers) as response:
+                    async with session.get("/instruments/equities", params=query) as response:
                         found.extend(decode(await response.read()))
 
             await asyncio.gather(*(lane() for _ in range(AT_ONCE)))
             assert len(found) == SYMBOLS
 
-        taken = await turns({"ours": by_symbol(client, service), "bare": bare}, 2 * rounds)
+        taken = await turns({"ours": by_symbol(client, service.symbols), "bare": bare}, 2 * rounds)
     note = f"{statistics.median(taken['ours']) * 1e3:.0f} ms and {statistics.median(taken['bare']) * 1e3:.0f} ms"
     title = "the same at 0 ms: client CPU, x bare aiohttp and msgspec"
     return result(title, ratios(taken["ours"], taken["bare"]), bound=1.5, note=note)
@@ -98,11 +94,10 @@ async def peer(service: Service, rounds: int) -> Result:
     from tastytrade import Session
     from tastytrade.instruments import Equity
 
-    service.tell("latency", LATENCY)
     per_page = SYMBOLS // 25
-    sdk = Session(service.client_secret, service.refresh_token, is_test=True)
-    sdk._client.base_url = service.base_url
-    async with service.client() as client, sdk:
+    sdk = Session(*(service.environ[f"BROKERAGE_{name}"] for name in ("CLIENT_SECRET", "REFRESH_TOKEN")), is_test=True)
+    sdk._client.base_url = service.environ["BROKERAGE_BASE_URL"]
+    async with Client.from_env() as client, sdk:
 
         async def theirs() -> None:
             assert len(await Equity.get(sdk, [], per_page=per_page, page_offset=None)) == SYMBOLS
@@ -116,52 +111,46 @@ async def peer(service: Service, rounds: int) -> Result:
 
 
 async def throttled(service: Service, rounds: int) -> Result:
-    service.tell("latency", LATENCY)
-    service.tell("rate_limit", 20)
-    service.tell("count", "")
+    service.set(rate_limit=20)
     sent = []
     for _ in range(3):
-        async with service.client() as client:
-            await by_symbol(client, service)()
-        sent.append(service.tell("count", "instruments.equities") / (SYMBOLS / BATCH))
+        async with Client.from_env() as client:
+            await by_symbol(client, service.symbols)()
+        sent.append(service.set()["instruments.equities"] / (SYMBOLS / BATCH))
         await asyncio.sleep(1)  # the service's own window
-    service.tell("rate_limit", None)
+    service.set(rate_limit=None)
     return result("10,000 symbols at 20 requests/s: sent / needed", sent, bound=1.3)
 
 
-def stream(results: Connection, address: Sequence[str], symbols: str | None) -> None:
-    results.send(asyncio.run(growth(address, symbols)))
-
-
-async def growth(address: Sequence[str], symbols: str | None) -> tuple[float, int]:
-    """Return the peak growth of this process, in MB, while all rows pass through it, and the number of rows."""
-    base_url, client_secret, refresh_token = address
+def stream(port: Connection, symbols: str | None) -> None:
+    """Pass all rows by, and report by how many MB this process grew at most, and how many rows there were."""
     resident = psutil.Process().memory_info
-    credentials = RefreshToken(client_secret=client_secret, refresh_token=refresh_token)
-    async with Client(Environment.sandbox(base_url), credentials) as client:
-        await client.instruments.equities(per_page=1_000).collect(4_000)  # everything is loaded now
-        gc.collect()
-        before = most = resident().rss
-        passed = 0
-        if symbols is None:
-            passing: AsyncIterator[Any] = aiter(client.instruments.equities(per_page=1_000).prefetch(2))
-        else:
-            passing = aiter(client.bulk.equities(map(str.strip, open(symbols)), batch_size=300))  # noqa: ASYNC230, SIM115
-        async for _ in passing:
-            passed += 1
-            if passed % 5_000 == 0:
-                most = max(most, resident().rss)
-    return (most - before) / 1e6, passed
+
+    async def main() -> tuple[float, int]:
+        async with Client.from_env() as client:
+            await client.instruments.equities(per_page=1_000).collect(4_000)  # everything is loaded now
+            gc.collect()
+            before = most = resident().rss
+            passed = 0
+            if symbols is None:
+                passing: AsyncIterator[Any] = aiter(client.instruments.equities(per_page=1_000).prefetch(2))
+            else:
+                passing = aiter(client.bulk.equities(map(str.strip, open(symbols)), batch_size=300))  # noqa: ASYNC230, SIM115
+            async for _ in passing:
+                passed += 1
+                if passed % 5_000 == 0:
+                    most = max(most, resident().rss)
+        return (most - before) / 1e6, passed
+
+    port.send(asyncio.run(main()))
 
 
 def memory(rows: int) -> Iterator[Result]:
     """Pass all rows through a separate process in each way, and yield by how much it grows."""
-    with running(serve, rows) as orders, tempfile.NamedTemporaryFile() as file:
-        service = Service(orders)
-        service.tell("write_symbols", file.name)
-        address = (service.base_url, service.client_secret, service.refresh_token)
+    with simulated(rows, SYMBOLS) as service, tempfile.NamedTemporaryFile() as file:
+        Path(file.name).write_text("\n".join(service.symbols))
         for source, name in ((None, "pages of 2,000"), (file.name, "batches by symbol, symbols from a file")):
-            with running(stream, address, source) as child:
+            with running(stream, source) as child:
                 grown, passed = child.recv()
             assert passed == rows, (passed, rows)
             yield result(f"{rows:,} rows in {name}: growth", [grown], bound=40, unit="MB")
@@ -169,9 +158,8 @@ def memory(rows: int) -> Iterator[Result]:
 
 async def killed(service: Service, count: int) -> Result:
     """Kill the console's fetch at random moments, and compare its file after a rerun with an uninterrupted run's."""
-    service.tell("latency", 0.02)
+    service.set(latency=0.02)
     chance = random.Random(1)
-    environment = {**os.environ, **service.variables}
     same = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -180,8 +168,7 @@ async def killed(service: Service, count: int) -> Result:
         async def run(out: str, seconds: float | None = None) -> int:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "brokerage_async", "fetch", "equities", "--batch-size", "20",
-                "--symbols", folder / "symbols", "--out", folder / out, env=environment,
-                stderr=asyncio.subprocess.DEVNULL,
+                "--symbols", folder / "symbols", "--out", folder / out, stderr=asyncio.subprocess.DEVNULL,
             )  # fmt: skip
             try:
                 return await asyncio.wait_for(process.wait(), seconds)
@@ -215,10 +202,10 @@ def measure(
     rounds: int = 7, rows: int = 1_000_000, kills: int = 20, only: Sequence[str] = (*MEASURES, "memory", "kills")
 ) -> Iterator[Result]:
     """Measure each part that is asked for."""
-    with running(serve, SYMBOLS) as orders:
-        service = Service(orders)
+    with simulated(SYMBOLS, SYMBOLS) as service:
         for name, part in MEASURES.items():
             if name in only:
+                service.set(latency=LATENCY)
                 yield asyncio.run(part(service, rounds))
         if "kills" in only:
             yield asyncio.run(killed(service, kills))

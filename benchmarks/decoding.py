@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import cycle, islice
+from functools import partial
+from itertools import cycle
 from typing import Any
 
 import msgspec
@@ -14,7 +14,7 @@ from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.decoding.adaptive import REGISTRY, DecoderRegistry
 
 from . import bodies, peers
-from .rounds import Result, means, ratios, result, times
+from .rounds import Contender, Result, means, ratios, result, times
 
 #: Who is compared with whom: the first with each of the others.
 GROUPS = (("ours", "struct"), ("ours", "floor", "msgspec untyped"), ("ours", "peer"), ("our dicts", "peer dicts"),
@@ -52,37 +52,40 @@ def measure(rounds: int) -> list[Result]:
     ]
 
 
-#: Line, bound and aim by body. A strike has five fields only: creating the object is half of its cost, here and there.
+#: Bound and aim by body. A strike has five fields only: creating the object is half of its cost, here and there.
 #: Numbers that were not seen before cost a conversion each, here and there, which no cache spares.
 HOLDINGS = {
-    "nested option chain": ("nested option chain of 5,000 strikes", 0.25, 0.22),
-    "market data": ("market data of 100 symbols", 0.25, 0.22),
-    "market data, polled": ("market data of 100 symbols, polled while prices move", 0.45, 0.35),
-    "positions": ("500 positions", 0.25, 0.2),
+    "nested option chain of 5,000 strikes": (0.25, 0.22),
+    "market data of 100 symbols": (0.25, 0.22),
+    "market data of 100 symbols, polled while prices move": (0.45, 0.35),
+    "500 positions": (0.25, 0.2),
 }
-TIMES_EACH = 5
 
 
 def _holding(page: bodies.Page, rounds: int) -> Result:
-    """Measure one body that programs poll. Each time counts several decodes, because some are short."""
+    """Measure one body that programs poll."""
     REGISTRY.reset()
-    name, bound, aim = HOLDINGS[page.name]
     registry, peer = DecoderRegistry(), peers.peer_from_bytes(page.model)
-    ours_next, theirs_next = (cycle((page.body, *page.later)) for _ in range(2))
+    ours, theirs = (cycle((page.body, *page.later)) for _ in range(2))
+    decode = partial(codec.decode, page.operation, registry=registry)
+    taken = _several({"ours": lambda: decode(next(ours)), "theirs": lambda: peer(next(theirs))}, 5, rounds)
+    note = f"{min(taken['ours']) * 1e3:.2f} ms, {len(page.body) / 1e3:.0f} kB"
+    bound, aim = HOLDINGS[page.name]
+    return result(f"{page.name}, x peer", ratios(taken["ours"], taken["theirs"]), bound=bound, aim=aim, note=note)
+
+
+def _several(contenders: dict[str, Contender], times_each: int, rounds: int) -> dict[str, list[float]]:
+    """Return the seconds of one call, of which each round makes several, because they are short."""
 
     # All are kept until the clock has stopped, as everywhere else: decoding does not include freeing them.
-    def ours() -> Any:
-        return [codec.decode(page.operation, body, registry=registry) for body in islice(ours_next, TIMES_EACH)]
+    def several(contender: Contender) -> Contender:
+        return lambda: [contender() for _ in range(times_each)]
 
-    def theirs() -> Any:
-        return [peer(body) for body in islice(theirs_next, TIMES_EACH)]
-
-    taken = times({"ours": ours, "theirs": theirs}, rounds)
-    note = f"{min(taken['ours']) / TIMES_EACH * 1e3:.2f} ms, {len(page.body) / 1e3:.0f} kB"
-    return result(f"{name}, x peer", ratios(taken["ours"], taken["theirs"]), bound=bound, aim=aim, note=note)
+    taken = times({name: several(contender) for name, contender in contenders.items()}, rounds)
+    return {name: [each / times_each for each in found] for name, found in taken.items()}
 
 
-def _contenders(page: bodies.Page) -> dict[str, Callable[[], Any]]:
+def _contenders(page: bodies.Page) -> dict[str, Contender]:
     REGISTRY.reset()
     rows = page.rows()
     unknown = page.with_rows([{**row, "new-key": "new value"} for row in rows])
@@ -110,19 +113,8 @@ def _contenders(page: bodies.Page) -> dict[str, Callable[[], Any]]:
 
 def _encode(rounds: int) -> Result:
     order = bodies.two_leg_order(["AAPL  260618C00150000", "AAPL  260618C00250000"])
-    peer = peers.peer_encode(order)
-    times_each = 2000
-
-    def ours() -> None:
-        for _ in range(times_each):
-            codec.encode(order)
-
-    def theirs() -> None:
-        for _ in range(times_each):
-            peer()
-
-    taken = times({"ours": ours, "theirs": theirs}, rounds)
-    note = f"{min(taken['ours']) / times_each * 1e6:.1f} us"
+    taken = _several({"ours": lambda: codec.encode(order), "theirs": peers.peer_encode(order)}, 2000, rounds)
+    note = f"{min(taken['ours']) * 1e6:.1f} us"
     return result(
         "encode a two-leg order, x peer", ratios(taken["ours"], taken["theirs"]), bound=0.35, aim=0.15, note=note
     )

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import json
 import resource
 import subprocess
 import sys
-import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable, Mapping
@@ -30,12 +28,8 @@ def measure(rounds: int) -> list[Result]:
 
     few = max(2, rounds // 4)
     held, theirs = run("memory", "ours"), run("memory", "peer")
-    chain, gaps = bodies.chain().body, {}
-    for name, change in ENVELOPES.items():
-        with tempfile.NamedTemporaryFile(suffix=".json") as file:
-            file.write(change(chain))
-            file.flush()
-            gaps[name] = [run("gap", file.name) for _ in range(2 * few)]
+    chain = bodies.chain().body
+    gaps = {name: [run("gap", body=change(chain)) for _ in range(2 * few)] for name, change in ENVELOPES.items()}
     imports = {name: [run("import_time", name) for _ in range(2 * few)] for name in IMPORTS}
     base, console = imports["aiohttp"], imports["typer"]
     return [
@@ -76,11 +70,10 @@ def _moved(body: bytes, start: bytes) -> bytes:
     return start + rows + b"]" + rest
 
 
-def run(*arguments: str) -> float:
-    """Return the number that one process prints."""
+def run(*arguments: str, body: bytes = b"") -> float:
+    """Return the number that one process prints, with the body as its input."""
     command = [sys.executable, "-m", "benchmarks.isolated", *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return float(json.loads(done.stdout))
+    return float(subprocess.run(command, cwd=ROOT, input=body, stdout=subprocess.PIPE, check=True).stdout)
 
 
 IMPORTS = {
@@ -111,18 +104,15 @@ def import_time(name: str) -> float:
 
 def memory(whose: str) -> float:
     """Bytes per equity of 100,000 that are held."""
+    from brokerage_async.protocol.decoding import codec
+
     from . import bodies, peers
 
     [page] = [page for page in bodies.pages() if page.operation.name == "instruments.equities"]
-    decode: Callable[[bytes], Any]
-    if whose == "peer":
-        decode = peers.peer_from_bytes(page.model)
-    else:
-        from brokerage_async.protocol.decoding import codec
-
-        def decode(body: bytes) -> Any:
-            return codec.decode(page.operation, body).value
-
+    decode = {
+        "ours": lambda body: codec.decode(page.operation, body).value,
+        "peer": peers.peer_from_bytes(page.model),
+    }[whose]
     decode(page.body)
     gc.collect()
     tracemalloc.start()
@@ -132,14 +122,14 @@ def memory(whose: str) -> float:
     return size / sum(map(len, held))
 
 
-def gap(file: str) -> float:
-    """CPU milliseconds between two turns of a loop, the most, while a chain is decoded as a client decodes it."""
+def gap() -> float:
+    """CPU milliseconds between two turns of a loop, the most, while the input is decoded as a client decodes it."""
     from brokerage_async._generated.operations import INSTRUMENTS_FUTURES_OPTION_CHAIN
     from brokerage_async.protocol.decoding import codec
     from brokerage_async.protocol.registry import wires
 
     wires()  # loaded when a client is made
-    body = Path(file).read_bytes()
+    body = sys.stdin.buffer.read()
     gaps: list[float] = []
 
     async def decode() -> Any:
@@ -165,5 +155,5 @@ def gap(file: str) -> float:
 
 
 if __name__ == "__main__":
-    measurement: Callable[[str], float] = {"memory": memory, "gap": gap, "import_time": import_time}[sys.argv[1]]
-    print(json.dumps(measurement(sys.argv[2])))
+    name, *arguments = sys.argv[1:]
+    print({"memory": memory, "gap": gap, "import_time": import_time}[name](*arguments))

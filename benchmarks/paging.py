@@ -21,8 +21,7 @@ PAGES = 25
 
 def measure(rounds: int) -> list[Result]:
     """Start the service, let all contenders fetch in turns."""
-    made = [answer(body) for body in pages_of_equities(PAGES, 1000)]
-    answers = {b"": made[0], **{b"%d" % offset: page for offset, page in enumerate(made)}}
+    answers = {offset: answer(body) for offset, body in pages_of_equities(PAGES, 1000).items()}
     return each_way(answers, partial(_measure, max(3, rounds // 3)))
 
 

@@ -15,8 +15,9 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -50,19 +51,6 @@ class Worker:
         self._process.communicate(timeout=30)
 
 
-def counts(workers: Mapping[str, Worker], journals: Sequence[str]) -> Iterator[str]:
-    """Yield lines that say which methods and statements one placement needs."""
-    for journal in journals:
-        for name, worker in workers.items():
-            calls, statements = worker.ask("count", journal)
-            named = ", ".join(method if count == 1 else f"{count} {method}" for method, count in calls.items())
-            kinds = "; ".join(statements) or "none"
-            yield (
-                f"{journal}: {name}: {sum(calls.values())} journal calls ({named}), "
-                f"{len(statements)} statements ({kinds})"
-            )
-
-
 def measure(
     rounds: int = 60,
     orders: int = 25,
@@ -76,28 +64,30 @@ def measure(
 
     ``postgres`` is the DSN of a database for PostgresJournal, ``folder`` is for the files of SqliteJournal.
     """
-    if guarded:
-        against = "without a guard"
-    trees = {"this tree": HERE.parent, **({against: Path(against).absolute()} if against else {})}
+    trees = {"this tree": HERE.parent}
+    if guarded or against:
+        trees["without a guard" if guarded else against] = HERE.parent if guarded else Path(against).absolute()
     journals = ["MemoryJournal", "SqliteJournal", *(["PostgresJournal"] if postgres else [])]
     with tempfile.TemporaryDirectory(dir=folder or None) as files, ExitStack() as stack:
         workers = {
-            name: Worker(HERE.parent if guarded else tree, files, postgres, guarded=guarded and name != against)
-            for name, tree in trees.items()
+            name: Worker(tree, files, postgres, guarded=guarded and name == "this tree") for name, tree in trees.items()
         }
         for worker in workers.values():
             stack.callback(worker.stop)
-        print(*counts(workers, journals), sep="\n", flush=True)
-        for through, entry in THROUGH.items():
-            for journal in journals:
-                taken: dict[str, list[float]] = {name: [] for name in workers}
-                for number in range(rounds):
-                    for name, worker in in_turn(workers, number):
-                        taken[name].append(worker.ask("measure", through, journal, orders))
-                title = f"{entry}, {journal}"
-                yield from (result(f"{title}: {name}", found, unit="µs") for name, found in taken.items())
-                if against:
-                    yield result(f"{title}: ratio", ratios(*taken.values()))
+        for journal, (name, worker) in product(journals, workers.items()):
+            calls, statements = worker.ask("count", journal)
+            named = ", ".join(method if count == 1 else f"{count} {method}" for method, count in calls.items())
+            print(f"{journal}: {name}: {sum(calls.values())} journal calls ({named}), ", end="")
+            print(f"{len(statements)} statements ({'; '.join(statements) or 'none'})", flush=True)
+        for (through, entry), journal in product(THROUGH.items(), journals):
+            taken: dict[str, list[float]] = {name: [] for name in workers}
+            for number in range(rounds):
+                for name, worker in in_turn(workers, number):
+                    taken[name].append(worker.ask("measure", through, journal, orders))
+            title = f"{entry}, {journal}"
+            yield from (result(f"{title}: {name}", found, unit="µs") for name, found in taken.items())
+            if len(taken) > 1:
+                yield result(f"{title}: ratio", ratios(*taken.values()))
 
 
 if __name__ == "__main__":

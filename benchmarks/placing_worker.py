@@ -16,11 +16,13 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import attrs
 
@@ -34,80 +36,48 @@ IDENTIFIER = re.compile(rb'"external-identifier":"([^"]+)"')
 TIMES = re.compile(rb'("(?:received|live|in-flight)-at":)"[^"]+"')
 
 
-class Recorder:
-    """Transport and executor that keep the last answer of every operation."""
+class Replaying:
+    """Transport or executor that keeps its answers, and gives them again at once as soon as some are prepared.
 
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
-        self.answers: dict[str, Any] = {}
+    ``renamed`` makes the answer to an order of another name, that arrives at a moment, out of a recorded one.
+    """
+
+    def __init__(self, inner: Any, renamed: Callable[[Any, str, datetime], Any]) -> None:
+        self._inner, self._renamed = inner, renamed
+        self._recorded: dict[str, Any] = {}
+        self._prepared: dict[bytes, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    async def send(self, request: Any) -> Any:
-        response = await self._inner.send(request)
-        self.answers[request.operation.name] = response
-        return response
-
-    async def execute(self, call: Any, **arguments: Any) -> Any:
-        answer = await self._inner.execute(call, **arguments)
-        self.answers[name_of(call)] = answer
-        return answer
-
-
-def name_of(call: Any) -> str:
-    """Return the name of a bound call, or of an operation, which older trees pass."""
-    name: str = getattr(call, "operation", call).name
-    return name
-
-
-class ReplayingTransport(Recorder):
-    """Answers dry-runs and submits with recorded bytes, under the identifier of the request."""
-
-    replaying = False
-
-    async def send(self, request: Any) -> Any:
-        name = request.operation.name
-        if not self.replaying or name not in ("orders.dry_run", "orders.submit"):
-            return await super().send(request)
-        found = IDENTIFIER.search(request.body)
-        assert found is not None
-        recorded = self.answers[name]
-        body = recorded.body.replace(b'"recorded"', b'"%b"' % found[1])
-        return type(recorded)(status=recorded.status, headers=recorded.headers, body=body)
-
-    def replay(self) -> None:
-        """Answer from the recording, as if each order arrived a moment after sending."""
-        moment = datetime.now(UTC) + timedelta(seconds=1)
-        for name in ("orders.dry_run", "orders.submit"):
-            body = TIMES.sub(rb'\1"%b"' % moment.isoformat(timespec="milliseconds").encode(), self.answers[name].body)
-            self.answers[name] = attrs.evolve(self.answers[name], body=body)
-        self.replaying = True
-
-
-class ReplayingExecutor(Recorder):
-    """Answers dry-runs and submits with recorded models, so that only order entry is at work."""
-
-    def __init__(self, inner: Any) -> None:
-        super().__init__(inner)
-        self._submitted: dict[bytes, Any] = {}
-
-    async def execute(self, call: Any, **arguments: Any) -> Any:
-        name = name_of(call)
-        if not self._submitted or name not in ("orders.dry_run", "orders.submit"):
-            return await super().execute(call, **arguments)
-        if name == "orders.dry_run":
-            return self.answers[name]
-        found = IDENTIFIER.search(arguments.get("body", getattr(call, "body", None)))
-        assert found is not None
-        return self._submitted[found[1]]
-
     def prepare(self, identifiers: list[str]) -> None:
-        """Have the answers of the next submits ready."""
-        recorded, moment = self.answers["orders.submit"], datetime.now(UTC) + timedelta(seconds=1)
-        for name in identifiers:
-            order = attrs.evolve(recorded.order, external_identifier=name, received_at=moment)
-            self._submitted[name.encode()] = attrs.evolve(recorded, order=order)
+        """Have the answers to the next submits ready, as if each order arrived a moment after sending."""
+        recorded, moment = self._recorded["orders.submit"], datetime.now(UTC) + timedelta(seconds=1)
+        self._prepared = {name.encode(): self._renamed(recorded, name, moment) for name in identifiers}
+
+    async def send(self, request: Any) -> Any:
+        return await self._answer(request.operation.name, request.body, partial(self._inner.send, request))
+
+    async def execute(self, call: Any, **arguments: Any) -> Any:
+        name = getattr(call, "operation", call).name  # older trees pass an operation and its body
+        body = arguments.get("body", getattr(call, "body", None))
+        return await self._answer(name, body, partial(self._inner.execute, call, **arguments))
+
+    async def _answer(self, name: str, body: bytes, asking: Callable[[], Any]) -> Any:
+        if not self._prepared or name not in ("orders.dry_run", "orders.submit"):
+            self._recorded[name] = await asking()
+        elif name == "orders.submit":
+            return self._prepared[IDENTIFIER.findall(body)[0]]
+        return self._recorded[name]
+
+
+def renamed_body(recorded: Any, name: str, moment: datetime) -> Any:
+    body = TIMES.sub(rb'\1"%b"' % moment.isoformat(timespec="milliseconds").encode(), recorded.body)
+    return attrs.evolve(recorded, body=body.replace(b'"recorded"', b'"%b"' % name.encode()))
+
+
+def renamed_model(recorded: Any, name: str, moment: datetime) -> Any:
+    return attrs.evolve(recorded, order=attrs.evolve(recorded.order, external_identifier=name, received_at=moment))
 
 
 class CountingJournal:
@@ -118,15 +88,10 @@ class CountingJournal:
         self.calls = Counter[str]()
 
     def __getattr__(self, name: str) -> Any:
-        method = getattr(self._inner, name)
-        if not callable(method) or name.startswith("_"):
-            return method
-
-        def counted(*arguments: Any, **options: Any) -> Any:
+        found = getattr(self._inner, name)
+        if callable(found) and not name.startswith("_"):
             self.calls[name] += 1
-            return method(*arguments, **options)
-
-        return counted
+        return found
 
 
 @contextmanager
@@ -139,47 +104,43 @@ def counted_statements(ran: list[str]) -> Iterator[None]:
         connection.set_trace_callback(ran.append)
         return connection
 
-    sqlite3.connect = traced
-    with suppress(ImportError):
-        import psycopg
+    with ExitStack() as patches:
+        patches.enter_context(mock.patch("sqlite3.connect", traced))
+        with suppress(ImportError):
+            from psycopg import AsyncCursor
 
-        execute = psycopg.AsyncCursor.execute
+            execute = AsyncCursor.execute
 
-        def noted(cursor: Any, query: Any, *arguments: Any, **options: Any) -> Any:
-            ran.append(query.decode() if isinstance(query, bytes) else str(query))
-            return execute(cursor, query, *arguments, **options)
+            def noted(cursor: Any, query: Any, *arguments: Any, **options: Any) -> Any:
+                ran.append(query.decode() if isinstance(query, bytes) else str(query))
+                return execute(cursor, query, *arguments, **options)
 
-        psycopg.AsyncCursor.execute = noted
-    try:
+            patches.enter_context(mock.patch.object(AsyncCursor, "execute", noted))
         yield
-    finally:
-        sqlite3.connect = connect
-        if "psycopg" in sys.modules:
-            psycopg.AsyncCursor.execute = execute
 
 
 class Floor:
     """Brokerage that answers at once, and order entry over every journal that is to be measured."""
 
     def __init__(self, folder: str, dsn: str, options: dict[str, Any]) -> None:
-        self._options = options
+        self._folder, self._dsn, self._options = Path(folder), dsn, options
         self._sim = Simulator(**SIZES)
-        self._transport = ReplayingTransport(self._sim.transport())
+        self._transport = Replaying(self._sim.transport(), renamed_body)
         self._client = self._sim.client(transport=self._transport)
-        self._executor = ReplayingExecutor(self._client.session)
-        self._folder, self._dsn = Path(folder), dsn
+        self._executor = Replaying(self._client.session, renamed_model)
+        alone = SimpleNamespace(session=self._executor, environment=self._client.environment)
+        self._traders: dict[str, Any] = {"order entry": alone, "client": self._client}
         self._entries: dict[tuple[str, str], OrderEntry] = {}
 
     async def prepare(self) -> None:
         """Record the simulator's answers to one order."""
-        await OrderEntry(self._trader("order entry"), MemoryJournal()).place(*self._order("recorded"))
-        self._transport.replay()
+        await OrderEntry(self._traders["order entry"], MemoryJournal()).place(*self._order("recorded"))
 
     async def measure(self, through: str, journal: str, orders: int) -> float:
         """Return the CPU microseconds of this process for each of ``orders`` placements."""
         entry = self._entries.get((through, journal))
         if entry is None:
-            entry = OrderEntry(self._trader(through), self._journal(journal), **self._options)
+            entry = OrderEntry(self._traders[through], self._journal(journal), **self._options)
             self._entries[through, journal] = entry
             await self._place(entry, 20)
         return await self._place(entry, orders)
@@ -189,7 +150,7 @@ class Floor:
         ran: list[str] = []
         with counted_statements(ran):
             made = CountingJournal(self._journal(journal))
-            entry = OrderEntry(self._trader("order entry"), made, **self._options)
+            entry = OrderEntry(self._traders["order entry"], made, **self._options)
             await self._place(entry, 1)
             made.calls.clear()
             ran.clear()
@@ -199,7 +160,7 @@ class Floor:
         return calls, statements
 
     async def aclose(self) -> None:
-        """Close the journals and the client, and drop the table."""
+        """Close the journals and the client."""
         for entry in self._entries.values():
             await entry.journal.aclose()
         await self._client.aclose()
@@ -207,6 +168,7 @@ class Floor:
     async def _place(self, entry: OrderEntry, orders: int) -> float:
         names = [str(uuid.uuid4()) for _ in range(orders)]
         self._executor.prepare(names)
+        self._transport.prepare(names)
         prepared = [self._order(name) for name in names]
         gc.collect()
         gc.disable()
@@ -221,18 +183,11 @@ class Floor:
         ticket = tickets.limit(tickets.buy_to_open("AAPL", 1), price="10")
         return self._sim.account_numbers[0], attrs.evolve(ticket, external_identifier=identifier)
 
-    def _trader(self, through: str) -> Any:
-        if through == "client":
-            return self._client
-        return SimpleNamespace(session=self._executor, environment=self._client.environment)
-
     def _journal(self, kind: str) -> Any:
-        made: dict[str, Callable[[], Any]] = {
-            "MemoryJournal": MemoryJournal,
-            "SqliteJournal": lambda: SqliteJournal(self._folder / f"{uuid.uuid4().hex}.journal"),
-            "PostgresJournal": lambda: PostgresJournal(str(self._dsn), table=f"placing_{uuid.uuid4().hex[:12]}"),
-        }
-        return made[kind]()
+        name = uuid.uuid4().hex
+        if kind == "PostgresJournal":
+            return PostgresJournal(self._dsn, table=f"placing_{name[:12]}")
+        return MemoryJournal() if kind == "MemoryJournal" else SqliteJournal(self._folder / f"{name}.journal")
 
 
 def drop_tables(dsn: str) -> None:

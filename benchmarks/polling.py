@@ -12,66 +12,43 @@ from __future__ import annotations
 
 import asyncio
 import statistics
-from decimal import Decimal
 from typing import Any
 
 import aiohttp
 
 from brokerage_async import Client, Environment, StaticToken
-from brokerage_async._generated.operations import ORDERS_LIVE
-from brokerage_async.models import NewOrder, NewOrderLeg, Order
-from brokerage_async.simulator import Simulator
+from brokerage_async.models import Order
 
-from . import peers
+from . import bodies, peers
 from .rounds import Result, command, ratios, result, turns
 from .service import answer, running, serve_fixed
 
 ORDERS = 500
 
 
-async def live_orders() -> bytes:
-    """Return the body of a live list of ``ORDERS`` orders, as the simulated service writes it."""
-    # Identifiers as strings: structs refuse the numbers that the service was seen to send.
-    simulator = Simulator(wire="documented", equities=50, equity_options=10, chain_rows=10)
-    account = simulator.account_numbers[0]
-    leg = NewOrderLeg(instrument_type="Equity", symbol="AAPL", action="Buy to Open", quantity=Decimal(5))
-    order = NewOrder(order_type="Market", time_in_force="Day", legs=(leg,))
-    async with simulator.client() as client:
-        await asyncio.gather(*(client.orders.submit(account, order) for _ in range(ORDERS)))
-        simulator.clock.advance(60)
-        call = ORDERS_LIVE.bind(customer_id="me", account_numbers=[account])
-        found = await client.session.fetch_if_changed(call, None)
-    assert found is not None
-    orders, body = found
-    assert body is not None
-    assert len(orders) == ORDERS
-    return body
-
-
-class Rounds:
+class Rounds(asyncio.Queue[None]):
     """A pace without waits that lets a watcher poll round by round."""
 
-    def __init__(self) -> None:
-        self._left, self._done = asyncio.Semaphore(0), asyncio.Event()
+    polled = False
 
     async def __call__(self) -> float:
-        if self._left.locked():
-            self._done.set()
-        await self._left.acquire()
+        if self.polled:
+            self.task_done()
+        await self.get()
+        self.polled = True
         return 1e-9
 
     async def run(self, polls: int) -> None:
         """Let ``polls`` polls happen."""
-        await self._done.wait()
-        self._done.clear()
         for _ in range(polls):
-            self._left.release()
-        await self._done.wait()
+            self.put_nowait(None)
+        await self.join()
 
 
 def measure(rounds: int = 40, polls: int = 100) -> list[Result]:
     """Measure polls, GETs and a loop by hand, of an unchanged body."""
-    body = asyncio.run(live_orders())
+    [page] = [page for page in bodies.pages() if page.model is Order]
+    body = page.with_rows([{**row, "id": str(number)} for number, row in enumerate(page.rows()[:ORDERS])]).body
     with running(serve_fixed, {b"": answer(body)}) as pipe:
         taken = asyncio.run(_measure(pipe.recv(), rounds, polls))
     each = {name: statistics.median(found) / polls * 1e6 for name, found in taken.items()}

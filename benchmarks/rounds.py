@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import gc
 import inspect
 import statistics
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
 import attrs
 
 T = TypeVar("T")
-Contender = Callable[[], Awaitable[Any]]
+Contender = Callable[[], Any]
+"""A function or coroutine function, of which what it takes is measured."""
 
 
 @attrs.frozen(kw_only=True)
@@ -56,23 +58,9 @@ def result(name: str, values: Sequence[float], **more: Any) -> Result:
     return Result(name=name, value=middle, low=low, high=high, **more)
 
 
-def times(contenders: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
+def times(contenders: Mapping[str, Contender], rounds: int) -> dict[str, list[float]]:
     """Return the CPU seconds of every contender in every round, in turns."""
-    for contender in contenders.values():
-        contender()
-    gc.collect()
-    gc.freeze()  # Imports of one contender must not be walked through in another's round.
-    taken: dict[str, list[float]] = {name: [] for name in contenders}
-    try:
-        for number in range(rounds):
-            for name, contender in in_turn(contenders, number):
-                started = time.process_time()
-                made = contender()
-                taken[name].append(time.process_time() - started)
-                del made
-    finally:
-        gc.unfreeze()
-    return taken
+    return asyncio.run(turns(contenders, rounds))
 
 
 async def turns(
@@ -87,11 +75,14 @@ async def turns(
     for number in range(-warm_up, rounds):
         if number == 0:
             gc.collect()
-            gc.freeze()
+            gc.freeze()  # Imports of one contender must not be walked through in another's round.
         for name, contender in in_turn(contenders, number):
             started = clock()
-            await contender()
+            made = contender()
+            if inspect.isawaitable(made):
+                await made
             taken[name].append(clock() - started)
+            del made
     gc.unfreeze()
     return {name: found[warm_up:] for name, found in taken.items()}
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import multiprocessing
+import os
 import re
 import ssl
+import urllib.request
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import msgspec
 import trustme
 
-from brokerage_async import Client, Environment, RefreshToken
+from brokerage_async._generated.operations import OAUTH_TOKEN
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.api.wire import pagination
 
@@ -45,15 +49,15 @@ def running(target: Callable[..., None], *arguments: Any) -> Iterator[Connection
 
 
 class FixedServer(asyncio.Protocol):
-    """Answers every request on the spot, by the offset of its page or its method; ``b""`` is for all others."""
+    """Answers every request on the spot, by the offset of its page or its method, others with the first one."""
 
     def __init__(self, answers: Mapping[bytes, bytes]) -> None:
         self._answers = answers
+        self._otherwise = next(iter(answers.values()))
         self._buffer = b""
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+    def connection_made(self, transport: Any) -> None:
+        self.send: Callable[[bytes], None] = transport.write
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
@@ -66,12 +70,13 @@ class FixedServer(asyncio.Protocol):
             self._buffer = rest[length:]
             found = _OFFSET.search(line)
             key = found[1] if found else line.partition(b" ")[0]
-            self._transport.write(self._answers.get(key, self._answers[b""]))
+            self.send(self._answers.get(key, self._otherwise))
 
-    @classmethod
-    async def start(cls, answers: Mapping[bytes, bytes], tls: ssl.SSLContext | None = None) -> asyncio.Server:
-        """Listen on a free port."""
-        return await asyncio.get_running_loop().create_server(lambda: cls(answers), "127.0.0.1", 0, ssl=tls)
+
+async def listen(protocol: Callable[[], asyncio.Protocol], tls: ssl.SSLContext | None = None) -> str:
+    """Listen on a free port, and return the base address."""
+    server = await asyncio.get_running_loop().create_server(protocol, "127.0.0.1", 0, ssl=tls)
+    return f"{'https' if tls else 'http'}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
 def answer(body: bytes, *fields: str) -> bytes:
@@ -88,9 +93,8 @@ def serve_fixed(port: Connection, answers: Mapping[bytes, bytes], certificate: t
         tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH) if certificate else None
         if certificate:
             certificate.configure_cert(tls)
-        server = await FixedServer.start(answers, tls)
-        port.send(f"{'https' if tls else 'http'}://127.0.0.1:{port_of(server)}")
-        await server.serve_forever()
+        port.send(await listen(lambda: FixedServer(answers), tls))
+        await asyncio.Event().wait()
 
     asyncio.run(main())
 
@@ -119,73 +123,72 @@ def each_way(
     return results
 
 
-def port_of(server: asyncio.Server) -> int:
-    """Return the port that a server listens on."""
-    port: int = server.sockets[0].getsockname()[1]
-    return port
-
-
-def pages_of_equities(count: int, per_page: int) -> list[bytes]:
-    """Return the bodies of ``count`` pages of equities, each row different."""
+def pages_of_equities(count: int, per_page: int) -> dict[bytes, bytes]:
+    """Return the bodies of ``count`` pages of equities by their offset, each row different."""
     [page] = [page for page in bodies.pages() if page.operation.name == "instruments.equities"]
     envelope, rows = msgspec.json.decode(page.body), page.rows()
-    made = []
+    made = {}
     for offset in range(count):
         numbers = range(offset * per_page, (offset + 1) * per_page)
         own = [{**rows[n % len(rows)], "id": n, "symbol": f"{rows[n % len(rows)]['symbol']}{n}"} for n in numbers]
         envelope["pagination"] = pagination(offset, per_page, count * per_page)
-        made.append(msgspec.json.encode({**envelope, "data": {"items": own}}))
+        made[b"%d" % offset] = msgspec.json.encode({**envelope, "data": {"items": own}})
     return made
 
 
 # -- the simulated brokerage
 
 
-def serve(orders: Connection, equities: int) -> None:
+def serve(port: Connection, equities: int, written: int) -> None:
+    """Simulate a brokerage with ``equities``, of which the first rows are ``written`` before anybody asks.
+
+    Whatever comes through the pipe is set on the simulator, and answered with the requests since the last time.
+    """
     logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)  # killed clients hang up in mid-answer
 
     async def main() -> None:
         async with Simulator(equities=equities) as sim:
             table = sim.brokerage.state.catalogue.equities
-            symbols = [row.symbol for row in table.definitions[:SYMBOLS]]
-            for position in range(min(equities, SYMBOLS)):
-                table.row(position)  # written once, before the first measurement
-            orders.send((sim.base_url, sim.client_secret, sim.refresh_token, symbols))
+            for position in range(written):
+                table.row(position)
+            port.send((os.getpid(), sim.environ, [row.symbol for row in table.definitions]))
             while True:
-                name, value = await asyncio.get_running_loop().run_in_executor(None, orders.recv)
-                found = None
-                if name == "write_symbols":
-                    Path(value).write_text("\n".join(row.symbol for row in table.definitions))  # noqa: ASYNC240
-                elif name == "count":
-                    found = sum(entry.operation == value for entry in sim.ledger.requests)
-                    sim.ledger.requests.clear()
-                else:
+                for name, value in (await asyncio.to_thread(port.recv)).items():
                     setattr(sim, name, value)
-                orders.send(found)
+                port.send(Counter(entry.operation for entry in sim.ledger.requests))
+                sim.ledger.requests.clear()
 
     asyncio.run(main())
 
 
 class Service:
-    """The simulated brokerage in a process that is running, and how to reach it."""
+    """The simulated brokerage of `serve`. `simulated` has its address and secrets in the environment variables."""
 
-    def __init__(self, orders: Connection) -> None:
-        self._orders = orders
-        self.base_url, self.client_secret, self.refresh_token, self.symbols = orders.recv()
+    def __init__(self, port: Connection) -> None:
+        self._port = port
+        self.pid, self.environ, self.symbols = port.recv()
 
-    def tell(self, name: str, value: Any) -> Any:
-        """Set an attribute of the simulator, or ask it to count or to write."""
-        self._orders.send((name, value))
-        return self._orders.recv()
+    def set(self, **attributes: Any) -> Counter[str]:
+        """Set attributes of the simulator. Return the number of requests since the last time, by operation."""
+        self._port.send(attributes)
+        found: Counter[str] = self._port.recv()
+        return found
 
-    def client(self, **options: Any) -> Client:
-        credentials = RefreshToken(client_secret=self.client_secret, refresh_token=self.refresh_token)
-        return Client(Environment.sandbox(self.base_url), credentials, **options)
 
-    @property
-    def variables(self) -> dict[str, str]:
-        return {
-            "BROKERAGE_BASE_URL": self.base_url,
-            "BROKERAGE_CLIENT_SECRET": self.client_secret,
-            "BROKERAGE_REFRESH_TOKEN": self.refresh_token,
-        }
+@contextmanager
+def simulated(equities: int = SYMBOLS, written: int = 0) -> Iterator[Service]:
+    """Run `serve` in a separate process, for ``Client.from_env``."""
+    with running(serve, equities, written) as port:
+        service = Service(port)
+        with mock.patch.dict(os.environ, service.environ):
+            yield service
+
+
+def authorization() -> dict[str, str]:
+    """Return the header of requests to the simulated brokerage that are written by hand."""
+    secrets = {name: os.environ[f"BROKERAGE_{name.upper()}"] for name in ("client_secret", "refresh_token")}
+    body = json.dumps({"grant_type": "refresh_token", **secrets}).encode()
+    headers = {"User-Agent": "bare/1", "Content-Type": "application/json"}
+    request = urllib.request.Request(os.environ["BROKERAGE_BASE_URL"] + OAUTH_TOKEN.path, body, headers)
+    with urllib.request.urlopen(request) as answered:
+        return {"Authorization": f"Bearer {json.load(answered)['access_token']}"}

@@ -16,8 +16,10 @@ import json
 import random
 import statistics
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from decimal import Decimal
+from functools import cache
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from typing import Any, ClassVar
@@ -54,56 +56,49 @@ def row(symbol: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def frames(count: int, rows: int, columns: list[str], channel: int) -> list[str]:
+@cache
+def frames(count: int, rows: int, columns: tuple[str, ...], channel: int) -> list[str]:
     """Return ``count`` frames of rows without blanks, as the service sends them, and one that ends the round."""
     rounds = [random.sample(SYMBOLS, rows) for _ in range(count)] + [[END]]
     data = (["Quote", [row(symbol)[name] for symbol in symbols for name in columns]] for symbols in rounds)
     return [json.dumps({"type": "FEED_DATA", "channel": channel, "data": each}, separators=(",", ":")) for each in data]
 
 
+ANSWERS: dict[str, list[dict[str, Any]]] = {
+    "SETUP": [{"type": "SETUP", "version": "1.0"}, {"type": "AUTH_STATE", "state": "UNAUTHORIZED"}],
+    "AUTH": [{"type": "AUTH_STATE", "state": "AUTHORIZED", "userId": "u"}],
+    "CHANNEL_REQUEST": [{"type": "CHANNEL_OPENED", "service": "FEED"}],
+    "FEED_SETUP": [{"type": "FEED_CONFIG", "dataFormat": "COMPACT", "aggregationPeriod": 0.1}],
+}
+
+
 def serve(port: Connection, count: int, rows: int) -> None:
     """Speak just enough of both protocols. Whatever comes through the pipe starts a round on every open connection."""
     sockets: dict[web.WebSocketResponse, list[str]] = {}
-    cache: dict[tuple[tuple[str, ...], int], list[str]] = {}
     subscribed = asyncio.Event()
 
     async def token(request: web.Request) -> web.Response:
         url = f"ws://{request.host}/feed"
         return web.json_response({"data": {"token": "t", "dxlink-url": url, "level": "api"}, "context": "/x"})
 
-    async def push(socket: web.WebSocketResponse, messages: list[str]) -> None:
-        for message in messages:
-            await socket.send_str(message)
-
     async def feed(request: web.Request) -> web.WebSocketResponse:
         socket = web.WebSocketResponse()
         await socket.prepare(request)
-        columns = COLUMNS
+        fields: dict[str, list[str]] = {"Quote": COLUMNS}
         async for message in socket:
             frame = json.loads(message.data)
-            kind, channel = frame["type"], frame["channel"]
-            if kind == "SETUP":
-                await socket.send_json({"type": "SETUP", "channel": 0, "version": "1.0"})
-                await socket.send_json({"type": "AUTH_STATE", "channel": 0, "state": "UNAUTHORIZED"})
-            elif kind == "AUTH":
-                await socket.send_json({"type": "AUTH_STATE", "channel": 0, "state": "AUTHORIZED", "userId": "u"})
-            elif kind == "CHANNEL_REQUEST":
-                await socket.send_json({"type": "CHANNEL_OPENED", "channel": channel, "service": "FEED"})
-            elif kind == "FEED_SETUP":
-                columns = frame["acceptEventFields"]["Quote"]
-                config = {"type": "FEED_CONFIG", "channel": channel, "eventFields": {"Quote": columns}}
-                await socket.send_json({**config, "dataFormat": "COMPACT", "aggregationPeriod": 0.1})
-            elif kind == "FEED_SUBSCRIPTION":
-                key = tuple(columns), channel
-                if key not in cache:
-                    cache[key] = frames(count, rows, columns, channel)
-                sockets[socket] = cache[key]
+            fields = frame.get("acceptEventFields", fields)
+            for each in ANSWERS.get(frame["type"], ()):
+                config = {"eventFields": fields} if each["type"] == "FEED_CONFIG" else {}
+                await socket.send_json({"channel": frame["channel"], **each, **config})
+            if frame["type"] == "FEED_SUBSCRIPTION":
+                sockets[socket] = frames(count, rows, tuple(fields["Quote"]), frame["channel"])
                 subscribed.set()
         sockets.pop(socket, None)
         subscribed.clear()
         return socket
 
-    async def run() -> None:
+    async def main() -> None:
         app = web.Application()
         app.router.add_get("/api-quote-tokens", token)
         app.router.add_get("/feed", feed)
@@ -112,31 +107,21 @@ def serve(port: Connection, count: int, rows: int) -> None:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         port.send(runner.addresses[0][1])
         while True:
-            await asyncio.get_running_loop().run_in_executor(None, port.recv)
+            await asyncio.to_thread(port.recv)
             await subscribed.wait()  # until then the subscription is on its way
-            await asyncio.gather(*(push(socket, messages) for socket, messages in sockets.items()))
+            for socket, messages in [*sockets.items()]:
+                for message in messages:
+                    await socket.send_str(message)
 
-    asyncio.run(run())
+    asyncio.run(main())
 
 
-# -- the contenders: each returns the CPU seconds of one round
+# -- the contenders: each yields a function that consumes one burst
 
+Consume = Callable[[], Awaitable[None]]
 
-@attrs.frozen
-class HandQuote:
-    """The model that one would write by hand for the loop by hand."""
-
-    event_symbol: str
-    sequence: int
-    time_nano_part: int
-    bid_time: int
-    bid_exchange_code: str
-    bid_price: Decimal
-    bid_size: Decimal
-    ask_time: int
-    ask_exchange_code: str
-    ask_price: Decimal
-    ask_size: Decimal
+HandQuote = attrs.make_class("HandQuote", COLUMNS, frozen=True)
+"""The model that one would write by hand for the loop by hand."""
 
 
 class Frame(msgspec.Struct):
@@ -147,50 +132,44 @@ class Frame(msgspec.Struct):
     data: Any = None
 
 
-Burst = Callable[[], None]
-"""Starts a round, at no cost to this process."""
+@asynccontextmanager
+async def quotes(base: str) -> AsyncIterator[Any]:
+    async with (
+        Client(Environment.sandbox(base), StaticToken("t")) as client,
+        client.stream.quotes([*SYMBOLS, END], [models.Quote]) as stream,
+    ):
+        yield stream
 
 
-async def measured(burst: Burst, consume: Callable[[], Awaitable[None]]) -> float:
-    """Return the CPU seconds of consuming one burst."""
-    started = time.process_time()
-    burst()
-    await consume()
-    return time.process_time() - started
-
-
-async def ours(base: str, burst: Burst, rounds: int) -> list[float]:
-    async with Client(Environment.sandbox(base), StaticToken("t")) as client:
-        stream = client.stream.quotes([*SYMBOLS, END], [models.Quote])
-        await stream.ready()
+@asynccontextmanager
+async def ours(base: str) -> AsyncIterator[Consume]:
+    async with quotes(base) as stream:
 
         async def consume() -> None:
             async for event in stream:
-                if not isinstance(event, Gap) and event.event_symbol == END:  # type: ignore[union-attr]
+                if not isinstance(event, Gap) and event.event_symbol == END:
                     return
 
-        found = [await measured(burst, consume) for _ in range(rounds)]
-        await stream.aclose()
-    return found
-
-
-async def batches(base: str, burst: Burst, rounds: int) -> list[float]:
-    async with Client(Environment.sandbox(base), StaticToken("t")) as client:
-        stream = client.stream.quotes([*SYMBOLS, END], [models.Quote])
-        found = stream.batches(seconds=0.05)
         await stream.ready()
+        yield consume
+
+
+@asynccontextmanager
+async def batches(base: str) -> AsyncIterator[Consume]:
+    async with quotes(base) as stream:
+        found = stream.batches(seconds=0.05)
 
         async def consume() -> None:
             async for batch in found:
                 if batch.num_rows and batch.column("event_symbol")[-1].as_py() == END:
                     return
 
-        spent = [await measured(burst, consume) for _ in range(rounds)]
-        await stream.aclose()
-    return spent
+        await stream.ready()
+        yield consume
 
 
-async def by_hand(base: str, burst: Burst, rounds: int) -> list[float]:
+@asynccontextmanager
+async def by_hand(base: str) -> AsyncIterator[Consume]:
     decoder = msgspec.json.Decoder(Frame, float_hook=Decimal)
     async with aiohttp.ClientSession() as session, session.ws_connect(f"{base}/feed") as socket:
         names = {"Quote": COLUMNS}
@@ -204,21 +183,21 @@ async def by_hand(base: str, burst: Burst, rounds: int) -> list[float]:
             await socket.send_json(message)
 
         async def consume() -> None:
-            latest: dict[str, HandQuote] = {}
+            latest: dict[str, Any] = {}
             async for message in socket:
                 frame = decoder.decode(message.data)
                 if frame.type == "FEED_DATA":
-                    values = frame.data[1]
-                    for each in zip(*[iter(values)] * len(COLUMNS), strict=False):
+                    for each in zip(*[iter(frame.data[1])] * len(COLUMNS), strict=False):
                         quote = HandQuote(*each)
-                        latest[quote.event_symbol] = quote
-                    if quote.event_symbol == END:
+                        latest[quote.eventSymbol] = quote
+                    if quote.eventSymbol == END:
                         return
 
-        return [await measured(burst, consume) for _ in range(rounds)]
+        yield consume
 
 
-async def peer(base: str, burst: Burst, rounds: int) -> list[float]:
+@asynccontextmanager
+async def peer(base: str) -> AsyncIterator[Consume]:
     from tastytrade import dxfeed, streamer
 
     class FakeSession:
@@ -235,7 +214,18 @@ async def peer(base: str, burst: Burst, rounds: int) -> list[float]:
                 if quote.event_symbol == END:
                     return
 
-        return [await measured(burst, consume) for _ in range(rounds)]
+        yield consume
+
+
+async def second_burst(contender: Callable[[str], Any], base: str, pipe: Connection) -> float:
+    """Return the CPU seconds of consuming one burst, after another that warms caches and sockets up."""
+    async with contender(base) as consume:
+        for _ in range(2):
+            started = time.process_time()
+            pipe.send(None)
+            await consume()
+            taken = time.process_time() - started
+    return taken
 
 
 CONTENDERS = {"brokerage_async": ours, "batches": batches, "by hand": by_hand, "tastytrade": peer}
@@ -250,9 +240,8 @@ def measure(frames: int = 2000, rows: int = 50, rounds: int = 9) -> list[Result]
         for turn in range(rounds + 1):
             for name, contender in contenders.items():
                 if turn <= rounds // 3 or turn <= 2 or name != "tastytrade":
-                    # the first burst warms caches and sockets up
-                    _, second = asyncio.run(contender(base, lambda: pipe.send(None), 2))
-                    found[name].append(second / frames / rows * 1e6)
+                    seconds = asyncio.run(second_burst(contender, base, pipe))
+                    found[name].append(seconds / frames / rows * 1e6)
     costs = {name: values[1:] for name, values in found.items()}
     ours, batched = costs["brokerage_async"], costs["batches"]
     rate, batch_rate = (f"{1e6 / statistics.median(each):,.0f} quotes per second of CPU" for each in (ours, batched))

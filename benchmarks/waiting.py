@@ -10,114 +10,73 @@ which is the page of the SDK, with a new connection each round, and take turns. 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gzip
 import json
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from importlib.metadata import version
 from multiprocessing.connection import Connection
-from pathlib import Path
+from typing import Any
 
 from brokerage_async import Client, Environment, StaticToken
 
 from . import peers, report
 from .rounds import Contender, Result, command, result, turns
-from .service import FixedServer, answer, pages_of_equities, port_of, running
+from .service import FixedServer, answer, listen, pages_of_equities, running
 
 ROWS, PER_PAGE = 10_000, 250
-FILE = Path(__file__).parent / "waiting.json"
-
-
-# -- the link
-
-
 CHUNK = 16 * 1024
-IN_FLIGHT = 64
-"""Chunks of one direction that may be on their way; beyond them the sender has to wait."""
 
 
 class Link:
-    """Proxy in front of a port: every byte takes its time on a link that all connections share.
+    """What all connections share: ``rate`` in bytes per second, ``round_trip`` in seconds if nothing else is sent."""
+
+    def __init__(self, rate: float, round_trip: float) -> None:
+        self.rate, self.round_trip = rate, round_trip
+        self.free = 0.0
+
+
+class DistantServer(FixedServer):
+    """Its answers arrive as late as they do over a link.
 
     A connection costs one round trip before its first request leaves, as the handshake of TCP does. Its slow start and
-    the handshake of TLS, which would add more, are left out.
-
-    Args:
-        port: port on loopback that the link leads to.
-        rate: bytes per second, in each direction.
-        round_trip: seconds from a request to its answer, if both are empty.
+    the handshake of TLS, which would add more, are left out. So is the time that requests need for being short.
     """
 
-    def __init__(self, port: int, *, rate: float, round_trip: float) -> None:
-        self._port = port
-        self._rate = rate
-        self._round_trip = round_trip
-        self._free = {"up": 0.0, "down": 0.0}
-        self._server: asyncio.Server | None = None
+    def __init__(self, answers: Mapping[bytes, bytes], link: Link) -> None:
+        super().__init__(answers)
+        self._link = link
 
-    async def start(self) -> int:
-        """Listen, and return the port."""
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
-        return port_of(self._server)
+    def connection_made(self, transport: Any) -> None:
+        loop, link = asyncio.get_running_loop(), self._link
+        connected = loop.time() + link.round_trip
 
-    async def _connected(self, near: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
-        far, forth = await asyncio.open_connection("127.0.0.1", self._port)
-        not_before = asyncio.get_running_loop().time() + self._round_trip
-        with contextlib.suppress(ConnectionError):
-            await asyncio.gather(self._carry(near, forth, "up", not_before), self._carry(far, back, "down", 0.0))
+        def send(body: bytes) -> None:
+            earliest = max(loop.time(), connected) + link.round_trip
+            for start in range(0, len(body), CHUNK):
+                chunk = body[start : start + CHUNK]
+                link.free = max(link.free, earliest) + len(chunk) / link.rate
+                loop.call_at(link.free, transport.write, chunk)
 
-    async def _carry(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, way: str, not_before: float
-    ) -> None:
-        """Carry one direction of a connection to its end."""
-        under_way: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue(IN_FLIGHT)
-        delivering = asyncio.create_task(self._deliver(under_way, writer))
-        try:
-            while chunk := await reader.read(CHUNK):
-                await under_way.put((self._arrival(len(chunk), way, not_before), chunk))
-            await under_way.put((0.0, b""))
-            await delivering
-        finally:
-            delivering.cancel()
-            writer.close()
-
-    def _arrival(self, size: int, way: str, not_before: float) -> float:
-        """Return when the last of ``size`` bytes arrives that are sent now, or when the link is free."""
-        starts = max(asyncio.get_running_loop().time(), self._free[way], not_before)
-        self._free[way] = starts + size / self._rate
-        return self._free[way] + self._round_trip / 2
-
-    async def _deliver(self, under_way: asyncio.Queue[tuple[float, bytes]], writer: asyncio.StreamWriter) -> None:
-        clock = asyncio.get_running_loop().time
-        while True:
-            due, chunk = await under_way.get()
-            if not chunk:
-                return
-            await asyncio.sleep(max(0.0, due - clock()))
-            writer.write(chunk)
-            await writer.drain()
+        self.send = send
 
 
-def serve(pipe: Connection, pages: list[bytes], rate: float, round_trip: float) -> None:
-    """Serve the pages in both encodings, each behind its own link. Send the addresses and sizes."""
+def serve(pipe: Connection, pages: dict[bytes, bytes], rate: float, round_trip: float) -> None:
+    """Serve the pages in both encodings, each over its own link. Send the addresses and sizes."""
 
     async def main() -> None:
         found = {}
-        for encoding, fields in {"plain": (), "gzip": ("Content-Encoding: gzip",)}.items():
-            made = [gzip.compress(page, 6) if fields else page for page in pages]
-            answers = {b"%d" % offset: answer(body, *fields) for offset, body in enumerate(made)}
-            server = await FixedServer.start({b"": answers[b"0"], **answers})
-            port = await Link(port_of(server), rate=rate, round_trip=round_trip).start()
-            found[encoding] = (f"http://127.0.0.1:{port}", sum(map(len, made)))
+        packed = {offset: gzip.compress(page, 6) for offset, page in pages.items()}
+        for encoding, bodies, fields in (("plain", pages, ()), ("gzip", packed, ("Content-Encoding: gzip",))):
+            answers = {offset: answer(body, *fields) for offset, body in bodies.items()}
+            url = await listen(partial(DistantServer, answers, Link(rate, round_trip)))
+            found[encoding] = url, sum(map(len, bodies.values()))
         pipe.send(found)
         await asyncio.Event().wait()
 
     asyncio.run(main())
-
-
-# -- the measure
 
 
 def contenders(url: str) -> dict[str, Contender]:
@@ -154,7 +113,7 @@ def measure(rounds: int = 7, rate: float = 20.0, round_trip: float = 50.0) -> It
         "versions": {name: version(name) for name in ("aiohttp", "tastytrade")},
         "megabits": rate, "milliseconds": round_trip, "cases": cases,
     }  # fmt: skip
-    FILE.write_text(json.dumps(results, indent=1) + "\n")
+    report.WAITING.write_text(json.dumps(results, indent=1) + "\n")
     report.write()
 
 

@@ -161,7 +161,7 @@ ALLOWED = {
     "brokerage_async/simulator/streams/server.py": {"expires-at"},  # has another form there than in answers
     "brokerage_async/simulator/api/margin.py": {"account-number"},  # in an error message
     # The peers of the benchmarks write their requests by hand.
-    "benchmarks/bulk.py": {"symbol[]", "per-page", "/instruments/equities", "/oauth/token"},
+    "benchmarks/bulk.py": {"symbol[]", "per-page", "/instruments/equities"},
     "benchmarks/paging.py": {"page-offset", "per-page", "/instruments/equities"},
     "benchmarks/streams.py": {"/api-quote-tokens", "dxlink-url"},
 }
