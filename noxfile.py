@@ -4,12 +4,11 @@ Sessions for an interpreter that is not installed are skipped, and nox says so.
 """
 
 import os
-import re
+import shlex
 import shutil
 import sys
 import tarfile
 import tempfile
-import zipfile
 from pathlib import Path
 
 import nox
@@ -20,14 +19,22 @@ nox.options.reuse_existing_virtualenvs = True
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 EXTRAS = ".[cli,arrow,pandas,polars,redis]"
+ALL_EXTRAS = ".[cli,arrow,pandas,polars,redis,postgres]"
 SITE = "docs/_build/html"
 LOCK = "pylock.release.toml"
-SPREAD = ["-n", str((os.cpu_count() or 1) + 2), "--dist", "worksteal"]  # two more than cores: many tests wait
+WORKERS = (os.cpu_count() or 1) + 2  # more than cores: many tests wait
+QUICK = f"-q -n {WORKERS} --dist worksteal -m 'not slow'"
 PIP = "pip==26.3"  # which can install from a lock
 
 
 def group(name: str) -> list[str]:
     return list(nox.project.dependency_groups(PYPROJECT, name))
+
+
+def run(session: nox.Session, needs: str, command: str, otherwise: str = "", *, package: str = EXTRAS) -> None:
+    """Install the package and a dependency group. Run a command with the session's arguments, or with others."""
+    session.install("-e", package, *group(needs))
+    session.run(*shlex.split(command), *(session.posargs or shlex.split(otherwise)))
 
 
 @nox.session
@@ -44,7 +51,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def typing(session: nox.Session) -> None:
     """Check static types: package and documented programs by mypy in strict mode and by pyright, public types."""
-    session.install("-e", f"{EXTRAS[:-1]},postgres]", *group("typing"), *group("codegen"))
+    session.install("-e", ALL_EXTRAS, *group("typing"), *group("codegen"))
     session.run("mypy")
     with tempfile.TemporaryDirectory() as programs:  # pyright skips folders like .nox
         session.run("python", "-m", "tests.documents", programs)
@@ -55,8 +62,7 @@ def typing(session: nox.Session) -> None:
 
 def run_tests(session: nox.Session) -> None:
     """Run every test but the slow ones, on all cores, on an editable install."""
-    session.install("-e", EXTRAS, *group("tests"))
-    session.run("pytest", *(session.posargs or ["-q", *SPREAD, "-m", "not slow"]))
+    run(session, "tests", "pytest", QUICK)
 
 
 tests = nox.session(run_tests, name="tests")
@@ -67,8 +73,7 @@ for version in ("3.11", "3.12", "3.13", "3.14"):
 @nox.session
 def programs(session: nox.Session) -> None:
     """Run the programs that need packages from elsewhere: DuckDB, and notebooks in a real kernel."""
-    session.install("-e", EXTRAS, *group("programs"))
-    session.run("pytest", "-q", "tests/examples", "tests/test_blocking.py", *session.posargs)
+    run(session, "programs", "pytest -q tests/examples tests/test_blocking.py")
 
 
 @nox.session
@@ -83,8 +88,7 @@ def versions(session: nox.Session) -> None:
     """Run every test but the slow ones while simulators serve each of four sets of interface versions."""
     session.install("-e", EXTRAS, *group("tests"))
     for served in ("20250813", "20250813,20261012", "20261012", "20270601"):
-        arguments = session.posargs or ["-q", *SPREAD, "-m", "not slow"]
-        session.run("pytest", *arguments, env={"SERVED_VERSIONS": served})
+        session.run("pytest", *(session.posargs or shlex.split(QUICK)), env={"SERVED_VERSIONS": served})
 
 
 @nox.session(name="free-threaded", python="3.14t")
@@ -107,14 +111,13 @@ for name in ("aiohttp", "cattrs", "msgspec", "brokerage_async._generated.convert
 @nox.session
 def slow(session: nox.Session) -> None:
     """Run the tests that take more than 5 seconds each (marker ``slow``)."""
-    session.install("-e", EXTRAS, *group("tests"))
-    session.run("pytest", "-q", "-n", "auto", "-m", "slow", *session.posargs)
+    run(session, "tests", "pytest -q -n auto -m slow")
 
 
 @nox.session
 def coverage(session: nox.Session) -> None:
     """Measure branch coverage of the package without generated code. Less than 95 % fails."""
-    session.install("-e", f"{EXTRAS[:-1]},postgres]", *group("coverage"))
+    session.install("-e", ALL_EXTRAS, *group("coverage"))
     session.run("coverage", "erase")
     left_out = "not leaves_out_what_may_not_be_needed"  # coverage itself imports those modules in child processes
     slower = "timeout=600"  # than 120 s, which is enough for every test that is not measured
@@ -127,14 +130,13 @@ def coverage(session: nox.Session) -> None:
 @nox.session
 def mutation(session: nox.Session) -> None:
     """Small changes to auth/, journal/, order_entry/ and protocol/, 720 by seed: 85 % must fail a unit test."""
-    session.install("-e", EXTRAS, *group("mutation"))
-    session.run("python", "-m", "tests.mutation", *(session.posargs or ["--page"]))
+    run(session, "mutation", "python -m tests.mutation", "--page")
 
 
 @nox.session
 def tests_lowest(session: nox.Session) -> None:
     """Run the test suite on the lowest versions that pyproject.toml allows at run time."""
-    lowest = [re.sub(r">=", "==", requirement) for requirement in PYPROJECT["project"]["dependencies"]]
+    lowest = [requirement.replace(">=", "==") for requirement in PYPROJECT["project"]["dependencies"]]
     session.install("-e", EXTRAS, *group("tests"))
     session.install(*lowest)
     session.run("pytest", *(session.posargs or ["-q"]))
@@ -143,15 +145,13 @@ def tests_lowest(session: nox.Session) -> None:
 @nox.session
 def dev_mode(session: nox.Session) -> None:
     """Run the test suite under ``python -X dev -W error``."""
-    session.install("-e", EXTRAS, *group("tests"))
-    session.run("python", "-X", "dev", "-W", "error", "-m", "pytest", *(session.posargs or ["-q"]))
+    run(session, "tests", "python -X dev -W error -m pytest", "-q")
 
 
 @nox.session
 def generate(session: nox.Session) -> None:
     """Write ``brokerage_async/_generated`` from ``schema/``."""
-    session.install("-e", ".", *group("codegen"))
-    session.run("python", "-m", "codegen", *session.posargs)
+    run(session, "codegen", "python -m codegen", package=".")
 
 
 @nox.session
@@ -185,8 +185,7 @@ def site(session: nox.Session) -> None:
 @nox.session
 def pictures(session: nox.Session) -> None:
     """Run console commands in a terminal, and draw their output in ``docs/pictures`` (Unix only)."""
-    session.install("-e", ".[cli]", *group("docs"))
-    session.run("python", "-m", "codegen.site.screenshots")
+    run(session, "docs", "python -m codegen.site.screenshots", package=".[cli]")
 
 
 @nox.session
@@ -196,7 +195,7 @@ def build(session: nox.Session) -> None:
     shutil.rmtree("dist", ignore_errors=True)
     session.run("python", "-m", "build")
     wheel = next(Path("dist").glob("*.whl"))
-    check_contents(session, wheel)
+    session.run("python", "-m", "tests.release.checks", "dist")
     session.install("--force-reinstall", "--no-deps", str(wheel))
     session.install(f"{wheel}{EXTRAS[1:]}")
     with tempfile.TemporaryDirectory() as folder:
@@ -205,11 +204,7 @@ def build(session: nox.Session) -> None:
         for file in (*Path().glob("*.md"), "pyproject.toml", "noxfile.py"):
             shutil.copy(file, folder)
         session.chdir(folder)
-        about_the_sources = (
-            "tests/codegen",
-            "tests/release",
-            "tests/test_layers.py",
-        )
+        about_the_sources = ("tests/codegen", "tests/release", "tests/test_layers.py")
         session.run("pytest", "-q", *(f"--ignore={name}" for name in about_the_sources), *session.posargs)
 
 
@@ -226,7 +221,9 @@ def release(session: nox.Session) -> None:
     folder = Path(session.create_tmp()).resolve()
     for name in ("dist", "again", "source"):
         shutil.rmtree(folder / name, ignore_errors=True)
-    env = {"SOURCE_DATE_EPOCH": time_of_sources(session)}
+    shown = session.run("git", "log", "-1", "--format=%ct", external=True, silent=True, success_codes=[0, 128])
+    moment = shown.strip() if shown and shown.strip().isdigit() else "1577836800"  # of the last commit, or 2020
+    env = {"SOURCE_DATE_EPOCH": moment}
     session.run("python", "-m", "build", "--no-isolation", "--outdir", str(folder / "dist"), env=env)
     wheel, sdist = next((folder / "dist").glob("*.whl")), next((folder / "dist").glob("*.tar.gz"))
     with tarfile.open(sdist) as archive:  # the second build runs in another folder, from the first one's sdist
@@ -240,7 +237,9 @@ def release(session: nox.Session) -> None:
     run_installed(session, wheel, folder / "venv")
     shutil.rmtree("dist", ignore_errors=True)
     shutil.copytree(folder / "dist", "dist")
-    write_schema(session, Path("openapi.json"))  # a file of the release, beside what goes to PyPI
+    code = "import sys; from brokerage_async._generated import openapi; sys.stdout.write(openapi())"
+    with open("openapi.json", "w", encoding="utf-8") as output:  # a file of the release, beside what goes to PyPI
+        session.run("python", "-c", code, stdout=output)
 
 
 @nox.session(python="3.13")
@@ -249,12 +248,6 @@ def lock(session: nox.Session) -> None:
     session.install(PIP)
     wanted = ["nox", "editables", "hatchling>=1.28", *group("release"), *PYPROJECT["project"]["dependencies"]]
     session.run("pip", "lock", "-o", LOCK, *wanted)
-
-
-def time_of_sources(session: nox.Session) -> str:
-    """Return the time of the last commit, which the files in wheel and sdist get; 2020 without a repository."""
-    shown = session.run("git", "log", "-1", "--format=%ct", external=True, silent=True, success_codes=[0, 128])
-    return shown.strip() if shown and shown.strip().isdigit() else "1577836800"
 
 
 def run_installed(session: nox.Session, wheel: Path, venv: Path) -> None:
@@ -273,35 +266,16 @@ def run_installed(session: nox.Session, wheel: Path, venv: Path) -> None:
         )  # fmt: skip
 
 
-def write_schema(session: nox.Session, file: Path) -> None:
-    """Write the OpenAPI document that the package holds compressed."""
-    code = "import sys; from brokerage_async._generated import openapi; sys.stdout.write(openapi())"
-    with file.open("w", encoding="utf-8") as output:
-        session.run("python", "-c", code, stdout=output)
-
-
-def check_contents(session: nox.Session, wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        names = archive.namelist()
-    package = [name for name in names if ".dist-info/" not in name]
-    strangers = [name for name in package if not name.startswith("brokerage_async/")]
-    if strangers or "brokerage_async/py.typed" not in names:
-        session.error(f"the wheel is not what it should be: strangers {strangers}, {len(names)} files")
-    session.log(f"{wheel.name}: {len(package)} files, all below brokerage_async/, py.typed among them")
-
-
 @nox.session
 def proofs(session: nox.Session) -> None:
     """Prove the promises over many seeds, histories and kills: ``nox -s proofs -- explore --scope fences``."""
-    session.install("-e", f"{EXTRAS[:-1]},postgres,redis]", *group("tests"))
-    session.run("python", "-m", "tests.proofs", *session.posargs)
+    run(session, "tests", "python -m tests.proofs", package=ALL_EXTRAS)
 
 
 @nox.session
 def books(session: nox.Session) -> None:
     """Orders of all kinds, and the books computed a second time, of one seed: ``nox -s books -- SEEDS FIRST``."""
-    session.install("-e", ".", *group("tests"))
-    session.run("python", "-m", "tests.proofs.books", *(session.posargs or ["1"]))
+    run(session, "tests", "python -m tests.proofs.books", "1", package=".")
 
 
 @nox.session
@@ -351,43 +325,37 @@ def schema(session: nox.Session) -> None:
 @nox.session
 def explore(session: nox.Session) -> None:
     """Every history of order entry in a small scope, then 100,000 of larger ones: ``nox -s explore -- --exhaust``."""
-    session.install("-e", ".", *group("tests"))
-    session.run("python", "-m", "tests.proofs.explore", *(session.posargs or ["--exhaust", "--histories", "100000"]))
+    run(session, "tests", "python -m tests.proofs.explore", "--exhaust --histories 100000", package=".")
 
 
 @nox.session
 def bench(session: nox.Session) -> None:
     """Benchmarks beside the peers: ``nox -s bench -- --quick`` or ``-- --check``."""
-    session.install("-e", EXTRAS, *group("bench"))
-    session.run("python", "-m", "benchmarks", *session.posargs)
+    run(session, "bench", "python -m benchmarks")
 
 
 @nox.session
 def waiting(session: nox.Session) -> None:
     """Seconds that a user waits behind a slow link: ``nox -s waiting -- --rounds 7 --rate 20 --round-trip 50``."""
-    session.install("-e", ".", *group("bench"))
-    session.run("python", "-m", "benchmarks.waiting", *session.posargs)
+    run(session, "bench", "python -m benchmarks.waiting", package=".")
 
 
 @nox.session
 def postgres(session: nox.Session) -> None:
     """Run the journal tests on a real PostgreSQL server (Debian's package). Says so without one."""
-    session.install("-e", f"{EXTRAS[:-1]},postgres]", *group("tests"))
-    session.run("pytest", "-q", "-rs", "-m", "postgres", *session.posargs)
+    run(session, "tests", "pytest -q -rs -m postgres", package=ALL_EXTRAS)
 
 
 @nox.session
 def contract(session: nox.Session) -> None:
     """The bundled schema against the simulator, by schemathesis: ``nox -s contract -- --examples 50 --seed 2``."""
-    session.install("-e", ".", *group("contract"))
-    session.run("python", "-m", "tests.proofs.contract", *session.posargs)
+    run(session, "contract", "python -m tests.proofs.contract", package=".")
 
 
 @nox.session
 def browser(session: nox.Session) -> None:
     """Test the simulator's page in a real Chromium (Debian's package). Says so without one."""
-    session.install("-e", ".[cli]", *group("browser"))
-    session.run("pytest", "-q", "-rs", "-m", "browser", *(session.posargs or ["tests/browser", "tests/examples"]))
+    run(session, "browser", "pytest -q -rs -m browser", "tests/browser tests/examples", package=".[cli]")
 
 
 @nox.session
