@@ -74,7 +74,7 @@ def _made(template: str, values: dict[str, Any]) -> str:
     environment = Environment(
         loader=loader, trim_blocks=True, keep_trailing_newline=True, autoescape=template.endswith("svg")
     )
-    return environment.get_template(f"{template}.jinja").render(values)
+    return environment.get_template(f"{template}.jinja2").render(values)
 
 
 def _costs(results: Sequence[Result], python: str) -> dict[str, Any]:

@@ -51,11 +51,8 @@ class Field:
     aliases: tuple[str, ...] = ()
 
 
-@attrs.frozen(kw_only=True)
-class Rule:
-    """Rule of a request, as ordered keyword arguments of ``brokerage_async.operation.Rule``."""
-
-    arguments: tuple[tuple[str, object], ...]
+Rule = dict[str, object]
+"""Rule of a request, as ordered keyword arguments of ``brokerage_async.operation.Rule``."""
 
 
 @attrs.frozen(kw_only=True)
@@ -120,7 +117,7 @@ class Parameter:
 
 @attrs.frozen(kw_only=True)
 class Operation:
-    """Endpoint of the service.
+    """Endpoint of the service, in the order in which its data are written.
 
     ``shape`` is a value of ``brokerage_async.operation.Shape``. ``result`` and ``body`` are names of models.
     ``identity`` holds the fields that identify a row of a list. ``host`` names another host than the service's.
@@ -131,33 +128,33 @@ class Operation:
     name: str
     method: str
     path: str
-    summary: str
-    description: str
-    section: str
     effect: str
-    scope: str | None
     shape: str
     result: str | None
-    returns: str
     status: int
-    errors: tuple[int, ...]
+    identity: tuple[str, ...] = ()
+    scope: str | None
     parameters: tuple[Parameter, ...]
     body: str | None = None
-    body_name: str = "body"
     body_required: bool = False
-    flatten_body: bool = False
     rules: tuple[Rule, ...] = ()
     service_rules: tuple[Rule, ...] = ()
-    identity: tuple[str, ...] = ()
     production_only: bool = False
-    is_public: bool = False
-    deprecated: bool = False
     host: str | None = None
+    deprecated: bool = False
+    is_public: bool = False
     provenance: str = "documented"
     version: str | None = None
     page_size: int | None = None
     one_or_many: bool = False
     default_start: str | None = None
+    section: str
+    summary: str
+    description: str
+    returns: str
+    errors: tuple[int, ...]
+    body_name: str = "body"
+    flatten_body: bool = False
 
     @property
     def namespace(self) -> str:

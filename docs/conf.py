@@ -129,7 +129,7 @@ def join_names(app: Sphinx, what: str, name: str, value: Any, options: Any, line
     """Write ``host, port: ...`` without its blank: napoleon would take the first name for the type of the second."""
     lines[:] = [SEVERAL_NAMES.sub(lambda match: match[0].replace(", ", ","), line) for line in lines]
     is_enum = inspect.isclass(value) and issubclass(value, enum.Enum) and ".models." not in name
-    if is_enum and not public.explained_below(value.__module__, value.__name__):
+    if is_enum and not public.explained_below(value):
         lines += ["", "Members: " + ", ".join(f"``{each} = {each.value!r}``" for each in value), ""]
 
 

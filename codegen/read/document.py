@@ -65,29 +65,15 @@ class Node:
 
     def items(self, *keys: str) -> Iterator[tuple[str, Node]]:
         """Yield the members of the object at ``keys``, if there is one, each with its ``$ref`` resolved."""
-        node = self.get(*keys)
-        if node is not None and isinstance(node.value, dict):
-            for key, value in node.value.items():
-                yield str(key), node.child(str(key), value).resolved()
-        elif node is not None and node.value is not None:
-            node.problem(f"must be an object, got {node.value!r}")
+        yield from ((str(key), child.resolved()) for key, child in _parts(self.get(*keys), dict))
 
     def children(self, key: str) -> Iterator[tuple[str, Node]]:
         """Yield the members of the object under ``key``, if there is one, each with its ``$ref`` unresolved."""
-        node = self.unresolved(key)
-        if node is not None and not isinstance(node.value, dict):
-            node.problem(f"must be an object, got {node.value!r}")
-        elif node is not None:
-            yield from ((str(part), node.child(str(part), value)) for part, value in node.value.items())
+        yield from ((str(key), child) for key, child in _parts(self.unresolved(key), dict))
 
     def elements(self, *keys: str) -> Iterator[Node]:
         """Yield the items of the array at ``keys``, if there is one, each with its ``$ref`` resolved."""
-        node = self.get(*keys)
-        if node is not None and isinstance(node.value, list):
-            for index, value in enumerate(node.value):
-                yield node.child(index, value).resolved()
-        elif node is not None and node.value is not None:
-            node.problem(f"must be an array, got {node.value!r}")
+        yield from (child.resolved() for _, child in _parts(self.get(*keys), list))
 
     def reference(self) -> str | None:
         """Return the unresolved ``$ref`` at this location, if any."""
@@ -118,6 +104,15 @@ class Node:
     def child(self, part: str | int, value: Any) -> Node:
         """Return a node one level down."""
         return Node(self.document, self.file, (*self.path, part), value)
+
+
+def _parts(node: Node | None, kind: type[dict[Any, Any] | list[Any]]) -> Iterator[tuple[Any, Node]]:
+    """Yield the members of an object or the items of an array, if there is one. Record any other value."""
+    if node is not None and isinstance(node.value, kind):
+        parts = node.value.items() if isinstance(node.value, dict) else enumerate(node.value)
+        yield from ((part, node.child(part, value)) for part, value in parts)
+    elif node is not None and node.value is not None:
+        node.problem(f"must be an {'object' if kind is dict else 'array'}, got {node.value!r}")
 
 
 class Document:
@@ -185,15 +180,13 @@ class Document:
 
     def objects(self) -> Iterator[Node]:
         """Yield every object of every file."""
-        for file in self.files:
-            stack = [self.root(file)]
-            while stack:
-                node = stack.pop()
-                if isinstance(node.value, dict):
-                    stack.extend(node.child(part, value) for part, value in node.members.items())
-                    yield node
-                elif isinstance(node.value, list):
-                    stack.extend(node.child(part, value) for part, value in enumerate(node.value))
+        pending = [self.root(file) for file in self.files]
+        while pending:
+            node = pending.pop()
+            if isinstance(node.value, (dict, list)):
+                pending += [child for _, child in _parts(node, type(node.value))]
+            if isinstance(node.value, dict):
+                yield node
 
 
 # -- YAML as the schema is written in: close to YAML 1.2, with two booleans, dates as `str`, and no duplicate keys

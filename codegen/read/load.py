@@ -75,7 +75,7 @@ def read(document: Document) -> Spec:
         if model.shared and not all(models[name].shared for name in nested if name in models):
             root.problem(f"x-shared of {model.name} requires that the models in it are shared")
         for rule in (*model.rules, *model.service_rules):
-            named = dict(rule.arguments).get("behaviour")
+            named = rule.get("behaviour")
             if named is not None and named not in switches:
                 root.problem(f"behaviour of a rule of {model.name} must be an entry with a switch, got {named!r}")
     if document.problems:

@@ -44,17 +44,20 @@ def render(spec: Spec, *, is_own: bool = True) -> dict[str, str]:
     }
 
 
-def from_template(name: str, values: Mapping[str, Any]) -> str:
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def from_template(name: str, values: Mapping[str, Any], folder: Path = TEMPLATES, **filters: Any) -> str:
     """Return the content of a file, made of its template and the values."""
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        loader=FileSystemLoader(folder),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
     environment.globals["header"] = HEADER
-    environment.filters |= {"quoted": repr, "snake": snake}
+    environment.filters |= {"quoted": repr, "snake": snake, **filters}
     return environment.get_template(f"{name}.jinja2").render(values)
 
 

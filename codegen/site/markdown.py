@@ -1,13 +1,22 @@
-"""Pieces of MyST Markdown: tables, code, references to Python objects."""
+"""Pages of MyST Markdown from templates, which write prose, code and references to Python objects into tables."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
-__all__ = ["cell", "code", "reference", "table"]
+from codegen.render.write import from_template
+
+__all__ = ["page"]
 
 _SPECIAL = re.compile(r"([\\|*_<>\[\]{}])")
+
+
+def page(template: str, **values: Any) -> str:
+    """Return a page that is made of its template and the values."""
+    folder = Path(__file__).parent / "templates"
+    return from_template(template, {**values, "reference": reference}, folder, cell=cell, code=code)
 
 
 def cell(prose: str) -> str:
@@ -24,11 +33,3 @@ def code(literal: str) -> str:
 def reference(name: str) -> str:
     """Return a link to a Python object of the package, shown by its last name."""
     return f"{{py:obj}}`~brokerage_async.{name}`"
-
-
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table, or an empty str without rows."""
-    lines = [f"| {' | '.join(row)} |" for row in rows]
-    if not lines:
-        return ""
-    return "\n".join([f"| {' | '.join(headings)} |", "|---" * len(headings) + "|", *lines]) + "\n"

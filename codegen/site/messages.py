@@ -8,17 +8,10 @@ from pathlib import Path
 
 import attrs
 
-from .markdown import cell, code, reference, table
+from .markdown import page
 
 __all__ = ["Message", "messages", "render"]
 
-HEADING = """# Errors by message
-
-Messages of the library's own errors, read from its code and sorted by their words; `…` stands for a value. A message of
-the service comes in an `APIError` and is the service's own; that of an `ErrorDetail` is one of a list in its error.
-[Read an error](../resilience.md#read-an-error) says what an error carries besides.
-
-"""
 MIN_LETTERS = 4
 """Length of the shortest message that is worth a row, without its values."""
 
@@ -77,8 +70,4 @@ def _words(node: ast.expr) -> str:
 
 def render(package: Path, errors: frozenset[str]) -> str:
     """Return the page."""
-    rows = (
-        (cell(each.words), reference(HOMES.get(each.error, f"errors.{each.error}")), ", ".join(map(code, each.modules)))
-        for each in messages(package, errors)
-    )
-    return HEADING + table(("Message", "Class", "Raised in"), rows)
+    return page("messages.md", messages=messages(package, errors), homes=HOMES)

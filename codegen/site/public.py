@@ -99,7 +99,7 @@ def unexplained() -> list[str]:
         if not name.startswith("_")
         and name != "extra"
         and not any(_mentions(each.__doc__ or "", name) for each in owner.value.__mro__)
-        and not any(name in explained_below(each.__module__, each.__name__) for each in _ours(owner.value))
+        and not any(name in explained_below(each) for each in _ours(owner.value))
     ]
 
 
@@ -108,22 +108,32 @@ def _ours(owner: type) -> list[type]:
     return [each for each in owner.__mro__ if each.__module__.startswith(PACKAGE)]
 
 
-@cache
-def explained_below(module: str, name: str) -> frozenset[str]:
+def explained_below(owner: type) -> list[str]:
     """Return the fields of a class that have a docstring below them."""
-    bodies = [node.body for node in _tree(module).body if isinstance(node, ast.ClassDef) and node.name == name]
-    return frozenset(
-        target.id
-        for body in bodies
-        for statement, below in pairwise(body)
-        for target in [getattr(statement, "targets", [getattr(statement, "target", None)])[0]]
-        if isinstance(target, ast.Name) and _string(below)
-    )
+    prefix = f"{owner.__name__}."
+    found = _docs(str(import_module(owner.__module__).__file__))
+    return [name.removeprefix(prefix) for name in found if name.startswith(prefix)]
 
 
 @cache
-def _tree(module: str) -> ast.Module:
-    return ast.parse(Path(str(import_module(module).__file__)).read_text("utf-8"))
+def _tree(file: str) -> ast.Module:
+    return ast.parse(Path(file).read_text("utf-8"))
+
+
+@cache
+def _docs(file: str) -> dict[str, str]:
+    """Return the str below each assignment of a module, by its name or by ``Class.name``."""
+    body = _tree(file).body
+    blocks = [("", body), *(("", node.body) for node in body if isinstance(node, ast.If))]
+    blocks += [(f"{node.name}.", node.body) for node in body if isinstance(node, ast.ClassDef)]
+    return {
+        prefix + target.id: below.value.value
+        for prefix, block in blocks
+        for statement, below in pairwise(block)
+        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) and isinstance(below.value.value, str)
+        for target in getattr(statement, "targets", [getattr(statement, "target", None)])[:1]
+        if isinstance(target, ast.Name)
+    }
 
 
 def _mentions(doc: str, field: str) -> bool:
@@ -196,24 +206,10 @@ def _doc(module: ModuleType, name: str, value: Any) -> str | None:
 
 def doc_below(module: ModuleType, name: str) -> str | None:
     """Return the str below the assignment of a name, in this module or the one it is imported from."""
-    tree = ast.parse(Path(str(module.__file__)).read_text("utf-8"))
-    blocks = [tree.body, *(node.body for node in tree.body if isinstance(node, ast.If))]
-    for statement, below in (pair for block in blocks for pair in zip(block, [*block[1:], None], strict=True)):
-        targets = getattr(statement, "targets", [getattr(statement, "target", None)])
-        if any(getattr(target, "id", None) == name for target in targets):
-            return _string(below)
+    found = _docs(str(module.__file__)).get(name)
+    for statement in _tree(str(module.__file__)).body:
         if isinstance(statement, ast.ImportFrom) and any(name in (each.name, each.asname) for each in statement.names):
-            return doc_below(_imported(module, statement), name)
-    return None
-
-
-def _imported(module: ModuleType, statement: ast.ImportFrom) -> ModuleType:
-    """Return the module that a statement imports from."""
-    package = module.__name__ if hasattr(module, "__path__") else module.__name__.rpartition(".")[0]
-    return import_module("." * statement.level + (statement.module or ""), package)
-
-
-def _string(node: ast.stmt | None) -> str | None:
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-        return node.value.value
-    return None
+            package = module.__name__ if hasattr(module, "__path__") else module.__name__.rpartition(".")[0]
+            source = import_module("." * statement.level + (statement.module or ""), package)
+            found = found or doc_below(source, name)
+    return found
