@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from . import adapting, decoding, isolated, overhead, paging, polling, report
+from . import adapting, calls, decoding, isolated, report
 from .rounds import Result, command
 
 MEASURES = {
     "decoding": decoding.measure,
     "adapting": adapting.measure,
     "isolated": isolated.measure,
-    "paging": paging.measure,
-    "overhead": overhead.measure,
-    "polling": polling.measure,
+    "paging": calls.paging,
+    "overhead": calls.overhead,
+    "polling": calls.polling,
 }
 
 

@@ -18,7 +18,7 @@ from brokerage_async.fleet import Fleet, RedisLimits
 from brokerage_async.fleet.limits import BUCKET, bucket_of
 from tests.fleet.engines import EngineServer, engine_server, missing
 
-from .overhead import ANSWERS, many
+from .calls import ANSWERS, many
 from .rounds import Result, command, result, turns
 from .service import running, serve_fixed
 

@@ -162,7 +162,7 @@ ALLOWED = {
     "brokerage_async/simulator/api/margin.py": {"account-number"},  # in an error message
     # The peers of the benchmarks write their requests by hand.
     "benchmarks/bulk.py": {"symbol[]", "per-page", "/instruments/equities"},
-    "benchmarks/paging.py": {"page-offset", "per-page", "/instruments/equities"},
+    "benchmarks/calls.py": {"page-offset", "per-page", "/instruments/equities"},
     "benchmarks/streams.py": {"/api-quote-tokens", "dxlink-url"},
 }
 """Exceptions: wire keys and paths allowed outside the schema, by file."""
