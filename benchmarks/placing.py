@@ -2,10 +2,9 @@
 
     python -m benchmarks.placing [--against TREE | --guarded] [--rounds 60] [--orders 25] [--postgres DSN]
 
-The dry-run is accepted and the submit is answered with the order. *Order entry alone* has an executor that answers at
-once with models; *through the client* has a transport that answers at once with bytes. With ``--against``, the same is
-measured on another source tree, in turns, and ratios are taken within a round. Every tree has a separate process.
-With ``--guarded``, this tree with a guard is measured against this tree without one.
+The dry-run is accepted and the submit is answered with the order, by a transport that has both answers ready. With
+``--against``, the same is measured on another source tree, in turns, and ratios are taken within a round. Every tree
+has a separate process. With ``--guarded``, this tree with a guard is measured against this tree without one.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from typing import Any
 from .rounds import Result, command, in_turn, ratios, result
 
 HERE = Path(__file__).parent
-THROUGH = {"order entry": "order entry alone", "client": "through the client"}
 
 
 class Worker:
@@ -79,15 +77,16 @@ def measure(
             named = ", ".join(method if count == 1 else f"{count} {method}" for method, count in calls.items())
             print(f"{journal}: {name}: {sum(calls.values())} journal calls ({named}), ", end="")
             print(f"{len(statements)} statements ({'; '.join(statements) or 'none'})", flush=True)
-        for (through, entry), journal in product(THROUGH.items(), journals):
+        for journal in journals:
             taken: dict[str, list[float]] = {name: [] for name in workers}
             for number in range(rounds):
                 for name, worker in in_turn(workers, number):
-                    taken[name].append(worker.ask("measure", through, journal, orders))
-            title = f"{entry}, {journal}"
-            yield from (result(f"{title}: {name}", found, unit="µs") for name, found in taken.items())
+                    taken[name].append(worker.ask("measure", journal, orders))
+            yield from (
+                result(f"through the client, {journal}: {name}", found, unit="µs") for name, found in taken.items()
+            )
             if len(taken) > 1:
-                yield result(f"{title}: ratio", ratios(*taken.values()))
+                yield result(f"through the client, {journal}: ratio", ratios(*taken.values()))
 
 
 if __name__ == "__main__":

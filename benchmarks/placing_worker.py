@@ -15,12 +15,10 @@ import sys
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -36,14 +34,11 @@ IDENTIFIER = re.compile(rb'"external-identifier":"([^"]+)"')
 TIMES = re.compile(rb'("(?:received|live|in-flight)-at":)"[^"]+"')
 
 
-class Replaying:
-    """Transport or executor that keeps its answers, and gives them again at once as soon as some are prepared.
+class ReplayingTransport:
+    """Keeps its answers to one order, and gives them again at once as soon as submits are prepared."""
 
-    ``renamed`` makes the answer to an order of another name, that arrives at a moment, out of a recorded one.
-    """
-
-    def __init__(self, inner: Any, renamed: Callable[[Any, str, datetime], Any]) -> None:
-        self._inner, self._renamed = inner, renamed
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
         self._recorded: dict[str, Any] = {}
         self._prepared: dict[bytes, Any] = {}
 
@@ -52,32 +47,19 @@ class Replaying:
 
     def prepare(self, identifiers: list[str]) -> None:
         """Have the answers to the next submits ready, as if each order arrived a moment after sending."""
-        recorded, moment = self._recorded["orders.submit"], datetime.now(UTC) + timedelta(seconds=1)
-        self._prepared = {name.encode(): self._renamed(recorded, name, moment) for name in identifiers}
+        moment = (datetime.now(UTC) + timedelta(seconds=1)).isoformat(timespec="milliseconds").encode()
+        recorded = self._recorded["orders.submit"]
+        body = TIMES.sub(rb'\1"%b"' % moment, recorded.body)
+        for name in map(str.encode, identifiers):
+            self._prepared[name] = attrs.evolve(recorded, body=body.replace(b'"recorded"', b'"%b"' % name))
 
     async def send(self, request: Any) -> Any:
-        return await self._answer(request.operation.name, request.body, partial(self._inner.send, request))
-
-    async def execute(self, call: Any, **arguments: Any) -> Any:
-        name = getattr(call, "operation", call).name  # older trees pass an operation and its body
-        body = arguments.get("body", getattr(call, "body", None))
-        return await self._answer(name, body, partial(self._inner.execute, call, **arguments))
-
-    async def _answer(self, name: str, body: bytes, asking: Callable[[], Any]) -> Any:
+        name = request.operation.name
         if not self._prepared or name not in ("orders.dry_run", "orders.submit"):
-            self._recorded[name] = await asking()
+            self._recorded[name] = await self._inner.send(request)
         elif name == "orders.submit":
-            return self._prepared[IDENTIFIER.findall(body)[0]]
+            return self._prepared.pop(IDENTIFIER.findall(request.body)[0])
         return self._recorded[name]
-
-
-def renamed_body(recorded: Any, name: str, moment: datetime) -> Any:
-    body = TIMES.sub(rb'\1"%b"' % moment.isoformat(timespec="milliseconds").encode(), recorded.body)
-    return attrs.evolve(recorded, body=body.replace(b'"recorded"', b'"%b"' % name.encode()))
-
-
-def renamed_model(recorded: Any, name: str, moment: datetime) -> Any:
-    return attrs.evolve(recorded, order=attrs.evolve(recorded.order, external_identifier=name, received_at=moment))
 
 
 class CountingJournal:
@@ -125,32 +107,27 @@ class Floor:
     def __init__(self, folder: str, dsn: str, options: dict[str, Any]) -> None:
         self._folder, self._dsn, self._options = Path(folder), dsn, options
         self._sim = Simulator(**SIZES)
-        self._transport = Replaying(self._sim.transport(), renamed_body)
+        self._transport = ReplayingTransport(self._sim.transport())
         self._client = self._sim.client(transport=self._transport)
-        self._executor = Replaying(self._client.session, renamed_model)
-        alone = SimpleNamespace(session=self._executor, environment=self._client.environment)
-        self._traders: dict[str, Any] = {"order entry": alone, "client": self._client}
-        self._entries: dict[tuple[str, str], OrderEntry] = {}
+        self._entries: dict[str, OrderEntry] = {}
 
     async def prepare(self) -> None:
         """Record the simulator's answers to one order."""
-        await OrderEntry(self._traders["order entry"], MemoryJournal()).place(*self._order("recorded"))
+        await OrderEntry(self._client, MemoryJournal()).place(*self._order("recorded"))
 
-    async def measure(self, through: str, journal: str, orders: int) -> float:
+    async def measure(self, journal: str, orders: int) -> float:
         """Return the CPU microseconds of this process for each of ``orders`` placements."""
-        entry = self._entries.get((through, journal))
-        if entry is None:
-            entry = OrderEntry(self._traders[through], self._journal(journal), **self._options)
-            self._entries[through, journal] = entry
-            await self._place(entry, 20)
-        return await self._place(entry, orders)
+        if journal not in self._entries:
+            self._entries[journal] = OrderEntry(self._client, self._journal(journal), **self._options)
+            await self._place(self._entries[journal], 20)
+        return await self._place(self._entries[journal], orders)
 
     async def count(self, journal: str) -> tuple[dict[str, int], list[str]]:
         """Return the method calls and the statements of one placement."""
         ran: list[str] = []
         with counted_statements(ran):
             made = CountingJournal(self._journal(journal))
-            entry = OrderEntry(self._traders["order entry"], made, **self._options)
+            entry = OrderEntry(self._client, made, **self._options)
             await self._place(entry, 1)
             made.calls.clear()
             ran.clear()
@@ -167,7 +144,6 @@ class Floor:
 
     async def _place(self, entry: OrderEntry, orders: int) -> float:
         names = [str(uuid.uuid4()) for _ in range(orders)]
-        self._executor.prepare(names)
         self._transport.prepare(names)
         prepared = [self._order(name) for name in names]
         gc.collect()
