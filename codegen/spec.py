@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import attrs
+import msgspec
 
 SCALARS = ("string", "integer", "boolean", "decimal", "date", "date-time")
 
@@ -167,18 +168,29 @@ class Operation:
         return self.name.partition(".")[2]
 
 
-@attrs.frozen(kw_only=True)
-class RecordedBehaviour:
+Grade = Literal["documented", "recorded", "published", "client", "invented"]
+_Text = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class RecordedBehaviour(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Entry of the list of recorded behaviour, see the head of ``schema/behaviours.yaml``."""
 
-    id: str
-    statement: str
-    grade: str
-    source: str
-    test: str
+    id: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_]*$")]
+    statement: _Text
+    grade: Grade
+    source: _Text
+    test: _Text
     switch: bool = True
     unasked: str = ""
     facts: tuple[str, ...] = ()
+
+
+class Transition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
+    """Entry of ``x-transitions``: the phase of a status, and the values that may follow, each with its reason."""
+
+    phase: Literal["submission", "working", "terminal"]
+    grade: Grade
+    followed_by: dict[str, str]
 
 
 @attrs.frozen(kw_only=True)

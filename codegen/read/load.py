@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import attrs
+import msgspec
 
 from ..naming import constant, pascal, snake
-from ..spec import SCALARS, Enum, Field, Model, RecordedBehaviour, Restatement, Spec
+from ..spec import SCALARS, Enum, Field, Model, RecordedBehaviour, Restatement, Spec, Transition
 from .document import Document, Node, SchemaError
 from .operations import read_operations
 from .rules import read_rules
@@ -20,14 +20,6 @@ __all__ = ["ENVELOPES", "SchemaError", "load", "read"]
 
 #: Envelopes of responses. The codec handles these shapes, so they have no generated class.
 ENVELOPES = ("ItemEnvelope", "ListEnvelope", "PageEnvelope", "ItemList", "ErrorEnvelope")
-
-#: Grades, keys and ids of the entries of recorded behaviour.
-GRADES = ("documented", "recorded", "published", "client", "invented")
-_KEYS = ("statement", "grade", "source", "switch", "facts", "test", "unasked")
-_ID = re.compile(r"[a-z][a-z0-9_]*\Z")
-
-#: Phases of a status in ``x-transitions``.
-PHASES = ("submission", "working", "terminal")
 
 #: Python names used inside the generated classes, for annotations or members. Fields cannot have them.
 RESERVED = {
@@ -68,7 +60,7 @@ def read(document: Document) -> Spec:
         if pascal(namespace) in (models.keys() | enums.keys()):
             root.problem(f"component {pascal(namespace)!r} has the name of the class of namespace {namespace!r}")
     recorded = document.root("behaviours.yaml").items("behaviours")
-    behaviours = tuple(_read_behaviour(name, node) for name, node in recorded)
+    behaviours = tuple(entry for name, node in recorded if (entry := _read_behaviour(name, node)))
     switches = {each.id for each in behaviours if each.switch}
     for model in models.values():
         nested = [field.type.name for field in model.fields if field.type.kind == "model"]
@@ -140,23 +132,21 @@ def _read_enum(name: str, node: Node) -> Enum:
 
 
 def _read_transitions(node: Node, values: list[str]) -> dict[str, Any]:
-    """Return ``x-transitions``: phase, grade and the values that may follow, with their reasons, by value."""
-    transitions: dict[str, Any] = node.members.get("x-transitions", {})
-    if not transitions:
+    """Return ``x-transitions`` as written, after a look at every `Transition`."""
+    written: dict[str, Any] = node.members.get("x-transitions", {})
+    try:
+        transitions = msgspec.convert(written, dict[str, Transition])
+    except msgspec.ValidationError as error:
+        node.problem(f"x-transitions: {error}")
         return {}
-    if set(transitions) != set(values):
+    if transitions and set(transitions) != set(values):
         node.problem("x-transitions must have an entry for each value of enum")
     for value, entry in transitions.items():
-        if set(entry) != {"phase", "grade", "followed-by"}:
-            node.problem(f"x-transitions of {value!r} must have the keys phase, grade and followed-by")
-            continue
-        if entry["phase"] not in PHASES or entry["grade"] not in GRADES:
-            node.problem(f"x-transitions of {value!r} must have a phase of {PHASES} and a grade of {GRADES}")
-        if not set(entry["followed-by"]) <= set(values) - {value}:
+        if not set(entry.followed_by) <= set(values) - {value}:
             node.problem(f"x-transitions of {value!r} must name other values of enum")
-        if (entry["phase"] == "terminal") == bool(entry["followed-by"]):
+        if (entry.phase == "terminal") == bool(entry.followed_by):
             node.problem(f"x-transitions of {value!r} must be terminal or followed by another value")
-    return transitions
+    return written
 
 
 def _read_model(name: str, node: Node) -> Model:
@@ -263,26 +253,12 @@ def _read_field(wire: str, written: Node, owner: Node, required: bool) -> Field:
     )
 
 
-def _read_behaviour(name: str, node: Node) -> RecordedBehaviour:
-    if not _ID.match(name):
-        node.problem(f"id must be lower-case words joined by underscores, got {name!r}")
-    for key in node.members:
-        if key not in _KEYS:
-            node.problem(f"unknown key {key!r}: the keys are {', '.join(_KEYS)}")
-    for key in ("statement", "source", "test"):
-        if not node.string(key):
-            node.problem(f"{key} is missing")
-    if node.members.get("grade") not in GRADES:
-        node.problem(f"grade must be one of {', '.join(GRADES)}, got {node.members.get('grade')!r}")
-    if not (node.document.folder.parent / node.string("test").partition("::")[0]).is_file():
-        node.problem(f"test must name a file and, after '::', a function, got {node.string('test')!r}")
-    return RecordedBehaviour(
-        id=name,
-        statement=node.string("statement"),
-        grade=node.string("grade"),
-        source=node.string("source"),
-        test=node.string("test"),
-        switch=node.members.get("switch", True) is True,
-        unasked=node.string("unasked"),
-        facts=tuple(map(str, node.members.get("facts", ()))),
-    )
+def _read_behaviour(name: str, node: Node) -> RecordedBehaviour | None:
+    try:
+        read = msgspec.convert({"id": name, **node.members}, RecordedBehaviour)
+    except msgspec.ValidationError as error:
+        node.problem(str(error))
+        return None
+    if not (node.document.folder.parent / read.test.partition("::")[0]).is_file():
+        node.problem(f"test must name a file and, after '::', a function, got {read.test!r}")
+    return read
