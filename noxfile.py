@@ -184,7 +184,7 @@ def site(session: nox.Session) -> None:
 
 @nox.session
 def pictures(session: nox.Session) -> None:
-    """Run console commands in a terminal, and draw their output in ``docs/pictures`` (Unix only)."""
+    """Run console commands as in a terminal, and draw their output in ``docs/pictures``."""
     run(session, "docs", "python -m codegen.site.screenshots", package=".[cli]")
 
 

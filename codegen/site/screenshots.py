@@ -1,9 +1,8 @@
-"""Command ``python -m codegen.site.screenshots``: run console commands in a terminal, and draw it at the end."""
+"""Command ``python -m codegen.site.screenshots``: run console commands as in a terminal, and draw it at the end."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import io
 import os
 import re
@@ -19,7 +18,9 @@ from brokerage_async.tickets import buy_to_open, limit, market, sell_to_open
 __all__ = ["COMMANDS", "last_frame", "picture"]
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "pictures"
-ROWS, COLUMNS = 40, 106
+COLUMNS = 106
+TERMINAL = {"COLUMNS": str(COLUMNS), "LINES": "40", "TERM": "xterm-256color", "FORCE_COLOR": "1"}
+"""What makes the console write as on a terminal."""
 COMMANDS = {
     "demo": ("demo", None),
     "watch": ("watch positions --account {rich} --marks", 15.0),
@@ -47,33 +48,17 @@ def picture(title: str, frame: str) -> str:
 
 
 async def run(arguments: str, environ: dict[str, str], seconds: float | None) -> str:
-    """Run the console on a new terminal, and return everything that it writes there."""
-    import pty  # Unix only
-    import termios
-
-    near, far = pty.openpty()
-    termios.tcsetwinsize(far, (ROWS, COLUMNS))
+    """Run the console as on a terminal, and return everything that it writes there."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "brokerage_async", *arguments.split(),
-        stdin=asyncio.subprocess.DEVNULL, stdout=far, stderr=asyncio.subprocess.DEVNULL, env=environ,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, env=environ,
     )  # fmt: skip
-    os.close(far)
-    reading = asyncio.create_task(asyncio.to_thread(read_all, near))
+    reading = asyncio.create_task(process.communicate())
     if seconds is not None:
         await asyncio.sleep(seconds)
         process.terminate()
-    await process.wait()
-    return await reading
-
-
-def read_all(descriptor: int) -> str:
-    """Return all that is written to a terminal until its last writer has closed it."""
-    found = b""
-    with contextlib.suppress(OSError):  # how Linux reports the end of a terminal
-        while chunk := os.read(descriptor, 65536):
-            found += chunk
-    os.close(descriptor)
-    return found.decode("utf-8", "replace")
+    output, _ = await reading
+    return output.decode()
 
 
 async def main() -> None:
@@ -92,7 +77,13 @@ async def main() -> None:
         simulator.clock.advance(30)
         simulator.set_price("AAPL", "203.40")
         simulator.set_price("MSFT", "468.05")
-        plain = {**os.environ, "COLUMNS": str(COLUMNS), "TERM": "xterm-256color"}
+        plain = {
+            **os.environ,
+            "COLUMNS": str(COLUMNS),
+            "LINES": str(ROWS),
+            "TERM": "xterm-256color",
+            "FORCE_COLOR": "1",
+        }
         for name, (command, seconds) in COMMANDS.items():
             arguments = command.format(account=account, rich=wealthy)
             environ = plain if command == "demo" else plain | simulator.environ
