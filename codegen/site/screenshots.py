@@ -20,7 +20,7 @@ __all__ = ["COMMANDS", "last_frame", "picture"]
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 COLUMNS = 106
 TERMINAL = {"COLUMNS": str(COLUMNS), "LINES": "40", "TERM": "xterm-256color", "FORCE_COLOR": "1"}
-"""What makes the console write as on a terminal."""
+"""Variables that make the console write as on a terminal."""
 COMMANDS = {
     "demo": ("demo", None),
     "watch": ("watch positions --account {rich} --marks", 15.0),
@@ -77,13 +77,7 @@ async def main() -> None:
         simulator.clock.advance(30)
         simulator.set_price("AAPL", "203.40")
         simulator.set_price("MSFT", "468.05")
-        plain = {
-            **os.environ,
-            "COLUMNS": str(COLUMNS),
-            "LINES": str(ROWS),
-            "TERM": "xterm-256color",
-            "FORCE_COLOR": "1",
-        }
+        plain = {**os.environ, **TERMINAL}
         for name, (command, seconds) in COMMANDS.items():
             arguments = command.format(account=account, rich=wealthy)
             environ = plain if command == "demo" else plain | simulator.environ
