@@ -23,7 +23,7 @@ ROWS = 500
 def measure(rounds: int) -> list[Result]:
     """Measure the forms on 500 orders, then chunks."""
     logging.getLogger("brokerage_async.decode").setLevel(logging.ERROR)  # Each form is reported once.
-    [orders] = [page for page in bodies.pages() if page.model is models.Order]
+    orders = bodies.page_of(models.Order)
     return [*_forms(orders, rounds), _in_chunks(orders, rounds)]
 
 

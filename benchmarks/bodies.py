@@ -64,6 +64,11 @@ def pages() -> list[Page]:
     return asyncio.run(_pages())
 
 
+def page_of(model: type[Any]) -> Page:
+    """Return the page of a model."""
+    return next(page for page in pages() if page.model is model)
+
+
 def chain() -> Page:
     """Return the futures option chain of 20,000 rows."""
     return asyncio.run(_chain())

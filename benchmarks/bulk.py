@@ -46,21 +46,26 @@ def by_symbol(client: Client, symbols: Sequence[str]) -> Contender:
 
 
 async def pages(service: Service, rounds: int) -> Result:
-    ideal = (1 + math.ceil(99 / 8)) * LATENCY
     async with Client.from_env() as client:
 
         async def ours() -> None:
             assert len(await client.instruments.equities(per_page=100).prefetch(8).collect()) == SYMBOLS
 
-        taken = await turns({"ours": ours}, rounds, clock=time.perf_counter)
-    return result("100 pages, prefetch 8, x ideal rounds", [each / ideal for each in taken["ours"]], bound=1.25)
+        return await beside_ideal("100 pages, prefetch 8", 1 + math.ceil(99 / 8), ours, rounds, bound=1.25)
 
 
 async def symbols(service: Service, rounds: int) -> Result:
-    ideal = math.ceil(SYMBOLS / BATCH / AT_ONCE) * LATENCY
+    ideal = math.ceil(SYMBOLS / BATCH / AT_ONCE)
     async with Client.from_env() as client:
-        taken = await turns({"ours": by_symbol(client, service.symbols)}, rounds, clock=time.perf_counter)
-    return result("10,000 equities by symbol, x ideal rounds", [each / ideal for each in taken["ours"]], bound=1.35)
+        ours = by_symbol(client, service.symbols)
+        return await beside_ideal("10,000 equities by symbol", ideal, ours, rounds, bound=1.35)
+
+
+async def beside_ideal(title: str, requests: int, ours: Contender, rounds: int, *, bound: float) -> Result:
+    """Measure how many times the latency of ``requests`` one after the other is needed."""
+    taken = await turns({"ours": ours}, rounds, clock=time.perf_counter)
+    spent = [each / requests / LATENCY for each in taken["ours"]]
+    return result(f"{title}, x ideal rounds", spent, bound=bound)
 
 
 async def work(service: Service, rounds: int) -> Result:

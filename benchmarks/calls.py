@@ -169,7 +169,7 @@ class Rounds(asyncio.Queue[None]):
 
 def polling(rounds: int) -> list[Result]:
     """Measure polls, bare GETs, and a loop by hand that decodes every body and compares it with the last one."""
-    [page] = [page for page in bodies.pages() if page.model is models.Order]
+    page = bodies.page_of(models.Order)
     body = page.with_rows([{**row, "id": str(number)} for number, row in enumerate(page.rows()[:ORDERS])]).body
     with running(serve_fixed, {b"": answer(body)}) as pipe:
         taken = asyncio.run(_polling(pipe.recv(), rounds))

@@ -13,10 +13,11 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .rounds import Result, ratios, result
+from .rounds import Result, ratios, result, times
 
 ROOT = Path(__file__).parent.parent
 HELD = 100
@@ -29,8 +30,9 @@ def measure(rounds: int) -> list[Result]:
     few = max(2, rounds // 4)
     held, theirs = run("memory", "ours"), run("memory", "peer")
     chain = bodies.chain().body
-    gaps = {name: [run("gap", body=change(chain)) for _ in range(2 * few)] for name, change in ENVELOPES.items()}
-    imports = {name: [run("import_time", name) for _ in range(2 * few)] for name in IMPORTS}
+    decoding = {name: partial(run, "gap", body=change(chain)) for name, change in ENVELOPES.items()}
+    gaps = times(decoding, 2 * few, warm_up=0)
+    imports = times({name: partial(run, "import_time", name) for name in IMPORTS}, 2 * few, warm_up=0)
     base, console = imports["aiohttp"], imports["typer"]
     return [
         result(
@@ -104,11 +106,12 @@ def import_time(name: str) -> float:
 
 def memory(whose: str) -> float:
     """Bytes per equity of 100,000 that are held."""
+    from brokerage_async import models
     from brokerage_async.protocol.decoding import codec
 
     from . import bodies, peers
 
-    [page] = [page for page in bodies.pages() if page.operation.name == "instruments.equities"]
+    page = bodies.page_of(models.Equity)
     decode = {
         "ours": lambda body: codec.decode(page.operation, body).value,
         "peer": peers.peer_from_bytes(page.model),

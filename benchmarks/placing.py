@@ -16,11 +16,12 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from .rounds import Result, command, in_turn, ratios, result
+from .rounds import Result, command, ratios, result, times
 
 HERE = Path(__file__).parent
 
@@ -78,10 +79,8 @@ def measure(
             print(f"{journal}: {name}: {sum(calls.values())} journal calls ({named}), ", end="")
             print(f"{len(statements)} statements ({'; '.join(statements) or 'none'})", flush=True)
         for journal in journals:
-            taken: dict[str, list[float]] = {name: [] for name in workers}
-            for number in range(rounds):
-                for name, worker in in_turn(workers, number):
-                    taken[name].append(worker.ask("measure", journal, orders))
+            placing = {name: partial(worker.ask, "measure", journal, orders) for name, worker in workers.items()}
+            taken = times(placing, rounds, warm_up=0)
             yield from (
                 result(f"through the client, {journal}: {name}", found, unit="µs") for name, found in taken.items()
             )

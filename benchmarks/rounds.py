@@ -9,14 +9,14 @@ import inspect
 import statistics
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import attrs
 
-T = TypeVar("T")
 Contender = Callable[[], Any]
-"""A function or coroutine function, of which what it takes is measured."""
+"""A function or coroutine function that is measured, or that returns what it has measured itself."""
 
 
 @attrs.frozen(kw_only=True)
@@ -58,9 +58,9 @@ def result(name: str, values: Sequence[float], **more: Any) -> Result:
     return Result(name=name, value=middle, low=low, high=high, **more)
 
 
-def times(contenders: Mapping[str, Contender], rounds: int) -> dict[str, list[float]]:
+def times(contenders: Mapping[str, Contender], rounds: int, *, warm_up: int = 1) -> dict[str, list[float]]:
     """Return the CPU seconds of every contender in every round, in turns."""
-    return asyncio.run(turns(contenders, rounds))
+    return asyncio.run(turns(contenders, rounds, warm_up=warm_up))
 
 
 async def turns(
@@ -70,28 +70,27 @@ async def turns(
     clock: Callable[[], float] = time.process_time,
     warm_up: int = 1,
 ) -> dict[str, list[float]]:
-    """Return the seconds of every contender in every round, in turns, after some rounds to warm up."""
+    """Return the seconds of every contender in every round, in turns, after some rounds to warm up.
+
+    The turns rotate, so that none always comes after the heaviest.
+    """
     taken: dict[str, list[float]] = {name: [] for name in contenders}
+    order = deque(contenders.items())
     for number in range(-warm_up, rounds):
         if number == 0:
             gc.collect()
             gc.freeze()  # Imports of one contender must not be walked through in another's round.
-        for name, contender in in_turn(contenders, number):
+        for name, contender in order:
             started = clock()
             made = contender()
             if inspect.isawaitable(made):
-                await made
-            taken[name].append(clock() - started)
+                made = await made
+            seconds = clock() - started
+            taken[name].append(made if isinstance(made, float) else seconds)
             del made
+        order.rotate(-1)
     gc.unfreeze()
     return {name: found[warm_up:] for name, found in taken.items()}
-
-
-def in_turn(contenders: Mapping[str, T], number: int) -> list[tuple[str, T]]:
-    """Return the contenders of a round, rotated, so that none always comes after the heaviest."""
-    order = list(contenders.items())
-    first = number % len(order)
-    return order[first:] + order[:first]
 
 
 def ratios(mine: Sequence[float], theirs: Sequence[float]) -> list[float]:

@@ -20,6 +20,7 @@ from unittest import mock
 import msgspec
 import trustme
 
+from brokerage_async import models
 from brokerage_async._generated.operations import OAUTH_TOKEN
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.api.wire import pagination
@@ -125,7 +126,7 @@ def each_way(
 
 def pages_of_equities(count: int, per_page: int) -> dict[bytes, bytes]:
     """Return the bodies of ``count`` pages of equities by their offset, each row different."""
-    [page] = [page for page in bodies.pages() if page.operation.name == "instruments.equities"]
+    page = bodies.page_of(models.Equity)
     envelope, rows = msgspec.json.decode(page.body), page.rows()
     made = {}
     for offset in range(count):

@@ -19,7 +19,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from typing import Any, ClassVar
@@ -32,7 +32,7 @@ from aiohttp import web
 from brokerage_async import Client, Environment, StaticToken, models
 from brokerage_async.stream import Gap
 
-from .rounds import Result, command, ratios, result
+from .rounds import Result, command, ratios, result, times
 from .service import running
 
 SYMBOLS = [f"SYM{number}" for number in range(500)]
@@ -120,7 +120,7 @@ def serve(port: Connection, count: int, rows: int) -> None:
 
 Consume = Callable[[], Awaitable[None]]
 
-HandQuote = attrs.make_class("HandQuote", COLUMNS, frozen=True)
+HandQuote = attrs.make_class("HandQuote", COLUMNS, frozen=True, slots=True)
 """The model that one would write by hand for the loop by hand."""
 
 
@@ -232,17 +232,14 @@ CONTENDERS = {"brokerage_async": ours, "batches": batches, "by hand": by_hand, "
 
 
 def measure(frames: int = 2000, rows: int = 50, rounds: int = 9) -> list[Result]:
-    """Measure all in turns, the SDK, if it is installed, in fewer rounds: it is slow, and far from its bound."""
-    contenders = {name: each for name, each in CONTENDERS.items() if name != "tastytrade" or find_spec("tastytrade")}
-    found: dict[str, list[float]] = {name: [] for name in contenders}
+    """Measure all in turns, the SDK if it is installed."""
     with running(serve, frames, rows) as pipe:
         base = f"http://127.0.0.1:{pipe.recv()}"
-        for turn in range(rounds + 1):
-            for name, contender in contenders.items():
-                if turn <= rounds // 3 or turn <= 2 or name != "tastytrade":
-                    seconds = asyncio.run(second_burst(contender, base, pipe))
-                    found[name].append(seconds / frames / rows * 1e6)
-    costs = {name: values[1:] for name, values in found.items()}
+        contenders = {name: partial(second_burst, each, base, pipe) for name, each in CONTENDERS.items()}
+        if not find_spec("tastytrade"):
+            del contenders["tastytrade"]
+        taken = times(contenders, rounds)
+    costs = {name: [each / frames / rows * 1e6 for each in found] for name, found in taken.items()}
     ours, batched = costs["brokerage_async"], costs["batches"]
     rate, batch_rate = (f"{1e6 / statistics.median(each):,.0f} quotes per second of CPU" for each in (ours, batched))
     results = [
@@ -253,7 +250,7 @@ def measure(frames: int = 2000, rows: int = 50, rounds: int = 9) -> list[Result]
         result("a quote in batches, client CPU, x quote", ratios(batched, ours), bound=0.25),
     ]
     if theirs := costs.get("tastytrade"):
-        results.append(result("a quote, client CPU, x peer", ratios(ours[: len(theirs)], theirs), bound=1 / 3))
+        results.append(result("a quote, client CPU, x peer", ratios(ours, theirs), bound=1 / 3))
     return results
 
 
