@@ -84,21 +84,10 @@ def peer_from_bytes(model: type[Any]) -> Callable[[bytes], list[Any]]:
 
 
 def peer_encode(order: models.NewOrder) -> Callable[[], str]:
-    """Return the peer's own client code from its order, the same as ours, to the JSON of a request."""
-    from tastytrade.order import InstrumentType, Leg, NewOrder, OrderAction, OrderTimeInForce, OrderType
+    """Return the peer's own client code from its order, ours without the price, to the JSON of a request."""
+    from tastytrade.order import NewOrder
 
-    legs = [
-        Leg(
-            instrument_type=InstrumentType(leg.instrument_type),
-            symbol=leg.symbol,
-            action=OrderAction(leg.action),
-            quantity=leg.quantity,
-        )
-        for leg in order.legs
-    ]
-    peer = NewOrder(
-        time_in_force=OrderTimeInForce(order.time_in_force), order_type=OrderType(order.order_type), legs=legs
-    )
+    peer = NewOrder.model_validate(models.converter.unstructure(attrs.evolve(order, price=None, price_effect=None)))
     return lambda: peer.model_dump_json(exclude_none=True, by_alias=True)
 
 
