@@ -12,10 +12,11 @@ of this service. Its messages go to the log, because they are not for callers.
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, cast
+from functools import partial
 
 from aiohttp import web
 
@@ -25,6 +26,8 @@ from brokerage_async.tickets import buy_to_open, limit
 CLIENT = web.AppKey("client", Client)
 DEADLINE = 5.0  # seconds that a caller waits at most
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+# Amounts are written as strings, because a JSON number would lose digits.
+answer = partial(web.json_response, dumps=partial(json.dumps, default=str))
 
 
 async def client_of(app: web.Application) -> AsyncIterator[None]:
@@ -53,7 +56,7 @@ async def answer_errors(request: web.Request, handler: Handler) -> web.StreamRes
         return await handler(request)
     except errors.BrokerageError as error:
         logging.warning("%s: %s", request.path, error)
-        return web.json_response({"error": type(error).__name__}, status=status_of(error))
+        return answer({"error": type(error).__name__}, status=status_of(error))
 
 
 async def price(request: web.Request) -> web.Response:
@@ -61,28 +64,19 @@ async def price(request: web.Request) -> web.Response:
     quotes = await request.app[CLIENT].market_data.by_type(equity=[symbol])
     if not quotes:
         raise web.HTTPNotFound
-    return plain({"bid": quotes[0].bid, "ask": quotes[0].ask, "mark": quotes[0].mark})
+    return answer({"bid": quotes[0].bid, "ask": quotes[0].ask, "mark": quotes[0].mark})
 
 
 async def positions(request: web.Request) -> web.Response:
     found = await request.app[CLIENT].positions.list(os.environ["BROKERAGE_ACCOUNT"])
-    return plain([models.converter.unstructure(position) for position in found])
+    return answer([models.converter.unstructure(position) for position in found])
 
 
 async def preview(request: web.Request) -> web.Response:
     asked = await request.json()
     order = limit(buy_to_open(str(asked["symbol"]), str(asked["quantity"])), price=str(asked["price"]))
-    answer = await request.app[CLIENT].orders.dry_run(os.environ["BROKERAGE_ACCOUNT"], order)
-    return plain(models.converter.unstructure(answer.buying_power_effect))
-
-
-def plain(value: Any) -> web.Response:
-    """Answer with JSON that writes amounts as strings, because a JSON number would lose digits."""
-    if isinstance(value, dict):
-        value = {
-            name: amount if amount is None else str(amount) for name, amount in cast("dict[str, Any]", value).items()
-        }
-    return web.json_response(value)
+    found = await request.app[CLIENT].orders.dry_run(os.environ["BROKERAGE_ACCOUNT"], order)
+    return answer(models.converter.unstructure(found.buying_power_effect))
 
 
 def application() -> web.Application:
