@@ -75,7 +75,7 @@ def _moved(body: bytes, start: bytes) -> bytes:
 def run(*arguments: str, body: bytes = b"") -> float:
     """Return the number that one process prints, with the body as its input."""
     command = [sys.executable, "-m", "benchmarks.isolated", *arguments]
-    return float(subprocess.run(command, cwd=ROOT, input=body, stdout=subprocess.PIPE, check=True).stdout)
+    return float(subprocess.run(command, cwd=ROOT, input=body, capture_output=True, check=True).stdout)
 
 
 IMPORTS = {
