@@ -276,6 +276,7 @@ class SqliteState:
             raise
 
     async def report(self, changes: Sequence[StoredChange], begun: Mapping[str, Mapping[str, bytes]]) -> None:
+        """Store changes before they are reported, and the first items of parts of the collection."""
         items = [pair for known in begun.values() for pair in known.items()]
         await self._write(
             ("INSERT OR IGNORE INTO begun VALUES (?)", [(part,) for part in begun]),
@@ -285,6 +286,7 @@ class SqliteState:
         )
 
     async def acknowledge(self, sequences: Iterable[int]) -> None:
+        """Move changes to the acknowledged items. Those that are acknowledged already are left out."""
         await self._write(*((sql, [(number,)]) for number in sorted(sequences) for sql in (KEEP, DROP, DONE)))
 
     async def aclose(self) -> None:
