@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import smtplib
 from contextlib import suppress
 from email.message import EmailMessage
@@ -60,6 +61,13 @@ async def watch() -> None:
                 mails.create_task(send(mail_of(change.after)))
 
 
+async def main() -> None:
+    watching = asyncio.create_task(watch())
+    with suppress(NotImplementedError):  # on Windows only Ctrl-C ends it
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, watching.cancel)
+    await watching
+
+
 if __name__ == "__main__":
-    with suppress(KeyboardInterrupt):
-        asyncio.run(watch())
+    with suppress(KeyboardInterrupt, asyncio.CancelledError):
+        asyncio.run(main())

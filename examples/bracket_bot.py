@@ -9,9 +9,9 @@ again with the same arguments: it finds its orders and goes on waiting. Another 
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
-import sys
 from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -63,9 +63,14 @@ async def follow(client: Client, account: str, order_id: str) -> None:
         await asyncio.sleep(PAUSE)
 
 
-async def main(arguments: list[str]) -> None:
-    symbol, quantity, price, name = arguments
-    order = ticket(symbol, quantity, Decimal(price), name)
+async def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Buy shares with a profit target and a stop.")
+    parser.add_argument("symbol")
+    parser.add_argument("quantity")
+    parser.add_argument("price", type=Decimal, help="limit of the entry")
+    parser.add_argument("name", help="external identifier of the entry")
+    options = parser.parse_args(arguments)
+    order = ticket(options.symbol, options.quantity, options.price, options.name)
     account = os.environ["BROKERAGE_ACCOUNT"]
     async with Client.from_env() as client, SqliteJournal("orders.journal") as journal:
         placement = await client.order_entry(journal).place_complex(account, order)
@@ -74,4 +79,4 @@ async def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1:]))
+    asyncio.run(main())
