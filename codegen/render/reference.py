@@ -6,8 +6,8 @@ from typing import Any
 
 from ..read.clients import Comparison, request_of
 from ..spec import Spec
+from ..template import from_template
 from .endpoints import PRIVATE_NAMESPACES
-from .write import from_template
 
 __all__ = ["render"]
 

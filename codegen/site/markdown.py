@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from codegen.render.write import from_template
+from codegen.template import from_template
 
 __all__ = ["page"]
 

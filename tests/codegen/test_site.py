@@ -1,6 +1,8 @@
 """The site: Markdown pages, the reference of public names, and the pages that are generated."""
 
 import re
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 from types import ModuleType
@@ -190,3 +192,9 @@ def test_every_command_has_a_picture_that_names_it_and_no_other_host() -> None:
     assert set(re.findall(r"https?://[\w.]+", drawn)) <= {"http://www.w3.org", "https://www.textualize.io"}
     assert "url(http" not in drawn
     assert {path.stem for path in FOLDER.glob("*.svg")} >= COMMANDS.keys()
+
+
+def test_pages_are_made_without_the_generator_of_models() -> None:
+    """The site's environments do not install it."""
+    code = "import sys; sys.modules['datamodel_code_generator'] = None; import codegen.site.pages, codegen.site.public"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
