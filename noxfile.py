@@ -199,7 +199,7 @@ def build(session: nox.Session) -> None:
     session.install("--force-reinstall", "--no-deps", str(wheel))
     session.install(f"{wheel}{EXTRAS[1:]}")
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("tests", "schema", "codegen", "changelog.d", "docs", "examples", "benchmarks"):
+        for name in (".ci", "tests", "schema", "codegen", "changelog.d", "docs", "examples", "benchmarks"):
             shutil.copytree(name, Path(folder) / name)
         for file in (*Path().glob("*.md"), "pyproject.toml", "noxfile.py"):
             shutil.copy(file, folder)

@@ -1,6 +1,7 @@
 """The schema is valid OpenAPI and keeps its conventions; recorded behaviours have tests and switches that are read."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 from openapi_spec_validator import validate
@@ -122,7 +123,7 @@ def test_behaviours_name_tests_that_exist_and_switches_that_the_simulator_reads(
     holders = [*generated.REQUEST_MODELS.values(), *generated.OPERATIONS.values()]
     rules = [rule for holder in holders for rule in (*holder.rules, *holder.service_rules)]
     used = {rule.behaviour for rule in rules}
-    simulator = FOLDER.parent / "brokerage_async" / "simulator"
+    simulator = Path(generated.__file__).parents[1] / "simulator"
     source = "".join(path.read_text("utf-8") for path in simulator.rglob("*.py"))
     assert [name for name in SWITCHES if name not in used and f'"{name}"' not in source] == []
 
