@@ -113,11 +113,25 @@ def address_and_body(call: BoundCall[Any], *, base_url: str, strict: bool = Fals
             Every problem is listed.
     """
     operation, body = call.operation, call.body
+    if body is None and not call.query and {*map(type, call.path.values())} <= _EXACT:
+        return _address(operation, base_url, *call.path.items()), None
     validation.check(operation, call.path, call.query, body, strict=strict)
     url = _base(base_url) + encode_path(operation.path, call.path)
     if query := encode_query(operation.parameters, call.query):
         url = f"{url}?{query}"
     return url, body if body is None or isinstance(body, bytes) else encode_body(operation, body)
+
+
+_EXACT = frozenset({str, int})
+"""Types of path values whose equality implies the same text; True equals 1."""
+
+
+@functools.lru_cache(maxsize=512)
+def _address(operation: Operation[Any], base_url: str, *path: tuple[str, object]) -> str:
+    """Check and encode a call that consists of its path: polls ask for the same address every time."""
+    values = dict(path)
+    validation.check(operation, values, None, None)
+    return _base(base_url) + encode_path(operation.path, values)
 
 
 def encode_body(operation: Operation[Any], body: object) -> bytes:
