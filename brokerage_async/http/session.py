@@ -49,7 +49,8 @@ class BrokerageSession:
 
         ``guard`` may withhold each send at the last moment.
         """
-        found = await self.fetch(call, guard=guard)
+        running = self.start(call, guard=guard)
+        found = await self._read(call, await running.run(), running)
         return found.value if (rest := self._rest(call, found)) is None else await rest
 
     async def fetch_if_changed(self, call: BoundCall[T], previous_body: bytes | None) -> tuple[T, bytes | None] | None:
