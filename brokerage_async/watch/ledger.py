@@ -420,7 +420,7 @@ class Ledger:
 
     def _listed(self, fill: Fill) -> Execution | None:
         """Return the execution of a listed fill: by its identifier, or one that only a transaction has shown."""
-        known = self._executions[fill.order_id]
+        known = self._executions.get(fill.order_id, {})
         usual = known.get(key_of(fill))
         if usual is not None and usual.listed_as == fill.fill_id:
             return usual
@@ -470,7 +470,7 @@ class Ledger:
     def _recent(self, transactions: Iterable[Transaction]) -> list[Row]:
         # A page that shifts while it is read shows a row twice.
         found = {each.id or number: each for number, each in enumerate(transactions) if each.symbol}.values()
-        orders = {*self._orders, *(order_id for order_id, executions in self._executions.items() if executions)}
+        orders = self._orders.keys() | self._executions.keys()
         reversed_ids = {each.reverses_id for each in found}
         rows = [Row(each, orders, reversed_ids) for each in found]
         return [row for row in rows if row.at >= self.books.horizon]
@@ -677,8 +677,13 @@ class Ledger:
         for name, parts in self._parts(doomed, [row for row in rows if row.at < horizon]).items():
             base[name] = replay(*base.get(name, (ZERO, None)), parts)
         for each in doomed:
-            del self._executions[each.last.order_id][each.key]
+            executions = self._executions[each.last.order_id]
+            del executions[each.key]
+            if not executions:
+                del self._executions[each.last.order_id]
         base, forgotten = {name: each for name, each in base.items() if each[0]}, tuple(each.key for each in doomed)
+        names = base.keys() | {each.leg[1] for each in self._all()}
+        self._expirations = {name: at for name, at in self._expirations.items() if at >= horizon or name in names}
         self.books = attrs.evolve(self.books, horizon=horizon, base=base, forgotten=forgotten)
 
 

@@ -320,7 +320,9 @@ class FillReader:
         rows = await self._api.transactions.list(self._account, start_date=since, per_page=ROWS).collect()
         if await self._observe():
             return False
-        for order_id in self._ledger.strangers(rows) - self._absent:
+        strangers = self._ledger.strangers(rows)
+        self._absent &= strangers
+        for order_id in strangers - self._absent:
             try:
                 self._take([await self._api.orders.get(self._account, order_id)], whole=False)
             except BrokerageError as error:

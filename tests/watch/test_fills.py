@@ -137,16 +137,31 @@ async def test_discrepancy_is_acknowledged_and_not_repeated_after_a_restart(sim:
     assert not any("discrepancy" in key for key in state.items)
 
 
+TRADE = {"transaction-type": "Trade", "transaction-sub-type": "Buy to Open", "action": "Buy to Open"}
+TRADE |= {"symbol": "AAPL", "quantity": "3", "executed-at": NOON.isoformat()}
+
+
 @on_virtual_time
 async def test_order_that_the_service_refuses_to_show_is_an_unknown_execution() -> None:
-    trade = {"transaction-type": "Trade", "transaction-sub-type": "Buy to Open", "action": "Buy to Open"}
-    trade |= {"symbol": "AAPL", "quantity": "3", "executed-at": NOON.isoformat()}
-    rows = [{**trade, "id": each, "order-id": each} for each in ("..", 403, 404, 422)]
+    rows = [{**TRADE, "id": each, "order-id": each} for each in ("..", 403, 404, 422)]
     service = Service()
     service.answers = {f"/accounts/A1/orders/{status}": status for status in (403, 404, 422)}
     service.answers |= {"A1": [], "/accounts/A1/transactions": rows}
     async with client_of(service) as client, client.watch.fills(["A1"]) as fills:
         assert [(await anext(fills)).kind for _ in rows] == ["unknown_execution"] * 4
+
+
+@on_virtual_time
+async def test_refused_order_is_remembered_while_a_transaction_names_it() -> None:
+    service, rows = Service(), [{**TRADE, "id": 1, "order-id": 403}]
+    service.answers = {"/accounts/A1/orders/403": 403, "A1": []}
+    async with client_of(service) as client, client.watch.fills(["A1"]) as fills:
+        found = asyncio.ensure_future(anext(fills))
+        for shown, times in ((rows, 1), ([], 1), (rows, 2)):
+            service.answers["/accounts/A1/transactions"] = shown
+            await asyncio.sleep(200)
+            assert len(service.times_of("/accounts/A1/orders/403")) == times, shown
+        assert (await found).kind == "unknown_execution"
 
 
 @on_virtual_time

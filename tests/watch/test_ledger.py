@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -311,6 +312,27 @@ def test_fills_of_orders_that_cannot_change_are_forgotten_into_the_base(crashed:
     assert again.observe(ended, working) == []
     again.reconcile([position(11, "95")], rows)
     assert again.off == [("average_price", "AAPL", Decimal(1000) / 11, 95)]
+
+
+def test_ledger_stays_as_large_as_the_days_that_it_remembers() -> None:
+    reader, rows, sizes = Reader().begin(), list[models.Transaction](), list[int]()
+    delivered = models.TransactionType.RECEIVE_DELIVER
+    for day in range(60):
+        today, symbol = reader.now, f"AAPL {day:06}"
+        option: dict[str, Any] = {"symbol": symbol, "order_id": f"{day}"}
+        old = attrs.evolve(order(fill(0, 1, seconds=-(10**6)), quantity=1, status="Filled"), id=f"old {day}")
+        new = order(fill(1, 10, seconds=today), status="Filled", leg={"symbol": symbol})
+        reader.observe(attrs.evolve(new, id=f"{day}"), old)
+        rows.append(row(day, 10, seconds=today, **option))
+        reader.reconcile([position(10, symbol=symbol, expires_at=at(today + 3600))], rows)
+        reader.now = today + 86400
+        over: dict[str, Any] = {"transaction_type": delivered, "transaction_sub_type": "Expiration", "order_id": None}
+        over |= {"action": models.LegAction.SELL_TO_CLOSE, "exec_id": None, "ext_exec_id": None}
+        rows = [*rows[-12:], row(10**6 + day, 10, seconds=today + 3600, **{**option, **over})]
+        reader.reconcile([], rows)
+        assert reader.off == []
+        sizes.append(len(pickle.dumps(reader.ledger)))
+    assert sizes[-1] < 1.02 * max(sizes[:20]), sizes
 
 
 def test_fill_that_was_decided_about_days_later_is_not_new_when_its_own_day_is_forgotten() -> None:
