@@ -358,17 +358,18 @@ class Watch:
 
     async def _sessions(self, api: Endpoints, collection: str) -> list[MarketSession]:
         """Read the timetable around today, and again if the answer shows that the service has another date."""
-        while True:
-            first, last = asked = timetable_range(self._now())
-            try:
-                sessions = await api.market_time.sessions(last, from_date=first, instrument_collection=collection)
-            except APIError:
-                if timetable_range(self._now()) == asked:
-                    raise
-            else:
-                if timetable_range(self._now()) == asked:
-                    return sessions
-            api = self._endpoints  # an answer equal to the previous one counts as well
+        first, last = asked = timetable_range(self._now())
+        try:
+            sessions = await api.market_time.sessions(last, from_date=first, instrument_collection=collection)
+        except APIError:
+            if timetable_range(self._now()) == asked:
+                raise
+        else:
+            if timetable_range(self._now()) == asked:
+                return sessions
+        first, last = timetable_range(self._now())
+        again = self._endpoints.market_time  # an answer equal to the previous one counts as well
+        return await again.sessions(last, from_date=first, instrument_collection=collection)
 
     def _watch(
         self,

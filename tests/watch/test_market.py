@@ -1,6 +1,7 @@
 """Markets: boundaries and paces, the watcher over a hand-fed timetable, and timetables read from a service."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -424,6 +425,23 @@ async def test_market_reads_again_when_the_answer_shows_another_date(
             assert (await anext(market)).at == NOON + timedelta(hours=2.5)
         assert days_of(service)[2:4] == [WRONG_DAYS, RIGHT_DAYS]
         assert service.times[:4] == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("status", [200, 422])
+async def test_market_date_that_changes_with_each_answer_is_read_twice(
+    service: Service, client: Client, status: int
+) -> None:
+    clock = Wall(NOON)
+
+    def answer(target: str) -> Any:
+        clock.off += timedelta(days=30 if len(service.requests) < 9 else 0)
+        return WEEK if status == 200 else status
+
+    service.answers[SESSIONS] = answer
+    pace = Watch(client, now=clock).market_hours(trading=60, resting=3600)
+    with contextlib.nullcontext() if status == 200 else pytest.raises(errors.UnprocessableError):
+        assert await pace() == 3600
+    assert len(service.requests) == 2
 
 
 @for_each("status, error", [(422, errors.UnprocessableError), (403, errors.PermissionDeniedError)])
