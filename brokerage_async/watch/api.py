@@ -124,11 +124,17 @@ class Watch:
     ) -> Watcher[Order]:
         """Watch the orders of several accounts that work or are of today, keyed by order id.
 
-        `is_terminal` and `is_complete` say whether an order is over, and shows all its fills. The list holds the orders
-        of the current trading day in any status, and older ones that still work. Orders that are over are removed from
-        it when the next day begins. The last state of a terminal order is always reported before its removal, even to a
-        slow consumer. A list that comes in pages is read again if it changes while it is read, and an order that one
-        such reading lacks is removed only if the next one lacks it, too.
+        Each change has the order before and after it; `is_terminal` and `is_complete` say whether it is over, and
+        shows all its fills::
+
+            async with client.watch.orders("me", [account]) as changes:
+                async for change in changes:
+                    print(change.key, change.item.status, change.fields)
+
+        The list holds the orders of the current trading day in any status, and older ones that still work. Orders that
+        are over are removed from it when the next day begins. The last state of a terminal order is always reported
+        before its removal, even to a slow consumer. A list that comes in pages is read again if it changes while it is
+        read, and an order that one such reading lacks is removed only if the next one lacks it, too.
 
         Args:
             customer_id: the customer, or ``me``.
@@ -177,8 +183,16 @@ class Watch:
         ``follow`` the replacement takes its place: its end is waited for, and returned. A replacement that a fill of
         the original has ended never worked: the original is returned.
 
-        The customer may be ``me``. ``timeout`` is the maximum of seconds to wait, replacements included, None for no
-        bound. ``interval``, ``min_interval``, ``push`` and ``on_error`` are as in `WatchOptions`.
+        Args:
+            customer_id: the customer, or ``me``.
+            account_number: the account of the order.
+            id: the order.
+            follow: whether to wait for the end of its replacement, and so on.
+            interval: as in `WatchOptions`.
+            timeout: maximum seconds to wait, replacements included. None for no bound.
+            min_interval: as in `WatchOptions`.
+            push: as in `WatchOptions`.
+            on_error: as in `WatchOptions`.
 
         Raises:
             DeadlineExceededError: the order was not terminal within ``timeout`` seconds.
@@ -222,16 +236,27 @@ class Watch:
     ) -> FillWatcher:
         """Watch the executions of several accounts: every `Fill` once, whichever program placed its order.
 
-        Corrections and busts are fills of their own kind. A difference between the lists is a `Discrepancy`. Fills come
-        from the lists of orders, new ones of an order in the order of their times. A few seconds after the last one,
-        and every minute, they are compared with transactions and positions. A fill that only transactions show is
-        reported after 30 seconds. Reversed transactions are busts or corrections.
+        Corrections and busts are fills of their own kind. A difference between the lists is a `Discrepancy`::
+
+            async with client.watch.fills([account], push=True, state=SqliteState("fills.db")) as fills:
+                async for fill in fills:
+                    async with fill:  # acknowledged at the end of the block
+                        print(fill.kind, fill.symbol)
+
+        Fills come from the lists of orders, new ones of an order in the order of their times. A few seconds after the
+        last one, and every minute, they are compared with transactions and positions. A fill that only transactions
+        show is reported after 30 seconds. Reversed transactions are busts or corrections.
 
         Without a state, or with an empty one, it begins with now: the time of this call, by the service's clock. With a
         state it begins with the reports that are not acknowledged, and searches the orders since then. Fills are
         remembered while their order works and for 5 days after it, in which they may be corrected or busted.
 
-        Each account is polled on its own, see `positions`. Options are as in `WatchOptions`.
+        Args:
+            account_numbers: the accounts. Each is polled on its own, see `positions`.
+            interval: seconds between polls of the orders, or a pacing function such as `market_hours`.
+            push: as in `WatchOptions`.
+            state: as in `WatchOptions`.
+            on_error: called with every transient failure. Default: a logged warning.
 
         Raises:
             InvalidRequestError, ConfigurationError: an argument is invalid, or no event loop is running.

@@ -47,7 +47,11 @@ SILENT: Final = "silent"  # kind of a change that is not reported, and acknowled
 
 @attrs.frozen(kw_only=True)
 class Acknowledgeable:
-    """A report of a watcher, which its consumer acknowledges."""
+    """A report of a watcher, which its consumer acknowledges.
+
+    Attributes:
+        idempotency_key: of a watcher with a state, equal for every report of the same thing, before and after a crash.
+    """
 
     idempotency_key: str | None = None
     _acknowledge: Callable[[], Awaitable[None]] | None = attrs.field(

@@ -1,8 +1,9 @@
 """State of a watcher: the position of its consumer, kept durably.
 
-It holds the items that the consumer has acknowledged, as it saw them last, and the changes that were reported to it
-and are not acknowledged yet. Changes are stored before they are reported, so that a consumer that crashed gets the very
-same changes again.
+A state holds the items that the consumer has acknowledged, as it saw them last, and the changes that were reported to
+it and are not acknowledged yet. Changes are stored before they are reported, so that a consumer that crashed gets the
+very same changes again. Items that left the list leave the state when that is acknowledged, and a key has one open
+change at a time: the size of a state is bounded by the size of its list.
 """
 
 from __future__ import annotations

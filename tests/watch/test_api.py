@@ -14,7 +14,8 @@ from brokerage_async._generated.models import Order, OrderStatus
 from brokerage_async.protocol.order_status import TERMINAL
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
-from brokerage_async.watch import Change, Watcher, WatchStateError, is_terminal
+from brokerage_async.watch import Change, Watch, Watcher, WatchStateError, is_terminal, poll
+from brokerage_async.watch.diff import Acknowledgeable
 from tests.fake_transport import FakeTransport, ok
 from tests.loops import on_virtual_time
 from tests.tables import for_each
@@ -319,3 +320,12 @@ async def test_order_looked_up_in_a_list_that_changed_is_not_called_nonexistent(
     service.script = [lambda request: search(request.url) if SEARCH in request.url else service._answer(request)]
     assert (await client.watch.order("me", "A1", 7)).status == "Filled"
     assert looks == 4
+
+
+def test_docstrings_list_the_arguments_and_show_the_loops() -> None:
+    for call in (Watch.orders, Watch.order, Watch.fills, Watch.market, poll):
+        doc = inspect.getdoc(call) or ""
+        names = inspect.signature(call).parameters.keys() - {"self"}
+        assert [name for name in names if f"\n    {name}: " not in doc] == [], call
+        assert call not in (Watch.orders, Watch.fills) or "    async for " in doc
+    assert "    idempotency_key: " in (inspect.getdoc(Acknowledgeable) or "")
