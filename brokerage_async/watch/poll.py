@@ -169,7 +169,9 @@ class ChangeLog:
                 else:
                     del self._open[key]
                     self._held_since.pop(key, None)
-                    self._parts["" if "" in self._parts else key[0]].keys.append(key)
+                    for cursor in self._parts.values():  # an item may name another account than the one of its list
+                        if cursor.feed.latest is not None:  # else it compares all keys once there is one
+                            cursor.keys.append(key)
             self._acknowledged.difference_update(acknowledged)
             self._listener.wake()
 
@@ -186,8 +188,8 @@ class ChangeLog:
             known[entry.change.key] = entry.change.after
         self._identity, self._sequence, self._begun = standing.identity, standing.sequence, set(standing.begun)
         for part in self._begun & self._parts.keys():
-            own = {key: item for key, item in known.items() if item is not None and (not part or key[0] == part)}
-            self._parts[part].seen = own
+            own = known if len(self._parts) == 1 else {key: item for key, item in known.items() if key[0] == part}
+            self._parts[part].seen = {key: item for key, item in own.items() if item is not None}
 
 
 class Iteration(AsyncIterator[R], Generic[R]):

@@ -275,6 +275,29 @@ async def test_balances_in_one_object_are_read_as_well(service: Service, client:
         assert await take(watcher, 1) == [("added", BalanceKey("A1", "USD"), ())]
 
 
+@for_each("accounts", [["A1"], ["A1", "B2"], ["B2", "A1"]])
+async def test_item_that_names_another_account_is_followed_and_acknowledged(
+    service: Service, client: Client, accounts: list[str]
+) -> None:
+    service.answers |= {"A1": [position("a1", "KO")], "B2": []}
+    state, other = MemoryState(), ("a1", "KO", "Equity")
+    async with client.watch.positions(accounts, interval=2, state=state) as watcher:
+        first = await anext(watcher)
+        service.answers["A1"] = [position("a1", "KO", "11")]
+        await quiet(watcher)
+        async with first:
+            pass
+        second = await anext(watcher)
+        await second.ack()
+        assert [brief(each) for each in (first, second)] == [("added", other, ()), ("changed", other, ("quantity",))]
+        await quiet(watcher)
+    if len(accounts) == 1:
+        async with client.watch.positions(accounts, interval=2, state=state) as watcher:
+            await quiet(watcher)
+            service.answers["A1"] = []
+            assert await take(watcher, 1) == [("removed", other, ())]
+
+
 async def test_slow_account_delays_no_other(service: Service, client: Client) -> None:
     service.answers["B2"] = 25.0
     async with client.watch.positions(["B2", "A1"], interval=2) as watcher:
