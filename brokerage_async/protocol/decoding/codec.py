@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Generator
+from itertools import islice
 from typing import Any, Generic, Required, TypedDict, TypeVar, cast
 
 import msgspec
 
 from ..._generated.models import Pagination
+from ..._wire import emptying
 from ...errors import InvalidRequestError, ResponseDecodeError
 from ...operation import Operation, Shape
 from ..registry import wires
@@ -116,12 +118,10 @@ def decode_chunks(
         for text in chunker.candidates():
             plan, some = registry.plan(wire), list[Any]()
             try:
-                structs = plan.decoder(list).decode(text)
-                per_step = ROWS_PER_STEP if plan.variant is wire else ROWS_PER_BATCH
-                while structs:
+                structs = emptying(plan.decoder(list).decode(text))
+                while batch := list(islice(structs, ROWS_PER_STEP if plan.variant is wire else ROWS_PER_BATCH)):
                     if some or len(text) > 2 * SIZE:  # the latter with a few long rows
                         yield
-                    batch, structs = structs[:per_step], structs[per_step:]
                     some += build_rows(plan, batch, f"{chunker.path}[]", issues)
                 models += some
             except UNREADABLE:

@@ -178,6 +178,32 @@ def test_many_short_rows_are_built_a_few_at_a_time(built: list[int]) -> None:
     assert steps >= 20_000 / codec.ROWS_PER_STEP
 
 
+class CountedRows(list[Any]):
+    """Rows that count how many of them are copied."""
+
+    copied = 0
+
+    def __getitem__(self, index: Any) -> Any:
+        found = super().__getitem__(index)
+        if not isinstance(index, slice):
+            return found
+        CountedRows.copied += len(found)
+        return CountedRows(found)
+
+
+def test_rows_of_a_chunk_are_copied_once_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoder, count = Plan.decoder, 5_000
+
+    def counted(plan: Plan, form: Any) -> Any:
+        return Mock(decode=lambda text: CountedRows(decoder(plan, form).decode(text)))
+
+    monkeypatch.setattr(Plan, "decoder", counted)
+    monkeypatch.setattr(codec, "ROWS_PER_STEP", 2)
+    monkeypatch.setattr(chunks, "SIZE", 256 * 1024)
+    assert len(run(items([{"symbol": "A"}] * count))[0].value) == count
+    assert CountedRows.copied <= count
+
+
 def _each_odd_in_another_field(count: int) -> list[dict[str, Any]]:
     keys = [key for key, field in wire_fields(FutureOptionWire).items() if field.child is None]
     return [{**row, keys[n % len(keys)]: {"odd": 1}} for n, row in enumerate(rows_of(count))]
