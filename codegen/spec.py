@@ -175,7 +175,7 @@ _Text = Annotated[str, msgspec.Meta(min_length=1)]
 class RecordedBehaviour(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Entry of the list of recorded behaviour, see the head of ``schema/behaviours.yaml``."""
 
-    id: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_]*$")]
+    id: str
     statement: _Text
     grade: Grade
     source: _Text

@@ -65,11 +65,17 @@ class Node:
 
     def items(self, *keys: str) -> Iterator[tuple[str, Node]]:
         """Yield the members of the object at ``keys``, if there is one, each with its ``$ref`` resolved."""
-        yield from ((str(key), child.resolved()) for key, child in _parts(self.get(*keys), dict))
+        yield from ((key, child.resolved()) for key, child in _parts(self.get(*keys), dict))
 
     def children(self, key: str) -> Iterator[tuple[str, Node]]:
-        """Yield the members of the object under ``key``, if there is one, each with its ``$ref`` unresolved."""
-        yield from ((str(key), child) for key, child in _parts(self.unresolved(key), dict))
+        """Yield the members of the object under ``key``, if there is one, each with its ``$ref`` unresolved.
+
+        Unlike elsewhere, null is not taken for an empty object: most likely the properties below it lack their indent.
+        """
+        node = self.unresolved(key)
+        if node is not None and node.value is None:
+            node.problem("must be an object, got None")
+        yield from _parts(node, dict)
 
     def elements(self, *keys: str) -> Iterator[Node]:
         """Yield the items of the array at ``keys``, if there is one, each with its ``$ref`` resolved."""
@@ -108,11 +114,12 @@ class Node:
 
 def _parts(node: Node | None, kind: type[dict[Any, Any] | list[Any]]) -> Iterator[tuple[Any, Node]]:
     """Yield the members of an object or the items of an array, if there is one. Record any other value."""
-    if node is not None and isinstance(node.value, kind):
-        parts = node.value.items() if isinstance(node.value, dict) else enumerate(node.value)
-        yield from ((part, node.child(part, value)) for part, value in parts)
-    elif node is not None and node.value is not None:
-        node.problem(f"must be an {'object' if kind is dict else 'array'}, got {node.value!r}")
+    value: Any = None if node is None else node.value
+    if node is not None and isinstance(value, kind):
+        parts = ((str(key), each) for key, each in value.items()) if isinstance(value, dict) else enumerate(value)
+        yield from ((part, node.child(part, each)) for part, each in parts)
+    elif node is not None and value is not None:
+        node.problem(f"must be an {'object' if kind is dict else 'array'}, got {value!r}")
 
 
 class Document:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -254,8 +255,12 @@ def _read_field(wire: str, written: Node, owner: Node, required: bool) -> Field:
 
 
 def _read_behaviour(name: str, node: Node) -> RecordedBehaviour | None:
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        node.problem(f"id must be lower-case words joined by underscores, got {name!r}")
+    if "id" in node.members:
+        node.problem("unknown key 'id': the key of the entry is its id")
     try:
-        read = msgspec.convert({"id": name, **node.members}, RecordedBehaviour)
+        read = msgspec.convert({**node.members, "id": name}, RecordedBehaviour)
     except msgspec.ValidationError as error:
         node.problem(str(error))
         return None

@@ -100,17 +100,19 @@ def test_node_dangling_or_circular_reference_is_a_problem(reference: str, proble
 
 
 def test_node_items_and_elements_report_other_values_once(tmp_path: Path) -> None:
-    schema = document(tmp_path, "a: 3\nb: {c: 1}\nd: [1]\ne: null")
+    schema = document(tmp_path, "a: 3\nb: {c: 1}\nd: [1]\ne: null\nf: {200: {}}")
     root = schema.root()
     nodes: dict[str, Node] = dict(root.items())
     for _ in range(2):
         assert list(nodes["a"].items()) == []
         assert list(nodes["b"].elements()) == []
     assert [node.value for node in nodes["d"].elements()] == [1]
-    assert list(nodes["e"].items()) == list(nodes["e"].elements()) == []
+    assert list(nodes["e"].items()) == list(nodes["e"].elements()) == list(root.children("e")) == []
+    assert [(key, node.json_path) for key, node in nodes["f"].items()] == [("200", "$.f.200")]
     assert schema.problems == [
         "openapi.yaml: $.a: must be an object, got 3",
         "openapi.yaml: $.b: must be an array, got {'c': 1}",
+        "openapi.yaml: $.e: must be an object, got None",
     ]
 
 

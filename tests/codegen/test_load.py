@@ -32,6 +32,7 @@ BEDS = "garden.yaml: $.paths.Beds.get"
         ("garden.yaml", "frost-days:", "frost_days:", f"{PLANT}.properties: property must be lower-case words joined by dashes, got 'frost_days'"),
         ("garden.yaml", "schemas:\n  Season:", "schemas:\n  season: {}\n  Season:", "garden.yaml: $.schemas: component name must be a class name such as OrderLeg, got 'season'"),
         ("garden.yaml", "to: sown-before", "to: sown-until", f"{PLANTS}.x-rules[0]: unknown field 'sown-until'"),
+        ("garden.yaml", "properties:\n      text:", "properties:\n    text:", "garden.yaml: $.schemas.NewLabel.properties: must be an object, got None"),
         # components
         ("garden.yaml", "operationId: garden.plants", "operationId: orchard.plants", "openapi.yaml: $: tags must list 'orchard', the namespace of orchard.plants"),
         ("openapi.yaml", "    Harvest: {$ref", "    Yield: {$ref", "garden.yaml: $.schemas.Harvest: must be listed in openapi.yaml under its own name, got 'Yield'"),
@@ -157,6 +158,33 @@ def test_load_other_content_is_a_problem_or_an_empty_schema(content: str, proble
 def test_load_keys_decide_on_property_names(keys: str, fit: str, other: str, form: str, tmp_path: Path) -> None:
     document(tmp_path, "{}", a=f"x-keys: {keys}\nschemas: {{A: {{properties: {{{fit}: {{}}, {other}: {{}}}}}}}}")
     assert problems_of(tmp_path) == [f"a.yaml: $.schemas.A.properties: property must be {form}, got {other!r}"]
+
+
+@for_each(
+    "name, key, problem",
+    [
+        ("frost", "", None),
+        (
+            "frost",
+            "id: thaw, ",
+            "behaviours.yaml: $.behaviours.frost: unknown key 'id': the key of the entry is its id",
+        ),
+        (
+            r"frost\n",
+            "",
+            "behaviours.yaml: $.behaviours.frost\n: id must be lower-case words joined by underscores, got 'frost\\n'",
+        ),
+        ("1", "", "behaviours.yaml: $.behaviours.1: id must be lower-case words joined by underscores, got '1'"),
+        ("frost", "seen: 1, ", "behaviours.yaml: $.behaviours.frost: Object contains unknown field `seen`"),
+    ],
+)
+def test_load_entry_of_recorded_behaviour_has_its_key_for_an_id(
+    name: str, key: str, problem: str | None, toy: Path
+) -> None:
+    entry = f"{{{key}statement: It kills., grade: recorded, source: garden, test: here.py::test_frost}}"
+    (toy.parent / "here.py").touch()
+    (toy / "behaviours.yaml").write_text(f'behaviours: {{"{name}": {entry}}}')
+    assert problems_of(toy) == [problem] * (problem is not None)
 
 
 def test_load_path_and_parameters_must_agree(toy: Path) -> None:
