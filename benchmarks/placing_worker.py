@@ -71,9 +71,14 @@ class CountingJournal:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._inner, name)
-        if callable(found) and not name.startswith("_"):
+        if not callable(found) or name.startswith("_"):
+            return found
+
+        def counted(*arguments: Any, **options: Any) -> Any:  # a method that is only looked up is none of the cost
             self.calls[name] += 1
-        return found
+            return found(*arguments, **options)
+
+        return counted
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-from jinja2 import Environment, FileSystemLoader
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from .rounds import Result
 
@@ -70,9 +70,12 @@ def write() -> None:
 
 
 def _made(template: str, values: dict[str, Any]) -> str:
-    loader = FileSystemLoader(HERE / "templates")
     environment = Environment(
-        loader=loader, trim_blocks=True, keep_trailing_newline=True, autoescape=template.endswith("svg")
+        loader=FileSystemLoader(HERE / "templates"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=template.endswith("svg"),
     )
     return environment.get_template(f"{template}.jinja2").render(values)
 

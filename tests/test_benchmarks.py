@@ -1,0 +1,36 @@
+"""What the benchmarks count, and the report that they write."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from jinja2 import UndefinedError
+
+from benchmarks import report
+from benchmarks.placing_worker import CountingJournal
+from brokerage_async.journal import MemoryJournal
+
+
+async def test_journal_of_the_placements_counts_calls_and_not_looks() -> None:
+    journal = CountingJournal(MemoryJournal())
+    close = journal.aclose
+    assert callable(journal.find)
+    assert not journal.calls
+    for _ in range(2):
+        await close()
+    assert journal.calls == {"aclose": 2}
+
+
+def test_report_is_made_of_the_kept_results_and_misses_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = shutil.copytree(report.HERE, tmp_path / "benchmarks")
+    monkeypatch.setattr(report, "HERE", folder)
+    report.write()
+    for name in ("RESULTS.md", "results.svg", "waiting.svg"):
+        assert (folder / name).read_text("utf-8") == (Path(report.__file__).parent / name).read_text("utf-8"), name
+    kept = max((folder / "results").glob("*.json"))
+    found = json.loads(kept.read_text())
+    del found["machine"]
+    kept.write_text(json.dumps(found))
+    with pytest.raises(UndefinedError, match="machine"):
+        report.write()
