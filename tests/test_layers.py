@@ -177,6 +177,15 @@ def constants(path: Path) -> Iterator[str]:
             yield node.value
 
 
+def test_statuses_that_pass_have_one_home() -> None:
+    numbers = {
+        module: {node.value for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Constant)}
+        for module, path in FILES.items()
+        if place(f"{module}.") not in {"_generated", "simulator"}
+    }
+    assert [module for module in numbers if numbers[module] & {408, 425}] == [f"{PACKAGE}.protocol.retry"]
+
+
 def test_sources_contain_no_wire_key_or_path_but_those_that_they_need() -> None:
     assert "time-in-force" in DISTINCTIVE & set(constants(PROJECT / "tests" / "simulator" / "harness.py"))
     folders = ("brokerage_async", "codegen", "benchmarks")

@@ -21,6 +21,7 @@ from .decoding import codec
 from .decoding.codec import Decoded
 from .decoding.lenient import parse
 from .redaction import excerpt, redact, redact_body, redact_headers, redact_name
+from .retry import PASSING
 
 
 @attrs.frozen(kw_only=True)
@@ -70,7 +71,7 @@ _BY_STATUS: Mapping[int, type[APIError]] = {
 _UNKNOWN_PATH: Final = frozenset({401, 404, 405})
 """Statuses that the service may give to a path that it does not know; it asks for a token first."""
 
-_PASSING: Final = frozenset({401, 408, 425, 429})
+_FROM_GATEWAYS: Final = PASSING | {401, 429}
 """4xx that a gateway in front of the service may send as a page or without a body."""
 
 _NEEDS_TLS: Final = re.compile(rb"(?i)plain http request|http request to an https")
@@ -173,7 +174,7 @@ def _unexpected(response: Response, base_url: str) -> str:
         return PROXY_LOGIN
     if status == 400 and _NEEDS_TLS.search(response.body[:2048]):
         return "the port expects https: base_url must start with https://"
-    foreign = 400 <= status < 500 and status not in _PASSING
+    foreign = 400 <= status < 500 and status not in _FROM_GATEWAYS
     advice = f"; the service answers in JSON: {check_address(base_url)}" if foreign else ""
     if not response.body.strip():
         return f"the body is empty{advice}"

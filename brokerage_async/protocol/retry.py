@@ -159,6 +159,9 @@ TABLE = {
 }
 """Reaction to every outcome of every effect."""
 
+PASSING = frozenset({408, 425})
+"""Statuses of 4xx that pass: the request took too long to arrive (408), or came too early (425)."""
+
 HOPELESS = frozenset({"unconfirmed_user", "invalid_credentials"})
 """Codes of a 401 that a fresh token does not mend: the user must do something."""
 
@@ -170,7 +173,7 @@ def verdict_of(error: Exception) -> Verdict:
     fault, lasts = next(CLASSES[kind] for kind in type(error).__mro__ if kind in CLASSES)
     if outcome is Outcome.THROTTLED:
         fault, lasts = Fault.RATE, False
-    elif error.transient if isinstance(error, TokenError) else getattr(error, "status", None) in {408, 425}:
+    elif error.transient if isinstance(error, TokenError) else getattr(error, "status", None) in PASSING:
         fault, lasts = Fault.SERVICE, False
     elif isinstance(error, TransportError) and not error.maybe_processed:
         processed = Processed.NO

@@ -13,11 +13,12 @@ from ..config import AuthorizationCode, RefreshToken, Secret
 from ..errors import PROXY_AUTHENTICATION, BrokerageError, TokenError
 from .redaction import redact
 from .response import PROXY_LOGIN, Response, check_address, is_html, retry_after, sent_at
+from .retry import PASSING
 
 LIFETIME = 900.0
 """Seconds that an access token is valid if the answer does not name a lifetime."""
 
-_TRANSIENT_4XX = frozenset({408, 425, 429})
+_TRANSIENT_4XX = PASSING | {429}
 _NO_SUCH_PATH = frozenset({404, 405, 501})
 _RENEW = "make a new grant in the customer profile and use its refresh token"
 
