@@ -27,6 +27,10 @@ def stored(amount: Decimal) -> int:
     return int(min(amount * SCALE, Decimal(LARGEST)).to_integral_value(ROUND_CEILING))
 
 
+def amount(share: int) -> Decimal:
+    return Decimal(int(share)) / SCALE
+
+
 @attrs.frozen(kw_only=True)
 class Usage:
     """An order's share of the caps of its guard, and these caps. None for a cap that does not bind.

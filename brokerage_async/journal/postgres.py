@@ -19,7 +19,7 @@ from ..errors import ConfigurationError
 from ..http.concurrency import outliving, result_of
 from ..storage.subject import Subject
 from .base import JournalError
-from .sql import VERSION, SqlJournal, Steps, creation, is_created, text_of
+from .sql import SCHEMA, VERSION, SqlJournal, Steps, is_created
 
 if TYPE_CHECKING:
     import psycopg
@@ -28,6 +28,7 @@ R = TypeVar("R")
 Connection: TypeAlias = "psycopg.AsyncConnection[Any]"
 
 NOW = "EXTRACT(EPOCH FROM statement_timestamp())::float8"
+TYPES = {"BLOB": "BYTEA", "REAL": "DOUBLE PRECISION"}
 MAX_RUNS = 3
 """Runs of one statement whose connection breaks: every statement of a journal is safe to repeat."""
 SYNC_WAIT = "SyncRepWaitForLSN"
@@ -198,9 +199,8 @@ class PostgresJournal(SqlJournal):
             async with connection.transaction():
                 await connection.execute("SELECT pg_advisory_xact_lock(%s)", (SCHEMA_LOCK,))
                 if not await self._is_created(connection):  # else another worker did so in the meantime
-                    statements = creation(table=self._table, binary="BYTEA", seconds="DOUBLE PRECISION")
-                    for statement in (*statements, f"COMMENT ON TABLE {self._table} IS '{COMMENT} {VERSION}'"):
-                        await connection.execute(statement.encode())
+                    for statement in (*SCHEMA.split(";"), f"COMMENT ON TABLE entries IS '{COMMENT} {VERSION}'"):
+                        await connection.execute(_query_of(statement, self._table))
         self._is_prepared = True
 
     async def _is_created(self, connection: Connection) -> bool:
@@ -258,7 +258,10 @@ async def _run_steps(connection: Connection, steps: Steps[R], table: str) -> R:
 
 @lru_cache(maxsize=64)
 def _query_of(statement: str, table: str) -> bytes:
-    return re.sub(r"(?<!:):(\w+)", r"%(\1)s", text_of(statement, table=table, now=NOW)).encode()
+    """Return a statement in the words of PostgreSQL: its table, clock, types, and marks of values."""
+    text = re.sub(r"\bentries", table, statement)
+    text = re.sub(r"\b(BLOB|REAL)\b", lambda found: TYPES[found[0]], text)
+    return re.sub(r"(?<!:):(\w+)", lambda found: NOW if found[1] == "now" else f"%({found[1]})s", text).encode()
 
 
 def _cut(connection: Connection) -> None:

@@ -14,11 +14,10 @@ from typing import TypeVar
 from ..storage.sqlite_file import SqliteFile, transaction
 from ..storage.subject import Subject
 from .base import JournalError
-from .sql import VERSION, SqlJournal, Steps, creation, is_created, text_of
+from .sql import SCHEMA, VERSION, SqlJournal, Steps, is_created
 
 R = TypeVar("R")
 
-TABLE = "entries"
 LOSS = ", whose orders may have been placed"
 
 
@@ -66,7 +65,7 @@ class MemoryJournal(SqlJournal):
         self._clock = clock
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         weakref.finalize(self, self._connection.close)
-        for statement in creation(table=TABLE, binary="BLOB", seconds="REAL"):
+        for statement in SCHEMA.split(";"):
             self._connection.execute(statement)
 
     def __repr__(self) -> str:
@@ -89,8 +88,7 @@ def run_steps(connection: sqlite3.Connection, steps: Steps[R], now: float, *, al
         try:
             statement, values = next(steps)
             while True:
-                text = text_of(statement, table=TABLE, now=":now")
-                rows = connection.execute(text, {**values, "now": now}).fetchall()
+                rows = connection.execute(statement, {**values, "now": now}).fetchall()
                 statement, values = steps.send(rows)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return] # of a generator that returns this
@@ -102,12 +100,12 @@ def _prepare_table(connection: sqlite3.Connection, subject: Subject) -> None:
         return
     with transaction(connection):
         if not _is_created(connection, subject):  # another process may have done so in the meantime
-            for statement in creation(table=TABLE, binary="BLOB", seconds="REAL"):
+            for statement in SCHEMA.split(";"):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def _is_created(connection: sqlite3.Connection, subject: Subject) -> bool:
     (recorded,) = connection.execute("PRAGMA user_version").fetchone()
-    columns = [row[1] for row in connection.execute(f"PRAGMA table_info({TABLE})")]
-    return is_created(str(subject), TABLE, recorded, columns)
+    columns = [row[1] for row in connection.execute("PRAGMA table_info(entries)")]
+    return is_created(str(subject), "entries", recorded, columns)

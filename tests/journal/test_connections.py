@@ -34,19 +34,19 @@ async def connections_of(server: str, table: str) -> AsyncIterator[PostgresJourn
 async def count_active(beside: PostgresJournal, table: str) -> int:
     """Count the running statements that name the table in a comment."""
     running = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() AND query LIKE "
-    ((count,),) = await beside._run(f"{running} '%%/* {table} */'", {})
+    ((count,),) = await beside._run(f"{running} '%%/* {table} */'")
     return int(count)
 
 
 async def test_statements_run_beside_each_other_and_broken_connections_are_replaced(server: str, table: str) -> None:
     async with PostgresJournal(server, table=table, connections=3) as journal, connections_of(server, table) as beside:
         await journal.now()
-        sleeping = asyncio.gather(*(journal._run(f"SELECT pg_sleep(0.5) /* {table} */", {}) for _ in range(6)))
+        sleeping = asyncio.gather(*(journal._run(f"SELECT pg_sleep(0.5) /* {table} */") for _ in range(6)))
         await asyncio.sleep(0.25)
         assert await count_active(beside, table) == 3
         await sleeping
         others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
-        await beside._run(others, {})
+        await beside._run(others)
         entry, fresh = await journal.open(key(1), b"", owner="a", lease=30)
         assert (fresh, entry.attempts) == (True, 1)
 
@@ -54,7 +54,7 @@ async def test_statements_run_beside_each_other_and_broken_connections_are_repla
 async def test_renewals_do_not_wait_for_other_statements(server: str, table: str) -> None:
     async with PostgresJournal(server, table=table, connections=1, timeout=1) as journal:
         await journal.open(key(1), b"", owner="a", lease=30)
-        busy = [asyncio.create_task(journal._run(SLEEP, {})) for _ in range(3)]
+        busy = [asyncio.create_task(journal._run(SLEEP)) for _ in range(3)]
         assert await journal.renew(key(1), owner="a", lease=30)
         assert await renew_claims(journal, {key(1): "a"}, lease=30) == {key(1)}
         assert not any(task.done() for task in busy)
@@ -118,7 +118,7 @@ async def test_a_server_that_does_not_answer_is_given_up_and_ends_the_statement_
         await journal.now()
         began = time.monotonic()
         with pytest.raises(JournalError, match=r"no answer within 0\.3 s"):
-            await journal._run(f"{SLEEP} /* {table} */", {})
+            await journal._run(f"{SLEEP} /* {table} */")
         assert time.monotonic() - began < 2
         assert await count_active(beside, table) == 1
         assert (await journal.open(key(1), b"", owner="a", lease=30))[1]
@@ -161,7 +161,7 @@ async def test_a_link_that_is_silent_is_given_up_in_time(server: str, table: str
 async def test_a_cancelled_caller_leaves_at_once_and_its_statement_ends_by_itself(server: str, table: str) -> None:
     async with PostgresJournal(server, table=table, connections=1) as journal, connections_of(server, table) as beside:
         await journal.now()
-        leaving = asyncio.create_task(journal._run(f"SELECT pg_sleep(0.5) /* {table} */", {}))
+        leaving = asyncio.create_task(journal._run(f"SELECT pg_sleep(0.5) /* {table} */"))
         waiting = asyncio.create_task(journal.now())
         await asyncio.sleep(0.2)
         leaving.cancel()
@@ -195,13 +195,13 @@ async def test_invalid_values_and_a_serializable_role_cost_no_connection(server:
     """Concurrent statements would fail in that role, a renewal or an outcome among them."""
     serializable = f"{server} options='-c default_transaction_isolation=serializable'"
     async with PostgresJournal(serializable, table=table, connections=1) as journal:
-        ((before,),) = await journal._run("SELECT pg_backend_pid()", {})
+        ((before,),) = await journal._run("SELECT pg_backend_pid()")
         for wrong in ("\ud800", "\0"):
             with pytest.raises(JournalError, match="cannot be used"):
                 await journal.open(EntryKey("o", "sandbox", "A1", wrong), b"", owner="a", lease=30)
-        assert await journal._run("SELECT pg_backend_pid()", {}) == [(before,)]
+        assert await journal._run("SELECT pg_backend_pid()") == [(before,)]
     async with PostgresJournal(serializable, table=table) as journal:
-        assert await journal._run("SHOW transaction_isolation", {}) == [("read committed",)]
+        assert await journal._run("SHOW transaction_isolation") == [("read committed",)]
         await asyncio.gather(*(journal.open(key(1), b"", owner=f"{number}", lease=30) for number in range(8)))
 
 
@@ -219,7 +219,7 @@ async def open_until_one_waits(journal: PostgresJournal, beside: PostgresJournal
     for number in range(1000):
         opening = asyncio.create_task(journal.open(key(number), b"", owner="a", lease=30))
         while not opening.done():
-            waiting = await beside._run("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'", {})
+            waiting = await beside._run("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
             if waiting:
                 return opening
     raise AssertionError("no commit waits for the standby")
@@ -232,7 +232,7 @@ async def test_a_commit_whose_wait_for_the_standby_was_cancelled_is_not_acknowle
         await set_standby(server, "none")
         try:
             opening = await open_until_one_waits(journal, beside)
-            await beside._run("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'", {})
+            await beside._run("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
             with pytest.raises(JournalError, match="the wait for the synchronous standby was cancelled"):
                 await opening
         finally:

@@ -116,7 +116,7 @@ async def test_a_table_that_is_up_to_date_needs_no_right_to_create_and_no_commen
 
 
 def test_columns_decide_where_no_version_is_recorded() -> None:
-    current = COLUMNS.split(", ")
+    current = list(COLUMNS)
     assert is_created("j", "t", None, current)
     assert not is_created("j", "t", None, [])
     with pytest.raises(JournalError, match="j is from before the first release"):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from brokerage_async.errors import OrderRefusedError
 from brokerage_async.journal import EntryState, JournalEntry, JournalError, SqliteJournal
-from brokerage_async.journal.sql import SqlJournal, Steps, creation
+from brokerage_async.journal.sql import SCHEMA, SqlJournal, Steps
 from brokerage_async.journal.sqlite import run_steps
 
 from .choices import Event, Fault, Option, only, settle
@@ -48,7 +48,7 @@ class Database(SqlJournal):
 def memory() -> sqlite3.Connection:
     """Return the one database in memory, which every history empties."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
-    for statement in creation(table="entries", binary="BLOB", seconds="REAL"):
+    for statement in SCHEMA.split(";"):
         connection.execute(statement)
     return connection
 

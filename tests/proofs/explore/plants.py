@@ -88,7 +88,7 @@ def hunt(name: str) -> Found | None:
 @plant("fences", 2000, "repeated", "turned-away", faults=2)
 def outcome_unfenced() -> Any:
     """An outcome is recorded by a worker that no longer holds the entry."""
-    return [patch.object(sql, "CLOSE", sql.CLOSE.replace("{held}", "{open}"))]
+    return [patch.object(sql, "CLOSE", sql.CLOSE.replace(sql.IS_HELD, sql.IS_OPEN))]
 
 
 @plant("machines", 2000, over=(Attempt, "objection"))
@@ -344,7 +344,7 @@ async def caps_checked_before_the_claim(self: Attempt, body: bytes, *, usage: An
 def unknown_order_gives_its_share_back() -> Any:
     """An order of unknown outcome does not count towards the caps of the guard."""
     without = sql.COUNTS.replace("<> 'refused'", "<> 'open'")
-    return [patch.object(sql, "EXACT_SUMS", sql.EXACT_SUMS.replace("{counts}", without))]
+    return [patch.object(sql, "EXACT_SUMS", sql.EXACT_SUMS.replace(sql.COUNTS, without))]
 
 
 @plant("halt", 500, over=(Attempt, "open"))
@@ -358,7 +358,11 @@ async def halt_read_before_the_attempt(self: Attempt, body: bytes, **terms: Any)
 @plant("halt", 1000, "vanished")
 def halt_not_read_before_another_attempt() -> Any:
     """A halt stops new orders, but not the repetition of an order that is absent."""
-    return [patch.object(sql, "ATTEMPT", sql.ATTEMPT.replace("WHERE halt.", "WHERE 1 = 0 AND halt."))]
+    return [
+        patch.object(
+            sql, "ATTEMPT", sql.ATTEMPT.replace("WHERE account_number IN", "WHERE 1 = 0 AND account_number IN")
+        )
+    ]
 
 
 @plant("halt", 1000)
