@@ -128,14 +128,15 @@ class PostgresJournal(SqlJournal):
             await self._idle.pop().close()
 
     async def _repeat(self, work: Callable[[], Steps[R]], *, alone: bool) -> R:
-        for run in range(1, MAX_RUNS + 1):
+        reason = ""
+        for _ in range(MAX_RUNS):
             result, reason, is_broken = await self._attempt(work, alone=alone)
             if not reason:
                 return cast("R", result)
-            if not is_broken or run == MAX_RUNS:
-                raise JournalError(reason)
+            if not is_broken:
+                break
             await self._close_idle()  # they have probably broken as well
-        raise AssertionError("unreachable")
+        raise JournalError(reason)
 
     async def _attempt(self, work: Callable[[], Steps[R]], *, alone: bool) -> tuple[R | None, str, bool]:
         """Run work within the time limit. Return its result, or why it failed and whether its connection broke.

@@ -78,22 +78,15 @@ class SqliteFile:
     ``synchronous = FULL``), and every statement is its own transaction unless the work begins one. The thread ends when
     this is closed or garbage-collected. A forked process is rejected, and leaves the file to its parent.
 
-    ``set_up`` creates or checks the tables of a connection. An ``exclusive`` file has one owner at a time: others are
-    rejected at once while it is open.
+    ``set_up`` creates or checks the tables of a connection. A subject that says ``in_use`` has one owner at a time:
+    others are rejected at once while it is open.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        subject: Subject,
-        *,
-        set_up: Callable[[sqlite3.Connection, Subject], None],
-        exclusive: bool = False,
-    ) -> None:
+    def __init__(self, path: Path, subject: Subject, *, set_up: Callable[[sqlite3.Connection, Subject], None]) -> None:
         self._path = path
         self._subject = subject
         self._set_up = set_up
-        self._exclusive = exclusive
+        self._is_exclusive = bool(subject.in_use)
         self._opened: list[sqlite3.Connection] = []  # the connection, if there is one
         self._inodes: dict[Path, tuple[int, int] | None] = {}  # of the files that it has opened
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=subject.kind)
@@ -122,9 +115,8 @@ class SqliteFile:
             done = work(self._opened[0])
             self._check_files()  # a file that was moved in between has the entry, but not where it is looked for
         except (sqlite3.Error, OSError, UnicodeError) as error:  # UnicodeError: a lone surrogate in a value
-            if self._subject.in_use and getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
-                raise self._subject.unusable(self._subject.in_use) from error
-            raise self._subject.unusable(error) from error
+            is_busy = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
+            raise self._subject.unusable((is_busy and self._subject.in_use) or error) from error
         return done
 
     def _check_files(self) -> None:
@@ -145,14 +137,14 @@ class SqliteFile:
     def _connect(self) -> sqlite3.Connection:
         real = prepare(self._path, self._subject)
         check_log(real, self._subject)
-        before = os.stat(self._path)
+        before = _inode(self._path)
         # isolation_level None: every statement is its own transaction, committed before execute() returns.
-        timeout = 0.0 if self._exclusive else BUSY_SECONDS
+        timeout = 0.0 if self._is_exclusive else BUSY_SECONDS
         connection = sqlite3.connect(
             real, timeout=timeout, isolation_level=None, check_same_thread=False, cached_statements=32
         )
         try:
-            if self._exclusive:  # before the log is opened: the lock is then held until the connection is closed
+            if self._is_exclusive:  # before the log is opened: the lock is then held until the connection is closed
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             mode, deadline = "", time.monotonic() + timeout
             while not mode:
@@ -166,9 +158,9 @@ class SqliteFile:
                 raise self._subject.unusable("no write-ahead log on this file system")
             connection.execute("PRAGMA synchronous = FULL")
             self._set_up(connection, self._subject)
-            beside = SIDE_FILES[:1] if self._exclusive else SIDE_FILES  # one owner needs no shared index
+            beside = SIDE_FILES[:1] if self._is_exclusive else SIDE_FILES  # one owner needs no shared index
             self._inodes = {file: _inode(file) for file in (self._path, *_beside(real, beside))}
-            if not os.path.samestat(before, os.stat(self._path)):
+            if self._inodes[self._path] != before:
                 raise self._subject.error(f"{self._subject} was replaced while it was being opened: try again")
         except BaseException:
             connection.close()

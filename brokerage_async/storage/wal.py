@@ -68,15 +68,16 @@ def _find(
     content: bytes, page_size: int, order: str, salts: Sequence[int] | None, before: tuple[int, int]
 ) -> int | None:
     """Return that number, given the header's ``salts`` (None if it is broken) and its checksum, ``before``."""
+    size = FRAME.size + page_size
     broken, commit, last_salts = (0 if salts is None else None), 0, salts
-    for number, at in enumerate(range(HEADER.size, len(content) - FRAME.size - page_size + 1, FRAME.size + page_size)):
+    for number, at in enumerate(range(HEADER.size, len(content) - size + 1, size), start=1):
         _, next_commit, *own_salts, first, second = FRAME.unpack_from(content, at)
         continues = False  # the frame before
         if own_salts == last_salts and (broken is None or (commit and salts in (None, own_salts))):
-            page = content[at + FRAME.size : at + FRAME.size + page_size]
-            continues = _checksum(page, order, _checksum(content[at : at + 8], order, before)) == (first, second)
+            summed = _checksum(content[at : at + 8], order, before)
+            continues = _checksum(content[at + FRAME.size : at + size], order, summed) == (first, second)
         if broken is None and not continues:
-            broken = number + 1
+            broken = number
         elif broken is not None and continues:
             return broken
         commit, last_salts, before = next_commit, own_salts, (first, second)

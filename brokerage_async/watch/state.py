@@ -269,7 +269,7 @@ class SqliteState:
         )
         if self._file is not None:
             raise subject.unusable(subject.in_use)
-        self._file = SqliteFile(self._absolute, subject, set_up=_set_up, exclusive=True)
+        self._file = SqliteFile(self._absolute, subject, set_up=_set_up)
         try:
             return await self._run(lambda connection: _read(connection, feed, subject))
         except BaseException:

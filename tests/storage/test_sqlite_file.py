@@ -170,7 +170,7 @@ def count(connection: sqlite3.Connection) -> int:
 
 
 async def test_run_exclusive_file_that_was_moved_is_noticed(tmp_path: Path) -> None:
-    file = SqliteFile(tmp_path / "t.db", OWNED, set_up=create, exclusive=True)
+    file = SqliteFile(tmp_path / "t.db", OWNED, set_up=create)
     assert await file.run(count) == 0
     assert not (tmp_path / "t.db-shm").exists(), "one owner needs no shared index"
     (tmp_path / "t.db").rename(tmp_path / "elsewhere")
