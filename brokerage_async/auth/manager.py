@@ -259,18 +259,18 @@ class TokenManager:
             self._last_failure = refused
             self._rest(refused, TERMINAL_PAUSE)
             return
-        if isinstance(self._credentials, AuthorizationCode):
-            turn = self._access.own_turn()  # only the exchange of the code returns its refresh token
-        else:
+        turn: RefreshTurn = self._access
+        if not isinstance(self._credentials, AuthorizationCode):  # only its exchange returns the refresh token
             due = None if self._lease is None else self._lease.token
             joined = await self._access.join(rejected=self._rejected, due=due)
             if isinstance(joined, TokenError):
                 self._last_failure = joined
                 self._rest(joined, joined.retry_after or TRANSIENT_PAUSE)
                 return
-            if isinstance(joined, StoredToken) and self._adopt(joined, now):
+            if not isinstance(joined, StoredToken):
+                turn = joined
+            elif self._adopt(joined, now):
                 return
-            turn = self._access.own_turn() if isinstance(joined, StoredToken) else joined
         try:
             await self._request(turn)
         finally:
@@ -284,6 +284,7 @@ class TokenManager:
             requested_at = loop.time()
             try:
                 grant = await self._exchange(self._credentials)
+                break
             except TokenError as error:
                 error.attempts = attempt
                 self._last_failure = error
@@ -310,8 +311,6 @@ class TokenManager:
                     throttling(self._policy).pause(attempt, self._policy.jitter(), wish=error.retry_after)
                 )
                 attempt += 1
-            else:
-                break
         self._lease = Lease.start(grant.access_token, grant.expires_in, requested_at)
         self._failure = self._last_failure = None
         self._failures, self._rest_until = 0, float("-inf")

@@ -58,7 +58,10 @@ class SharedTokenStore(TokenStore, Protocol):
 
 
 class StoreAccess:
-    """The store of one token manager, if it has one, and its key there."""
+    """The store of one token manager, if it has one, and its key there.
+
+    It is itself the turn of a process that waits for no other.
+    """
 
     __slots__ = ("_key", "_store")
 
@@ -101,28 +104,15 @@ class StoreAccess:
         store = self._store
         if isinstance(store, SharedTokenStore):  # it waits for another process, which bounds the wait itself
             joined = await _attempted("join", partial(store.join, self._key, rejected=rejected, due=due), timeout=None)
-            return self.own_turn() if joined is None else joined
+            return self if joined is None else joined
         if store is not None:
             loaded = await _attempted("load", partial(store.load, self._key))
             if isinstance(loaded, StoredToken):
                 return loaded
-        return self.own_turn()
-
-    def own_turn(self) -> RefreshTurn:
-        """Return a turn that waits for no other process."""
-        return _LocalTurn(self._store, self._key)
-
-
-class _LocalTurn:
-    """The turn of a process that asks no other."""
-
-    __slots__ = ("_key", "_store")
-
-    def __init__(self, store: TokenStore | None, key: str) -> None:
-        self._store = store
-        self._key = key
+        return self
 
     async def publish(self, token: StoredToken) -> StoredToken:
+        """Keep ``token`` and return it."""
         if self._store is not None:
             await _attempted("save", partial(self._store.save, self._key, token))
         return token

@@ -16,6 +16,7 @@ import attrs
 
 from ..config import AuthorizationCode, Environment, RefreshToken, Secret
 from ..config.fields import hidden
+from ..storage.files import replace_durably
 
 
 @attrs.frozen
@@ -142,9 +143,7 @@ class FileTokenStore:
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 json.dump(content, file)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(self._path)
+            replace_durably(self._path, Path(name))
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise

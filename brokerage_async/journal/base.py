@@ -277,8 +277,8 @@ async def renew_claims(journal: Journal, claims: Mapping[EntryKey, str], *, leas
         held: set[EntryKey] = await renew_many(claims, lease=lease)
         return held
     renewing = (journal.renew(key, owner=owner, lease=lease) for key, owner in claims.items())
-    results = dict(zip(claims, await asyncio.gather(*renewing, return_exceptions=True), strict=True))
-    for result in results.values():
+    results = await asyncio.gather(*renewing, return_exceptions=True)
+    for result in results:
         if isinstance(result, BaseException):
             raise result
-    return {key for key, held in results.items() if held is True}
+    return {key for key, held in zip(claims, results, strict=True) if held is True}

@@ -46,13 +46,13 @@ SELECT set_config('client_min_messages', 'warning', false), set_config('statemen
        set_config('synchronous_commit', CASE setting WHEN 'remote_apply' THEN setting ELSE 'on' END, false)
   FROM current_setting('synchronous_commit') AS setting
 """
-TABLE_STATE = """
-SELECT obj_description(oid, 'pg_class'),
+COMMENT = "brokerage-async journal, schema version"
+"""The version of the schema is in the comment of the table: everyone who may use the table can read it."""
+TABLE_STATE = f"""
+SELECT substring(obj_description(oid, 'pg_class') FROM '{COMMENT} ([0-9]+)')::int,
        ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = oid AND attnum > 0 AND NOT attisdropped)
   FROM pg_class WHERE oid = to_regclass(%s)
 """
-COMMENT = "brokerage-async journal, schema version"
-"""The version of the schema is in the comment of the table: everyone who may use the table can read it."""
 
 
 class PostgresJournal(SqlJournal):
@@ -206,10 +206,7 @@ class PostgresJournal(SqlJournal):
 
     async def _is_created(self, connection: Connection) -> bool:
         row = await (await connection.execute(TABLE_STATE, (self._table,))).fetchone()
-        if row is None:
-            return False
-        recorded = re.search(rf"{COMMENT} (\d+)", row[0] or "")
-        return is_created(str(self._subject), self._table, int(recorded[1]) if recorded else None, row[1])
+        return row is not None and is_created(str(self._subject), self._table, *row)
 
     def _reason_of(self, error: BaseException) -> str:
         """Return the message for a failed statement, without secrets."""
