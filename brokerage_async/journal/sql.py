@@ -162,6 +162,7 @@ CLAIM = f"""
 UPDATE entries SET owner = :owner, claimed_until = :now + :lease WHERE {IS_OPEN} AND ({IS_FREE} OR owner = :owner)
 RETURNING {ENTRY}
 """
+RENEW = f"UPDATE entries SET claimed_until = :now + :lease WHERE {IS_HELD} RETURNING attempts"
 ATTEMPT = f"""
 UPDATE entries SET claimed_until = :now + :lease, attempts = :attempts
  WHERE {IS_HELD} AND attempts < :attempts AND NOT EXISTS ({HALTING.replace(":label", "entries.label")})
@@ -328,7 +329,7 @@ class SqlJournal(Journal):
             if known.attempts < attempts:
                 refusal = await self._perform(partial(_halted, key, known.label, known.replaces))
                 raise refusal or JournalError("the journal was resumed just now: try again")
-        return key in await self.renew_many({key: owner}, lease=lease)
+        return bool(await self._run(RENEW, key, renewal=True, owner=owner, lease=lease))
 
     async def renew_many(self, claims: Mapping[EntryKey, str], *, lease: float) -> set[EntryKey]:
         """Renew each claim for its owner as `renew` does, in one statement. Return the keys that are still held."""
