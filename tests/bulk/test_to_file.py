@@ -502,7 +502,7 @@ def test_whole_lines_of_a_killed_run_are_kept_and_the_rest_is_cut_off(path: Path
 
 
 def test_a_header_that_was_not_written_whole_is_written_again_and_anything_else_left_alone(path: Path) -> None:
-    for cut in range(len(HEADER) - 1):
+    for cut in range(len(HEADER)):
         path.write_bytes(HEADER[:cut])
         with opened(path):
             pass
