@@ -116,7 +116,9 @@ def check(here: Floor, gone: Any, entries: list[JournalEntry]) -> str:
     changed = [each.order_id for each in here.orders("first")]
     assert gone.order_id in changed if changed else gone.external_identifier == "mine"
     assert [each.owner for each in entries if each.owner] == []
-    told = gone.__notes__[-1].partition(f"{here.account} ")[2].partition(" (order")[0].replace(" by this call", "")
+    told, _, number = gone.__notes__[-1].partition(f"{here.account} ")[2].partition(" (order ")
+    told = told.replace(" by this call", "")
+    assert not number or number == f"{(here.orders('mine') or here.orders('first'))[-1].order_id})"
     mine = [each.state for each in entries if "mine" in (each.key.external_identifier, each.replaces and "mine")]
     exists = bool(here.orders("mine"))
     assert {EntryState.OPEN, EntryState.PLACED} & set(mine) if exists else EntryState.PLACED not in mine
