@@ -251,10 +251,12 @@ class TestCode:
             await tokens.get()
             assert tokens.credentials == RefreshToken(client_secret="cs", refresh_token="fresh", client_id="id")
         assert endpoint.credentials[:2] == [CODE, tokens.credentials]
-        tokens = manager(AsyncMock(return_value=Grant(access_token=Secret("t"), expires_in=900.0)), CODE)
-        assert tokens.failure is None
-        assert await tokens.get() == Secret("Bearer t")
-        assert tokens.credentials == CODE
+        for given, refresh_token in ((CODE, None), (REFRESH, Secret("another"))):
+            grant = Grant(access_token=Secret("t"), expires_in=900.0, refresh_token=refresh_token)
+            tokens = manager(AsyncMock(return_value=grant), given)
+            assert tokens.failure is None
+            assert await tokens.get() == Secret("Bearer t")
+            assert (tokens.credentials, tokens.failure) == (given, None)
 
 
 class TestClose:
