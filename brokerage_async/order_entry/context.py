@@ -69,7 +69,6 @@ class Instant:
         self._wall = time.time()
 
     def age(self) -> float:
-        """Return the seconds since this moment, at least."""
         return max(self._loop.time() - self._mono, time.time() - self._wall)
 
 
@@ -165,7 +164,6 @@ class Attempts:
         self._renewing: asyncio.Task[None] | None = None
 
     def add(self, attempt: Attempt) -> None:
-        """Start to renew the claim of an attempt."""
         self._held[attempt.key] = attempt
         if self._timer is None:
             self._renew_after(self.lease * RENEW_AFTER)
@@ -189,9 +187,8 @@ class Attempts:
     def _start(self) -> None:
         self._renew_after(self.lease * RENEW_AFTER)
         if self._renewing is None or self._renewing.done():  # else the journal is slower than the lease: one at a time
-            self._renewing = asyncio.get_running_loop().create_task(
-                self._renew(dict(self._held)), name="brokerage_async claim renewal"
-            )
+            renewing = self._renew(dict(self._held))
+            self._renewing = asyncio.create_task(renewing, name="brokerage_async claim renewal")
 
     async def _renew(self, held: dict[EntryKey, Attempt]) -> None:
         since, owners = Instant(), {key: attempt.owner for key, attempt in held.items()}
@@ -220,7 +217,6 @@ async def quietly(what: str, write: Awaitable[T]) -> T | None:
 
 
 def reason_of(error: Exception) -> str:
-    """Return the message of an error, or the name of its class."""
     return str(error) or type(error).__name__
 
 
@@ -257,17 +253,13 @@ async def outlasting(work: Coroutine[Any, Any, object]) -> bool:
 
 
 class TradingClient(Protocol):
-    """The part of a client that order entry uses."""
+    """The part of a client that order entry uses. Journal entries of other environments are left alone."""
 
     @property
-    def session(self) -> Executor:
-        """The executor of all calls."""
-        ...
+    def session(self) -> Executor: ...
 
     @property
-    def environment(self) -> Environment:
-        """The environment of the calls. Entries of other environments are left alone."""
-        ...
+    def environment(self) -> Environment: ...
 
 
 @attrs.frozen(kw_only=True)
@@ -302,7 +294,6 @@ class Context:
         return self.service_now() or datetime.now(UTC)
 
     def key_of(self, account_number: str, external_identifier: str) -> EntryKey:
-        """Return the journal key of an order at this service."""
         return EntryKey(self.origin, self.environment, account_number, external_identifier)
 
 

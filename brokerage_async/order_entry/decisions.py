@@ -210,10 +210,8 @@ def decide(
     """
     if delivery is DeliveryOutcome.CONFIRMED:
         return Outcome.PLACED
-    if delivery is DeliveryOutcome.REFUSED and not doubt:
-        return Outcome.REFUSED
-    if delivery is DeliveryOutcome.NOT_SENT and not doubt:
-        return Outcome.NOT_SENT
+    if delivery in (DeliveryOutcome.REFUSED, DeliveryOutcome.NOT_SENT) and not doubt:
+        return Outcome(delivery.value)
     if search is None:
         return Step.SEARCH
     if search is SearchResult.FOUND:
@@ -241,50 +239,41 @@ def cancel_shown(seen: Order, *, settled: bool = False) -> DeliveryOutcome | Non
     A replaced order reads `Cancelled` too, perhaps before it names the new one, which works in its place. Only a
     ``settled`` poll, one after the visibility delay, shows that nothing replaces it.
     """
-    status = seen.status
-    if seen.replacing_order_id and status in TERMINAL:
-        return DeliveryOutcome.REFUSED
-    if status == "Cancel Requested" or (status == "Cancelled" and settled):
+    if seen.status == "Cancel Requested":
         return DeliveryOutcome.CONFIRMED
-    if status == "Cancelled":
-        return None
-    return DeliveryOutcome.REFUSED if status in TERMINAL else None
+    if seen.status == "Cancelled" and not seen.replacing_order_id:
+        return DeliveryOutcome.CONFIRMED if settled else None
+    return DeliveryOutcome.REFUSED if seen.status in TERMINAL else None
 
 
 def complex_cancel_shown(seen: ComplexOrder, *, settled: bool = False) -> DeliveryOutcome | None:
     """Return what a complex order shows about an unanswered cancellation. None: nothing yet.
 
-    It is applied once no component works any more and one is cancelled. Where one order was filled, its exclusive
-    sibling was cancelled by that, not by the request. A replaced component reads `Cancelled` too, as in `cancel_shown`.
-    A complex order with an end has no other one.
+    It is applied once no component works any more, nor a replacement of one, and one is cancelled. Where one order was
+    filled, its exclusive sibling was cancelled by that, not by the request. A replaced component reads `Cancelled` too,
+    as in `cancel_shown`. A complex order with an end has no other one.
     """
-    orders = [_final_status(order) for order in seen.orders or ()]
-    statuses = orders if seen.trigger_order is None else [_final_status(seen.trigger_order), *orders]
-    if not statuses or None in statuses or ("Cancelled" in statuses and not (settled or seen.terminal_at)):
+    orders = seen.orders or ()
+    parts = orders if seen.trigger_order is None else (seen.trigger_order, *orders)
+    statuses = {part.status for part in parts}
+    ends = statuses <= TERMINAL | {"Cancel Requested"} and not any(part.replacing_order_id for part in parts)
+    if not parts or not ends or ("Cancelled" in statuses and not (settled or seen.terminal_at)):
         return None
-    finished = seen.type in ("OCO", "OTOCO") and "Filled" in orders
-    cancelled = "Cancelled" in statuses or "Cancel Requested" in statuses
-    return DeliveryOutcome.CONFIRMED if cancelled and not finished else DeliveryOutcome.REFUSED
-
-
-def _final_status(component: Order) -> str | None:
-    """Return the status of a component that ends, or None: it works, or its replacement does."""
-    status = component.status
-    ends = status in TERMINAL or status == "Cancel Requested"
-    return status if ends and not component.replacing_order_id else None
+    is_finished = seen.type in ("OCO", "OTOCO") and any(order.status == "Filled" for order in orders)
+    is_cancelled = not statuses.isdisjoint({"Cancelled", "Cancel Requested"})
+    return DeliveryOutcome.CONFIRMED if is_cancelled and not is_finished else DeliveryOutcome.REFUSED
 
 
 def replace_shown(seen: Order, *, settled: bool = False) -> DeliveryOutcome | None:
     """Return what the original order shows about an unanswered replacement. None: nothing yet.
 
-    A replaced order reads `Cancelled` too, perhaps before it names the new one. Only a ``settled`` poll, one after the
-    visibility delay, shows that nothing replaces it: an order reported as not replaced may be placed again.
+    Only a ``settled`` poll shows that nothing replaces a cancelled one, as in `cancel_shown`: an order reported as not
+    replaced may be placed again.
     """
     if seen.replacing_order_id:
         return DeliveryOutcome.CONFIRMED
-    if seen.status == "Cancelled" and not settled:
-        return None
-    return DeliveryOutcome.REFUSED if seen.status in TERMINAL else None
+    is_over = seen.status in TERMINAL and (seen.status != "Cancelled" or settled)
+    return DeliveryOutcome.REFUSED if is_over else None
 
 
 def replacement_shown(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any
 
 import attrs
 
@@ -19,7 +19,7 @@ from ..protocol.order_status import TERMINAL
 from .context import Context
 from .guard import OrderGuard
 from .lists import OrderLists
-from .orders import asked_components
+from .orders import asked_components, open_quantity
 
 CLOSING = ("Buy to Close", "Sell to Close")
 MAX_CONTRACTS = 10_000
@@ -47,8 +47,7 @@ async def usage_of(
     if context.guard is None:
         return None
     measure = _Measure(context, context.guard, account_number, f"order {name}")
-    components = asked_components(order) if isinstance(order, NewComplexOrder) else ()
-    return await measure.usage(None if order is None else at_risk(order), components=components)
+    return await measure.usage(None if order is None else asked_components(order))
 
 
 async def usage_of_replacement(
@@ -58,10 +57,9 @@ async def usage_of_replacement(
     if context.guard is None:
         return None
     measure = _Measure(context, context.guard, account_number, f"the replacement of order {order_id}")
-    terms = {"price": edit.price, "value": edit.value}
-    new = None if original is None else as_new_order(original, **terms)
-    old = None if original is None else as_new_order(original, price=original.price, value=original.value)
-    return await measure.usage(None if new is None else [new], replaced=old)
+    old = None if original is None else as_new_order(original)
+    new = None if old is None else [attrs.evolve(old, price=edit.price, value=edit.value)]
+    return await measure.usage(new, replaced=old)
 
 
 @attrs.frozen
@@ -75,6 +73,16 @@ class _Measure:
         """Return the refusal of an order that cannot be measured for a cap."""
         return self.refused(ErrorDetail(cap, reason, cap))
 
+    @contextmanager
+    def measuring(self, cap: str, problem: str) -> Iterator[None]:
+        """Refuse the order if something that it is measured by for a cap cannot be read."""
+        try:
+            yield
+        except OrderRefusedError:
+            raise
+        except BrokerageError as error:
+            raise self.unmeasured(cap, f"{problem}: {error}") from error
+
     def refused(self, *details: ErrorDetail) -> OrderRefusedError:
         reason = "; ".join(f"{each.code}: {each.message}" for each in details)
         return OrderRefusedError(
@@ -84,28 +92,22 @@ class _Measure:
             errors=details,
         )
 
-    async def usage(
-        self, orders: Sequence[NewOrder] | None, components: Sequence[NewOrder] = (), replaced: NewOrder | None = None
-    ) -> Usage:
-        """Measure the orders at risk. Lists and the cap on quantity bind all ``components`` of a complex order.
+    async def usage(self, components: Sequence[NewOrder] | None, replaced: NewOrder | None = None) -> Usage:
+        """Measure the components at risk. Lists and the cap on quantity bind all of them.
 
         One that is ``replaced`` has the legs of the new order already.
         """
-        if orders is None:
+        if components is None:
             raise self.refused(ErrorDetail("guard", "its terms could not be read, so that no cap can be checked"))
-        guard, components, is_valued = self.guard, components or orders, self.guard.values_orders
+        guard, orders, is_valued = self.guard, at_risk(components), self.guard.values_orders
         needs_quote = any(priced_by_quote(order, guard) for order in orders)
         is_plain = all(leg.instrument_type == InstrumentType.EQUITY for order in components for leg in order.legs)
         if (needs_quote or not is_plain) and (details := list(refused_by(guard, components, (), ()))):
             raise self.refused(*details)  # what is not allowed needs no request
-        try:
+        with self.measuring(self._value_cap(), "the order could not be valued"):
             prices = await self._prices(orders) if needs_quote else {}
             legs = [leg for order in orders for leg in order.legs] if is_valued else []
             multipliers = {leg.symbol: await self._multiplier(leg) for leg in legs}
-        except BrokerageError as error:
-            if isinstance(error, OrderRefusedError):
-                raise
-            raise self.unmeasured(self._needing_value(), f"the order could not be valued: {error}") from error
         values = [value_of(order, multipliers, prices) for order in orders] if is_valued else []
         sizes = [abs(quantity_of(leg, order, prices)) for order in components for leg in order.legs]
         if details := list(refused_by(guard, components, values, sizes)):
@@ -125,7 +127,7 @@ class _Measure:
         nets = [net_of(order.legs, [abs(quantity_of(leg, order, prices)) for leg in order.legs]) for order in orders]
         return await self._with_net(usage, orders, nets, guard.max_net_quantity)
 
-    def _needing_value(self) -> str:
+    def _value_cap(self) -> str:
         """Return the cap that the value of an order is needed for, or else its quantity."""
         names = ("max_order_value", "max_value_per_minute", "max_value_per_day")
         return next((name for name in names if getattr(self.guard, name) is not None), "max_order_quantity")
@@ -146,7 +148,7 @@ class _Measure:
             price = None if quote is None else getattr(quote, side)
             if price is None or not price > 0:
                 reason = f"{symbol} has no {side}, so that an order without a price has no value"
-                raise self.unmeasured(self._needing_value(), reason)
+                raise self.unmeasured(self._value_cap(), reason)
             prices[symbol] = price
         return prices
 
@@ -173,26 +175,20 @@ class _Measure:
     async def _multiplier(self, leg: NewOrderLeg) -> Decimal:
         units, _ = await self._contract(leg)
         if units is None:
-            raise self.unmeasured(self._needing_value(), f"{leg.symbol} shows no multiplier, so that it has no value")
+            raise self.unmeasured(self._value_cap(), f"{leg.symbol} shows no multiplier, so that it has no value")
         return units
 
     async def _with_net(self, usage: Usage, orders: Sequence[NewOrder], nets: Sequence[Decimal], cap: Decimal) -> Usage:
         """Add the net position: the lists are read before the positions, so that a fill in between counts twice."""
-        name = "max_net_quantity"
-        try:
+        name, execute = "max_net_quantity", self.context.executor.execute
+        with self.measuring(name, "the net position could not be read"):
             underlyings = {(await self._contract(leg))[1] for order in orders for leg in order.legs}
             if len(underlyings) != 1:
                 raise self.unmeasured(name, f"an order must have one underlying, got {len(underlyings)}")
             [underlying] = underlyings
             now = await self.context.journal.now()
             listed = await OrderLists(self.context.executor, self.account_number).live()
-            positions = await self.context.executor.execute(
-                operations.POSITIONS_LIST.bind(account_number=self.account_number)
-            )
-        except OrderRefusedError:
-            raise
-        except BrokerageError as error:
-            raise self.unmeasured(name, f"the net position could not be read: {error}") from error
+            positions = await execute(operations.POSITIONS_LIST.bind(account_number=self.account_number))
         held = held_by(underlying, listed, positions, self.context.now())
         return attrs.evolve(
             usage,
@@ -233,12 +229,7 @@ def held_by(
         waits = order.status == "Contingent" and (
             order.replaces_order_id or all(leg.action in CLOSING for leg in order.legs or ())
         )
-        left = [Decimal(0)] * len(legs)
-        if order.status not in TERMINAL and not waits:
-            left = [
-                (leg.quantity if leg.remaining_quantity is None else leg.remaining_quantity) or Decimal(0)
-                for leg in legs
-            ]
+        left = [Decimal(0) if waits or order.status in TERMINAL else open_quantity(leg) for leg in legs]
         for number, leg in enumerate(legs):  # fills that no position shows yet
             for fill in leg.fills or ():
                 at, seen = fill.filled_at, booked.get(leg.symbol or "")
@@ -249,16 +240,13 @@ def held_by(
     return net + bought, sold - net
 
 
-def at_risk(order: NewOrder | NewComplexOrder) -> Sequence[NewOrder]:
-    """Return the orders that count: of a complex order those that open something, or the largest if none does.
+def at_risk(components: Sequence[NewOrder]) -> Sequence[NewOrder]:
+    """Return the components that count: those that open something, or the largest if none does.
 
     The exits of a bracket work after its entry was filled, and exits that exclude each other are filled once.
     """
-    if isinstance(order, NewOrder):
-        return (order,)
-    parts = asked_components(order)
-    opening = [each for each in parts if any(leg.action not in CLOSING for leg in each.legs)]
-    return opening or [max(parts, key=lambda each: max(leg.quantity or Decimal(0) for leg in each.legs))]
+    opening = [each for each in components if any(leg.action not in CLOSING for leg in each.legs)]
+    return opening or [max(components, key=lambda each: max(leg.quantity or Decimal(0) for leg in each.legs))]
 
 
 def underlying_of(symbol: str) -> str:
@@ -333,8 +321,8 @@ def refused_by(
             yield ErrorDetail(name, text, name)
 
 
-def as_new_order(original: Order, **terms: Any) -> NewOrder | None:
-    """Return the order that replaces ``original`` with these ``terms``, None if the original does not show its legs."""
+def as_new_order(original: Order) -> NewOrder | None:
+    """Return an order with the terms of ``original``, None if that does not show its legs."""
     legs = [
         NewOrderLeg(action=leg.action, instrument_type=leg.instrument_type, symbol=leg.symbol, quantity=leg.quantity)
         for leg in original.legs or ()
@@ -343,4 +331,4 @@ def as_new_order(original: Order, **terms: Any) -> NewOrder | None:
     if not legs or len(legs) != len(original.legs or ()):
         return None
     known = {"order_type": original.order_type or "Limit", "time_in_force": original.time_in_force or "Day"}
-    return NewOrder(**known, **terms, legs=tuple(legs))  # type: ignore[arg-type]
+    return NewOrder(**known, price=original.price, value=original.value, legs=tuple(legs))  # type: ignore[arg-type]

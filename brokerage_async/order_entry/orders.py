@@ -42,12 +42,9 @@ class AskedOrder:
         self.body: bytes = body
         self.is_complex: bool = _is_complex(body) if is_complex is None else is_complex
         self.was_named: bool = was_named
-        self.dry_run: Operation[models.PlacedOrderResponse] = (
-            operations.COMPLEX_ORDERS_DRY_RUN if self.is_complex else operations.ORDERS_DRY_RUN
-        )
-        self.submit: Operation[models.PlacedOrderResponse] = (
-            operations.COMPLEX_ORDERS_SUBMIT if self.is_complex else operations.ORDERS_SUBMIT
-        )
+        self.dry_run, self.submit = operations.ORDERS_DRY_RUN, operations.ORDERS_SUBMIT
+        if self.is_complex:
+            self.dry_run, self.submit = operations.COMPLEX_ORDERS_DRY_RUN, operations.COMPLEX_ORDERS_SUBMIT
 
     @cached_property
     def terms(self) -> NewOrder | NewComplexOrder | None:
@@ -81,7 +78,6 @@ class AskedOrder:
         return [change for component, shown in pairs for change in effect_changes(component, shown)]
 
     def id_of(self, listed: Order) -> str | None:
-        """Return the id of the whole order that ``listed`` is a component of."""
         return listed.complex_order_id if self.is_complex else listed.id
 
     def misfit(self, listed: Order) -> str:
@@ -100,10 +96,7 @@ class AskedOrder:
         return seen
 
     async def whole_of(self, executor: Executor, account_number: str, listed: Order) -> tuple[PlacedOrder, str]:
-        """Return the whole order that ``listed`` is a component of, and how it provably differs, or "".
-
-        Raise BrokerageError if it could not be read.
-        """
+        """Return the whole order that ``listed`` is a component of, and how it provably differs. See `read`."""
         if not self.is_complex:
             return listed, ""
         seen = await self.read(executor, account_number, str(listed.complex_order_id))
@@ -125,17 +118,15 @@ def _is_complex(body: bytes) -> bool:
 
 
 def asked_in(entry: JournalEntry) -> AskedOrder:
-    """Return the order of a journal entry."""
     return AskedOrder(entry.key.external_identifier, entry.body)
 
 
 def terms_of(body: bytes, model: type[T]) -> T | None:
     """Return the order or edit encoded in ``body``, or None when it cannot be decoded, which proves nothing."""
     try:
-        terms: T = structure_one(model, parse(body), "$", Issues("journal", strict=True))
+        return structure_one(model, parse(body), "$", Issues("journal", strict=True))
     except (ValueError, ResponseDecodeError):
         return None
-    return terms
 
 
 def differs_in(asked: NewOrder, order: Order) -> str | None:
@@ -164,17 +155,18 @@ def is_edited(order: Order) -> bool:
     return bool(order.replaces_order_id or (order.edited and not order.replacing_order_id))
 
 
-def asked_components(asked: NewComplexOrder) -> list[NewOrder]:
-    """Return the components asked for, the trigger order first."""
+def asked_components(asked: NewOrder | NewComplexOrder) -> list[NewOrder]:
+    """Return the components asked for, the trigger order first. A single order is its only one."""
+    if isinstance(asked, NewOrder):
+        return [asked]
     return [*([asked.trigger_order] if asked.trigger_order is not None else []), *asked.orders]
 
 
 def components_of(seen: ComplexOrder) -> list[Order]:
     """Return the components of a complex order, the trigger order first, each with the id of the complex order."""
-    trigger, orders = seen.trigger_order, seen.orders or ()
-    found = list(orders)
+    trigger, found = seen.trigger_order, list(seen.orders or ())
     if trigger is not None:
-        found = [trigger, *(order for order in orders if order.id is None or order.id != trigger.id)]
+        found = [trigger, *(order for order in found if order.id is None or order.id != trigger.id)]
     return [attrs.evolve(order, complex_order_id=seen.id or order.complex_order_id) for order in found]
 
 
@@ -188,6 +180,11 @@ def parts_of(seen: Order | ComplexOrder | None) -> list[Order]:
 def fills_of(seen: Order | ComplexOrder | None) -> tuple[models.Fill, ...]:
     """Return the fills of all legs."""
     return tuple(fill for part in parts_of(seen) for leg in part.legs or () for fill in leg.fills or ())
+
+
+def open_quantity(leg: models.OrderLeg) -> Decimal:
+    """Return how much of a leg can still be filled while its order works."""
+    return (leg.quantity if leg.remaining_quantity is None else leg.remaining_quantity) or Decimal(0)
 
 
 def complex_differs_in(asked: NewComplexOrder, seen: ComplexOrder) -> str | None:
@@ -216,9 +213,8 @@ def _component_pairs(asked: list[NewOrder], seen: list[Order]) -> list[tuple[New
 
 def _component_differs(asked: NewOrder, seen: Order) -> bool:
     """Return True if two components differ, by identifier or terms. Edits may change either."""
-    if not is_edited(seen) and _differ(asked.external_identifier, seen.external_identifier or None):
-        return True
-    return differs_in(asked, seen) is not None
+    is_renamed = not is_edited(seen) and _differ(asked.external_identifier, seen.external_identifier or None)
+    return is_renamed or differs_in(asked, seen) is not None
 
 
 def successor_differs_in(asked: NewOrder | models.OrderEdit, order: Order) -> str | None:

@@ -32,7 +32,6 @@ CODES: dict[SearchResult | None, str] = {SearchResult.ABSENT: "absent", SearchRe
 Followed = Callable[[Placement, Attempt], Awaitable[Placement]]
 """What goes on with an order once it is placed, while its entry is still open and claimed."""
 
-STATES = {each: EntryState(each.value) for each in Outcome if each is not Outcome.UNKNOWN}
 NOT_SENT = "was not sent by this call"
 MAY_EXIST = "may have been placed: recover() will look for it"
 LEFT = "was placed, and is left as it is"
@@ -225,27 +224,23 @@ class PlaceOrder:
 
     async def _search(self, hint: PlacedOrder | None) -> Finding:
         """Search as the policy says. The order that an answer ``hint``s at is read by its id, too."""
-        search, findings = self._new_search(), list[Finding]()
-        if hint is not None:
-            search.follow(hint)
+        findings = list[Finding]()
 
         async def keep(_: str, finding: Finding) -> None:
             findings.append(finding)
 
-        await search.run(self.options.policy, keep)
+        await self._new_search(hint).run(self.options.policy, keep)
         return findings[0]
 
     async def _duplicates(self, order: PlacedOrder | None) -> str:
         """Return a note if the copy that was absent is listed after all, beside ``order``, the one sent again."""
         name, search = self.key.external_identifier, self._new_search()
         await search.poll([name])
-        if order is not None:
-            search.add(name, order)
-        return search.duplicates(name)
+        return search.duplicates(name, order)
 
-    def _new_search(self) -> IdentifierSearch:
-        key = self.key
-        return IdentifierSearch(self.context, key.account_number, self.window, {key.external_identifier: self.entry})
+    def _new_search(self, hint: PlacedOrder | None = None) -> IdentifierSearch:
+        wanted = {self.key.external_identifier: self.entry}
+        return IdentifierSearch(self.context, self.key.account_number, self.window, wanted, hint)
 
     async def _journal_attempt(self) -> str | None:
         """Journal one more attempt. Return why nothing may be sent, or None."""
@@ -262,9 +257,9 @@ class PlaceOrder:
 
 
 async def close(attempt: Attempt, placement: Placement) -> Placement:
-    """Record the outcome of an order, and return the placement to report.
+    """Record the outcome of an order, even if the caller is cancelled just now, and return the placement to report.
 
-    The write is finished even if the caller is cancelled just now. The cancellation carries the placement then.
+    The cancellation carries the placement then.
     """
     for warning in placement.warnings:
         logger.warning("order %s: %s (%s)", attempt.key.external_identifier, warning.message, warning.code)
@@ -292,18 +287,19 @@ async def _record(attempt: Attempt, placement: Placement) -> Placement:
         # Only a conclusive search counts as one: another worker may be able to read what this one could not.
         await _release(attempt, note, looked=placement.code in CODES.values())
         return placement
-    state = STATES[placement.outcome]
+    state = EntryState(placement.outcome.value)
     is_recorded = await attempt.close(state, order_id=placement.order_id or None, note=note)
     if is_recorded:
         return placement
     if is_recorded is None:
-        reason, code, certain = "the journal did not acknowledge this outcome", CLAIM_LOST, attempt.holds()
+        reason, code, is_certain = "the journal did not acknowledge this outcome", CLAIM_LOST, attempt.holds()
     else:
-        reason, code, certain = GONE, IN_PROGRESS, False
+        reason, code, is_certain = GONE, IN_PROGRESS, False
         logger.warning("outcome %s of order %s was not recorded: %s", state, attempt.key.external_identifier, GONE)
-    if placement.outcome is Outcome.PLACED or certain:
-        return attrs.evolve(placement, note=joined(note, reason))
-    return attrs.evolve(placement, outcome=Outcome.UNKNOWN, code=code, note=joined(note, reason))
+    placement = attrs.evolve(placement, note=joined(note, reason))
+    if is_certain or placement.outcome is Outcome.PLACED:
+        return placement
+    return attrs.evolve(placement, outcome=Outcome.UNKNOWN, code=code)
 
 
 async def _release(attempt: Attempt, note: str, *, looked: bool = False) -> None:

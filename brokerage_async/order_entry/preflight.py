@@ -40,14 +40,12 @@ class SendOptions:
 
 
 def checked_policy(reconcile: ReconcilePolicy) -> ReconcilePolicy:
-    """Return the policy. Raise ConfigurationError unless it is one."""
     if not isinstance(reconcile, ReconcilePolicy):
         raise errors.ConfigurationError(f"reconcile must be a ReconcilePolicy, got {type(reconcile).__name__}")
     return reconcile
 
 
 def checked_label(label: str | None) -> str:
-    """Return a label, empty for None. Raise InvalidRequestError unless it is a name."""
     if label is not None and not _is_identifier(label):
         raise errors.InvalidRequestError(
             f"label must be a printable string of at most {MAX_IDENTIFIER} characters without surrounding whitespace, "
@@ -74,16 +72,14 @@ def check_options(allow_warnings: object, resubmit: object = 0) -> None:
             )
 
 
-def checked_bytes(
-    operation: Operation[Any], path: dict[str, str], model: models.NewOrder | models.OrderEdit | models.OrderEditDryRun
-) -> bytes:
+def checked_bytes(operation: Operation[Any], path: dict[str, str], model: object) -> bytes:
     """Return the bytes of a request body that keeps the documented rules."""
     validation.check(operation, path, None, model)
     return encode_body(operation, model)
 
 
 def edit_bodies(operation: Operation[Any], path: dict[str, str], edit: models.OrderEdit) -> tuple[bytes, bytes]:
-    """Return the bytes of an edit and of its dry-run, which keep the documented rules."""
+    """Return the bytes of an edit and of its dry-run."""
     dry_run = attrs.evolve(models.OrderEditDryRun.of(edit), extra=edit.extra)
     return checked_bytes(operation, path, edit), checked_bytes(ORDERS_EDIT_DRY_RUN, path, dry_run)
 

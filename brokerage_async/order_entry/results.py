@@ -92,17 +92,16 @@ class Placement:
             return self
         if self.outcome is Outcome.UNKNOWN:
             raise unknown_error(self) from self.error
-        kind = OrderRefusedError if self.outcome is Outcome.REFUSED else OrderNotSentError
-        verb = "was refused" if self.outcome is Outcome.REFUSED else "was not sent"
-        reason = self.error.message if self.error is not None else self.note
+        is_refused, reason = self.outcome is Outcome.REFUSED, self.error or BrokerageError(self.note)
+        kind, verb = (OrderRefusedError, "was refused") if is_refused else (OrderNotSentError, "was not sent")
         raise kind(
-            f"order {self.external_identifier} of account {self.account_number} {verb}: {reason}",
+            f"order {self.external_identifier} of account {self.account_number} {verb}: {reason.message}",
             account_number=self.account_number,
             external_identifier=self.external_identifier,
             attempts=self.attempts,
-            code=self.error.code if self.error is not None else None,
-            status=self.error.status if self.error is not None else None,
-            errors=self.error.errors if self.error is not None else (),
+            code=reason.code,
+            status=reason.status,
+            errors=reason.errors,
         ) from self.error
 
 
@@ -234,33 +233,33 @@ class JournalStatus:
 
 
 def placement_of(
-    entry: JournalEntry, outcome: Outcome, *, order: Order | ComplexOrder | None = None, **known: Any
+    entry: JournalEntry, outcome: Outcome, *, order: Order | ComplexOrder | None = None, note: str = "", **known: Any
 ) -> Placement:
     """Build the placement of a journaled order of either kind; ``known`` are further fields."""
-    seen = order.id if order is not None else None
-    asked, found, note = asked_in(entry), list[tuple[str, str]](), str(known.get("note", ""))
-    if order is not None and outcome is Outcome.PLACED:
+    asked, is_placed = asked_in(entry), outcome is Outcome.PLACED
+    found = list[tuple[str, str]]()
+    if order is not None and is_placed:
         found = [(EFFECT_CHANGED, change) for change in asked.effect_changes(order)]
         if not asked.is_named_by(order):
             found.append((NOT_ECHOED, f"order {order.id} shows no external identifier, it is known by everything else"))
     new = dict.fromkeys(text for _, text in found if text not in note)  # the note may quote the journal's
-    known["note"] = joined(note, *new)
-    fields: dict[str, Any] = {
-        "outcome": outcome,
-        "account_number": entry.key.account_number,
-        "external_identifier": entry.key.external_identifier,
-        "attempts": entry.attempts,
-        "body": entry.body,
-        "opened_at": entry.opened_at,
-        "order_id": (seen or entry.order_id or "") if outcome is Outcome.PLACED else "",
-        "complex_order" if isinstance(order, ComplexOrder) else "order": order,
-        "warnings": tuple(PreflightMessage(code=PreflightCode(code), message=text) for code, text in found),
-    }
-    return Placement(**fields | known)
+    known["complex_order" if isinstance(order, ComplexOrder) else "order"] = order
+    return Placement(
+        outcome=outcome,
+        account_number=entry.key.account_number,
+        external_identifier=entry.key.external_identifier,
+        order_id=((order and order.id) or entry.order_id or "") if is_placed else "",
+        warnings=tuple(PreflightMessage(code=PreflightCode(code), message=text) for code, text in found),
+        attempts=entry.attempts,
+        note=joined(note, *new),
+        body=entry.body,
+        opened_at=entry.opened_at,
+        **known,
+    )
 
 
 def put_on(gone: BaseException, note: str = "", **values: object) -> None:
-    """Put attributes and a note on an error or a cancellation that ends a call: what the call would have returned."""
+    """Put attributes and a note on an error or a cancellation that ends a call."""
     for name, value in values.items():
         setattr(gone, name, value)
     if note:

@@ -43,10 +43,17 @@ class IdentifierSearch:
 
     The echo of identifiers is published, but was never recorded. Where no order of the account shows one, `nameless`
     recognises an order by everything else.
+
+    The order that the answer to a submit ``hint``s at is read in every poll: the answer may be to another request.
     """
 
     def __init__(
-        self, context: Context, account_number: str, window: Window, wanted: Mapping[str, JournalEntry]
+        self,
+        context: Context,
+        account_number: str,
+        window: Window,
+        wanted: Mapping[str, JournalEntry],
+        hint: PlacedOrder | None = None,
     ) -> None:
         self._context = context
         self._lists = OrderLists(context.executor, account_number)
@@ -62,8 +69,8 @@ class IdentifierSearch:
         self._others: dict[tuple[str, str | None], str] = {}
         self._groups: defaultdict[tuple[bool, str], dict[str, Order]] = defaultdict(dict)
         self._numbers = {(self._asked[name].is_complex, entry.order_id): name for name, entry in wanted.items()}
-        self._is_echoed = False
-        self._hint = ""
+        self._is_echoed = any(order.external_identifier for order in parts_of(hint))
+        self._hint = (hint and hint.id) or ""
         self._conflicts: dict[str, str] = {}
 
     async def run(self, policy: ReconcilePolicy, settle: Callable[[str, Finding], Awaitable[None]]) -> None:
@@ -134,12 +141,8 @@ class IdentifierSearch:
         whole, difference = await asked.whole_of(self._context.executor, self._account_number, order)
         if difference:
             self._others[name, asked.id_of(order)] = difference
-        return None if difference else whole
-
-    def follow(self, answer: PlacedOrder) -> None:
-        """Read the order that an answer to the submit names, in every poll: the answer may be to another request."""
-        self._hint = answer.id or ""
-        self._is_echoed = self._is_echoed or any(order.external_identifier for order in parts_of(answer))
+            return None
+        return whole
 
     async def _follow_hint(self, name: str, *, complete: bool) -> PlacedOrder | None:
         """Return the order that the answer to the submit names, if it is ours."""
@@ -223,11 +226,6 @@ class IdentifierSearch:
             for order in parts
         )
 
-    def add(self, name: str, seen: PlacedOrder) -> None:
-        """Add an order that was seen elsewhere."""
-        for order in parts_of(seen):
-            self._carriers[name][order.id or ""] = order
-
     def conflict(self, name: str) -> str:
         """Return which order under this identifier is not ours, and why. Empty if all are."""
         carriers = self._carriers[name]
@@ -238,9 +236,9 @@ class IdentifierSearch:
                 return f"order {order.id} was to replace order {order.replaces_order_id}, which no list shows"
         return ""
 
-    def duplicates(self, name: str) -> str:
-        """Return a note, and log a warning, if several live orders carry this identifier. Else an empty string."""
-        carriers = self._carriers[name]
+    def duplicates(self, name: str, seen: PlacedOrder | None = None) -> str:
+        """Return a note, and log a warning, if several live orders carry this identifier, that ``seen`` included."""
+        carriers = self._carriers[name] | {order.id or "": order for order in parts_of(seen)}
         working = {number for number, order in carriers.items() if order.status and order.status not in TERMINAL}
         live = {
             self._asked[name].id_of(carriers[number]) or number

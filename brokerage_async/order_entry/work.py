@@ -26,7 +26,7 @@ from ..tickets.ticks import check_ticks
 from .context import Attempt, Context
 from .decisions import ReconcilePolicy
 from .lists import OrderLists, Sighting, Window, early_looks, poll_until
-from .orders import fills_of, terms_of
+from .orders import fills_of, open_quantity, terms_of
 from .results import ChangeOutcome, OrderChange, Placement, joined, put_on
 
 MOST_PRICES = 1000
@@ -245,13 +245,12 @@ class Ladder:
 
     def _exceeds(self) -> bool:
         """Return True if the order that works could fill more than was asked for."""
-        open_or_filled = defaultdict[str | None, Decimal](Decimal)
+        open_or_filled, current = defaultdict[str | None, Decimal](Decimal), self._current
         for order in self._orders.values():
             for leg in order.legs or ():
                 open_or_filled[leg.symbol] += sum((fill.quantity or Decimal(0) for fill in leg.fills or ()), Decimal(0))
-                if order is self._current:
-                    rest = leg.quantity if leg.remaining_quantity is None else leg.remaining_quantity
-                    open_or_filled[leg.symbol] += rest or Decimal(0)
+                if order is current:
+                    open_or_filled[leg.symbol] += open_quantity(leg)
         return any(leg.quantity is not None and open_or_filled[leg.symbol] > leg.quantity for leg in self._asked.legs)
 
     async def _cancel(self) -> None:

@@ -87,7 +87,13 @@ BODY = (
 
 
 def searching(
-    account: Account, *, attempts: int = 1, now: datetime | None = None, body: bytes = BODY, order_id: str | None = None
+    account: Account,
+    *,
+    attempts: int = 1,
+    now: datetime | None = None,
+    body: bytes = BODY,
+    order_id: str | None = None,
+    hint: models.Order | None = None,
 ) -> IdentifierSearch:
     key, journal = EntryKey("https://api.example.com", "sandbox", "A1", "a"), MemoryJournal(clock=NOW.timestamp)
     entry = JournalEntry(key=key, body=body, attempts=attempts, opened_at=NOW, order_id=order_id)
@@ -99,7 +105,7 @@ def searching(
         environment=key.environment,
         service_now=lambda: now,
     )
-    return IdentifierSearch(context, "A1", Window.from_now(NOW), {"a": entry})
+    return IdentifierSearch(context, "A1", Window.from_now(NOW), {"a": entry}, hint)
 
 
 def carrier(number: int, **terms: Any) -> models.Order:
@@ -268,8 +274,7 @@ async def test_order_that_an_answer_to_the_submit_names_is_read_in_every_poll() 
     ):  # fmt: skip
         account = Account([[other] if price == 9 else []], [[]])
         account.wholes["5"] = models.Order(id="5", external_identifier=shown, price=Decimal(price), **terms)
-        search = searching(account, now=NOW)
-        search.follow(models.Order(id=number))
+        search = searching(account, now=NOW, hint=models.Order(id=number))
         found = await search.poll(["a"])
         assert (bool(found.orders), found.complete) == (is_ours, True), (shown, number)
 
