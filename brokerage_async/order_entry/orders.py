@@ -203,33 +203,25 @@ def _component_pairs(asked: list[NewOrder], seen: list[Order]) -> list[tuple[New
     if not seen:
         return []
     first, *rest = seen
+    name = None if is_edited(first) else first.external_identifier or None  # an edit may change that as well
     for each in sorted(asked, key=lambda component: len(effect_changes(component, first))):
-        if not _component_differs(each, first):
+        if not _differ(each.external_identifier, name) and differs_in(each, first) is None:
             others = _component_pairs([other for other in asked if other is not each], rest)
             if others is not None:
                 return [(each, first), *others]
     return None
 
 
-def _component_differs(asked: NewOrder, seen: Order) -> bool:
-    """Return True if two components differ, by identifier or terms. Edits may change either."""
-    is_renamed = not is_edited(seen) and _differ(asked.external_identifier, seen.external_identifier or None)
-    return is_renamed or differs_in(asked, seen) is not None
-
-
 def successor_differs_in(asked: NewOrder | models.OrderEdit, order: Order) -> str | None:
     """Return the term that provably differs between a replacement and the edit ``asked`` for, or None."""
-    if order.order_type not in REPORTED_TYPES and _differ(asked.order_type, order.order_type):
-        return "order type"
-    if _differ(asked.time_in_force, order.time_in_force):
-        return "time in force"
-    if _differ(_amount(asked.stop_trigger), _amount(order.stop_trigger)):
-        return "stop trigger"
-    if _money_differs((asked.price, asked.price_effect), (order.price, order.price_effect)):
-        return "price"
-    if _money_differs((asked.value, asked.value_effect), (order.value, order.value_effect)):
-        return "value"
-    return None
+    differences = {
+        "order type": order.order_type not in REPORTED_TYPES and _differ(asked.order_type, order.order_type),
+        "time in force": _differ(asked.time_in_force, order.time_in_force),
+        "stop trigger": _differ(_amount(asked.stop_trigger), _amount(order.stop_trigger)),
+        "price": _money_differs((asked.price, asked.price_effect), (order.price, order.price_effect)),
+        "value": _money_differs((asked.value, asked.value_effect), (order.value, order.value_effect)),
+    }
+    return next((term for term, differs in differences.items() if differs), None)
 
 
 def _differ(asked: object, seen: object) -> bool:

@@ -47,31 +47,28 @@ class Prices:
             raise InvalidRequestError("order must be a Limit or Stop Limit order: it is worked by its price")
         self._order = order
         self._ticks = None if tick_sizes is None else tuple(tick_sizes)
-        self._listed: tuple[Decimal, ...] = ()
-        self._asked: AsyncIterator[Decimal] | None = None
-        self._first: Decimal | None = None
-        if isinstance(prices, AsyncIterable):
-            self._asked = aiter(prices)
-        elif not isinstance(prices, Iterable):
-            raise InvalidRequestError(f"prices must be 1 to {MOST_PRICES} Decimals, got {type(prices).__name__}")
-        else:
-            self._listed = tuple(self._checked(price) for price in islice(prices, MOST_PRICES + 1))
+        self._asked = aiter(prices) if isinstance(prices, AsyncIterable) else None
+        self._listed = list[Decimal]()
+        if self._asked is None:
+            if not isinstance(prices, Iterable):
+                raise InvalidRequestError(f"prices must be 1 to {MOST_PRICES} Decimals, got {type(prices).__name__}")
+            self._listed = [self._checked(price) for price in islice(prices, MOST_PRICES + 1)]
             if not 0 < len(self._listed) <= MOST_PRICES:
                 raise InvalidRequestError(f"prices must be 1 to {MOST_PRICES} Decimals, got {len(self._listed)}")
-            self._first = self._listed[0]
+        self._first = self._listed[0] if self._listed else None
 
     async def next(self) -> Decimal | None:
         """Return the next price, None after the last one."""
         if self._asked is None:
-            price, self._listed = (self._listed[0], self._listed[1:]) if self._listed else (None, ())
-            return price
+            return self._listed.pop(0) if self._listed else None
         price = await anext(self._asked, None)
         return None if price is None else self._checked(price)
 
     def skip_to(self, price: Decimal | None) -> None:
         """Go on after the last place of ``price``, if it is in the list. The first price is where a ladder begins."""
-        if price != self._first and price in self._listed:
-            self._listed = self._listed[len(self._listed) - self._listed[::-1].index(price) :]
+        if price is not None and price != self._first:
+            while price in self._listed:
+                self._listed.pop(0)
 
     def _checked(self, price: Decimal) -> Decimal:
         if not isinstance(price, Decimal) or not price.is_finite() or price <= 0:
@@ -87,9 +84,8 @@ async def end_of(context: Context, order: NewOrder, until: datetime | Literal["c
         return None
     if until == CLOSE:
         if any(leg.instrument_type in FUTURES for leg in order.legs):
-            raise InvalidRequestError(
-                'until must be a date-time for futures: "close" is the close of the stock exchange'
-            )
+            reason = 'until must be a date-time for futures: "close" is the close of the stock exchange'
+            raise InvalidRequestError(reason)
         session = await context.executor.execute(MARKET_TIME_EQUITY_SESSION.bind())
         closes = [each.close_at for each in (session, session.next_session) if each is not None]
         ahead = [close for close in closes if close is not None and close > context.now()]
@@ -166,7 +162,8 @@ class Ladder:
         working = [order for order in self._orders.values() if order.status not in TERMINAL]
         ready = [order for order in working if order.status != OrderStatus.CONTINGENT]
         filled = [order for order in self._orders.values() if order.status == OrderStatus.FILLED]
-        return max(ready or working or filled or self._orders.values(), key=_number)
+        ranked = ready or working or filled or self._orders.values()
+        return max(ranked, key=lambda order: (len(order.id or ""), order.id or ""))  # the later has the larger number
 
     def _is_over(self) -> bool:
         """Return True once no order works any more. One that no look has shown yet may have replaced the last."""
@@ -278,8 +275,3 @@ class Ladder:
         replaced.sort(key=lambda each: int(each.id or 0))
         note = joined(self._placement.note, *self._notes)
         return attrs.evolve(self._placement, order=last, order_id=str(last.id), replaced=tuple(replaced), note=note)
-
-
-def _number(order: Order) -> tuple[int, str]:
-    """Return the key that sorts orders by their numbers, which ascend with time."""
-    return len(order.id or ""), order.id or ""
