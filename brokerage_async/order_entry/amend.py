@@ -77,7 +77,6 @@ class Reader:
 
     @property
     def path(self) -> dict[str, str]:
-        """The parameters of each request to the order."""
         return {"account_number": self.account_number, "id": self.order_id}
 
     async def read(self, *, back: timedelta = timedelta(0)) -> Sighting[Any]:
@@ -85,8 +84,8 @@ class Reader:
         sighting: Sighting[Any]
         if self.is_complex:
             seen, failure = await self.fetch()
-            is_read = seen is not None and self.is_of(seen)
-            sighting = Sighting(orders={self.order_id: seen} if is_read else {}, complete=is_read, error=failure)
+            orders = {} if seen is None or not self.is_of(seen) else {self.order_id: seen}
+            sighting = Sighting(orders=orders, complete=bool(orders), error=failure)
         else:
             now = self.context.now()
             wanted, window = {self.order_id, self.original_id} - {""}, Window.since(now - back, now)
@@ -105,9 +104,8 @@ class Reader:
             return None, failure
 
     def change(self, outcome: ChangeOutcome, error: errors.BrokerageError | None) -> OrderChange:
-        """Build the result of a change to this order."""
-        order_id = (self.order.id if self.order is not None else None) or self.order_id
         shown: dict[str, Any] = {"complex_order" if self.is_complex else "order": self.order}
+        order_id = (self.order and self.order.id) or self.order_id
         return OrderChange(outcome=outcome, order_id=order_id, error=error, **shown)
 
     @contextmanager
@@ -213,11 +211,8 @@ class Reader:
 
 
 async def cancel(reader: Reader, policy: ReconcilePolicy, *, wait: bool = False) -> OrderChange:
-    """Request the cancellation of an order. See `OrderEntry.cancel` and `OrderEntry.cancel_complex`."""
-    operation: Operation[Any] = operations.ORDERS_CANCEL
-    judge: Callable[..., DeliveryOutcome | None] = decisions.cancel_shown
-    if reader.is_complex:
-        operation, judge = operations.COMPLEX_ORDERS_CANCEL, decisions.complex_cancel_shown
+    operation: Operation[Any] = operations.COMPLEX_ORDERS_CANCEL if reader.is_complex else operations.ORDERS_CANCEL
+    judge: Callable[..., Any] = decisions.complex_cancel_shown if reader.is_complex else decisions.cancel_shown
 
     def shows(answer: Any) -> bool:
         return reader.is_of(answer) and judge(answer, settled=True) is DeliveryOutcome.CONFIRMED
@@ -380,24 +375,23 @@ async def _replaced(
     reader: Reader, made: Delivery, edit: OrderEdit | None, policy: ReconcilePolicy, fills: int
 ) -> OrderChange:
     """Return the result of a replacement, as the answer or both orders show it."""
-    delivery, answer = made.outcome, made.shown
-    new_id: str | None = None
+    delivery, answer, new_id = made.outcome, made.shown, None
     may_not_work = (OrderStatus.CONTINGENT, OrderStatus.RECEIVED, *TERMINAL)
     if answer is not None and answer.id != reader.order_id and answer.status in may_not_work:
         new_id = answer.id
     elif delivery in UNCERTAIN:
         delivery = await reader.read_until(policy, decisions.replace_shown, settled=True) or delivery
-        new_id = reader.order.replacing_order_id if reader.order is not None else None
+        new_id = reader.order and reader.order.replacing_order_id
     if not new_id:
         reader.order = answer or reader.order
         return reader.change(CHANGE_OUTCOMES[delivery], made.error)
     new = Reader(reader.context, reader.account_number, new_id, original_id=reader.order_id)
     new.order, new.original = answer, reader.order
-    outcome = await new.read_until(
-        _unsettled(policy),
-        lambda seen, settled=False: decisions.replacement_shown(seen, new.original, fills=fills, settled=settled),
-        settled=True,
-    )
+
+    def judge(seen: Order, *, settled: bool = False) -> ChangeOutcome | None:
+        return decisions.replacement_shown(seen, new.original, fills=fills, settled=settled)
+
+    outcome = await new.read_until(_unsettled(policy), judge, settled=True)
     reader.order = new.original
     if new.order is None:  # perhaps by someone else: its terms do not show
         return reader.change(ChangeOutcome.FILLED if _filled(reader) else ChangeOutcome.UNKNOWN, made.error)
@@ -405,30 +399,26 @@ async def _replaced(
         return new.change(ChangeOutcome.UNKNOWN, made.error)  # replaced by someone else, it seems: ours may follow
     if outcome is ChangeOutcome.FILLED and reader.is_over() and not reader.is_complete():
         await reader.read_to_the_end(policy)
-    if outcome is ChangeOutcome.FILLED or (outcome is ChangeOutcome.REFUSED and not reader.is_over()):
-        return reader.change(outcome, made.error)
-    return new.change(outcome or ChangeOutcome.UNKNOWN, made.error)
+    is_unchanged = outcome is ChangeOutcome.FILLED or (outcome is ChangeOutcome.REFUSED and not reader.is_over())
+    return (reader if is_unchanged else new).change(outcome or ChangeOutcome.UNKNOWN, made.error)
 
 
 async def edit_pairs(reader: Reader, edit: PairsEdit, policy: ReconcilePolicy) -> OrderChange:
-    """Edit a PAIRS order once. See `OrderEntry.edit_pairs`."""
-    wanted, name = (edit.ratio_price_comparator, edit.ratio_price_threshold), operations.COMPLEX_ORDERS_EDIT_PAIRS.name
-    preview: PlacedOrderResponse | None = None
+    wanted, operation = (edit.ratio_price_comparator, edit.ratio_price_threshold), operations.COMPLEX_ORDERS_EDIT_PAIRS
 
     def judge(seen: ComplexOrder) -> DeliveryOutcome | None:
         found = (seen.ratio_price_comparator, seen.ratio_price_threshold)
         return decisions.pairs_shown(wanted, found, terminal=bool(seen.terminal_at))
 
     async def attempt() -> Delivery:
-        nonlocal preview
-        made = await reader.send(operations.COMPLEX_ORDERS_EDIT_PAIRS, edit, shows=lambda answer: not is_blank(answer))
-        preview = made.shown
-        listed = None if preview is None else listed_errors(preview, "the edit found errors", name)
+        made = await reader.send(operation, edit, shows=lambda answer: not is_blank(answer))
+        preview: PlacedOrderResponse | None = made.shown
+        listed = None if preview is None else listed_errors(preview, "the edit found errors", operation.name)
         if listed is not None:
             await reader.read()
             is_done = reader.order is not None and judge(reader.order) is DeliveryOutcome.CONFIRMED
             delivery = DeliveryOutcome.UNKNOWN if is_done else DeliveryOutcome.REFUSED  # errors, and yet it is done
-            return Delivery(delivery, error=listed)
+            return Delivery(delivery, preview, listed)
         seen = preview and preview.complex_order
         if preview and not (seen and reader.is_of(seen) and judge(seen) is DeliveryOutcome.CONFIRMED):
             return attrs.evolve(made, outcome=DeliveryOutcome.ACCEPTED)
@@ -439,4 +429,4 @@ async def edit_pairs(reader: Reader, edit: PairsEdit, policy: ReconcilePolicy) -
         delivery = made.outcome
         if delivery in UNCERTAIN and not isinstance(made.error, errors.PreflightError):
             delivery = await reader.read_until(policy, judge) or delivery
-    return attrs.evolve(reader.change(CHANGE_OUTCOMES[delivery], made.error), preview=preview)
+    return attrs.evolve(reader.change(CHANGE_OUTCOMES[delivery], made.error), preview=made.shown)

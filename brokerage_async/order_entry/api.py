@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Callable, Collection, Iterable
 from datetime import datetime
 from decimal import Decimal
-from functools import partial
 from typing import Literal, TypedDict, Unpack
 
 import attrs
@@ -38,8 +37,7 @@ class ReconcileOptions(TypedDict, total=False):
     """Options of every call that reads an outcome back where its answer does not show it.
 
     Attributes:
-        visibility_delay: seconds within which an order that has reached the service is listed. Overrides
-            ``reconcile.visibility_delay``.
+        visibility_delay: as for `OrderEntry.place`.
         reconcile: how to search for it. By default as the `OrderEntry` says.
     """
 
@@ -155,7 +153,7 @@ class OrderEntry:
                 (None while the outcome is not known), and a note that says whether the order may have been placed. An
                 unexpected error of a transport or journal of the caller's own carries the same.
         """
-        options = self._options(resubmit, visibility_delay, reconcile, allow_warnings, label)
+        options = self._options(resubmit, allow_warnings, label, visibility_delay=visibility_delay, reconcile=reconcile)
         asked = named_order(account_number, order, self._identifiers)
         if tick_sizes is not None:
             check_ticks(order, tick_sizes)
@@ -276,7 +274,7 @@ class OrderEntry:
             OrderOutcomeUnknownError: as for `place`: the first order may or may not have been placed.
             asyncio.CancelledError: as for `place`. ``placement`` is the order as last seen, which works on.
         """
-        options = self._options(0, None, reconcile, allow_warnings, label)
+        options = self._options(0, allow_warnings, label, reconcile=reconcile)
         check_seconds("every", every)
         ladder_prices = Prices(order, prices, tick_sizes)
         with describing(self._context.key_of(account_number, order.external_identifier or ""), NOT_SENT):
@@ -400,7 +398,7 @@ class OrderEntry:
         was filled first, ``UNKNOWN`` that it was not over in time.
 
         Raises:
-            ConfigurationError: the client cannot cancel orders. Nothing was sent.
+            ConfigurationError: the client cannot cancel or change orders. Nothing was sent.
             asyncio.CancelledError: with the attributes ``account_number`` and ``order_id``, and a note.
         """
         reader = amend.Reader(self._context, account_number, check_order_id("order_id", order_id))
@@ -428,9 +426,8 @@ class OrderEntry:
 
         Raises:
             InvalidRequestError: the edit breaks documented rules. Nothing was sent.
-            ConfigurationError: the client cannot change orders. Nothing was sent.
             JournalError: the edit cannot be journaled. It was not sent.
-            asyncio.CancelledError: with the attributes ``account_number`` and ``order_id``, and a note.
+            ConfigurationError, asyncio.CancelledError: as for `cancel`.
         """
         return await self._change(account_number, order_id, ORDERS_REPLACE, edit, self._options(**options))
 
@@ -455,8 +452,7 @@ class OrderEntry:
 
         Raises:
             InvalidRequestError: the values break documented rules. Nothing was sent.
-            ConfigurationError: the client cannot change orders. Nothing was sent.
-            asyncio.CancelledError: with the attributes ``account_number`` and ``order_id``, and a note.
+            ConfigurationError, asyncio.CancelledError: as for `cancel`.
         """
         edit = PairsEdit(ratio_price_comparator=ratio_price_comparator, ratio_price_threshold=ratio_price_threshold)
         checked = check_order_id("complex_order_id", complex_order_id)
@@ -479,8 +475,7 @@ class OrderEntry:
         the request then, so that an earlier fill does not count. Repeated like `cancel` while it is refused for now.
 
         Raises:
-            ConfigurationError: the client cannot cancel orders. Nothing was sent.
-            asyncio.CancelledError: with the attributes ``account_number`` and ``order_id``, and a note.
+            ConfigurationError, asyncio.CancelledError: as for `cancel`.
         """
         checked = check_order_id("complex_order_id", complex_order_id)
         reader = amend.Reader(self._context, account_number, checked, is_complex=True)
@@ -495,7 +490,6 @@ class OrderEntry:
         options: SendOptions,
         original: Order | None = None,
     ) -> OrderChange:
-        """Replace or edit an order, and count its outcome."""
         reader = amend.Reader(self._context, account_number, check_order_id("order_id", order_id))
         with reader.describing():
             change = await amend.replace(reader, operation, edit, options, original=original)
@@ -534,10 +528,10 @@ class OrderEntry:
         if rule is not None:
             count, seconds = rule
             reason = f"automatic: {count} times {outcome} within {seconds:g} s"
-            trip = partial(self._context.journal.trip, outcome, name, count=count, seconds=seconds, reason=reason)
 
             async def count_it() -> None:
-                if await quietly("count an outcome for automatic halts", trip()):
+                trip = self._context.journal.trip(outcome, name, count=count, seconds=seconds, reason=reason)
+                if await quietly("count an outcome for automatic halts", trip):
                     logger.error("new orders are halted: %s", reason)
 
             await finished(count_it)  # one that is missing may keep trading going
@@ -546,16 +540,13 @@ class OrderEntry:
         self,
         resubmit: int = 0,
         /,  # without a name: the options of a change come by name, and it is never sent again
-        visibility_delay: float | None = None,
-        reconcile: ReconcilePolicy | None = None,
         allow_warnings: bool | Collection[str] = False,
         label: str | None = None,
+        **options: Unpack[ReconcileOptions],
     ) -> SendOptions:
-        """Return the options of a call that sends an order. Raise for invalid ones."""
-        policy = self._policy_for(visibility_delay, reconcile)
+        policy = self._policy_for(**options)
         check_options(allow_warnings, resubmit)
-        name = checked_label(label)
-        return SendOptions(policy=policy, allow_warnings=allow_warnings, resubmit=resubmit, label=name)
+        return SendOptions(policy=policy, allow_warnings=allow_warnings, resubmit=resubmit, label=checked_label(label))
 
     def _policy_for(
         self, visibility_delay: float | None = None, reconcile: ReconcilePolicy | None = None

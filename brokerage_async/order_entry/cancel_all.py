@@ -65,7 +65,6 @@ class CancelAll:
     _began: Instant = attrs.field(factory=Instant, init=False)
 
     async def run(self, *, flatten: bool) -> Cancellations:
-        """Cancel the orders. Then ``flatten`` the positions whose orders are over."""
         cancelled = await self._cancel()
         unproven = {each.underlying_symbol or "" for each in self._watched.values() if not _is_over(each)}
         if not flatten or not (cancelled.is_proven or unproven):

@@ -70,7 +70,6 @@ class _Measure:
     what: str
 
     def unmeasured(self, cap: str, reason: str) -> OrderRefusedError:
-        """Return the refusal of an order that cannot be measured for a cap."""
         return self.refused(ErrorDetail(cap, reason, cap))
 
     @contextmanager

@@ -74,7 +74,6 @@ class Window:
 
     @classmethod
     def from_now(cls, opened_at: datetime) -> Window:
-        """Build the window of an order that was journaled just now."""
         return cls(opened_at, Instant(), 0.0, FRESH_TOLERANCE)
 
     def age(self) -> float:
@@ -103,7 +102,6 @@ class Sighting(Generic[FoundT]):
 
     @property
     def permanent(self) -> bool:
-        """Whether polling again fails in the same way."""
         return self.error is not None and is_permanent(self.error)
 
 
@@ -214,7 +212,6 @@ class _CompletenessCheck:
     full: str | None = None
 
     def problem_of(self, page: Page[Any]) -> str | None:
-        """Return why an order may be on a missing page."""
         block, shown = page.pagination, len(page.items)
         if block is None:
             if page.repeats and not shown:  # the same answer again: the list has no pages, and came whole
@@ -247,7 +244,6 @@ class EarlyLooks:
         self._timer: asyncio.TimerHandle | None = None
 
     def ring(self) -> None:
-        """Look soon, because of an event."""
         loop = asyncio.get_running_loop()
         if (when := self._budget.ring(loop.time())) is not None:
             self._timer = loop.call_at(when, self._rung.set)

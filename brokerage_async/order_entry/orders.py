@@ -178,7 +178,6 @@ def parts_of(seen: Order | ComplexOrder | None) -> list[Order]:
 
 
 def fills_of(seen: Order | ComplexOrder | None) -> tuple[models.Fill, ...]:
-    """Return the fills of all legs."""
     return tuple(fill for part in parts_of(seen) for leg in part.legs or () for fill in leg.fills or ())
 
 

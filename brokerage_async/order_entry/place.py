@@ -64,7 +64,6 @@ class PlaceOrder:
     window: Window = attrs.field(init=False)
 
     async def run(self) -> Placement:
-        """Take every step; `OrderEntry.place` documents its results and errors."""
         known = await self._find()
         if known is not None:
             return await self._resume(known)

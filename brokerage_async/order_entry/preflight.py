@@ -79,13 +79,11 @@ def checked_bytes(operation: Operation[Any], path: dict[str, str], model: object
 
 
 def edit_bodies(operation: Operation[Any], path: dict[str, str], edit: models.OrderEdit) -> tuple[bytes, bytes]:
-    """Return the bytes of an edit and of its dry-run."""
     dry_run = attrs.evolve(models.OrderEditDryRun.of(edit), extra=edit.extra)
     return checked_bytes(operation, path, edit), checked_bytes(ORDERS_EDIT_DRY_RUN, path, dry_run)
 
 
 def named_order(account_number: str, order: models.NewOrder, identifiers: Callable[[], str]) -> AskedOrder:
-    """Check an order, and name it unless it has a name."""
     if not isinstance(order, models.NewOrder):
         raise errors.InvalidRequestError(f"order must be a NewOrder, got {type(order).__name__}")
     was_named = _is_named(order)

@@ -44,7 +44,6 @@ class Recovery:
     said: set[str] = attrs.field(factory=set, init=False)
 
     async def run(self) -> list[Placement]:
-        """Search for every order that is open now; `OrderEntry.recover` documents results and errors."""
         try:
             await self._handle_all()
         except BaseException as gone:
@@ -172,7 +171,7 @@ class Recovery:
         await self._close(attrs.evolve(placement, **shown))
 
     async def _recover_orders(self, account: str, wanted: dict[str, JournalEntry], now: datetime) -> None:
-        windows = [Window.since(entry.opened_at, now) for entry in wanted.values()]
+        windows = (Window.since(entry.opened_at, now) for entry in wanted.values())
         widest = min(windows, key=lambda window: window.opened_at)
 
         async def settle(name: str, finding: Finding) -> None:

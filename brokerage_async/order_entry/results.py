@@ -267,12 +267,10 @@ def put_on(gone: BaseException, note: str = "", **values: object) -> None:
 
 
 def joined(*notes: str) -> str:
-    """Join the notes that are not empty."""
     return "; ".join(filter(None, notes))
 
 
 def unknown_error(placement: Placement) -> OrderOutcomeUnknownError:
-    """Build the error of an order whose outcome is unknown."""
     return OrderOutcomeUnknownError(
         f"order {placement.external_identifier} of account {placement.account_number} may or may not have been placed: "
         f"{placement.note}",

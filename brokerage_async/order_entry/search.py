@@ -103,7 +103,6 @@ class IdentifierSearch:
             await settle(name, Finding(found, order, note, None if order is not None else failure))
 
     async def poll(self, names: Collection[str]) -> Sighting[PlacedOrder]:
-        """Poll once for the orders of these names."""
         sighting = await self._lists.poll(
             names,
             self._window,

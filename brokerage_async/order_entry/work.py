@@ -226,7 +226,6 @@ class Ladder:
         return await lists.poll([number], window, by=keep, thorough=thorough)
 
     async def _step(self, price: Decimal) -> None:
-        """Replace the order by one at ``price``."""
         working = self._current
         if working.price == price:
             return
