@@ -143,10 +143,9 @@ class CancelAll:
         async def send(number: str) -> None:
             async with gate:
                 self._sent[number] += 1
+                call = calls[number].bind(account_number=self._account_number, id=number)
                 try:
-                    await self._context.executor.execute(
-                        calls[number].bind(account_number=self._account_number, id=number)
-                    )
+                    await self._context.executor.execute(call)
                 except BrokerageError as error:
                     self._errors[number] = error
 
@@ -159,22 +158,19 @@ class CancelAll:
 
     def _rows(self) -> dict[str, Cancellation]:
         """Return what became of each order, then of each complex order. An id of both kinds names the order."""
-        rows, wholes = dict[str, Cancellation](), dict[str, list[Order]]()
-        for number, order in self._watched.items():
-            whole = order.complex_order_id
-            rows[number] = self._row(number, [order], self._errors.get(whole or number))
-            if whole:
-                wholes.setdefault(whole, []).append(order)
-        return {**{whole: self._row(whole, parts, self._errors.get(whole)) for whole, parts in wholes.items()}, **rows}
-
-    @staticmethod
-    def _row(number: str, orders: list[Order], error: BrokerageError | None) -> Cancellation:
-        outcome = CancelOutcome.CANCELLED
-        if any(order.status == OrderStatus.FILLED for order in orders):
-            outcome = CancelOutcome.FILLED
-        if not all(map(_is_over, orders)):
-            outcome = CancelOutcome.UNKNOWN
-        return Cancellation(outcome=outcome, order_id=number, orders=tuple(orders), error=error)
+        parts, rows = dict[str, tuple[Order, ...]](), dict[str, Cancellation]()
+        for order in self._watched.values():
+            if whole := order.complex_order_id:
+                parts[whole] = (*parts.get(whole, ()), order)
+        for number, orders in (parts | {number: (order,) for number, order in self._watched.items()}).items():
+            outcome = CancelOutcome.CANCELLED
+            if any(order.status == OrderStatus.FILLED for order in orders):
+                outcome = CancelOutcome.FILLED
+            if not all(map(_is_over, orders)):
+                outcome = CancelOutcome.UNKNOWN
+            error = self._errors.get(orders[0].complex_order_id or number)
+            rows[number] = Cancellation(outcome=outcome, order_id=number, orders=orders, error=error)
+        return rows
 
     async def _flatten(self, unproven: Collection[str]) -> tuple[Placement, ...]:
         """Place a closing order for each position, but for those whose underlying is among ``unproven``.

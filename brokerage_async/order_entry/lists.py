@@ -127,11 +127,9 @@ class OrderLists:
         are seen, unless ``thorough``. ``by`` returns the name of an order, such as its external identifier. Never
         raises a `BrokerageError`.
         """
-        listings = [self._live(), self._all(window)]
-        if complex_orders:
-            listings.append(self._components())
+        listings = [self._live(), self._all(window), *([self._components()] if complex_orders else [])]
         seen: dict[str, Order] = {}
-        complete, failure = True, None
+        failure: BrokerageError | None = None
 
         async def ends_with(listing: AsyncGenerator[tuple[Order, ...], None]) -> bool:
             """Add what a list shows to ``seen``. Return True as soon as nothing else is wanted."""
@@ -152,10 +150,10 @@ class OrderLists:
                         if await ends_with(listing):
                             return Sighting(orders=seen, complete=True)
                     except BrokerageError as error:
-                        complete, failure = False, error
+                        failure = error
         except TimeoutError:
-            complete, failure = False, ResponseLostError(f"the order lists did not end within {MAX_POLL:g} s")
-        return Sighting(orders=seen, complete=complete, error=failure)
+            failure = ResponseLostError(f"the order lists did not end within {MAX_POLL:g} s")
+        return Sighting(orders=seen, complete=failure is None, error=failure)
 
     async def live(self) -> list[Order]:
         """Return the orders of today, and older ones that work. Raise BrokerageError if they could not all be read."""

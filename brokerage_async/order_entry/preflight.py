@@ -178,7 +178,11 @@ def rejection(preview: models.PlacedOrderResponse, allow_warnings: Allowed, oper
         return Delivery(DeliveryOutcome.NOT_SENT, error=errors.ResponseDecodeError(reason, operation=operation))
     if (error := listed_errors(preview, "the dry-run found errors", operation)) is not None:
         return Delivery(DeliveryOutcome.REFUSED, error=error)
-    stopping = [warning for warning in preview.warnings or () if not _allowed(warning, allow_warnings)]
+    stopping = [] if allow_warnings is True else list(preview.warnings or ())
+    if not isinstance(allow_warnings, bool):
+        allowed = {allow_warnings} if isinstance(allow_warnings, str) else allow_warnings  # one code, not its letters
+        meant = {MEANING.get(code, code) for code in allowed}
+        stopping = [each for each in stopping if each.code is None or MEANING.get(each.code, each.code) not in meant]
     if not stopping and (allow_warnings is True or not preview.extra.get("warnings")):
         return None
     text = "and these warnings are not allowed" if stopping else "in an unreadable form"
@@ -204,11 +208,3 @@ def listed_errors(answer: models.PlacedOrderResponse, text: str, operation: str)
     details = tuple(errors.ErrorDetail(message.code, message.message) for message in answer.errors or ())
     unread = "" if details else ", in an unreadable form"
     return errors.PreflightError(text + unread, operation=operation, code="preflight_errors", errors=details)
-
-
-def _allowed(warning: models.PreflightMessage, allow_warnings: Allowed) -> bool:
-    if isinstance(allow_warnings, bool):
-        return allow_warnings
-    allowed = {allow_warnings} if isinstance(allow_warnings, str) else allow_warnings  # one code, not its letters
-    meant = {MEANING.get(code, code) for code in allowed}
-    return warning.code is not None and MEANING.get(warning.code, warning.code) in meant

@@ -94,13 +94,14 @@ class IdentifierSearch:
             order, conflict = None, self._conflicts.get(name, "")
             if result is SearchResult.ABSENT and not conflict:
                 order, conflict = await self.nameless(name)
-            note = conflict
+            if order is not None:
+                await settle(name, Finding(SearchResult.FOUND, order, self.duplicates(name)))
+                continue
+            note = f"the order lists could not be read: {failure or 'they changed or ended too late'}"
             if result is SearchResult.ABSENT:
-                note = note or f"not listed in {count} polls over more than {policy.visibility_delay:g} s"
-            note = note or f"the order lists could not be read: {failure or 'they changed or ended too late'}"
-            found = SearchResult.FOUND if order is not None else SearchResult.CONFLICT if conflict else result
-            note = joined("" if order is not None else note, self.duplicates(name))
-            await settle(name, Finding(found, order, note, None if order is not None else failure))
+                note = f"not listed in {count} polls over more than {policy.visibility_delay:g} s"
+            note = joined(conflict or note, self.duplicates(name))
+            await settle(name, Finding(SearchResult.CONFLICT if conflict else result, None, note, failure))
 
     async def poll(self, names: Collection[str]) -> Sighting[PlacedOrder]:
         sighting = await self._lists.poll(
