@@ -263,8 +263,8 @@ async def replace(
 
     Its identifier and label go on to the new order, and the guard measures what is added to it.
     """
-    context, account_number = reader.context, reader.account_number
-    bodies, is_named = edit_bodies(operation, reader.path, edit), edit.external_identifier is not None
+    context, account_number, is_named = reader.context, reader.account_number, edit.external_identifier is not None
+    edit_bodies(operation, reader.path, edit)  # an edit that breaks the rules needs no request
     if original is None and (not is_named or not options.label or context.guard is not None):
         original, failure = await reader.fetch()
         if original is None or not reader.is_of(original):
@@ -276,7 +276,6 @@ async def replace(
     inherited = edit.external_identifier if original is None else original.external_identifier
     if not is_named:  # the new order does not inherit it
         edit = attrs.evolve(edit, external_identifier=inherited)
-        bodies = edit_bodies(operation, reader.path, edit)
     if not options.label and inherited:
         placed = await context.journal.find(context.key_of(account_number, inherited))
         options = attrs.evolve(options, label="" if placed is None else placed.label)
@@ -284,25 +283,26 @@ async def replace(
         usage = await usage_of_replacement(context, account_number, reader.order_id, original, edit)
     except errors.OrderRefusedError as error:
         return OrderChange(outcome=ChangeOutcome.REFUSED, order=original, order_id=reader.order_id, error=error)
-    return await send_replacement(reader, operation, bodies, options, fills=len(fills_of(original)), usage=usage)
+    return await send_replacement(reader, operation, edit, options, fills=len(fills_of(original)), usage=usage)
 
 
 async def send_replacement(
     reader: Reader,
     operation: Operation[Order],
-    bodies: tuple[bytes, bytes],
+    edit: OrderEdit,
     options: SendOptions,
     *,
     fills: int = 0,
     usage: Usage | None = None,
 ) -> OrderChange:
-    """Dry-run a replacement or an edit, then send it once. ``bodies`` are those of the edit and of its dry-run.
+    """Dry-run a replacement or an edit, then send it once.
 
     ``fills`` is how many fills the original had before. Each request is journaled before it is sent, so that a halt and
     the guard of ``usage`` stop it, and `recover` finds it after a crash. The entry has another identifier than the
     order, which keeps its name.
     """
-    (body, dry_body), edit, context = bodies, terms_of(bodies[0], OrderEdit), reader.context
+    (body, dry_body), context = edit_bodies(operation, reader.path, edit), reader.context
+    sent = terms_of(body, OrderEdit)  # exactly: a price may be an int
     journaled = Attempt(context.attempts, context.key_of(reader.account_number, new_identifier()))
     preview: PlacedOrderResponse | None = None
     sends = 0
@@ -324,7 +324,7 @@ async def send_replacement(
             return Delivery(DeliveryOutcome.REFUSED, error=error)
         sends += 1
         return await reader.send(
-            operation, body, shows=lambda answer: _shows_replacement(answer, reader, edit), guard=journaled.objection
+            operation, body, shows=lambda answer: _shows_replacement(answer, reader, sent), guard=journaled.objection
         )
 
     async def end(note: str, state: EntryState | None, order_id: str | None = None) -> None:
@@ -335,7 +335,7 @@ async def send_replacement(
 
     try:
         made = await reader.repeated(options.policy, attempt)
-        change = await _replaced(reader, made, edit, options.policy, fills)
+        change = await _replaced(reader, made, sent, options.policy, fills)
     except BaseException:
         if sends:
             state = None if reader.fate is MAY_BE_APPLIED else EntryState.NOT_SENT

@@ -28,7 +28,7 @@ from .._arguments import check_flag, check_methods, check_timeout
 from ..config import Environment
 from ..config.random_values import new_identifier
 from ..errors import BrokerageError, ConfigurationError
-from ..http.concurrency import outliving
+from ..http.concurrency import outliving, result_of
 from ..journal.base import EntryKey, EntryState, Journal, JournalEntry, renew_claims
 from ..observers.records import Event
 from ..operation import Executor
@@ -224,8 +224,7 @@ async def finished(start: Callable[[], Awaitable[T]], then: Callable[[T], Awaita
     """Return the result of a statement. It goes on if the caller is cancelled, and then passes its result to ``then``.
 
     A statement that was cancelled itself is begun again: `asyncio.run` cancels every task of its loop when it ends, and
-    programs do so to shut down, the caller and the task that writes for it in the same moment. `asyncio.shield` reports
-    a later failure as unhandled from Python 3.14 on.
+    programs do so to shut down, the caller and the task that writes for it in the same moment.
     """
     running = asyncio.ensure_future(start())
 
@@ -236,8 +235,7 @@ async def finished(start: Callable[[], Awaitable[T]], then: Callable[[T], Awaita
             await then(result)
 
     try:
-        await asyncio.wait({running})
-        return running.result()
+        return await result_of(running)
     except asyncio.CancelledError:
         await outlasting(quietly("finish a statement of the journal", settle()))
         raise

@@ -124,9 +124,10 @@ def asked_in(entry: JournalEntry) -> AskedOrder:
 def terms_of(body: bytes, model: type[T]) -> T | None:
     """Return the order or edit encoded in ``body``, or None when it cannot be decoded, which proves nothing."""
     try:
-        return structure_one(model, parse(body), "$", Issues("journal", strict=True))
+        terms: T = structure_one(model, parse(body), "$", Issues("journal", strict=True))
     except (ValueError, ResponseDecodeError):
         return None
+    return terms
 
 
 def differs_in(asked: NewOrder, order: Order) -> str | None:

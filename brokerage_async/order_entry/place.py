@@ -67,12 +67,11 @@ class PlaceOrder:
         known = await self._find()
         if known is not None:
             return await self._resume(known)
-        usage, key, asked = None, self.key, self.asked
+        key, asked, account_number = self.key, self.asked, self.key.account_number
         try:
             with describing(key, "was not sent"):
-                if not self.exempt:
-                    usage = await usage_of(self.context, key.account_number, key.external_identifier, asked.terms)
-                call = asked.dry_run.bind(account_number=key.account_number, body=asked.body)
+                usage = None if self.exempt else await usage_of(self.context, account_number, asked.name, asked.terms)
+                call = asked.dry_run.bind(account_number=account_number, body=asked.body)
                 preview, stopped = await dry_run(self.context.executor, call, self.options.allow_warnings)
         except OrderRefusedError as refused:  # by the guard
             return self._stopped(Delivery(DeliveryOutcome.REFUSED, error=refused), None)

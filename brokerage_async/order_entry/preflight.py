@@ -160,10 +160,8 @@ async def dry_run(
         raise
     except errors.BrokerageError as error:
         shown = getattr(error, "data", None)
-        return (
-            shown if isinstance(shown, models.PlacedOrderResponse) else None,
-            Delivery(preflight_outcome(error), error=error),
-        )
+        preview = shown if isinstance(shown, models.PlacedOrderResponse) else None
+        return preview, Delivery(preflight_outcome(error), error=error)
     return preview, rejection(preview, allow_warnings, call.operation.name)
 
 

@@ -123,14 +123,10 @@ class Recovery:
             for key, (entry, _) in self.held.items():
                 accounts[key.account_number][key.external_identifier] = entry
             searches = [self._recover_account(account, wanted, now) for account, wanted in accounts.items()]
-            errors = [error for error in await _gather(searches) if error is not None]
+            await _gather(searches, note="another account failed as well")
         finally:
             if not await outlasting(self._release_rest()):
                 raise asyncio.CancelledError  # it came here first: nothing else would say so
-        if errors:
-            for other in errors[1:]:
-                errors[0].add_note(f"another account failed as well: {other!r}")
-            raise errors[0]
 
     async def _claim(self, key: EntryKey) -> None:
         """Claim an entry, unless another worker has claimed or handled it in the meantime."""
@@ -156,9 +152,7 @@ class Recovery:
         replacements = [wanted.pop(name) for name, entry in tuple(wanted.items()) if entry.replaces]
         searches = [self._recover_replacement(entry) for entry in replacements]
         searches += [self._recover_orders(account, wanted, now)] if wanted else []
-        for error in await _gather(searches):
-            if error is not None:
-                raise error
+        await _gather(searches)
 
     async def _recover_replacement(self, entry: JournalEntry) -> None:
         change = await find_replacement(self.context, entry, self.policy)
@@ -197,10 +191,13 @@ class Recovery:
             raise
 
 
-async def _gather(searches: Iterable[Awaitable[None]]) -> list[Exception | None]:
-    """Run all to their end. Return the error of each, or None. Cancelled, cancel them all."""
-    results = await asyncio.gather(*searches, return_exceptions=True)
-    for result in results:
-        if isinstance(result, BaseException) and not isinstance(result, Exception):
-            raise result
-    return [result if isinstance(result, Exception) else None for result in results]
+async def _gather(searches: Iterable[Awaitable[None]], note: str = "") -> None:
+    """Run all to their end. Raise the first error, with a ``note`` of each other one. Cancelled, cancel them all."""
+    errors = [error for error in await asyncio.gather(*searches, return_exceptions=True) if error is not None]
+    for error in errors:
+        if not isinstance(error, Exception):
+            raise error
+    for other in errors[1:] if note else ():
+        errors[0].add_note(f"{note}: {other!r}")
+    if errors:
+        raise errors[0]

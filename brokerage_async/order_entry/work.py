@@ -257,10 +257,9 @@ class Ladder:
             call = ORDERS_CANCEL.bind(account_number=self._placement.account_number, id=str(self._current.id))
             try:
                 await self._context.executor.execute(call)
+                reason = "it was asked for"
             except BrokerageError as error:
                 reason = str(error)
-            else:
-                reason = "it was asked for"
             await self._rest(self._policy.max_interval)
         if not self._is_over():
             self._notes.append(f"order {self._current.id} may still work, its cancellation is not shown: {reason}")

@@ -32,7 +32,7 @@ from tests.trading import Bells, Floor, cancelled, edit, on_floor, order
 pytestmark = pytest.mark.virtual_time
 
 POLICY = ReconcilePolicy(first=1.0, visibility_delay=5.0, max_interval=2.0, give_up=10.0)
-BODY = json.dumps({"order-type": "Limit", "time-in-force": "Day", "price": "11", "price-effect": "Debit"}).encode()
+BODY = b'{"order-type":"Limit","time-in-force":"Day","price":"11","price-effect":"Debit"}'
 APPLIED, REFUSED, UNKNOWN = ChangeOutcome.APPLIED, ChangeOutcome.REFUSED, ChangeOutcome.UNKNOWN
 FILLED = ChangeOutcome.FILLED
 
@@ -56,11 +56,11 @@ REPLACED = row("Cancelled", replacing_order_id=2)
 
 
 async def replace(entry: OrderEntry, *, allow_warnings: Any = False) -> OrderChange:
-    """Replace an order that had no fills, by given bytes."""
+    """Replace an order that had no fills, and that nothing else is read of, at a price given as an int."""
     options = SendOptions(policy=entry._policy, allow_warnings=allow_warnings)
     reader = Reader(entry._context, "A1", "1")
     with reader.describing():
-        return await send_replacement(reader, ORDERS_REPLACE, (BODY, BODY), options)
+        return await send_replacement(reader, ORDERS_REPLACE, attrs.evolve(edit(), price=11), options)
 
 
 async def edit_pairs(entry: OrderEntry) -> OrderChange:
