@@ -20,7 +20,7 @@ from ..operation import Operation
 from ..tickets.ticks import check_ticks
 from . import amend
 from .cancel_all import CancelAll
-from .context import TradingClient, context_of, finished, logger, quietly
+from .context import Context, TradingClient, finished, logger, quietly
 from .decisions import ReconcilePolicy
 from .guard import OrderGuard
 from .orders import AskedOrder
@@ -88,7 +88,7 @@ class OrderEntry:
         push: bool = False,
     ) -> None:
         check_function("identifiers", identifiers)
-        self._context = context_of(client, journal, lease, push=push, guard=guard)
+        self._context = Context(client, journal, lease, push=push, guard=guard)
         self._policy = checked_policy(reconcile)
         self._identifiers = identifiers
 

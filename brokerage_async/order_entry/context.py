@@ -22,8 +22,6 @@ from os import PathLike
 from typing import Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
-import attrs
-
 from .._arguments import check_flag, check_methods, check_timeout
 from ..config import Environment
 from ..config.random_values import new_identifier
@@ -260,25 +258,45 @@ class TradingClient(Protocol):
     def environment(self) -> Environment: ...
 
 
-@attrs.frozen(kw_only=True)
 class Context:
     """Everything that placing, changing and recovering orders needs: client, journal, attempts and clock.
 
-    ``service_now`` returns the time by the service's clock, or None while it is not known. ``doorbells`` is the source
-    of events that bring looks forward, None without push. ``contracts`` keeps what was read of each symbol: the units
-    of a contract, and the underlying. ``report`` passes an event on to the observers of the client.
+    Raises ConfigurationError for a guard, a journal or a lease that cannot be used.
+
+    Attributes:
+        service_now: returns the time by the service's clock, or None while it is not known.
+        doorbells: source of events that bring looks forward, None without push.
+        contracts: what was read of each symbol: the units of a contract, and the underlying.
+        report: passes an event on to the observers of the client.
     """
 
-    executor: Executor
-    journal: Journal
-    attempts: Attempts
-    origin: str
-    environment: str
-    service_now: Callable[[], datetime | None]
-    doorbells: Doorbells | None = None
-    guard: OrderGuard | None = None
-    contracts: dict[str, tuple[Decimal | None, str]] = attrs.field(factory=dict)
-    report: Callable[[Event], object] = lambda event: None
+    def __init__(
+        self, client: TradingClient, journal: Journal | None, lease: float, *, push: bool, guard: OrderGuard | None
+    ) -> None:
+        if guard is not None and not isinstance(guard, OrderGuard):
+            raise ConfigurationError(f"guard must be an OrderGuard, got {type(guard).__name__}")
+        streams = getattr(client, "stream", None) if check_flag("push", push) else None
+        if streams is not None:
+            streams.check_account()
+        elif push:
+            raise ConfigurationError("push must be False: the client has no streams")
+        if journal is None:
+            journal = _memory_of(client)
+        if isinstance(journal, str | PathLike):
+            raise ConfigurationError(f"journal must be a journal, got a path: open SqliteJournal({str(journal)!r})")
+        check_methods("journal", journal, *JOURNAL_METHODS)
+        if check_timeout("lease", lease) is None:
+            raise ConfigurationError("lease must not be None: a crashed worker would hold its claims forever")
+        self.executor: Executor = client.session
+        self.journal: Journal = journal
+        self.attempts: Attempts = Attempts(journal, lease)
+        self.origin: str = client.environment.origin
+        self.environment: str = client.environment.name
+        self.guard: OrderGuard | None = guard
+        self.doorbells: Doorbells | None = streams
+        self.service_now: Callable[[], datetime | None] = getattr(client.session, "service_now", lambda: None)
+        self.report: Callable[[Event], object] = getattr(client.session, "on_event", lambda event: None)
+        self.contracts: dict[str, tuple[Decimal | None, str]] = {}
 
     def bell(self, account_number: str) -> Doorbell | None:
         """Return the doorbell of an account. None without push, and for an account that has no events."""
@@ -293,37 +311,6 @@ class Context:
 
     def key_of(self, account_number: str, external_identifier: str) -> EntryKey:
         return EntryKey(self.origin, self.environment, account_number, external_identifier)
-
-
-def context_of(
-    client: TradingClient, journal: Journal | None, lease: float, *, push: bool = False, guard: OrderGuard | None = None
-) -> Context:
-    """Build the context of an `OrderEntry`. Raise ConfigurationError for a journal or a lease that cannot be used."""
-    if guard is not None and not isinstance(guard, OrderGuard):
-        raise ConfigurationError(f"guard must be an OrderGuard, got {type(guard).__name__}")
-    streams = getattr(client, "stream", None) if check_flag("push", push) else None
-    if streams is not None:
-        streams.check_account()
-    elif push:
-        raise ConfigurationError("push must be False: the client has no streams")
-    if journal is None:
-        journal = _memory_of(client)
-    if isinstance(journal, str | PathLike):
-        raise ConfigurationError(f"journal must be a journal, got a path: open SqliteJournal({str(journal)!r})")
-    check_methods("journal", journal, *JOURNAL_METHODS)
-    if check_timeout("lease", lease) is None:
-        raise ConfigurationError("lease must not be None: a crashed worker would hold its claims forever")
-    return Context(
-        executor=client.session,
-        journal=journal,
-        attempts=Attempts(journal, lease),
-        origin=client.environment.origin,
-        environment=client.environment.name,
-        service_now=getattr(client.session, "service_now", lambda: None),
-        doorbells=streams,
-        guard=guard,
-        report=getattr(client.session, "on_event", lambda event: None),
-    )
 
 
 def _memory_of(client: TradingClient) -> Journal:

@@ -159,9 +159,9 @@ async def dry_run(
     except (errors.ConfigurationError, errors.InvalidRequestError):
         raise
     except errors.BrokerageError as error:
-        shown = getattr(error, "data", None)
-        preview = shown if isinstance(shown, models.PlacedOrderResponse) else None
-        return preview, Delivery(preflight_outcome(error), error=error)
+        data = getattr(error, "data", None)
+        shown = data if isinstance(data, models.PlacedOrderResponse) else None
+        return shown, Delivery(preflight_outcome(error), error=error)
     return preview, rejection(preview, allow_warnings, call.operation.name)
 
 

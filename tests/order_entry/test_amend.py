@@ -101,7 +101,7 @@ class Desk:
     async def change(self, kind: str, *, policy: Any = POLICY, bells: Bells | None = None, **options: Any) -> Any:
         async with self.client as client:
             entry = OrderEntry(client, MemoryJournal(), reconcile=policy)
-            entry._context = attrs.evolve(entry._context, doorbells=bells)
+            entry._context.doorbells = bells
             make, *arguments = CHANGES[kind]
             return await make(entry, *arguments, **options)
 

@@ -14,7 +14,7 @@ from brokerage_async.errors import ConfigurationError, InvalidRequestError, Orde
 from brokerage_async.journal import EntryKey, EntryState, JournalError, MemoryJournal
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.order_entry import context as module
-from brokerage_async.order_entry.context import Attempt, Attempts, context_of, finished, outlasting
+from brokerage_async.order_entry.context import Attempt, Attempts, Context, finished, outlasting
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
 from tests.tables import for_each
@@ -241,6 +241,10 @@ THERE = datetime(2026, 6, 10, 14, tzinfo=UTC)
 def client_of(name: str = "sandbox", **session: Any) -> Any:
     environment = Environment.sandbox if name == "sandbox" else Environment.production
     return SimpleNamespace(session=SimpleNamespace(**session), environment=environment("https://api.example.com/v1"))
+
+
+def context_of(client: Any, journal: MemoryJournal | None, lease: float, *, push: bool = False) -> Context:
+    return Context(client, journal, lease, push=push, guard=None)
 
 
 def test_context_has_key_time_and_lease() -> None:

@@ -210,7 +210,7 @@ async def test_claims_that_take_longer_than_a_lease_are_renewed_from_the_first_o
 async def test_recover_with_push_finds_an_order_as_soon_as_its_event_comes(here: Floor) -> None:
     await leave_listed(here, "mine")
     entry = OrderEntry(here.client, here.journal, reconcile=attrs.evolve(trading.POLICY, first=10.0))
-    object.__setattr__(entry._context, "doorbells", trading.Bells(0.5))
+    entry._context.doorbells = trading.Bells(0.5)
     began = asyncio.get_running_loop().time()
     (found,) = await entry.recover()
     assert found.outcome is Outcome.PLACED
@@ -244,7 +244,7 @@ async def test_recover_of_one_account_that_fails_recovers_the_others(here: Floor
         return session.paginate(call)
 
     executor = SimpleNamespace(execute=session.execute, paginate=broken)
-    object.__setattr__(here.entry._context, "executor", executor)
+    here.entry._context.executor = executor
     with pytest.raises(OverflowError) as caught:
         await here.entry.recover()
     told = [(each.external_identifier, each.outcome) for each in caught.value.placements]  # type: ignore[attr-defined]

@@ -20,7 +20,7 @@ from brokerage_async.journal import EntryKey, JournalEntry, MemoryJournal
 from brokerage_async.operation import BoundCall, Page
 from brokerage_async.order_entry import OrderEntry, ReconcilePolicy
 from brokerage_async.order_entry import context as module
-from brokerage_async.order_entry.context import Attempts, Context
+from brokerage_async.order_entry.context import Context
 from brokerage_async.order_entry.decisions import SearchResult
 from brokerage_async.order_entry.lists import FULL_PAGES, EarlyLooks, OrderLists, Sighting, Window, poll_until
 from brokerage_async.order_entry.orders import terms_of
@@ -52,6 +52,10 @@ class Account:
         self.read: list[str] = []
         self.queries: dict[str, Mapping[str, object]] = {}
         self.wholes: dict[str, models.ComplexOrder | errors.BrokerageError] = {}
+        self.now: datetime | None = None
+
+    def service_now(self) -> datetime | None:
+        return self.now
 
     async def execute(self, call: BoundCall[Any]) -> Any:
         whole = self.wholes[str(call.path["id"])]
@@ -97,14 +101,9 @@ def searching(
 ) -> IdentifierSearch:
     key, journal = EntryKey("https://api.example.com", "sandbox", "A1", "a"), MemoryJournal(clock=NOW.timestamp)
     entry = JournalEntry(key=key, body=body, attempts=attempts, opened_at=NOW, order_id=order_id)
-    context = Context(
-        executor=account,  # type: ignore[arg-type]
-        journal=journal,
-        attempts=Attempts(journal, 30.0),
-        origin=key.origin,
-        environment=key.environment,
-        service_now=lambda: now,
-    )
+    client: Any = SimpleNamespace(session=account, environment=Environment.sandbox(key.origin))
+    account.now = now
+    context = Context(client, journal, 30.0, push=False, guard=None)
     return IdentifierSearch(context, "A1", Window.from_now(NOW), {"a": entry}, hint)
 
 

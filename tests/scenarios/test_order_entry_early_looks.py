@@ -24,7 +24,7 @@ POLICY = ReconcilePolicy(first=2.0, max_interval=4.0)
 
 def entry_of(here: Floor, *rings: float, journal: MemoryJournal | None = None) -> OrderEntry:
     entry = OrderEntry(here.client, here.journal if journal is None else journal, reconcile=POLICY)
-    object.__setattr__(entry._context, "doorbells", Bells(*rings))
+    entry._context.doorbells = Bells(*rings)
     return entry
 
 
