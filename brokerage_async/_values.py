@@ -1,4 +1,4 @@
-"""Value types under the models: raw JSON beside a model, and the reading of single values.
+"""Value types under the models: their bases, open enumerations, raw JSON beside a model, the reading of single values.
 
 The generated converters call the reading functions where the JSON type alone does not settle a value. Those that take
 a ``target`` keep the raw JSON in the target's ``extra`` when the value cannot carry all of it, so that nothing is lost.
@@ -7,19 +7,22 @@ Caches hold short strings only: they are bounded in bytes, whatever the service 
 
 from __future__ import annotations
 
+import enum
+import functools
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from importlib import import_module
 from typing import Any, ClassVar, NoReturn, TypeVar, cast
 
 import attrs
 
-from ._decimals import finite, read_decimal
-from ._portable import Portable
+from ._decimals import MAX_CACHED_LENGTH, finite, read_decimal
 
 T = TypeVar("T")
 _Refusal = Callable[..., NoReturn]
+_REFERENCE = "#/$defs/"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY = _EPOCH.date()
@@ -27,6 +30,52 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 #: Whether a mutable builder may become the model by a change of its class: cheap, except where it stops all threads.
 CLASS_SWAP: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
+
+
+class OpenStrEnum(enum.StrEnum):
+    """Enumeration of the values known so far, which takes any other string as well.
+
+    A value that is not listed becomes a member of the same class whose ``is_known`` is False. It compares, hashes,
+    pickles and prints as its string::
+
+        OrderStatus("Live") is OrderStatus.LIVE
+        OrderStatus("On Hold").is_known is False
+        OrderStatus("On Hold") == "On Hold"
+    """
+
+    @classmethod
+    def _missing_(cls, value: object) -> OpenStrEnum | None:
+        if not isinstance(value, str):
+            return None
+        find = member_of if len(value) <= MAX_CACHED_LENGTH else member_of.__wrapped__
+        return find(cls, str(value))
+
+    def __reduce_ex__(self, protocol: object) -> tuple[type[OpenStrEnum], tuple[str]]:
+        return type(self), (self._value_,)  # before Python 3.11.4 it is by name, and only listed ones have one
+
+    @property
+    def is_known(self) -> bool:
+        """Return whether the value is one of the listed ones."""
+        return self._value_ in type(self)._value2member_map_
+
+
+class AnyCaseStrEnum(OpenStrEnum):
+    """Open enumeration that takes its listed values in any letter case.
+
+    ``MarketState("Pre-market")`` is ``MarketState("Pre-Market")``.
+    """
+
+
+@functools.lru_cache(maxsize=1024)
+def member_of(cls: type[OpenStrEnum], value: str) -> OpenStrEnum:
+    """Return the member of a spelling that is not listed."""
+    if issubclass(cls, AnyCaseStrEnum):
+        folded = value.casefold()
+        if (listed := next((member for member in cls if member.casefold() == folded), None)) is not None:
+            return listed
+    member = str.__new__(cls, value)
+    member._name_ = member._value_ = value
+    return member
 
 
 class Extra(dict[str, Any]):
@@ -67,6 +116,90 @@ class Extra(dict[str, Any]):
 
 
 EMPTY: Extra = Extra()
+
+
+class Portable:
+    """Base of the models and events. pydantic, and so FastAPI, takes and returns them without further words."""
+
+    __slots__ = ()
+
+    def to_dict(self, wire: bool = False) -> dict[str, Any]:
+        """Return the fields that are set, with everything nested as dicts and lists.
+
+        Keyed by attribute, with Python values: `Decimal`, aware datetimes, enumerations. With ``wire``, keyed by JSON
+        key, with JSON values, ``extra`` among them.
+        """
+        import msgspec  # models are imported where nothing is decoded
+
+        if wire and (struct := _wire_of(type(self))) is not None:
+            found: dict[str, Any] = msgspec.to_builtins(struct.of(self), builtin_types=(Decimal,))
+            return found
+        fields = attrs.fields(cast("type[attrs.AttrsInstance]", type(self)))
+        values = ((field, getattr(self, field.name)) for field in fields)
+        return {
+            field.name: _plain(value, wire)
+            for field, value in values
+            if value is not None and value != {} and not value == "" == field.default
+        }
+
+    def to_json(self, wire: bool = True) -> str:
+        """Return `to_dict` as JSON. Decimals are strings, but for numbers of the service with ``wire``."""
+        import msgspec
+
+        is_wire = wire and _wire_of(type(self)) is not None
+        encoder = msgspec.json.Encoder(decimal_format="number" if is_wire else "string")
+        return encoder.encode(self.to_dict(wire)).decode()
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> dict[str, Any]:
+        return {
+            "type": "is-instance",
+            "cls": cls,
+            "serialization": {"type": "function-plain", "function": lambda one: one.to_dict(wire=True)},
+        }
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
+        import msgspec
+
+        struct = _wire_of(cls)
+        if struct is None:
+            return {"type": "object", "title": cls.__name__}
+        (root,), definitions = msgspec.json.schema_components((struct,), ref_template=_REFERENCE + "{name}")
+        found: dict[str, Any] = _inlined(root, definitions, frozenset())
+        return {**found, "title": cls.__name__}
+
+
+def _wire_of(model: type[Any]) -> Any:
+    """Return the wire struct of a model, which stands beside it in its generated package. None for other classes."""
+    package, _, module = model.__module__.rpartition(".")
+    return import_module(f"{package}.converters").WIRES.get(model) if module == "models" else None
+
+
+def _plain(value: Any, wire: bool) -> Any:
+    match value:
+        case Portable():
+            return value.to_dict(wire)
+        case tuple() | list():
+            return [_plain(item, wire) for item in value]
+        case Mapping():
+            return {key: _plain(item, wire) for key, item in value.items()}
+        case type():
+            return value.__name__
+    return value
+
+
+def _inlined(schema: Any, definitions: Mapping[str, Any], within: frozenset[str]) -> Any:
+    """Return a JSON schema without references. An object inside itself has no properties."""
+    match schema:
+        case {"$ref": str(reference)}:
+            name = reference.removeprefix(_REFERENCE)
+            return {"type": "object"} if name in within else _inlined(definitions[name], definitions, within | {name})
+        case dict():
+            return {key: _inlined(value, definitions, within) for key, value in schema.items()}
+        case list():
+            return [_inlined(value, definitions, within) for value in schema]
+    return schema
 
 
 class Model(Portable):

@@ -24,8 +24,7 @@ ROOT = Path(brokerage_async.__file__).parent
 
 LAYERS = (
     {
-        "_arguments", "_decimals", "_open_enums", "_portable", "_secrets", "_terms", "_values", "_version", "_wire",
-        "errors", "operation",
+        "_arguments", "_decimals", "_secrets", "_values", "_version", "_wire", "errors", "operation",
     },
     {"_generated", "config", "storage"},
     {"arrow", "chains", "models", "observers", "protocol", "symbols", "tickets"},
@@ -50,8 +49,8 @@ EDGES = {"blocking", "cli", "pytest_plugin", "simulator"}
 OUTER = {("cli", "simulator"), ("pytest_plugin", "simulator")}
 
 SIMULATOR_SEES = {
-    "_arguments", "_decimals", "_generated", "_open_enums", "_portable", "_secrets", "_terms", "_values", "arrow",
-    "errors", "models", "operation", "protocol", "simulator",
+    "_arguments", "_decimals", "_generated", "_secrets", "_values", "arrow", "errors", "models", "operation",
+    "protocol", "simulator",
 }  # fmt: skip
 SIMULATOR_SHELL = {f"{PACKAGE}.simulator.{name}" for name in ("simulator", "virtual_run")}
 """Modules that hand out clients."""
@@ -131,7 +130,7 @@ def test_simulator_protocol_and_transport_keep_their_walls() -> None:
     networked = [module for module in WITHIN if "aiohttp" in packages[module]]
     assert {place(module) for module in networked} <= {"client", "config", "http", "simulator"}
     forbidden = {"asyncio", "aiohttp", "random", "secrets", "socket", "time"}
-    pure = {"protocol", "_generated", "errors", "operation", "_open_enums", "_values", "models"}
+    pure = {"protocol", "_generated", "errors", "operation", "_values", "models"}
     assert [module for module in WITHIN if place(module) in pure and packages[module] & forbidden] == []
     modules = sorted(path.name for path in ROOT.glob("*.py"))
     assert len(modules) <= 17, f"find a room for one of {modules}"

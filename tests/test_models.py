@@ -19,8 +19,7 @@ import pytest
 from brokerage_async import models
 from brokerage_async._generated.converters import WIRES
 from brokerage_async._generated.operations import OPERATIONS, REQUEST_MODELS
-from brokerage_async._open_enums import OpenStrEnum
-from brokerage_async._values import EMPTY, Model
+from brokerage_async._values import EMPTY, Model, OpenStrEnum
 from brokerage_async.operation import BoundCall, Effect, Page, Pager, Shape
 from brokerage_async.stream import AccountEvent, Gap, Snapshot
 from tests.tables import for_each

@@ -15,11 +15,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brokerage_async import _decimals as decimals
-from brokerage_async import _open_enums, _wire, models
 from brokerage_async import _values as values
+from brokerage_async import _wire, models
 from brokerage_async._generated.converters import WIRES
-from brokerage_async._open_enums import AnyCaseStrEnum, OpenStrEnum
-from brokerage_async._values import EMPTY, Extra
+from brokerage_async._values import EMPTY, AnyCaseStrEnum, Extra, OpenStrEnum
 from brokerage_async._wire import DecimalText, Moment, Shared, Wire, with_extra
 from brokerage_async.models import OrderStatus
 from brokerage_async.protocol.response import Response
@@ -266,7 +265,7 @@ def test_unlisted_member_travels_and_is_cached_up_to_a_length() -> None:
     assert OrderStatus(long) is not OrderStatus(long)
     for number in range(2_000):
         OrderStatus(f"unlisted {number}")
-    assert _open_enums.member_of.cache_info().currsize == 1_024
+    assert values.member_of.cache_info().currsize == 1_024
 
 
 @given(st.text())

@@ -11,9 +11,17 @@ from typing import Any
 
 import attrs
 
-from brokerage_async._open_enums import AnyCaseStrEnum, OpenStrEnum
-from brokerage_async._terms import Amount, restate
-from brokerage_async._values import EMPTY, Model, as_optional_object, as_optional_tuple, as_tuple, raw_object
+from brokerage_async._arguments import Amount, restate
+from brokerage_async._values import (
+    EMPTY,
+    AnyCaseStrEnum,
+    Model,
+    OpenStrEnum,
+    as_optional_object,
+    as_optional_tuple,
+    as_tuple,
+    raw_object,
+)
 
 
 class PriceEffect(OpenStrEnum):

@@ -18,7 +18,6 @@ OAUTH_TOKEN: Operation[models.TokenResponse] = Operation(
     effect=Effect.READ,
     shape=Shape.BARE,
     result=models.TokenResponse,
-    status=200,
     body=models.TokenRequest,
     body_required=True,
     section="Token",
@@ -31,7 +30,6 @@ MARKET_TIME_SESSIONS: Operation[list[models.MarketSession]] = Operation(
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.MarketSession,
-    status=200,
     scope="read",
     parameters=(
         Parameter(name="to_date", wire="to-date", location="query", kind="date", required=True),
@@ -59,7 +57,6 @@ MARKET_TIME_CURRENT_SESSIONS: Operation[list[models.CurrentMarketSession]] = Ope
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.CurrentMarketSession,
-    status=200,
     scope="read",
     parameters=(
         Parameter(
@@ -82,7 +79,6 @@ MARKET_TIME_EQUITY_HOLIDAYS: Operation[models.HolidayCalendar] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.HolidayCalendar,
-    status=200,
     scope="read",
     one_or_many=True,
     section="Market time",
@@ -95,7 +91,6 @@ MARKET_METRICS_EARNINGS_REPORTS: Operation[list[models.EarningsReport]] = Operat
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.EarningsReport,
-    status=200,
     scope="read",
     parameters=(
         Parameter(name="symbol", wire="symbol", location="path", required=True),
@@ -112,7 +107,6 @@ MARKET_METRICS_DIVIDENDS: Operation[list[models.Dividend]] = Operation(
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.Dividend,
-    status=200,
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
     section="Market metrics",
@@ -125,7 +119,6 @@ INSTRUMENTS_EQUITIES: Operation[list[models.Equity]] = Operation(
     effect=Effect.READ,
     shape=Shape.PAGE,
     result=models.Equity,
-    status=200,
     identity=("id", "symbol"),
     scope="read",
     parameters=(
@@ -147,7 +140,6 @@ INSTRUMENTS_EQUITY_OPTIONS: Operation[list[models.EquityOption]] = Operation(
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.EquityOption,
-    status=200,
     scope="read",
     parameters=(
         Parameter(name="symbols", wire="symbol[]", location="query", array=True),
@@ -167,7 +159,6 @@ INSTRUMENTS_WARRANT: Operation[models.Warrant] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.Warrant,
-    status=200,
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
     section="Instruments",
@@ -180,7 +171,6 @@ INSTRUMENTS_FUTURES_OPTION_CHAIN: Operation[list[models.FutureOption]] = Operati
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.FutureOption,
-    status=200,
     identity=("symbol",),
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
@@ -194,7 +184,6 @@ ORDERS_LIST: Operation[list[models.Order]] = Operation(
     effect=Effect.READ,
     shape=Shape.PAGE,
     result=models.Order,
-    status=200,
     identity=("id",),
     scope="read",
     parameters=(
@@ -252,7 +241,6 @@ ORDERS_LIST_LIVE: Operation[list[models.Order]] = Operation(
     effect=Effect.READ,
     shape=Shape.PAGE,
     result=models.Order,
-    status=200,
     identity=("id",),
     scope="read",
     parameters=(
@@ -309,7 +297,6 @@ ORDERS_GET: Operation[models.Order] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.Order,
-    status=200,
     scope="read",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
@@ -326,7 +313,6 @@ ORDERS_REPLACE: Operation[models.Order] = Operation(
     effect=Effect.MUTATE,
     shape=Shape.ONE,
     result=models.Order,
-    status=200,
     scope="trade",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
@@ -346,7 +332,6 @@ ORDERS_EDIT: Operation[models.Order] = Operation(
     effect=Effect.MUTATE,
     shape=Shape.ONE,
     result=models.Order,
-    status=200,
     scope="trade",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
@@ -366,7 +351,6 @@ ORDERS_CANCEL: Operation[models.Order] = Operation(
     effect=Effect.MUTATE,
     shape=Shape.ONE,
     result=models.Order,
-    status=200,
     scope="trade",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
@@ -402,7 +386,6 @@ ORDERS_SEARCH: Operation[list[models.Order]] = Operation(
     effect=Effect.READ,
     shape=Shape.PAGE,
     result=models.Order,
-    status=200,
     identity=("id",),
     scope="read",
     parameters=(
@@ -445,7 +428,6 @@ ORDERS_LIVE: Operation[list[models.Order]] = Operation(
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.Order,
-    status=200,
     identity=("id",),
     scope="read",
     parameters=(
@@ -480,7 +462,6 @@ COMPLEX_ORDERS_GET: Operation[models.ComplexOrder] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.ComplexOrder,
-    status=200,
     scope="read",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
@@ -497,7 +478,6 @@ COMPLEX_ORDERS_EDIT_PAIRS: Operation[models.PlacedOrderResponse] = Operation(
     effect=Effect.MUTATE,
     shape=Shape.ONE,
     result=models.PlacedOrderResponse,
-    status=200,
     scope="trade",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
@@ -516,7 +496,6 @@ COMPLEX_ORDERS_CANCEL: Operation[models.ComplexOrder] = Operation(
     effect=Effect.MUTATE,
     shape=Shape.ONE,
     result=models.ComplexOrder,
-    status=200,
     scope="trade",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
@@ -533,7 +512,6 @@ TRANSACTIONS_LIST: Operation[list[models.Transaction]] = Operation(
     effect=Effect.READ,
     shape=Shape.PAGE,
     result=models.Transaction,
-    status=200,
     identity=("id",),
     scope="read",
     parameters=(
@@ -568,7 +546,6 @@ MARGIN_DRY_RUN: Operation[models.MarginDryRun] = Operation(
     effect=Effect.PREFLIGHT,
     shape=Shape.ONE,
     result=models.MarginDryRun,
-    status=200,
     scope="trade",
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
     body=models.MarginOrder,
@@ -584,7 +561,6 @@ MARGIN_REQUIREMENTS: Operation[models.MarginRequirements] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.MarginRequirements,
-    status=200,
     scope="read",
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
     production_only=True,
@@ -612,7 +588,6 @@ WATCHLISTS_LIST: Operation[list[models.Watchlist]] = Operation(
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.Watchlist,
-    status=200,
     scope="read",
     section="Watchlists",
 )
@@ -624,7 +599,6 @@ QUOTE_ALERTS_LIST: Operation[list[models.QuoteAlert]] = Operation(
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.QuoteAlert,
-    status=200,
     scope="read",
     one_or_many=True,
     section="Quote alerts",
@@ -665,7 +639,6 @@ ACCOUNTS_CUSTOMER: Operation[models.Customer] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.Customer,
-    status=200,
     scope="read",
     parameters=(
         Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),
@@ -681,7 +654,6 @@ ACCOUNTS_LIST: Operation[list[models.CustomerAccount]] = Operation(
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.CustomerAccount,
-    status=200,
     scope="read",
     parameters=(Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),),
     provenance=Provenance.RECORDED,
@@ -694,7 +666,6 @@ ACCOUNTS_GET: Operation[models.Account] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.Account,
-    status=200,
     scope="read",
     parameters=(
         Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),
@@ -710,7 +681,6 @@ ACCOUNTS_TRADING_STATUS: Operation[models.TradingStatus] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.TradingStatus,
-    status=200,
     scope="read",
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
     provenance=Provenance.RECORDED,
@@ -723,7 +693,6 @@ BALANCES_LIST: Operation[list[models.AccountBalance]] = Operation(
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.AccountBalance,
-    status=200,
     identity=("currency", "snapshot_date", "time_of_day"),
     scope="read",
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
@@ -738,7 +707,6 @@ BALANCES_GET: Operation[models.AccountBalance] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.AccountBalance,
-    status=200,
     scope="read",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
@@ -754,7 +722,6 @@ BALANCES_SNAPSHOTS: Operation[list[models.AccountBalance]] = Operation(
     effect=Effect.READ,
     shape=Shape.PAGE,
     result=models.AccountBalance,
-    status=200,
     identity=("currency", "snapshot_date", "time_of_day"),
     scope="read",
     parameters=(
@@ -788,7 +755,6 @@ BALANCES_NET_LIQ_HISTORY: Operation[list[models.NetLiqOhlc]] = Operation(
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.NetLiqOhlc,
-    status=200,
     scope="read",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
@@ -812,7 +778,6 @@ POSITIONS_LIST: Operation[list[models.Position]] = Operation(
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.Position,
-    status=200,
     scope="read",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
@@ -835,7 +800,6 @@ RISK_POSITION_LIMIT: Operation[models.PositionLimit] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.PositionLimit,
-    status=200,
     scope="read",
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
     provenance=Provenance.RECORDED,
@@ -848,7 +812,6 @@ RISK_SPAN_ROWS: Operation[list[models.SpanRow]] = Operation(
     effect=Effect.READ,
     shape=Shape.PAGE,
     result=models.SpanRow,
-    status=200,
     identity=("file_date", "exchange", "row_index"),
     scope="read",
     parameters=(
@@ -868,7 +831,6 @@ MARGIN_EFFECTIVE_REQUIREMENT: Operation[models.EffectiveMarginRequirement] = Ope
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.EffectiveMarginRequirement,
-    status=200,
     scope="read",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
@@ -884,7 +846,6 @@ MARGIN_PUBLIC_CONFIGURATION: Operation[models.MarginConfiguration] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.MarginConfiguration,
-    status=200,
     scope="read",
     is_public=True,
     provenance=Provenance.RECORDED,
@@ -897,7 +858,6 @@ TRANSACTIONS_GET: Operation[models.Transaction] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.Transaction,
-    status=200,
     scope="read",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
@@ -913,7 +873,6 @@ TRANSACTIONS_TOTAL_FEES: Operation[models.TotalFees] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.TotalFees,
-    status=200,
     scope="read",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
@@ -929,7 +888,6 @@ INSTRUMENTS_EQUITY: Operation[models.Equity] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.Equity,
-    status=200,
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
     provenance=Provenance.RECORDED,
@@ -942,7 +900,6 @@ INSTRUMENTS_ACTIVE_EQUITIES: Operation[list[models.Equity]] = Operation(
     effect=Effect.READ,
     shape=Shape.PAGE,
     result=models.Equity,
-    status=200,
     identity=("id", "symbol"),
     scope="read",
     parameters=(
@@ -961,7 +918,6 @@ INSTRUMENTS_EQUITY_OPTION: Operation[models.EquityOption] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.EquityOption,
-    status=200,
     scope="read",
     parameters=(
         Parameter(name="symbol", wire="symbol", location="path", required=True),
@@ -977,7 +933,6 @@ INSTRUMENTS_FUTURES: Operation[list[models.Future]] = Operation(
     effect=Effect.READ,
     shape=Shape.PAGE,
     result=models.Future,
-    status=200,
     identity=("symbol",),
     scope="read",
     parameters=(
@@ -1000,7 +955,6 @@ INSTRUMENTS_FUTURE: Operation[models.Future] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.Future,
-    status=200,
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
     provenance=Provenance.RECORDED,
@@ -1013,7 +967,6 @@ INSTRUMENTS_FUTURE_PRODUCTS: Operation[list[models.FutureProduct]] = Operation(
     effect=Effect.READ,
     shape=Shape.PAGE,
     result=models.FutureProduct,
-    status=200,
     identity=("exchange", "code"),
     scope="read",
     parameters=(
@@ -1031,7 +984,6 @@ INSTRUMENTS_FUTURE_PRODUCT: Operation[models.FutureProduct] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.FutureProduct,
-    status=200,
     scope="read",
     parameters=(
         Parameter(name="exchange", wire="exchange", location="path", required=True),
@@ -1047,7 +999,6 @@ INSTRUMENTS_FUTURE_OPTION_PRODUCTS: Operation[list[models.FutureOptionProductDet
     effect=Effect.READ,
     shape=Shape.PAGE,
     result=models.FutureOptionProductDetails,
-    status=200,
     identity=("exchange", "root_symbol"),
     scope="read",
     parameters=(
@@ -1065,7 +1016,6 @@ INSTRUMENTS_FUTURE_OPTION_PRODUCT: Operation[models.FutureOptionProductDetails] 
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.FutureOptionProductDetails,
-    status=200,
     scope="read",
     parameters=(Parameter(name="root_symbol", wire="root_symbol", location="path", required=True),),
     deprecated=True,
@@ -1079,7 +1029,6 @@ INSTRUMENTS_FUTURE_OPTION_PRODUCT_OF_EXCHANGE: Operation[models.FutureOptionProd
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.FutureOptionProductDetails,
-    status=200,
     scope="read",
     parameters=(
         Parameter(name="exchange", wire="exchange", location="path", required=True),
@@ -1095,7 +1044,6 @@ INSTRUMENTS_FUTURE_OPTIONS: Operation[list[models.FutureOption]] = Operation(
     effect=Effect.READ,
     shape=Shape.PAGE,
     result=models.FutureOption,
-    status=200,
     identity=("symbol",),
     scope="read",
     parameters=(
@@ -1121,7 +1069,6 @@ INSTRUMENTS_FUTURE_OPTION: Operation[models.FutureOption] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.FutureOption,
-    status=200,
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
     provenance=Provenance.RECORDED,
@@ -1134,7 +1081,6 @@ INSTRUMENTS_CRYPTOCURRENCIES: Operation[list[models.Cryptocurrency]] = Operation
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.Cryptocurrency,
-    status=200,
     scope="read",
     parameters=(Parameter(name="symbols", wire="symbol[]", location="query", array=True),),
     provenance=Provenance.RECORDED,
@@ -1147,7 +1093,6 @@ INSTRUMENTS_CRYPTOCURRENCY: Operation[models.Cryptocurrency] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.Cryptocurrency,
-    status=200,
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
     provenance=Provenance.RECORDED,
@@ -1160,7 +1105,6 @@ INSTRUMENTS_WARRANTS: Operation[list[models.Warrant]] = Operation(
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.Warrant,
-    status=200,
     scope="read",
     parameters=(Parameter(name="symbols", wire="symbol[]", location="query", array=True),),
     provenance=Provenance.RECORDED,
@@ -1173,7 +1117,6 @@ INSTRUMENTS_QUANTITY_DECIMAL_PRECISIONS: Operation[list[models.QuantityDecimalPr
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.QuantityDecimalPrecision,
-    status=200,
     scope="read",
     provenance=Provenance.RECORDED,
 )
@@ -1185,7 +1128,6 @@ INSTRUMENTS_CURRENCY_PAIRS: Operation[list[models.CurrencyPair]] = Operation(
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.CurrencyPair,
-    status=200,
     scope="read",
     provenance=Provenance.CLIENT,
 )
@@ -1197,7 +1139,6 @@ OPTION_CHAINS_FLAT: Operation[list[models.EquityOption]] = Operation(
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.EquityOption,
-    status=200,
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
     provenance=Provenance.RECORDED,
@@ -1210,7 +1151,6 @@ OPTION_CHAINS_COMPACT: Operation[list[models.CompactOptionChain]] = Operation(
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.CompactOptionChain,
-    status=200,
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
     provenance=Provenance.RECORDED,
@@ -1223,7 +1163,6 @@ OPTION_CHAINS_NESTED: Operation[list[models.NestedOptionChain]] = Operation(
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.NestedOptionChain,
-    status=200,
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
     provenance=Provenance.RECORDED,
@@ -1236,7 +1175,6 @@ OPTION_CHAINS_NESTED_FUTURES: Operation[models.NestedFuturesOptionChain] = Opera
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.NestedFuturesOptionChain,
-    status=200,
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
     provenance=Provenance.RECORDED,
@@ -1249,7 +1187,6 @@ SEARCH_INSTRUMENTS: Operation[list[models.InstrumentSearchHit]] = Operation(
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.InstrumentSearchHit,
-    status=200,
     scope="read",
     parameters=(
         Parameter(name="query", wire="query", location="query"),
@@ -1270,7 +1207,6 @@ SEARCH_SYMBOLS: Operation[list[models.SymbolSearchHit]] = Operation(
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.SymbolSearchHit,
-    status=200,
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
     production_only=True,
@@ -1285,7 +1221,6 @@ MARKET_DATA_BY_TYPE: Operation[list[models.MarketDataSnapshot]] = Operation(
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.MarketDataSnapshot,
-    status=200,
     scope="read",
     parameters=(
         Parameter(name="index", wire="index", location="query", array=True, joined=True),
@@ -1317,7 +1252,6 @@ MARKET_DATA_GET: Operation[models.MarketDataSnapshot] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.MarketDataSnapshot,
-    status=200,
     scope="read",
     parameters=(
         Parameter(
@@ -1340,7 +1274,6 @@ MARKET_DATA_QUOTE_TOKEN: Operation[models.QuoteToken] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.QuoteToken,
-    status=200,
     scope="read",
     provenance=Provenance.RECORDED,
 )
@@ -1352,7 +1285,6 @@ MARKET_METRICS_LIST: Operation[list[models.UnderlyingMetrics]] = Operation(
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.UnderlyingMetrics,
-    status=200,
     scope="read",
     parameters=(Parameter(name="symbols", wire="symbols", location="query", array=True, joined=True, required=True),),
     production_only=True,
@@ -1366,7 +1298,6 @@ MARKET_TIME_EQUITY_SESSION: Operation[models.CurrentMarketSession] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.CurrentMarketSession,
-    status=200,
     scope="read",
     parameters=(Parameter(name="current_time", wire="current-time", location="query", kind="date-time"),),
     provenance=Provenance.RECORDED,
@@ -1379,7 +1310,6 @@ MARKET_TIME_NEXT_EQUITY_SESSION: Operation[models.MarketSession] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.MarketSession,
-    status=200,
     scope="read",
     parameters=(Parameter(name="date", wire="date", location="query", kind="date"),),
     provenance=Provenance.PUBLISHED,
@@ -1392,7 +1322,6 @@ MARKET_TIME_PREVIOUS_EQUITY_SESSION: Operation[models.MarketSession] = Operation
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.MarketSession,
-    status=200,
     scope="read",
     parameters=(Parameter(name="date", wire="date", location="query", kind="date"),),
     provenance=Provenance.PUBLISHED,
@@ -1405,7 +1334,6 @@ MARKET_TIME_FUTURES_SESSIONS: Operation[list[models.CurrentMarketSession]] = Ope
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.CurrentMarketSession,
-    status=200,
     scope="read",
     provenance=Provenance.PUBLISHED,
     one_or_many=True,
@@ -1418,7 +1346,6 @@ MARKET_TIME_FUTURES_SESSION: Operation[models.CurrentMarketSession] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.CurrentMarketSession,
-    status=200,
     scope="read",
     parameters=(
         Parameter(
@@ -1439,7 +1366,6 @@ MARKET_TIME_NEXT_FUTURES_SESSION: Operation[models.MarketSession] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.MarketSession,
-    status=200,
     scope="read",
     parameters=(
         Parameter(
@@ -1461,7 +1387,6 @@ MARKET_TIME_PREVIOUS_FUTURES_SESSION: Operation[models.MarketSession] = Operatio
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.MarketSession,
-    status=200,
     scope="read",
     parameters=(
         Parameter(
@@ -1483,7 +1408,6 @@ MARKET_TIME_FUTURES_HOLIDAYS: Operation[models.HolidayCalendar] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.HolidayCalendar,
-    status=200,
     scope="read",
     parameters=(
         Parameter(
@@ -1505,7 +1429,6 @@ WATCHLISTS_GET: Operation[models.Watchlist] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.Watchlist,
-    status=200,
     scope="read",
     parameters=(Parameter(name="watchlist_name", wire="watchlist_name", location="path", required=True),),
     provenance=Provenance.RECORDED,
@@ -1518,7 +1441,6 @@ WATCHLISTS_REPLACE: Operation[models.Watchlist] = Operation(
     effect=Effect.MUTATE,
     shape=Shape.ONE,
     result=models.Watchlist,
-    status=200,
     scope="trade",
     parameters=(Parameter(name="watchlist_name", wire="watchlist_name", location="path", required=True),),
     body=models.NewWatchlist,
@@ -1532,7 +1454,6 @@ WATCHLISTS_DELETE: Operation[None] = Operation(
     path="/watchlists/{watchlist_name}",
     effect=Effect.MUTATE,
     shape=Shape.NONE,
-    status=200,
     scope="trade",
     parameters=(Parameter(name="watchlist_name", wire="watchlist_name", location="path", required=True),),
     provenance=Provenance.RECORDED,
@@ -1545,7 +1466,6 @@ WATCHLISTS_LIST_PUBLIC: Operation[list[models.Watchlist]] = Operation(
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.Watchlist,
-    status=200,
     scope="read",
     parameters=(Parameter(name="counts_only", wire="counts-only", location="query", kind="boolean"),),
     provenance=Provenance.RECORDED,
@@ -1558,7 +1478,6 @@ WATCHLISTS_GET_PUBLIC: Operation[models.Watchlist] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.Watchlist,
-    status=200,
     scope="read",
     parameters=(Parameter(name="watchlist_name", wire="watchlist_name", location="path", required=True),),
     provenance=Provenance.RECORDED,
@@ -1571,7 +1490,6 @@ WATCHLISTS_LIST_PAIRS: Operation[list[models.PairsWatchlist]] = Operation(
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.PairsWatchlist,
-    status=200,
     scope="read",
     provenance=Provenance.RECORDED,
 )
@@ -1583,7 +1501,6 @@ WATCHLISTS_GET_PAIRS: Operation[models.PairsWatchlist] = Operation(
     effect=Effect.READ,
     shape=Shape.ONE,
     result=models.PairsWatchlist,
-    status=200,
     scope="read",
     parameters=(Parameter(name="pairs_watchlist_name", wire="pairs_watchlist_name", location="path", required=True),),
     provenance=Provenance.RECORDED,
@@ -1596,7 +1513,6 @@ COMPLEX_ORDERS_LIST: Operation[list[models.ComplexOrder]] = Operation(
     effect=Effect.READ,
     shape=Shape.PAGE,
     result=models.ComplexOrder,
-    status=200,
     identity=("id",),
     scope="read",
     parameters=(
@@ -1632,7 +1548,6 @@ COMPLEX_ORDERS_LIVE: Operation[list[models.ComplexOrder]] = Operation(
     effect=Effect.READ,
     shape=Shape.MANY,
     result=models.ComplexOrder,
-    status=200,
     identity=("id",),
     scope="read",
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
@@ -1682,7 +1597,6 @@ BACKTESTS_AVAILABLE_DATES: Operation[list[models.BacktestDates]] = Operation(
     effect=Effect.READ,
     shape=Shape.BARE_MANY,
     result=models.BacktestDates,
-    status=200,
     scope="read",
     host="backtester",
     provenance=Provenance.PUBLISHED,
@@ -1695,7 +1609,6 @@ BACKTESTS_LIST: Operation[list[str]] = Operation(
     effect=Effect.READ,
     shape=Shape.BARE_MANY,
     result=str,
-    status=200,
     scope="read",
     host="backtester",
     provenance=Provenance.PUBLISHED,
@@ -1708,7 +1621,6 @@ BACKTESTS_CREATE: Operation[models.Backtest] = Operation(
     effect=Effect.MUTATE,
     shape=Shape.BARE,
     result=models.Backtest,
-    status=200,
     scope="trade",
     body=models.NewBacktest,
     body_required=True,
@@ -1723,7 +1635,6 @@ BACKTESTS_GET: Operation[models.Backtest] = Operation(
     effect=Effect.READ,
     shape=Shape.BARE,
     result=models.Backtest,
-    status=200,
     scope="read",
     parameters=(Parameter(name="id", wire="id", location="path", kind="identifier", required=True),),
     host="backtester",
@@ -1750,7 +1661,6 @@ BACKTESTS_SIMULATE_TRADE: Operation[list[models.SimulatedPrice]] = Operation(
     effect=Effect.READ,
     shape=Shape.BARE_MANY,
     result=models.SimulatedPrice,
-    status=200,
     scope="read",
     body=models.SimulatedTrade,
     body_required=True,
@@ -1764,7 +1674,6 @@ BACKTESTS_LOGS: Operation[None] = Operation(
     path="/backtests/{id}/logs",
     effect=Effect.READ,
     shape=Shape.NONE,
-    status=200,
     scope="read",
     parameters=(Parameter(name="id", wire="id", location="path", kind="identifier", required=True),),
     host="backtester",

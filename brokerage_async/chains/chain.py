@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import attrs
 
-from .._arguments import check_seconds
+from .._arguments import Amount, check_seconds, exact
 from .._generated.models import (
     FuturesOptionChain,
     FuturesOptionExpiration,
@@ -23,7 +23,6 @@ from .._generated.models import (
     Quote,
 )
 from .._generated.models import OptionStrike as StrikeRow
-from .._terms import Amount, exact
 from ..errors import InvalidRequestError
 from ..protocol.streams.events import Gap, Snapshot
 

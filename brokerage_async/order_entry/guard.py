@@ -8,8 +8,7 @@ from typing import Any, cast
 
 import attrs
 
-from .._arguments import check_count, check_seconds, validator
-from .._terms import Amount, exact
+from .._arguments import Amount, check_count, check_seconds, exact, validator
 from ..errors import ConfigurationError, InvalidRequestError
 from ..journal.caps import DAY
 

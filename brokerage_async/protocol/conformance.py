@@ -17,7 +17,7 @@ import attrs
 
 from .._generated.models import Pagination, PreflightCode
 from .._generated.operations import OPERATIONS, REQUEST_MODELS
-from .._open_enums import OpenStrEnum
+from .._values import OpenStrEnum
 from .._wire import Wire
 from ..operation import Operation, Shape
 from .decoding.fields import WireField, fits, wire_fields

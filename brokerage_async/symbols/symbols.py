@@ -31,7 +31,7 @@ from typing import Any, cast
 
 import attrs
 
-from .._terms import exact
+from .._arguments import exact
 from ..errors import ErrorDetail, InvalidRequestError
 
 CENTURY = 2000

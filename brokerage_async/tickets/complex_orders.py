@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import attrs
 
+from .._arguments import Amount
 from .._generated.models import TAKES, Comparator, ComplexOrderType, NewComplexOrder, NewOrder, OrderType
-from .._terms import Amount
 from ..errors import InvalidRequestError
 from .orders import BUYING, REVERSED, STRICT, checked, positive
 

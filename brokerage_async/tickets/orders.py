@@ -9,6 +9,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, TypeVar
 
+from .._arguments import Amount, exact
 from .._generated.models import (
     AdvancedInstructions,
     InstrumentType,
@@ -20,7 +21,6 @@ from .._generated.models import (
     PriceEffect,
     TimeInForce,
 )
-from .._terms import Amount, exact
 from ..errors import InvalidRequestError
 from ..protocol.validation.requests import problems_of
 from ..symbols import instrument_type_of, occ_symbol

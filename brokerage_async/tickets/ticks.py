@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from decimal import Context, Decimal, localcontext
 from typing import Literal
 
+from .._arguments import MAX_DIGITS, Amount
 from .._generated.models import NewOrder, TickSize
-from .._terms import MAX_DIGITS, Amount
 from ..errors import InvalidRequestError
 from .orders import not_negative
 

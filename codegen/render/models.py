@@ -45,9 +45,8 @@ def render(spec: Spec, header: str) -> str:
             "attrs",
             "typing.Any",
             "collections.abc.Mapping",
-            *(f"brokerage_async._open_enums.{name}" for name in _ENUMS),
             *(f"brokerage_async._values.{name}" for name in _VALUES),
-            *(f"brokerage_async._terms.{name}" for name in _TERMS if restatements),
+            *(f"brokerage_async._arguments.{name}" for name in _TERMS if restatements),
         ],
         snake_case_field=True,
         capitalise_enum_members=True,
@@ -75,8 +74,10 @@ def render(spec: Spec, header: str) -> str:
     return f"{source}\n\n__all__ = [\n{exported}]\n"
 
 
-_ENUMS = ("AnyCaseStrEnum", "OpenStrEnum")
-_VALUES = ("EMPTY", "Model", "as_optional_object", "as_optional_tuple", "as_tuple", "raw_object")
+_VALUES = (
+    "EMPTY", "AnyCaseStrEnum", "Model", "OpenStrEnum", "as_optional_object", "as_optional_tuple", "as_tuple",
+    "raw_object",
+)  # fmt: skip
 _TERMS = ("Amount", "restate")
 _HINTS = {"decimal": "Amount", "date": "date", "string": "str", "boolean": "bool"}
 

@@ -56,6 +56,7 @@ def _operation(operation: Operation) -> Source:
         "effect": Source(f"Effect.{operation.effect.upper()}"),
         "shape": Source(f"Shape.{operation.shape.upper()}"),
         "result": _model(operation.result),
+        "status": None if operation.status == 200 else operation.status,
         "parameters": _lines([_parameter(each) for each in operation.parameters]),
         "body": _model(operation.body),
         "body_required": Source(operation.body_required) if operation.body else None,

@@ -9,8 +9,7 @@ import cattrs
 import msgspec
 
 from ..._decimals import decimal_text, read_number
-from ..._open_enums import OpenStrEnum
-from ..._values import as_tuple
+from ..._values import OpenStrEnum, as_tuple
 from ..registry import wires
 from .issues import Issues
 from .lenient import structure_one, structure_rows

@@ -11,8 +11,7 @@ from typing import Any
 import attrs
 
 from ..._generated import models
-from ..._portable import Portable
-from ..._values import Model
+from ..._values import Model, Portable
 
 MarketEvent = Model
 """A market event: `Quote`, `Trade`, `Candle` and the like."""
