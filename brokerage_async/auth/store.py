@@ -14,8 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import attrs
 
-from ..config import AuthorizationCode, Environment, RefreshToken, Secret
-from ..config.fields import hidden
+from ..config import AuthorizationCode, Environment, RefreshToken, Secret, hidden
 from ..storage.files import replace_durably
 
 

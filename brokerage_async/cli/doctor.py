@@ -113,7 +113,7 @@ async def network(patient: Patient) -> Finding:
     """Say which way requests take, and how they are protected."""
     from urllib.parse import urlsplit
 
-    from ..config.environment import settings_from_env
+    from ..config import settings_from_env
     from ..http.network import configure_network, is_loopback
 
     where, settings = patient.reachable.environment, settings_from_env()

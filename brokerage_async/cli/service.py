@@ -81,7 +81,7 @@ async def connect(
 
 def check_environment() -> None:
     """Check that the variables name a service, and none of them is misspelt. Warn of those that have no effect."""
-    from ..config.environment import settings_from_env
+    from ..config import settings_from_env
 
     problems: list[errors.ErrorDetail] = []
     try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
 from .._secrets import Secret, revealed
-from ..config.addresses import split_address
+from ..config import split_address
 from ..errors import ConfigurationError, MessageTooLargeError, RequestNotSentError, ResponseLostError
 from .network import Network, is_loopback
 

@@ -19,7 +19,7 @@ import attrs
 from .. import errors
 from .._generated import operations
 from .._generated.models import ComplexOrder, Order, OrderEdit, OrderStatus, PairsEdit, PlacedOrderResponse
-from ..config.random_values import new_identifier
+from ..config import new_identifier
 from ..journal.base import EntryState, JournalEntry
 from ..journal.caps import Usage
 from ..operation import Operation

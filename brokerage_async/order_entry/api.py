@@ -12,10 +12,10 @@ import attrs
 from .._arguments import check_flag, check_function, check_order_id, check_seconds
 from .._generated.models import Comparator, NewComplexOrder, NewOrder, Order, OrderEdit, PairsEdit, TickSize
 from .._generated.operations import ORDERS_EDIT, ORDERS_REPLACE
-from ..config.random_values import new_identifier
+from ..config import new_identifier
 from ..errors import InvalidRequestError, OrderOutcomeUnknownError
 from ..journal.base import EntryKey, EntryState, Journal
-from ..observers.records import OpenEntries, OrderOutcome
+from ..observers import OpenEntries, OrderOutcome
 from ..operation import Operation
 from ..tickets.ticks import check_ticks
 from . import amend

@@ -23,12 +23,11 @@ from typing import Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from .._arguments import check_flag, check_methods, check_timeout
-from ..config import Environment
-from ..config.random_values import new_identifier
+from ..config import Environment, new_identifier
 from ..errors import BrokerageError, ConfigurationError
 from ..http.concurrency import outliving, result_of
 from ..journal.base import EntryKey, EntryState, Journal, JournalEntry, renew_claims
-from ..observers.records import Event
+from ..observers import Event
 from ..operation import Executor
 from ..protocol.streams.timing import Doorbell, Doorbells
 from .guard import OrderGuard

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import attrs
 
 from ..journal.base import EntryKey, EntryState, JournalEntry
-from ..observers.records import OpenEntries
+from ..observers import OpenEntries
 from .amend import find_replacement
 from .context import Attempt, Context, logger, outlasting
 from .decisions import ReconcilePolicy, SearchResult, search_bounds

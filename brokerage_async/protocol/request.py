@@ -20,7 +20,7 @@ import attrs
 from .._secrets import Secret
 from .._values import maker
 from .._version import __version__
-from ..config.addresses import base_address
+from ..config import base_address
 from ..errors import WITHHELD, ConfigurationError, ErrorDetail, InvalidRequestError, RequestNotSentError
 from ..operation import BoundCall, Guard, Operation, Parameter
 from .decoding import codec

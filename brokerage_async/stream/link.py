@@ -20,7 +20,7 @@ import attrs
 from .._arguments import running_loop
 from .._generated.endpoints import Endpoints
 from .._secrets import Secret
-from ..config.random_values import chance
+from ..config import chance
 from ..errors import (
     BrokerageError,
     ConfigurationError,

@@ -16,7 +16,7 @@ from typing import Any, Generic, Literal, TypeVar
 import attrs
 
 from .._arguments import check_function, check_number, check_seconds, running_loop, validator
-from ..config.random_values import chance
+from ..config import chance
 from ..errors import BrokerageError, ConfigurationError
 from ..http.shared import BACKGROUND
 from ..protocol.retry import Backoff, Fault, verdict_of

@@ -10,8 +10,16 @@ from typing import Any
 import attrs
 import pytest
 
-from brokerage_async.config import AuthorizationCode, Limits, RefreshToken, RetryPolicy, Secret, StaticToken
-from brokerage_async.config.random_values import chance, new_identifier
+from brokerage_async.config import (
+    AuthorizationCode,
+    Limits,
+    RefreshToken,
+    RetryPolicy,
+    Secret,
+    StaticToken,
+    chance,
+    new_identifier,
+)
 from brokerage_async.errors import ConfigurationError
 from tests.tables import for_each
 

@@ -8,8 +8,14 @@ from typing import Any
 
 import pytest
 
-from brokerage_async.config import Environment, RefreshToken, authorization_url, settings_from_env
-from brokerage_async.config.addresses import base_address, origin_of
+from brokerage_async.config import (
+    Environment,
+    RefreshToken,
+    authorization_url,
+    base_address,
+    origin_of,
+    settings_from_env,
+)
 from brokerage_async.errors import ConfigurationError
 from tests.tables import for_each
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from brokerage_async.config.addresses import base_address
+from brokerage_async.config import base_address
 from brokerage_async.errors import InvalidRequestError
 from brokerage_async.models import NewWatchlist, NewWatchlistEntry
 from brokerage_async.operation import Effect

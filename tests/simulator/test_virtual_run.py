@@ -19,7 +19,7 @@ import aiohttp
 import pytest
 
 from brokerage_async import Client
-from brokerage_async.config.random_values import chance
+from brokerage_async.config import chance
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.journal import MemoryJournal, SqliteJournal
 from brokerage_async.simulator import DeadlockError, Simulator, VirtualTimeError, faults, run

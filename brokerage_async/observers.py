@@ -1,4 +1,7 @@
-"""Records of a client for its observers, without bodies, headers and arguments, and metrics made of them."""
+"""Observation of a client: one record per attempt, events of its background work, and OpenTelemetry metrics of both.
+
+The records hold no bodies, headers or arguments.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,17 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from .._version import __version__
-from ..errors import ConfigurationError
-from ..operation import Effect
+from ._version import __version__
+from .errors import ConfigurationError
+from .operation import Effect
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
+
+__all__ = [
+    "Attempt", "Event", "EventObserver", "FeedLag", "FillSeen", "Observer", "ObserverList", "OpenEntries",
+    "OpenTelemetryMetrics", "OrderOutcome", "PollStarted", "TokenRequest",
+]  # fmt: skip
 
 logger: logging.Logger = logging.getLogger("brokerage_async.session")
 

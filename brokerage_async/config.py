@@ -1,19 +1,156 @@
-"""The two environments of the service, the page that grants access to one, credentials, and both from variables."""
+"""Plain values that configure a client: the environment, the credentials, what to repeat and how fast to go.
+
+All of them are immutable, compare by value and can be shared between clients. None does any I/O. Secrets are kept as
+`Secret`, which never shows in a ``repr``.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Iterable, Mapping
+import random
+import re
+import socket
+import uuid
+from collections.abc import Callable, Collection, Iterable, Mapping
+from ipaddress import ip_address
 from typing import Any, Protocol, runtime_checkable
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
 import attrs
 
-from .._arguments import check_type
-from .._secrets import Secret
-from ..errors import ConfigurationError, ErrorDetail
-from .addresses import address_validator, base_address, base_addresses, origin_of
-from .fields import check_given, check_text, hidden
+from ._arguments import (
+    check_count,
+    check_flag,
+    check_function,
+    check_number,
+    check_positive,
+    check_rates,
+    check_type,
+    validator,
+)
+from ._secrets import Secret, revealed
+from .errors import ConfigurationError, ErrorDetail
+from .operation import PUBLISHED_RATES, PUBLISHED_TOTAL
+
+__all__ = [
+    "AuthorizationCode", "Credentials", "Environment", "Limits", "RefreshToken", "RetryPolicy", "Secret", "StaticToken",
+    "TokenProvider", "authorization_url", "settings_from_env",
+]  # fmt: skip
+
+# Random values: of the system, or of the seed of a simulated run, which its event loop holds. Nothing here reads or
+# changes the state of the module `random`, which belongs to the program.
+
+SYSTEM = random.SystemRandom()
+
+
+def _source() -> random.Random:
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return SYSTEM
+    return getattr(loop, "seeded_random", None) or SYSTEM
+
+
+def chance() -> float:
+    """Return a random number in [0, 1), to spread load: it guards no secret."""
+    return _source().random()
+
+
+def new_identifier() -> str:
+    """Return a random UUID (version 4). One of a simulated run is a function of its seed."""
+    return str(uuid.UUID(int=_source().getrandbits(128), version=4))
+
+
+# Addresses of services: the form of a base address, and the origin that names it.
+
+_IN_BRACKETS = re.compile(r"\[[^\[\]]+\](?::[0-9]*)?")
+
+
+def split_address(name: str, text: str, schemes: Collection[str], wanted: str) -> SplitResult:
+    """Return the parts of an absolute address that every reader of addresses splits in the same way, or raise."""
+    rule = f"{name} must be {wanted}"
+    if not text.isascii() or not text.isprintable() or " " in text or "\\" in text:
+        raise ConfigurationError(f"{rule}, encoded: no spaces, backslashes, control or non-ASCII characters")
+    try:
+        parts = urlsplit(text)
+        host, _ = (parts.hostname or "").strip("."), parts.port
+        if ":" in host:
+            ip_address(host)
+    except ValueError:  # its message may quote a part of a password
+        raise ConfigurationError(rule) from None
+    if parts.scheme not in schemes or not host or "@" in parts.netloc:
+        raise ConfigurationError(rule)
+    if "[" in parts.netloc and not _IN_BRACKETS.fullmatch(parts.netloc):  # urlsplit ignores the rest
+        raise ConfigurationError(f"{rule}, with nothing but a port beside an address in brackets")
+    return parts
+
+
+def base_address(value: object, name: str = "base_url") -> str:
+    """Return ``value`` as ``scheme://host[:port][/prefix]`` without a trailing slash, or raise."""
+    text = value.rstrip("/") if isinstance(value, str) else ""
+    wanted = "an absolute http or https address without a user name, such as https://api.example.com"
+    split_address(name, text, ("http", "https"), wanted)
+    if "?" in text or "#" in text:
+        raise ConfigurationError(f"{name} must not contain a query or a fragment")
+    return text
+
+
+def origin_of(address: str) -> str:
+    """Return ``scheme://host[:port]`` of an address in one spelling.
+
+    It is in lower case, without a default port and without the dot that ends an absolute host name.
+    """
+    parts = urlsplit(address)
+    host = (parts.hostname or "").rstrip(".")
+    if ":" in host:  # written by the system: Python 3.13 writes some addresses in another way than 3.11
+        host = f"[{socket.inet_ntop(socket.AF_INET6, ip_address(host).packed)}]"
+    default = {"http": 80, "https": 443}[parts.scheme]
+    return f"{parts.scheme}://{host}" if parts.port in (None, default) else f"{parts.scheme}://{host}:{parts.port}"
+
+
+def base_addresses(value: object) -> Mapping[str, str]:
+    """Return the base addresses of further hosts by name. None for None."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        raise ConfigurationError(f"hosts must map names to addresses, got {type(value).__name__}")
+    return {name: base_address(url, f"hosts[{name!r}]") for name, url in value.items()}
+
+
+def address_validator(schemes: Collection[str], wanted: str) -> Callable[[Any, attrs.Attribute[Any], object], None]:
+    """Return a validator of addresses with one of these schemes; ``wanted`` describes them in errors."""
+
+    def check(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None:
+        check_text(instance, attribute, value)
+        if value is not None:
+            split_address(f"{type(instance).__name__}.{attribute.name}", str(value), schemes, f"an absolute {wanted}")
+
+    return check
+
+
+# Checks of single fields of credentials and environments. No error shows a value.
+
+
+def hidden(value: object) -> Secret:
+    """Return a secret. It is empty if ``value`` is neither a secret nor a str, and `check_given` rejects it."""
+    return value if isinstance(value, Secret) else Secret(value) if isinstance(value, str) else Secret()
+
+
+def check_given(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None:
+    """Accept a str that is not blank and can be shown."""
+    if not isinstance(value, str | Secret) or not revealed(value).strip():
+        raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must be a non-empty string")
+    if not revealed(value).isprintable():  # such as the end of the line of the file that it was read from
+        raise ConfigurationError(
+            f"{type(instance).__name__}.{attribute.name} contains non-printable characters (a trailing newline?)"
+        )
+
+
+def check_text(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None:
+    """Accept None and a str that can be shown."""
+    if value is not None and (not isinstance(value, str) or not value.isprintable()):
+        raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must be a string")
 
 
 @attrs.frozen(kw_only=True)
@@ -298,3 +435,73 @@ def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any
     optional["proxy"] = None if read("PROXY") is None else hidden(read("PROXY"))
     flags = {name.lower(): value.lower() == "true" for name in _FLAGS if (value := read(name)) is not None}
     return settings | flags | {name: value for name, value in optional.items() if value is not None}
+
+
+@attrs.frozen(kw_only=True)
+class RetryPolicy:
+    """Number and timing of repetitions, where repeating is safe at all.
+
+    Safety is not configurable: a mutation that may have arrived is never sent again.
+
+    Attributes:
+        max_attempts: sends of one call, the first included.
+        base_delay, max_delay: the n-th repetition waits a random time of at most ``base_delay * 2**(n-1)`` seconds,
+            and never more than ``max_delay`` (exponential backoff with full jitter).
+        max_retry_after: longest wait in seconds that the service may ask for. A longer wish is cut to this.
+        budget: how many tokens the client holds for repetitions over all its calls. A repetition costs 5 (10 after a
+            lost answer), every success gives back, so that an outage does not multiply the load. None: no bound.
+        jitter: source of random numbers in [0, 1), to be replaced where runs must be repeatable.
+    """
+
+    max_attempts: int = attrs.field(default=4, validator=validator(check_count))
+    base_delay: float = attrs.field(default=0.25, validator=validator(check_number))
+    max_delay: float = attrs.field(default=20.0, validator=validator(check_number))
+    max_retry_after: float = attrs.field(default=60.0, validator=validator(check_number))
+    budget: int | None = attrs.field(default=500, validator=validator(check_count, optional=True))
+    jitter: Callable[[], float] = attrs.field(default=chance, eq=False, repr=False, validator=validator(check_function))
+
+    @classmethod
+    def none(cls) -> RetryPolicy:
+        """Send every call once and report what happened."""
+        return cls(max_attempts=1)
+
+
+@attrs.frozen(kw_only=True)
+class Limits:
+    """Bounds on concurrency and rate of one client.
+
+    Calls wait in three lanes, in order of arrival: ``reads``, ``trades`` (mutations and their dry-runs) and ``tokens``.
+    A crowd of reads never holds up a cancel.
+
+    Attributes:
+        reads, trades, tokens: most requests in flight per lane. None for no bound.
+        reads_per_second, trades_per_second: most requests per second of a lane. None for no bound.
+        per_operation: most requests per second of single operations, such as ``{"orders.live": 0.5}``.
+        adaptive: on 429 halve the lane's bound, then let it grow back slowly.
+    """
+
+    reads: int | None = attrs.field(default=32, validator=validator(check_count, optional=True))
+    trades: int | None = attrs.field(default=8, validator=validator(check_count, optional=True))
+    tokens: int | None = attrs.field(default=1, validator=validator(check_count, optional=True))
+    reads_per_second: float | None = attrs.field(default=None, validator=validator(check_positive, optional=True))
+    trades_per_second: float | None = attrs.field(default=None, validator=validator(check_positive, optional=True))
+    per_operation: Mapping[str, float] = attrs.field(factory=dict, hash=False, validator=validator(check_rates))
+    adaptive: bool = attrs.field(default=True, validator=validator(check_flag))
+
+    @classmethod
+    def published(cls) -> Limits:
+        """Return the rates that the service's agent server keeps to.
+
+        See ``rates_of_operations`` in the list of recorded behaviour: the service publishes no figures. Each operation
+        has a rate, 20 trades a second, 30 reads, and so 50 together.
+        A `fleet.RedisLimits` with these limits and ``requests_per_second=50`` keeps several processes to them.
+        """
+        trades = 20.0
+        return cls(
+            reads_per_second=PUBLISHED_TOTAL - trades, trades_per_second=trades, per_operation=dict(PUBLISHED_RATES)
+        )
+
+    @classmethod
+    def unlimited(cls) -> Limits:
+        """No bounds and no adaptation; 429 is still waited out, call by call."""
+        return cls(reads=None, trades=None, tokens=None, adaptive=False)

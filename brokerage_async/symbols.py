@@ -1,4 +1,7 @@
-"""Symbols of equity options, futures, future options and cryptocurrencies, and their streamer symbols.
+"""Symbols of instruments, parsed and built. Only their form is checked, not whether the instrument exists.
+
+Every kind has a class of parts, whose ``str()`` is the symbol, and functions that parse a symbol and a streamer symbol.
+Prefer the streamer symbols of the service's answers to built ones: exchanges and venues cannot be derived.
 
 An OCC symbol has 21 characters: the root padded to 6, the expiration as ``yymmdd``, ``C`` or ``P``, and the strike
 times 1000 in 8 digits. Its streamer symbol has a dot in front, and neither padding nor trailing zeros::
@@ -31,8 +34,15 @@ from typing import Any, cast
 
 import attrs
 
-from .._arguments import exact
-from ..errors import ErrorDetail, InvalidRequestError
+from ._arguments import exact
+from .errors import ErrorDetail, InvalidRequestError
+
+__all__ = [
+    "CryptocurrencySymbol", "FutureOptionStreamer", "FutureOptionSymbol", "FutureSymbol", "OptionSymbol",
+    "instrument_type_of", "occ_symbol", "parse_cryptocurrency", "parse_cryptocurrency_streamer", "parse_future",
+    "parse_future_option", "parse_future_option_streamer", "parse_future_streamer", "parse_occ",
+    "parse_option_streamer",
+]  # fmt: skip
 
 CENTURY = 2000
 MONTH_CODES = "FGHJKMNQUVXZ"  # letters of the contract months, January to December
