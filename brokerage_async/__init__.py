@@ -24,14 +24,14 @@ if TYPE_CHECKING:
         authorization_url,
     )
     from .operation import Effect
-    from .protocol.raw_response import RawResponse
+    from .protocol.response import RawResponse
 
 __all__ = [
     "AuthorizationCode", "Client", "Effect", "Environment", "Limits", "RawResponse", "RefreshToken", "RetryPolicy",
     "StaticToken", "__version__", "authorization_url", "errors", "models",
 ]  # fmt: skip
 
-_HOMES = {"Client": "client", "Effect": "operation", "RawResponse": "protocol.raw_response"}  # the others: config
+_HOMES = {"Client": "client", "Effect": "operation", "RawResponse": "protocol.response"}  # the others: config
 
 
 def __getattr__(name: str) -> Any:

@@ -25,9 +25,9 @@ from .http.shared import Engine, Options
 from .observers import Observer, ObserverList
 from .operation import BoundCall, Effect, Executor, Guard, Pager
 from .protocol.custom_request import custom_call
-from .protocol.raw_response import RawResponse
 from .protocol.registry import wires
 from .protocol.request import ACCEPT_VERSION, DEFAULT_USER_AGENT, validate_accept_version, validate_user_agent
+from .protocol.response import RawResponse
 from .protocol.retry import RetryBudget
 from .protocol.validation.requests import is_array
 

@@ -23,10 +23,9 @@ from ..errors import (
 )
 from ..observers import Attempt
 from ..operation import BoundCall, Guard, Operation
-from ..protocol.notes import note_arguments
 from ..protocol.redaction import headers_without_token, without_token
 from ..protocol.request import ACCEPT_VERSION, Request, make_request
-from ..protocol.response import Response, deprecation_of, is_success, read_error
+from ..protocol.response import Response, deprecation_of, is_success, note_arguments, read_error
 from ..protocol.retry import TABLE, Action, Outcome, decide, outcome_of, pause_after_429, pause_before_repeat
 from .limiter import Lane, Rate
 from .shared import MARKET_DATA, Engine, Options

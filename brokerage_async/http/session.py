@@ -18,11 +18,9 @@ from ..observers import Event
 from ..operation import BoundCall, Effect, Guard, Operation, Page, Shape
 from ..protocol.decoding import codec
 from ..protocol.decoding.codec import Decoded
-from ..protocol.notes import note_arguments
 from ..protocol.pagination import next_offset
-from ..protocol.raw_response import RawResponse, holds_error
 from ..protocol.request import ACCEPT_VERSION, address_and_body
-from ..protocol.response import Response, read_error
+from ..protocol.response import RawResponse, Response, holds_error, note_arguments, read_error
 from .call import Call
 from .pager import OFFSET, OffsetPager
 from .shared import MARKET_DATA, Closeable, Engine, Options

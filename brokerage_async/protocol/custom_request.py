@@ -21,8 +21,7 @@ from ..operation import BoundCall, Effect, Operation, Parameter, Shape
 from .decoding import codec
 from .registry import wires
 from .request import encode_scalar
-from .validation.requests import is_array
-from .validation.scalars import decimal_problem
+from .validation.requests import decimal_problem, is_array
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 

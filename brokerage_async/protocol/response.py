@@ -1,27 +1,30 @@
-"""Responses: success or error, and which error (document section "Errors")."""
+"""Responses: success or error, which error (document section "Errors"), and raw ones, decoded on demand."""
 
 from __future__ import annotations
 
 import datetime as dt
 import email.utils
+import enum
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar, cast
 from urllib.parse import urlsplit
 
 import attrs
 
 from .. import errors
 from .._values import maker
-from ..errors import APIError, ErrorDetail, UnprocessableError
-from ..operation import Operation
+from ..errors import APIError, BrokerageError, ErrorDetail, ResponseDecodeError, UnprocessableError
+from ..operation import BoundCall, Operation, Shape
 from .decoding import codec
 from .decoding.codec import Decoded
 from .decoding.lenient import parse
-from .redaction import excerpt, redact, redact_body, redact_headers, redact_name
+from .redaction import excerpt, mask_tokens, redact, redact_body, redact_headers, redact_name
 from .retry import PASSING
+
+T = TypeVar("T")
 
 
 @attrs.frozen(kw_only=True)
@@ -139,7 +142,7 @@ def read_error(
         context["data"] = decoded.value
     elif issubclass(kind, UnprocessableError) and parsed is not None and parsed.data is not None:
         context["data"] = parsed.data
-        with suppress(errors.ResponseDecodeError):
+        with suppress(ResponseDecodeError):
             if operation is not None and operation.result is not None:
                 context["data"] = codec.decode(operation, response.body).value
     notes = [f"status {response.status}", *([f"code {code}"] if code else ())]
@@ -325,3 +328,113 @@ def read_http_date(value: str) -> float | None:
         return moment.timestamp()
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
+
+
+# Raw responses.
+
+
+@attrs.frozen(kw_only=True)
+class RawResponse(Generic[T]):
+    """A success as the service sent it.
+
+    Attributes:
+        status: HTTP status, always one of success (2xx): others are raised as errors.
+        headers: headers by lower-case name, values that may be secret replaced by ``[redacted]``.
+        body: the body, decompressed. Empty for none.
+    """
+
+    status: int
+    headers: Mapping[str, str] = attrs.field(repr=False, hash=False)
+    body: bytes = attrs.field(repr=lambda body: f"<{len(body)} bytes>")
+    _operation: Operation[T] = attrs.field(alias="operation", repr=False)
+    _strict: bool = attrs.field(alias="strict", default=False, repr=False)
+
+    @classmethod
+    def of(cls, operation: Operation[T], response: Response, *, strict: bool = False) -> RawResponse[T]:
+        """Return the answer to a call of ``operation``."""
+        headers = redact_headers(response.headers)
+        return cls(status=response.status, headers=headers, body=response.body, operation=operation, strict=strict)
+
+    def parse(self) -> T:
+        """Return the result of the endpoint, decoded from the body. Of a list in pages, the rows of this page.
+
+        The result of `Client.request` is the whole body as plain JSON values, numbers with a fraction as `Decimal`,
+        and None for an empty body. Each call decodes again, and at once: with megabytes it holds up the event loop.
+
+        Raises:
+            ResponseDecodeError: the body is not what the schema says, or not JSON.
+            APIError: the body holds an error beside its data.
+        """
+        operation = self._operation
+        try:
+            if operation.result is None:
+                is_json = operation.shape is Shape.BARE and self.body.strip()
+                return cast("T", parse(self.body) if is_json else None)
+            found = codec.decode(operation, self.body, strict=self._strict)
+        except ResponseDecodeError as error:
+            error.status = self.status
+            raise
+        except ValueError as error:
+            place = {"operation": operation.name, "method": operation.method, "path": operation.path}
+            raise ResponseDecodeError(
+                f"$: the body is not JSON: {error}", json_path="$", status=self.status, **place
+            ) from None
+        if found.error:
+            raise read_error(
+                operation, Response(status=self.status, headers=self.headers, body=self.body), decoded=found
+            )
+        return found.value
+
+
+def holds_error(response: Response) -> bool:
+    """Return whether a success holds the service's own error envelope.
+
+    A body too large for an error is not looked at.
+    """
+    if b'"error"' not in response.body:
+        return False
+    parsed = parse_error_body(response.body, response.status)
+    return parsed is not None and parsed.in_envelope
+
+
+# Notes of an exception that name the call it belongs to: they show in tracebacks, and never in a message or a log.
+
+MAX_LENGTH = 1000
+"""Characters of a note."""
+
+_NOTED = frozenset({403, 404, 422})
+"""Statuses that depend on the arguments. A success that holds an error beside its data is one as well."""
+
+
+def note_arguments(error: BrokerageError, call: BoundCall[Any]) -> BrokerageError:
+    """Return the error. A 403, a 404 or a 422 gets a note with the arguments of the call."""
+    if isinstance(error, APIError) and error.status is not None and (error.status in _NOTED or error.status < 300):
+        error.add_note(f"called as {describe(call)}")
+    return error
+
+
+def describe(call: BoundCall[Any]) -> str:
+    """Return a call as Python source, cut to `MAX_LENGTH` characters.
+
+    Secret fields of a body stay hidden. A body of bytes shows its length.
+    """
+    given = {**call.path, **call.query}
+    shown = [
+        f"{parameter.name}={_shown(given[parameter.wire])}"
+        for parameter in call.operation.parameters
+        if parameter.wire in given
+    ]
+    if call.body is not None:
+        shown.append(f"<{len(call.body)} bytes>" if isinstance(call.body, bytes) else repr(call.body))
+    text = mask_tokens(f"{call.operation.name}({', '.join(shown)})")
+    return text if len(text) <= MAX_LENGTH else f"{text[: MAX_LENGTH - 1]}…"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, enum.Enum):
+        return repr(value.value)
+    if isinstance(value, (dt.date, Decimal)):
+        return str(value)
+    if isinstance(value, (list, tuple, set, frozenset)) and not isinstance(value, Mapping):
+        return f"[{', '.join(map(_shown, value))}]"
+    return repr(value)

@@ -9,8 +9,8 @@ Legs name action and instrument. The order adds price and duration::
 Amounts are ``Decimal``, ``int`` or plain digits. Orders that only close, but in brackets, ask for strict validation.
 """
 
-from .complex_orders import bracket, one_cancels_other, one_triggers_other, pair
 from .orders import (
+    bracket,
     buy,
     buy_to_close,
     buy_to_open,
@@ -19,6 +19,9 @@ from .orders import (
     limit,
     market,
     notional,
+    one_cancels_other,
+    one_triggers_other,
+    pair,
     sell,
     sell_to_close,
     sell_to_open,

@@ -16,8 +16,7 @@ from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.cli.conformance import conformance, exit_code_of
 from brokerage_async.cli.options import Target
 from brokerage_async.cli.service import Service
-from brokerage_async.conformance.probes import PROBES, VERSION, examine
-from brokerage_async.conformance.witness import NotAskedError, Witness
+from brokerage_async.conformance.probes import PROBES, VERSION, NotAskedError, Witness, examine
 from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.observers import Attempt
 from brokerage_async.operation import Effect

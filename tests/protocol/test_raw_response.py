@@ -10,9 +10,7 @@ from brokerage_async.errors import APIError, BrokerageError, ResponseLostError
 from brokerage_async.models import GrantType, InstrumentType, TokenRequest
 from brokerage_async.operation import Operation
 from brokerage_async.protocol.custom_request import custom_call
-from brokerage_async.protocol.notes import MAX_LENGTH, describe, note_arguments
-from brokerage_async.protocol.raw_response import holds_error
-from brokerage_async.protocol.response import Response
+from brokerage_async.protocol.response import MAX_LENGTH, Response, describe, holds_error, note_arguments
 from brokerage_async.tickets import buy_to_open, limit
 from tests.protocol.values import raised
 from tests.tables import for_each

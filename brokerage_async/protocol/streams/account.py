@@ -16,9 +16,8 @@ from ...errors import MessageTooLargeError, StreamRefusedError, TransportError
 from ..decoding.issues import Issues
 from ..decoding.lenient import parse, structure_one
 from ..token import token_of
-from .elements import LARGE, elements_of
 from .events import ACCOUNT_EVENTS, AccountEvent
-from .feed_data import ROWS_PER_STEP
+from .feed_data import LARGE, ROWS_PER_STEP, elements_of
 from .timing import Timing
 
 logger: logging.Logger = logging.getLogger("brokerage_async.stream")

@@ -23,9 +23,8 @@ from ...errors import StreamRefusedError, TransportError
 from ..decoding.issues import Issues
 from ..decoding.lenient import parse
 from .channel import AUTO, HISTORY, MAX_MESSAGE, Channel, ChannelState, Feed, Interruption, Quota, Subscription, message
-from .elements import LARGE
 from .events import INDEXED, MARKET_EVENTS, EventFlag, Rows, Snapshot
-from .feed_data import ROWS_PER_STEP, events_of, events_of_large
+from .feed_data import LARGE, ROWS_PER_STEP, events_of, events_of_large
 from .snapshots import HeldRows
 from .timing import Timing
 

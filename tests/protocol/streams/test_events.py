@@ -19,9 +19,8 @@ from brokerage_async.protocol.decoding.fields import wire_fields
 from brokerage_async.protocol.decoding.issues import Issues
 from brokerage_async.protocol.decoding.lenient import structure_one
 from brokerage_async.protocol.streams import elements, snapshots
-from brokerage_async.protocol.streams.elements import elements_of
 from brokerage_async.protocol.streams.events import ACCOUNT_EVENTS, INDEXED, MARKET_EVENTS, AccountEvent, EventFlag
-from brokerage_async.protocol.streams.feed_data import MAX_COLUMNS, default_columns, events_of, models_of
+from brokerage_async.protocol.streams.feed_data import MAX_COLUMNS, default_columns, elements_of, events_of, models_of
 from brokerage_async.protocol.streams.snapshots import HeldRows, SnapshotAssembler
 from brokerage_async.stream import Snapshot
 from tests.protocol.values import raised

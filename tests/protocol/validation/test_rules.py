@@ -5,8 +5,8 @@ from decimal import Decimal
 from typing import Any
 
 from brokerage_async.operation import BodyField, Parameter, Rule
+from brokerage_async.protocol.validation.requests import problem_of, wrong_type
 from brokerage_async.protocol.validation.rules import CompiledRule, add_months
-from brokerage_async.protocol.validation.scalars import problem_of, wrong_type
 from tests.tables import for_each
 
 
