@@ -5,21 +5,9 @@ The cache holds short strings only: it is bounded in bytes, whatever the service
 
 from __future__ import annotations
 
+import decimal
 from collections.abc import Callable
-from decimal import (
-    MAX_EMAX,
-    MAX_PREC,
-    MIN_EMIN,
-    Clamped,
-    Context,
-    Decimal,
-    Inexact,
-    InvalidOperation,
-    Overflow,
-    Rounded,
-    Subnormal,
-    Underflow,
-)
+from decimal import Decimal
 from typing import Any, Literal
 
 Decimals = Literal["exact", "string", "float"]
@@ -36,9 +24,12 @@ MAX_DECIMALS = 8192
 
 #: Takes every digit of a number or raises, whatever the context of the caller. Unlike `Decimal` it also refuses
 #: underscores and surrounding spaces, and it takes two thirds of the time.
-_EXACT = Context(
-    prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX, clamp=0, flags=[],
-    traps=[InvalidOperation, Overflow, Underflow, Inexact, Rounded, Subnormal, Clamped],
+_EXACT = decimal.Context(
+    prec=decimal.MAX_PREC, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX, clamp=0, flags=[],
+    traps=[
+        decimal.InvalidOperation, decimal.Overflow, decimal.Underflow, decimal.Inexact, decimal.Rounded,
+        decimal.Subnormal, decimal.Clamped,
+    ],
 )  # fmt: skip
 
 

@@ -34,6 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 import attrs
@@ -92,8 +93,13 @@ class BrokerageError(Exception):
         status: int | None = None,
         errors: tuple[ErrorDetail, ...] = (),
         retry_after: float | None = None,
+        **own: Any,
     ) -> None:
         super().__init__(message)
+        for name, value in own.items():  # attributes that a subclass declares, with their defaults
+            if not hasattr(type(self), name):
+                raise TypeError(f"{type(self).__name__} takes no argument {name!r}")
+            setattr(self, name, value)
         self.operation = operation
         self.method = method
         self.path = path
@@ -128,11 +134,7 @@ class TransportError(BrokerageError):
     ``maybe_processed`` is False only when the request provably never reached the service.
     """
 
-    default_maybe_processed: ClassVar[bool] = True
-
-    def __init__(self, message: str = "", *, maybe_processed: bool | None = None, **context: Any) -> None:
-        super().__init__(message, **context)
-        self.maybe_processed: bool = self.default_maybe_processed if maybe_processed is None else maybe_processed
+    maybe_processed: bool = True
 
 
 WITHHELD = "withheld"
@@ -149,7 +151,7 @@ LIST_CHANGED = "list_changed"
 class RequestNotSentError(TransportError):
     """The request provably never reached the service (refused connection, unknown host, failed handshake)."""
 
-    default_maybe_processed = False
+    maybe_processed = False
 
 
 class ResponseLostError(TransportError):
@@ -163,9 +165,7 @@ class DeadlineExceededError(TransportError):
 class ResponseDecodeError(BrokerageError):
     """A success answer whose body is not what the schema says; ``json_path`` points at the first difference."""
 
-    def __init__(self, message: str = "", *, json_path: str | None = None, **context: Any) -> None:
-        super().__init__(message, **context)
-        self.json_path = json_path
+    json_path: str | None = None
 
 
 class IncompleteFetchError(BrokerageError):
@@ -174,9 +174,7 @@ class IncompleteFetchError(BrokerageError):
     The rows of all other keys are kept. The same call requests only the failed ones.
     """
 
-    def __init__(self, message: str = "", *, failed: Mapping[str, Exception] | None = None, **context: Any) -> None:
-        super().__init__(message, **context)
-        self.failed: dict[str, Exception] = dict(failed or {})
+    failed: Mapping[str, Exception] = MappingProxyType({})
 
 
 class TokenError(BrokerageError):
@@ -186,9 +184,7 @@ class TokenError(BrokerageError):
     credentials have to be renewed.
     """
 
-    def __init__(self, message: str = "", *, transient: bool = False, **context: Any) -> None:
-        super().__init__(message, **context)
-        self.transient = transient
+    transient: bool = False
 
 
 class StreamError(BrokerageError):
@@ -215,9 +211,7 @@ class SlowConsumerError(StreamError):
     Read the lists to see the present state; ``since`` is when the first event was lost.
     """
 
-    def __init__(self, message: str = "", *, since: datetime | None = None, **context: Any) -> None:
-        super().__init__(message, **context)
-        self.since = since
+    since: datetime | None = None
 
 
 REFUSAL_STATUSES: Final = frozenset({400, 401, 403, 404, 406, 422})
@@ -236,19 +230,9 @@ class APIError(BrokerageError):
         headers: the headers of the answer by lower-case name, without secrets.
     """
 
-    def __init__(
-        self,
-        message: str = "",
-        *,
-        from_service: bool = False,
-        body: str = "",
-        headers: Mapping[str, str] | None = None,
-        **context: Any,
-    ) -> None:
-        super().__init__(message, **context)
-        self.from_service = from_service
-        self.body = body
-        self.headers: Mapping[str, str] = dict(headers or {})
+    from_service: bool = False
+    body: str = ""
+    headers: Mapping[str, str] = MappingProxyType({})
 
     def __repr__(self) -> str:
         fields = f"status={self.status}, code={self.code!r}, from_service={self.from_service}"
@@ -290,9 +274,7 @@ class UnprocessableError(APIError):
     ``data`` holds the decoded ``data`` of the same body where the service sent one beside the error, else None.
     """
 
-    def __init__(self, message: str = "", *, data: Any = None, **context: Any) -> None:
-        super().__init__(message, **context)
-        self.data = data
+    data: Any = None
 
 
 class PreflightError(UnprocessableError):
@@ -323,17 +305,8 @@ class ServerError(APIError):
 class OrderError(BrokerageError):
     """An order was not placed, or may not have been; ``account_number`` and ``external_identifier`` name it."""
 
-    def __init__(
-        self,
-        message: str = "",
-        *,
-        account_number: str | None = None,
-        external_identifier: str | None = None,
-        **context: Any,
-    ) -> None:
-        super().__init__(message, **context)
-        self.account_number = account_number
-        self.external_identifier = external_identifier
+    account_number: str | None = None
+    external_identifier: str | None = None
 
 
 class OrderRefusedError(OrderError):

@@ -375,7 +375,7 @@ class RawResponse(Generic[T]):
             error.status = self.status
             raise
         except ValueError as error:
-            place = {"operation": operation.name, "method": operation.method, "path": operation.path}
+            place: dict[str, Any] = {"operation": operation.name, "method": operation.method, "path": operation.path}
             raise ResponseDecodeError(
                 f"$: the body is not JSON: {error}", json_path="$", status=self.status, **place
             ) from None

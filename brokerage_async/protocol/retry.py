@@ -28,25 +28,9 @@ from collections.abc import Callable, Mapping
 
 import attrs
 
+from .. import errors
 from .._arguments import check_number, validator
 from ..config import RetryPolicy
-from ..errors import (
-    PROXY_AUTHENTICATION,
-    WITHHELD,
-    APIError,
-    AuthenticationError,
-    BrokerageError,
-    InvalidRequestError,
-    PermissionDeniedError,
-    RateLimitError,
-    RequestNotSentError,
-    ResponseDecodeError,
-    ResponseLostError,
-    ServerError,
-    TokenError,
-    TransportError,
-    VersionNotSupportedError,
-)
 from ..operation import Effect
 
 
@@ -134,17 +118,17 @@ OUTCOMES: Mapping[Outcome, tuple[Processed, Action]] = {
 """What each outcome proves, and the reaction to it where nothing can be changed twice."""
 
 CLASSES: Mapping[type[Exception], tuple[Fault, bool]] = {
-    RequestNotSentError: (Fault.NETWORK, False),
-    ResponseLostError: (Fault.NETWORK, False),
-    TransportError: (Fault.CALLER, False),  # a time limit of this side has passed
-    ResponseDecodeError: (Fault.SERVICE, False),
-    ServerError: (Fault.SERVICE, False),
-    RateLimitError: (Fault.RATE, False),
-    AuthenticationError: (Fault.CREDENTIALS, False),
-    PermissionDeniedError: (Fault.ACCESS, True),
-    VersionNotSupportedError: (Fault.CALLER, True),
-    APIError: (Fault.REQUEST, True),
-    InvalidRequestError: (Fault.REQUEST, True),
+    errors.RequestNotSentError: (Fault.NETWORK, False),
+    errors.ResponseLostError: (Fault.NETWORK, False),
+    errors.TransportError: (Fault.CALLER, False),  # a time limit of this side has passed
+    errors.ResponseDecodeError: (Fault.SERVICE, False),
+    errors.ServerError: (Fault.SERVICE, False),
+    errors.RateLimitError: (Fault.RATE, False),
+    errors.AuthenticationError: (Fault.CREDENTIALS, False),
+    errors.PermissionDeniedError: (Fault.ACCESS, True),
+    errors.VersionNotSupportedError: (Fault.CALLER, True),
+    errors.APIError: (Fault.REQUEST, True),
+    errors.InvalidRequestError: (Fault.REQUEST, True),
     Exception: (Fault.CALLER, True),
     OSError: (Fault.CALLER, False),
 }
@@ -173,11 +157,13 @@ def verdict_of(error: Exception) -> Verdict:
     fault, lasts = next(CLASSES[kind] for kind in type(error).__mro__ if kind in CLASSES)
     if outcome is Outcome.THROTTLED:
         fault, lasts = Fault.RATE, False
-    elif error.transient if isinstance(error, TokenError) else getattr(error, "status", None) in PASSING:
+    elif error.transient if isinstance(error, errors.TokenError) else getattr(error, "status", None) in PASSING:
         fault, lasts = Fault.SERVICE, False
-    elif isinstance(error, TransportError) and not error.maybe_processed:
+    elif isinstance(error, errors.TransportError) and not error.maybe_processed:
         processed = Processed.NO
-    elif isinstance(error, ResponseDecodeError) or (isinstance(error, APIError) and 200 <= (error.status or 0) < 300):
+    elif isinstance(error, errors.ResponseDecodeError) or (
+        isinstance(error, errors.APIError) and 200 <= (error.status or 0) < 300
+    ):
         processed = Processed.YES
     return Verdict(outcome, processed, again, fault, lasts)
 
@@ -185,24 +171,24 @@ def verdict_of(error: Exception) -> Verdict:
 def outcome_of(error: Exception) -> Outcome:
     """Return the row of the retry table: for an answer by its status, and by whether the service wrote it."""
     match error:
-        case RequestNotSentError(code=code):
-            codes = {WITHHELD: Outcome.WITHHELD, PROXY_AUTHENTICATION: Outcome.PROXY_LOGIN}
+        case errors.RequestNotSentError(code=code):
+            codes = {errors.WITHHELD: Outcome.WITHHELD, errors.PROXY_AUTHENTICATION: Outcome.PROXY_LOGIN}
             return codes.get(code or "", Outcome.NOT_SENT)
-        case TransportError():
+        case errors.TransportError():
             return Outcome.LOST
-        case ServerError():
+        case errors.ServerError():
             return Outcome.SERVER_ERROR
-        case APIError(status=int(status)) if status >= 500:
+        case errors.APIError(status=int(status)) if status >= 500:
             return Outcome.SERVER_ERROR
-        case APIError(status=429):
+        case errors.APIError(status=429):
             return Outcome.THROTTLED
-        case APIError(status=401, code=code) if error.from_service and code in HOPELESS:
+        case errors.APIError(status=401, code=code) if error.from_service and code in HOPELESS:
             return Outcome.REFUSED
-        case APIError(status=401):
+        case errors.APIError(status=401):
             return Outcome.UNAUTHORIZED if error.from_service else Outcome.UNAUTHORIZED_PAGE
-        case APIError(maybe_processed=True) | ResponseDecodeError():
+        case errors.APIError(maybe_processed=True) | errors.ResponseDecodeError():
             return Outcome.AMBIGUOUS
-        case BrokerageError():
+        case errors.BrokerageError():
             return Outcome.REFUSED
     return Outcome.AMBIGUOUS
 
@@ -248,12 +234,12 @@ def full_jitter(policy: RetryPolicy) -> Backoff:
     return Backoff(first=policy.base_delay, maximum=policy.max_delay, jitter=1.0, max_wish=policy.max_retry_after)
 
 
-def pause_before_repeat(error: BrokerageError, *, attempt: int, policy: RetryPolicy, chance: float) -> float:
+def pause_before_repeat(error: errors.BrokerageError, *, attempt: int, policy: RetryPolicy, chance: float) -> float:
     """Return the pause in seconds before a call is repeated whose send number ``attempt`` ended with ``error``."""
     return full_jitter(policy).pause(attempt, chance, wish=error.retry_after)
 
 
-def pause_after_429(error: BrokerageError, *, policy: RetryPolicy, chance: float) -> Callable[[int], float]:
+def pause_after_429(error: errors.BrokerageError, *, policy: RetryPolicy, chance: float) -> Callable[[int], float]:
     """Return the pause of a lane by its streak: as long as the service wishes, within bounds, else growing."""
     bounded, backoff = min(error.retry_after or 0.0, policy.max_retry_after), throttling(policy)
     return lambda streak: bounded or backoff.pause(streak, chance)

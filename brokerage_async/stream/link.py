@@ -17,20 +17,11 @@ from urllib.parse import urlsplit
 
 import attrs
 
+from .. import errors
 from .._arguments import running_loop
 from .._generated.endpoints import Endpoints
 from .._secrets import Secret
 from ..config import chance
-from ..errors import (
-    BrokerageError,
-    ConfigurationError,
-    MessageTooLargeError,
-    ResponseDecodeError,
-    ResponseLostError,
-    StreamError,
-    StreamRefusedError,
-    TransportError,
-)
 from ..http.concurrency import end
 from ..http.network import is_loopback
 from ..http.session import BrokerageSession
@@ -68,7 +59,7 @@ class StreamAccess:
         """Return the address of the account stream, or raise ConfigurationError."""
         url = self.session.engine.environment.streamer_url
         if url is None:
-            raise ConfigurationError(
+            raise errors.ConfigurationError(
                 "Environment.streamer_url must be the address of the account stream, got None: pass streamer_url=, "
                 "or set BROKERAGE_STREAMER_URL"
             )
@@ -90,7 +81,7 @@ class StreamAccess:
         """Return an open connection, or raise ConfigurationError if the transport of the client cannot open any."""
         transport = self.session.engine.transport
         if not isinstance(transport, SocketTransport):
-            raise ConfigurationError(
+            raise errors.ConfigurationError(
                 f"transport must have a method open_socket for streams, got {type(transport).__name__}: "
                 "see brokerage_async.http.websocket.SocketTransport"
             )
@@ -106,12 +97,12 @@ MAX_REFUSALS = 3  # refusals in a row, each with a fresh token, after which the 
 
 def is_refusal(error: Exception) -> bool:
     """Return True if the service refused a token or a subscription: another connection may be taken."""
-    return isinstance(error, StreamRefusedError) or verdict_of(error).fault is Fault.CREDENTIALS
+    return isinstance(error, errors.StreamRefusedError) or verdict_of(error).fault is Fault.CREDENTIALS
 
 
 def is_fatal(error: Exception) -> bool:
     """Return True if reconnecting cannot help."""
-    return verdict_of(error).lasts and not isinstance(error, StreamRefusedError | MessageTooLargeError)
+    return verdict_of(error).lasts and not isinstance(error, errors.StreamRefusedError | errors.MessageTooLargeError)
 
 
 C = TypeVar("C", AccountConnection, DxLinkConnection)
@@ -163,7 +154,7 @@ class Link(ABC, Generic[C, S]):
         """Fill ``sink`` from now on. Connect if it is the first."""
         self._loop = loop = self.access.session.engine.enter()
         if self._closed:
-            raise ConfigurationError("the client is closed")
+            raise errors.ConfigurationError("the client is closed")
         self._sinks[sink] = None
         sink.now = self.access.now
         sink.leave = lambda: loop.call_soon(self.detach, sink)
@@ -173,7 +164,7 @@ class Link(ABC, Generic[C, S]):
         if self._task is None or self._task.done():
             self._task = loop.create_task(self._run(set(self._endings)), name=f"brokerage_async {self._name}")
             # Whoever else cancels the task must not leave its streams waiting.
-            cancelled = StreamError(f"the task of the {self._name} was cancelled")
+            cancelled = errors.StreamError(f"the task of the {self._name} was cancelled")
             self._task.add_done_callback(lambda task: self._fail_all(cancelled) if task is self._task else None)
 
     def detach(self, sink: S) -> None:
@@ -201,7 +192,7 @@ class Link(ABC, Generic[C, S]):
         while True:
             sink.check()  # a refusal makes the others ready, and ends this one
             if sink.is_closed:
-                raise ConfigurationError("the stream is closed")
+                raise errors.ConfigurationError("the stream is closed")
             if self.is_ready:
                 return
             await self._changed.wait()
@@ -214,7 +205,7 @@ class Link(ABC, Generic[C, S]):
     async def aclose(self) -> None:
         """End every stream, because the client is closed."""
         self._closed = True
-        self._fail_all(ConfigurationError("the client is closed"))
+        self._fail_all(errors.ConfigurationError("the client is closed"))
         await self.join()
 
     # Kinds of links
@@ -239,7 +230,7 @@ class Link(ABC, Generic[C, S]):
     def _unsubscribe(self, sink: S) -> None:
         """End the subscriptions that no other consumer wants."""
 
-    def _refused(self, error: StreamRefusedError) -> None:
+    def _refused(self, error: errors.StreamRefusedError) -> None:
         """Drop a token that the service has refused."""
 
     def _next_due(self, connection: C) -> float:
@@ -263,18 +254,18 @@ class Link(ABC, Generic[C, S]):
                     failures = 0  # the connection was ready long enough to count this loss as a new one
                 refusals = 0 if self._ready_at is not None else refusals
                 refusals += is_refusal(error)
-                if isinstance(error, MessageTooLargeError):
+                if isinstance(error, errors.MessageTooLargeError):
                     is_repeated, self._is_careful = self._is_careful, True
                     if is_repeated:
                         self._fail_all(error)
                         return
-                is_misfit = self.access.strict and isinstance(error, ResponseDecodeError)
+                is_misfit = self.access.strict and isinstance(error, errors.ResponseDecodeError)
                 if is_fatal(error) or is_misfit or refusals >= MAX_REFUSALS:
                     self._fail_all(error)
                     return
-                if isinstance(error, StreamRefusedError):
+                if isinstance(error, errors.StreamRefusedError):
                     self._refused(error)
-                reason = str(error) if isinstance(error, BrokerageError) else type(error).__name__
+                reason = str(error) if isinstance(error, errors.BrokerageError) else type(error).__name__
             failures += 1
             if self._has_served:
                 self._lose(reason, since)
@@ -299,7 +290,7 @@ class Link(ABC, Generic[C, S]):
                         async with asyncio.timeout(SEND_TIMEOUT):
                             await socket.send(message)
                     except TimeoutError:
-                        raise TransportError(f"the network took no message for {SEND_TIMEOUT:g} s") from None
+                        raise errors.TransportError(f"the network took no message for {SEND_TIMEOUT:g} s") from None
                 self._check_ready(connection)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout_at(self._next_due(connection)):
@@ -320,11 +311,12 @@ class Link(ABC, Generic[C, S]):
         while True:
             try:
                 data = await socket.receive()
-            except ResponseLostError as error:
+            except errors.ResponseLostError as error:
                 if connection.complaint is None:
                     raise
                 text = f"{error}, after it had reported {connection.complaint}"
-                raise (StreamRefusedError if self._ready_at is None else ResponseLostError)(text) from error
+                kind = errors.StreamRefusedError if self._ready_at is None else errors.ResponseLostError
+                raise kind(text) from error
             self._last_received = now = clock()
             for step, (source, events) in enumerate(connection.steps(data, now)):
                 if step:
@@ -432,7 +424,7 @@ class EventStream(Generic[E]):
         sink = self._sink
         buffer = sink.buffer
         if isinstance(buffer, Tape):
-            raise ConfigurationError("the stream gives batches: iterate over its batches()")
+            raise errors.ConfigurationError("the stream gives batches: iterate over its batches()")
         if not self._is_attached:
             await self._begin()
         while True:
