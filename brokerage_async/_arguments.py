@@ -56,18 +56,14 @@ def check_positive(name: str, value: object) -> float:
     return value
 
 
-def check_seconds(name: str, value: object) -> float:
+def check_seconds(name: str, value: object, end: str = "") -> float:
     if not _is_finite(value) or value <= 0:
-        raise ConfigurationError(f"{name} must be a number of seconds greater than 0, got {value!r}")
+        raise ConfigurationError(f"{name} must be a number of seconds greater than 0{end}, got {value!r}")
     return value
 
 
 def check_timeout(name: str, value: object) -> float | None:
-    if value is None:
-        return None
-    if not _is_finite(value) or value <= 0:
-        raise ConfigurationError(f"{name} must be a number of seconds greater than 0, or None, got {value!r}")
-    return value
+    return None if value is None else check_seconds(name, value, ", or None")
 
 
 def check_count(name: str, value: object, *, minimum: int = 1) -> int:

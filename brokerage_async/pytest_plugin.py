@@ -26,7 +26,8 @@ A whole program runs on virtual time, in a test function without ``async``::
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -96,35 +97,27 @@ def trading_day(request: pytest.FixtureRequest) -> Callable[..., Any]:
     )
 
 
-def _simulator_fixture() -> Callable[..., Any]:
-    async def fixture(request: pytest.FixtureRequest) -> AsyncIterator[Simulator]:
+def _add_variants(scope: str, fixture: Callable[..., Any]) -> None:
+    """Add both fixtures for a scope of event loops: pytest-asyncio fixes the scope on the function itself."""
+
+    async def simulator(request: pytest.FixtureRequest) -> AsyncIterator[Simulator]:
         from .simulator import Simulator
 
         async with Simulator(**_options(request, "brokerage_simulator")) as simulator:
             yield simulator
 
-    return fixture
-
-
-def _client_fixture() -> Callable[..., Any]:
-    async def fixture(request: pytest.FixtureRequest, brokerage_simulator: Simulator) -> AsyncIterator[Client]:
+    async def client(request: pytest.FixtureRequest, brokerage_simulator: Simulator) -> AsyncIterator[Client]:
         async with brokerage_simulator.client(**_options(request, "brokerage_client")) as client:
             yield client
 
-    return fixture
+    for function in (simulator, client):
+        name = f"_brokerage_{function.__name__}_{scope}"
+        globals()[name] = fixture(function, name=name)
 
 
-def _variants(name: str, function: Callable[[], Callable[..., Any]]) -> Iterator[tuple[str, Any]]:
-    """Yield a fixture per scope of event loops: pytest-asyncio fixes the scope on the function itself."""
-    yield f"_{name}_plain", pytest.fixture(function(), name=f"_{name}_plain")  # for anyio's plugin
-    try:
-        import pytest_asyncio
-    except ImportError:
-        return
-    for scope in ("function", "class", "module", "package", "session"):
-        variant = f"_{name}_{scope}"
-        yield variant, pytest_asyncio.fixture(function(), loop_scope=scope, name=variant)
+_add_variants("plain", pytest.fixture)  # for anyio's plugin
+with suppress(ImportError):
+    import pytest_asyncio
 
-
-globals().update(_variants("brokerage_simulator", _simulator_fixture))
-globals().update(_variants("brokerage_client", _client_fixture))
+    for _scope in ("function", "class", "module", "package", "session"):
+        _add_variants(_scope, partial(pytest_asyncio.fixture, loop_scope=_scope))

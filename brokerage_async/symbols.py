@@ -125,6 +125,14 @@ def check_parts(parts: Any, symbol: str, rules: dict[str, Rule] = RULES) -> None
         raise InvalidRequestError(f"invalid parts of {symbol}", errors=problems)
 
 
+def matched(form: re.Pattern[str], symbol: object, said: str) -> re.Match[str]:
+    """Return the match of a symbol. Raise InvalidRequestError, with the form that was expected, if there is none."""
+    match = form.fullmatch(checked(symbol))
+    if match is None:
+        raise InvalidRequestError(f"symbol must be {said}, got {symbol!r}")
+    return match
+
+
 def suffix_of(name: str, code: object, example: str) -> str:
     """Return the end of a streamer symbol, such as ``:XCME``. Raise for an invalid code."""
     if not isinstance(code, str) or not re.fullmatch(_LONG_CODE, code):
@@ -223,10 +231,7 @@ def parse_cryptocurrency(symbol: str) -> CryptocurrencySymbol:
     Raises:
         InvalidRequestError: invalid symbol, or one that is priced in something other than US dollars.
     """
-    match = CRYPTOCURRENCY.fullmatch(checked(symbol))
-    if match is None:
-        raise InvalidRequestError(f"symbol must be a cryptocurrency such as 'BTC/USD', got {symbol!r}")
-    return CryptocurrencySymbol(match["coin"])
+    return CryptocurrencySymbol(matched(CRYPTOCURRENCY, symbol, "a cryptocurrency such as 'BTC/USD'")["coin"])
 
 
 def parse_cryptocurrency_streamer(symbol: str) -> CryptocurrencySymbol:
@@ -235,12 +240,8 @@ def parse_cryptocurrency_streamer(symbol: str) -> CryptocurrencySymbol:
     Raises:
         InvalidRequestError: invalid streamer symbol.
     """
-    match = CRYPTOCURRENCY_STREAMER.fullmatch(checked(symbol))
-    if match is None:
-        raise InvalidRequestError(
-            f"symbol must be a streamer symbol of a cryptocurrency such as 'BTC/USD:CXTALP', got {symbol!r}"
-        )
-    return CryptocurrencySymbol(match["coin"])
+    said = "a streamer symbol of a cryptocurrency such as 'BTC/USD:CXTALP'"
+    return CryptocurrencySymbol(matched(CRYPTOCURRENCY_STREAMER, symbol, said)["coin"])
 
 
 @attrs.frozen
@@ -378,9 +379,7 @@ def parse_future(symbol: str, *, on: date) -> FutureSymbol:
     Raises:
         InvalidRequestError: invalid symbol.
     """
-    match = FUTURE.fullmatch(checked(symbol))
-    if match is None:
-        raise InvalidRequestError(f"symbol must be a future such as '/ESZ6', got {symbol!r}")
+    match = matched(FUTURE, symbol, "a future such as '/ESZ6'")
     if not isinstance(on, date):
         raise InvalidRequestError(f"on must be a datetime.date, got {on!r}")
     month = MONTH_CODES.index(match["month"]) + 1
@@ -393,9 +392,7 @@ def parse_future_streamer(symbol: str) -> FutureSymbol:
     Raises:
         InvalidRequestError: invalid streamer symbol.
     """
-    match = FUTURE_STREAMER.fullmatch(checked(symbol))
-    if match is None:
-        raise InvalidRequestError(f"symbol must be a streamer symbol of a future such as '/ESZ26:XCME', got {symbol!r}")
+    match = matched(FUTURE_STREAMER, symbol, "a streamer symbol of a future such as '/ESZ26:XCME'")
     return FutureSymbol(match["product"], MONTH_CODES.index(match["month"]) + 1, CENTURY + int(match["year"]))
 
 
@@ -516,11 +513,8 @@ def parse_future_option_streamer(symbol: str) -> FutureOptionStreamer:
     Raises:
         InvalidRequestError: invalid streamer symbol.
     """
-    match = FUTURE_OPTION_STREAMER.fullmatch(checked(symbol))
-    if match is None:
-        raise InvalidRequestError(
-            f"symbol must be a streamer symbol of a future option such as './EW3U26P9100:XCME', got {symbol!r}"
-        )
+    said = "a streamer symbol of a future option such as './EW3U26P9100:XCME'"
+    match = matched(FUTURE_OPTION_STREAMER, symbol, said)
     return FutureOptionStreamer(
         root=match["root"],
         month=MONTH_CODES.index(match["month"]) + 1,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import operator
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import date, datetime
 from decimal import Decimal
@@ -181,25 +181,12 @@ def _is_call(option_type: str) -> bool:
     return option_type == "C"
 
 
-class MarketEvents(Protocol):
-    """Stream of market events."""
-
-    def __aiter__(self) -> AsyncIterator[Any]:
-        """Iterate over them as they arrive."""
-        ...
-
-    @property
-    def symbols(self) -> Mapping[str, str]:
-        """Streamer symbol of each symbol that is subscribed."""
-        ...
-
-
 class MarketStreams(Protocol):
     """The part of ``client.stream`` that a chain needs."""
 
     def quotes(
         self, symbols: Iterable[str], events: Iterable[str | type[Any]] = ...
-    ) -> AbstractAsyncContextManager[MarketEvents]:
+    ) -> AbstractAsyncContextManager[Any]:
         """Iterate over market events of some symbols."""
         ...
 

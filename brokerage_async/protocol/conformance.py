@@ -87,11 +87,7 @@ class Words:
 def compare(operation: Operation[Any], status: int, body: bytes, words: Words | None = None) -> list[Finding]:
     """Return how a success differs from the schema, each difference once.
 
-    Args:
-        operation: the operation that was called.
-        status: HTTP status of the answer, 2xx.
-        body: the body of the answer.
-        words: which words of the answer may be shown, by default those that occur in no other value of this answer.
+    By default it shows the ``words`` of the answer that occur in no other value of it.
     """
     comparison = _Comparison(operation, words or Words([(operation, body)]))
     if status != operation.status:

@@ -12,10 +12,11 @@ from collections import deque
 from collections.abc import Hashable
 from itertools import product
 from operator import attrgetter
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import attrs
 
+from .._generated.models import Pagination
 from ..errors import ResponseDecodeError
 from ..operation import Operation, Page
 from .dedup import RowIndex
@@ -31,18 +32,7 @@ MAX_HELD = 20_000
 logger: logging.Logger = logging.getLogger("brokerage_async.pager")
 
 
-class _Block(Protocol):
-    """The part of the service's pagination block that decides. Every number may be missing."""
-
-    @property
-    def per_page(self) -> int | None: ...
-    @property
-    def total_pages(self) -> int | None: ...
-    @property
-    def current_item_count(self) -> int | None: ...
-
-
-def next_offset(page_offset: int, per_page: int | None, count: int, pagination: _Block | None) -> int | None:
+def next_offset(page_offset: int, per_page: int | None, count: int, pagination: Pagination | None) -> int | None:
     """Return the offset of the next page, or None if this one was the last.
 
     The list ends
@@ -54,13 +44,8 @@ def next_offset(page_offset: int, per_page: int | None, count: int, pagination: 
 
     Where a total contradicts the item count, the total is believed: one request too many loses nothing, one too few
     would pass part of a list off as the whole. An empty page ends the list in any case, so that no answer can keep
-    a caller fetching endlessly.
-
-    Args:
-        page_offset: number of the page just received, the first is 0.
-        per_page: page size that was asked for, else the service's default, None if that is unknown.
-        count: how many items the page held.
-        pagination: the block that came with the page, None if it is absent.
+    a caller fetching endlessly. ``per_page`` is the size that was asked for, else the service's default, None if that
+    is unknown.
     """
     following = page_offset + 1
     if pagination is None:
@@ -82,17 +67,13 @@ class DriftDetector(Generic[E]):
 
     Args:
         operation: the list that is walked.
-        max_held: number of rows that are held. Of each earlier one two hashes are kept.
+        max_held: number of rows that are held.
 
     Attributes:
         repeats: number of rows dropped so far.
         ended: whether the service sends the same pages again, so that the walk has to end.
         disagreement: why the pages cannot be pages of one state of the list, None if nothing shows it.
     """
-
-    __slots__ = ("_absent", "_before", "_before_keys", "_fields", "_identity", "_max_held", "_name", "_old", "_pages",
-                 "_raw_fields", "_recent", "_rows", "_stale", "_start", "_total", "_warned", "disagreement", "ended",
-                 "repeats")  # fmt: skip
 
     def __init__(self, operation: Operation[list[E]], *, max_held: int = MAX_HELD) -> None:
         self._name = operation.name
@@ -101,7 +82,9 @@ class DriftDetector(Generic[E]):
         self._absent = frozenset(
             {None, ""} if len(self._fields) == 1 else product((None, ""), repeat=len(self._fields))
         )
-        self._raw_fields = _raw_fields(operation.result)
+        model: Any = operation.result
+        fields = attrs.fields(model) if model is not None and attrs.has(model) else ()
+        self._raw_fields = [field.name for field in fields if field.hash is False]  # they do not count in the hash
         self._max_held = max_held
         self._recent: dict[Hashable, E] = {}
         self._pages: deque[list[Hashable]] = deque()
@@ -228,10 +211,3 @@ class DriftDetector(Generic[E]):
         if topic not in self._warned:
             self._warned.add(topic)
             logger.warning("%s: %s", self._name, message)
-
-
-def _raw_fields(model: type[Any] | None) -> tuple[str, ...]:
-    """Return the fields of raw JSON, which do not count in the hash of a model."""
-    if model is None or not attrs.has(model):
-        return ()
-    return tuple(field.name for field in attrs.fields(model) if field.hash is False)

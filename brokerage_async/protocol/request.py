@@ -32,10 +32,8 @@ class Request:
     """One HTTP request, complete.
 
     Attributes:
-        method: ``GET``, ``POST``, ``PUT``, ``PATCH`` or ``DELETE``.
-        url: absolute address, path and query already encoded.
-        headers: every header to send but for the token.
-        body: the exact bytes of the body, None for no body.
+        method, url: HTTP method, and absolute address with path and query already encoded.
+        headers, body: every header to send but for the token, and the exact bytes, None for no body.
         operation: the operation called, None outside of the generated operations.
         timeout: seconds that this one send may take, None to leave it to the transport.
         previous_body: a body that the caller holds already. A response with an equal one may share it.
@@ -100,12 +98,7 @@ def build(
 
 
 def address_and_body(call: BoundCall[Any], *, base_url: str, strict: bool = False) -> tuple[str, bytes | None]:
-    """Check a call and encode its address and its body.
-
-    Args:
-        call: the operation to call, and its arguments.
-        base_url: base address of the environment, with or without a path prefix or a trailing slash.
-        strict: refuse values outside the known enumerations instead of warning.
+    """Check a call and encode its address and its body. See `validation.check` for ``strict``.
 
     Raises:
         ConfigurationError: the base address cannot be used.

@@ -104,30 +104,18 @@ def read_error(
 
     Args:
         operation: the operation called, None outside of the operations.
-        response: the response, redirects included (they are never followed), and a success whose body holds an error
-            beside its data, which counts as unprocessable unless its code says more.
+        response: the response, redirects included, which are never followed.
         attempts: how many times the request was sent.
         now: current time in epoch seconds, needed to read a ``Retry-After`` date unless the response is dated.
-        decoded: the decoded body, of a success that holds an error beside its data.
+        decoded: the decoded body, of a success that holds an error beside its data: it counts as unprocessable unless
+            its code says more.
         base_url: base address of the service, for advice.
         version: interface version that the request asked for, for advice.
     """
-    if decoded is None:
-        parsed = parse_error_body(response.body, response.status)
-    else:
-        parsed = read_error_object({"error": decoded.error}, response.status)
-    code = None if parsed is None else redact_name(parsed.code)
-    details = (
-        ()
-        if parsed is None
-        else tuple(
-            ErrorDetail(
-                redact_name(each.code), None if each.message is None else redact(each.message), redact_name(each.domain)
-            )
-            for each in parsed.errors
-        )
-    )
-    text = _unexpected(response, base_url) if parsed is None else redact(parsed.message or "no message")
+    raw = _parsed(response.body) if decoded is None else {"error": decoded.error}
+    parsed = _error_in(raw, response.status)
+    code = None if parsed is None else parsed.code
+    text = _unexpected(response, base_url) if parsed is None else parsed.message or "no message"
     if parsed is not None and response.status in _UNKNOWN_PATH and code != "record_not_found" and _path(base_url):
         text = f"{text}; {check_address(base_url)}"
     kind: type[APIError] = errors.ServerError
@@ -156,7 +144,7 @@ def read_error(
         attempts=attempts,
         code=code,
         status=response.status,
-        errors=details,
+        errors=() if parsed is None else parsed.errors,
         retry_after=retry_after(response.headers.get("retry-after"), sent_at(response, now)),
         from_service=parsed is not None and parsed.in_envelope,
         body=redact_body(response.body),
@@ -220,14 +208,11 @@ MAX_ERRORS = 100
 
 
 @attrs.frozen
-class ErrorBody:
-    """Parsed body of an error.
+class _ErrorBody:
+    """Error in a body, without secrets, and the raw ``data`` beside it.
 
-    Attributes:
-        code, message, errors: the error's own fields, as far as they can be read.
-        data: raw JSON that stands beside the error, if any.
-        left_out: number of further entries of ``errors`` that were not read.
-        in_envelope: whether the error has the documented form, so that only the service can have written it.
+    ``left_out`` entries of ``errors`` were not read. The error is ``in_envelope`` if it has the documented form, so
+    that only the service can have written it.
     """
 
     code: str | None
@@ -238,36 +223,34 @@ class ErrorBody:
     left_out: int = 0
 
 
-def parse_error_body(body: bytes, status: int) -> ErrorBody | None:
-    """Parse the body of an error. Return None for any other form, and for one of more than `MAX_PARSED` bytes.
+def _parsed(body: bytes) -> Any:
+    """Return the JSON of a body, None for anything else and for more than `MAX_PARSED` bytes."""
+    with suppress(ValueError):
+        return parse(body) if len(body) <= MAX_PARSED else None
+    return None
+
+
+def _error_in(raw: Any, status: int) -> _ErrorBody | None:
+    """Read an error from a parsed body. Return None for any other form.
 
     Two forms are known: ``{"error": {"code", "message", "errors"}}``, where ``data`` may stand beside the error, and
     the flat ``{"error_code" or "error", "error_description"}`` of the token endpoint. Only the first, with a non-empty
     ``code``, is the service's envelope. Its code is a `str`. At status 406 the service sends the integer 406.
     """
-    if len(body) > MAX_PARSED:
+    if not isinstance(raw, dict):
         return None
-    try:
-        raw = parse(body)
-    except ValueError:
-        return None
-    return read_error_object(raw, status) if isinstance(raw, dict) else None
-
-
-def read_error_object(raw: dict[str, Any], status: int) -> ErrorBody | None:
-    """Read an error from a body that is parsed already. See `parse_error_body`."""
     error = raw.get("error")
     if isinstance(error, dict):
         code, listed = error.get("code"), error.get("errors")
         entries = listed if isinstance(listed, list) else []
-        return ErrorBody(
-            code=_str(code),
-            message=_str(error.get("message")),
+        return _ErrorBody(
+            code=_name(code),
+            message=_text(error.get("message")),
             errors=tuple(
                 ErrorDetail(
-                    code=_str(entry.get("code")),
-                    message=_str(entry.get("reason") if entry.get("message") is None else entry["message"]),
-                    domain=_str(entry.get("domain")),
+                    code=_name(entry.get("code")),
+                    message=_text(entry.get("reason") if entry.get("message") is None else entry["message"]),
+                    domain=_name(entry.get("domain")),
                 )
                 for entry in entries[:MAX_ERRORS]
                 if isinstance(entry, dict)
@@ -281,13 +264,15 @@ def read_error_object(raw: dict[str, Any], status: int) -> ErrorBody | None:
     code = raw.get("error_code", error)
     if code is None and "error_description" not in raw:
         return None
-    return ErrorBody(_str(code), _str(raw.get("error_description")))
+    return _ErrorBody(_name(code), _text(raw.get("error_description")))
 
 
-def _str(raw: Any) -> str | None:
-    if raw is None or isinstance(raw, str):
-        return raw
-    return str(raw) if isinstance(raw, (int, Decimal)) else None
+def _name(raw: Any) -> str | None:
+    return redact_name(str(raw)) if isinstance(raw, str | int | Decimal) else None
+
+
+def _text(raw: Any) -> str | None:
+    return redact(str(raw)) if isinstance(raw, str | int | Decimal) else None
 
 
 # Waiting.
@@ -393,8 +378,8 @@ def holds_error(response: Response) -> bool:
     """
     if b'"error"' not in response.body:
         return False
-    parsed = parse_error_body(response.body, response.status)
-    return parsed is not None and parsed.in_envelope
+    found = _error_in(_parsed(response.body), response.status)
+    return found is not None and found.in_envelope
 
 
 # Notes of an exception that name the call it belongs to: they show in tracebacks, and never in a message or a log.

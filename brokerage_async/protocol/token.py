@@ -94,13 +94,7 @@ def grant_request(credentials: RefreshToken | AuthorizationCode) -> TokenRequest
 def read_grant(
     response: Response, *, now: float | None = None, base_url: str = "", with_client_id: bool = False
 ) -> Grant:
-    """Read the token from an answer of the token endpoint.
-
-    Args:
-        response: the answer.
-        now: current time in epoch seconds, for a ``Retry-After`` that is a date.
-        base_url: base address of the service, for advice.
-        with_client_id: whether the request named a client id.
+    """Read the token from an answer of the token endpoint. See `read_error` for ``now`` and ``base_url``.
 
     Raises:
         TokenError: transient for 5xx, 429 and anything that is not a token answer (a page of a proxy), terminal for
@@ -148,28 +142,26 @@ def refusal(status: int, fields: dict[str, Any], base_url: str = "", with_client
     named = f" ({code})" if code else ""
     if status == 407:
         return _error(f"{PROXY_LOGIN} (status 407)", transient=False, status=status, code=PROXY_AUTHENTICATION)
-    if (400 <= status < 500 and status not in _TRANSIENT_4XX) or status in _NO_SUCH_PATH:
-        if status in _NO_SUCH_PATH:
-            text = f"the token endpoint was not found ({status}): {check_address(base_url)}"
-        else:
-            advice, address = _RENEW, check_address(base_url)
-            if code == "invalid_client":
-                optional = " and client_id (a refresh token works without one)" if with_client_id else ""
-                advice = f"check client_secret{optional}"
-            elif code != "invalid_grant" and status == 401 and "path" in address:
-                advice = address  # a path that the service does not know needs a token, says the service
-            elif code != "invalid_grant":
-                advice = f"{_RENEW}, or check client_secret{' and client_id' if with_client_id else ''}"
-            text = f"the token endpoint refused the credentials with {status}{named}: {advice}"
+    advice, address = _RENEW, check_address(base_url)
+    if status in _NO_SUCH_PATH:
+        text = f"the token endpoint was not found ({status}): {address}"
         return _error(text, transient=False, status=status, code=code)
-    moved = f": {check_address(base_url)}" if status < 400 else ""
-    return _error(f"the token endpoint answered {status}{named}{moved}", transient=True, status=status, code=code)
+    if not 400 <= status < 500 or status in _TRANSIENT_4XX:
+        text = f"the token endpoint answered {status}{named}{f': {address}' if status < 400 else ''}"
+        return _error(text, transient=True, status=status, code=code)
+    if code == "invalid_client":
+        advice = f"check client_secret{' and client_id (a refresh token works without one)' if with_client_id else ''}"
+    elif code != "invalid_grant" and status == 401 and "path" in address:
+        advice = address  # a path that the service does not know needs a token, says the service
+    elif code != "invalid_grant":
+        advice = f"{_RENEW}, or check client_secret{' and client_id' if with_client_id else ''}"
+    text = f"the token endpoint refused the credentials with {status}{named}: {advice}"
+    return _error(text, transient=False, status=status, code=code)
 
 
 def unreachable(error: Exception) -> TokenError:
     """Return the error of a token request without an answer."""
-    reason = error.message if isinstance(error, BrokerageError) else error
-    code = error.code if isinstance(error, BrokerageError) else None
+    reason, code = (error.message, error.code) if isinstance(error, BrokerageError) else (error, None)
     final = code == PROXY_AUTHENTICATION  # not to be repeated: proxies lock accounts after a few wrong passwords
     return _error(f"no answer from the token endpoint: {reason}", transient=not final, code=code)
 

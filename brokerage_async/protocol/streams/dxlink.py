@@ -76,15 +76,8 @@ class DxLinkConnection:
     """One connection to the market-data stream: messages and time in, messages and events out.
 
     `send` returns the messages that are due, and must be called at `due` at the latest, and after every `receive` that
-    sets `must_send`.
-
-    Args:
-        token: quote token, as the service returned it.
-        now: time of the loop, in seconds.
-        timing: times of the connection.
-        aggregation: seconds over which the service may merge events of one symbol; 0 asks for none.
-        strict: raise for a value that does not fit.
-        max_message: bytes of subscriptions in one message.
+    sets `must_send`. The service may merge events of one symbol over ``aggregation`` seconds; 0 asks for none.
+    ``max_message`` is the number of bytes of subscriptions in one message.
 
     Attributes:
         is_authorized: whether the service has accepted the token.

@@ -20,8 +20,6 @@ from collections.abc import Collection, Mapping
 from decimal import Decimal
 from typing import Any, TypeGuard
 
-import attrs
-
 from ..._generated.operations import REQUEST_MODELS
 from ...errors import ErrorDetail, InvalidRequestError
 from ...operation import BodyField, Operation, Parameter
@@ -42,12 +40,8 @@ def check(
 ) -> None:
     """Validate one call. Raise unless the service could accept it.
 
-    Args:
-        operation: the operation to call.
-        path: values of the path template by wire name.
-        query: query parameters by wire name. None means absent.
-        body: request model, or bytes that were validated and encoded before.
-        strict: report unknown enumeration values. Otherwise they pass with a logged warning.
+    ``path`` and ``query`` are by wire name. A ``body`` of bytes was validated and encoded before. Unknown enumeration
+    values pass with a logged warning unless ``strict``.
 
     Raises:
         InvalidRequestError: something is invalid, such as a path value that is missing, empty, ``.`` or ``..``;
@@ -285,30 +279,14 @@ def decimal_problem(value: object) -> Problem | None:
 # Models.
 
 
-@attrs.frozen
-class _Description:
-    """Fields and compiled rules of a request model."""
-
-    fields: tuple[BodyField, ...]
-    rules: tuple[CompiledRule, ...]
-    service_rules: tuple[CompiledRule, ...]
-
-
 @functools.cache
-def _described(model: Any) -> _Description | None:
-    """Return the description of a request model. None for any other class."""
-    described = REQUEST_MODELS.get(model)
-    if described is None:
-        return None
-    return _Description(
-        described.fields,
-        tuple(map(CompiledRule.of, described.rules)),
-        tuple(map(CompiledRule.of, described.service_rules)),
-    )
+def _compiled(model: Any, *, service: bool) -> list[CompiledRule]:
+    described = REQUEST_MODELS[model]
+    return [*map(CompiledRule.of, described.rules + described.service_rules if service else described.rules)]
 
 
 def _check_model(found: _Problems, expected: Any, model: object, prefix: str) -> None:
-    described = _described(expected)
+    described = REQUEST_MODELS.get(expected)
     if described is None or not isinstance(model, expected):
         found.add(*wrong_type(with_article(expected.__name__) if described else "a request model", model), prefix)
         return
@@ -322,7 +300,7 @@ def _check_model(found: _Problems, expected: Any, model: object, prefix: str) ->
             _check_value(found, field, value, dot + field.wire)
         if field.wire in extra:  # it would be sent instead of the field
             found.add("wrong_type", "must not be set in extra", dot + field.wire)
-    for rule in (*described.rules, *described.service_rules) if found.service else described.rules:
+    for rule in _compiled(expected, service=found.service):
         for code, place in rule.broken(values):
             found.add(code, rule.rule.message, dot + place)
 
@@ -331,6 +309,5 @@ def _by_wire(value: object) -> object:
     """Return the fields of a request model by wire name, and an array of models likewise. Anything else unchanged."""
     if isinstance(value, (list, tuple)):
         return tuple(map(_by_wire, value))
-    kind: Any = type(value)
-    described = _described(kind)
+    described = REQUEST_MODELS.get(type(value))
     return value if described is None else {field.wire: getattr(value, field.name) for field in described.fields}

@@ -117,14 +117,12 @@ def _fields(values: Values, addresses: Iterable[str], index: int | None) -> list
 
 def _unmet(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
     """Yield the demands that are not met; ``max_items`` counts over all places and is checked separately."""
-    if rule.require:
-        for place, value in _fields(values, rule.require, index):
-            if value is None:
-                yield "required", place
-    if rule.forbid:
-        for place, value in _fields(values, rule.forbid, index):
-            if value is not None:
-                yield "forbidden", place
+    for place, value in _fields(values, rule.require, index):
+        if value is None:
+            yield "required", place
+    for place, value in _fields(values, rule.forbid, index):
+        if value is not None:
+            yield "forbidden", place
     for address, allowed in rule.require_value.items():
         for place, value in _fields(values, (address,), index):
             if (text := _text(value)) is not None and text not in allowed:
@@ -140,10 +138,9 @@ def _unmet(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
         sizes = {array: len(_items(values, array)) for array in arrays}
         if sum(sizes.values()) > most:
             yield "too_many_items", [array for array, size in sizes.items() if size][-1]
-    if rule.exclusive:
-        given = [address for address in rule.exclusive if values.get(address) is not None]
-        if len(given) > 1:
-            yield "exclusive", given[-1]
+    given = [address for address in rule.exclusive if values.get(address) is not None]
+    if len(given) > 1:
+        yield "exclusive", given[-1]
     if rule.distinct:
         seen: set[str] = set()
         for place, value in _fields(values, (rule.distinct,), index):
@@ -155,21 +152,12 @@ def _unmet(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
         start, end, months = rule.span
         if _exceeds(values.get(start), values.get(end), months):
             yield "span_too_long", end
-    if rule.positive:
-        for place, value in _fields(values, rule.positive, index):
-            if (number := _number(value)) is not None and number <= 0:
-                yield "out_of_range", place
-    if rule.not_negative:
-        for place, value in _fields(values, rule.not_negative, index):
-            if (number := _number(value)) is not None and number.is_signed():  # "-0" as well: its sign would be sent
-                yield "out_of_range", place
-
-
-def _number(value: object) -> Decimal | None:
-    """Return the number that a decimal field holds. None if it holds none."""
-    if isinstance(value, Decimal):
-        return value if value.is_finite() else None
-    return Decimal(value) if isinstance(value, int) and not isinstance(value, bool) else None
+    for place, value in _fields(values, rule.positive + rule.not_negative, index):
+        number = Decimal(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        if not isinstance(number, Decimal) or not number.is_finite():
+            continue
+        if number <= 0 if rule.positive else number.is_signed():  # "-0" as well: its sign would be sent
+            yield "out_of_range", place
 
 
 def _exceeds(start: object | None, end: object | None, months: int) -> bool:

@@ -82,7 +82,7 @@ def models_made_by_hand() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(validation, "REQUEST_MODELS", MODELS)
         yield
-    validation._described.cache_clear()
+    validation._compiled.cache_clear()
 
 
 SESSIONS = operation(
