@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
-from types import EllipsisType
+from types import EllipsisType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, Self, TypeVar, cast, overload
 
 import attrs
@@ -23,7 +23,7 @@ from .http.network import Network, configure_network
 from .http.session import BrokerageSession
 from .http.shared import Engine, Options
 from .observers import Observer, ObserverList
-from .operation import BoundCall, Effect, Executor, Guard, Pager
+from .operation import Effect, Executor, Pager
 from .protocol.custom_request import custom_call
 from .protocol.registry import wires
 from .protocol.request import ACCEPT_VERSION, DEFAULT_USER_AGENT, validate_accept_version, validate_user_agent
@@ -74,19 +74,6 @@ class RawNamespace(Protocol):
     def __getattr__(self, operation: str) -> Callable[..., Awaitable[RawResponse[Any]]]: ...
 
 
-class _RawExecutor:
-    """Makes calls like a session, but returns their answers raw, of a list in pages one page."""
-
-    def __init__(self, session: BrokerageSession) -> None:
-        self._session = session
-
-    async def execute(self, call: BoundCall[T], *, guard: Guard | None = None) -> RawResponse[T]:
-        return await self._session.raw(call, guard=guard)
-
-    def paginate(self, call: BoundCall[list[E]]) -> Awaitable[RawResponse[list[E]]]:
-        return self.execute(call)
-
-
 class RawEndpoints:
     """The namespaces of a client with raw answers.
 
@@ -101,7 +88,7 @@ class RawEndpoints:
     def __init__(self, endpoints: Endpoints, session: BrokerageSession) -> None:
         self._named = vars(endpoints)
         # The generated methods return whatever their executor returns: that they say otherwise is for the usual one.
-        self._raw = Endpoints(cast("Executor", _RawExecutor(session)))
+        self._raw = Endpoints(cast("Executor", SimpleNamespace(execute=session.raw, paginate=session.raw)))
 
     def __getattr__(self, namespace: str) -> RawNamespace:
         if namespace.startswith("_"):

@@ -29,8 +29,7 @@ _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _LONE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _SEPARATOR = re.compile(r"[/\\;]")
 _FORBIDDEN = re.compile(r"[?#\\{}\x00-\x1f\x7f]|%(?:[01][0-9A-Fa-f]|7[Ff])")
-_PATH_CHARACTERS = "!$&'()*+,;=:@%"
-"""What stands in a segment as it is, beside RFC 3986's unreserved characters."""
+_PATH_CHARACTERS = "!$&'()*+,;=:@%"  # what stands in a segment as it is, beside RFC 3986's unreserved characters
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 

@@ -6,19 +6,13 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from .._generated.models import Order
-from .._generated.order_statuses import ORDER_STATUSES, Phase
+from .._generated.order_statuses import ORDER_STATUSES
 
 TERMINAL: frozenset[str] = frozenset(name for name, row in ORDER_STATUSES.items() if row.phase == "terminal")
 """Statuses that no other one follows. Fills of a multi-leg order may still come, see `is_complete`."""
 
 TRANSITIONS: Mapping[str, frozenset[str]] = {name: frozenset(row.followed_by) for name, row in ORDER_STATUSES.items()}
 """Statuses that may follow each status."""
-
-
-def phase_of(status: str | None) -> Phase | None:
-    """Return the phase of a status, None for an unknown one."""
-    row = ORDER_STATUSES.get(status or "")
-    return None if row is None else row.phase
 
 
 def is_terminal(order: Order) -> bool:

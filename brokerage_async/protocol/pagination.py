@@ -23,11 +23,8 @@ from .dedup import RowIndex
 
 E = TypeVar("E")
 
-MAX_STALE_PAGES = 100
-"""Pages in a row without a new identity after which a list counts as endless."""
-
-MAX_HELD = 20_000
-"""Rows that a walk holds to compare later ones with; it keeps two hashes of each earlier one."""
+MAX_STALE_PAGES = 100  # pages in a row without a new identity after which a list counts as endless
+MAX_HELD = 20_000  # rows that a walk holds to compare later ones with; it keeps two hashes of each earlier one
 
 logger: logging.Logger = logging.getLogger("brokerage_async.pager")
 

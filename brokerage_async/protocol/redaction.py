@@ -7,15 +7,9 @@ from collections.abc import Mapping
 
 from .._secrets import Secret
 
-MAX_BODY = 4096
-"""Characters of the body of an error that are kept."""
-
-MAX_HEADERS = 64
-"""Headers of an error that are kept."""
-
-MIN_TOKEN = 8
-"""Length from which a token is searched for in the body of an error."""
-
+MAX_BODY = 4096  # characters of the body of an error that are kept
+MAX_HEADERS = 64  # headers of an error that are kept
+MIN_TOKEN = 8  # length from which a token is searched for in the body of an error
 _EXCERPT_BYTES = 2048
 _EXCERPT_LENGTH = 200
 _MESSAGE_LENGTH = 500

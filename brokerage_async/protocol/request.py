@@ -181,8 +181,7 @@ def _encode(text: str) -> str:
 
 # Queries.
 
-_INTEGER_BITS = 128
-"""Longest integer in bits; longer ones are not identifiers, and the longest cannot even be written."""
+_INTEGER_BITS = 128  # longest integer in bits; longer ones are not identifiers, and the longest cannot even be written
 
 
 def encode_query(parameters: tuple[Parameter, ...], query: Mapping[str, object]) -> str:

@@ -57,8 +57,7 @@ _BY_CODE: Mapping[str, type[APIError]] = {
     "timeout_error": errors.ServerError,
 }
 
-KNOWN_CODES: Final = frozenset(_BY_CODE)
-"""Codes of errors that have a class."""
+KNOWN_CODES: Final = frozenset(_BY_CODE)  # codes of errors that have a class
 
 _BY_STATUS: Mapping[int, type[APIError]] = {
     400: errors.BadRequestError,
@@ -200,11 +199,8 @@ def deprecation_of(headers: Mapping[str, str]) -> str | None:
 
 # Bodies of errors: the envelope of the service, the flat form of the token endpoint, or neither.
 
-MAX_PARSED = 128 * 1024
-"""Largest error body in bytes that is parsed; a larger one would block the event loop."""
-
-MAX_ERRORS = 100
-"""Entries of ``error.errors`` that are kept."""
+MAX_PARSED = 128 * 1024  # largest error body in bytes that is parsed; a larger one would block the event loop
+MAX_ERRORS = 100  # entries of ``error.errors`` that are kept
 
 
 @attrs.frozen
@@ -384,8 +380,7 @@ def holds_error(response: Response) -> bool:
 
 # Notes of an exception that name the call it belongs to: they show in tracebacks, and never in a message or a log.
 
-MAX_LENGTH = 1000
-"""Characters of a note."""
+MAX_LENGTH = 1000  # characters of a note
 
 _NOTED = frozenset({403, 404, 422})
 """Statuses that depend on the arguments. A success that holds an error beside its data is one as well."""

@@ -15,8 +15,7 @@ from .redaction import redact
 from .response import PROXY_LOGIN, Response, check_address, is_html, retry_after, sent_at
 from .retry import PASSING
 
-LIFETIME = 900.0
-"""Seconds that an access token is valid if the answer does not name a lifetime."""
+LIFETIME = 900.0  # seconds that an access token is valid if the answer does not name a lifetime
 
 _TRANSIENT_4XX = PASSING | {429}
 _NO_SUCH_PATH = frozenset({404, 405, 501})

@@ -19,7 +19,7 @@ from ..http.websocket import WebSocket
 from ..protocol.streams.channel import AUTO, HISTORY, MAX_MESSAGE, Feed, Interruption, Subscription
 from ..protocol.streams.dxlink import DX_TIMING, DxLinkConnection
 from ..protocol.streams.events import MARKET_EVENTS, Rows, Snapshot, UnknownEvent
-from ..protocol.streams.liveliness import Pulse
+from ..protocol.streams.timing import Pulse
 from ..protocol.timetable import is_open, timetable_range
 from .consumer import Policy, Sink, Tape
 from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue, StreamAccess, logger

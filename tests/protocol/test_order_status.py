@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from brokerage_async._generated.models import Fill, Order, OrderLeg, OrderStatus
 from brokerage_async._generated.order_statuses import ORDER_STATUSES
-from brokerage_async.protocol.order_status import TERMINAL, TRANSITIONS, is_complete, phase_of
+from brokerage_async.protocol.order_status import TERMINAL, TRANSITIONS, is_complete
 from tests.tables import for_each
 
 WORKING = {"Live", "Cancel Requested", "Replace Requested", "Remove Pending"}
@@ -16,8 +16,7 @@ def test_every_known_status_has_one_phase() -> None:
     assert {"Filled", "Cancelled", "Expired", "Rejected", "Removed", "Partially Removed", "Dead"} == TERMINAL
     assert {status.value for status in OrderStatus} == SUBMISSION | WORKING | TERMINAL
     for phase, named in (("submission", SUBMISSION), ("working", WORKING), ("terminal", TERMINAL)):
-        assert {status.value for status in OrderStatus if phase_of(status) == phase} == named
-    assert phase_of("Under Review") is phase_of(None) is None
+        assert {name for name, row in ORDER_STATUSES.items() if row.phase == phase} == named
     assert {name for name, following in TRANSITIONS.items() if not following} == TERMINAL
 
 

@@ -19,7 +19,7 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from brokerage_async import Client
-from brokerage_async.protocol.streams.liveliness import LIVELY, LONGEST
+from brokerage_async.protocol.streams.timing import LIVELY, LONGEST
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
 from brokerage_async.stream import Gap

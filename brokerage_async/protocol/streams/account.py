@@ -25,8 +25,7 @@ logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 CONNECT, HEARTBEAT = "connect", "heartbeat"
 ALERTS, WATCHLISTS = "quote-alerts-subscribe", "public-watchlists-subscribe"
 
-MAX_OBJECT = 512 * 1024
-"""Characters of one object that is read: an order with 1,500 fills, which takes about 15 ms."""
+MAX_OBJECT = 512 * 1024  # characters of one object that is read: an order with 1,500 fills, which takes about 15 ms
 
 _RESULTS = re.compile(r'\s*\{\s*"results"\s*:\s*\[')
 

@@ -1,10 +1,13 @@
-"""One channel of the market-data stream: its opening, columns and subscriptions."""
+"""One channel of the market-data stream: its opening, columns and subscriptions, and the assembly of its snapshots.
+
+Rows of one symbol that belong together, in a snapshot or a transaction, are delivered together.
+"""
 
 from __future__ import annotations
 
 import enum
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf
 from typing import Any, NamedTuple
 
@@ -12,9 +15,8 @@ import attrs
 import msgspec
 
 from ..._generated.stream_caps import CHANGES_PER_MINUTE, SUBSCRIPTIONS, SUBSCRIPTIONS_BY_TYPE
-from .events import INDEXED, MARKET_EVENTS
+from .events import INDEXED, MARKET_EVENTS, EventFlag, Snapshot
 from .feed_data import MAX_COLUMNS, default_columns
-from .snapshots import HeldRows, SnapshotAssembler
 
 MAX_MESSAGE = 8_000  # bytes of subscriptions in one message: the service closes a connection that sends far longer ones
 MAX_TYPES, MAX_NAME = 64, 100  # event types whose columns are kept for one channel, and characters of a column's name
@@ -83,9 +85,10 @@ _MINUTE = 60.0
 
 
 class Quota:
-    """Count of the subscriptions of one session, and of their changes within the last minute."""
+    """Counts of one session: subscriptions, their changes within the last minute, and rows that are held back."""
 
     def __init__(self) -> None:
+        self.rows: int = 0
         self._active: Counter[str] = Counter()
         self._changes: deque[tuple[float, int]] = deque()
 
@@ -109,6 +112,96 @@ class Quota:
         self._active[kind] += subscriptions
         if changes:
             self._changes.append((now, changes))
+
+
+# Rows that one connection holds back: the minute bars of a year. The snapshot that exceeds it is delivered in part.
+MAX_ROWS = 500_000
+MAX_UNSORTED = 50_000  # the same for a snapshot whose rows do not come newest first, and have to be sorted in one go
+MAX_SECONDS = 120.0  # seconds that rows are held back: a snapshot that has not ended until then is delivered in part
+
+_PENDING, _REMOVE = EventFlag.TX_PENDING.value, EventFlag.REMOVE_EVENT.value
+_BEGIN, _LAST = EventFlag.SNAPSHOT_BEGIN.value, EventFlag.SNAPSHOT_END.value | EventFlag.SNAPSHOT_SNIP.value
+_SNIP = EventFlag.SNAPSHOT_SNIP.value
+_GROUPED = _PENDING | _BEGIN | _LAST
+
+
+@attrs.define
+class _Group:
+    """Rows held back for one symbol: a snapshot by index, or a transaction in order."""
+
+    is_snapshot: bool
+    began: float
+    sees_end: bool = False
+    is_partial: bool = False
+    is_sorted: bool = True
+    last: float = float("inf")
+    rows: dict[int, Any] = attrs.field(factory=dict)
+
+
+@attrs.define
+class SnapshotAssembler:
+    """Assembler of the indexed events of one type. Rows are held back only for symbols that are wanted."""
+
+    _model: type[Any]
+    _is_wanted: Callable[[str], bool] = lambda _: True
+    _quota: Quota = attrs.field(factory=Quota)
+    _groups: dict[str, _Group] = attrs.field(factory=dict, init=False)
+
+    def add(self, events: list[Any], now: float = 0.0) -> list[Any]:
+        """Return the events that may be delivered, with a `Snapshot` in place of the rows of one."""
+        groups, ready = self._groups, list[Any]()
+        for event in events:
+            flags = event.event_flags or 0
+            symbol = event.event_symbol
+            if not (flags & _GROUPED or symbol in groups) or not self._is_wanted(symbol):
+                ready.append(event)
+                continue
+            group = groups.get(symbol)
+            if group is None or flags & _BEGIN:
+                self.drop(symbol)
+                group = groups[symbol] = _Group(is_snapshot=bool(flags & _BEGIN), began=now)
+            rows, before = group.rows, len(group.rows)
+            index = event.index or 0
+            if not group.is_snapshot:
+                rows[before] = event
+            elif flags & _REMOVE:
+                rows.pop(index, None)  # the last row is often a mere marker
+            else:
+                group.is_sorted = group.is_sorted and (index < group.last or index in rows)
+                group.last = min(index, group.last)
+                rows[index] = event
+            self._quota.rows += len(rows) - before
+            is_full = self._quota.rows >= MAX_ROWS or (not group.is_sorted and len(rows) >= MAX_UNSORTED)
+            if flags & _LAST or is_full:
+                group.sees_end = True
+                group.is_partial = bool(flags & _SNIP) or not flags & _LAST
+            if (is_full or not flags & _PENDING) and (group.sees_end or not group.is_snapshot):
+                self._release(symbol, group, ready)
+        return ready
+
+    def drop(self, symbol: str) -> None:
+        """Forget rows that are held back for a symbol."""
+        if (group := self._groups.pop(symbol, None)) is not None:
+            self._quota.rows -= len(group.rows)
+
+    def overdue(self, now: float) -> list[Any]:
+        """Return the events held back for too long. Their snapshots are partial."""
+        ready = list[Any]()
+        for symbol, group in list(self._groups.items()):
+            if now < group.began + MAX_SECONDS:
+                break
+            group.is_partial = True
+            self._release(symbol, group, ready)
+        return ready
+
+    def _release(self, symbol: str, group: _Group, ready: list[Any]) -> None:
+        self.drop(symbol)
+        rows = group.rows
+        if not group.is_snapshot:
+            ready.extend(rows.values())
+            return
+        events = tuple(reversed(rows.values())) if group.is_sorted else tuple(rows[index] for index in sorted(rows))
+        ready.append(Snapshot(type=self._model, symbol=symbol, events=events, is_partial=group.is_partial))
 
 
 class ChannelState(enum.Enum):
@@ -135,7 +228,7 @@ class Channel:
         closures: how many times the service has closed it.
     """
 
-    def __init__(self, feed: Feed, quota: Quota, held: HeldRows) -> None:
+    def __init__(self, feed: Feed, quota: Quota) -> None:
         self.feed: Feed = feed
         self.type: str = feed.type
         self.state: ChannelState = ChannelState.NEW
@@ -153,7 +246,7 @@ class Channel:
         self._pending: dict[str, Subscription | None] = {}  # changes that have to go out, None for an end
         self._sent: dict[str, float] = {}
         if feed.is_indexed and not feed.as_rows:
-            self.assembler = SnapshotAssembler(MARKET_EVENTS[self.type], self._wanted.__contains__, held)
+            self.assembler = SnapshotAssembler(MARKET_EVENTS[self.type], self._wanted.__contains__, quota)
 
     @property
     def is_settled(self) -> bool:

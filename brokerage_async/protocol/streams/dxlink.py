@@ -25,7 +25,6 @@ from ..decoding.lenient import parse
 from .channel import AUTO, HISTORY, MAX_MESSAGE, Channel, ChannelState, Feed, Interruption, Quota, Subscription, message
 from .events import INDEXED, MARKET_EVENTS, EventFlag, Rows, Snapshot
 from .feed_data import LARGE, ROWS_PER_STEP, events_of, events_of_large
-from .snapshots import HeldRows
 from .timing import Timing
 
 logger: logging.Logger = logging.getLogger("brokerage_async.stream")
@@ -102,7 +101,7 @@ class DxLinkConnection:
         self._issues = Issues("stream.quotes", strict)
         self._max_message = max_message
         self._heartbeat = timing.heartbeat
-        self._quota, self._held = Quota(), HeldRows()
+        self._quota = Quota()
         self._channels: dict[Feed, Channel] = {}
         self._by_number: dict[int, Channel] = {}
         self._frames: defaultdict[Channel, _Held] = defaultdict(_Held)
@@ -144,7 +143,7 @@ class DxLinkConnection:
             self._has_rows |= each.as_rows
             channel = self._channels.get(each.feed)
             if channel is None or channel.state is ChannelState.REFUSED:
-                channel = self._channels[each.feed] = Channel(each.feed, self._quota, self._held)
+                channel = self._channels[each.feed] = Channel(each.feed, self._quota)
                 self._number(channel)
             channel.add(each)
 

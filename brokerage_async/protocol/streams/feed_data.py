@@ -21,8 +21,7 @@ from ..decoding.lenient import build_rows, parse, structure_rows
 from ..registry import wires
 from .events import MARKET_EVENTS, Rows, UnknownEvent
 
-LARGE = 24 * 1024
-"""Characters of a message, or of some elements, that are parsed in one go: 1 to 3 ms."""
+LARGE = 24 * 1024  # characters of a message, or of some elements, that are parsed in one go: 1 to 3 ms
 
 # Atomic groups rather than possessive ones: before Python 3.11.5 the latter match wrongly where they hold alternatives.
 _STRING = r'"(?>(?:[^"\\]++|\\.)*)"'

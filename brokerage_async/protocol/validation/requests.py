@@ -203,8 +203,7 @@ _INTEGER_BITS = 63
 _IDENTIFIER_BITS = 128
 _DECIMAL_DIGITS = 64
 
-Problem = tuple[str, str]
-"""Code and message of one problem."""
+Problem = tuple[str, str]  # code and message of one problem
 
 
 def problem_of(field: Parameter | BodyField, value: object) -> Problem | None:

@@ -20,8 +20,7 @@ from ...operation import Rule
 Values = Mapping[str, object | None]
 """Values of a request by wire name; the items of an array are such mappings too, or single values."""
 
-Broken = tuple[str, str]
-"""Code of a problem and its place, such as ``legs[0].quantity``."""
+Broken = tuple[str, str]  # code of a problem and its place, such as ``legs[0].quantity``
 
 _Conditions = tuple[tuple[str, frozenset[str]], ...]
 

@@ -18,10 +18,10 @@ from brokerage_async.protocol.decoding.adaptive import DecoderRegistry
 from brokerage_async.protocol.decoding.fields import wire_fields
 from brokerage_async.protocol.decoding.issues import Issues
 from brokerage_async.protocol.decoding.lenient import structure_one
-from brokerage_async.protocol.streams import elements, snapshots
+from brokerage_async.protocol.streams import channel, feed_data
+from brokerage_async.protocol.streams.channel import Quota, SnapshotAssembler
 from brokerage_async.protocol.streams.events import ACCOUNT_EVENTS, INDEXED, MARKET_EVENTS, AccountEvent, EventFlag
 from brokerage_async.protocol.streams.feed_data import MAX_COLUMNS, default_columns, elements_of, events_of, models_of
-from brokerage_async.protocol.streams.snapshots import HeldRows, SnapshotAssembler
 from brokerage_async.stream import Snapshot
 from tests.protocol.values import raised
 from tests.tables import for_each
@@ -57,7 +57,7 @@ NESTED = st.lists(SCALARS | FLAT, max_size=4) | st.dictionaries(st.text(max_size
 def test_elements_of_any_array_come_in_order(values: list[Any], indent: int | None, size: int) -> None:
     text = json.dumps(values, indent=indent)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(elements, "LARGE", max(size, *(len(json.dumps(one, indent=indent)) * 3 for one in [0, *values])))
+        patch.setattr(feed_data, "LARGE", max(size, *(len(json.dumps(one, indent=indent)) * 3 for one in [0, *values])))
         parts = list(elements_of(f"{text}, 7]", 1))
     assert [value for part, _ in parts for value in part] == values
     assert parts[-1][1] == len(text)
@@ -215,28 +215,28 @@ def test_rows_are_ordered_by_index_forgotten_when_dropped_and_kept_apart_by_symb
 
 
 def test_rows_of_all_symbols_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshots, "MAX_ROWS", 6)
-    held = HeldRows()
-    assemblers = [SnapshotAssembler(models.Candle, held=held), SnapshotAssembler(models.Greeks, held=held)]
+    monkeypatch.setattr(channel, "MAX_ROWS", 6)
+    held = Quota()
+    assemblers = [SnapshotAssembler(models.Candle, quota=held), SnapshotAssembler(models.Greeks, quota=held)]
     found = []
     for index in range(20):
         for assembler in assemblers:
             for symbol in "ABC":
                 found += assembler.add([candle(99 - index, 0 if index else BEGIN, symbol)])
-                assert held.count < 6
+                assert held.rows < 6
     assert {item.is_partial for item in found if isinstance(item, Snapshot)} == {True}
     for assembler in assemblers:
         for symbol in "ABC":
             assembler.drop(symbol)
-    assert held.count == 0
+    assert held.rows == 0
 
 
 def test_endless_snapshot_comes_in_part_and_unsorted_rows_are_bounded_lower(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshots, "MAX_ROWS", 3)
+    monkeypatch.setattr(channel, "MAX_ROWS", 3)
     rows = [candle(9, BEGIN | PENDING), *(candle(index, PENDING) for index in (8, 7, 6))]
     assert summary(SnapshotAssembler(models.Candle).add(rows)) == [([7, 8, 9], True)]
     monkeypatch.undo()
-    monkeypatch.setattr(snapshots, "MAX_UNSORTED", 3)
+    monkeypatch.setattr(channel, "MAX_UNSORTED", 3)
     falling, rising = SnapshotAssembler(models.Candle), SnapshotAssembler(models.Candle)
     assert falling.add([candle(9 - number, 0 if number else BEGIN) for number in range(5)]) == []
     found = summary(rising.add([candle(number, 0 if number else BEGIN) for number in range(5)]))

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brokerage_async.protocol.streams.liveliness import WINDOW, Pulse
-from brokerage_async.protocol.streams.timing import LookBudget
+from brokerage_async.protocol.streams.timing import WINDOW, LookBudget, Pulse
 from tests.tables import for_each
 
 
