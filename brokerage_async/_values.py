@@ -365,10 +365,13 @@ def moment_or_keep(raw: str | int, target: Any, key: str) -> datetime | None:
 def epoch_or_keep(raw: datetime | int, target: Any, key: str) -> datetime | None:
     """Return a date-time or epoch milliseconds as a date-time. For -1 return None and keep it in ``extra``."""
     if raw == -1:
+        before: Extra = target.extra
         try:
-            target.extra = _MINUS_ONES[key, id(target.extra)]
+            target.extra = _MINUS_ONES[key, id(before)]
         except KeyError:
-            _keep_minus_one(target, key)
+            target.extra = kept = Extra({**before, key: -1})
+            if id(before) in _LASTING:
+                _LASTING.add(id(_MINUS_ONES.setdefault((key, id(before)), kept)))
         return None
     return raw if isinstance(raw, datetime) else read_epoch(raw)
 
@@ -377,13 +380,6 @@ def epoch_or_keep(raw: datetime | int, target: Any, key: str) -> datetime | None
 #: it twice, and share them.
 _MINUS_ONES: dict[tuple[str, int], Extra] = {}
 _LASTING: set[int] = {id(EMPTY)}
-
-
-def _keep_minus_one(target: Any, key: str) -> None:
-    before: Extra = target.extra
-    target.extra = kept = Extra({**before, key: -1})
-    if id(before) in _LASTING:
-        _LASTING.add(id(_MINUS_ONES.setdefault((key, id(before)), kept)))
 
 
 def epoch_or_none(raw: datetime | int) -> datetime | None:

@@ -44,7 +44,7 @@ class AccountSink(Sink):
 
 
 class AccountLink(Link[AccountConnection, AccountSink]):
-    """Connection to the account stream."""
+    """Connection to the account stream. The service has no word for ending a subscription."""
 
     def __init__(self, access: StreamAccess) -> None:
         super().__init__("account stream", access)
@@ -93,9 +93,6 @@ class AccountLink(Link[AccountConnection, AccountSink]):
     def _subscribe(self, sink: AccountSink) -> None:
         if self._connection is not None:
             self._connection.want(self._accounts(), alerts=sink.alerts, watchlists=sink.watchlists)
-
-    def _unsubscribe(self, sink: AccountSink) -> None:
-        """Do nothing: the service has no word for it, and the events of others are not handed on."""
 
     def _check_ready(self, connection: AccountConnection) -> None:
         if connection.rejected:

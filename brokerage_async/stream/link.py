@@ -226,7 +226,6 @@ class Link(ABC, Generic[C, S]):
     def _subscribe(self, sink: S) -> None:
         """Subscribe to what a new consumer wants."""
 
-    @abstractmethod
     def _unsubscribe(self, sink: S) -> None:
         """End the subscriptions that no other consumer wants."""
 

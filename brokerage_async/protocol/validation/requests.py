@@ -68,7 +68,7 @@ def check(
         for wire in query:
             if wire not in known:
                 found.add("unknown_parameter", "unknown parameter", str(wire))
-    for rule in _query_rules(operation) if operation.rules else ():  # the cache keeps its arguments
+    for rule in _compiled(operation) if operation.rules else ():  # the cache keeps its arguments
         for code, place in rule.broken(query):
             found.add(code, rule.rule.message, place)
     if body is None or (isinstance(body, bytes) and not body and operation.body is not None):
@@ -125,11 +125,6 @@ class _Problems:
         return (*several[:MAX_PROBLEMS], rest)
 
 
-@functools.lru_cache(maxsize=512)
-def _known_values(choices: type[enum.Enum]) -> frozenset[object]:
-    return frozenset(member.value for member in choices)
-
-
 @functools.lru_cache(maxsize=1024)
 def _warn_unknown(name: str, domain: str, value: str, choices: type[enum.Enum]) -> None:
     """Log an unknown enumeration value, once per operation, field and value."""
@@ -146,7 +141,7 @@ def _check_single(found: _Problems, field: Parameter | BodyField, value: object,
         found.add(*problem, domain)
     elif value == "" and (field.array or field.required):  # as a filter it would match everything
         found.add("required", "must not be empty", domain)
-    elif field.choices is not None and value not in _known_values(field.choices):
+    elif field.choices is not None and value not in field.choices._value2member_map_:
         shown = str(value)[:40]
         if found.strict:
             found.add("unknown_value", f"unknown value {shown!r}, rejected in strict mode", domain)
@@ -190,11 +185,6 @@ def is_array(value: object) -> TypeGuard[Collection[object]]:
 def with_article(name: str) -> str:
     """Return the name of a class with its article, such as "an OrderEdit"."""
     return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
-
-
-@functools.cache
-def _query_rules(operation: Operation[Any]) -> tuple[CompiledRule, ...]:
-    return tuple(map(CompiledRule.of, operation.rules))
 
 
 # Single values: one function per kind, and bounds.
@@ -279,8 +269,9 @@ def decimal_problem(value: object) -> Problem | None:
 
 
 @functools.cache
-def _compiled(model: Any, *, service: bool) -> list[CompiledRule]:
-    described = REQUEST_MODELS[model]
+def _compiled(owner: Any, *, service: bool = False) -> list[CompiledRule]:
+    """Return the rules of an operation or of a request model, those that the client leaves to the ``service`` too."""
+    described = REQUEST_MODELS.get(owner, owner)
     return [*map(CompiledRule.of, described.rules + described.service_rules if service else described.rules)]
 
 

@@ -42,7 +42,8 @@ class CompiledRule:
         addresses = [address for address in (*rule.when, *rule.unless) if "[]." in address]
         array = addresses[0].partition("[].")[0] if addresses else None
         when, unless = rule.when, rule.unless
-        return cls(rule, _plain(when), _plain(unless), array, _inside(when), _inside(unless))
+        plain = _conditions(when, in_array=False), _conditions(unless, in_array=False)
+        return cls(rule, *plain, array, _conditions(when, in_array=True), _conditions(unless, in_array=True))
 
     def broken(self, values: Values) -> list[Broken]:
         """Return everything that breaks the rule.
@@ -81,14 +82,10 @@ def _text(value: object | None) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _plain(conditions: Mapping[str, tuple[str, ...]]) -> _Conditions:
-    return tuple((address, frozenset(values)) for address, values in conditions.items() if "[]." not in address)
-
-
-def _inside(conditions: Mapping[str, tuple[str, ...]]) -> _Conditions:
-    return tuple(
-        (address.partition("[].")[2], frozenset(values)) for address, values in conditions.items() if "[]." in address
-    )
+def _conditions(conditions: Mapping[str, tuple[str, ...]], *, in_array: bool) -> _Conditions:
+    """Return the conditions on the fields of a request, or on those in an array."""
+    found = ((address.rpartition("[]."), frozenset(values)) for address, values in conditions.items())
+    return tuple((field, values) for (array, _, field), values in found if bool(array) is in_array)
 
 
 def _items(values: Values, array: str) -> Sequence[object]:
