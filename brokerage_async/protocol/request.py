@@ -29,25 +29,18 @@ from .validation import requests as validation
 
 @attrs.frozen(kw_only=True)
 class Request:
-    """One HTTP request, complete.
+    """One HTTP request, complete: absolute address, path and query already encoded, and every header but the token.
 
-    Attributes:
-        method, url: HTTP method, and absolute address with path and query already encoded.
-        headers, body: every header to send but for the token, and the exact bytes, None for no body.
-        operation: the operation called, None outside of the generated operations.
-        timeout: seconds that this one send may take, None to leave it to the transport.
-        previous_body: a body that the caller holds already. A response with an equal one may share it.
-        guard: returns why the request must not be sent after all, or None. Called at the last moment before each send.
-        authorization: value of the header ``Authorization``, which a transport reveals.
-        secret_body: body instead of ``body``, which a transport reveals.
+    A transport reveals ``authorization``, the value of that header, and ``secret_body``, sent instead of ``body``. A
+    response with the ``previous_body``, which the caller holds already, may share it.
     """
 
     method: str
     url: str
     headers: Mapping[str, str] = attrs.field(factory=dict, repr=False, hash=False)
     body: bytes | None = attrs.field(default=None, repr=False)
-    operation: Operation[Any] | None = attrs.field(default=None, repr=False)
-    timeout: float | None = None
+    operation: Operation[Any] | None = attrs.field(default=None, repr=False)  # none outside of the generated ones
+    timeout: float | None = None  # seconds that this one send may take, None to leave it to the transport
     previous_body: bytes | None = attrs.field(default=None, repr=False)
     guard: Guard | None = attrs.field(default=None, repr=False, eq=False)
     authorization: Secret | None = attrs.field(default=None, repr=False)

@@ -29,13 +29,7 @@ T = TypeVar("T")
 
 @attrs.frozen(kw_only=True)
 class Response:
-    """One HTTP response, complete.
-
-    Attributes:
-        status: HTTP status.
-        headers: headers with lower-case keys.
-        body: the body after transfer and content decoding. Empty for none.
-    """
+    """One HTTP response, complete: headers with lower-case keys, and the body after all decoding. Empty for none."""
 
     status: int
     headers: Mapping[str, str] = attrs.field(factory=dict, repr=False, hash=False)
@@ -80,7 +74,6 @@ _NEEDS_TLS: Final = re.compile(rb"(?i)plain http request|http request to an http
 
 
 def is_success(response: Response) -> bool:
-    """Return whether a response is a success (any 2xx)."""
     return 200 <= response.status < 300
 
 
@@ -173,7 +166,6 @@ def _unexpected(response: Response, base_url: str) -> str:
 
 
 def is_html(response: Response) -> bool:
-    """Return whether the body is an HTML page."""
     return "html" in response.headers.get("content-type", "") or response.body.lstrip()[:1] == b"<"
 
 

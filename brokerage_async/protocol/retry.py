@@ -86,21 +86,13 @@ class Fault(enum.Enum):
 
 @attrs.frozen
 class Verdict:
-    """What an error says about its request.
+    """What an error says about its request."""
 
-    Attributes:
-        outcome: row of the retry table.
-        processed: whether the request may have changed something.
-        again: reaction within the call, unless a repetition could change something twice: see `TABLE`.
-        fault: where the cause lies.
-        lasts: whether later calls of the same kind fail as well, until the cause is fixed.
-    """
-
-    outcome: Outcome
+    outcome: Outcome  # row of the retry table
     processed: Processed
-    again: Action
+    again: Action  # within the call, unless a repetition could change something twice: see `TABLE`
     fault: Fault
-    lasts: bool
+    lasts: bool  # whether later calls of the same kind fail as well, until the cause is fixed
 
 
 OUTCOMES: Mapping[Outcome, tuple[Processed, Action]] = {
@@ -206,13 +198,10 @@ def decide(effect: Effect, outcome: Outcome, *, attempt: int, policy: RetryPolic
 
 @attrs.frozen(kw_only=True)
 class Backoff:
-    """Pauses after failures in a row: doubled each time up to a maximum, with jitter.
+    """Pauses in seconds after failures in a row: doubled each time up to a maximum, with jitter.
 
-    Attributes:
-        first: pause in seconds after the first failure.
-        maximum: longest pause in seconds.
-        jitter: fraction (0 to 1) of each pause that is random.
-        max_wish: longest pause in seconds that the service may ask for. A longer wish is cut to this.
+    ``jitter`` is the fraction (0 to 1) of each pause that is random. A longer wish of the service than ``max_wish`` is
+    cut to this.
     """
 
     first: float = attrs.field(default=0.5, validator=validator(check_number))

@@ -57,12 +57,10 @@ class Lease:
 
 
 def bearer(token: Secret) -> Secret:
-    """Return the ``Authorization`` value of a token."""
     return Secret(f"Bearer {token.reveal()}")
 
 
 def token_of(authorization: Secret) -> Secret:
-    """Return the token in an ``Authorization`` value."""
     return Secret(authorization.reveal().removeprefix("Bearer "))
 
 
@@ -72,7 +70,6 @@ def is_token(value: object) -> TypeGuard[str]:
 
 
 def grant_request(credentials: RefreshToken | AuthorizationCode) -> TokenRequest:
-    """Return the body of a token request."""
     if isinstance(credentials, RefreshToken):
         return TokenRequest(
             grant_type=GrantType.REFRESH_TOKEN,

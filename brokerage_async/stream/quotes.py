@@ -97,23 +97,18 @@ class QuoteSink(Sink):
 
 @attrs.define(eq=False)
 class Route:
-    """Way of the events of one symbol from one feed to its consumers.
+    """Way of the events of one streamer symbol from one feed to its consumers.
 
-    Attributes:
-        feed: the feed. A series is the same under ``AUTO`` and ``HISTORY``, so that ``AUTO`` stands for both.
-        symbol: streamer symbol.
-        sinks: the consumers.
-        last: the last event, or True for rows. None for series, which a later consumer gets by a new subscription.
-        was_heard: whether it had an event since the last sample.
-        contract: contract under which a series was subscribed again, after it was empty under the other one.
+    A series is the same under ``AUTO`` and ``HISTORY``, so that a feed with ``AUTO`` stands for both. ``last`` is the
+    last event, True for rows, and None for series, which a later consumer gets by a new subscription.
     """
 
     feed: Feed
     symbol: str
     sinks: list[QuoteSink] = attrs.field(factory=list)
     last: Any = None
-    was_heard: bool = False
-    contract: str | None = None
+    was_heard: bool = False  # since the last sample
+    contract: str | None = None  # under which a series was subscribed again, after it was empty under the other one
 
 
 class QuoteLink(Link[DxLinkConnection, QuoteSink]):

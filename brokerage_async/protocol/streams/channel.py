@@ -66,19 +66,12 @@ class Subscription:
 
 @attrs.frozen
 class Interruption:
-    """The service refused a part of a channel, or closed it.
-
-    Attributes:
-        feed: type, contract and aggregation period of the channel.
-        reason: words of the service.
-        code: code of its error, empty for a closed channel, which is opened again.
-        symbols: subscriptions that went out shortly before and may be refused. All if the channel is.
-    """
+    """The service refused a part of a channel, or closed it."""
 
     feed: Feed
-    reason: str
-    code: str = ""
-    symbols: frozenset[str] = frozenset()
+    reason: str  # words of the service
+    code: str = ""  # of its error, empty for a closed channel, which is opened again
+    symbols: frozenset[str] = frozenset()  # sent shortly before, and perhaps refused; all if the channel is
 
 
 _MINUTE = 60.0
@@ -215,31 +208,22 @@ class ChannelState(enum.Enum):
 
 
 class Channel:
-    """Channel for the events of one type, under one contract and with one aggregation period.
-
-    Attributes:
-        number: odd number of the channel.
-        columns: names of the columns that the service announced, by event type. Those asked for until then.
-        plain_rows: name of the event type in frames whose rows need no look at each, None if they do.
-        assembler: assembler of its snapshots, None for events that have no index.
-        answer_due: when the service must have answered, infinite while it owes nothing.
-        next_send: when further subscriptions may go out, infinite if none waits for that.
-        capped: how many subscriptions wait until others end, because the service takes no more at a time.
-        closures: how many times the service has closed it.
-    """
+    """Channel for the events of one type, under one contract and with one aggregation period."""
 
     def __init__(self, feed: Feed, quota: Quota) -> None:
         self.feed: Feed = feed
         self.type: str = feed.type
         self.state: ChannelState = ChannelState.NEW
-        self.number: int = 0
+        self.number: int = 0  # an odd one
+        # Columns by event type: those that the service announced, until then those asked for.
         self.columns: Mapping[str, Sequence[str]] = {self.type: default_columns(self.type)}
+        # Name of the event type in frames whose rows need no look at each.
         self.plain_rows: bytes | None = self.type.encode() if feed.as_rows and not feed.is_indexed else None
-        self.assembler: SnapshotAssembler | None = None
-        self.answer_due: float = inf
-        self.next_send: float = inf
-        self.capped: int = 0
-        self.closures: int = 0
+        self.assembler: SnapshotAssembler | None = None  # of its snapshots, none for events that have no index
+        self.answer_due: float = inf  # when the service must have answered, infinite while it owes nothing
+        self.next_send: float = inf  # when further subscriptions may go out, infinite if none waits for that
+        self.capped: int = 0  # subscriptions that wait until others end: the service takes no more at a time
+        self.closures: int = 0  # times that the service has closed it
         self._quota = quota
         self._wanted: dict[str, Subscription] = {}
         self._active: dict[str, Subscription] = {}

@@ -32,32 +32,20 @@ class Doorbells(Protocol):
 
 @attrs.frozen(kw_only=True)
 class Timing:
-    """Times of one connection.
+    """Times of one connection, in seconds."""
 
-    Attributes:
-        heartbeat: seconds between two messages that keep the connection alive. The account stream permits 2 to 60.
-        silence: seconds without any message until a connection counts as dead.
-        answer: seconds within which the service must answer a request.
-    """
-
-    heartbeat: float = 20.0
-    silence: float = 60.0
-    answer: float = 10.0
+    heartbeat: float = 20.0  # between two messages that keep it alive; the account stream permits 2 to 60
+    silence: float = 60.0  # without any message until it counts as dead
+    answer: float = 10.0  # within which the service must answer a request
 
 
 @attrs.define
 class LookBudget:
-    """Early polls that events may cause: one for each burst, and no more than two per second in the long run.
+    """Early polls that events may cause: one for each burst, and no more than two per second in the long run."""
 
-    Attributes:
-        gather: seconds that the first event of a burst waits for the others.
-        rate: early polls per second that are earned.
-        burst: early polls that may be saved up.
-    """
-
-    gather: float = 0.01
-    rate: float = 2.0
-    burst: float = 10.0
+    gather: float = 0.01  # seconds that the first event of a burst waits for the others
+    rate: float = 2.0  # early polls per second that are earned
+    burst: float = 10.0  # early polls that may be saved up
     _saved: float = attrs.field(default=10.0, init=False)
     _at: float | None = attrs.field(default=None, init=False)
     _is_due: bool = attrs.field(default=False, init=False)
