@@ -68,7 +68,7 @@ def check(
         for wire in query:
             if wire not in known:
                 found.add("unknown_parameter", "unknown parameter", str(wire))
-    for rule in _compiled(operation) if operation.rules else ():  # the cache keeps its arguments
+    for rule in _compiled(operation, False) if operation.rules else ():  # the cache keeps its arguments
         for code, place in rule.broken(query):
             found.add(code, rule.rule.message, place)
     if body is None or (isinstance(body, bytes) and not body and operation.body is not None):
@@ -269,10 +269,11 @@ def decimal_problem(value: object) -> Problem | None:
 
 
 @functools.cache
-def _compiled(owner: Any, *, service: bool = False) -> list[CompiledRule]:
+def _compiled(owner: Any, service: bool) -> tuple[CompiledRule, ...]:
     """Return the rules of an operation or of a request model, those that the client leaves to the ``service`` too."""
     described = REQUEST_MODELS.get(owner, owner)
-    return [*map(CompiledRule.of, described.rules + described.service_rules if service else described.rules)]
+    rules = described.rules + described.service_rules if service else described.rules
+    return tuple(map(CompiledRule.of, rules))
 
 
 def _check_model(found: _Problems, expected: Any, model: object, prefix: str) -> None:
@@ -290,7 +291,7 @@ def _check_model(found: _Problems, expected: Any, model: object, prefix: str) ->
             _check_value(found, field, value, dot + field.wire)
         if field.wire in extra:  # it would be sent instead of the field
             found.add("wrong_type", "must not be set in extra", dot + field.wire)
-    for rule in _compiled(expected, service=found.service):
+    for rule in _compiled(expected, found.service):
         for code, place in rule.broken(values):
             found.add(code, rule.rule.message, dot + place)
 

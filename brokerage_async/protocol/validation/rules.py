@@ -113,10 +113,10 @@ def _fields(values: Values, addresses: Iterable[str], index: int | None) -> list
 
 def _unmet(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
     """Yield the demands that are not met; ``max_items`` counts over all places and is checked separately."""
-    for place, value in _fields(values, rule.require, index):
+    for place, value in _fields(values, rule.require, index) if rule.require else ():
         if value is None:
             yield "required", place
-    for place, value in _fields(values, rule.forbid, index):
+    for place, value in _fields(values, rule.forbid, index) if rule.forbid else ():
         if value is not None:
             yield "forbidden", place
     for address, allowed in rule.require_value.items():
@@ -134,9 +134,10 @@ def _unmet(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
         sizes = {array: len(_items(values, array)) for array in arrays}
         if sum(sizes.values()) > most:
             yield "too_many_items", [array for array, size in sizes.items() if size][-1]
-    given = [address for address in rule.exclusive if values.get(address) is not None]
-    if len(given) > 1:
-        yield "exclusive", given[-1]
+    if rule.exclusive:
+        given = [address for address in rule.exclusive if values.get(address) is not None]
+        if len(given) > 1:
+            yield "exclusive", given[-1]
     if rule.distinct:
         seen: set[str] = set()
         for place, value in _fields(values, (rule.distinct,), index):
@@ -148,7 +149,8 @@ def _unmet(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
         start, end, months = rule.span
         if _exceeds(values.get(start), values.get(end), months):
             yield "span_too_long", end
-    for place, value in _fields(values, rule.positive + rule.not_negative, index):
+    amounts = rule.positive or rule.not_negative
+    for place, value in _fields(values, amounts, index) if amounts else ():
         number = Decimal(value) if isinstance(value, int) and not isinstance(value, bool) else value
         if not isinstance(number, Decimal) or not number.is_finite():
             continue
