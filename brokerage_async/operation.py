@@ -252,6 +252,11 @@ class Operation(Generic[T]):
             raise TypeError(f"{self.name} has no parameter {', '.join(map(repr, values))}")
         return _make_call(operation=self, path=path, query=query, body=body)
 
+    @property
+    def place(self) -> dict[str, Any]:
+        """Arguments of an error that name the operation."""
+        return {"operation": self.name, "method": self.method, "path": self.path}
+
     def __repr__(self) -> str:
         return f"<Operation {self.name}: {self.method} {self.path}>"
 

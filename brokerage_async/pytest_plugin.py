@@ -39,15 +39,10 @@ if TYPE_CHECKING:
 
 __all__ = ["brokerage_client", "brokerage_simulator", "trading_day"]
 
-_MARKERS = (
-    "brokerage_simulator(**options): options of the Simulator of this test",
-    "brokerage_client(**options): options of the Client of this test",
-)
-
 
 def pytest_configure(config: pytest.Config) -> None:
-    for marker in _MARKERS:
-        config.addinivalue_line("markers", marker)
+    for name, kind in (("brokerage_simulator", "Simulator"), ("brokerage_client", "Client")):
+        config.addinivalue_line("markers", f"{name}(**options): options of the {kind} of this test")
 
 
 def _options(request: pytest.FixtureRequest, name: str) -> dict[str, Any]:

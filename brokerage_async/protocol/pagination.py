@@ -124,19 +124,13 @@ class DriftDetector(Generic[E]):
         # come from a list that grew by a page at its head. So may several, if their blocks name the pages asked for.
         self.ended = repeated and self._stale > 1 and getattr(page.pagination, "page_offset", None) != page.page_offset
         if self.ended and page.pagination is not None:
-            raise ResponseDecodeError(
-                f"$.data.items: the list has more pages than were read: page {page.page_offset} repeats an earlier one",
-                json_path="$.data.items",
-                operation=self._name,
+            raise self._endless(
+                f"the list has more pages than were read: page {page.page_offset} repeats an earlier one"
             )
         if self.ended:
             logger.debug("%s: the service ignores page-offset, and names no pages: the list came whole", self._name)
         elif self._stale >= MAX_STALE_PAGES:
-            raise ResponseDecodeError(
-                f"$.data.items: {MAX_STALE_PAGES} pages in a row held nothing new, up to offset {page.page_offset}",
-                json_path="$.data.items",
-                operation=self._name,
-            )
+            raise self._endless(f"{MAX_STALE_PAGES} pages in a row held nothing new, up to offset {page.page_offset}")
         if not repeats and not changed:
             return page
         return Page(fresh, page.pagination, page.page_offset, repeats=repeats, changed=changed)
@@ -199,6 +193,9 @@ class DriftDetector(Generic[E]):
             if value := getattr(item, name):
                 content = hash((content, repr(value)))
         return content
+
+    def _endless(self, reason: str) -> ResponseDecodeError:
+        return ResponseDecodeError(f"$.data.items: {reason}", json_path="$.data.items", operation=self._name)
 
     def _disagree(self, reason: str) -> None:
         self.disagreement = self.disagreement or reason

@@ -129,12 +129,7 @@ def encode_body(operation: Operation[Any], body: object) -> bytes:
     try:
         return codec.encode(body)
     except (InvalidRequestError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise InvalidRequestError(
-            f"the body cannot be written as JSON: {error}",
-            operation=operation.name,
-            method=operation.method,
-            path=operation.path,
-        ) from None
+        raise InvalidRequestError(f"the body cannot be written as JSON: {error}", **operation.place) from None
 
 
 # Paths.

@@ -117,7 +117,7 @@ def read_error(
     if kind is errors.VersionNotSupportedError:
         asked = "no Accept-Version was sent" if version is None else f"Accept-Version {version} was sent"
         text = f"{text}; {asked}: set accept_version, or update the library"
-    context: dict[str, Any] = {}
+    context = {} if operation is None else operation.place
     if issubclass(kind, UnprocessableError) and decoded is not None:
         context["data"] = decoded.value
     elif issubclass(kind, UnprocessableError) and parsed is not None and parsed.data is not None:
@@ -130,9 +130,6 @@ def read_error(
         notes.append(f"{parsed.left_out} further errors left out")
     return kind(
         f"{text} ({', '.join(notes)})",
-        operation=None if operation is None else operation.name,
-        method=None if operation is None else operation.method,
-        path=None if operation is None else operation.path,
         attempts=attempts,
         code=code,
         status=response.status,
@@ -348,10 +345,8 @@ class RawResponse(Generic[T]):
             error.status = self.status
             raise
         except ValueError as error:
-            place: dict[str, Any] = {"operation": operation.name, "method": operation.method, "path": operation.path}
-            raise ResponseDecodeError(
-                f"$: the body is not JSON: {error}", json_path="$", status=self.status, **place
-            ) from None
+            reason = f"$: the body is not JSON: {error}"
+            raise ResponseDecodeError(reason, json_path="$", status=self.status, **operation.place) from None
         if found.error:
             raise read_error(
                 operation, Response(status=self.status, headers=self.headers, body=self.body), decoded=found

@@ -163,12 +163,4 @@ def unreachable(error: Exception) -> TokenError:
 
 
 def _error(message: str, *, transient: bool, status: int | None = None, code: str | None = None) -> TokenError:
-    return TokenError(
-        message,
-        transient=transient,
-        operation=OAUTH_TOKEN.name,
-        method=OAUTH_TOKEN.method,
-        path=OAUTH_TOKEN.path,
-        status=status,
-        code=code,
-    )
+    return TokenError(message, transient=transient, status=status, code=code, **OAUTH_TOKEN.place)

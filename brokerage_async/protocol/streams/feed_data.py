@@ -98,10 +98,25 @@ def events_of(data: Any, columns: Columns, issues: Issues, *, as_rows: bool = Fa
     """
     if not isinstance(data, list):
         issues.report("$.data", f"expected a list, got {describe(data)}", IGNORED)
-    elif data and isinstance(data[0], dict):
+        return
+    if data and isinstance(data[0], dict):
         yield from _full(data, issues, as_rows=as_rows)
-    else:
-        yield from _compact(data, columns, issues, as_rows=as_rows)
+        return
+    for position in range(0, len(data) - 1, 2):
+        head, values = data[position], data[position + 1]
+        names: Any = None
+        if isinstance(head, list) and len(head) == 2:
+            head, names = head
+        if not isinstance(head, str) or not isinstance(values, list):
+            issues.report("$.data", f"expected a type and its rows, got {describe(head)}", IGNORED)
+            return
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            names = _names(head, columns)
+        try:
+            yield from _rows(head, tuple(names), _flat(values), issues, as_rows=as_rows)
+        except (TypeError, ValueError) as error:
+            issues.report(f"$.{head}", str(error), IGNORED)
+            yield head, []
 
 
 def events_of_large(
@@ -162,24 +177,6 @@ def _full(rows: list[Any], issues: Issues, *, as_rows: bool) -> Iterator[tuple[s
 
 def _type_of(row: Any) -> str:
     return str(row.get(EVENT_TYPE, "")) if isinstance(row, dict) else ""
-
-
-def _compact(data: list[Any], columns: Columns, issues: Issues, *, as_rows: bool) -> Iterator[tuple[str, list[Any]]]:
-    for position in range(0, len(data) - 1, 2):
-        head, values = data[position], data[position + 1]
-        names: Any = None
-        if isinstance(head, list) and len(head) == 2:
-            head, names = head
-        if not isinstance(head, str) or not isinstance(values, list):
-            issues.report("$.data", f"expected a type and its rows, got {describe(head)}", IGNORED)
-            return
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            names = _names(head, columns)
-        try:
-            yield from _rows(head, tuple(names), _flat(values), issues, as_rows=as_rows)
-        except (TypeError, ValueError) as error:
-            issues.report(f"$.{head}", str(error), IGNORED)
-            yield head, []
 
 
 def _names(kind: str, columns: Columns) -> Sequence[str]:

@@ -79,13 +79,7 @@ def check(
     elif not isinstance(body, bytes):
         _check_model(found, operation.body, body, "")
     if found.problems:
-        raise InvalidRequestError(
-            "invalid request (nothing was sent)",
-            operation=operation.name,
-            method=operation.method,
-            path=operation.path,
-            errors=found.distinct(),
-        )
+        raise InvalidRequestError("invalid request (nothing was sent)", errors=found.distinct(), **operation.place)
 
 
 def problems_of(model: object, *, strict: bool = False, service: bool = False) -> tuple[ErrorDetail, ...]:
