@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from importlib import import_module
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, ClassVar, NoReturn, TypeVar, cast
 
 import attrs
 
 from ._decimals import MAX_CACHED_LENGTH, finite, read_decimal
 
 T = TypeVar("T")
+_Refusal = Callable[..., NoReturn]
 _REFERENCE = "#/$defs/"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -88,7 +89,14 @@ class Extra(dict[str, Any]):
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError("extra is immutable; use attrs.evolve(model, extra={...}) to get a changed model")
 
-    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
+    __setitem__: ClassVar[_Refusal] = _refuse
+    __delitem__: ClassVar[_Refusal] = _refuse
+    __ior__: ClassVar[_Refusal] = _refuse
+    clear: ClassVar[_Refusal] = _refuse
+    pop: ClassVar[_Refusal] = _refuse
+    popitem: ClassVar[_Refusal] = _refuse
+    setdefault: ClassVar[_Refusal] = _refuse
+    update: ClassVar[_Refusal] = _refuse
 
     def __hash__(self) -> int:  # type: ignore[override]
         return 0

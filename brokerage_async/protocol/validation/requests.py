@@ -265,7 +265,7 @@ def decimal_problem(value: object) -> Problem | None:
 @functools.cache
 def _compiled(owner: Any, service: bool) -> tuple[CompiledRule, ...]:
     """Return the rules of an operation or of a request model, those that the client leaves to the ``service`` too."""
-    described = REQUEST_MODELS.get(owner, owner)
+    described: Any = REQUEST_MODELS.get(owner, owner)
     rules = described.rules + described.service_rules if service else described.rules
     return tuple(map(CompiledRule.of, rules))
 
